@@ -1,0 +1,1 @@
+//! Composite-key design files: planner, linter, cost.

@@ -1,0 +1,1 @@
+//! The embedded database: DynamoDB's data plane over an ordered store.

@@ -1,0 +1,1 @@
+//! Composite-key templates: build, parse, prefix, range, shard, order, limits.

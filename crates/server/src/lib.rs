@@ -1,0 +1,1 @@
+//! Keyloom over HTTP: the DynamoDB wire protocol.

@@ -1,0 +1,1 @@
+//! Ordered byte keys with snapshots and transactions, in memory and on disk.

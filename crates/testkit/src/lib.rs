@@ -1,0 +1,1 @@
+//! Script runner, reference model and generators for Keyloom's own tests.
