@@ -1,0 +1,97 @@
+//! Sentences about requests as a whole: tables, paging, batches and transactions.
+
+use super::{CancellationCode, Error};
+
+/// A condition was false.
+pub const CONDITIONAL_REQUEST_FAILED: &str = "The conditional request failed";
+
+/// The target names no operation.
+pub fn unknown_operation() -> Error {
+    Error::UnknownOperation(String::new())
+}
+
+/// A table, index or stream that a data operation names does not exist.
+pub fn resource_not_found() -> Error {
+    Error::ResourceNotFound("Requested resource not found".into())
+}
+
+/// A table that a control operation names does not exist.
+pub fn table_not_found(name: &str) -> Error {
+    Error::ResourceNotFound(format!("Requested resource not found: Table: {name} not found"))
+}
+
+/// A new table's name is taken.
+pub fn table_exists(name: &str) -> Error {
+    Error::ResourceInUse(format!("Table already exists: {name}"))
+}
+
+/// The index that a read names does not exist.
+pub fn index_not_found(name: &str) -> Error {
+    Error::validation(format!("The table does not have the specified index: {name}"))
+}
+
+/// The index that a read names is still being built.
+pub fn index_backfilling(name: &str) -> Error {
+    Error::validation(format!("Cannot read from backfilling global secondary index: {name}"))
+}
+
+/// A required parameter is missing, as the framework says it for some operations.
+pub fn parameter_missing(name: &str) -> Error {
+    Error::validation(format!(
+        "The parameter '{name}' is required but was not present in the request"
+    ))
+}
+
+/// An item that is put is too large.
+pub fn item_too_large() -> Error {
+    Error::validation("Item size has exceeded the maximum allowed size")
+}
+
+/// An item would become too large by an update.
+pub fn updated_item_too_large() -> Error {
+    Error::validation("Item size to update has exceeded the maximum allowed size")
+}
+
+/// `ExclusiveStartKey` does not fit what is read.
+pub fn start_key_invalid() -> Error {
+    Error::validation("The provided starting key is invalid")
+}
+
+/// `ExclusiveStartKey` is not a primary key of the table.
+pub fn start_key_does_not_match_schema() -> Error {
+    Error::validation(
+        "The provided starting key is invalid: The provided key element does not match the schema",
+    )
+}
+
+/// `ExclusiveStartKey` lies outside the key condition.
+pub fn start_key_outside_range() -> Error {
+    Error::validation(
+        "The provided starting key is outside query boundaries based on provided conditions",
+    )
+}
+
+/// A strongly consistent read of a global index.
+pub fn consistent_read_on_global_index() -> Error {
+    Error::validation("Consistent reads are not supported on global secondary indexes")
+}
+
+/// A single write met a transaction.
+pub fn transaction_conflict() -> Error {
+    Error::TransactionConflict("Transaction is ongoing for the item".into())
+}
+
+/// The code that an error has as a cancellation reason.
+pub fn cancellation_code(error: &Error) -> CancellationCode {
+    match error {
+        Error::ConditionalCheckFailed { .. } => CancellationCode::ConditionalCheckFailed,
+        Error::TransactionConflict(_) => CancellationCode::TransactionConflict,
+        Error::DuplicateItem(_) => CancellationCode::DuplicateItem,
+        Error::ItemCollectionSizeLimitExceeded(_) => {
+            CancellationCode::ItemCollectionSizeLimitExceeded
+        }
+        Error::ProvisionedThroughputExceeded(_) => CancellationCode::ProvisionedThroughputExceeded,
+        Error::Throttling(_) | Error::RequestLimitExceeded(_) => CancellationCode::ThrottlingError,
+        _ => CancellationCode::ValidationError,
+    }
+}
