@@ -3,11 +3,12 @@
 //!
 //! One thread per database, which holds the database only weakly and ends with it.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use keyloom_core::Result;
 use keyloom_store::{Direction, KeyRange};
+use parking_lot::{Condvar, Mutex};
 
 use crate::database::Inner;
 use crate::{layout, store_error};
@@ -50,7 +51,7 @@ impl Background {
 
     /// Has the thread look for work now.
     pub(crate) fn wake(&self) {
-        let mut state = self.signal.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.signal.state.lock();
         state.work = true;
         self.signal.changed.notify_all();
     }
@@ -58,7 +59,7 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        let mut state = self.signal.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.signal.state.lock();
         state.ended = true;
         self.signal.changed.notify_all();
     }
@@ -66,10 +67,9 @@ impl Drop for Background {
 
 fn work(signal: &Signal, inner: &Weak<Inner>) {
     loop {
-        let mut state = signal.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = signal.state.lock();
         if !state.work && !state.ended {
-            let waited = signal.changed.wait_timeout(state, INTERVAL);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            signal.changed.wait_for(&mut state, INTERVAL);
         }
         if state.ended {
             return;

@@ -95,3 +95,38 @@ pub fn cancellation_code(error: &Error) -> CancellationCode {
         _ => CancellationCode::ValidationError,
     }
 }
+
+/// A table that is protected cannot be deleted.
+pub fn deletion_protected() -> Error {
+    Error::validation(
+        "Resource cannot be deleted as it is currently protected against deletion. \
+         Disable deletion protection first.",
+    )
+}
+
+/// A table that is being changed cannot be changed again yet.
+pub fn table_being_changed(name: &str, status: &str) -> Error {
+    Error::ResourceInUse(format!(
+        "Attempt to change a resource which is still in use: Table is being {}: {name}",
+        status.to_lowercase()
+    ))
+}
+
+/// `ReturnValues` that only UpdateItem can honour.
+pub fn return_values_not_allowed() -> Error {
+    Error::validation("Return values set to invalid value")
+}
+
+/// `ExpressionAttributeNames` in a request without an expression.
+pub fn names_without_expression() -> Error {
+    Error::validation("ExpressionAttributeNames can only be specified when using expressions")
+}
+
+/// `ExpressionAttributeValues` in a request without an expression that could use them.
+pub fn values_without_expression(expressions: &[&str]) -> Error {
+    let verb = if expressions.len() > 1 { "are" } else { "is" };
+    Error::validation(format!(
+        "ExpressionAttributeValues can only be specified when using expressions: {} {verb} null",
+        expressions.join(" and ")
+    ))
+}

@@ -7,12 +7,13 @@ pub(crate) mod record;
 mod table;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use keyloom_core::error::request;
 use keyloom_core::{Error, Result};
 use keyloom_store::{Bytes, Direction, KeyRange, Store};
+use parking_lot::{Mutex, MutexGuard};
 
 pub(crate) use record::TableRecord;
 pub(crate) use table::{Index, Stats, Table};
@@ -65,7 +66,7 @@ impl Catalog {
 
     /// Begins a change of the catalog; others wait until it is dropped.
     pub(crate) fn change<'a>(&'a self, store: &'a dyn Store) -> Change<'a> {
-        let exclusive = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let exclusive = self.changing.lock();
         Change { catalog: self, store, _exclusive: exclusive }
     }
 
@@ -106,7 +107,7 @@ impl Change<'_> {
         let shared = previous.as_ref().map(|table| Arc::clone(&table.shared));
         let _alone = shared
             .as_ref()
-            .map(|shared| shared.gate.write().unwrap_or_else(PoisonError::into_inner));
+            .map(|shared| shared.gate.write());
         let table = Arc::new(Table::new(record, previous.as_deref()));
         self.write(&table.record.name, Some(encode(&table.record)?), &[])?;
         self.catalog.publish(|tables| {
@@ -117,7 +118,7 @@ impl Change<'_> {
 
     /// Removes a table and notes its keyspaces for removal in the background.
     pub(crate) fn remove(&self, table: &Table) -> Result<()> {
-        let _alone = table.shared.gate.write().unwrap_or_else(PoisonError::into_inner);
+        let _alone = table.shared.gate.write();
         let record = &table.record;
         let keyspaces: Vec<Keyspace> = std::iter::once(record.keyspace)
             .chain(record.indexes.iter().map(|index| index.keyspace))

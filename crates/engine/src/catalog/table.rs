@@ -1,11 +1,11 @@
 //! A table as requests see it: its record with everything derived from it.
 
 use std::sync::Arc;
-use std::sync::RwLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use keyloom_core::schema::{IndexSchema, KeySchema, TableSchema};
 use keyloom_core::{Item, Result};
+use parking_lot::RwLock;
 
 use crate::layout::{self, Keyspace};
 

@@ -162,7 +162,7 @@ impl ReadPlan {
         }
         let row = base.as_ref().unwrap_or(entry);
         if let Some(filter) = &self.filter {
-            if !filter.holds(Some(row.item()?))? {
+            if !filter.matches(Some(row.item()?)) {
                 return Ok(());
             }
         }

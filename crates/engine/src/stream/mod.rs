@@ -9,7 +9,9 @@ mod record;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::clock::Clock;
 
@@ -49,7 +51,7 @@ impl Sequencer {
         if count == 0 {
             return Reservation { sequencer: self, range: 0..0 };
         }
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let start = state.next.max(self.clock.now_ms().saturating_mul(NUMBERS_PER_MS));
         let end = start.saturating_add(count as u64);
         state.next = end;
@@ -59,14 +61,14 @@ impl Sequencer {
 
     /// The number before which every record is visible.
     pub(crate) fn stable_before(&self) -> u64 {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock();
         let next = state.next.max(self.clock.now_ms().saturating_mul(NUMBERS_PER_MS));
         state.in_flight.first().copied().unwrap_or(next)
     }
 
     /// Makes sure that no number up to `last` is handed out again.
     pub(crate) fn advance_past(&self, last: u64) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         state.next = state.next.max(last.saturating_add(1));
     }
 }
@@ -80,7 +82,7 @@ impl Reservation<'_> {
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         if !self.range.is_empty() {
-            let mut state = self.sequencer.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.sequencer.state.lock();
             state.in_flight.remove(&self.range.start);
         }
     }

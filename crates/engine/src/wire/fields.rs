@@ -117,14 +117,16 @@ impl<'a> Fields<'a> {
             .map(Some)
     }
 
+    /// Checks that a map of attribute values has the right JSON types, before its meaning is read.
+    pub(crate) fn check_item(&self, name: &str) -> Result<()> {
+        self.get(name).map_or(Ok(()), json::check_item)
+    }
+
     /// A map of attribute values.
     pub(crate) fn item(&self, name: &str) -> Result<Option<Item>> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        match value {
-            Json::Object(_) => json::item_from(value).map(Some),
-            Json::Array(_) => Err(unrecognized_collection(class::ATTRIBUTE_MAP)),
-            _ => Err(Error::Serialization("Unexpected field type".into())),
-        }
+        json::check_item(value)?;
+        json::item_from(value).map(Some)
     }
 
     /// One attribute value.

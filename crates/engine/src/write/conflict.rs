@@ -5,10 +5,10 @@
 //! in the store.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use keyloom_core::Result;
 use keyloom_core::error::request;
+use parking_lot::Mutex;
 
 /// The number of independent tables of held items; a power of two.
 const SHARDS: usize = 64;
@@ -93,7 +93,7 @@ impl InFlight {
         });
         let position = (hash as usize) % self.shards.len().max(1);
         match self.shards.get(position) {
-            Some(shard) => act(&mut shard.lock().unwrap_or_else(PoisonError::into_inner)),
+            Some(shard) => act(&mut shard.lock()),
             None => act(&mut HashMap::new()),
         }
     }

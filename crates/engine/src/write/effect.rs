@@ -2,10 +2,9 @@
 
 use keyloom_core::capacity::{Arm, ConsumedCapacity, IndexChange, item_write_units};
 use keyloom_core::error::request;
-use keyloom_core::expr::Updated;
 use keyloom_core::schema::IndexKind;
 use keyloom_core::size::item_size;
-use keyloom_core::{AttributeValue, Item, Result, image, limits};
+use keyloom_core::{Item, Result, image, limits};
 use keyloom_store::{Bytes, Transaction};
 
 use crate::catalog::{Index, Table};
@@ -24,7 +23,6 @@ pub(crate) struct Effect {
     new_bytes: Option<Bytes>,
     changed: bool,
     streamed: bool,
-    updated: Option<Updated>,
     index_edits: Vec<IndexEdit>,
     old_size: Option<usize>,
     new_size: Option<usize>,
@@ -44,7 +42,7 @@ struct IndexEdit {
 pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Effect, Refusal> {
     judge(write, old.as_ref())?;
     let invalid = Refusal::Invalid;
-    let (new, updated) = edited(write, old.as_ref())?;
+    let new = edited(write, old.as_ref())?;
     let old_size = old.as_ref().map(Stored::size_bytes).transpose().map_err(invalid)?;
     let new_size = new.as_ref().map(item_size);
     let new_bytes = new.as_ref().map(|item| Bytes::from(image::encode(item)));
@@ -64,40 +62,31 @@ pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Effect, Refusal> 
     let streamed = changed && write.table.record.stream.as_ref().is_some_and(|s| s.enabled);
     let new_bytes = new_bytes.filter(|_| changed);
     Ok(Effect {
-        old, new, new_bytes, changed, streamed, updated, index_edits, old_size, new_size,
+        old, new, new_bytes, changed, streamed, index_edits, old_size, new_size,
     })
 }
 
 fn judge(write: &Write, old: Option<&Stored>) -> Result<(), Refusal> {
     let Some(condition) = &write.condition else { return Ok(()) };
     let item = old.map(Stored::item).transpose().map_err(Refusal::Invalid)?;
-    if condition.holds(item).map_err(Refusal::Invalid)? {
+    if condition.matches(item) {
         return Ok(());
     }
     Err(Refusal::Condition(item.cloned()))
 }
 
 /// The item after the edit.
-fn edited(
-    write: &Write,
-    old: Option<&Stored>,
-) -> Result<(Option<Item>, Option<Updated>), Refusal> {
+fn edited(write: &Write, old: Option<&Stored>) -> Result<Option<Item>, Refusal> {
+    let existing = || old.map(Stored::item).transpose().map_err(Refusal::Invalid);
     match &write.edit {
-        Edit::Put(item) => Ok((Some(item.clone()), None)),
-        Edit::Delete => Ok((None, None)),
-        Edit::Check => {
-            let item = old.map(Stored::item).transpose().map_err(Refusal::Invalid)?;
-            Ok((item.cloned(), None))
-        }
+        Edit::Put(item) => Ok(Some(item.clone())),
+        Edit::Delete => Ok(None),
+        Edit::Check => Ok(existing()?.cloned()),
         Edit::Update(update) => {
-            let base = match old {
-                Some(stored) => stored.item().map_err(Refusal::Invalid)?,
-                None => &write.key,
-            };
-            let (item, updated) = update.apply(base).map_err(Refusal::Invalid)?;
-            let existing = old.map(|_| base);
+            let existing = existing()?;
+            let item = update.apply(existing, &write.key).map_err(Refusal::Invalid)?;
             check_updated(&write.table, existing, &item).map_err(Refusal::Invalid)?;
-            Ok((Some(item), Some(updated)))
+            Ok(Some(item))
         }
     }
 }
@@ -235,7 +224,7 @@ impl Effect {
 
     pub(super) fn into_written(self, write: &Write) -> Written {
         let cost = self.cost(&write.table);
-        Written { old: self.old, new: self.new, updated: self.updated, cost }
+        Written { old: self.old, new: self.new, cost }
     }
 }
 
@@ -250,10 +239,4 @@ impl IndexEdit {
             | IndexChange::Move { old_bytes, new_bytes } => (0, new_bytes as i64 - old_bytes as i64),
         }
     }
-}
-
-/// The partition key value of an item, as item collection metrics show it.
-pub(crate) fn collection_key(table: &Table, key: &Item) -> Option<(String, AttributeValue)> {
-    let name = &table.key().hash.first()?.name;
-    Some((name.to_string(), key.get(name)?.clone()))
 }

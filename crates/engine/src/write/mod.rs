@@ -7,16 +7,15 @@
 mod conflict;
 mod effect;
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::CancellationReason;
-use keyloom_core::expr::{Condition, Update, Updated};
+use keyloom_core::expr::{Condition, Update};
 use keyloom_core::{Error, Item, Result};
 use keyloom_store::{CommitError, Transaction};
 
 pub(crate) use conflict::InFlight;
-pub(crate) use effect::collection_key;
 use effect::Effect;
 
 use crate::catalog::Table;
@@ -69,8 +68,6 @@ pub(crate) struct Written {
     pub(crate) old: Option<Stored>,
     /// The item after.
     pub(crate) new: Option<Item>,
-    /// What an update expression touched.
-    pub(crate) updated: Option<Updated>,
     /// What it costs outside a transaction.
     pub(crate) cost: ConsumedCapacity,
 }
@@ -201,7 +198,7 @@ fn attempt(
         tables.dedup_by(|a, b| Arc::ptr_eq(a, b));
         tables
             .into_iter()
-            .map(|shared| shared.gate.read().unwrap_or_else(PoisonError::into_inner))
+            .map(|shared| shared.gate.read())
             .collect()
     };
     refresh_tables(database, writes)?;
