@@ -12,6 +12,9 @@ pub mod schema;
 pub mod size;
 pub mod value;
 
+#[cfg(test)]
+mod arbitrary;
+
 pub use error::{Error, Result};
 pub use number::Number;
 pub use schema::{

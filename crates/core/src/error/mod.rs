@@ -2,6 +2,7 @@
 //!
 //! The wording lives here and in the submodules, nowhere else: [`message`] has the sentences.
 
+pub mod constraint;
 pub mod message;
 
 use std::fmt;
