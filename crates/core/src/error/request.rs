@@ -130,3 +130,73 @@ pub fn values_without_expression(expressions: &[&str]) -> Error {
         expressions.join(" and ")
     ))
 }
+
+/// The account has as many tables as it may have.
+pub fn too_many_tables() -> Error {
+    Error::LimitExceeded(
+        "Subscriber limit exceeded: Account exceeded the maximum number of tables".into(),
+    )
+}
+
+/// A provisioned table without throughput.
+pub fn throughput_missing() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: ReadCapacityUnits and WriteCapacityUnits must \
+         both be specified when BillingMode is PROVISIONED",
+    )
+}
+
+/// An on-demand table with throughput.
+pub fn throughput_on_demand() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: Neither ReadCapacityUnits nor \
+         WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST",
+    )
+}
+
+/// An index with throughput on an on-demand table.
+pub fn index_throughput_on_demand(index: &str) -> Error {
+    Error::validation(format!(
+        "One or more parameter values were invalid: ProvisionedThroughput should not be specified \
+         for index: {index} when BillingMode is PAY_PER_REQUEST"
+    ))
+}
+
+/// An index without throughput on a provisioned table.
+pub fn index_throughput_missing(index: &str) -> Error {
+    Error::validation(format!(
+        "One or more parameter values were invalid: ProvisionedThroughput must be specified for \
+         index: {index}"
+    ))
+}
+
+/// On-demand limits on a provisioned table.
+pub fn on_demand_limit_on_provisioned() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: OnDemandThroughput cannot be specified when \
+         BillingMode is PROVISIONED",
+    )
+}
+
+/// A stream without a view type.
+pub fn stream_view_missing() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: StreamViewType must be specified when \
+         StreamEnabled is true",
+    )
+}
+
+/// A view type without a stream.
+pub fn stream_view_without_stream() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: StreamViewType cannot be specified when \
+         StreamEnabled is false",
+    )
+}
+
+/// Two tags with one key.
+pub fn duplicate_tag(key: &str) -> Error {
+    Error::validation(format!(
+        "One or more parameter values were invalid: Duplicate tag key: {key}"
+    ))
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use keyloom_core::schema::{
-    IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType, TableSchema,
+    IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, Projection, ScalarType, TableSchema,
 };
 use serde::{Deserialize, Serialize};
 
@@ -101,6 +101,14 @@ pub(crate) struct IndexRecord {
     pub(crate) warm: Option<Throughput>,
 }
 
+/// What a global index may take.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct IndexCapacity {
+    pub(crate) throughput: Option<Throughput>,
+    pub(crate) on_demand: Option<OnDemandLimit>,
+    pub(crate) warm: Option<Throughput>,
+}
+
 /// What an index holds of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ProjectionRecord {
@@ -129,7 +137,7 @@ pub(crate) struct VectorIndexRecord {
 }
 
 /// How a table is paid for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Billing {
     pub(crate) on_demand: bool,
     /// Whether the request named the billing mode: only then does a provisioned table echo it.
@@ -196,6 +204,29 @@ pub(crate) struct EncryptionSetting {
 }
 
 impl TableRecord {
+    /// A table with this schema and nothing else set, without its indexes.
+    pub(crate) fn new(schema: &TableSchema, keyspace: Keyspace, created_ms: u64) -> Self {
+        Self {
+            name: schema.name.to_string(),
+            id: String::new(),
+            keyspace,
+            created_ms,
+            status: Status::Active,
+            definitions: AttributeDefinition::all(schema),
+            key: KeyElement::all(&schema.key),
+            indexes: Vec::new(),
+            vector_indexes: Vec::new(),
+            billing: Billing::default(),
+            stream: None,
+            ttl: None,
+            tags: BTreeMap::new(),
+            deletion_protection: false,
+            table_class: None,
+            encryption: None,
+            settings: BTreeMap::new(),
+        }
+    }
+
     /// The declared type of an attribute.
     pub(crate) fn type_of(&self, name: &str) -> Option<ScalarType> {
         let definition = self.definitions.iter().find(|definition| definition.name == name)?;
@@ -242,7 +273,67 @@ impl TableRecord {
     }
 }
 
+impl AttributeDefinition {
+    /// All definitions of a schema.
+    pub(crate) fn all(schema: &TableSchema) -> Vec<Self> {
+        let definition = |attribute: &KeyAttribute| Self {
+            name: attribute.name.to_string(),
+            kind: attribute.kind.as_str().to_owned(),
+        };
+        schema.attributes.iter().map(definition).collect()
+    }
+}
+
+impl KeyElement {
+    /// The elements of a key schema, hash first.
+    pub(crate) fn all(key: &KeySchema) -> Vec<Self> {
+        key.roles()
+            .map(|(role, attribute)| Self {
+                name: attribute.name.to_string(),
+                hash: role == KeyRole::Hash,
+            })
+            .collect()
+    }
+}
+
+impl IndexRecord {
+    /// An index with this schema.
+    pub(crate) fn new(schema: &IndexSchema, keyspace: Keyspace, status: Status) -> Self {
+        Self {
+            name: schema.name.to_string(),
+            keyspace,
+            global: schema.kind == IndexKind::Global,
+            status,
+            backfilling: false,
+            key: KeyElement::all(&schema.key),
+            projection: ProjectionRecord::of(&schema.projection),
+            throughput: None,
+            on_demand: None,
+            warm: None,
+        }
+    }
+
+    /// The index with this capacity.
+    pub(crate) fn with_capacity(mut self, capacity: &IndexCapacity) -> Self {
+        self.throughput = capacity.throughput;
+        self.on_demand = capacity.on_demand;
+        self.warm = capacity.warm;
+        self
+    }
+}
+
 impl ProjectionRecord {
+    /// The stored form of a projection.
+    pub(crate) fn of(projection: &Projection) -> Self {
+        match projection {
+            Projection::All => Self::All,
+            Projection::KeysOnly => Self::KeysOnly,
+            Projection::Include(names) => {
+                Self::Include(names.iter().map(ToString::to_string).collect())
+            }
+        }
+    }
+
     /// The projection as the core knows it.
     pub(crate) fn typed(&self) -> Projection {
         match self {

@@ -11,8 +11,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let limit = fields.integer("Limit")?;
     let mut constraints = Constraints::new();
     if start.is_some() {
-        let minimum = limits::MIN_TABLE_NAME_CHARS;
-        constraints.table_name_at(start, "exclusiveStartTableName", minimum);
+        constraints.table_name_at(start, "exclusiveStartTableName");
     }
     constraints.range(limit, "limit", 1, limits::MAX_LIST_TABLES as i64);
     constraints.finish()?;

@@ -1,17 +1,15 @@
-//! The constraints of the API model: lengths, ranges, patterns and enumerations.
+//! The constraints of the API model as requests meet them: lengths, ranges and enumerations.
 //!
-//! AWS checks them all and reports up to ten at once in one envelope:
-//! `2 validation errors detected: Value … at '…' failed to satisfy constraint: …; Value …`.
+//! AWS checks them all and reports them together; the envelope and the wording are the core's.
 
-use keyloom_core::{Error, Result, limits};
-
-/// How many violations one message lists.
-const MAX_REPORTED: usize = 10;
+use keyloom_core::error::constraint::{Constraint, Constraints as Violations};
+use keyloom_core::schema::model;
+use keyloom_core::{Result, limits};
 
 /// Collects violations of the API model's constraints.
 #[derive(Debug, Default)]
 pub(crate) struct Constraints {
-    violations: Vec<String>,
+    violations: Violations,
 }
 
 impl Constraints {
@@ -21,34 +19,24 @@ impl Constraints {
 
     /// Reports everything that was collected.
     pub(crate) fn finish(self) -> Result<()> {
-        let count = self.violations.len();
-        if count == 0 {
-            return Ok(());
-        }
-        let plural = if count == 1 { "" } else { "s" };
-        let listed = self.violations.get(..MAX_REPORTED).unwrap_or(&self.violations);
-        Err(Error::Validation(format!(
-            "{count} validation error{plural} detected: {}",
-            listed.join("; ")
-        )))
+        self.violations.finish()
     }
 
-    /// Adds a violation: `shown` is the value as the message quotes it.
-    pub(crate) fn violated(&mut self, shown: &str, path: &str, rule: &str) {
-        self.violations
-            .push(format!("Value {shown} at '{path}' failed to satisfy constraint: {rule}"));
+    /// The violations, for checks that live in the core.
+    pub(crate) fn violations(&mut self) -> &mut Violations {
+        &mut self.violations
     }
 
     /// The member must be there.
     pub(crate) fn required(&mut self, present: bool, path: &str) {
         if !present {
-            self.violated("null", path, "Member must not be null");
+            self.violations.null(path);
         }
     }
 
     /// A table that a data operation names: a name or an ARN.
     pub(crate) fn table_name(&mut self, name: Option<&str>) {
-        self.table_name_at(name, "tableName", 1);
+        self.table_name_at(name, "tableName");
     }
 
     /// Checks a table's name before anything else of the request, as AWS's item operations do.
@@ -58,45 +46,27 @@ impl Constraints {
         constraints.finish()
     }
 
-    /// A table name at any place of the request, with its minimum length.
-    pub(crate) fn table_name_at(&mut self, name: Option<&str>, path: &str, minimum: usize) {
-        let Some(name) = name else { return self.required(false, path) };
-        if name.starts_with("arn:") {
-            return self.length(name, path, 1, limits::MAX_TABLE_ARN_CHARS);
+    /// A table name at any place of the request.
+    pub(crate) fn table_name_at(&mut self, name: Option<&str>, path: &str) {
+        match name {
+            None => self.required(false, path),
+            Some(arn) if arn.starts_with("arn:") => {
+                self.length(arn, path, 1, limits::MAX_TABLE_ARN_CHARS);
+            }
+            Some(name) => model::check_used_name(name, path, &mut self.violations),
         }
-        self.resource_name(name, path, minimum);
     }
 
-    /// An index name.
+    /// An index that a read names.
     pub(crate) fn index_name(&mut self, name: Option<&str>) {
         if let Some(name) = name {
-            self.resource_name(name, "indexName", limits::MIN_TABLE_NAME_CHARS);
+            model::check_new_name(name, "indexName", &mut self.violations);
         }
-    }
-
-    /// The pattern and length of table and index names.
-    pub(crate) fn resource_name(&mut self, name: &str, path: &str, minimum: usize) {
-        let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-        if !name.is_empty() && !name.chars().all(legal) {
-            self.violated(
-                &format!("'{name}'"),
-                path,
-                "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+",
-            );
-        }
-        self.length(name, path, minimum, limits::MAX_TABLE_NAME_CHARS);
     }
 
     /// The length of a string in characters.
     pub(crate) fn length(&mut self, text: &str, path: &str, minimum: usize, maximum: usize) {
-        let length = text.chars().count();
-        if length < minimum {
-            let rule = format!("Member must have length greater than or equal to {minimum}");
-            self.violated(&format!("'{text}'"), path, &rule);
-        } else if length > maximum {
-            let rule = format!("Member must have length less than or equal to {maximum}");
-            self.violated(&format!("'{text}'"), path, &rule);
-        }
+        self.count(text.chars().count(), text, path, minimum, maximum);
     }
 
     /// The number of members of a list or map; `shown` is what the message quotes of it.
@@ -109,11 +79,9 @@ impl Constraints {
         maximum: usize,
     ) {
         if length < minimum {
-            let rule = format!("Member must have length greater than or equal to {minimum}");
-            self.violated(&format!("'{shown}'"), path, &rule);
+            self.violations.violated(shown, path, Constraint::MinLength(minimum));
         } else if length > maximum {
-            let rule = format!("Member must have length less than or equal to {maximum}");
-            self.violated(&format!("'{shown}'"), path, &rule);
+            self.violations.violated(shown, path, Constraint::MaxLength(maximum));
         }
     }
 
@@ -121,11 +89,9 @@ impl Constraints {
     pub(crate) fn range(&mut self, value: Option<i64>, path: &str, minimum: i64, maximum: i64) {
         let Some(value) = value else { return };
         if value < minimum {
-            let rule = format!("Member must have value greater than or equal to {minimum}");
-            self.violated(&format!("'{value}'"), path, &rule);
+            self.violations.violated(value, path, Constraint::MinValue(minimum));
         } else if value > maximum {
-            let rule = format!("Member must have value less than or equal to {maximum}");
-            self.violated(&format!("'{value}'"), path, &rule);
+            self.violations.violated(value, path, Constraint::MaxValue(maximum));
         }
     }
 
@@ -141,8 +107,7 @@ impl Constraints {
             return Some(*choice);
         }
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-        let rule = format!("Member must satisfy enum value set: [{}]", names.join(", "));
-        self.violated(&format!("'{value}'"), path, &rule);
+        self.violations.violated(value, path, Constraint::OneOf(&names));
         None
     }
 }
