@@ -1,12 +1,11 @@
 //! The database handle and what all operations share.
 
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
 use keyloom_core::error::request;
 use keyloom_core::{Error, Result, json};
-use keyloom_store::{CommitError, DiskOptions, DiskStore, MemoryStore, Store, StoreError};
+use keyloom_store::{CommitError, MemoryStore, Store, StoreError};
 
 use crate::background::Background;
 use crate::catalog::Catalog;
@@ -86,22 +85,6 @@ impl Database {
         }
     }
 
-    /// Opens the database in this directory, or makes one there. A write is durable when its call
-    /// returns.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, DiskOptions::default(), Options::default())
-    }
-
-    /// Opens a database on disk with these settings.
-    pub fn open_with(
-        path: impl AsRef<Path>,
-        disk: DiskOptions,
-        options: Options,
-    ) -> Result<Self> {
-        let store = DiskStore::open(path.as_ref(), disk).map_err(store_error)?;
-        Self::start(Arc::new(store), None, options)
-    }
-
     /// Starts a database on a store.
     fn start(
         store: Arc<dyn Store>,
@@ -129,8 +112,7 @@ impl Database {
     pub fn fork(&self) -> Option<Self> {
         let store = Arc::new(self.inner.memory.as_ref()?.fork());
         let options = self.inner.options.clone();
-        let fork =
-            Self::start(Arc::clone(&store) as Arc<dyn Store>, Some(store), options).ok()?;
+        let fork = Self::start(Arc::clone(&store) as Arc<dyn Store>, Some(store), options).ok()?;
         for (name, table) in self.inner.catalog.all().iter() {
             if let Some(copy) = fork.inner.catalog.find(name) {
                 copy.copy_stats(table);

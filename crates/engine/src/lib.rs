@@ -15,6 +15,7 @@ mod background;
 mod catalog;
 mod clock;
 mod database;
+mod identity;
 mod image;
 mod layout;
 mod ops;
@@ -25,7 +26,11 @@ mod write;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
-pub use keyloom_store::{DiskOptions, Durability};
+pub use ops::{
+    ConditionInput, DeleteItemInput, DeleteItemOutput, GetItemInput, GetItemOutput, PageOutput,
+    ProjectionInput, PutItemInput, PutItemOutput, QueryInput, ReadInput, ReturnConsumedCapacity,
+    ReturnValues, ScanInput, Select, UpdateItemInput, UpdateItemOutput,
+};
 pub use wire::Reply;
 
 pub(crate) use database::{commit_error, store_error};

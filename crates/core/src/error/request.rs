@@ -117,20 +117,6 @@ pub fn return_values_not_allowed() -> Error {
     Error::validation("Return values set to invalid value")
 }
 
-/// `ExpressionAttributeNames` in a request without an expression.
-pub fn names_without_expression() -> Error {
-    Error::validation("ExpressionAttributeNames can only be specified when using expressions")
-}
-
-/// `ExpressionAttributeValues` in a request without an expression that could use them.
-pub fn values_without_expression(expressions: &[&str]) -> Error {
-    let verb = if expressions.len() > 1 { "are" } else { "is" };
-    Error::validation(format!(
-        "ExpressionAttributeValues can only be specified when using expressions: {} {verb} null",
-        expressions.join(" and ")
-    ))
-}
-
 /// The account has as many tables as it may have.
 pub fn too_many_tables() -> Error {
     Error::LimitExceeded(
@@ -199,4 +185,91 @@ pub fn duplicate_tag(key: &str) -> Error {
     Error::validation(format!(
         "One or more parameter values were invalid: Duplicate tag key: {key}"
     ))
+}
+
+/// `Limit` of a Query below one.
+pub fn query_limit_too_small() -> Error {
+    Error::validation(
+        "1 validation error detected: Value at 'Limit' failed to satisfy constraint: Member must \
+         have value greater than or equal to 1",
+    )
+}
+
+/// A Query without a key condition in either form.
+pub fn no_key_condition() -> Error {
+    Error::validation(
+        "Either the KeyConditions or KeyConditionExpression parameter must be specified in the \
+         request.",
+    )
+}
+
+/// `ALL_PROJECTED_ATTRIBUTES` without an index.
+pub fn all_projected_without_index() -> Error {
+    Error::validation("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
+}
+
+/// `SPECIFIC_ATTRIBUTES` without a projection.
+pub fn specific_without_projection() -> Error {
+    Error::validation(
+        "Must specify the AttributesToGet or ProjectionExpression when choosing to get \
+         SPECIFIC_ATTRIBUTES",
+    )
+}
+
+/// A projection beside a `Select` that leaves it no room.
+pub fn projection_with_select(parameter: &str, select: &str) -> Error {
+    let what = match select {
+        "COUNT" => "only the Count",
+        other => other,
+    };
+    Error::validation(format!("Cannot specify the {parameter} when choosing to get {what}"))
+}
+
+/// `ALL_ATTRIBUTES` of a global index that does not hold them.
+pub fn all_attributes_of_index(index: &str) -> Error {
+    Error::validation(format!(
+        "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for \
+         global secondary index {index} because its projection type is not ALL"
+    ))
+}
+
+/// A projection on a global index that does not hold the attributes.
+pub fn attributes_not_projected(index: &str, attributes: &[String]) -> Error {
+    Error::validation(format!(
+        "One or more parameter values were invalid: Global secondary index {index} does not project \
+         [{}]",
+        attributes.join(", ")
+    ))
+}
+
+/// `TotalSegments` without `Segment`.
+pub fn segment_missing() -> Error {
+    Error::validation(
+        "The Segment parameter is required but was not present in the request when parameter \
+         TotalSegments is present",
+    )
+}
+
+/// `Segment` without `TotalSegments`.
+pub fn total_segments_missing() -> Error {
+    Error::validation(
+        "The TotalSegments parameter is required but was not present in the request when Segment \
+         parameter is present",
+    )
+}
+
+/// A segment beyond the last.
+pub fn segment_out_of_range(segment: i64, total: i64) -> Error {
+    Error::validation(format!(
+        "The Segment parameter is zero-based and must be less than parameter TotalSegments: \
+         Segment: {segment} is not less than TotalSegments: {total}"
+    ))
+}
+
+/// `ExclusiveStartKey` belongs to another segment.
+pub fn start_key_outside_segment() -> Error {
+    Error::validation(
+        "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use \
+         ExclusiveStartKey with correct Segment. TotalSegments",
+    )
 }

@@ -105,9 +105,7 @@ impl Change<'_> {
     pub(crate) fn put(&self, record: TableRecord) -> Result<Arc<Table>> {
         let previous = self.catalog.find(&record.name);
         let shared = previous.as_ref().map(|table| Arc::clone(&table.shared));
-        let _alone = shared
-            .as_ref()
-            .map(|shared| shared.gate.write());
+        let _alone = shared.as_ref().map(|shared| shared.gate.write());
         let table = Arc::new(Table::new(record, previous.as_deref()));
         self.write(&table.record.name, Some(encode(&table.record)?), &[])?;
         self.catalog.publish(|tables| {
@@ -154,8 +152,9 @@ impl Change<'_> {
 }
 
 fn encode(record: &TableRecord) -> Result<Vec<u8>> {
-    serde_json::to_vec(record)
-        .map_err(|error| Error::InternalServer(format!("a table's record cannot be stored: {error}")))
+    serde_json::to_vec(record).map_err(|error| {
+        Error::InternalServer(format!("a table's record cannot be stored: {error}"))
+    })
 }
 
 /// The table's name in a name or an ARN (`arn:aws:dynamodb:region:account:table/name/…`).

@@ -1,8 +1,7 @@
 //! The condition of a write, in both its forms: `ConditionExpression`, and the legacy `Expected`.
 
-use keyloom_core::error::request;
-use keyloom_core::expr::{Bindings, Condition};
-use keyloom_core::legacy::{self, ConditionalOperator, ExpectedAttribute, Parameter};
+use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters};
+use keyloom_core::legacy::{self, ConditionalOperator, ExpectedAttribute};
 use keyloom_core::{AttributeValue, Result, Str, json};
 
 use crate::wire::{Constraints, Fields};
@@ -41,44 +40,40 @@ impl ConditionInput {
         Ok(())
     }
 
-    /// Refuses expressions beside legacy parameters. `others` are the request's further parameters
-    /// of either kind that are present.
-    pub(crate) fn check_not_mixed(&self, others: &[Parameter]) -> Result<()> {
-        let own = [
-            (self.expected.is_some(), Parameter::Legacy("Expected")),
-            (self.operator.is_some(), Parameter::Legacy("ConditionalOperator")),
-            (self.expression.is_some(), Parameter::Expression("ConditionExpression")),
-        ];
-        let present = own.iter().filter(|(present, _)| *present).map(|(_, parameter)| *parameter);
-        legacy::check_not_mixed(&others.iter().copied().chain(present).collect::<Vec<_>>())
+    /// Checks which parameters go together in a request whose only expression this is.
+    pub(crate) fn check_parameters(&self, fields: &Fields<'_>) -> Result<()> {
+        let expressions = [(ExpressionKind::Condition, self.expression.is_some())];
+        let legacy = self.legacy_parameters();
+        Parameters {
+            expressions: &expressions,
+            legacy: &legacy,
+            names: self.names.is_some(),
+            values: fields.has("ExpressionAttributeValues"),
+        }
+        .check()
+    }
+
+    /// The legacy parameters, each with whether the request has it.
+    pub(crate) fn legacy_parameters(&self) -> [(&'static str, bool); 2] {
+        [("Expected", self.expected.is_some()), ("ConditionalOperator", self.operator.is_some())]
     }
 
     /// The condition of a request that has no other expression.
     pub(crate) fn alone(self) -> Result<Option<Condition>> {
-        if self.expression.is_none() {
-            self.check_no_bindings(&["ConditionExpression"])?;
-            return self.legacy_condition();
-        }
+        let Some(text) = &self.expression else { return self.legacy_condition() };
         let mut bindings = Bindings::new(self.names, self.values)?;
-        let condition = self.expression.map(|text| bindings.condition(&text)).transpose()?;
+        let condition = bindings.condition(text)?;
         bindings.finish()?;
-        Ok(condition)
-    }
-
-    /// Refuses names and values without an expression to use them.
-    pub(crate) fn check_no_bindings(&self, expressions: &[&str]) -> Result<()> {
-        if self.names.is_some() {
-            return Err(request::names_without_expression());
-        }
-        if self.values.is_some() {
-            return Err(request::values_without_expression(expressions));
-        }
-        Ok(())
+        Ok(Some(condition))
     }
 
     /// The condition that the legacy parameters state.
     pub(crate) fn legacy_condition(&self) -> Result<Option<Condition>> {
-        legacy::expected(self.expected.as_deref(), self.operator)
+        legacy::check_conditional_operator(self.operator, self.expected.as_ref().map(Vec::len))?;
+        match &self.expected {
+            Some(expected) => legacy::expected(expected.clone(), self.operator),
+            None => Ok(None),
+        }
     }
 }
 

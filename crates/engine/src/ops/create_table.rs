@@ -8,7 +8,8 @@ use keyloom_core::schema::{IndexKind, TableSchema};
 use keyloom_core::{Error, Result, Str, limits};
 
 use crate::catalog::record::{
-    Billing, EncryptionSetting, IndexCapacity, IndexRecord, OnDemandLimit, Status, StreamSetting, TableClassSetting, Throughput,
+    Billing, EncryptionSetting, IndexCapacity, IndexRecord, OnDemandLimit, Status, StreamSetting,
+    TableClassSetting, Throughput,
 };
 use crate::catalog::{Change, TableRecord};
 use crate::database::Inner;
@@ -58,22 +59,28 @@ struct CreateTableInput {
 
 impl CreateTableInput {
     fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let name = fields.string("TableName")?.ok_or_else(|| request::parameter_missing("TableName"))?;
+        let name =
+            fields.string("TableName")?.ok_or_else(|| request::parameter_missing("TableName"))?;
         let mut constraints = Constraints::new();
         keyloom_core::schema::model::check_new_name(name, "tableName", constraints.violations());
         constraints.finish()?;
 
         let mut constraints = Constraints::new();
         let global = table_input::indexes(
-            fields, &mut constraints, "GlobalSecondaryIndexes", "globalSecondaryIndexes",
+            fields,
+            &mut constraints,
+            "GlobalSecondaryIndexes",
+            "globalSecondaryIndexes",
         )?;
         let local = table_input::indexes(
-            fields, &mut constraints, "LocalSecondaryIndexes", "localSecondaryIndexes",
+            fields,
+            &mut constraints,
+            "LocalSecondaryIndexes",
+            "localSecondaryIndexes",
         )?;
-        let definitions =
-            |list: &Option<Vec<IndexInput>>| -> Option<Vec<_>> {
-                list.as_ref().map(|list| list.iter().map(|index| index.definition.clone()).collect())
-            };
+        let definitions = |list: &Option<Vec<IndexInput>>| -> Option<Vec<_>> {
+            list.as_ref().map(|list| list.iter().map(|index| index.definition.clone()).collect())
+        };
         let definition = TableDefinition {
             name: Some(Str::from(name)),
             key: table_input::key_schema(fields)?,
@@ -101,7 +108,11 @@ impl CreateTableInput {
         Ok(input)
     }
 
-    fn decode_settings(&mut self, fields: &Fields<'_>, constraints: &mut Constraints) -> Result<()> {
+    fn decode_settings(
+        &mut self,
+        fields: &Fields<'_>,
+        constraints: &mut Constraints,
+    ) -> Result<()> {
         let modes = [("PROVISIONED", false), ("PAY_PER_REQUEST", true)];
         let mode = fields.string("BillingMode")?;
         self.billing_stated = mode.is_some();

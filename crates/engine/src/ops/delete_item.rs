@@ -76,7 +76,7 @@ impl DeleteItemInput {
         let return_item_on_failure = wants_item_on_failure(fields, &mut constraints)?;
         let mut condition = ConditionInput::decode(fields, &mut constraints)?;
         constraints.finish()?;
-        condition.check_not_mixed(&[])?;
+        condition.check_parameters(fields)?;
         let key = fields.item("Key")?.unwrap_or_default();
         condition.decode_values(fields)?;
         if !matches!(return_values, ReturnValues::None | ReturnValues::AllOld) {

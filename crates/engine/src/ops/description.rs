@@ -112,11 +112,8 @@ fn on_demand_limit(json: &mut JsonWriter, limit: Option<&OnDemandLimit>) {
 }
 
 fn warm(json: &mut JsonWriter, warm: Option<Throughput>, billing: &Billing, status: Status) {
-    let warm = warm.unwrap_or(if billing.on_demand {
-        NEW_ON_DEMAND_WARM
-    } else {
-        billing.throughput
-    });
+    let warm =
+        warm.unwrap_or(if billing.on_demand { NEW_ON_DEMAND_WARM } else { billing.throughput });
     json.structure("WarmThroughput", |json| {
         json.integer("ReadUnitsPerSecond", warm.read);
         json.integer("WriteUnitsPerSecond", warm.write);
@@ -171,7 +168,8 @@ fn index(
     }
     throughput(json, &record.throughput.unwrap_or_default(), None);
     on_demand_limit(json, record.on_demand.as_ref());
-    let provisioned = Billing { throughput: record.throughput.unwrap_or_default(), ..billing.clone() };
+    let provisioned =
+        Billing { throughput: record.throughput.unwrap_or_default(), ..billing.clone() };
     warm(json, record.warm, &provisioned, Status::Active);
 }
 

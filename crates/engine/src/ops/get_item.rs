@@ -72,7 +72,7 @@ impl GetItemInput {
         let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
         let projection = ProjectionInput::decode(fields, &mut constraints)?;
         constraints.finish()?;
-        projection.check_not_mixed()?;
+        projection.check_parameters()?;
         Ok(Self {
             table_name: table_name.to_owned(),
             key: fields.item("Key")?.unwrap_or_default(),
@@ -103,4 +103,3 @@ pub(crate) fn row(stored: Stored, projection: Option<&Projection>) -> Result<Row
         None => Row::Stored(stored),
     })
 }
-

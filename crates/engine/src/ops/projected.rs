@@ -1,8 +1,7 @@
 //! Which attributes a read returns: `ProjectionExpression`, or the legacy `AttributesToGet`.
 
-use keyloom_core::error::request;
-use keyloom_core::expr::{Bindings, Projection};
-use keyloom_core::legacy::{self, Parameter};
+use keyloom_core::expr::{Bindings, ExpressionKind, Parameters, Projection};
+use keyloom_core::legacy;
 use keyloom_core::{Result, Str};
 
 use crate::wire::{Constraints, Fields};
@@ -31,28 +30,20 @@ impl ProjectionInput {
         })
     }
 
-    /// Refuses the expression beside the legacy parameter.
-    pub(crate) fn check_not_mixed(&self) -> Result<()> {
-        legacy::check_not_mixed(&self.parameters())
-    }
-
-    /// The parameters that are present.
-    pub(crate) fn parameters(&self) -> Vec<Parameter> {
-        let all = [
-            (self.attributes_to_get.is_some(), Parameter::Legacy("AttributesToGet")),
-            (self.expression.is_some(), Parameter::Expression("ProjectionExpression")),
-        ];
-        all.iter().filter(|(present, _)| *present).map(|(_, parameter)| *parameter).collect()
+    /// Checks which parameters go together in a request whose only expression this is.
+    pub(crate) fn check_parameters(&self) -> Result<()> {
+        Parameters {
+            expressions: &[(ExpressionKind::Projection, self.expression.is_some())],
+            legacy: &[("AttributesToGet", self.attributes_to_get.is_some())],
+            names: self.names.is_some(),
+            values: false,
+        }
+        .check()
     }
 
     /// The projection of a request that has no other expression.
     pub(crate) fn alone(&self) -> Result<Option<Projection>> {
-        let Some(text) = &self.expression else {
-            if self.names.is_some() {
-                return Err(request::names_without_expression());
-            }
-            return self.legacy();
-        };
+        let Some(text) = &self.expression else { return self.legacy() };
         let mut bindings = Bindings::new(self.names.clone(), None)?;
         let projection = bindings.projection(text)?;
         bindings.finish()?;
@@ -61,6 +52,6 @@ impl ProjectionInput {
 
     /// The projection that the legacy parameter states.
     pub(crate) fn legacy(&self) -> Result<Option<Projection>> {
-        self.attributes_to_get.as_deref().map(legacy::attributes_to_get).transpose()
+        self.attributes_to_get.clone().map(legacy::attributes_to_get).transpose()
     }
 }

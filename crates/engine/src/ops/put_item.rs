@@ -77,7 +77,7 @@ impl PutItemInput {
         let return_item_on_failure = wants_item_on_failure(fields, &mut constraints)?;
         let mut condition = ConditionInput::decode(fields, &mut constraints)?;
         constraints.finish()?;
-        condition.check_not_mixed(&[])?;
+        condition.check_parameters(fields)?;
         let item = fields.item("Item")?.unwrap_or_default();
         condition.decode_values(fields)?;
         if !matches!(return_values, ReturnValues::None | ReturnValues::AllOld) {
@@ -114,4 +114,3 @@ fn run(database: &Inner, input: PutItemInput) -> Result<PutItemOutput> {
         collection: metrics.map(|metrics| metrics.measure(database)).transpose()?,
     })
 }
-

@@ -1,8 +1,8 @@
 //! UpdateItem.
 
 use keyloom_core::capacity::ConsumedCapacity;
-use keyloom_core::expr::{Bindings, Condition, Projection, Update};
-use keyloom_core::legacy::{self, AttributeUpdate, Parameter};
+use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters, Projection, Update};
+use keyloom_core::legacy::{self, AttributeUpdate};
 use keyloom_core::{Item, Result, Str};
 
 use crate::database::{Database, Inner};
@@ -83,12 +83,17 @@ impl UpdateItemInput {
         let update = fields.owned_string("UpdateExpression")?;
         let attribute_updates = super::legacy_input::attribute_updates(fields, &mut constraints)?;
         constraints.finish()?;
-        let others = [
-            (attribute_updates.is_some(), Parameter::Legacy("AttributeUpdates")),
-            (update.is_some(), Parameter::Expression("UpdateExpression")),
-        ];
-        let others = others.iter().filter(|(present, _)| *present).map(|(_, other)| *other);
-        condition.check_not_mixed(&others.collect::<Vec<_>>())?;
+        let [expected, operator] = condition.legacy_parameters();
+        Parameters {
+            expressions: &[
+                (ExpressionKind::Update, update.is_some()),
+                (ExpressionKind::Condition, condition.expression.is_some()),
+            ],
+            legacy: &[("AttributeUpdates", attribute_updates.is_some()), expected, operator],
+            names: condition.names.is_some(),
+            values: fields.has("ExpressionAttributeValues"),
+        }
+        .check()?;
         let key = fields.item("Key")?.unwrap_or_default();
         condition.decode_values(fields)?;
         Ok(Self {
@@ -107,8 +112,8 @@ impl UpdateItemInput {
     /// The update and the condition, in the order in which AWS reads them.
     fn expressions(&self) -> Result<(Update, Option<Condition>)> {
         if self.update.is_none() && self.condition.expression.is_none() {
-            self.condition.check_no_bindings(&["UpdateExpression", "ConditionExpression"])?;
-            let update = legacy::attribute_updates(self.attribute_updates.as_deref())?;
+            let update =
+                legacy::attribute_updates(self.attribute_updates.clone().unwrap_or_default())?;
             return Ok((update, self.condition.legacy_condition()?));
         }
         let ConditionInput { names, values, expression, .. } = &self.condition;
@@ -127,7 +132,8 @@ fn run(database: &Inner, input: UpdateItemInput) -> Result<UpdateItemOutput> {
     let (update, condition) = input.expressions()?;
     let table = database.catalog.table(&input.table_name)?;
     table.schema.check_key(&input.key)?;
-    update.check_excludes_keys(table.key().attributes().map(|attribute| attribute.name.as_str()))?;
+    update
+        .check_excludes_keys(table.key().attributes().map(|attribute| attribute.name.as_str()))?;
     let metrics = CollectionMetrics::wanted(input.return_collection_metrics, &table, &input.key);
     let targets = update.targets().clone();
     let write = Write {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use keyloom_core::expr::{Condition, Projection};
 use keyloom_core::schema::KeySchema;
 use keyloom_core::{Item, Result, limits};
-use keyloom_store::{Bytes, Direction, KeyRange, Snapshot};
+use keyloom_store::{Direction, KeyRange, Snapshot};
 
 pub(crate) use range::of_key_condition;
 pub(crate) use start::{check_start_key, resume_after};
@@ -113,6 +113,13 @@ impl ReadPlan {
         Ok(position)
     }
 
+    /// Whether an entry's store key belongs to another segment than the plan's.
+    pub(crate) fn is_outside_segment(&self, key: &[u8]) -> bool {
+        self.segment.is_some_and(|(segment, total)| {
+            !SegmentFilter::new(segment, total).contains(partition_of(self.key(), key))
+        })
+    }
+
     /// Runs the plan on a fresh snapshot.
     pub(crate) fn run(&self, database: &Inner) -> Result<Page> {
         let snapshot = database.store.snapshot().map_err(store_error)?;
@@ -202,7 +209,7 @@ pub(crate) fn lookup_many(database: &Inner, keys: &[&[u8]]) -> Result<Vec<Option
 }
 
 /// The part of an entry's store key that names its partition.
-fn partition_of<'a>(schema: &KeySchema, key: &'a Bytes) -> &'a [u8] {
+fn partition_of<'a>(schema: &KeySchema, key: &'a [u8]) -> &'a [u8] {
     let header = layout::entries(0).len();
     let mut rest = key.get(header..).unwrap_or_default();
     for attribute in &schema.hash {

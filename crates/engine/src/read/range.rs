@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use keyloom_core::expr::{RangeOperator, ResolvedKeyCondition};
+use keyloom_core::expr::{KeyOperator, ResolvedKeyCondition};
 use keyloom_core::{Result, key};
 use keyloom_store::KeyRange;
 
@@ -14,7 +14,7 @@ pub(crate) fn of_key_condition(
     condition: &ResolvedKeyCondition,
 ) -> Result<KeyRange> {
     let mut prefix = layout::partition(keyspace, &condition.hash)?;
-    for value in &condition.equalities {
+    for value in &condition.range_prefix {
         key::encode_key_value(value, &mut prefix)?;
     }
     let whole = KeyRange::prefix(&prefix);
@@ -29,25 +29,32 @@ pub(crate) fn of_key_condition(
     let from = |bytes: Vec<u8>| Bound::Included(bytes.into());
     let end = |bytes: &[u8]| KeyRange::prefix(bytes).upper;
     Ok(match operator {
-        RangeOperator::Lt(value) => {
+        KeyOperator::Less(value) => {
             KeyRange { lower: whole.lower, upper: Bound::Excluded(with(value)?.into()) }
         }
-        RangeOperator::Le(value) => KeyRange { lower: whole.lower, upper: end(&with(value)?) },
-        RangeOperator::Gt(value) => KeyRange {
+        KeyOperator::LessOrEqual(value) => {
+            KeyRange { lower: whole.lower, upper: end(&with(value)?) }
+        }
+        KeyOperator::Greater(value) => KeyRange {
             lower: match end(&with(value)?) {
                 Bound::Excluded(bytes) => Bound::Included(bytes),
                 bound => bound,
             },
             upper: whole.upper,
         },
-        RangeOperator::Ge(value) => KeyRange { lower: from(with(value)?), upper: whole.upper },
-        RangeOperator::Between(low, high) => {
+        KeyOperator::GreaterOrEqual(value) => {
+            KeyRange { lower: from(with(value)?), upper: whole.upper }
+        }
+        KeyOperator::Between(low, high) => {
             KeyRange { lower: from(with(low)?), upper: end(&with(high)?) }
         }
-        RangeOperator::BeginsWith(value) => {
+        KeyOperator::BeginsWith(value) => {
             let mut bytes = prefix.clone();
             key::encode_key_prefix(value, &mut bytes)?;
             KeyRange::prefix(&bytes)
         }
+        KeyOperator::Equal(value) => KeyRange::prefix(&with(value)?),
+        // Refused when the condition was resolved.
+        KeyOperator::NotIndexable => whole,
     })
 }

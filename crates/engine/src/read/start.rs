@@ -40,9 +40,7 @@ pub(crate) fn check_start_key(
         return Err(request::start_key_invalid());
     }
     let key = match index {
-        Some(index) => {
-            layout::index_entry(index.keyspace, &index.schema.key, table.key(), start)
-        }
+        Some(index) => layout::index_entry(index.keyspace, &index.schema.key, table.key(), start),
         None => layout::item(table.record.keyspace, table.key(), start),
     };
     key.map_err(|_| request::start_key_invalid())
@@ -52,6 +50,8 @@ pub(crate) fn check_start_key(
 pub(crate) fn resume_after(range: KeyRange, start: Vec<u8>, direction: Direction) -> KeyRange {
     match direction {
         Direction::Forward => KeyRange { lower: Bound::Excluded(start.into()), upper: range.upper },
-        Direction::Backward => KeyRange { lower: range.lower, upper: Bound::Excluded(start.into()) },
+        Direction::Backward => {
+            KeyRange { lower: range.lower, upper: Bound::Excluded(start.into()) }
+        }
     }
 }

@@ -9,7 +9,8 @@ pub(crate) mod class {
     pub(crate) const STRING: &str = "class java.lang.String";
     pub(crate) const INTEGER: &str = "class java.lang.Integer";
     pub(crate) const BOOLEAN: &str = "class java.lang.Boolean";
-    pub(crate) const ATTRIBUTE_MAP: &str = "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>";
+    pub(crate) const ATTRIBUTE_MAP: &str =
+        "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>";
 }
 
 /// The fields of one JSON object. An absent field and an explicit `null` are the same, as on AWS.
@@ -146,7 +147,10 @@ fn as_string<'a>(value: &'a Json<'a>) -> Result<&'a str> {
         Json::Str(text) => Ok(text),
         Json::Array(_) => Err(unrecognized_collection(class::STRING)),
         Json::Object(_) => Err(unexpected_structure()),
-        _ => Err(Error::Serialization(format!("{} cannot be converted to String", token_name(value)))),
+        _ => Err(Error::Serialization(format!(
+            "{} cannot be converted to String",
+            token_name(value)
+        ))),
     }
 }
 
@@ -158,9 +162,10 @@ fn as_integer(value: &Json<'_>) -> Result<i64> {
         }
         Json::Array(_) => Err(unrecognized_collection(class::INTEGER)),
         Json::Object(_) => Err(unexpected_structure()),
-        _ => {
-            Err(Error::Serialization(format!("{} cannot be converted to Integer", token_name(value))))
-        }
+        _ => Err(Error::Serialization(format!(
+            "{} cannot be converted to Integer",
+            token_name(value)
+        ))),
     }
 }
 

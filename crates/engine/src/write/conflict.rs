@@ -43,10 +43,10 @@ pub(crate) struct Held<'a> {
 
 impl InFlight {
     /// Holds one item for a single write; refused while a transaction holds it.
-    pub(crate) fn enter_single<'a>(&'a self, key: &'a [u8]) -> Result<Held<'a>> {
+    pub(crate) fn enter_single<'a>(&'a self, [key]: &'a [Vec<u8>; 1]) -> Result<Held<'a>> {
         let entered = self.with(key, |holds| match holds.get_mut(key) {
             None => {
-                holds.insert(key.to_vec(), Hold::Singles(1));
+                holds.insert(key.clone(), Hold::Singles(1));
                 true
             }
             Some(Hold::Singles(count)) => {
@@ -120,14 +120,15 @@ mod tests {
     fn single_writes_share_an_item_and_transactions_do_not() {
         let in_flight = InFlight::default();
         let keys = [b"a".to_vec(), b"b".to_vec()];
-        let first = in_flight.enter_single(b"a").unwrap();
-        let second = in_flight.enter_single(b"a").unwrap();
+        let (a, b) = ([b"a".to_vec()], [b"b".to_vec()]);
+        let first = in_flight.enter_single(&a).unwrap();
+        let second = in_flight.enter_single(&a).unwrap();
         assert_eq!(in_flight.enter_transaction(&keys).unwrap_err(), [true, false]);
         drop((first, second));
         let transaction = in_flight.enter_transaction(&keys).unwrap();
-        assert!(in_flight.enter_single(b"b").is_err());
+        assert!(in_flight.enter_single(&b).is_err());
         assert_eq!(in_flight.enter_transaction(&keys).unwrap_err(), [true, true]);
         drop(transaction);
-        assert!(in_flight.enter_single(b"b").is_ok());
+        assert!(in_flight.enter_single(&b).is_ok());
     }
 }

@@ -61,9 +61,7 @@ pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Effect, Refusal> 
     }
     let streamed = changed && write.table.record.stream.as_ref().is_some_and(|s| s.enabled);
     let new_bytes = new_bytes.filter(|_| changed);
-    Ok(Effect {
-        old, new, new_bytes, changed, streamed, index_edits, old_size, new_size,
-    })
+    Ok(Effect { old, new, new_bytes, changed, streamed, index_edits, old_size, new_size })
 }
 
 fn judge(write: &Write, old: Option<&Stored>) -> Result<(), Refusal> {
@@ -236,7 +234,9 @@ impl IndexEdit {
             IndexChange::Insert { bytes } => (1, bytes as i64),
             IndexChange::Delete { bytes } => (-1, -(bytes as i64)),
             IndexChange::Update { old_bytes, new_bytes }
-            | IndexChange::Move { old_bytes, new_bytes } => (0, new_bytes as i64 - old_bytes as i64),
+            | IndexChange::Move { old_bytes, new_bytes } => {
+                (0, new_bytes as i64 - old_bytes as i64)
+            }
         }
     }
 }

@@ -119,12 +119,12 @@ pub(crate) struct Companion {
 
 /// Writes one item; waits for others that write it.
 pub(crate) fn one(database: &Inner, mut write: Write, return_item: bool) -> Result<Written> {
-    let key = write.table.item_key(&write.key)?;
-    let _single = database.in_flight.enter_single(&key)?;
-    match attempt_until_decided(database, std::slice::from_mut(&mut write), &[key], None) {
-        Ok(mut written) => written
-            .pop()
-            .ok_or_else(|| Error::InternalServer("a write left no result".into())),
+    let keys = [write.table.item_key(&write.key)?];
+    let _single = database.in_flight.enter_single(&keys)?;
+    match attempt_until_decided(database, std::slice::from_mut(&mut write), &keys, None) {
+        Ok(mut written) => {
+            written.pop().ok_or_else(|| Error::InternalServer("a write left no result".into()))
+        }
         Err(Failure::Refused(mut refusals)) => match refusals.pop().flatten() {
             Some(refusal) => Err(refusal.into_error(return_item)),
             None => Err(Error::InternalServer("a write was refused without a reason".into())),
@@ -196,10 +196,7 @@ fn attempt(
         let mut tables: Vec<_> = shared.iter().collect();
         tables.sort_by_key(|shared| Arc::as_ptr(shared));
         tables.dedup_by(|a, b| Arc::ptr_eq(a, b));
-        tables
-            .into_iter()
-            .map(|shared| shared.gate.read())
-            .collect()
+        tables.into_iter().map(|shared| shared.gate.read()).collect()
     };
     refresh_tables(database, writes)?;
 
