@@ -10,6 +10,7 @@ use keyloom_store::{CommitError, MemoryStore, Store, StoreError};
 use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::clock::{Clock, SystemClock};
+use crate::idempotency::Tokens;
 use crate::ops;
 use crate::stream::Sequencer;
 use crate::wire::{Fields, Reply};
@@ -65,6 +66,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) options: Options,
     pub(crate) in_flight: InFlight,
+    pub(crate) tokens: Tokens,
     pub(crate) streams: Sequencer,
     pub(crate) background: Background,
 }
@@ -100,6 +102,7 @@ impl Database {
             streams: Sequencer::new(Arc::clone(&clock)),
             clock,
             in_flight: InFlight::default(),
+            tokens: Tokens::default(),
             background: Background::default(),
             options,
         });

@@ -15,6 +15,7 @@ mod background;
 mod catalog;
 mod clock;
 mod database;
+mod idempotency;
 mod identity;
 mod image;
 mod layout;
@@ -27,9 +28,12 @@ mod write;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
 pub use ops::{
-    ConditionInput, DeleteItemInput, DeleteItemOutput, GetItemInput, GetItemOutput, PageOutput,
-    ProjectionInput, PutItemInput, PutItemOutput, QueryInput, ReadInput, ReturnConsumedCapacity,
-    ReturnValues, ScanInput, Select, UpdateItemInput, UpdateItemOutput,
+    BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput,
+    ConditionInput, DeleteItemInput, DeleteItemOutput, GetItemInput, GetItemOutput, KeysOfTable,
+    PageOutput, ProjectionInput, PutItemInput, PutItemOutput, QueryInput, ReadInput,
+    ReturnConsumedCapacity, ReturnValues, ScanInput, Select, TransactAction, TransactEdit,
+    TransactGet, TransactGetItemsInput, TransactGetItemsOutput, TransactWriteItemsInput,
+    TransactWriteItemsOutput, UpdateItemInput, UpdateItemOutput, WriteRequest,
 };
 pub use wire::Reply;
 
