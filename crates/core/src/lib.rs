@@ -3,9 +3,11 @@
 
 pub mod capacity;
 pub mod error;
+pub mod expr;
 pub mod image;
 pub mod json;
 pub mod key;
+pub mod legacy;
 pub mod limits;
 pub mod number;
 pub mod schema;
