@@ -198,17 +198,14 @@ impl<'a> Edits<'a> {
                 self.writes.push((path, sum));
             }
             Change::Delete(value) | Change::LegacyDelete(value) => {
-                let rest = match path.get(item) {
-                    Some(old) => subtract(old, value),
-                    // Checks the parents of the path, and then removes nothing.
-                    None => Some(None),
-                };
-                let legacy = matches!(action.change, Change::LegacyDelete(_));
+                // Where there is nothing, the removal only checks that the path leads somewhere.
+                let rest = path.get(item).map_or(Rest::Nothing, |old| Rest::of(old, value));
+                let by_legacy = matches!(action.change, Change::LegacyDelete(_));
                 match rest {
-                    Some(Some(rest)) => self.writes.push((path, rest)),
-                    Some(None) => self.removals.push(path),
-                    None if legacy => return Err(legacy::update_type_mismatch()),
-                    None => return Err(expression::update_operand_type()),
+                    Rest::Set(rest) => self.writes.push((path, rest)),
+                    Rest::Nothing => self.removals.push(path),
+                    Rest::TypeMismatch if by_legacy => return Err(legacy::update_type_mismatch()),
+                    Rest::TypeMismatch => return Err(expression::update_operand_type()),
                 }
             }
         }
@@ -306,15 +303,25 @@ fn add(
     }))
 }
 
-/// What remains of the set `old` without `members`, if they are sets of one type: a set, or nothing.
-fn subtract(old: &AttributeValue, members: &AttributeValue) -> Option<Option<AttributeValue>> {
-    use AttributeValue::{Bs, Ns, Ss};
-    Some(match (old, members) {
-        (Ss(a), Ss(b)) => difference(a, b).map(Ss),
-        (Ns(a), Ns(b)) => difference(a, b).map(Ns),
-        (Bs(a), Bs(b)) => difference(a, b).map(Bs),
-        _ => return None,
-    })
+/// What remains of a set without some members.
+enum Rest {
+    Set(AttributeValue),
+    Nothing,
+    /// They are not sets of one type.
+    TypeMismatch,
+}
+
+impl Rest {
+    fn of(old: &AttributeValue, members: &AttributeValue) -> Self {
+        use AttributeValue::{Bs, Ns, Ss};
+        let rest = match (old, members) {
+            (Ss(a), Ss(b)) => difference(a, b).map(Ss),
+            (Ns(a), Ns(b)) => difference(a, b).map(Ns),
+            (Bs(a), Bs(b)) => difference(a, b).map(Bs),
+            _ => return Self::TypeMismatch,
+        };
+        rest.map_or(Self::Nothing, Self::Set)
+    }
 }
 
 fn union<T: Clone + Ord>(a: &[T], b: &[T]) -> Vec<T> {
