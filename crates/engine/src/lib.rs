@@ -1,6 +1,6 @@
 //! The embedded database: DynamoDB's data plane over an ordered store.
 
-use keyloom_core::Error;
+pub use keyloom_core::Error;
 
 /// An embedded database.
 #[derive(Debug)]
