@@ -1,15 +1,19 @@
 //! The database handle and what all operations share.
 
 use std::fmt;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use keyloom_core::error::request;
 use keyloom_core::{Error, Result, json};
-use keyloom_store::{CommitError, MemoryStore, Store, StoreError};
+use keyloom_store::{
+    CommitError, DiskOptions, DiskStore, MemoryStore, OpenReport, Store, StoreError,
+};
 
 use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::clock::{Clock, SystemClock};
+use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
 use crate::ops;
 use crate::stream::Sequencer;
@@ -67,6 +71,8 @@ pub(crate) struct Inner {
     pub(crate) options: Options,
     pub(crate) in_flight: InFlight,
     pub(crate) tokens: Tokens,
+    pub(crate) counted: Counted,
+    open_report: OnceLock<OpenReport>,
     pub(crate) streams: Sequencer,
     pub(crate) background: Background,
 }
@@ -81,10 +87,53 @@ impl Database {
     pub fn memory_with(options: Options) -> Self {
         let store = Arc::new(MemoryStore::new());
         match Self::start(Arc::clone(&store) as Arc<dyn Store>, Some(store), options) {
-            Ok(database) => database,
+            Ok(database) => {
+                database.inner.counted.finish();
+                database
+            }
             // An empty store in memory has no record that could fail to load.
             Err(error) => unreachable!("an empty database opens: {error}"),
         }
+    }
+
+    /// Opens the database in this directory, or makes one there. A write is durable when its call
+    /// returns.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, DiskOptions::default(), Options::default())
+    }
+
+    /// Opens a database on disk with these settings.
+    pub fn open_with(path: impl AsRef<Path>, disk: DiskOptions, options: Options) -> Result<Self> {
+        let (store, report) = DiskStore::open(path.as_ref(), disk).map_err(store_error)?;
+        let database = Self::start(Arc::new(store), None, options)?;
+        // Set once, here.
+        let _ = database.inner.open_report.set(report);
+        database.count_in_background()?;
+        Ok(database)
+    }
+
+    /// What was found when a database on disk was opened; none for one in memory.
+    pub fn open_report(&self) -> Option<&OpenReport> {
+        self.inner.open_report.get()
+    }
+
+    /// Counts the items that were there before; see [`crate::counting`].
+    fn count_in_background(&self) -> Result<()> {
+        let snapshot = self.inner.store.snapshot().map_err(store_error)?;
+        let inner = Arc::clone(&self.inner);
+        let count = move || {
+            // Damage that the counting meets will show itself to the request that reads it.
+            drop(counting::count_all(&inner.catalog, snapshot.as_ref()));
+            inner.counted.finish();
+        };
+        if self.inner.options.background {
+            std::thread::Builder::new().name("keyloom-count".into()).spawn(count).map_err(
+                |error| Error::InternalServer(format!("no thread could be started: {error}")),
+            )?;
+        } else {
+            count();
+        }
+        Ok(())
     }
 
     /// Starts a database on a store.
@@ -103,6 +152,8 @@ impl Database {
             clock,
             in_flight: InFlight::default(),
             tokens: Tokens::default(),
+            counted: Counted::default(),
+            open_report: OnceLock::new(),
             background: Background::default(),
             options,
         });
@@ -121,6 +172,7 @@ impl Database {
                 copy.copy_stats(table);
             }
         }
+        fork.inner.counted.finish();
         Some(fork)
     }
 

@@ -14,6 +14,7 @@
 mod background;
 mod catalog;
 mod clock;
+mod counting;
 mod database;
 mod idempotency;
 mod identity;
@@ -27,6 +28,8 @@ mod write;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
+pub use keyloom_core::Error;
+pub use keyloom_store::{DiskOptions, Durability, OpenReport};
 pub use ops::{
     BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput,
     ConditionInput, DeleteItemInput, DeleteItemOutput, GetItemInput, GetItemOutput, KeysOfTable,

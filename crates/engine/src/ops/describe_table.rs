@@ -13,6 +13,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     constraints.table_name(Some(name));
     constraints.finish()?;
     let table = database.catalog.described_table(name)?;
+    database.counted.wait();
     let mut json = JsonWriter::object();
     description::write(&mut json, "Table", database, &table, table.record.status);
     Ok(json.finish())
