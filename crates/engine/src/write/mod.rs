@@ -234,7 +234,7 @@ fn attempt(
     refresh_tables(database, writes)?;
 
     let locks: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-    let mut transaction = database.store.begin(&locks).map_err(store_error)?;
+    let transaction = database.store.begin(&locks).map_err(store_error)?;
     let images = transaction.get_many(&locks).map_err(store_error)?;
 
     let mut effects = Vec::with_capacity(writes.len());
