@@ -4,6 +4,7 @@
 
 pub mod constraint;
 pub mod message;
+pub mod request;
 
 use std::fmt;
 
