@@ -1,7 +1,7 @@
 //! Group commit: transactions queue up while a sync runs, and the next sync takes them all.
 //!
-//! One thread at a time is *the committer*; it takes the whole queue, hands it to the [`Sink`],
-//! and announces the outcome. A writer that finds no committer at work becomes it for one group,
+//! One thread at a time is *the committer*; it takes the queue, hands it to the [`Sink`] as one
+//! group, and announces the outcome. A writer that finds no committer at work becomes it for one group,
 //! so that a lone writer pays for no thread switch. If others have queued up meanwhile, the
 //! committer thread takes over and stays until the queue is empty.
 
@@ -144,17 +144,17 @@ impl<S: Sink> Drop for Committer<S> {
 }
 
 impl<S: Sink> Shared<S> {
-    /// Takes the queue and makes it durable. The caller must be the committer, and no longer is
+    /// Takes a group and makes it durable. The caller must be the committer, and no longer is
     /// when this returns.
     fn commit_one_group(&self) {
-        let group = self.state.lock().pending.take();
+        let group = self.state.lock().pending.take_group();
         let outcome = self.run_sink(&group);
         let mut state = self.state.lock();
         state.pending.settle(&group);
         state.groups += 1;
         let mut given_up = Vec::new();
         if outcome.is_err() {
-            given_up = state.pending.take();
+            given_up = state.pending.take_all();
             state.pending.settle(&given_up);
         }
         self.pending_keys.store(state.pending.keys(), Ordering::Release);

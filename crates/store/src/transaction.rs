@@ -7,10 +7,17 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use crate::locks::{HeldLocks, KeyLocks};
-use crate::{CommitError, MAX_KEY_BYTES, MAX_VALUE_BYTES, StoreError, Transaction};
+use crate::{
+    CommitError, MAX_KEY_BYTES, MAX_TRANSACTION_BYTES, MAX_VALUE_BYTES, StoreError, Transaction,
+};
 
 /// The edits of one transaction in key order; `None` deletes.
 pub(crate) type WriteSet = BTreeMap<Bytes, Option<Bytes>>;
+
+/// The size of all keys and values.
+pub(crate) fn size_bytes(writes: &WriteSet) -> usize {
+    writes.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Bytes::len)).sum()
+}
 
 /// The place of a write in the store's order of writes. Zero is "durable long ago".
 pub(crate) type Ticket = u64;
@@ -103,17 +110,21 @@ impl<B: Backend> Transaction for LockedTransaction<'_, B> {
 
 /// Refuses what some store could not hold, so that all stores refuse the same.
 fn check_limits(writes: &WriteSet) -> Result<(), StoreError> {
+    let refuse = |what: &str, len: usize, limit: &str| {
+        Err(StoreError::Limit { detail: format!("{what} has {len} bytes; the limit is {limit}") })
+    };
     for (key, value) in writes {
         if key.is_empty() || key.len() > MAX_KEY_BYTES {
-            let detail =
-                format!("a key is {} bytes long; the limit is 1 to {MAX_KEY_BYTES}", key.len());
-            return Err(StoreError::Limit { detail });
+            return refuse("a key", key.len(), &format!("1 to {MAX_KEY_BYTES}"));
         }
         if let Some(value) = value.as_ref().filter(|value| value.len() > MAX_VALUE_BYTES) {
-            let detail =
-                format!("a value is {} bytes long; the limit is {MAX_VALUE_BYTES}", value.len());
-            return Err(StoreError::Limit { detail });
+            return refuse("a value", value.len(), &MAX_VALUE_BYTES.to_string());
         }
     }
-    Ok(())
+    match size_bytes(writes) {
+        size if size > MAX_TRANSACTION_BYTES => {
+            refuse("a transaction", size, &MAX_TRANSACTION_BYTES.to_string())
+        }
+        _ => Ok(()),
+    }
 }

@@ -42,7 +42,7 @@ fn item(writer: u64, round: u64, part: &str) -> Bytes {
 /// Mostly small, sometimes many pages; incompressible, and different for each round.
 fn payload(writer: u64, round: u64) -> Bytes {
     let mut state = (round * WRITERS + writer).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let len = if state % 13 == 0 { 30_000 } else { 200 };
+    let len = if state.is_multiple_of(13) { 30_000 } else { 200 };
     std::iter::repeat_with(|| {
         state ^= state << 13;
         state ^= state >> 7;
