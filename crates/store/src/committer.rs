@@ -115,13 +115,12 @@ impl<S: Sink> Committer<S> {
         })
     }
 
-    /// The pending values of these keys; `None` where the engine has the newest one.
-    pub(crate) fn pending(&self, keys: &[&[u8]]) -> Vec<Option<Newest>> {
+    /// The pending value of a key; `None` if the engine has the newest one.
+    pub(crate) fn pending(&self, key: &[u8]) -> Option<Newest> {
         if self.shared.pending_keys.load(Ordering::Acquire) == 0 {
-            return vec![None; keys.len()];
+            return None;
         }
-        let state = self.shared.state.lock();
-        keys.iter().map(|key| state.pending.newest(key).cloned()).collect()
+        self.shared.state.lock().pending.newest(key).cloned()
     }
 
     /// Commits what is queued, closes the sink and ends the thread.

@@ -145,9 +145,8 @@ impl Store for MemoryStore {
 }
 
 impl Backend for MemoryStore {
-    fn newest(&self, keys: &[&[u8]]) -> Result<Vec<Newest>, StoreError> {
-        let content = self.content.read();
-        Ok(keys.iter().map(|key| Newest { value: content.get(key), ticket: 0 }).collect())
+    fn newest(&self, key: &[u8]) -> Result<Newest, StoreError> {
+        Ok(Newest { value: self.content.read().get(key), ticket: 0 })
     }
 
     fn write(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<(), CommitError> {

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 
 use bytes::Bytes;
+use foldhash::fast::RandomState;
 
 use crate::CommitError;
 use crate::transaction::{Newest, Ticket, WriteSet, size_bytes};
@@ -60,7 +61,7 @@ pub(crate) struct Queued {
 #[derive(Default)]
 pub(crate) struct Pending {
     queue: VecDeque<Queued>,
-    overlay: HashMap<Bytes, Newest>,
+    overlay: HashMap<Bytes, Newest, RandomState>,
     last_ticket: Ticket,
 }
 

@@ -33,8 +33,8 @@ pub(crate) struct Newest {
 
 /// What a store does beneath its transactions.
 pub(crate) trait Backend {
-    /// The newest values of these keys, pending ones included.
-    fn newest(&self, keys: &[&[u8]]) -> Result<Vec<Newest>, StoreError>;
+    /// The newest value of a key, be it pending.
+    fn newest(&self, key: &[u8]) -> Result<Newest, StoreError>;
 
     /// Fixes the place of these writes in the order of all writes, lets go of the locks, and
     /// returns once the writes are as durable as the store promises.
@@ -58,11 +58,6 @@ impl<'a, B: Backend> LockedTransaction<'a, B> {
     pub(crate) fn begin(backend: &'a B, locks: &'a KeyLocks, keys: &[&[u8]]) -> Self {
         Self { backend, locks: locks.lock(keys), writes: WriteSet::new(), seen: Cell::new(0) }
     }
-
-    fn note(&self, newest: Newest) -> Option<Bytes> {
-        self.seen.set(self.seen.get().max(newest.ticket));
-        newest.value
-    }
 }
 
 impl<B: Backend> Transaction for LockedTransaction<'_, B> {
@@ -70,17 +65,13 @@ impl<B: Backend> Transaction for LockedTransaction<'_, B> {
         if let Some(own) = self.writes.get(key) {
             return Ok(own.clone());
         }
-        let newest = self.backend.newest(&[key])?;
-        Ok(newest.into_iter().next().and_then(|newest| self.note(newest)))
+        let newest = self.backend.newest(key)?;
+        self.seen.set(self.seen.get().max(newest.ticket));
+        Ok(newest.value)
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        let newest = self.backend.newest(keys)?;
-        let value = |(key, newest): (&&[u8], Newest)| match self.writes.get(*key) {
-            Some(own) => own.clone(),
-            None => self.note(newest),
-        };
-        Ok(keys.iter().zip(newest).map(value).collect())
+        keys.iter().map(|key| self.get(key)).collect()
     }
 
     fn put(&mut self, key: Bytes, value: Bytes) {

@@ -154,7 +154,7 @@ fn killing_the_writer_loses_nothing_that_was_acknowledged() {
     let (mut rounds, mut cuts, mut replayed) = (0, 0, 0);
     for kill in 0..kills {
         // From "still opening" to "has flushed and compacted".
-        let life = Duration::from_micros(3_000 + random.hash_one(kill) % 80_000);
+        let life = Duration::from_micros(3_000 + random.hash_one(kill) % 60_000);
         live_and_die(directory.path(), life, &mut acknowledged);
         let (store, report) = DiskStore::open(directory.path(), options()).unwrap();
         cuts += u64::from(report.cut.is_some());

@@ -244,16 +244,12 @@ impl Store for DiskStore {
 }
 
 impl Backend for DiskStore {
-    fn newest(&self, keys: &[&[u8]]) -> Result<Vec<Newest>, StoreError> {
+    fn newest(&self, key: &[u8]) -> Result<Newest, StoreError> {
         // The overlay is asked first: a value leaves it only after it has entered the tree.
-        let pending = self.committer.pending(keys);
-        keys.iter()
-            .zip(pending)
-            .map(|(key, pending)| match pending {
-                Some(newest) => Ok(newest),
-                None => Ok(Newest { value: self.tree.get(key)?, ticket: 0 }),
-            })
-            .collect()
+        match self.committer.pending(key) {
+            Some(newest) => Ok(newest),
+            None => Ok(Newest { value: self.tree.get(key)?, ticket: 0 }),
+        }
     }
 
     fn write(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<(), CommitError> {
