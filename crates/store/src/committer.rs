@@ -1,8 +1,8 @@
 //! Group commit: transactions queue up while a sync runs, and the next sync takes them all.
 //!
 //! One thread at a time is *the committer*; it takes the queue, hands it to the [`Sink`] as one
-//! group, and announces the outcome. A writer that finds no committer at work becomes it for one group,
-//! so that a lone writer pays for no thread switch. If others have queued up meanwhile, the
+//! group, and announces the outcome. A writer that finds no committer at work becomes it for one
+//! group, so that a lone writer pays for no thread switch. If others have queued up meanwhile, the
 //! committer thread takes over and stays until the queue is empty.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

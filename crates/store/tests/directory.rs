@@ -24,7 +24,10 @@ fn a_store_is_open_in_one_place_at_a_time() {
     let error = open(directory.path()).unwrap_err();
     assert!(matches!(error, StoreError::InUse { .. }), "{error}");
     assert!(error.to_string().contains("is open in another process"), "{error}");
+    let snapshot = first.snapshot().unwrap();
     drop(first);
+    assert!(open(directory.path()).is_err(), "a snapshot still reads the tables");
+    drop(snapshot);
     open(directory.path()).unwrap();
 }
 
