@@ -20,7 +20,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use keyloom_engine::Reply;
-use keyloom_server::{Backend, Config, Dispatch, Server};
+use keyloom_server::{Backend, Config, Dispatch, Place, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
@@ -46,7 +46,8 @@ fn main() {
         let config = Config { address, dispatch, workers: Some(2), ..Config::default() };
         Server::start(config, Echo).unwrap()
     };
-    let (inline, pool) = (started(Dispatch::memory()), started(Dispatch::disk()));
+    let pooled = Dispatch { reads: Place::Pool, ..Dispatch::disk() };
+    let (inline, pool) = (started(Dispatch::memory()), started(pooled));
     let client = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     for size in [100, 1_000, 10_000] {
         let targets = [bare_address, inline.addr(), pool.addr()];

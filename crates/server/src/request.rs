@@ -12,7 +12,7 @@ use keyloom_engine::Error;
 
 use crate::body::{self, BodyError, Buffered};
 use crate::connection::OpenRequest;
-use crate::dispatch::{Panicked, Place};
+use crate::dispatch::Panicked;
 use crate::exchange::{Exchange, body_too_large};
 use crate::operation::Operation;
 use crate::response::{self, Answer, HttpResponse, MediaType};
@@ -116,13 +116,18 @@ async fn stages(shared: &Arc<Shared>, mut exchange: Exchange, mut body: Incoming
         Ok(buffered) => buffered,
         Err(error) => return unreadable(shared, &exchange, error, body).await,
     };
-    let place = shared.dispatcher.policy.place(exchange.operation.work(), buffered.bytes.len());
+    let in_pool = shared.dispatcher.needs_pool(exchange.operation, buffered.bytes.len());
     let media_type = exchange.media_type;
     let run = {
         let shared = Arc::clone(shared);
-        move || exchange.answer(&shared, &buffered.bytes)
+        move || {
+            let started = Instant::now();
+            let answer = exchange.answer(&shared, &buffered.bytes);
+            shared.dispatcher.learn(exchange.operation, started.elapsed());
+            answer
+        }
     };
-    match shared.dispatcher.run(place, run).await {
+    match shared.dispatcher.run(in_pool, run).await {
         Ok(answer) => packed(shared, answer).await,
         Err(Panicked) => Exchange::broken(media_type),
     }
@@ -131,8 +136,7 @@ async fn stages(shared: &Arc<Shared>, mut exchange: Exchange, mut body: Incoming
 /// The answer, packed if the client takes that and it helps.
 async fn packed(shared: &Shared, answer: Answer) -> Answer {
     let Some(bytes) = answer.bytes_to_pack() else { return answer };
-    let place = if bytes > MAX_INLINE_PACK_BYTES { Place::Pool } else { Place::Inline };
-    let packed = shared.dispatcher.run(place, || answer.pack()).await;
+    let packed = shared.dispatcher.run(bytes > MAX_INLINE_PACK_BYTES, || answer.pack()).await;
     packed.unwrap_or_else(|Panicked| Exchange::broken(MediaType::AmzJson))
 }
 

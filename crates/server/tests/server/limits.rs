@@ -78,7 +78,8 @@ fn a_client_that_does_not_read_is_cut_off_and_slows_nobody() {
 #[test]
 fn a_call_that_waits_in_the_pool_stops_nobody() {
     let (gate, called, open) = Gate::new();
-    let config = Config { dispatch: Dispatch::disk(), workers: Some(1), ..config() };
+    let dispatch = Dispatch { reads: Place::Pool, ..Dispatch::disk() };
+    let config = Config { dispatch, workers: Some(1), ..config() };
     let server = Server::start(config, gate).unwrap();
     let mut waiting = Client::connect(server.addr());
     waiting.send(post("GetItem", "{}"));
