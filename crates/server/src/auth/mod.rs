@@ -14,9 +14,10 @@ mod signature;
 mod timestamp;
 
 use std::fmt;
+use std::sync::Arc;
 
 use hyper::http::request::Parts;
-use keyloom_engine::Error;
+use keyloom_engine::{Clock, Error};
 
 use claim::Claim;
 use timestamp::Timestamp;
@@ -64,7 +65,7 @@ pub(crate) enum Auth {
     /// Anyone, with any signature or none.
     Open,
     /// Holders of one of these keys.
-    Signed { credentials: Vec<Credentials>, wall_clock: fn() -> u64 },
+    Signed { credentials: Vec<Credentials>, clock: Arc<dyn Clock> },
 }
 
 /// A request whose claim stands but for its signature.
@@ -79,9 +80,9 @@ pub(crate) struct Admission {
 impl Auth {
     /// Judges a request's headers. `None` means that nothing is left to verify.
     pub(crate) fn admit(&self, request: &Parts) -> Result<Option<Admission>, Error> {
-        let Self::Signed { credentials, wall_clock } = self else { return Ok(None) };
+        let Self::Signed { credentials, clock } = self else { return Ok(None) };
         let claim = Claim::of(request)?;
-        claim.check(&Timestamp::from_seconds(wall_clock()))?;
+        claim.check(&Timestamp::from_seconds(clock.now_ms() / 1000))?;
         let known = credentials.iter().find(|known| known.access_key == claim.access_key);
         let secret_key = known.ok_or_else(unrecognized_client)?.secret_key.clone();
         // Sessions do not exist here: these keys are long-term, as a user's own are.

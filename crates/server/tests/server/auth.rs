@@ -1,5 +1,8 @@
 //! Signatures. Those here were made by botocore, for noon of 1 November 2026.
 
+use std::sync::Arc;
+
+use keyloom_engine::ManualClock;
 use keyloom_server::{Config, Credentials, RunningServer, Server};
 
 use crate::client::{Client, Echo, Response, config};
@@ -16,16 +19,17 @@ const PRESIGNED: &str = "/?TableName=t&X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Cr
     &X-Amz-Signature=1f8c19734eff454b91a0bfa93470ae2c52427d2a1b892039ccacc95fedef0bb1";
 
 /// A server that knows AWS's example key, at a time.
-fn server_at(wall_clock: fn() -> u64) -> RunningServer {
+fn server_at(seconds: u64) -> RunningServer {
     let credentials = vec![
         Credentials::new("OTHER", "secret"),
         Credentials::new("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"),
     ];
-    Server::start(Config { credentials, wall_clock, ..config() }, Echo).unwrap()
+    let clock = Arc::new(ManualClock::at_ms(seconds * 1000));
+    Server::start(Config { credentials, clock, ..config() }, Echo).unwrap()
 }
 
 fn server() -> RunningServer {
-    server_at(|| NOON)
+    server_at(NOON)
 }
 
 /// A request whose parts a test can bend.
@@ -190,17 +194,17 @@ fn an_unknown_key_and_a_session_are_not_recognized() {
 
 #[test]
 fn a_signature_holds_for_a_quarter_of_an_hour_around_its_time() {
-    for edge in [server_at(|| NOON - 900), server_at(|| NOON + 900)] {
+    for edge in [server_at(NOON - 900), server_at(NOON + 900)] {
         assert_eq!(Signed::by_header().ask(&edge).status, 200);
     }
     Signed::by_header().is_refused(
-        &server_at(|| NOON + 901),
+        &server_at(NOON + 901),
         "InvalidSignatureException",
         "Signature expired: 20261101T120000Z is now earlier than 20261101T120001Z \
          (20261101T121501Z - 15 min.)",
     );
     Signed::by_header().is_refused(
-        &server_at(|| NOON - 901),
+        &server_at(NOON - 901),
         "InvalidSignatureException",
         "Signature not yet current: 20261101T120000Z is still later than 20261101T115959Z \
          (20261101T114459Z + 15 min.)",
@@ -209,8 +213,8 @@ fn a_signature_holds_for_a_quarter_of_an_hour_around_its_time() {
 
 #[test]
 fn a_presigned_request_holds_as_long_as_it_says() {
-    assert_eq!(Signed::by_query().ask(&server_at(|| NOON + 3600)).status, 200);
-    let late = server_at(|| NOON + 3601);
+    assert_eq!(Signed::by_query().ask(&server_at(NOON + 3600)).status, 200);
+    let late = server_at(NOON + 3601);
     Signed::by_query().is_refused(&late, "InvalidSignatureException", "Signature expired");
     let long = Signed { path: PRESIGNED.replace("=3600", "=604801"), ..Signed::by_query() };
     long.is_refused(&server(), "InvalidSignatureException", "must be less than a week");
