@@ -19,8 +19,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use keyloom_engine::Reply;
-use keyloom_server::{Backend, Config, Dispatch, Place, Server};
+use keyloom_engine::{Database, Reply};
+use keyloom_server::{Backend, Config, Dispatch, Place, RunningServer, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
@@ -38,33 +38,90 @@ impl Backend for Echo {
     }
 }
 
+/// What the client asks, and the size of the answer's body.
+#[derive(Clone)]
+struct Question {
+    bytes: Bytes,
+    answer_bytes: usize,
+}
+
+impl Question {
+    fn new(target: &str, body: &str, answer_bytes: usize) -> Self {
+        let request = format!(
+            "POST / HTTP/1.1\r\nhost: localhost:8000\r\nx-amz-target: DynamoDB_20120810.{target}\
+             \r\ncontent-type: application/x-amz-json-1.0\r\nx-amz-date: 20261101T120000Z\r\n\
+             user-agent: aws-sdk-rust/1.0 os/linux lang/rust\r\nx-answer-bytes: {answer_bytes}\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        Self { bytes: request.into(), answer_bytes }
+    }
+}
+
 fn main() {
-    let bare = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let bare_address = bare.block_on(bare_server());
-    let started = |dispatch| {
-        let address = ([127, 0, 0, 1], 0).into();
-        let config = Config { address, dispatch, workers: Some(2), ..Config::default() };
-        Server::start(config, Echo).unwrap()
-    };
+    let bare_runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let bare = bare_runtime.block_on(bare_server());
+    println!("What the protocol costs, with a database that echoes:");
     let pooled = Dispatch { reads: Place::Pool, ..Dispatch::disk() };
-    let (inline, pool) = (started(Dispatch::memory()), started(pooled));
-    let client = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let (inline, pool) = (start(Dispatch::memory(), Echo), start(pooled, Echo));
     for size in [100, 1_000, 10_000] {
-        let targets = [bare_address, inline.addr(), pool.addr()];
-        let mut best = [0.0_f64; 3];
-        for _ in 0..ROUNDS {
-            for (best, address) in best.iter_mut().zip(targets) {
-                *best = best.max(requests_per_second(&client, address, size));
-            }
-        }
-        let [bare, inline, pool] = best;
-        println!(
-            "{size:>6} bytes: bare hyper {bare:>7.0}/s, inline {inline:>7.0}/s ({:.0} %), pool \
-             {pool:>7.0}/s ({:.0} %)",
-            100.0 * inline / bare,
-            100.0 * pool / bare
+        let question = Question::new("GetItem", &"x".repeat(size), size);
+        compare(
+            &format!("{size} bytes"),
+            &question,
+            &[("bare hyper", bare), ("inline", inline.addr()), ("pool", pool.addr())],
         );
     }
+    println!("What the database costs, with an item of 1 KB:");
+    let directory = std::env::temp_dir().join(format!("keyloom-bench-{}", std::process::id()));
+    let (memory, disk) = (Database::memory(), Database::open(&directory).unwrap());
+    let put = prepare(&memory);
+    prepare(&disk);
+    let get = r#"{"TableName":"bench","Key":{"pk":{"S":"item"}}}"#;
+    let got = memory.call("DynamoDB_20120810.GetItem", get.as_bytes()).body.len();
+    let memory = start(Dispatch::memory(), memory);
+    let disk = start(Dispatch::disk(), disk);
+    let servers = [("bare hyper", bare), ("memory", memory.addr()), ("disk", disk.addr())];
+    compare("GetItem", &Question::new("GetItem", get, got), &servers);
+    compare("PutItem", &Question::new("PutItem", &put, 2), &servers);
+    drop((memory, disk));
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+/// Makes the table and the item, and says how the item is put.
+fn prepare(database: &Database) -> String {
+    let table = br#"{"TableName":"bench","BillingMode":"PAY_PER_REQUEST",
+        "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
+        "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}]}"#;
+    assert_eq!(database.call("DynamoDB_20120810.CreateTable", table).status, 200);
+    let value = "x".repeat(950);
+    let item = format!(r#"{{"pk":{{"S":"item"}},"n":{{"N":"42"}},"v":{{"S":"{value}"}}}}"#);
+    let put = format!(r#"{{"TableName":"bench","Item":{item}}}"#);
+    assert_eq!(database.call("DynamoDB_20120810.PutItem", put.as_bytes()).status, 200);
+    put
+}
+
+fn start(dispatch: Dispatch, backend: impl Backend) -> RunningServer {
+    let address = ([127, 0, 0, 1], 0).into();
+    let config = Config { address, dispatch, workers: Some(2), ..Config::default() };
+    Server::start(config, backend).unwrap()
+}
+
+/// Asks the servers in turn, several times, and prints each one's best.
+fn compare(what: &str, question: &Question, servers: &[(&str, SocketAddr)]) {
+    let client = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let mut best = vec![0.0_f64; servers.len()];
+    for _ in 0..ROUNDS {
+        for (best, (_, address)) in best.iter_mut().zip(servers) {
+            *best = best.max(requests_per_second(&client, *address, question));
+        }
+    }
+    let first = best.first().copied().unwrap_or_default();
+    let results = best
+        .iter()
+        .zip(servers)
+        .map(|(rate, (name, _))| format!("{name} {rate:.0}/s ({:.0} %)", 100.0 * rate / first));
+    println!("  {what}: {}", results.collect::<Vec<_>>().join(", "));
 }
 
 /// The least that an HTTP server on hyper can do with a body.
@@ -76,8 +133,10 @@ async fn bare_server() -> SocketAddr {
             let (stream, _) = listener.accept().await.unwrap();
             stream.set_nodelay(true).unwrap();
             let service = service_fn(|request: Request<Incoming>| async {
-                let body = request.into_body().collect().await.unwrap().to_bytes();
-                Ok::<_, Infallible>(Response::new(Full::new(Bytes::copy_from_slice(&body))))
+                let size = request.headers().get("x-answer-bytes").unwrap().to_str().unwrap();
+                let size: usize = size.parse().unwrap();
+                request.into_body().collect().await.unwrap();
+                Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(vec![b'x'; size]))))
             });
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
         }
@@ -85,12 +144,14 @@ async fn bare_server() -> SocketAddr {
     address
 }
 
-fn requests_per_second(client: &Runtime, server: SocketAddr, size: usize) -> f64 {
+fn requests_per_second(client: &Runtime, server: SocketAddr, question: &Question) -> f64 {
     let (stop, count) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let started = Instant::now();
     client.block_on(async {
         let asking: Vec<_> = (0..CONNECTIONS)
-            .map(|_| tokio::spawn(ask(server, size, Arc::clone(&stop), Arc::clone(&count))))
+            .map(|_| {
+                tokio::spawn(ask(server, question.clone(), Arc::clone(&stop), Arc::clone(&count)))
+            })
             .collect();
         tokio::time::sleep(ROUND).await;
         stop.store(true, Ordering::Relaxed);
@@ -101,19 +162,13 @@ fn requests_per_second(client: &Runtime, server: SocketAddr, size: usize) -> f64
     count.load(Ordering::Relaxed) as f64 / started.elapsed().as_secs_f64()
 }
 
-async fn ask(server: SocketAddr, size: usize, stop: Arc<AtomicBool>, count: Arc<AtomicU64>) {
+async fn ask(server: SocketAddr, question: Question, stop: Arc<AtomicBool>, count: Arc<AtomicU64>) {
     let mut stream = TcpStream::connect(server).await.unwrap();
     stream.set_nodelay(true).unwrap();
-    let request = format!(
-        "POST / HTTP/1.1\r\nhost: localhost:8000\r\nx-amz-target: DynamoDB_20120810.GetItem\r\n\
-         content-type: application/x-amz-json-1.0\r\nx-amz-date: 20261101T120000Z\r\n\
-         user-agent: aws-sdk-rust/1.0 os/linux lang/rust\r\ncontent-length: {size}\r\n\r\n{}",
-        "x".repeat(size)
-    );
-    let mut buffer = vec![0; size + 4096];
+    let mut buffer = vec![0; question.answer_bytes + 4096];
     while !stop.load(Ordering::Relaxed) {
-        stream.write_all(request.as_bytes()).await.unwrap();
-        read_response(&mut stream, &mut buffer, size).await;
+        stream.write_all(&question.bytes).await.unwrap();
+        read_response(&mut stream, &mut buffer, question.answer_bytes).await;
         count.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -122,8 +177,11 @@ async fn ask(server: SocketAddr, size: usize, stop: Arc<AtomicBool>, count: Arc<
 async fn read_response(stream: &mut TcpStream, buffer: &mut [u8], size: usize) {
     let mut filled = 0;
     loop {
-        filled += stream.read(buffer.get_mut(filled..).unwrap()).await.unwrap();
+        let read = stream.read(buffer.get_mut(filled..).unwrap()).await.unwrap();
+        assert!(read > 0, "the server closed the connection");
+        filled += read;
         let received = buffer.get(..filled).unwrap();
+        assert!(received.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(received));
         let end = received.windows(4).position(|window| window == b"\r\n\r\n");
         if end.is_some_and(|end| filled >= end + 4 + size) {
             return;
