@@ -115,3 +115,54 @@ impl Admission {
 fn unrecognized_client() -> Error {
     Error::UnrecognizedClient("The security token included in the request is invalid.".into())
 }
+
+#[cfg(test)]
+mod tests {
+    use hyper::Request;
+    use keyloom_engine::ManualClock;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Pieces of claims, so that random ones get past the first check.
+    fn piece() -> impl Strategy<Value = String> {
+        prop_oneof![
+            Just("AWS4-HMAC-SHA256 ".to_owned()),
+            Just("Credential=AKID/20261101/eu-west-1/dynamodb/aws4_request".to_owned()),
+            Just("SignedHeaders=host;x-amz-date".to_owned()),
+            Just("Signature=00".to_owned()),
+            Just("X-Amz-Algorithm=AWS4-HMAC-SHA256".to_owned()),
+            Just("X-Amz-Credential=AKID%2F20261101%2Fx%2Fdynamodb%2Faws4_request".to_owned()),
+            Just("X-Amz-SignedHeaders=host".to_owned()),
+            Just("X-Amz-Signature=00".to_owned()),
+            Just("X-Amz-Date=20261101T120000Z".to_owned()),
+            Just("X-Amz-Expires=99999999999999999999".to_owned()),
+            "[A-Za-z0-9%&=;/,+.:~-]{0,12}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_is_claimed_breaks_the_judge_or_gets_past_it(
+            header in proptest::option::of(proptest::collection::vec(piece(), 0..6)),
+            query in proptest::collection::vec(piece(), 0..8),
+            date in prop_oneof![Just("20261101T120000Z".to_owned()), "[0-9TZ:-]{0,20}"],
+        ) {
+            let auth = Auth::Signed {
+                credentials: vec![Credentials::new("AKID", "secret")],
+                clock: Arc::new(ManualClock::at_ms(1_793_534_400_000)),
+            };
+            let query = query.join("&").replace(' ', "+");
+            let mut request = Request::post(format!("/?{query}"));
+            request = request.header("host", "localhost").header("x-amz-date", date);
+            if let Some(header) = header {
+                request = request.header("authorization", header.join(","));
+            }
+            if let Ok(request) = request.body(()) {
+                let admitted = auth.admit(&request.into_parts().0);
+                let verified = admitted.and_then(|one| one.map_or(Ok(()), |one| one.verify(b"{}")));
+                prop_assert!(verified.is_err());
+            }
+        }
+    }
+}

@@ -227,6 +227,17 @@ fn an_unknown_operation_is_told_before_a_missing_signature() {
 }
 
 #[test]
+fn a_refusal_reaches_a_client_that_is_still_sending_and_leaves_the_connection_open() {
+    let server = server();
+    let mut client = Client::connect(server.addr());
+    for size in [10, 100_000, 10_000_000] {
+        let response = client.ask(crate::client::post("PutItem", &"x".repeat(size)));
+        assert_eq!(response.status, 400);
+        assert!(response.error().ends_with("MissingAuthenticationTokenException"));
+    }
+}
+
+#[test]
 fn health_and_preflight_need_no_signature() {
     let server = server();
     for request in [

@@ -6,6 +6,11 @@ use std::net::TcpStream;
 use keyloom_engine::Reply;
 use keyloom_server::{Backend, Config, Limits, RunningServer, Server};
 
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, any, prop_assert};
+use proptest::sample::Index;
+use proptest::test_runner::TestRunner;
+
 use crate::client::{Client, Echo, ask, config, echo, post};
 
 #[track_caller]
@@ -116,6 +121,33 @@ fn half_open_sockets_leave_no_trace() {
     }
     let mut open = TcpStream::connect(server.addr()).unwrap();
     open.write_all(b"POST / HT").unwrap();
+    still_serves(&server);
+}
+
+#[test]
+fn damaged_requests_are_never_the_servers_fault() {
+    let server = echo();
+    let valid = post("GetItem", "{\"a\":1}").replace("host:", "accept-encoding: gzip\r\nhost:");
+    let mut runner = TestRunner::new(ProptestConfig::with_cases(200));
+    let damage = vec((any::<Index>(), any::<u8>(), 0..3_usize), 1..8);
+    let checked = runner.run(&damage, |damage| {
+        let mut request = valid.clone().into_bytes();
+        for (place, byte, kind) in damage {
+            let place = place.index(request.len());
+            match kind {
+                0 => request[place] = byte,
+                1 => request.insert(place, byte),
+                _ => _ = request.remove(place),
+            }
+        }
+        let mut client = Client::connect(server.addr());
+        client.socket().write_all(&request).unwrap();
+        client.socket().shutdown(std::net::Shutdown::Write).unwrap();
+        let status = client.try_receive_raw_status();
+        prop_assert!(status.is_none_or(|status| status < 500), "{:?}", status);
+        Ok(())
+    });
+    checked.unwrap();
     still_serves(&server);
 }
 

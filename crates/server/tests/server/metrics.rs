@@ -30,7 +30,7 @@ fn the_page_counts_what_happened() {
         client.ask(post(&format!("Invented{number}"), "{}"));
     }
     let page = ask(&server, "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n");
-    assert_eq!(page.header("content-type"), Some("text/plain; charset=utf-8"));
+    assert_eq!(page.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let text = page.text();
     for line in [
         "keyloom_requests_total{operation=\"GetItem\",status=\"200\"} 3",
