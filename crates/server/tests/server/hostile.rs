@@ -141,8 +141,9 @@ fn damaged_requests_are_never_the_servers_fault() {
             }
         }
         let mut client = Client::connect(server.addr());
-        client.socket().write_all(&request).unwrap();
-        client.socket().shutdown(std::net::Shutdown::Write).unwrap();
+        // The server may have had enough before the end.
+        let _ = client.socket().write_all(&request);
+        let _ = client.socket().shutdown(std::net::Shutdown::Write);
         let status = client.try_receive_raw_status();
         prop_assert!(status.is_none_or(|status| status < 500), "{:?}", status);
         Ok(())
