@@ -1,7 +1,8 @@
 //! The database handle and what all operations share.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use keyloom_core::error::request;
 use keyloom_core::{Error, Result, json};
@@ -28,7 +29,18 @@ use crate::write::InFlight;
 /// ```
 #[derive(Clone)]
 pub struct Database {
+    handle: Arc<Handle>,
+}
+
+/// What the clones of a handle count: the last one to go ends the threads and closes the store.
+struct Handle {
     inner: Arc<Inner>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.inner.background.end();
+    }
 }
 
 /// Settings of a database that have nothing to do with where it is stored.
@@ -43,6 +55,8 @@ pub struct Options {
     /// Whether expired items are removed, dropped tables cleaned up and old stream records trimmed
     /// by a thread. Without it, [`Database::run_maintenance`] does the same when called.
     pub background: bool,
+    /// How often that thread looks for work.
+    pub maintenance_interval: Duration,
 }
 
 impl Default for Options {
@@ -52,12 +66,15 @@ impl Default for Options {
             account: "000000000000".into(),
             clock: Arc::new(SystemClock),
             background: true,
+            maintenance_interval: Duration::from_secs(30),
         }
     }
 }
 
-/// What all clones of a handle share.
+/// What all clones of a handle share, and the background threads with them.
 pub(crate) struct Inner {
+    /// For the threads that a request starts.
+    pub(crate) me: Weak<Inner>,
     pub(crate) store: Arc<dyn Store>,
     /// The same store, if it is in memory and can be forked.
     memory: Option<Arc<MemoryStore>>,
@@ -93,7 +110,8 @@ impl Database {
     ) -> Result<Self> {
         let catalog = Catalog::load(store.as_ref())?;
         let clock = Arc::clone(&options.clock);
-        let inner = Arc::new(Inner {
+        let inner = Arc::new_cyclic(|me| Inner {
+            me: Weak::clone(me),
             store,
             memory,
             catalog,
@@ -103,18 +121,19 @@ impl Database {
             background: Background::default(),
             options,
         });
+        crate::backfill::resume(&inner)?;
         inner.background.start(&inner);
-        Ok(Self { inner })
+        Ok(Self { handle: Arc::new(Handle { inner }) })
     }
 
     /// A copy of a database in memory, made in constant time; the two go separate ways from here.
     /// `None` for a database on disk.
     pub fn fork(&self) -> Option<Self> {
-        let store = Arc::new(self.inner.memory.as_ref()?.fork());
-        let options = self.inner.options.clone();
+        let store = Arc::new(self.inner().memory.as_ref()?.fork());
+        let options = self.inner().options.clone();
         let fork = Self::start(Arc::clone(&store) as Arc<dyn Store>, Some(store), options).ok()?;
-        for (name, table) in self.inner.catalog.all().iter() {
-            if let Some(copy) = fork.inner.catalog.find(name) {
+        for (name, table) in self.inner().catalog.all().iter() {
+            if let Some(copy) = fork.inner().catalog.find(name) {
                 copy.copy_stats(table);
             }
         }
@@ -133,17 +152,17 @@ impl Database {
     fn try_call(&self, target: &str, body: &[u8]) -> Result<Vec<u8>> {
         let handler = ops::handler(target).ok_or_else(request::unknown_operation)?;
         let body = json::parse(body)?;
-        handler(&self.inner, Fields::of(&body)?)
+        handler(self.inner(), Fields::of(&body)?)
     }
 
     /// Removes expired items, cleans up after dropped tables and trims streams, now.
     pub fn run_maintenance(&self) -> Result<()> {
-        crate::background::run(&self.inner)
+        crate::background::run(self.inner())
     }
 
     /// What the typed operations work on.
     pub(crate) fn inner(&self) -> &Arc<Inner> {
-        &self.inner
+        &self.handle.inner
     }
 }
 
@@ -157,7 +176,7 @@ impl Inner {
 
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Database").field("store", &self.inner.store).finish_non_exhaustive()
+        f.debug_struct("Database").field("store", &self.inner().store).finish_non_exhaustive()
     }
 }
 

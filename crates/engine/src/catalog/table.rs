@@ -109,10 +109,12 @@ impl Table {
         &self.schema.key
     }
 
-    /// Takes over the counts of another table of the same shape.
+    /// Takes over the counts of another table of the same shape. An index that is being filled is
+    /// counted by whoever fills it.
     pub(crate) fn copy_stats(&self, from: &Table) {
         self.shared.stats.copy(&from.shared.stats);
-        for (index, from) in self.indexes.iter().zip(&from.indexes) {
+        let indexes = self.indexes.iter().zip(&from.indexes);
+        for (index, from) in indexes.filter(|(index, _)| index.status != Status::Creating) {
             index.stats.copy(&from.stats);
         }
     }

@@ -20,6 +20,7 @@ mod stream_setting;
 mod table_input;
 mod tags;
 mod update_item;
+mod update_table;
 
 use keyloom_core::Result;
 
@@ -61,6 +62,7 @@ fn database_operation(operation: &str) -> Option<Handler> {
         "Query" => query::call,
         "Scan" => scan::call,
         "UpdateItem" => update_item::call,
+        "UpdateTable" => update_table::call,
         _ => return None,
     })
 }
