@@ -4,6 +4,9 @@
 //! Each becomes what an expression would have become, so that there is one way to evaluate a condition
 //! and one way to update an item.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use crate::error::{Result, message::expression, message::legacy};

@@ -47,6 +47,8 @@ pub const MAX_TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
 pub const MAX_BATCH_STATEMENTS: usize = 25;
 /// The longest PartiQL statement.
 pub const MAX_STATEMENT_CHARS: usize = 8192;
+/// How long a client request token is honoured after its transaction.
+pub const CLIENT_TOKEN_SECONDS: u64 = 10 * 60;
 /// The longest client request token.
 pub const MAX_CLIENT_TOKEN_CHARS: usize = 36;
 

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use keyloom_core::Result;
-use keyloom_store::{Direction, KeyRange};
+use keyloom_store::{Bytes, Direction, KeyRange};
 use parking_lot::{Condvar, Mutex};
 
 use crate::database::Inner;
-use crate::{layout, store_error};
+use crate::{idempotency, layout, store_error};
 
 /// Keys per transaction when a keyspace is emptied.
 const DELETE_CHUNK: usize = 1000;
@@ -131,7 +131,35 @@ pub(crate) fn run(inner: &Inner) -> Result<()> {
 
 /// Does everything that is due.
 fn tidy(inner: &Inner) -> Result<()> {
-    empty_dropped_keyspaces(inner)
+    empty_dropped_keyspaces(inner)?;
+    forget_old_tokens(inner)
+}
+
+/// Removes the records of transactions whose tokens are no longer honoured.
+fn forget_old_tokens(inner: &Inner) -> Result<()> {
+    let now_ms = inner.clock.now_ms();
+    let expired: Vec<Bytes> = {
+        let snapshot = inner.store.snapshot().map_err(store_error)?;
+        let tokens = snapshot.scan(KeyRange::prefix(&layout::tokens()), Direction::Forward);
+        let mut expired = Vec::new();
+        for entry in tokens {
+            let (key, record) = entry.map_err(store_error)?;
+            if idempotency::is_expired(&record, now_ms) {
+                expired.push(key);
+            }
+        }
+        expired
+    };
+    for key in expired {
+        let mut transaction = inner.store.begin(&[&key]).map_err(store_error)?;
+        // The token may have been used again since the snapshot.
+        let current = transaction.get(&key).map_err(store_error)?;
+        if current.is_some_and(|record| idempotency::is_expired(&record, now_ms)) {
+            transaction.delete(key.clone());
+            transaction.commit().map_err(crate::commit_error)?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes the entries of keyspaces that nothing uses any more.

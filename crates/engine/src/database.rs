@@ -1,16 +1,21 @@
 //! The database handle and what all operations share.
 
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::path::Path;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use keyloom_core::error::request;
 use keyloom_core::{Error, Result, json};
-use keyloom_store::{CommitError, MemoryStore, Store, StoreError};
+use keyloom_store::{
+    CommitError, DiskOptions, DiskStore, MemoryStore, OpenReport, Store, StoreError,
+};
 
 use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::clock::{Clock, SystemClock};
+use crate::counting::{self, Counted};
+use crate::idempotency::Tokens;
 use crate::ops;
 use crate::stream::Sequencer;
 use crate::wire::{Fields, Reply};
@@ -82,6 +87,9 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) options: Options,
     pub(crate) in_flight: InFlight,
+    pub(crate) tokens: Tokens,
+    pub(crate) counted: Counted,
+    open_report: OnceLock<OpenReport>,
     pub(crate) streams: Sequencer,
     pub(crate) background: Background,
 }
@@ -96,9 +104,52 @@ impl Database {
     pub fn memory_with(options: Options) -> Self {
         let store = Arc::new(MemoryStore::new());
         match Self::start(Arc::clone(&store) as Arc<dyn Store>, Some(store), options) {
-            Ok(database) => database,
+            Ok(database) => {
+                database.inner().counted.finish();
+                database
+            }
             // An empty store in memory has no record that could fail to load.
             Err(error) => unreachable!("an empty database opens: {error}"),
+        }
+    }
+
+    /// Opens the database in this directory, or makes one there. A write is durable when its call
+    /// returns.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, DiskOptions::default(), Options::default())
+    }
+
+    /// Opens a database on disk with these settings.
+    pub fn open_with(path: impl AsRef<Path>, disk: DiskOptions, options: Options) -> Result<Self> {
+        let (store, report) = DiskStore::open(path.as_ref(), disk).map_err(store_error)?;
+        let database = Self::start(Arc::new(store), None, options)?;
+        // Set once, here.
+        let _ = database.inner().open_report.set(report);
+        database.count_in_background()?;
+        Ok(database)
+    }
+
+    /// What was found when a database on disk was opened; none for one in memory.
+    pub fn open_report(&self) -> Option<&OpenReport> {
+        self.inner().open_report.get()
+    }
+
+    /// Counts the items that were there before; see [`crate::counting`].
+    fn count_in_background(&self) -> Result<()> {
+        let snapshot = self.inner().store.snapshot().map_err(store_error)?;
+        let tables = self.inner().catalog.all();
+        let count = move |inner: &Inner| {
+            let is_ending = || inner.background.is_ending();
+            // Damage that the counting meets will show itself to the request that reads it.
+            drop(counting::count_all(&tables, snapshot.as_ref(), is_ending));
+            inner.counted.finish();
+            Ok(())
+        };
+        if self.inner().options.background {
+            self.inner().submit(Box::new(count));
+            Ok(())
+        } else {
+            count(self.inner())
         }
     }
 
@@ -118,6 +169,9 @@ impl Database {
             streams: Sequencer::new(Arc::clone(&clock)),
             clock,
             in_flight: InFlight::default(),
+            tokens: Tokens::default(),
+            counted: Counted::default(),
+            open_report: OnceLock::new(),
             background: Background::default(),
             options,
         });
@@ -137,6 +191,7 @@ impl Database {
                 copy.copy_stats(table);
             }
         }
+        fork.inner().counted.finish();
         Some(fork)
     }
 

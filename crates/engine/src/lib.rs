@@ -15,7 +15,9 @@ mod backfill;
 mod background;
 mod catalog;
 mod clock;
+mod counting;
 mod database;
+mod idempotency;
 mod identity;
 mod image;
 mod layout;
@@ -27,10 +29,15 @@ mod write;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
+pub use keyloom_core::Error;
+pub use keyloom_store::{DiskOptions, Durability, OpenReport};
 pub use ops::{
-    ConditionInput, DeleteItemInput, DeleteItemOutput, GetItemInput, GetItemOutput, PageOutput,
-    ProjectionInput, PutItemInput, PutItemOutput, QueryInput, ReadInput, ReturnConsumedCapacity,
-    ReturnValues, ScanInput, Select, UpdateItemInput, UpdateItemOutput,
+    BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput,
+    ConditionInput, DeleteItemInput, DeleteItemOutput, GetItemInput, GetItemOutput, KeysOfTable,
+    PageOutput, ProjectionInput, PutItemInput, PutItemOutput, QueryInput, ReadInput,
+    ReturnConsumedCapacity, ReturnValues, ScanInput, Select, TransactAction, TransactEdit,
+    TransactGet, TransactGetItemsInput, TransactGetItemsOutput, TransactWriteItemsInput,
+    TransactWriteItemsOutput, UpdateItemInput, UpdateItemOutput, WriteRequest,
 };
 pub use wire::Reply;
 

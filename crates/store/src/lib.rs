@@ -35,10 +35,15 @@
 //! | store | durable | for |
 //! |---|---|---|
 //! | [`MemoryStore`] | no | tests, caches; forks in constant time |
+//! | [`DiskStore`] | yes | everything else |
 
+mod committer;
+mod disk;
 mod error;
 mod locks;
 mod memory;
+mod pending;
+mod poison;
 mod range;
 mod transaction;
 
@@ -47,6 +52,7 @@ use std::ops::Bound;
 
 pub use bytes::Bytes;
 
+pub use disk::{CutTail, DiskOptions, DiskStore, Durability, OpenReport};
 pub use error::{CommitError, StoreError};
 pub use memory::MemoryStore;
 pub use range::{Direction, KeyRange};

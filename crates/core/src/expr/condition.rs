@@ -66,7 +66,9 @@ impl Condition {
             Self::Exists(path) | Self::NotExists(path) => paths.push(path),
             Self::HasType(operand, _) => paths.extend(operand.path()),
             Self::And(members) | Self::Or(members) => {
-                members.iter().for_each(|member| member.collect_paths(paths));
+                for member in members {
+                    member.collect_paths(paths);
+                }
             }
             Self::Not(condition) => condition.collect_paths(paths),
         }

@@ -65,12 +65,9 @@ pub fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::with_capacity(text.len() / 3 + 1);
     let mut start = 0;
     while let Some(rest) = text.get(start..).filter(|rest| !rest.is_empty()) {
-        let (kind, length) = match first_token(rest) {
-            Some(token) => token,
-            None => {
-                start += 1;
-                continue;
-            }
+        let Some((kind, length)) = first_token(rest) else {
+            start += 1;
+            continue;
         };
         tokens.push(Token { kind, start, end: start + length });
         start += length;

@@ -10,6 +10,7 @@
 //! [`mod@print`] goes back from a syntax tree to text. The legacy parameters ([`crate::legacy`]) become
 //! the same types as step 3 makes.
 
+mod apply;
 pub mod ast;
 mod bind;
 mod condition;
@@ -23,8 +24,11 @@ mod path;
 pub mod print;
 mod projection;
 mod reserved;
+#[cfg(test)]
+pub(crate) mod tests;
 mod update;
 
+pub use crate::error::message::expression::Problem;
 pub use bind::Bindings;
 pub use condition::{Condition, Operand};
 pub(crate) use eval::order;

@@ -54,3 +54,64 @@ impl Parameters<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ExpressionKind::{Condition, Filter, KeyCondition, Projection, Update};
+    use super::*;
+
+    fn check(
+        expressions: &[(ExpressionKind, bool)],
+        legacy: &[(&str, bool)],
+        (names, values): (bool, bool),
+    ) -> Option<String> {
+        let parameters = Parameters { expressions, legacy, names, values };
+        parameters.check().err().map(|error| error.message())
+    }
+
+    #[test]
+    fn expressions_and_legacy_parameters_do_not_mix() {
+        let expressions = [(Projection, true), (Filter, false), (KeyCondition, true)];
+        let legacy = [("AttributesToGet", true), ("QueryFilter", false), ("KeyConditions", true)];
+        assert_eq!(
+            check(&expressions, &legacy, (false, false)).as_deref(),
+            Some(
+                "Can not use both expression and non-expression parameters in the same request: \
+                 Non-expression parameters: {AttributesToGet, KeyConditions} \
+                 Expression parameters: {ProjectionExpression, KeyConditionExpression}"
+            )
+        );
+        let with_filter = [(Projection, true), (Filter, true), (KeyCondition, false)];
+        assert_eq!(check(&with_filter, &[("KeyConditions", true)], (true, true)), None);
+    }
+
+    #[test]
+    fn names_and_values_need_an_expression() {
+        let update = [(Update, false), (Condition, false)];
+        assert_eq!(
+            check(&update, &[], (true, true)).as_deref(),
+            Some("ExpressionAttributeNames can only be specified when using expressions")
+        );
+        assert_eq!(
+            check(&update, &[], (false, true)).as_deref(),
+            Some(
+                "ExpressionAttributeValues can only be specified when using expressions: \
+                 UpdateExpression and ConditionExpression are null"
+            )
+        );
+        assert_eq!(
+            check(&[(Condition, false)], &[], (false, true)).as_deref(),
+            Some(
+                "ExpressionAttributeValues can only be specified when using expressions: \
+                 ConditionExpression is null"
+            )
+        );
+        assert_eq!(
+            check(&[(Projection, true), (Filter, false)], &[], (true, true)).as_deref(),
+            Some(
+                "ExpressionAttributeValues can only be specified when using expressions: \
+                 FilterExpression is null"
+            )
+        );
+    }
+}

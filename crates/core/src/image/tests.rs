@@ -69,9 +69,6 @@ fn deep_damage_does_not_exhaust_the_stack() {
         stored.extend_from_slice(&(level * 6).to_le_bytes());
         stored.push(1);
     }
-    // The last list has no element; every length is right.
-    let end = stored.len();
-    stored.truncate(end);
     let view = ImageRef::new(&stored).unwrap();
     assert!(view.decode().is_err());
     assert!(view.write_json(&mut Vec::new()).is_err());
@@ -91,7 +88,7 @@ proptest! {
         let stored = encode(&item);
         let view = ImageRef::new(&stored).unwrap();
         for name in item.keys().chain([&other]) {
-            prop_assert_eq!(view.get(name).unwrap().as_ref(), item.get(name));
+            prop_assert_eq!(view.get(name).unwrap(), item.get(name).cloned());
         }
         let names: Vec<&str> = view.attributes().map(|entry| entry.unwrap().0).collect();
         prop_assert_eq!(names, item.keys().collect::<Vec<_>>());

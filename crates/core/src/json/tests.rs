@@ -158,6 +158,24 @@ fn thirty_one_nested_maps_are_accepted_and_thirty_two_are_not() {
 }
 
 #[test]
+fn attribute_names_may_be_just_below_64_kb_at_every_level() {
+    let named = |length: usize| {
+        let top = format!(r#"{{"{}":{{"S":""}}}}"#, "n".repeat(length));
+        let nested = format!(r#"{{"a":{{"M":{top}}}}}"#);
+        [top, nested]
+    };
+    for text in named(65_535) {
+        assert!(read_item(&text).is_ok());
+    }
+    for text in named(65_536) {
+        assert_eq!(
+            read_item(&text).unwrap_err().message(),
+            "Attribute name is too large, must be less than 65536 bytes"
+        );
+    }
+}
+
+#[test]
 fn duplicates_are_found_in_large_sets_too() {
     let members: Vec<String> = (0..100).map(|n| format!("\"{n}\"")).collect();
     assert!(read(&format!(r#"{{"NS":[{}]}}"#, members.join(","))).is_ok());

@@ -188,10 +188,8 @@ proptest! {
         exponent in prop::option::of(-180i32..180),
     ) {
         prop_assume!(!integer.is_empty() || !fraction.is_empty());
-        let mut text = format!("{sign}{integer}.{fraction}");
-        if let Some(exponent) = exponent {
-            text.push_str(&format!("e{exponent}"));
-        }
+        let written = exponent.map(|exponent| format!("e{exponent}")).unwrap_or_default();
+        let text = format!("{sign}{integer}.{fraction}{written}");
         let canonical = format!("{sign}0{integer}.{fraction}0e{}", exponent.unwrap_or(0));
         let expected = judge(&BigDecimal::from_str(canonical.trim_start_matches('+')).unwrap());
         let found = Number::parse(&text);

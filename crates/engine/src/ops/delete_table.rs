@@ -6,15 +6,12 @@ use keyloom_core::error::{request, table as table_error};
 use crate::catalog::Alongside;
 use crate::catalog::record::{IndexRecord, Status};
 use crate::database::Inner;
-use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::wire::{Fields, JsonWriter};
 
-use super::{description, parameters::required_table, stream_setting};
+use super::{description, parameters::described_table, stream_setting};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let name = required_table(&fields)?;
-    let mut constraints = Constraints::new();
-    constraints.table_name(Some(name));
-    constraints.finish()?;
+    let name = described_table(&fields)?;
     let change = database.catalog.change(database.store.as_ref());
     let table = database.catalog.described_table(name)?;
     if table.record.deletion_protection {

@@ -1,5 +1,7 @@
 //! The operations, one file each: decode the input, check it, plan it, run it, encode the output.
 
+mod batch_get_item;
+mod batch_write_item;
 pub(crate) mod collection;
 pub(crate) mod conditional;
 mod create_table;
@@ -19,11 +21,15 @@ mod scan;
 mod stream_setting;
 mod table_input;
 mod tags;
+mod transact_get_items;
+mod transact_write_items;
 mod update_item;
 mod update_table;
 
 use keyloom_core::Result;
 
+pub use batch_get_item::{BatchGetItemInput, BatchGetItemOutput, KeysOfTable};
+pub use batch_write_item::{BatchWriteItemInput, BatchWriteItemOutput, WriteRequest};
 pub use conditional::ConditionInput;
 pub use delete_item::{DeleteItemInput, DeleteItemOutput};
 pub use get_item::{GetItemInput, GetItemOutput};
@@ -33,6 +39,10 @@ pub use put_item::{PutItemInput, PutItemOutput};
 pub use query::QueryInput;
 pub use reading::{PageOutput, ReadInput, Select};
 pub use scan::ScanInput;
+pub use transact_get_items::{TransactGet, TransactGetItemsInput, TransactGetItemsOutput};
+pub use transact_write_items::{
+    TransactAction, TransactEdit, TransactWriteItemsInput, TransactWriteItemsOutput,
+};
 pub use update_item::{UpdateItemInput, UpdateItemOutput};
 
 use crate::database::Inner;
@@ -52,6 +62,8 @@ pub(crate) fn handler(target: &str) -> Option<Handler> {
 
 fn database_operation(operation: &str) -> Option<Handler> {
     Some(match operation {
+        "BatchGetItem" => batch_get_item::call,
+        "BatchWriteItem" => batch_write_item::call,
         "CreateTable" => create_table::call,
         "DeleteItem" => delete_item::call,
         "DeleteTable" => delete_table::call,
@@ -61,6 +73,8 @@ fn database_operation(operation: &str) -> Option<Handler> {
         "PutItem" => put_item::call,
         "Query" => query::call,
         "Scan" => scan::call,
+        "TransactGetItems" => transact_get_items::call,
+        "TransactWriteItems" => transact_write_items::call,
         "UpdateItem" => update_item::call,
         "UpdateTable" => update_table::call,
         _ => return None,

@@ -34,6 +34,11 @@ impl<'a> Fields<'a> {
         object.get(name).filter(|value| !matches!(value, Json::Null))
     }
 
+    /// The field as it stands.
+    pub(crate) fn raw(&self, name: &str) -> Option<&'a Json<'a>> {
+        self.get(name)
+    }
+
     /// Whether the field is there and not null.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()

@@ -135,6 +135,39 @@ pub(crate) fn one(database: &Inner, mut write: Write, return_item: bool) -> Resu
     }
 }
 
+/// Writes several items without conditions, each for itself, in one commit. `None` for an item that
+/// a transaction holds.
+pub(crate) fn each(database: &Inner, writes: Vec<Write>) -> Result<Vec<Option<Written>>> {
+    let keys: Vec<[Vec<u8>; 1]> = writes
+        .iter()
+        .map(|write| Ok([write.table.item_key(&write.key)?]))
+        .collect::<Result<_>>()?;
+    let mut held = Vec::with_capacity(keys.len());
+    let (mut free, mut free_keys) = (Vec::new(), Vec::new());
+    for (write, key) in writes.into_iter().zip(&keys) {
+        let hold = database.in_flight.enter_single(key).ok();
+        if hold.is_some() {
+            free.push(write);
+            free_keys.extend(key.iter().cloned());
+        }
+        held.push(hold);
+    }
+    let written = match attempt_until_decided(database, &mut free, &free_keys, None) {
+        Ok(written) => written,
+        Err(Failure::Error(error)) => return Err(error),
+        Err(Failure::Conflict(_)) => return Ok(held.iter().map(|_| None).collect()),
+        Err(Failure::Refused(refusals)) => {
+            let refusal = refusals.into_iter().flatten().next();
+            return Err(refusal.map_or_else(
+                || Error::InternalServer("a write was refused without a reason".into()),
+                |refusal| refusal.into_error(false),
+            ));
+        }
+    };
+    let mut written = written.into_iter();
+    Ok(held.iter().map(|hold| hold.as_ref().and_then(|_| written.next())).collect())
+}
+
 /// Writes all items or none. Items that another request holds make it fail at once, as on AWS.
 pub(crate) fn all(
     database: &Inner,
@@ -202,7 +235,7 @@ fn attempt(
     refresh_tables(database, writes)?;
 
     let locks: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-    let mut transaction = database.store.begin(&locks).map_err(store_error)?;
+    let transaction = database.store.begin(&locks).map_err(store_error)?;
     let images = transaction.get_many(&locks).map_err(store_error)?;
 
     let mut effects = Vec::with_capacity(writes.len());

@@ -171,7 +171,9 @@ impl<'a> Tests<'a> {
     fn collect(&mut self, tree: &'a ast::Condition) {
         match tree {
             ast::Condition::And(members) | ast::Condition::Or(members) => {
-                members.iter().for_each(|member| self.collect(member));
+                for member in members {
+                    self.collect(member);
+                }
             }
             ast::Condition::Not(condition) => self.collect(condition),
             ast::Condition::Compare { left, right, .. } => self.operands([left, right]),

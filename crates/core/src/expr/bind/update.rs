@@ -100,22 +100,20 @@ enum WrittenChange<'a> {
 }
 
 fn written_actions(tree: &ast::Update) -> Vec<Written<'_>> {
+    let write = |path, change| Written { path, change };
     let mut actions = Vec::new();
-    let mut push = |path, change| actions.push(Written { path, change });
     for section in &tree.0 {
         match section {
-            Section::Set(set) => {
-                set.iter().for_each(|(path, value)| push(path, WrittenChange::Set(value)));
-            }
+            Section::Set(set) => actions
+                .extend(set.iter().map(|(path, value)| write(path, WrittenChange::Set(value)))),
             Section::Remove(paths) => {
-                paths.iter().for_each(|path| push(path, WrittenChange::Remove));
+                actions.extend(paths.iter().map(|path| write(path, WrittenChange::Remove)));
             }
-            Section::Add(add) => {
-                add.iter().for_each(|(path, value)| push(path, WrittenChange::Add(value)));
-            }
-            Section::Delete(delete) => {
-                delete.iter().for_each(|(path, value)| push(path, WrittenChange::Delete(value)));
-            }
+            Section::Add(add) => actions
+                .extend(add.iter().map(|(path, value)| write(path, WrittenChange::Add(value)))),
+            Section::Delete(delete) => actions.extend(
+                delete.iter().map(|(path, value)| write(path, WrittenChange::Delete(value))),
+            ),
         }
     }
     actions

@@ -68,9 +68,8 @@ impl Parser<'_> {
                 self.position += 1;
                 self.count_operator()?;
                 let right = self.operand(false)?;
-                sum = left.take().map(|left| match plus {
-                    true => SetValue::Plus(left, right),
-                    false => SetValue::Minus(left, right),
+                sum = left.take().map(|left| {
+                    if plus { SetValue::Plus(left, right) } else { SetValue::Minus(left, right) }
                 });
                 grouped = false;
             } else if open > 0 {

@@ -8,7 +8,7 @@ use keyloom_core::schema::model;
 use crate::catalog::record::{EncryptionSetting, IndexCapacity, OnDemandLimit, Throughput};
 use crate::wire::{Constraints, Fields};
 
-use crate::ops::parameters::required_table;
+use crate::ops::parameters::described_table;
 use crate::ops::table_input::{self, IndexInput};
 use crate::ops::{create_table, stream_setting};
 
@@ -64,8 +64,7 @@ pub(super) enum StreamChange {
 
 impl UpdateTableInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let table_name = required_table(fields)?;
-        Constraints::only_table_name(table_name)?;
+        let table_name = described_table(fields)?;
         let mut constraints = Constraints::new();
         let definitions = table_input::definitions(fields)?.unwrap_or_default();
         model::check_attributes(&definitions, "attributeDefinitions", constraints.violations());
