@@ -14,7 +14,8 @@ use keyloom_store::{Bytes, Direction, KeyRange};
 use parking_lot::{Condvar, Mutex};
 
 use crate::database::Inner;
-use crate::{idempotency, layout, store_error};
+use crate::stream::retention;
+use crate::{idempotency, layout, store_error, ttl};
 
 /// Keys per transaction when a keyspace is emptied.
 const DELETE_CHUNK: usize = 1000;
@@ -132,7 +133,9 @@ pub(crate) fn run(inner: &Inner) -> Result<()> {
 /// Does everything that is due.
 fn tidy(inner: &Inner) -> Result<()> {
     empty_dropped_keyspaces(inner)?;
-    forget_old_tokens(inner)
+    forget_old_tokens(inner)?;
+    ttl::sweep(inner)?;
+    retention::run(inner)
 }
 
 /// Removes the records of transactions whose tokens are no longer honoured.

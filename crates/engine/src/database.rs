@@ -17,7 +17,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
 use crate::ops;
-use crate::stream::Sequencer;
+use crate::stream::{Sequencer, retention};
 use crate::wire::{Fields, Reply};
 use crate::write::InFlight;
 
@@ -60,8 +60,11 @@ pub struct Options {
     /// Whether expired items are removed, dropped tables cleaned up and old stream records trimmed
     /// by a thread. Without it, [`Database::run_maintenance`] does the same when called.
     pub background: bool,
-    /// How often that thread looks for work.
+    /// How often that thread looks for work: how long an expired item may stay, for example.
     pub maintenance_interval: Duration,
+    /// How long a table's time to live must stay as it is before it can be changed again. AWS: about
+    /// an hour.
+    pub ttl_change_interval: Duration,
 }
 
 impl Default for Options {
@@ -72,6 +75,7 @@ impl Default for Options {
             clock: Arc::new(SystemClock),
             background: true,
             maintenance_interval: Duration::from_secs(30),
+            ttl_change_interval: Duration::ZERO,
         }
     }
 }
@@ -175,6 +179,7 @@ impl Database {
             background: Background::default(),
             options,
         });
+        retention::resume(&inner)?;
         crate::backfill::resume(&inner)?;
         inner.background.start(&inner);
         Ok(Self { handle: Arc::new(Handle { inner }) })
@@ -213,6 +218,12 @@ impl Database {
     /// Removes expired items, cleans up after dropped tables and trims streams, now.
     pub fn run_maintenance(&self) -> Result<()> {
         crate::background::run(self.inner())
+    }
+
+    /// Splits every open shard of a table's stream in two, as DynamoDB does under load: for trying
+    /// out how a consumer follows shards to their children.
+    pub fn split_stream_shards(&self, table_name: &str) -> Result<()> {
+        retention::split(self.inner(), table_name)
     }
 
     /// What the typed operations work on.

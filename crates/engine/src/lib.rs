@@ -24,6 +24,7 @@ mod layout;
 mod ops;
 mod read;
 mod stream;
+mod ttl;
 mod wire;
 mod write;
 

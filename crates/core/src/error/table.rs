@@ -159,3 +159,75 @@ pub fn replica_missing(region: &str) -> Error {
 pub fn not_available(what: &str, instead: &str) -> Error {
     Error::Validation(format!("{what} is not available in this database: {instead}"))
 }
+
+/// A request about tags that names no resource.
+pub fn resource_arn_missing() -> Error {
+    Error::validation("Invalid TableArn")
+}
+
+/// A resource that is no table's ARN.
+pub fn resource_arn_invalid(arn: &str) -> Error {
+    Error::Validation(format!("Invalid TableArn: Invalid ResourceArn provided as input {arn}"))
+}
+
+/// No table has the ARN that TagResource names. The misspelling is AWS's.
+pub fn tagged_resource_not_found(arn: &str) -> Error {
+    Error::ResourceNotFound(format!("Requested resource not found: ResourcArn: {arn} not found"))
+}
+
+/// Tags are listed of something that is not there, or not the caller's.
+pub fn not_authorized(account: &str, operation: &str, arn: &str) -> Error {
+    Error::AccessDenied(format!(
+        "User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on \
+         resource: {arn}"
+    ))
+}
+
+/// TagResource without tags. The spelling is AWS's.
+pub fn no_tags() -> Error {
+    Error::validation("Atleast one Tag needs to be provided as Input.")
+}
+
+/// UntagResource without keys. The spelling is AWS's.
+pub fn no_tag_keys() -> Error {
+    Error::validation("Atleast one Tag Key needs to be provided as Input.")
+}
+
+/// More tags than a table may have.
+pub fn too_many_tags(limit: usize) -> Error {
+    Error::LimitExceeded(format!(
+        "Subscriber limit exceeded: The number of tags exceeds the limit of {limit} per resource"
+    ))
+}
+
+/// A tag key that only AWS may use.
+pub fn reserved_tag(key: &str) -> Error {
+    invalid(format_args!("Tag keys beginning with aws: are reserved: {key}"))
+}
+
+/// A token that no earlier page gave out.
+pub fn next_token_invalid() -> Error {
+    Error::validation("Invalid NextToken")
+}
+
+/// Time to live is switched on that is on.
+pub fn ttl_already_enabled() -> Error {
+    Error::validation("TimeToLive is already enabled")
+}
+
+/// Time to live is switched off that is off.
+pub fn ttl_already_disabled() -> Error {
+    Error::validation("TimeToLive is already disabled")
+}
+
+/// Time to live is on for another attribute.
+pub fn ttl_other_attribute(attribute: &str) -> Error {
+    Error::Validation(format!(
+        "TimeToLive is active on a different AttributeName: current AttributeName is {attribute}"
+    ))
+}
+
+/// Time to live is changed again too soon.
+pub fn ttl_changed_too_often() -> Error {
+    Error::validation("Time to live has been modified multiple times within a fixed interval")
+}

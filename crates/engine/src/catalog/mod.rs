@@ -110,16 +110,44 @@ impl Change<'_> {
         record: TableRecord,
         alongside: impl FnOnce() -> Result<Alongside>,
     ) -> Result<Arc<Table>> {
-        let previous = self.catalog.find(&record.name);
+        let name = record.name.clone();
+        self.put_made(&name, || Ok((record, alongside()?)))
+    }
+
+    /// Like [`Change::put`]; the record too is made while no write of the table is under way.
+    pub(crate) fn put_made(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Result<(TableRecord, Alongside)>,
+    ) -> Result<Arc<Table>> {
+        let previous = self.catalog.find(name);
         let shared = previous.as_ref().map(|table| Arc::clone(&table.shared));
         let _alone = shared.as_ref().map(|shared| shared.gate.write());
-        let alongside = alongside()?;
+        let (record, alongside) = make()?;
         let table = Arc::new(Table::new(record, previous.as_deref()));
-        self.write(&table.record.name, Some(encode(&table.record)?), &alongside)?;
+        self.write(name, Some(encode(&table.record)?), &alongside)?;
         self.catalog.publish(|tables| {
-            tables.insert(table.record.name.clone(), Arc::clone(&table));
+            tables.insert(name.to_owned(), Arc::clone(&table));
         });
         Ok(table)
+    }
+
+    /// Stores a stream that belongs to no table any more, or forgets it.
+    pub(crate) fn put_stream(
+        &self,
+        keyspace: Keyspace,
+        stream: Option<&StreamRecord>,
+    ) -> Result<()> {
+        let key = layout::stream(keyspace);
+        let mut transaction = self.store.begin(&[&key]).map_err(store_error)?;
+        match stream {
+            Some(stream) => transaction.put(key.into(), encode(stream)?.into()),
+            None => {
+                transaction.delete(key.into());
+                transaction.put(layout::dropped(keyspace).into(), Bytes::new());
+            }
+        }
+        transaction.commit().map_err(crate::commit_error)
     }
 
     /// Removes a table and notes its keyspaces for removal in the background. `alongside` is called

@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     /// takes it alone. So no write of an old version can slip past a change.
     pub(crate) gate: RwLock<()>,
     pub(crate) stats: Stats,
+    /// No item expires before this second. Zero until the table has been looked through.
+    pub(crate) next_expiry_s: AtomicU64,
 }
 
 /// Item counts and sizes, kept exact by every write.

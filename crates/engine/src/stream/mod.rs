@@ -7,6 +7,7 @@
 
 mod record;
 pub(crate) mod registry;
+pub(crate) mod retention;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -20,7 +21,7 @@ pub(crate) use record::{Change, Record, decode_record, encode_record};
 pub(crate) use registry::{Moment, Shard, StreamRecord, shard_of};
 
 /// How many sequence numbers fit into one millisecond.
-const NUMBERS_PER_MS: u64 = 1 << 20;
+pub(crate) const NUMBERS_PER_MS: u64 = 1 << 20;
 
 /// Hands out sequence numbers and knows which are still in flight.
 #[derive(Debug)]

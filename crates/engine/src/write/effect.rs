@@ -8,10 +8,12 @@ use keyloom_core::{Item, Result, image, limits};
 use keyloom_store::{Bytes, Transaction};
 
 use crate::catalog::{Index, Table};
+use crate::database::Inner;
 use crate::image::Stored;
 use crate::layout;
 use crate::read;
 use crate::stream::{self, Change};
+use crate::ttl;
 
 use super::{Edit, Origin, Refusal, Write, Written};
 
@@ -209,6 +211,13 @@ impl Effect {
                 let (items, bytes) = edit.counted();
                 index.stats.add(items, bytes);
             }
+        }
+    }
+
+    /// Tells the TTL sweeper when the new item expires.
+    pub(super) fn note_expiry(&self, database: &Inner, write: &Write) {
+        if let Some(item) = self.new.as_ref().filter(|_| self.changed) {
+            ttl::note(database, &write.table, item);
         }
     }
 

@@ -302,6 +302,7 @@ fn commit(
         Ok(()) => {
             for (write, effect) in writes.iter().zip(&effects) {
                 effect.count(write);
+                effect.note_expiry(database, write);
             }
             Ok(Some(written(writes, effects)))
         }

@@ -3,6 +3,9 @@
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 mod backfill;
+mod streams;
+mod tags;
+mod time_to_live;
 mod update_table;
 
 use std::sync::Arc;
@@ -58,7 +61,8 @@ fn call(db: &Database, operation: &str, body: &Value) -> (u16, Value) {
         _ => "DynamoDB_20120810",
     };
     let reply = db.call(&format!("{service}.{operation}"), body.to_string().as_bytes());
-    (reply.status, serde_json::from_slice(&reply.body).unwrap())
+    let body = if reply.body.is_empty() { b"{}".to_vec() } else { reply.body };
+    (reply.status, serde_json::from_slice(&body).unwrap())
 }
 
 #[track_caller]
