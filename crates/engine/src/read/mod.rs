@@ -223,6 +223,11 @@ fn partition_of<'a>(schema: &KeySchema, key: &'a [u8]) -> &'a [u8] {
     key.get(..key.len() - rest.len()).unwrap_or(key)
 }
 
+/// The hash of the partition that an entry's store key belongs to.
+pub(crate) fn hash_of_entry(schema: &KeySchema, key: &[u8]) -> u64 {
+    partition_hash(partition_of(schema, key))
+}
+
 /// Decides which partitions belong to a segment, remembering the last answer.
 struct SegmentFilter {
     segment: u64,
@@ -250,7 +255,7 @@ impl SegmentFilter {
 }
 
 /// A stable 64-bit hash of a partition: FNV-1a, then a finalizer that spreads the high bits.
-pub(crate) fn partition_hash(partition: &[u8]) -> u64 {
+fn partition_hash(partition: &[u8]) -> u64 {
     let header = layout::entries(0).len();
     let hash = partition.iter().skip(header).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
