@@ -11,9 +11,11 @@
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
 //! change records, [`background`] what happens without a request.
 
+mod backfill;
 mod background;
 mod catalog;
 mod clock;
+mod counting;
 mod database;
 mod idempotency;
 mod identity;
@@ -22,11 +24,14 @@ mod layout;
 mod ops;
 mod read;
 mod stream;
+mod ttl;
 mod wire;
 mod write;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
+pub use keyloom_core::Error;
+pub use keyloom_store::{DiskOptions, Durability, OpenReport};
 pub use ops::{
     BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput,
     ConditionInput, DeleteItemInput, DeleteItemOutput, GetItemInput, GetItemOutput, KeysOfTable,

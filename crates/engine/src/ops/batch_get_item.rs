@@ -1,13 +1,10 @@
 //! BatchGetItem.
 
-use std::sync::Arc;
-
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, read_units};
 use keyloom_core::error::request;
 use keyloom_core::expr::Projection;
 use keyloom_core::{Item, Result, json, limits};
 
-use crate::catalog::Table;
 use crate::database::{Database, Inner};
 use crate::image::Stored;
 use crate::read::{self, Row};
@@ -114,7 +111,6 @@ impl BatchGetItemInput {
 
 /// One table's part of the batch, checked.
 struct Planned {
-    table: Arc<Table>,
     input: KeysOfTable,
     projection: Option<Projection>,
     store_keys: Vec<Vec<u8>>,
@@ -144,7 +140,7 @@ fn plan(database: &Inner, input: KeysOfTable) -> Result<Planned> {
     if sorted.windows(2).any(|pair| pair.first() == pair.last()) {
         return Err(request::duplicate_keys());
     }
-    Ok(Planned { table, input, projection, store_keys })
+    Ok(Planned { input, projection, store_keys })
 }
 
 fn read_part(
@@ -153,7 +149,7 @@ fn read_part(
     budget: &mut usize,
     output: &mut BatchGetItemOutput,
 ) -> Result<()> {
-    let Planned { table: _, mut input, projection, store_keys } = part;
+    let Planned { mut input, projection, store_keys } = part;
     let keys: Vec<&[u8]> = store_keys.iter().map(Vec::as_slice).collect();
     let mode = if input.consistent_read { ReadMode::Strong } else { ReadMode::Eventual };
     let mut consumed = ConsumedCapacity::new(input.table_name.as_str());

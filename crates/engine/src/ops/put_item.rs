@@ -13,7 +13,7 @@ use crate::write::{self, Edit, Origin, Write};
 use super::collection::CollectionMetrics;
 use super::conditional::ConditionInput;
 use super::parameters::{
-    self, ReturnConsumedCapacity, ReturnValues, required_table, wants_collection_metrics,
+    self, ReturnConsumedCapacity, ReturnValues, item_table, wants_collection_metrics,
     wants_item_on_failure,
 };
 
@@ -66,9 +66,8 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl PutItemInput {
     fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let table_name = required_table(fields)?;
+        let table_name = item_table(fields)?;
         fields.check_item("Item")?;
-        Constraints::only_table_name(table_name)?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Item"), "item");
         let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;

@@ -15,7 +15,7 @@ use crate::read::{self, ReadPlan};
 use crate::wire::{Constraints, Fields};
 
 use super::legacy_input;
-use super::parameters::required_table;
+use super::parameters::item_table;
 use super::reading::{PageOutput, ReadInput, Select, check_filter};
 
 /// What Query is asked.
@@ -56,8 +56,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl QueryInput {
     fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let table_name = required_table(fields)?;
-        Constraints::only_table_name(table_name)?;
+        let table_name = item_table(fields)?;
         // Query has its own words for this one constraint.
         if fields.integer("Limit")?.is_some_and(|limit| limit < 1) {
             return Err(request::query_limit_too_small());

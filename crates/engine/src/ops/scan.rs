@@ -13,7 +13,7 @@ use crate::layout;
 use crate::read::{self, ReadPlan};
 use crate::wire::{Constraints, Fields};
 
-use super::parameters::required_table;
+use super::parameters::item_table;
 use super::query::check_paths;
 use super::reading::{PageOutput, ReadInput, Select};
 
@@ -40,8 +40,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl ScanInput {
     fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let table_name = required_table(fields)?;
-        Constraints::only_table_name(table_name)?;
+        let table_name = item_table(fields)?;
         let mut constraints = Constraints::new();
         let filter = ("ScanFilter", "scanFilter");
         let read = ReadInput::decode(fields, table_name, &mut constraints, filter)?;
