@@ -166,9 +166,7 @@ fn attribute(operand: Operand) -> Result<Result<Str, AttributeValue>> {
         }
         Operand::Path(path) => Ok(Ok(path.attribute)),
         Operand::Value(value) => Ok(Err(AttributeValue::clone(&value))),
-        Operand::Size(_) | Operand::Truth(_) => {
-            Err(expression::key_condition_nested_operation())
-        }
+        Operand::Size(_) | Operand::Truth(_) => Err(expression::key_condition_nested_operation()),
     }
 }
 
@@ -186,9 +184,7 @@ fn constant(operand: Operand) -> Result<AttributeValue> {
     match operand {
         Operand::Value(value) => Ok(AttributeValue::clone(&value)),
         Operand::Path(_) => Err(expression::key_condition_two_attributes()),
-        Operand::Size(_) | Operand::Truth(_) => {
-            Err(expression::key_condition_nested_operation())
-        }
+        Operand::Size(_) | Operand::Truth(_) => Err(expression::key_condition_nested_operation()),
     }
 }
 

@@ -31,10 +31,10 @@ fn parts(text: &str) -> Option<(i64, i64, i64)> {
         return None;
     }
     // Far beyond any limit is as good as just beyond it.
-    let size = digits.trim_start_matches('0').get(..12).map_or_else(
-        || digits.parse().unwrap_or(i64::from(u32::MAX)),
-        |_| i64::from(u32::MAX) * 2,
-    );
+    let size = digits
+        .trim_start_matches('0')
+        .get(..12)
+        .map_or_else(|| digits.parse().unwrap_or(i64::from(u32::MAX)), |_| i64::from(u32::MAX) * 2);
     let exponent = if exponent.starts_with('-') { -size } else { size };
     let fraction = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i64);
     let significant = mantissa.bytes().filter(u8::is_ascii_digit).skip_while(|byte| *byte == b'0');

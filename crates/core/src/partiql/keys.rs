@@ -4,8 +4,8 @@
 //! ([`one_item`]). A read that says by equalities or `IN` which partitions it wants is taken apart into
 //! reads of key ranges ([`reads`]); any other one goes through the whole table or index.
 
-use crate::error::message::partiql as message;
 use crate::error::Result;
+use crate::error::message::partiql as message;
 use crate::expr::{Condition, KeyClause, KeyConditionTree, KeyOperator};
 use crate::limits::MAX_PARTIQL_READS;
 use crate::schema::{KeyAttribute, KeySchema};
@@ -70,10 +70,8 @@ fn all_of(mut conditions: Vec<Condition>) -> Option<Condition> {
 
 /// What a single test says about an attribute, if keys can be searched by it.
 fn clause(test: &Condition) -> Option<KeyClause> {
-    if !matches!(
-        test,
-        Condition::Compare(..) | Condition::Between(..) | Condition::BeginsWith(..)
-    ) {
+    if !matches!(test, Condition::Compare(..) | Condition::Between(..) | Condition::BeginsWith(..))
+    {
         return None;
     }
     let condition = KeyConditionTree(test.clone()).into_clauses().ok()?;
@@ -106,9 +104,11 @@ impl KeyRead<'_> {
     pub fn check_types(&self, key: &KeySchema) -> Result<()> {
         let range = self.range.iter().flat_map(KeyOperator::values);
         let hash = key.hash.first().into_iter().map(|attribute| (attribute, &self.hash));
-        let range = key.range.first().into_iter().flat_map(|attribute| {
-            range.clone().map(move |value| (attribute, value))
-        });
+        let range = key
+            .range
+            .first()
+            .into_iter()
+            .flat_map(|attribute| range.clone().map(move |value| (attribute, value)));
         hash.chain(range).try_for_each(|(attribute, value)| check_type(attribute, value))
     }
 }
@@ -290,7 +290,8 @@ pub fn unprojected_filters(
         in_hash_order(names)
     };
     let last = reads.iter().reduce(|last, read| {
-        let falls = crate::expr::order(&read.hash, &last.hash).is_some_and(std::cmp::Ordering::is_lt);
+        let falls =
+            crate::expr::order(&read.hash, &last.hash).is_some_and(std::cmp::Ordering::is_lt);
         if falls { last } else { read }
     })?;
     if reads.iter().any(|read| unprojected(read).is_empty()) {

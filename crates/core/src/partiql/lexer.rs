@@ -302,10 +302,23 @@ mod tests {
             (r#""a ""b""#, vec![Quoted("a \"b".into()), End]),
             ("'it''s'", vec![String("it's".into()), End]),
             ("TRUE", vec![Bool(true), End]),
-            ("1.5e-3 .5 2.", vec![Number("1.5e-3".into()), Number(".5".into()), Number("2.".into()), End]),
+            (
+                "1.5e-3 .5 2.",
+                vec![Number("1.5e-3".into()), Number(".5".into()), Number("2.".into()), End],
+            ),
             ("a.b", vec![Word("a".into()), Sign('.'), Word("b".into()), End]),
             ("<<?,?>>", vec![Sign('«'), Parameter(0), Sign(','), Parameter(1), Sign('»'), End]),
-            ("a!=b<>c", vec![Word("a".into()), Operator("<>"), Word("b".into()), Operator("<>"), Word("c".into()), End]),
+            (
+                "a!=b<>c",
+                vec![
+                    Word("a".into()),
+                    Operator("<>"),
+                    Word("b".into()),
+                    Operator("<>"),
+                    Word("c".into()),
+                    End,
+                ],
+            ),
             ("NOT IN is not", vec![Operator("not_in"), Operator("is_not"), End]),
             ("insert INTO all old", vec![Keyword("insert_into"), Keyword("all_old"), End]),
             ("a -- b\n/* c\n*/ - d", vec![Word("a".into()), Operator("-"), Word("d".into()), End]),
@@ -324,9 +337,20 @@ mod tests {
 
     #[test]
     fn what_is_no_token_is_unreadable() {
-        for text in
-            ["'a", "\"a", "`a", "/* a", "# a", "a ! b", "a | b", "^", "é", "1e", "1e+", "1e2147483648"]
-        {
+        for text in [
+            "'a",
+            "\"a",
+            "`a",
+            "/* a",
+            "# a",
+            "a ! b",
+            "a | b",
+            "^",
+            "é",
+            "1e",
+            "1e+",
+            "1e2147483648",
+        ] {
             assert_eq!(tokens(text), Err(unreadable()), "{text}");
         }
     }

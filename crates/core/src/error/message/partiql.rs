@@ -248,6 +248,14 @@ pub fn key_repeated(name: &str) -> Error {
     ))
 }
 
+/// A path that goes inside a key attribute.
+pub fn key_nested(name: &str) -> Error {
+    Error::Validation(format!(
+        "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: \
+         Key {name}"
+    ))
+}
+
 /// A key compared with a value of another type.
 pub fn key_type(name: &str) -> Error {
     Error::Validation(format!(

@@ -224,7 +224,8 @@ impl Binder {
             return Err(message::insert_from());
         }
         // Parameters are counted in the order of the text.
-        let early = if update.from_first { Some(self.filter(update.filter.as_ref())?) } else { None };
+        let early =
+            if update.from_first { Some(self.filter(update.filter.as_ref())?) } else { None };
         let changes = self.changes(&update.actions)?;
         let condition = match early {
             Some(condition) => condition,

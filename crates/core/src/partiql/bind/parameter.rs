@@ -60,7 +60,10 @@ mod tests {
         let table = [
             (r#"{"N":"1e99999999999"}"#.to_owned(), format!("{unreadable}1e99999999999")),
             (r#"{"NS":["1","1e-2147483648"]}"#.to_owned(), format!("{unreadable}1e-2147483648")),
-            (r#"{"N":"1e2147483647"}"#.to_owned(), message::number(&crate::number::NumberError::Underflow)),
+            (
+                r#"{"N":"1e2147483647"}"#.to_owned(),
+                message::number(&crate::number::NumberError::Underflow),
+            ),
             (format!(r#"{{"M":{{"d":{deep},"b":{bad}}}}}"#), message::NESTING.to_owned()),
             (format!(r#"{{"M":{{"b":{bad},"d":{deep}}}}}"#), format!("{unreadable}abc")),
             (format!(r#"{{"L":[{bad},{deep}]}}"#), format!("{unreadable}abc")),

@@ -169,9 +169,8 @@ impl Parser {
 
     /// A name and steps from there, as tables and targets of assignments are written.
     pub(super) fn simple_path(&mut self) -> Result<Expr> {
-        let (name, quoted) = self
-            .name()
-            .ok_or_else(|| message::malformed("Expected identifier for simple path"))?;
+        let (name, quoted) =
+            self.name().ok_or_else(|| message::malformed("Expected identifier for simple path"))?;
         let span = self.advance();
         self.path_from(Expr { kind: ExprKind::Name(name, quoted), span }, true)
     }
