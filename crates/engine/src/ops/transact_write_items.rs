@@ -139,15 +139,15 @@ impl TransactAction {
             }
         }
         let (kind, action) = match found.as_slice() {
-            [(kind, action)] => (*kind, *action),
+            [(kind, action)] => (*kind, action),
             [] => return Err(request::transact_item_empty()),
             _ => return Err(request::transact_item_ambiguous()),
         };
         let path = format!("transactItems.{}.member.{}", position + 1, lower_first(kind));
         let table_name = action.string("TableName")?;
         constraints.table_name_at(table_name, &format!("{path}.tableName"));
-        let mut condition = ConditionInput::decode(&action, constraints)?;
-        condition.decode_values(&action)?;
+        let mut condition = ConditionInput::decode(action, constraints)?;
+        condition.decode_values(action)?;
         let item = |name: &str| action.item(name);
         let edit = match kind {
             "Put" => {
@@ -177,7 +177,7 @@ impl TransactAction {
             table_name: table_name.unwrap_or_default().to_owned(),
             edit,
             condition,
-            return_item_on_failure: wants_item_on_failure(&action, constraints)?,
+            return_item_on_failure: wants_item_on_failure(action, constraints)?,
         })
     }
 
