@@ -171,10 +171,10 @@ impl ReadPlan {
             page.fetched.push(base.size_bytes()?);
         }
         let row = base.unwrap_or(entry);
-        if let Some(filter) = &self.filter {
-            if !filter.matches(Some(row.item()?)) {
-                return Ok(());
-            }
+        if let Some(filter) = &self.filter
+            && !filter.matches(Some(row.item()?))
+        {
+            return Ok(());
         }
         page.count += 1;
         if self.count_only {
@@ -241,10 +241,10 @@ impl SegmentFilter {
     }
 
     fn contains(&mut self, partition: &[u8]) -> bool {
-        if let Some((known, answer)) = &self.last {
-            if known == partition {
-                return *answer;
-            }
+        if let Some((known, answer)) = &self.last
+            && known == partition
+        {
+            return *answer;
         }
         // The hash space is cut into equal ranges, one per segment, so segments are stable.
         let position = (u128::from(partition_hash(partition)) * u128::from(self.total)) >> 64;

@@ -288,11 +288,11 @@ fn commit(
     let mut numbers = sequences.numbers();
     for ((write, key), effect) in writes.iter().zip(keys).zip(&effects) {
         effect.stage(key, transaction.as_mut());
-        if effect.is_streamed() {
-            if let Some(sequence) = numbers.next() {
-                let now_ms = database.clock.now_ms();
-                effect.stage_record(write, key, sequence, now_ms, transaction.as_mut());
-            }
+        if effect.is_streamed()
+            && let Some(sequence) = numbers.next()
+        {
+            let now_ms = database.clock.now_ms();
+            effect.stage_record(write, key, sequence, now_ms, transaction.as_mut());
         }
     }
     if let Some(companion) = companion {
