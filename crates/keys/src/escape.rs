@@ -100,13 +100,7 @@ impl TextCodec {
         match self.separator.as_bytes() {
             [] => false,
             [byte] => text.as_bytes().contains(byte),
-            bytes => {
-                text.contains(&self.separator)
-                    || (1..bytes.len()).any(|overlap| {
-                        let (head, tail) = bytes.split_at_checked(overlap).unwrap_or_default();
-                        bytes.starts_with(tail) && text.as_bytes().ends_with(head)
-                    })
-            }
+            bytes => text.contains(&self.separator) || runs_into(text.as_bytes(), bytes),
         }
     }
 
@@ -257,6 +251,15 @@ impl TextCodec {
         };
         if grows { 3 } else { 1 }
     }
+}
+
+/// Whether a text ends in the beginning of the separator such that, followed by one, the separator is found too early:
+/// `a:` before `::`.
+pub(crate) fn runs_into(text: &[u8], separator: &[u8]) -> bool {
+    (1..separator.len()).any(|overlap| {
+        let (head, tail) = separator.split_at_checked(overlap).unwrap_or_default();
+        separator.starts_with(tail) && text.ends_with(head)
+    })
 }
 
 /// Replaces each mark and two upper-case hex digits by the byte they stand for.

@@ -23,6 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod automaton;
 mod byteset;
 mod decimal;
 mod error;
@@ -31,6 +32,7 @@ mod format;
 mod id;
 mod order;
 mod range;
+mod relation;
 mod template;
 mod time;
 mod value;
@@ -43,6 +45,7 @@ pub use format::{Case, FieldFormat, FieldType, FormatSpec, Lengths};
 pub use id::{Ulid, Uuid};
 pub use order::{Order, OrderBreak};
 pub use range::{FieldCondition, KeyRange, Operator, RangeKind, Term};
+pub use relation::{PrefixMatch, Relation};
 pub use template::{Field, Fields, KeyRole, Segment, Template, TemplateOptions};
 pub use time::{Precision, Timestamp};
 pub use value::Value;
