@@ -1,0 +1,28 @@
+//! DynamoDB JSON: attribute values as they travel on the wire.
+//!
+//! Reading is done on a borrowed tree, [`Json`]; writing appends to a byte buffer. AWS checks a value
+//! in two steps, and so does this module: first the shape of the JSON (`SerializationException`),
+//! then the meaning (`ValidationException`).
+
+mod read;
+mod shape;
+mod tree;
+mod write;
+
+pub use read::{item_from, value_from};
+pub use shape::{check_item, check_value};
+pub use tree::{Json, JsonNumber, JsonObject};
+pub(crate) use write::{open_value, write_binary, write_number, write_utf8};
+pub use write::{write_item, write_string, write_value};
+
+use crate::error::{Result, message};
+
+/// Parses a document.
+///
+/// AWS answers text that is not JSON with a `SerializationException` without a message.
+pub fn parse(text: &[u8]) -> Result<Json<'_>> {
+    tree::parse(text).ok_or_else(message::value::not_json)
+}
+
+#[cfg(test)]
+mod tests;

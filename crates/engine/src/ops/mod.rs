@@ -1,0 +1,95 @@
+//! The operations, one file each: decode the input, check it, plan it, run it, encode the output.
+
+mod batch_get_item;
+mod batch_write_item;
+pub(crate) mod collection;
+pub(crate) mod conditional;
+mod create_table;
+mod delete_item;
+mod delete_table;
+mod describe_table;
+mod describe_time_to_live;
+mod description;
+mod get_item;
+mod legacy_input;
+mod list_tables;
+mod list_tags_of_resource;
+mod paging;
+pub(crate) mod parameters;
+pub(crate) mod projected;
+mod put_item;
+mod query;
+mod reading;
+mod scan;
+mod stream_setting;
+mod streams;
+mod table_input;
+mod tag_resource;
+mod tags;
+mod transact_get_items;
+mod transact_write_items;
+mod untag_resource;
+mod update_item;
+mod update_table;
+mod update_time_to_live;
+
+use keyloom_core::Result;
+
+pub use batch_get_item::{BatchGetItemInput, BatchGetItemOutput, KeysOfTable};
+pub use batch_write_item::{BatchWriteItemInput, BatchWriteItemOutput, WriteRequest};
+pub use conditional::ConditionInput;
+pub use delete_item::{DeleteItemInput, DeleteItemOutput};
+pub use get_item::{GetItemInput, GetItemOutput};
+pub use parameters::{ReturnConsumedCapacity, ReturnValues};
+pub use projected::ProjectionInput;
+pub use put_item::{PutItemInput, PutItemOutput};
+pub use query::QueryInput;
+pub use reading::{PageOutput, ReadInput, Select};
+pub use scan::ScanInput;
+pub use transact_get_items::{TransactGet, TransactGetItemsInput, TransactGetItemsOutput};
+pub use transact_write_items::{
+    TransactAction, TransactEdit, TransactWriteItemsInput, TransactWriteItemsOutput,
+};
+pub use update_item::{UpdateItemInput, UpdateItemOutput};
+
+use crate::database::Inner;
+use crate::wire::Fields;
+
+/// Runs an operation on the fields of its request.
+pub(crate) type Handler = fn(&Inner, Fields<'_>) -> Result<Vec<u8>>;
+
+/// The operation that a target such as `DynamoDB_20120810.PutItem` names.
+pub(crate) fn handler(target: &str) -> Option<Handler> {
+    let (service, operation) = target.split_once('.')?;
+    match service {
+        "DynamoDB_20120810" => database_operation(operation),
+        "DynamoDBStreams_20120810" => streams::operation(operation),
+        _ => None,
+    }
+}
+
+fn database_operation(operation: &str) -> Option<Handler> {
+    Some(match operation {
+        "BatchGetItem" => batch_get_item::call,
+        "BatchWriteItem" => batch_write_item::call,
+        "CreateTable" => create_table::call,
+        "DeleteItem" => delete_item::call,
+        "DeleteTable" => delete_table::call,
+        "DescribeTable" => describe_table::call,
+        "DescribeTimeToLive" => describe_time_to_live::call,
+        "GetItem" => get_item::call,
+        "ListTables" => list_tables::call,
+        "ListTagsOfResource" => list_tags_of_resource::call,
+        "PutItem" => put_item::call,
+        "Query" => query::call,
+        "Scan" => scan::call,
+        "TransactGetItems" => transact_get_items::call,
+        "TransactWriteItems" => transact_write_items::call,
+        "TagResource" => tag_resource::call,
+        "UntagResource" => untag_resource::call,
+        "UpdateItem" => update_item::call,
+        "UpdateTable" => update_table::call,
+        "UpdateTimeToLive" => update_time_to_live::call,
+        _ => return None,
+    })
+}
