@@ -5,13 +5,14 @@
 //! counters, so the sum is exact when the counting ends. Whoever asks before that, waits.
 
 use keyloom_core::Result;
-use keyloom_store::{Direction, KeyRange, Snapshot};
+use keyloom_store::{Bytes, Direction, KeyRange, Snapshot};
 use parking_lot::{Condvar, Mutex};
 
 use crate::catalog::{Catalog, Stats};
 use crate::image::Stored;
 use crate::layout::{self, Keyspace};
 use crate::store_error;
+use crate::vector::EntryRef;
 
 /// Whether the counts are complete.
 #[derive(Debug, Default)]
@@ -39,21 +40,33 @@ impl Counted {
 /// Counts every table and index of `catalog` as `snapshot` shows them.
 pub(crate) fn count_all(catalog: &Catalog, snapshot: &dyn Snapshot) -> Result<()> {
     for table in catalog.all().values() {
-        count(snapshot, table.record.keyspace, &table.shared.stats)?;
+        let item_size = |value: Bytes| Stored::new(value).size_bytes();
+        count(snapshot, table.record.keyspace, &table.shared.stats, item_size)?;
         for index in &table.indexes {
-            count(snapshot, index.keyspace, &index.stats)?;
+            count(snapshot, index.keyspace, &index.stats, item_size)?;
+        }
+        for index in &table.vector_indexes {
+            let schema = &index.schema;
+            let entry_size =
+                |value: Bytes| EntryRef::new(&value, schema.dimensions)?.size_bytes(schema);
+            count(snapshot, index.keyspace, &index.stats, entry_size)?;
         }
     }
     Ok(())
 }
 
-fn count(snapshot: &dyn Snapshot, keyspace: Keyspace, stats: &Stats) -> Result<()> {
+fn count(
+    snapshot: &dyn Snapshot,
+    keyspace: Keyspace,
+    stats: &Stats,
+    size_of: impl Fn(Bytes) -> Result<usize>,
+) -> Result<()> {
     let (mut items, mut bytes) = (0, 0);
     let range = KeyRange::prefix(&layout::entries(keyspace));
     for entry in snapshot.scan(range, Direction::Forward) {
         let (_, value) = entry.map_err(store_error)?;
         items += 1;
-        bytes += Stored::new(value).size_bytes()? as i64;
+        bytes += size_of(value)? as i64;
     }
     stats.add(items, bytes);
     Ok(())

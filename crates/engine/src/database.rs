@@ -186,6 +186,9 @@ impl Database {
     }
 
     fn try_call(&self, target: &str, body: &[u8]) -> Result<Vec<u8>> {
+        if let Some(handler) = ops::body_handler(target) {
+            return handler(&self.inner, body);
+        }
         let handler = ops::handler(target).ok_or_else(request::unknown_operation)?;
         let body = json::parse(body)?;
         handler(&self.inner, Fields::of(&body)?)

@@ -16,7 +16,7 @@ use keyloom_store::{Bytes, Direction, KeyRange, Store};
 use parking_lot::{Mutex, MutexGuard};
 
 pub(crate) use record::TableRecord;
-pub(crate) use table::{Index, Stats, Table};
+pub(crate) use table::{Index, Stats, Table, VectorIndex};
 
 use crate::layout::{self, Keyspace};
 use crate::store_error;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use keyloom_core::schema::{
-    IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, Projection, ScalarType, TableSchema,
+    DistanceFunction, IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, Projection,
+    ScalarType, SearchElement, SearchRole, TableSchema, VectorIndexSchema,
 };
 use serde::{Deserialize, Serialize};
 
@@ -244,6 +245,11 @@ impl TableRecord {
             key: self.typed_key(&self.key),
             attributes: attributes.collect(),
             indexes: self.indexes.iter().map(|index| self.typed_index(index)).collect(),
+            vector_indexes: self
+                .vector_indexes
+                .iter()
+                .map(|index| self.typed_vector_index(index))
+                .collect(),
         }
     }
 
@@ -268,6 +274,26 @@ impl TableRecord {
             name: index.name.as_str().into(),
             kind: if index.global { IndexKind::Global } else { IndexKind::Local },
             key: self.typed_key(&index.key),
+            projection: index.projection.typed(),
+        }
+    }
+
+    /// A vector index's schema with the types of its search attributes.
+    pub(crate) fn typed_vector_index(&self, index: &VectorIndexRecord) -> VectorIndexSchema {
+        let search = index.search_schema.iter().filter_map(|element| {
+            let kind = self.type_of(&element.name)?;
+            let role = if element.hash { SearchRole::Hash } else { SearchRole::InlineFilter };
+            let attribute = KeyAttribute::new(element.name.as_str(), kind);
+            Some(SearchElement { role, attribute })
+        });
+        VectorIndexSchema {
+            name: index.name.as_str().into(),
+            attribute: index.attribute.as_str().into(),
+            dimensions: index.dimensions as usize,
+            // Only names of functions are stored.
+            distance: DistanceFunction::from_wire(&index.distance)
+                .unwrap_or(DistanceFunction::Cosine),
+            search: search.collect(),
             projection: index.projection.typed(),
         }
     }
@@ -319,6 +345,27 @@ impl IndexRecord {
         self.on_demand = capacity.on_demand;
         self.warm = capacity.warm;
         self
+    }
+}
+
+impl VectorIndexRecord {
+    /// A vector index with this schema.
+    pub(crate) fn new(schema: &VectorIndexSchema, keyspace: Keyspace, status: Status) -> Self {
+        let element = |element: &SearchElement| KeyElement {
+            name: element.attribute.name.to_string(),
+            hash: element.role == SearchRole::Hash,
+        };
+        Self {
+            name: schema.name.to_string(),
+            keyspace,
+            status,
+            backfilling: false,
+            attribute: schema.attribute.to_string(),
+            dimensions: schema.dimensions as u32,
+            distance: schema.distance.as_str().to_owned(),
+            projection: ProjectionRecord::of(&schema.projection),
+            search_schema: schema.search.iter().map(element).collect(),
+        }
     }
 }
 

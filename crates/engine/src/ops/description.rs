@@ -1,5 +1,7 @@
 //! `TableDescription`: what CreateTable, UpdateTable, DeleteTable and DescribeTable say of a table.
 
+use keyloom_core::schema::SearchRole;
+
 use crate::catalog::record::{
     Billing, IndexRecord, KeyElement, OnDemandLimit, ProjectionRecord, Status, Throughput,
     VectorIndexRecord,
@@ -39,7 +41,7 @@ pub(crate) fn write(
         json.string("TableId", &record.id);
         billing(json, &record.billing);
         indexes(json, table, &arn, status);
-        vector_indexes(json, table, &arn);
+        vector_indexes(json, table, &arn, status);
         stream(json, table, &arn);
         settings(json, table);
     });
@@ -173,16 +175,23 @@ fn index(
     warm(json, record.warm, &provisioned, Status::Active);
 }
 
-fn vector_indexes(json: &mut JsonWriter, table: &Table, arn: &str) {
+fn vector_indexes(json: &mut JsonWriter, table: &Table, arn: &str, status: Status) {
     if table.record.vector_indexes.is_empty() {
         return;
     }
-    json.list("VectorIndexes", &table.record.vector_indexes, |json, index| {
-        json.nested(|json| vector_index(json, index, arn));
+    let indexes = table.record.vector_indexes.iter().zip(&table.vector_indexes);
+    json.list("VectorIndexes", indexes, |json, (record, index)| {
+        json.nested(|json| vector_index(json, record, &index.stats, arn, status));
     });
 }
 
-fn vector_index(json: &mut JsonWriter, record: &VectorIndexRecord, arn: &str) {
+fn vector_index(
+    json: &mut JsonWriter,
+    record: &VectorIndexRecord,
+    stats: &Stats,
+    arn: &str,
+    table_status: Status,
+) {
     json.string("IndexName", &record.name);
     json.structure("VectorAttribute", |json| json.string("AttributeName", &record.attribute));
     json.integer("Dimensions", record.dimensions);
@@ -191,15 +200,23 @@ fn vector_index(json: &mut JsonWriter, record: &VectorIndexRecord, arn: &str) {
         json.list("SearchSchema", &record.search_schema, |json, element| {
             json.nested(|json| {
                 json.string("AttributeName", &element.name);
-                json.string("SearchType", if element.hash { "HASH" } else { "INLINE_FILTER" });
+                let role = if element.hash { SearchRole::Hash } else { SearchRole::InlineFilter };
+                json.string("SearchSchemaElementType", role.as_str());
             });
         });
     }
     projection(json, &record.projection);
-    json.string("IndexStatus", record.status.as_str());
-    if record.status == Status::Creating {
+    // An index is created and deleted with its table.
+    let status = match table_status {
+        Status::Creating | Status::Deleting => table_status,
+        _ => record.status,
+    };
+    json.string("IndexStatus", status.as_str());
+    if status == Status::Creating && table_status != Status::Creating {
         json.boolean("Backfilling", record.backfilling);
     }
+    json.integer("IndexSizeBytes", stats.bytes());
+    json.integer("ItemCount", stats.items());
     json.string("IndexArn", &format!("{arn}/index/{}", record.name));
 }
 

@@ -18,6 +18,7 @@ mod put_item;
 mod query;
 mod reading;
 mod scan;
+mod search_vectors;
 mod stream_setting;
 mod table_input;
 mod tags;
@@ -38,6 +39,7 @@ pub use put_item::{PutItemInput, PutItemOutput};
 pub use query::QueryInput;
 pub use reading::{PageOutput, ReadInput, Select};
 pub use scan::ScanInput;
+pub use search_vectors::{SearchResult, SearchVectorsInput, SearchVectorsOutput};
 pub use transact_get_items::{TransactGet, TransactGetItemsInput, TransactGetItemsOutput};
 pub use transact_write_items::{
     TransactAction, TransactEdit, TransactWriteItemsInput, TransactWriteItemsOutput,
@@ -55,6 +57,17 @@ pub(crate) fn handler(target: &str) -> Option<Handler> {
     let (service, operation) = target.split_once('.')?;
     match service {
         "DynamoDB_20120810" => database_operation(operation),
+        _ => None,
+    }
+}
+
+/// An operation that reads its request itself.
+pub(crate) type BodyHandler = fn(&Inner, &[u8]) -> Result<Vec<u8>>;
+
+/// The operation that a target names, if it is one that reads its request itself.
+pub(crate) fn body_handler(target: &str) -> Option<BodyHandler> {
+    match target {
+        "DynamoDB_20120810.SearchVectors" => Some(search_vectors::call),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use keyloom_core::error::request;
 use keyloom_core::expr::{Condition, Projection};
 use keyloom_core::legacy::{ConditionalOperator, LegacyCondition};
 use keyloom_core::schema::{self, IndexKind};
-use keyloom_core::{AttributeValue, Item, Result, Str};
+use keyloom_core::{AttributeValue, Error, Item, Result, Str};
 
 use crate::catalog::record::Status;
 use crate::catalog::{Index, Table};
@@ -119,6 +119,15 @@ impl ReadInput {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a vector index in the words of the operation: only SearchVectors reads those.
+    pub(crate) fn refuse_vector_index(&self, table: &Table, refusal: fn() -> Error) -> Result<()> {
+        let name = self.index_name.as_deref();
+        if name.is_some_and(|name| table.vector_index(name).is_some()) {
+            return Err(refusal());
+        }
+        Ok(())
     }
 
     /// The position of the index, which must be readable.

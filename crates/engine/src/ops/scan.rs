@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keyloom_core::error::request;
+use keyloom_core::error::{message, request};
 use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters, Projection};
 use keyloom_core::{Result, legacy, limits};
 use keyloom_store::{Direction, KeyRange};
@@ -124,6 +124,7 @@ fn plan(
     table: Arc<Table>,
 ) -> Result<ReadPlan> {
     let read = &input.read;
+    read.refuse_vector_index(&table, message::vector::scan_not_supported)?;
     let index = read.index_position(&table)?;
     let mut plan = ReadPlan {
         table,

@@ -6,6 +6,7 @@
 
 mod conflict;
 mod effect;
+mod vector;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use keyloom_store::{CommitError, Transaction};
 
 pub(crate) use conflict::InFlight;
 use effect::Effect;
+pub(crate) use vector::entry as vector_entry;
 
 use crate::catalog::Table;
 use crate::database::Inner;

@@ -185,7 +185,7 @@ pub fn table_has_unfinished_index() -> Error {
 }
 
 /// A `TopK` above the limit.
-pub fn top_k_out_of_range(value: i64, limit: usize) -> Error {
+pub fn top_k_out_of_range(value: usize, limit: usize) -> Error {
     Error::Validation(format!(
         "Provided TopK value '{value}' is out of valid range. The value must be between 1 and \
          {limit} inclusive"
