@@ -17,6 +17,7 @@ use keyloom_core::schema::VectorIndexSchema;
 use keyloom_core::size::item_size;
 use keyloom_core::{AttributeValue, Error, Item, Number, Result, Str, json, limits};
 use keyloom_store::KeyRange;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
 use crate::catalog::record::Status;
@@ -25,9 +26,10 @@ use crate::database::{Database, Inner};
 use crate::image::Stored;
 use crate::read::Row;
 use crate::vector::{EntryRef, Hit, Query, Search};
-use crate::wire::{Constraints, JsonWriter};
+use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::{layout, store_error};
 
+use super::conditional::expression_values;
 use super::parameters::ReturnConsumedCapacity;
 
 /// What SearchVectors is asked.
@@ -148,23 +150,22 @@ fn write_floats(elements: &[AttributeValue], out: &mut Vec<u8>) {
     out.extend_from_slice(b"]}");
 }
 
-/// The request as its own reader sees it.
+/// The shape of a request as its own reader wants it: members may be absent, but not `null`.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Body<'a> {
+struct Shape {
     table_name: String,
     index_name: String,
-    #[serde(borrow, deserialize_with = "borrowed_list")]
-    search_vector: Vec<json::Json<'a>>,
+    search_vector: Vec<IgnoredAny>,
     top_k: i32,
     #[serde(default, deserialize_with = "present")]
     search_condition_expression: Option<String>,
     #[serde(default, deserialize_with = "present")]
     projection_expression: Option<String>,
-    #[serde(default, deserialize_with = "present")]
-    expression_attribute_names: Option<BTreeMap<String, String>>,
-    #[serde(borrow, default, deserialize_with = "borrowed_map")]
-    expression_attribute_values: Option<BTreeMap<String, json::Json<'a>>>,
+    #[serde(default, deserialize_with = "present", rename = "ExpressionAttributeNames")]
+    _names: Option<BTreeMap<String, String>>,
+    #[serde(default, deserialize_with = "present", rename = "ExpressionAttributeValues")]
+    _values: Option<BTreeMap<String, IgnoredAny>>,
     #[serde(default, deserialize_with = "present")]
     return_consumed_capacity: Option<String>,
 }
@@ -178,28 +179,14 @@ where
     T::deserialize(deserializer).map(Some)
 }
 
-/// A list of values that borrow their strings from the body.
-fn borrowed_list<'de: 'a, 'a, D: Deserializer<'de>>(
-    deserializer: D,
-) -> std::result::Result<Vec<json::Json<'a>>, D::Error> {
-    Vec::<json::Json<'de>>::deserialize(deserializer)
-}
-
-/// A map of values that borrow their strings from the body.
-fn borrowed_map<'de: 'a, 'a, D: Deserializer<'de>>(
-    deserializer: D,
-) -> std::result::Result<Option<BTreeMap<String, json::Json<'a>>>, D::Error> {
-    BTreeMap::<String, json::Json<'de>>::deserialize(deserializer).map(Some)
-}
-
-impl<'a> Body<'a> {
-    fn read(bytes: &'a [u8]) -> Result<Self> {
-        serde_json::from_slice(bytes).map_err(|error| {
-            if !error.is_data() {
-                return json::parse(bytes).err().unwrap_or(Error::Serialization(String::new()));
-            }
+impl Shape {
+    fn of(body: &[u8]) -> Result<Self> {
+        serde_json::from_slice(body).map_err(|error| {
             let message = error.to_string();
-            if message.starts_with("missing field") {
+            if !error.is_data() {
+                // Not JSON at all, which every operation answers in the same way.
+                json::parse(body).err().unwrap_or(Error::Serialization(message))
+            } else if message.starts_with("missing field") {
                 Error::Validation(message)
             } else {
                 Error::Serialization(message)
@@ -239,33 +226,26 @@ impl<'a> Body<'a> {
 }
 
 impl SearchVectorsInput {
-    fn decode(bytes: &[u8]) -> Result<Self> {
-        let body = Body::read(bytes)?;
-        let return_consumed_capacity = body.check()?;
-        let float = |value: &json::Json<'_>| match json::value_from(value)? {
+    fn decode(body: &[u8]) -> Result<Self> {
+        let shape = Shape::of(body)?;
+        let return_consumed_capacity = shape.check()?;
+        let tree = json::parse(body)?;
+        let fields = Fields::of(&tree)?;
+        let float = |value: AttributeValue| match value {
             AttributeValue::N(number) => Ok(number.to_f32()),
             _ => Err(message::search_vector_invalid()),
         };
-        let search_vector = body.search_vector.iter().map(float).collect::<Result<_>>()?;
-        let values = body.expression_attribute_values.map(|values| {
-            let value = |(name, value): (String, json::Json<'_>)| {
-                Ok((Str::from(name), json::value_from(&value)?))
-            };
-            values.into_iter().map(value).collect::<Result<_>>()
-        });
-        let names = body.expression_attribute_names.map(|names| {
-            names.into_iter().map(|(key, name)| (Str::from(key), Str::from(name))).collect()
-        });
+        let vector = fields.attributes("SearchVector")?.unwrap_or_default();
         Ok(Self {
-            table_name: body.table_name,
-            index_name: body.index_name,
-            search_vector,
+            table_name: shape.table_name,
+            index_name: shape.index_name,
+            search_vector: vector.into_iter().map(float).collect::<Result<_>>()?,
             // Checked to be positive.
-            top_k: body.top_k.unsigned_abs() as usize,
-            condition: body.search_condition_expression,
-            projection: body.projection_expression,
-            names,
-            values: values.transpose()?,
+            top_k: shape.top_k.unsigned_abs() as usize,
+            condition: shape.search_condition_expression,
+            projection: shape.projection_expression,
+            names: fields.string_map("ExpressionAttributeNames")?,
+            values: expression_values(&fields)?,
             return_consumed_capacity,
         })
     }

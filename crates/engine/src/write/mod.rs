@@ -18,6 +18,7 @@ use keyloom_store::{CommitError, Transaction};
 
 pub(crate) use conflict::InFlight;
 use effect::Effect;
+pub(crate) use effect::index_entry;
 pub(crate) use vector::entry as vector_entry;
 
 use crate::catalog::Table;
@@ -291,7 +292,8 @@ fn commit(
         effect.stage(key, transaction.as_mut());
         if effect.is_streamed() {
             if let Some(sequence) = numbers.next() {
-                effect.stage_record(write, sequence, database.clock.now_ms(), transaction.as_mut());
+                let now_ms = database.clock.now_ms();
+                effect.stage_record(write, key, sequence, now_ms, transaction.as_mut());
             }
         }
     }
@@ -302,6 +304,7 @@ fn commit(
         Ok(()) => {
             for (write, effect) in writes.iter().zip(&effects) {
                 effect.count(write);
+                effect.note_expiry(database, write);
             }
             Ok(Some(written(writes, effects)))
         }
