@@ -54,7 +54,7 @@ pub(crate) fn count_all(
         for index in table.indexes.iter().filter(|index| index.status != Status::Creating) {
             count(snapshot, index.keyspace, &index.stats, &is_ending, item_size)?;
         }
-        for index in table.vector_indexes.iter().filter(|index| index.status != Status::Creating) {
+        for index in table.vector_indexes.iter().filter(|index| !index.life.is_filling()) {
             let schema = &index.schema;
             let entry_size =
                 |value: Bytes| EntryRef::new(&value, schema.dimensions)?.size_bytes(schema);

@@ -65,6 +65,11 @@ pub struct Options {
     /// How long a table's time to live must stay as it is before it can be changed again. AWS: about
     /// an hour.
     pub ttl_change_interval: Duration,
+    /// How long a vector index that is added to a table appears to be allocated; meanwhile the table
+    /// is `UPDATING`. AWS: half a minute.
+    pub index_allocation_time: Duration,
+    /// How long it appears to be filled after that, at least. AWS: many minutes.
+    pub index_filling_time: Duration,
 }
 
 impl Default for Options {
@@ -76,6 +81,8 @@ impl Default for Options {
             background: true,
             maintenance_interval: Duration::from_secs(30),
             ttl_change_interval: Duration::ZERO,
+            index_allocation_time: Duration::ZERO,
+            index_filling_time: Duration::ZERO,
         }
     }
 }

@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 
 use crate::layout::{self, Keyspace};
 
-use super::record::{Status, TableRecord};
+use super::record::{Status, TableRecord, VectorIndexLife};
 
 /// One version of a table. A change of the table makes a new version; requests that hold the old
 /// one notice through [`Table::version`].
@@ -82,7 +82,7 @@ pub(crate) struct Index {
 pub(crate) struct VectorIndex {
     pub(crate) schema: VectorIndexSchema,
     pub(crate) keyspace: Keyspace,
-    pub(crate) status: Status,
+    pub(crate) life: VectorIndexLife,
     pub(crate) stats: Arc<Stats>,
 }
 
@@ -110,7 +110,7 @@ impl Table {
             .map(|index| VectorIndex {
                 schema: record.typed_vector_index(index),
                 keyspace: index.keyspace,
-                status: index.status,
+                life: index.life,
                 stats: stats_of(index.keyspace).unwrap_or_default(),
             })
             .collect();
@@ -136,13 +136,14 @@ impl Table {
         for (index, from) in indexes.filter(|(index, _)| index.status != Status::Creating) {
             index.stats.copy(&from.stats);
         }
-        for (index, from) in self.vector_indexes.iter().zip(&from.vector_indexes) {
+        let vectors = self.vector_indexes.iter().zip(&from.vector_indexes);
+        for (index, from) in vectors.filter(|(index, _)| !index.life.is_filling()) {
             index.stats.copy(&from.stats);
         }
     }
 
     /// The counts of the index in this keyspace.
-    fn stats_of(&self, keyspace: Keyspace) -> Option<&Arc<Stats>> {
+    pub(crate) fn stats_of(&self, keyspace: Keyspace) -> Option<&Arc<Stats>> {
         let secondary = self.indexes.iter().map(|index| (index.keyspace, &index.stats));
         let vector = self.vector_indexes.iter().map(|index| (index.keyspace, &index.stats));
         secondary.chain(vector).find(|(known, _)| *known == keyspace).map(|(_, stats)| stats)

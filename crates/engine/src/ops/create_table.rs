@@ -9,7 +9,7 @@ use keyloom_core::{Error, Result, Str, limits};
 
 use crate::catalog::record::{
     Billing, EncryptionSetting, IndexCapacity, IndexRecord, OnDemandLimit, Status,
-    TableClassSetting, Throughput, VectorIndexRecord,
+    TableClassSetting, Throughput, VectorIndexLife, VectorIndexRecord,
 };
 use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;
@@ -179,7 +179,9 @@ impl CreateTableInput {
         record.indexes = self.index_records(schema, keyspace + 2);
         record.vector_indexes = (keyspace + 2 + schema.indexes.len() as u32..)
             .zip(&schema.vector_indexes)
-            .map(|(keyspace, index)| VectorIndexRecord::new(index, keyspace, Status::Active))
+            .map(|(keyspace, index)| {
+                VectorIndexRecord::new(index, keyspace, VectorIndexLife::Active)
+            })
             .collect();
         record.billing = Billing {
             on_demand: self.on_demand,

@@ -3,7 +3,7 @@
 use keyloom_core::schema::SearchRole;
 
 use crate::catalog::record::{
-    Billing, IndexRecord, KeyElement, OnDemandLimit, ProjectionRecord, Status, Throughput,
+    Billing, IndexRecord, KeyElement, OnDemandLimit, Phase, ProjectionRecord, Status, Throughput,
     VectorIndexRecord,
 };
 use crate::catalog::{Stats, Table, TableRecord};
@@ -41,7 +41,7 @@ pub(crate) fn write(
         json.string("TableId", &record.id);
         billing(json, &record.billing);
         indexes(json, table, &arn, status);
-        vector_indexes(json, table, &arn, status);
+        vector_indexes(json, database, table, &arn, status);
         stream(json, table, &arn);
         settings(json, table);
     });
@@ -182,23 +182,40 @@ fn index(
     warm(json, index_warm_of(record, billing));
 }
 
-fn vector_indexes(json: &mut JsonWriter, table: &Table, arn: &str, status: Status) {
-    if table.record.vector_indexes.is_empty() {
-        return;
-    }
-    let indexes = table.record.vector_indexes.iter().zip(&table.vector_indexes);
-    json.list("VectorIndexes", indexes, |json, (record, index)| {
-        json.nested(|json| vector_index(json, record, &index.stats, arn, status));
-    });
-}
-
-fn vector_index(
+fn vector_indexes(
     json: &mut JsonWriter,
-    record: &VectorIndexRecord,
-    stats: &Stats,
+    database: &Inner,
+    table: &Table,
     arn: &str,
     table_status: Status,
 ) {
+    if table.record.vector_indexes.is_empty() {
+        return;
+    }
+    let now_ms = database.clock.now_ms();
+    let indexes = table.record.vector_indexes.iter().zip(&table.vector_indexes);
+    json.list("VectorIndexes", indexes, |json, (record, index)| {
+        let (status, backfilling) = match (table_status, record.life.phase(now_ms)) {
+            // An index is created and deleted with its table.
+            (Status::Creating | Status::Deleting, _) => (table_status, None),
+            (_, Phase::Allocating) => (Status::Creating, Some(false)),
+            (_, Phase::Backfilling) => (Status::Creating, Some(true)),
+            (_, Phase::Active) => (Status::Active, None),
+            (_, Phase::Deleting) => (Status::Deleting, None),
+        };
+        json.nested(|json| {
+            vector_index(json, record, arn);
+            json.string("IndexStatus", status.as_str());
+            if let Some(backfilling) = backfilling {
+                json.boolean("Backfilling", backfilling);
+            }
+            json.integer("IndexSizeBytes", index.stats.bytes());
+            json.integer("ItemCount", index.stats.items());
+        });
+    });
+}
+
+fn vector_index(json: &mut JsonWriter, record: &VectorIndexRecord, arn: &str) {
     json.string("IndexName", &record.name);
     json.structure("VectorAttribute", |json| json.string("AttributeName", &record.attribute));
     json.integer("Dimensions", record.dimensions);
@@ -213,17 +230,6 @@ fn vector_index(
         });
     }
     projection(json, &record.projection);
-    // An index is created and deleted with its table.
-    let status = match table_status {
-        Status::Creating | Status::Deleting => table_status,
-        _ => record.status,
-    };
-    json.string("IndexStatus", status.as_str());
-    if status == Status::Creating && table_status != Status::Creating {
-        json.boolean("Backfilling", record.backfilling);
-    }
-    json.integer("IndexSizeBytes", stats.bytes());
-    json.integer("ItemCount", stats.items());
     json.string("IndexArn", &format!("{arn}/index/{}", record.name));
 }
 

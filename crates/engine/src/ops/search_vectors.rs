@@ -20,7 +20,7 @@ use keyloom_store::KeyRange;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
-use crate::catalog::record::Status;
+use crate::catalog::record::Phase;
 use crate::catalog::{Table, VectorIndex};
 use crate::database::{Database, Inner};
 use crate::image::Stored;
@@ -280,7 +280,7 @@ fn run(database: &Inner, input: &SearchVectorsInput) -> Result<SearchVectorsOutp
     }
     let (condition, projection) = input.expressions()?;
     let table = database.catalog.table(&input.table_name)?;
-    let index = searchable(&table, &input.index_name)?;
+    let index = searchable(database, &table, &input.index_name)?;
     let dimensions = index.schema.dimensions;
     if input.search_vector.len() != dimensions {
         return Err(message::search_vector_size(input.search_vector.len(), dimensions));
@@ -299,12 +299,13 @@ fn run(database: &Inner, input: &SearchVectorsInput) -> Result<SearchVectorsOutp
 }
 
 /// The index of this name, if it can be searched.
-fn searchable<'a>(table: &'a Table, name: &str) -> Result<&'a VectorIndex> {
+fn searchable<'a>(database: &Inner, table: &'a Table, name: &str) -> Result<&'a VectorIndex> {
     let index = table.vector_index(name).ok_or_else(|| request::index_not_found(name))?;
-    if index.status == Status::Creating {
-        return Err(message::index_backfilling(name));
+    match index.life.phase(database.clock.now_ms()) {
+        Phase::Active => Ok(index),
+        Phase::Allocating | Phase::Backfilling => Err(message::index_backfilling(name)),
+        Phase::Deleting => Err(request::index_not_found(name)),
     }
-    Ok(index)
 }
 
 /// The answer to a search; results that would make it too large are left out, the worst first.

@@ -125,7 +125,7 @@ fn check_updated(table: &Table, old: Option<&Item>, item: &Item) -> Result<()> {
 }
 
 /// What an index holds of an item, and under which store key; none if the item is not in the index.
-pub(crate) fn index_entry(table: &Table, index: &Index, item: &Item) -> Option<(Vec<u8>, Item)> {
+pub(super) fn index_entry(table: &Table, index: &Index, item: &Item) -> Option<(Vec<u8>, Item)> {
     let entry = table.schema.project(item, &index.schema)?;
     let key = layout::index_entry(index.keyspace, &index.schema.key, table.key(), item).ok()?;
     Some((key, entry))

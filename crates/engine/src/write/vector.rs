@@ -4,10 +4,12 @@ use keyloom_core::Item;
 use keyloom_core::capacity::{VectorArm, vector_write_bytes};
 use keyloom_core::schema::vector_entry_size;
 use keyloom_core::size::item_size;
-use keyloom_store::{Bytes, Transaction};
+use keyloom_store::Transaction;
 
 use crate::catalog::{Table, VectorIndex};
 use crate::vector;
+
+use super::entry::Entry;
 
 /// The change of one vector index's entry for the item.
 #[derive(Debug)]
@@ -18,16 +20,8 @@ pub(super) struct VectorEdit {
     new: Option<Entry>,
 }
 
-/// What a vector index holds of an item: where, what, and its size as DynamoDB counts it.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) key: Bytes,
-    pub(crate) value: Bytes,
-    pub(crate) size_bytes: usize,
-}
-
 /// An item's entry in a vector index; none if the item is not in the index.
-pub(crate) fn entry(table: &Table, index: &VectorIndex, item: &Item) -> Option<Entry> {
+pub(super) fn entry(table: &Table, index: &VectorIndex, item: &Item) -> Option<Entry> {
     let entry = table.schema.project_vector(item, &index.schema)?;
     let key = vector::entry_key(index.keyspace, &index.schema, table.key(), item).ok()?;
     Some(Entry {

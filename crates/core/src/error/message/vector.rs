@@ -158,12 +158,9 @@ pub fn index_backfilling(name: &str) -> Error {
     Error::Validation(format!("Cannot search backfilling vector index: {name}"))
 }
 
-/// A new index of the name of one that is being built.
-pub fn index_being_created(table: &str, index: &str) -> Error {
-    Error::ResourceInUse(format!(
-        "Attempt to change a resource which is still in use: Index is being created.  Table: \
-         {table} Index: {index}"
-    ))
+/// An element of `VectorIndexUpdates` that says nothing. AWS's words are not known.
+pub fn update_empty() -> Error {
+    invalid("One of VectorIndexUpdate.Create, VectorIndexUpdate.Delete must not be null")
 }
 
 /// The deletion of an index whose building has hardly begun.
