@@ -36,8 +36,8 @@ pub use keyloom_store::{DiskOptions, Durability, OpenReport};
 pub use ops::{
     BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput,
     ConditionInput, DeleteItemInput, DeleteItemOutput, GetItemInput, GetItemOutput, KeysOfTable,
-    PageOutput, ProjectionInput, PutItemInput, PutItemOutput, QueryInput, ReadInput,
-    ReturnConsumedCapacity, ReturnValues, ScanInput, SearchResult, SearchVectorsInput,
+    PageOutput, PartitionPrefixInput, ProjectionInput, PutItemInput, PutItemOutput, QueryInput,
+    ReadInput, ReturnConsumedCapacity, ReturnValues, ScanInput, SearchResult, SearchVectorsInput,
     SearchVectorsOutput, Select, TransactAction, TransactEdit, TransactGet, TransactGetItemsInput,
     TransactGetItemsOutput, TransactWriteItemsInput, TransactWriteItemsOutput, UpdateItemInput,
     UpdateItemOutput, WriteRequest,

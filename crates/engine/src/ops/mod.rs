@@ -21,6 +21,7 @@ mod put_item;
 mod query;
 mod reading;
 mod scan;
+mod scan_partitions;
 mod search_vectors;
 mod stream_setting;
 mod streams;
@@ -47,6 +48,7 @@ pub use put_item::{PutItemInput, PutItemOutput};
 pub use query::QueryInput;
 pub use reading::{PageOutput, ReadInput, Select};
 pub use scan::ScanInput;
+pub use scan_partitions::PartitionPrefixInput;
 pub use search_vectors::{SearchResult, SearchVectorsInput, SearchVectorsOutput};
 pub use transact_get_items::{TransactGet, TransactGetItemsInput, TransactGetItemsOutput};
 pub use transact_write_items::{

@@ -2,8 +2,8 @@
 
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units};
 use keyloom_core::error::request;
-use keyloom_core::expr::{Condition, Projection};
-use keyloom_core::legacy::{ConditionalOperator, LegacyCondition};
+use keyloom_core::expr::{Bindings, Condition, Projection};
+use keyloom_core::legacy::{self, ConditionalOperator, LegacyCondition};
 use keyloom_core::schema::{self, IndexKind};
 use keyloom_core::{AttributeValue, Error, Item, Result, Str};
 
@@ -98,6 +98,26 @@ impl ReadInput {
         self.exclusive_start_key = fields.item("ExclusiveStartKey")?;
         self.values = super::conditional::expression_values(fields)?;
         Ok(())
+    }
+
+    /// The filter and the projection of a read that has no other expression.
+    pub(crate) fn filter_and_projection(&self) -> Result<(Option<Condition>, Option<Projection>)> {
+        let legacy_count = self.legacy_filter.as_ref().map(Vec::len);
+        legacy::check_conditional_operator(self.conditional_operator, legacy_count)?;
+        if let Some(conditions) = &self.legacy_filter {
+            let filter = legacy::filter(conditions.clone(), self.conditional_operator)?;
+            return Ok((filter, self.projection.legacy()?));
+        }
+        let mut bindings = Bindings::new(self.projection.names.clone(), self.values.clone())?;
+        let filter = self.filter.as_ref().map(|text| bindings.filter(text)).transpose()?;
+        let projection = self.projection.expression.as_ref();
+        let projection = projection.map(|text| bindings.projection(text)).transpose()?;
+        bindings.finish()?;
+        let projection = match projection {
+            Some(projection) => Some(projection),
+            None => self.projection.legacy()?,
+        };
+        Ok((filter, projection))
     }
 
     /// Refuses combinations of `Select` that can never work, whatever the table.
