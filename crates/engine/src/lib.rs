@@ -9,7 +9,7 @@
 //!    store, with index entries and stream records in the same commit.
 //!
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
-//! change records, [`background`] what happens without a request.
+//! change records, [`vector`] the vectors, [`background`] what happens without a request.
 
 mod backfill;
 mod background;
@@ -25,6 +25,7 @@ mod ops;
 mod read;
 mod stream;
 mod ttl;
+mod vector;
 mod wire;
 mod write;
 
@@ -35,10 +36,11 @@ pub use keyloom_store::{DiskOptions, Durability, OpenReport};
 pub use ops::{
     BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput,
     ConditionInput, DeleteItemInput, DeleteItemOutput, GetItemInput, GetItemOutput, KeysOfTable,
-    PageOutput, ProjectionInput, PutItemInput, PutItemOutput, QueryInput, ReadInput,
-    ReturnConsumedCapacity, ReturnValues, ScanInput, Select, TransactAction, TransactEdit,
-    TransactGet, TransactGetItemsInput, TransactGetItemsOutput, TransactWriteItemsInput,
-    TransactWriteItemsOutput, UpdateItemInput, UpdateItemOutput, WriteRequest,
+    PageOutput, PartitionPrefixInput, ProjectionInput, PutItemInput, PutItemOutput, QueryInput,
+    ReadInput, ReturnConsumedCapacity, ReturnValues, ScanInput, SearchResult, SearchVectorsInput,
+    SearchVectorsOutput, Select, TransactAction, TransactEdit, TransactGet, TransactGetItemsInput,
+    TransactGetItemsOutput, TransactWriteItemsInput, TransactWriteItemsOutput, UpdateItemInput,
+    UpdateItemOutput, WriteRequest,
 };
 pub use wire::Reply;
 

@@ -15,6 +15,7 @@ use crate::read;
 use crate::stream::{self, Change};
 use crate::ttl;
 
+use super::vector::{self, VectorEdit};
 use super::{Edit, Origin, Refusal, Write, Written};
 
 /// The consequences of one write, before they are committed.
@@ -27,8 +28,18 @@ pub(crate) struct Effect {
     changed: bool,
     streamed: bool,
     index_edits: Vec<IndexEdit>,
-    old_size: Option<usize>,
-    new_size: Option<usize>,
+    vector_edits: Vec<VectorEdit>,
+    /// The sizes before and after.
+    sizes: Sizes,
+    /// The sizes that are billed.
+    billed: Sizes,
+}
+
+/// The sizes of an item before and after a write.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    old: Option<usize>,
+    new: Option<usize>,
 }
 
 /// The change of one index's entry for the item.
@@ -46,25 +57,37 @@ pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Effect, Refusal> 
     judge(write, old.as_ref())?;
     let invalid = Refusal::Invalid;
     let new = edited(write, old.as_ref())?;
-    let old_size = old.as_ref().map(Stored::size_bytes).transpose().map_err(invalid)?;
-    let new_size = new.as_ref().map(item_size);
+    let sizes = Sizes {
+        old: old.as_ref().map(Stored::size_bytes).transpose().map_err(invalid)?,
+        new: new.as_ref().map(item_size),
+    };
     let new_bytes = new.as_ref().map(|item| Bytes::from(image::encode(item)));
     let changed = match (&write.edit, &old, &new_bytes) {
         (Edit::Check, ..) => false,
         (_, Some(old), Some(new)) => old.bytes() != new,
         (_, old, new) => old.is_some() || new.is_some(),
     };
+    let table = write.table.as_ref();
     let mut index_edits = Vec::new();
-    if changed && !write.table.indexes.is_empty() {
+    if changed && !table.indexes.is_empty() {
         let old_item = old.as_ref().map(Stored::item).transpose().map_err(invalid)?;
-        for (position, index) in write.table.indexes.iter().enumerate() {
-            let edit = index_edit(&write.table, index, position, old_item, new.as_ref());
+        for (position, index) in table.indexes.iter().enumerate() {
+            let edit = index_edit(table, index, position, old_item, new.as_ref());
             index_edits.extend(edit);
         }
     }
-    let streamed = changed && write.table.record.stream.as_ref().is_some_and(|s| s.enabled);
+    let (mut vector_edits, mut billed) = (Vec::new(), sizes);
+    if !table.vector_indexes.is_empty() {
+        let old_item = old.as_ref().map(Stored::item).transpose().map_err(invalid)?;
+        billed.old = old_item.map(|item| table.schema.written_size(item));
+        billed.new = new.as_ref().map(|item| table.schema.written_size(item));
+        if changed {
+            vector_edits = vector::edits(table, old_item, new.as_ref());
+        }
+    }
+    let streamed = changed && table.record.stream.as_ref().is_some_and(|s| s.enabled);
     let new_bytes = new_bytes.filter(|_| changed);
-    Ok(Effect { old, new, new_bytes, changed, streamed, index_edits, old_size, new_size })
+    Ok(Effect { old, new, new_bytes, changed, streamed, index_edits, vector_edits, sizes, billed })
 }
 
 fn judge(write: &Write, old: Option<&Stored>) -> Result<(), Refusal> {
@@ -102,7 +125,7 @@ fn check_updated(table: &Table, old: Option<&Item>, item: &Item) -> Result<()> {
 }
 
 /// What an index holds of an item, and under which store key; none if the item is not in the index.
-pub(crate) fn index_entry(table: &Table, index: &Index, item: &Item) -> Option<(Vec<u8>, Item)> {
+pub(super) fn index_entry(table: &Table, index: &Index, item: &Item) -> Option<(Vec<u8>, Item)> {
     let entry = table.schema.project(item, &index.schema)?;
     let key = layout::index_entry(index.keyspace, &index.schema.key, table.key(), item).ok()?;
     Some((key, entry))
@@ -173,6 +196,9 @@ impl Effect {
                 transaction.put(key.clone().into(), value.clone());
             }
         }
+        for edit in &self.vector_edits {
+            edit.stage(transaction);
+        }
     }
 
     /// Adds the stream record to the transaction.
@@ -204,10 +230,16 @@ impl Effect {
             return;
         }
         let items = i64::from(self.new.is_some()) - i64::from(self.old.is_some());
-        let bytes = self.new_size.unwrap_or(0) as i64 - self.old_size.unwrap_or(0) as i64;
+        let bytes = self.sizes.new.unwrap_or(0) as i64 - self.sizes.old.unwrap_or(0) as i64;
         write.table.shared.stats.add(items, bytes);
         for edit in &self.index_edits {
             if let Some(index) = write.table.indexes.get(edit.position) {
+                let (items, bytes) = edit.counted();
+                index.stats.add(items, bytes);
+            }
+        }
+        for edit in &self.vector_edits {
+            if let Some(index) = write.table.vector_indexes.get(edit.position) {
                 let (items, bytes) = edit.counted();
                 index.stats.add(items, bytes);
             }
@@ -224,13 +256,18 @@ impl Effect {
     /// What the write costs outside a transaction.
     fn cost(&self, table: &Table) -> ConsumedCapacity {
         let mut cost = ConsumedCapacity::new(table.name());
-        cost.add_table(Arm::new(item_write_units(self.old_size, self.new_size)));
+        cost.add_table(Arm::new(item_write_units(self.billed.old, self.billed.new)));
         for edit in &self.index_edits {
             let Some(index) = table.indexes.get(edit.position) else { continue };
             let Some(units) = edit.change.units() else { continue };
             match index.schema.kind {
                 IndexKind::Local => cost.add_local(index.schema.name.clone(), Arm::new(units)),
                 IndexKind::Global => cost.add_global(index.schema.name.clone(), Arm::new(units)),
+            }
+        }
+        for edit in &self.vector_edits {
+            if let Some(index) = table.vector_indexes.get(edit.position) {
+                cost.add_vector(index.schema.name.clone(), edit.cost());
             }
         }
         cost

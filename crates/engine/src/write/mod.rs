@@ -6,6 +6,8 @@
 
 mod conflict;
 mod effect;
+mod entry;
+mod vector;
 
 use std::sync::Arc;
 
@@ -17,7 +19,7 @@ use keyloom_store::{CommitError, Transaction};
 
 pub(crate) use conflict::InFlight;
 use effect::Effect;
-pub(crate) use effect::index_entry;
+pub(crate) use entry::entry_in;
 
 use crate::catalog::Table;
 use crate::database::Inner;
