@@ -226,7 +226,7 @@ impl TransactAction {
         }
         let key = table.schema.key_of(given)?;
         let edit = match (&self.edit, update) {
-            (TransactEdit::Put(item), _) => Edit::Put(item.clone()),
+            (TransactEdit::Put(item), _) => Edit::Put(item.clone().into()),
             (TransactEdit::Delete(_), _) => Edit::Delete,
             (TransactEdit::Update(..), Some(update)) => Edit::Update(update),
             _ => Edit::Check,
