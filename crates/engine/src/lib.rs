@@ -22,6 +22,7 @@ mod identity;
 mod image;
 mod layout;
 mod ops;
+mod partiql;
 mod read;
 mod stream;
 mod ttl;
@@ -34,14 +35,17 @@ pub use database::{Database, Options};
 pub use keyloom_core::Error;
 pub use keyloom_store::{DiskOptions, Durability, OpenReport};
 pub use ops::{
-    BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput,
-    ConditionInput, DeleteItemInput, DeleteItemOutput, GetItemInput, GetItemOutput, KeysOfTable,
-    PageOutput, PartitionPrefixInput, ProjectionInput, PutItemInput, PutItemOutput, QueryInput,
-    ReadInput, ReturnConsumedCapacity, ReturnValues, ScanInput, SearchResult, SearchVectorsInput,
-    SearchVectorsOutput, Select, TransactAction, TransactEdit, TransactGet, TransactGetItemsInput,
-    TransactGetItemsOutput, TransactWriteItemsInput, TransactWriteItemsOutput, UpdateItemInput,
-    UpdateItemOutput, WriteRequest,
+    BatchExecuteStatementInput, BatchExecuteStatementOutput, BatchGetItemInput, BatchGetItemOutput,
+    BatchWriteItemInput, BatchWriteItemOutput, ConditionInput, DeleteItemInput, DeleteItemOutput,
+    ExecuteStatementInput, ExecuteStatementOutput, ExecuteTransactionInput,
+    ExecuteTransactionOutput, GetItemInput, GetItemOutput, KeysOfTable, PageOutput,
+    PartitionPrefixInput, ProjectionInput, PutItemInput, PutItemOutput, QueryInput, ReadInput,
+    ReturnConsumedCapacity, ReturnValues, ScanInput, SearchResult, SearchVectorsInput,
+    SearchVectorsOutput, Select, StatementOutcome, TransactAction, TransactEdit, TransactGet,
+    TransactGetItemsInput, TransactGetItemsOutput, TransactWriteItemsInput,
+    TransactWriteItemsOutput, UpdateItemInput, UpdateItemOutput, WriteRequest,
 };
+pub use partiql::StatementInput;
 pub use wire::Reply;
 
 pub(crate) use database::{commit_error, store_error};

@@ -1,7 +1,8 @@
 //! The operations, one file each: decode the input, check it, plan it, run it, encode the output.
 
+mod batch_execute_statement;
 mod batch_get_item;
-mod batch_write_item;
+pub(crate) mod batch_write_item;
 pub(crate) mod collection;
 pub(crate) mod conditional;
 mod create_table;
@@ -10,6 +11,8 @@ mod delete_table;
 mod describe_table;
 mod describe_time_to_live;
 mod description;
+mod execute_statement;
+mod execute_transaction;
 mod get_item;
 mod legacy_input;
 mod list_tables;
@@ -19,7 +22,7 @@ pub(crate) mod parameters;
 pub(crate) mod projected;
 mod put_item;
 mod query;
-mod reading;
+pub(crate) mod reading;
 mod scan;
 mod scan_partitions;
 mod search_vectors;
@@ -29,18 +32,23 @@ mod table_input;
 mod tag_resource;
 mod tags;
 mod transact_get_items;
-mod transact_write_items;
+pub(crate) mod transact_write_items;
 mod untag_resource;
-mod update_item;
+pub(crate) mod update_item;
 mod update_table;
 mod update_time_to_live;
 
 use keyloom_core::Result;
 
+pub use batch_execute_statement::{
+    BatchExecuteStatementInput, BatchExecuteStatementOutput, StatementOutcome,
+};
 pub use batch_get_item::{BatchGetItemInput, BatchGetItemOutput, KeysOfTable};
 pub use batch_write_item::{BatchWriteItemInput, BatchWriteItemOutput, WriteRequest};
 pub use conditional::ConditionInput;
 pub use delete_item::{DeleteItemInput, DeleteItemOutput};
+pub use execute_statement::{ExecuteStatementInput, ExecuteStatementOutput};
+pub use execute_transaction::{ExecuteTransactionInput, ExecuteTransactionOutput};
 pub use get_item::{GetItemInput, GetItemOutput};
 pub use parameters::{ReturnConsumedCapacity, ReturnValues};
 pub use projected::ProjectionInput;
@@ -85,6 +93,7 @@ pub(crate) fn body_handler(target: &str) -> Option<BodyHandler> {
 
 fn database_operation(operation: &str) -> Option<Handler> {
     Some(match operation {
+        "BatchExecuteStatement" => batch_execute_statement::call,
         "BatchGetItem" => batch_get_item::call,
         "BatchWriteItem" => batch_write_item::call,
         "CreateTable" => create_table::call,
@@ -92,6 +101,8 @@ fn database_operation(operation: &str) -> Option<Handler> {
         "DeleteTable" => delete_table::call,
         "DescribeTable" => describe_table::call,
         "DescribeTimeToLive" => describe_time_to_live::call,
+        "ExecuteStatement" => execute_statement::call,
+        "ExecuteTransaction" => execute_transaction::call,
         "GetItem" => get_item::call,
         "ListTables" => list_tables::call,
         "ListTagsOfResource" => list_tags_of_resource::call,
