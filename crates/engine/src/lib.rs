@@ -36,14 +36,14 @@ pub use keyloom_core::Error;
 pub use keyloom_store::{DiskOptions, Durability, OpenReport};
 pub use ops::{
     BatchExecuteStatementInput, BatchExecuteStatementOutput, BatchGetItemInput, BatchGetItemOutput,
-    BatchWriteItemInput, BatchWriteItemOutput, ConditionInput, DeleteItemInput, DeleteItemOutput,
+    BatchWriteItemInput, BatchWriteItemOutput, ConditionInput, DeleteItemInput,
     ExecuteStatementInput, ExecuteStatementOutput, ExecuteTransactionInput,
     ExecuteTransactionOutput, GetItemInput, GetItemOutput, KeysOfTable, PageOutput,
-    PartitionPrefixInput, ProjectionInput, PutItemInput, PutItemOutput, QueryInput, ReadInput,
+    PartitionPrefixInput, ProjectionInput, PutItemInput, QueryInput, ReadInput,
     ReturnConsumedCapacity, ReturnValues, ScanInput, SearchResult, SearchVectorsInput,
     SearchVectorsOutput, Select, StatementOutcome, TransactAction, TransactEdit, TransactGet,
     TransactGetItemsInput, TransactGetItemsOutput, TransactWriteItemsInput,
-    TransactWriteItemsOutput, UpdateItemInput, UpdateItemOutput, WriteRequest,
+    TransactWriteItemsOutput, UpdateItemInput, WriteOutput, WriteRequest, WriteReturns,
 };
 pub use partiql::StatementInput;
 pub use wire::Reply;

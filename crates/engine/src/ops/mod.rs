@@ -37,6 +37,7 @@ mod untag_resource;
 pub(crate) mod update_item;
 mod update_table;
 mod update_time_to_live;
+mod writing;
 
 use keyloom_core::Result;
 
@@ -46,13 +47,13 @@ pub use batch_execute_statement::{
 pub use batch_get_item::{BatchGetItemInput, BatchGetItemOutput, KeysOfTable};
 pub use batch_write_item::{BatchWriteItemInput, BatchWriteItemOutput, WriteRequest};
 pub use conditional::ConditionInput;
-pub use delete_item::{DeleteItemInput, DeleteItemOutput};
+pub use delete_item::DeleteItemInput;
 pub use execute_statement::{ExecuteStatementInput, ExecuteStatementOutput};
 pub use execute_transaction::{ExecuteTransactionInput, ExecuteTransactionOutput};
 pub use get_item::{GetItemInput, GetItemOutput};
 pub use parameters::{ReturnConsumedCapacity, ReturnValues};
 pub use projected::ProjectionInput;
-pub use put_item::{PutItemInput, PutItemOutput};
+pub use put_item::PutItemInput;
 pub use query::QueryInput;
 pub use reading::{PageOutput, ReadInput, Select};
 pub use scan::ScanInput;
@@ -62,7 +63,8 @@ pub use transact_get_items::{TransactGet, TransactGetItemsInput, TransactGetItem
 pub use transact_write_items::{
     TransactAction, TransactEdit, TransactWriteItemsInput, TransactWriteItemsOutput,
 };
-pub use update_item::{UpdateItemInput, UpdateItemOutput};
+pub use update_item::UpdateItemInput;
+pub use writing::{WriteOutput, WriteReturns};
 
 use crate::database::Inner;
 use crate::wire::Fields;
