@@ -15,6 +15,8 @@ pub(crate) struct Arguments {
 /// The commands, one file each in `commands`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Build, parse and range over composite keys.
+    Key(commands::key::Key),
     /// Serve a DynamoDB endpoint, durable or in memory.
     Serve(commands::serve::Serve),
 }
