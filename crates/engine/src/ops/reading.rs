@@ -1,6 +1,8 @@
 //! What Query and Scan share: the index, the budget, the filter, the projection, the page.
 
-use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units};
+use keyloom_core::capacity::{
+    Arm, ConsumedCapacity, ReadMode, Units, partitioned_read_units, read_units,
+};
 use keyloom_core::error::request;
 use keyloom_core::expr::{Bindings, Condition, Projection};
 use keyloom_core::legacy::{self, ConditionalOperator, LegacyCondition};
@@ -244,7 +246,10 @@ pub struct PageOutput {
 impl PageOutput {
     pub(crate) fn new(plan: &ReadPlan, page: Page, table_name: &str, mode: ReadMode) -> Self {
         let mut consumed = ConsumedCapacity::new(table_name);
-        let own = Arm::new(read_units(page.bytes, mode));
+        let own = Arm::new(match page.partitions {
+            Some(partitions) => partitioned_read_units(partitions.into_iter().flatten(), mode),
+            None => read_units(page.bytes, mode),
+        });
         // A local index that fetches base items pays for each at its own size, on the table.
         let fetched: Units = page.fetched.iter().map(|&bytes| read_units(bytes, mode)).sum();
         match plan.index() {

@@ -1,5 +1,7 @@
 //! What a write does to one item: its new image, its index entries, its stream record, its cost.
 
+use std::sync::Arc;
+
 use keyloom_core::capacity::{Arm, ConsumedCapacity, IndexChange, item_write_units};
 use keyloom_core::error::request;
 use keyloom_core::schema::IndexKind;
@@ -22,7 +24,7 @@ use super::{Edit, Origin, Refusal, Write, Written};
 #[derive(Debug)]
 pub(crate) struct Effect {
     old: Option<Stored>,
-    new: Option<Item>,
+    new: Option<Arc<Item>>,
     /// The new image; `None` if the item is removed or stays as it is.
     new_bytes: Option<Bytes>,
     changed: bool,
@@ -57,11 +59,12 @@ pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Effect, Refusal> 
     judge(write, old.as_ref())?;
     let invalid = Refusal::Invalid;
     let new = edited(write, old.as_ref())?;
-    let sizes = Sizes {
-        old: old.as_ref().map(Stored::size_bytes).transpose().map_err(invalid)?,
-        new: new.as_ref().map(item_size),
+    let old_size = old.as_ref().map(Stored::size_bytes).transpose().map_err(invalid)?;
+    let sizes = match &write.edit {
+        Edit::Check => Sizes { old: old_size, new: old_size },
+        _ => Sizes { old: old_size, new: new.as_deref().map(item_size) },
     };
-    let new_bytes = new.as_ref().map(|item| Bytes::from(image::encode(item)));
+    let new_bytes = new.as_deref().map(|item| Bytes::from(image::encode(item)));
     let changed = match (&write.edit, &old, &new_bytes) {
         (Edit::Check, ..) => false,
         (_, Some(old), Some(new)) => old.bytes() != new,
@@ -72,7 +75,7 @@ pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Effect, Refusal> 
     if changed && !table.indexes.is_empty() {
         let old_item = old.as_ref().map(Stored::item).transpose().map_err(invalid)?;
         for (position, index) in table.indexes.iter().enumerate() {
-            let edit = index_edit(table, index, position, old_item, new.as_ref());
+            let edit = index_edit(table, index, position, old_item, new.as_deref());
             index_edits.extend(edit);
         }
     }
@@ -80,9 +83,12 @@ pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Effect, Refusal> 
     if !table.vector_indexes.is_empty() {
         let old_item = old.as_ref().map(Stored::item).transpose().map_err(invalid)?;
         billed.old = old_item.map(|item| table.schema.written_size(item));
-        billed.new = new.as_ref().map(|item| table.schema.written_size(item));
+        billed.new = match &write.edit {
+            Edit::Check => billed.old,
+            _ => new.as_deref().map(|item| table.schema.written_size(item)),
+        };
         if changed {
-            vector_edits = vector::edits(table, old_item, new.as_ref());
+            vector_edits = vector::edits(table, old_item, new.as_deref());
         }
     }
     let streamed = changed && table.record.stream.as_ref().is_some_and(|s| s.enabled);
@@ -99,18 +105,16 @@ fn judge(write: &Write, old: Option<&Stored>) -> Result<(), Refusal> {
     Err(Refusal::Condition(item.cloned()))
 }
 
-/// The item after the edit.
-fn edited(write: &Write, old: Option<&Stored>) -> Result<Option<Item>, Refusal> {
-    let existing = || old.map(Stored::item).transpose().map_err(Refusal::Invalid);
+/// The item after the edit; none if it is removed, or only checked.
+fn edited(write: &Write, old: Option<&Stored>) -> Result<Option<Arc<Item>>, Refusal> {
     match &write.edit {
-        Edit::Put(item) => Ok(Some(item.clone())),
-        Edit::Delete => Ok(None),
-        Edit::Check => Ok(existing()?.cloned()),
+        Edit::Put(item) => Ok(Some(Arc::clone(item))),
+        Edit::Delete | Edit::Check => Ok(None),
         Edit::Update(update) => {
-            let existing = existing()?;
+            let existing = old.map(Stored::item).transpose().map_err(Refusal::Invalid)?;
             let item = update.apply(existing, &write.key).map_err(Refusal::Invalid)?;
             check_updated(&write.table, existing, &item).map_err(Refusal::Invalid)?;
-            Ok(Some(item))
+            Ok(Some(Arc::new(item)))
         }
     }
 }

@@ -57,10 +57,8 @@ pub(super) fn apply(input: &UpdateTableInput, update: &mut Update) -> Result<()>
 pub(super) fn check_on_demand_limit(limit: Option<&OnDemandLimit>, on_demand: bool) -> Result<()> {
     let Some(limit) = limit else { return Ok(()) };
     let members = [("MaxReadRequestUnits", limit.read), ("MaxWriteRequestUnits", limit.write)];
-    if !on_demand {
-        if let Some((member, _)) = members.iter().find(|(_, value)| value.is_some()) {
-            return Err(message::on_demand_limit_needs_on_demand(member));
-        }
+    if !on_demand && let Some((member, _)) = members.iter().find(|(_, value)| value.is_some()) {
+        return Err(message::on_demand_limit_needs_on_demand(member));
     }
     for (member, value) in members {
         if value.is_some_and(|value| value == 0 || value < -1) {
