@@ -46,7 +46,7 @@ fn filled(f: &Fixture) {
 
 #[test]
 fn a_new_index_goes_through_its_phases() {
-    let f = Fixture::new(Duration::from_secs(30), Duration::from_secs(60));
+    let f = Fixture::new(Duration::from_secs(30), Duration::from_mins(1));
     filled(&f);
     let query = || search("vix", &[1.0, 1.0, 0.0], 5, json!({}));
     let reply = ok(&f.db, "UpdateTable", create("vix", json!([])));
@@ -93,7 +93,7 @@ fn a_new_index_goes_through_its_phases() {
     f.db.run_maintenance().unwrap();
     assert_eq!(invalid(&f.db, "SearchVectors", query()), not_yet);
 
-    f.clock.advance(Duration::from_secs(60));
+    f.clock.advance(Duration::from_mins(1));
     assert_eq!(state(&f.db), ("ACTIVE".into(), "ACTIVE".into(), Value::Null));
     assert_eq!(keys(&ok(&f.db, "SearchVectors", query())).len(), 5);
     assert_eq!(

@@ -78,7 +78,7 @@ fn members_are_measured_before_the_table_is_looked_up() {
          inclusive"
     );
     assert_eq!(
-        invalid(&db, "SearchVectors", search("none", &[0.0; 4097], 1, json!({}))),
+        invalid(&db, "SearchVectors", search("none", &vec![0.0; 4097], 1, json!({}))),
         "1 validation error detected: Value at 'SearchVector' failed to satisfy constraint: Member \
          must have length less than or equal to 4096"
     );

@@ -28,7 +28,6 @@ fn compass() -> Database {
 #[test]
 fn each_function_ranks_best_first() {
     let db = compass();
-    let float = f64::from;
     for (name, expected) in [
         ("cosine", [("a", 0.0), ("d", 0.4), ("b", 1.0), ("c", 2.0)]),
         ("euclidean", [("a", 0.0), ("d", 0.8f64.sqrt()), ("b", 2f64.sqrt()), ("c", 2.0)]),
@@ -38,7 +37,8 @@ fn each_function_ranks_best_first() {
         for ((key, score), (wanted, analytic)) in found(&reply).into_iter().zip(expected) {
             assert_eq!(key, wanted, "{name}");
             assert!((score - analytic).abs() < 1e-6, "{name} {key}: {score}");
-            assert_eq!(score, float(score as f32), "scores are 32-bit floats");
+            let narrowed = f64::from(score as f32);
+            assert_eq!(score.to_bits(), narrowed.to_bits(), "scores are 32-bit floats");
         }
         let best = ok(&db, "SearchVectors", search(name, &[1.0, 0.0, 0.0], 2, json!({})));
         assert_eq!(keys(&best), ["a", "d"], "{name}");
