@@ -155,13 +155,6 @@ impl KeySchema {
         self.attributes().map(|attribute| attribute.kind).collect()
     }
 
-    /// Whether an item has every key attribute, each of the right type.
-    pub fn is_in(&self, item: &Item) -> bool {
-        self.attributes().all(|attribute| {
-            item.get(&attribute.name).is_some_and(|value| attribute.kind.accepts(value))
-        })
-    }
-
     /// Appends the encoded partition key of an item.
     pub fn encode_hash(&self, item: &Item, out: &mut Vec<u8>) -> Result<()> {
         encode(&self.hash, item, out)

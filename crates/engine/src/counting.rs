@@ -4,11 +4,15 @@
 //! once from a snapshot of that moment, in the background; writes made meanwhile add to the same
 //! counters, so the sum is exact when the counting ends. Whoever asks before that, waits.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use keyloom_core::Result;
 use keyloom_store::{Direction, KeyRange, Snapshot};
 use parking_lot::{Condvar, Mutex};
 
-use crate::catalog::{Catalog, Stats};
+use crate::catalog::record::Status;
+use crate::catalog::{Stats, Table};
 use crate::image::Stored;
 use crate::layout::{self, Keyspace};
 use crate::store_error;
@@ -36,23 +40,36 @@ impl Counted {
     }
 }
 
-/// Counts every table and index of `catalog` as `snapshot` shows them.
-pub(crate) fn count_all(catalog: &Catalog, snapshot: &dyn Snapshot) -> Result<()> {
-    for table in catalog.all().values() {
-        count(snapshot, table.record.keyspace, &table.shared.stats)?;
-        for index in &table.indexes {
-            count(snapshot, index.keyspace, &index.stats)?;
+/// Counts every table and index as `snapshot` shows them, unless the database is closed meanwhile.
+/// An index that is being filled is counted by whoever fills it.
+pub(crate) fn count_all(
+    tables: &BTreeMap<String, Arc<Table>>,
+    snapshot: &dyn Snapshot,
+    is_ending: impl Fn() -> bool,
+) -> Result<()> {
+    for table in tables.values() {
+        count(snapshot, table.record.keyspace, &table.shared.stats, &is_ending)?;
+        for index in table.indexes.iter().filter(|index| index.status != Status::Creating) {
+            count(snapshot, index.keyspace, &index.stats, &is_ending)?;
         }
     }
     Ok(())
 }
 
-fn count(snapshot: &dyn Snapshot, keyspace: Keyspace, stats: &Stats) -> Result<()> {
+fn count(
+    snapshot: &dyn Snapshot,
+    keyspace: Keyspace,
+    stats: &Stats,
+    is_ending: impl Fn() -> bool,
+) -> Result<()> {
     let (mut items, mut bytes) = (0, 0);
     let range = KeyRange::prefix(&layout::entries(keyspace));
     for entry in snapshot.scan(range, Direction::Forward) {
         let (_, value) = entry.map_err(store_error)?;
         items += 1;
+        if items % 4096 == 0 && is_ending() {
+            break;
+        }
         bytes += Stored::new(value).size_bytes()? as i64;
     }
     stats.add(items, bytes);

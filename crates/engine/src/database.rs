@@ -2,7 +2,8 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use keyloom_core::error::request;
 use keyloom_core::{Error, Result, json};
@@ -16,7 +17,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
 use crate::ops;
-use crate::stream::Sequencer;
+use crate::stream::{Sequencer, retention};
 use crate::wire::{Fields, Reply};
 use crate::write::InFlight;
 
@@ -33,7 +34,18 @@ use crate::write::InFlight;
 /// ```
 #[derive(Clone)]
 pub struct Database {
+    handle: Arc<Handle>,
+}
+
+/// What the clones of a handle count: the last one to go ends the threads and closes the store.
+struct Handle {
     inner: Arc<Inner>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.inner.background.end();
+    }
 }
 
 /// Settings of a database that have nothing to do with where it is stored.
@@ -48,6 +60,11 @@ pub struct Options {
     /// Whether expired items are removed, dropped tables cleaned up and old stream records trimmed
     /// by a thread. Without it, [`Database::run_maintenance`] does the same when called.
     pub background: bool,
+    /// How often that thread looks for work: how long an expired item may stay, for example.
+    pub maintenance_interval: Duration,
+    /// How long a table's time to live must stay as it is before it can be changed again. AWS: about
+    /// an hour.
+    pub ttl_change_interval: Duration,
 }
 
 impl Default for Options {
@@ -57,12 +74,16 @@ impl Default for Options {
             account: "000000000000".into(),
             clock: Arc::new(SystemClock),
             background: true,
+            maintenance_interval: Duration::from_secs(30),
+            ttl_change_interval: Duration::ZERO,
         }
     }
 }
 
-/// What all clones of a handle share.
+/// What all clones of a handle share, and the background threads with them.
 pub(crate) struct Inner {
+    /// For the threads that a request starts.
+    pub(crate) me: Weak<Inner>,
     pub(crate) store: Arc<dyn Store>,
     /// The same store, if it is in memory and can be forked.
     memory: Option<Arc<MemoryStore>>,
@@ -88,7 +109,7 @@ impl Database {
         let store = Arc::new(MemoryStore::new());
         match Self::start(Arc::clone(&store) as Arc<dyn Store>, Some(store), options) {
             Ok(database) => {
-                database.inner.counted.finish();
+                database.inner().counted.finish();
                 database
             }
             // An empty store in memory has no record that could fail to load.
@@ -107,33 +128,33 @@ impl Database {
         let (store, report) = DiskStore::open(path.as_ref(), disk).map_err(store_error)?;
         let database = Self::start(Arc::new(store), None, options)?;
         // Set once, here.
-        let _ = database.inner.open_report.set(report);
+        let _ = database.inner().open_report.set(report);
         database.count_in_background()?;
         Ok(database)
     }
 
     /// What was found when a database on disk was opened; none for one in memory.
     pub fn open_report(&self) -> Option<&OpenReport> {
-        self.inner.open_report.get()
+        self.inner().open_report.get()
     }
 
     /// Counts the items that were there before; see [`crate::counting`].
     fn count_in_background(&self) -> Result<()> {
-        let snapshot = self.inner.store.snapshot().map_err(store_error)?;
-        let inner = Arc::clone(&self.inner);
-        let count = move || {
+        let snapshot = self.inner().store.snapshot().map_err(store_error)?;
+        let tables = self.inner().catalog.all();
+        let count = move |inner: &Inner| {
+            let is_ending = || inner.background.is_ending();
             // Damage that the counting meets will show itself to the request that reads it.
-            drop(counting::count_all(&inner.catalog, snapshot.as_ref()));
+            drop(counting::count_all(&tables, snapshot.as_ref(), is_ending));
             inner.counted.finish();
+            Ok(())
         };
-        if self.inner.options.background {
-            std::thread::Builder::new().name("keyloom-count".into()).spawn(count).map_err(
-                |error| Error::InternalServer(format!("no thread could be started: {error}")),
-            )?;
+        if self.inner().options.background {
+            self.inner().submit(Box::new(count));
+            Ok(())
         } else {
-            count();
+            count(self.inner())
         }
-        Ok(())
     }
 
     /// Starts a database on a store.
@@ -144,7 +165,8 @@ impl Database {
     ) -> Result<Self> {
         let catalog = Catalog::load(store.as_ref())?;
         let clock = Arc::clone(&options.clock);
-        let inner = Arc::new(Inner {
+        let inner = Arc::new_cyclic(|me| Inner {
+            me: Weak::clone(me),
             store,
             memory,
             catalog,
@@ -157,22 +179,24 @@ impl Database {
             background: Background::default(),
             options,
         });
+        retention::resume(&inner)?;
+        crate::backfill::resume(&inner)?;
         inner.background.start(&inner);
-        Ok(Self { inner })
+        Ok(Self { handle: Arc::new(Handle { inner }) })
     }
 
     /// A copy of a database in memory, made in constant time; the two go separate ways from here.
     /// `None` for a database on disk.
     pub fn fork(&self) -> Option<Self> {
-        let store = Arc::new(self.inner.memory.as_ref()?.fork());
-        let options = self.inner.options.clone();
+        let store = Arc::new(self.inner().memory.as_ref()?.fork());
+        let options = self.inner().options.clone();
         let fork = Self::start(Arc::clone(&store) as Arc<dyn Store>, Some(store), options).ok()?;
-        for (name, table) in self.inner.catalog.all().iter() {
-            if let Some(copy) = fork.inner.catalog.find(name) {
+        for (name, table) in self.inner().catalog.all().iter() {
+            if let Some(copy) = fork.inner().catalog.find(name) {
                 copy.copy_stats(table);
             }
         }
-        fork.inner.counted.finish();
+        fork.inner().counted.finish();
         Some(fork)
     }
 
@@ -188,17 +212,23 @@ impl Database {
     fn try_call(&self, target: &str, body: &[u8]) -> Result<Vec<u8>> {
         let handler = ops::handler(target).ok_or_else(request::unknown_operation)?;
         let body = json::parse(body)?;
-        handler(&self.inner, Fields::of(&body)?)
+        handler(self.inner(), Fields::of(&body)?)
     }
 
     /// Removes expired items, cleans up after dropped tables and trims streams, now.
     pub fn run_maintenance(&self) -> Result<()> {
-        crate::background::run(&self.inner)
+        crate::background::run(self.inner())
+    }
+
+    /// Splits every open shard of a table's stream in two, as DynamoDB does under load: for trying
+    /// out how a consumer follows shards to their children.
+    pub fn split_stream_shards(&self, table_name: &str) -> Result<()> {
+        retention::split(self.inner(), table_name)
     }
 
     /// What the typed operations work on.
     pub(crate) fn inner(&self) -> &Arc<Inner> {
-        &self.inner
+        &self.handle.inner
     }
 }
 
@@ -212,7 +242,7 @@ impl Inner {
 
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Database").field("store", &self.inner.store).finish_non_exhaustive()
+        f.debug_struct("Database").field("store", &self.inner().store).finish_non_exhaustive()
     }
 }
 

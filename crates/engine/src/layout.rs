@@ -9,7 +9,7 @@
 //! | `03` | keyspace number | a dropped keyspace whose entries are still being removed |
 //! | `04` | client token | a finished transaction, for ten minutes |
 //! | `10` | keyspace, key | an item, or an index entry |
-//! | `20` | stream keyspace, sequence number | a stream record |
+//! | `20` | stream keyspace, shard number, sequence number | a stream record |
 //! | `21` | stream keyspace | a stream's description, JSON |
 //! | `30` | kind, name | other settings and resources, JSON |
 //!
@@ -86,11 +86,23 @@ pub(crate) fn stream_records(stream: Keyspace) -> Vec<u8> {
     tagged(STREAM_RECORD, &stream.to_be_bytes())
 }
 
-/// One record of a stream.
-pub(crate) fn stream_record(stream: Keyspace, sequence: u64) -> Vec<u8> {
+/// The beginning of every record of a shard.
+pub(crate) fn shard_records(stream: Keyspace, shard: u32) -> Vec<u8> {
     let mut key = stream_records(stream);
+    key.extend_from_slice(&shard.to_be_bytes());
+    key
+}
+
+/// One record of a stream.
+pub(crate) fn stream_record(stream: Keyspace, shard: u32, sequence: u64) -> Vec<u8> {
+    let mut key = shard_records(stream, shard);
     key.extend_from_slice(&sequence.to_be_bytes());
     key
+}
+
+/// The sequence number in a key of [`stream_record`].
+pub(crate) fn sequence_of(key: &[u8]) -> Option<u64> {
+    key.last_chunk().map(|bytes| u64::from_be_bytes(*bytes))
 }
 
 /// A stream's description.

@@ -11,6 +11,7 @@
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
 //! change records, [`background`] what happens without a request.
 
+mod backfill;
 mod background;
 mod catalog;
 mod clock;
@@ -23,6 +24,7 @@ mod layout;
 mod ops;
 mod read;
 mod stream;
+mod ttl;
 mod wire;
 mod write;
 

@@ -5,6 +5,8 @@
 pub mod constraint;
 pub mod message;
 pub mod request;
+pub mod stream;
+pub mod table;
 
 use std::fmt;
 
@@ -225,15 +227,14 @@ impl Error {
     /// The namespace in front of the code in `__type`.
     pub fn namespace(&self) -> &'static str {
         match self {
-            Self::Validation(_) | Self::CoralValidation(_) | Self::AccessDenied(_) => {
-                "com.amazon.coral.validate"
-            }
+            Self::Validation(_) | Self::CoralValidation(_) => "com.amazon.coral.validate",
             Self::Serialization(_)
             | Self::UnknownOperation(_)
             | Self::MissingAuthenticationToken(_)
             | Self::UnrecognizedClient(_)
             | Self::InvalidSignature(_)
             | Self::IncompleteSignature(_)
+            | Self::AccessDenied(_)
             | Self::RequestEntityTooLarge(_) => "com.amazon.coral.service",
             _ => "com.amazonaws.dynamodb.v20120810",
         }

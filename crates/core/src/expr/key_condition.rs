@@ -97,7 +97,7 @@ impl KeyConditionTree {
     pub fn into_clauses(self) -> Result<KeyCondition> {
         let mut clauses = Vec::new();
         collect(self.0, &mut clauses)?;
-        Ok(KeyCondition { clauses })
+        Ok(KeyCondition::new(clauses))
     }
 }
 
@@ -189,6 +189,17 @@ fn constant(operand: Operand) -> Result<AttributeValue> {
 }
 
 impl KeyCondition {
+    /// A key condition of these clauses; refused if two of them are on one attribute.
+    pub fn of(clauses: Vec<KeyClause>) -> Result<Self> {
+        let again = |(position, clause): (usize, &KeyClause)| {
+            clauses.iter().take(position).any(|other| other.attribute == clause.attribute)
+        };
+        if clauses.iter().enumerate().any(again) {
+            return Err(expression::key_condition_repeated());
+        }
+        Ok(Self::new(clauses))
+    }
+
     /// A key condition of these clauses, one per attribute.
     pub(crate) fn new(clauses: Vec<KeyClause>) -> Self {
         Self { clauses }

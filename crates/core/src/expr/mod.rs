@@ -28,6 +28,7 @@ mod reserved;
 pub(crate) mod tests;
 mod update;
 
+pub use crate::error::message::expression::Problem;
 pub use bind::Bindings;
 pub use condition::{Condition, Operand};
 pub(crate) use eval::order;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::path::{Path, Step};
+use super::path::{self, Path, Step};
+use crate::error::message::expression::Problem;
 use crate::value::{AttributeValue, Item, Str};
 
 /// Paths to keep. They neither overlap nor contradict each other.
@@ -21,6 +22,12 @@ enum Part {
 }
 
 impl Projection {
+    /// A projection to these paths; refused if they overlap or contradict each other.
+    pub fn of(paths: Vec<Path>) -> Result<Self, Problem> {
+        path::check_distinct(&paths.iter().collect::<Vec<_>>())?;
+        Ok(Self::new(paths))
+    }
+
     /// A projection to these paths, which must not overlap (the binder and the legacy parameters see
     /// to that; of overlapping paths the later one wins).
     pub(crate) fn new(paths: Vec<Path>) -> Self {

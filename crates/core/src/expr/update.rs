@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::path::Path;
+use super::path::{self, Path};
 use super::projection::Projection;
-use crate::error::{Result, message::expression};
+use crate::error::Result;
+use crate::error::message::expression::{self, Problem};
 use crate::value::AttributeValue;
 
 /// A list of changes to an item; their paths neither overlap nor contradict each other.
@@ -58,6 +59,12 @@ pub enum SetValue {
 }
 
 impl Update {
+    /// An update of these changes; refused if their paths overlap or contradict each other.
+    pub fn of(actions: Vec<Action>) -> Result<Self, Problem> {
+        path::check_distinct(&actions.iter().map(|action| &action.path).collect::<Vec<_>>())?;
+        Ok(Self::new(actions))
+    }
+
     /// An update of these changes, whose paths must not overlap.
     pub(crate) fn new(actions: Vec<Action>) -> Self {
         let targets = Projection::new(actions.iter().map(|action| action.path.clone()).collect());

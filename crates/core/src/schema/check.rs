@@ -95,6 +95,18 @@ fn own_key_attributes(index: &IndexSchema) -> impl Iterator<Item = (KeyRole, &Ke
 }
 
 impl KeySchema {
+    /// Whether an item has every key attribute, each with a value that a key may have. Items that
+    /// were there before an index may have others; they are not in the index.
+    pub fn is_in(&self, item: &Item) -> bool {
+        self.roles().all(|(role, attribute)| {
+            item.get(&attribute.name).is_some_and(|value| {
+                attribute.kind.accepts(value)
+                    && !is_empty(value)
+                    && check_length(role, value).is_ok()
+            })
+        })
+    }
+
     /// Checks one value that a request compares a key attribute with: it must not be empty or too
     /// long. Its type is taken as checked.
     pub fn check_value(&self, name: &str, value: &AttributeValue) -> Result<()> {

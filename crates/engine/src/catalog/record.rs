@@ -147,8 +147,9 @@ pub(crate) struct Billing {
     pub(crate) on_demand_limit: Option<OnDemandLimit>,
     #[serde(default)]
     pub(crate) warm: Option<Throughput>,
+    /// When the table became on-demand, the last few times.
     #[serde(default)]
-    pub(crate) switched_to_on_demand_ms: Option<u64>,
+    pub(crate) switches_to_on_demand_ms: Vec<u64>,
     #[serde(default)]
     pub(crate) last_increase_ms: Option<u64>,
     #[serde(default)]
@@ -178,6 +179,16 @@ pub(crate) struct StreamSetting {
     pub(crate) enabled: bool,
     pub(crate) view: String,
     pub(crate) label: String,
+    /// The shards that take records, by the first partition hash that is theirs; the first begins
+    /// at zero.
+    pub(crate) shards: Vec<OpenShard>,
+}
+
+/// A shard that takes the records of a range of partition hashes, up to the next shard's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OpenShard {
+    pub(crate) number: u32,
+    pub(crate) first_hash: u64,
 }
 
 /// Time to live.

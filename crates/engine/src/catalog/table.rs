@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     /// takes it alone. So no write of an old version can slip past a change.
     pub(crate) gate: RwLock<()>,
     pub(crate) stats: Stats,
+    /// No item expires before this second. Zero until the table has been looked through.
+    pub(crate) next_expiry_s: AtomicU64,
 }
 
 /// Item counts and sizes, kept exact by every write.
@@ -109,10 +111,12 @@ impl Table {
         &self.schema.key
     }
 
-    /// Takes over the counts of another table of the same shape.
+    /// Takes over the counts of another table of the same shape. An index that is being filled is
+    /// counted by whoever fills it.
     pub(crate) fn copy_stats(&self, from: &Table) {
         self.shared.stats.copy(&from.shared.stats);
-        for (index, from) in self.indexes.iter().zip(&from.indexes) {
+        let indexes = self.indexes.iter().zip(&from.indexes);
+        for (index, from) in indexes.filter(|(index, _)| index.status != Status::Creating) {
             index.stats.copy(&from.stats);
         }
     }

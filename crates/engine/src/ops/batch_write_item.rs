@@ -77,7 +77,7 @@ impl BatchWriteItemInput {
         let tables = fields.structure("RequestItems")?;
         let mut requests = Vec::new();
         for (name, _) in entries {
-            let list = tables.map(|tables| tables.structures(name)).transpose()?.flatten();
+            let list = tables.as_ref().map(|tables| tables.structures(name)).transpose()?.flatten();
             let list = list.unwrap_or_default();
             if list.is_empty() || list.len() > limits::MAX_BATCH_WRITE_REQUESTS {
                 return Err(request::batch_write_count(name, list.len()));

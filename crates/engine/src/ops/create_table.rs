@@ -8,10 +8,10 @@ use keyloom_core::schema::{IndexKind, TableSchema};
 use keyloom_core::{Error, Result, Str, limits};
 
 use crate::catalog::record::{
-    Billing, EncryptionSetting, IndexCapacity, IndexRecord, OnDemandLimit, Status, StreamSetting,
+    Billing, EncryptionSetting, IndexCapacity, IndexRecord, OnDemandLimit, Status,
     TableClassSetting, Throughput,
 };
-use crate::catalog::{Change, TableRecord};
+use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;
 use crate::identity;
 use crate::wire::{Constraints, Fields, JsonWriter};
@@ -31,7 +31,8 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         return Err(request::too_many_tables());
     }
     let record = input.record(database, &change, &schema)?;
-    let table = change.put(record)?;
+    let streams = stream_setting::begun(database, &record).into_iter().collect();
+    let table = change.put(record, || Ok(Alongside { streams, ..Alongside::default() }))?;
     let mut json = JsonWriter::object();
     description::write(&mut json, "TableDescription", database, &table, Status::Creating);
     Ok(json.finish())
@@ -176,15 +177,13 @@ impl CreateTableInput {
             throughput: self.throughput.unwrap_or_default(),
             on_demand_limit: self.on_demand_limit,
             warm: self.warm,
-            switched_to_on_demand_ms: self.on_demand.then_some(now_ms),
+            switches_to_on_demand_ms: self.on_demand.then_some(now_ms).into_iter().collect(),
             ..Billing::default()
         };
-        record.stream = self.stream_view.as_ref().map(|view| StreamSetting {
-            keyspace: keyspace + 1,
-            enabled: true,
-            view: view.clone(),
-            label: stream_setting::label(now_ms),
-        });
+        if let Some(view) = &self.stream_view {
+            record.stream =
+                Some(stream_setting::begin(database, &schema.name, keyspace + 1, view)?);
+        }
         record.tags = self.tags.clone();
         record.deletion_protection = self.deletion_protection;
         record.table_class = self

@@ -1,13 +1,14 @@
 //! DeleteTable.
 
 use keyloom_core::Result;
-use keyloom_core::error::request;
+use keyloom_core::error::{request, table as table_error};
 
-use crate::catalog::record::Status;
+use crate::catalog::Alongside;
+use crate::catalog::record::{IndexRecord, Status};
 use crate::database::Inner;
 use crate::wire::{Fields, JsonWriter};
 
-use super::{description, parameters::described_table};
+use super::{description, parameters::described_table, stream_setting};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let name = described_table(&fields)?;
@@ -19,7 +20,14 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     if table.record.status != Status::Active {
         return Err(request::table_being_changed(table.name(), table.record.status.as_str()));
     }
-    change.remove(&table)?;
+    let building = |index: &&IndexRecord| index.status == Status::Creating;
+    if let Some(index) = table.record.indexes.iter().find(building) {
+        return Err(table_error::index_being_created(table.name(), &index.name));
+    }
+    change.remove(&table, || {
+        let streams = stream_setting::ended(database, &table.record)?.into_iter().collect();
+        Ok(Alongside { streams, ..Alongside::default() })
+    })?;
     drop(change);
     database.background.wake();
     let mut json = JsonWriter::object();

@@ -8,10 +8,13 @@ mod create_table;
 mod delete_item;
 mod delete_table;
 mod describe_table;
+mod describe_time_to_live;
 mod description;
 mod get_item;
 mod legacy_input;
 mod list_tables;
+mod list_tags_of_resource;
+mod paging;
 pub(crate) mod parameters;
 pub(crate) mod projected;
 mod put_item;
@@ -19,11 +22,16 @@ mod query;
 mod reading;
 mod scan;
 mod stream_setting;
+mod streams;
 mod table_input;
+mod tag_resource;
 mod tags;
 mod transact_get_items;
 mod transact_write_items;
+mod untag_resource;
 mod update_item;
+mod update_table;
+mod update_time_to_live;
 
 use keyloom_core::Result;
 
@@ -55,6 +63,7 @@ pub(crate) fn handler(target: &str) -> Option<Handler> {
     let (service, operation) = target.split_once('.')?;
     match service {
         "DynamoDB_20120810" => database_operation(operation),
+        "DynamoDBStreams_20120810" => streams::operation(operation),
         _ => None,
     }
 }
@@ -67,14 +76,20 @@ fn database_operation(operation: &str) -> Option<Handler> {
         "DeleteItem" => delete_item::call,
         "DeleteTable" => delete_table::call,
         "DescribeTable" => describe_table::call,
+        "DescribeTimeToLive" => describe_time_to_live::call,
         "GetItem" => get_item::call,
         "ListTables" => list_tables::call,
+        "ListTagsOfResource" => list_tags_of_resource::call,
         "PutItem" => put_item::call,
         "Query" => query::call,
         "Scan" => scan::call,
         "TransactGetItems" => transact_get_items::call,
         "TransactWriteItems" => transact_write_items::call,
+        "TagResource" => tag_resource::call,
+        "UntagResource" => untag_resource::call,
         "UpdateItem" => update_item::call,
+        "UpdateTable" => update_table::call,
+        "UpdateTimeToLive" => update_time_to_live::call,
         _ => return None,
     })
 }

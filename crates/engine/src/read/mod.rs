@@ -149,10 +149,15 @@ impl ReadPlan {
                 }
             }
             let stored = Stored::new(value);
-            self.evaluate(snapshot, &stored, &mut page)?;
+            page.scanned += 1;
+            page.bytes += stored.size_bytes()?;
             let full = page.bytes >= limits::MAX_PAGE_BYTES;
-            if full || self.limit.is_some_and(|limit| page.scanned >= limit) {
+            let last = full || self.limit.is_some_and(|limit| page.scanned >= limit);
+            if last {
                 page.last_key = Some(self.position_of(&stored)?);
+            }
+            self.evaluate(snapshot, stored, &mut page)?;
+            if last {
                 break;
             }
         }
@@ -160,18 +165,16 @@ impl ReadPlan {
     }
 
     /// Takes one entry into the page.
-    fn evaluate(&self, snapshot: &dyn Snapshot, entry: &Stored, page: &mut Page) -> Result<()> {
-        page.scanned += 1;
-        page.bytes += entry.size_bytes()?;
-        let base = if self.fetch_base { self.base_of(snapshot, entry)? } else { None };
+    fn evaluate(&self, snapshot: &dyn Snapshot, entry: Stored, page: &mut Page) -> Result<()> {
+        let base = if self.fetch_base { self.base_of(snapshot, &entry)? } else { None };
         if let Some(base) = &base {
             page.fetched.push(base.size_bytes()?);
         }
-        let row = base.as_ref().unwrap_or(entry);
-        if let Some(filter) = &self.filter {
-            if !filter.matches(Some(row.item()?)) {
-                return Ok(());
-            }
+        let row = base.unwrap_or(entry);
+        if let Some(filter) = &self.filter
+            && !filter.matches(Some(row.item()?))
+        {
+            return Ok(());
         }
         page.count += 1;
         if self.count_only {
@@ -179,7 +182,7 @@ impl ReadPlan {
         }
         page.rows.push(match &self.projection {
             Some(projection) => Row::Item(projection.apply(row.item()?)),
-            None => Row::Stored(row.clone()),
+            None => Row::Stored(row),
         });
         Ok(())
     }
@@ -220,6 +223,11 @@ fn partition_of<'a>(schema: &KeySchema, key: &'a [u8]) -> &'a [u8] {
     key.get(..key.len() - rest.len()).unwrap_or(key)
 }
 
+/// The hash of the partition that an entry's store key belongs to.
+pub(crate) fn hash_of_entry(schema: &KeySchema, key: &[u8]) -> u64 {
+    partition_hash(partition_of(schema, key))
+}
+
 /// Decides which partitions belong to a segment, remembering the last answer.
 struct SegmentFilter {
     segment: u64,
@@ -233,10 +241,10 @@ impl SegmentFilter {
     }
 
     fn contains(&mut self, partition: &[u8]) -> bool {
-        if let Some((known, answer)) = &self.last {
-            if known == partition {
-                return *answer;
-            }
+        if let Some((known, answer)) = &self.last
+            && known == partition
+        {
+            return *answer;
         }
         // The hash space is cut into equal ranges, one per segment, so segments are stable.
         let position = (u128::from(partition_hash(partition)) * u128::from(self.total)) >> 64;
@@ -247,7 +255,7 @@ impl SegmentFilter {
 }
 
 /// A stable 64-bit hash of a partition: FNV-1a, then a finalizer that spreads the high bits.
-pub(crate) fn partition_hash(partition: &[u8]) -> u64 {
+fn partition_hash(partition: &[u8]) -> u64 {
     let header = layout::entries(0).len();
     let hash = partition.iter().skip(header).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

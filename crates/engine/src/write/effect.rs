@@ -8,9 +8,12 @@ use keyloom_core::{Item, Result, image, limits};
 use keyloom_store::{Bytes, Transaction};
 
 use crate::catalog::{Index, Table};
+use crate::database::Inner;
 use crate::image::Stored;
 use crate::layout;
+use crate::read;
 use crate::stream::{self, Change};
+use crate::ttl;
 
 use super::{Edit, Origin, Refusal, Write, Written};
 
@@ -98,6 +101,13 @@ fn check_updated(table: &Table, old: Option<&Item>, item: &Item) -> Result<()> {
     Ok(())
 }
 
+/// What an index holds of an item, and under which store key; none if the item is not in the index.
+pub(crate) fn index_entry(table: &Table, index: &Index, item: &Item) -> Option<(Vec<u8>, Item)> {
+    let entry = table.schema.project(item, &index.schema)?;
+    let key = layout::index_entry(index.keyspace, &index.schema.key, table.key(), item).ok()?;
+    Some((key, entry))
+}
+
 /// How an index's entry for the item changes; `None` if its view stays the same.
 fn index_edit(
     table: &Table,
@@ -106,11 +116,7 @@ fn index_edit(
     old: Option<&Item>,
     new: Option<&Item>,
 ) -> Option<IndexEdit> {
-    let entry = |item: &Item| -> Option<(Vec<u8>, Item)> {
-        let entry = table.schema.project(item, &index.schema)?;
-        let key = layout::index_entry(index.keyspace, &index.schema.key, table.key(), item).ok()?;
-        Some((key, entry))
-    };
+    let entry = |item: &Item| index_entry(table, index, item);
     let stored = |entry: &Item| Bytes::from(image::encode(entry));
     Some(match (old.and_then(entry), new.and_then(entry)) {
         (None, None) => return None,
@@ -173,6 +179,7 @@ impl Effect {
     pub(super) fn stage_record(
         &self,
         write: &Write,
+        key: &[u8],
         sequence: u64,
         now_ms: u64,
         transaction: &mut dyn Transaction,
@@ -186,7 +193,9 @@ impl Effect {
             now_ms,
         };
         let value = stream::encode_record(&stream.view, &change);
-        transaction.put(layout::stream_record(stream.keyspace, sequence).into(), value.into());
+        let shard = stream::shard_of(stream, || read::hash_of_entry(write.table.key(), key));
+        let key = layout::stream_record(stream.keyspace, shard, sequence);
+        transaction.put(key.into(), value.into());
     }
 
     /// Adds the change to the table's and indexes' counts.
@@ -202,6 +211,13 @@ impl Effect {
                 let (items, bytes) = edit.counted();
                 index.stats.add(items, bytes);
             }
+        }
+    }
+
+    /// Tells the TTL sweeper when the new item expires.
+    pub(super) fn note_expiry(&self, database: &Inner, write: &Write) {
+        if let Some(item) = self.new.as_ref().filter(|_| self.changed) {
+            ttl::note(database, &write.table, item);
         }
     }
 

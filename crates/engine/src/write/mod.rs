@@ -17,6 +17,7 @@ use keyloom_store::{CommitError, Transaction};
 
 pub(crate) use conflict::InFlight;
 use effect::Effect;
+pub(crate) use effect::index_entry;
 
 use crate::catalog::Table;
 use crate::database::Inner;
@@ -287,10 +288,11 @@ fn commit(
     let mut numbers = sequences.numbers();
     for ((write, key), effect) in writes.iter().zip(keys).zip(&effects) {
         effect.stage(key, transaction.as_mut());
-        if effect.is_streamed() {
-            if let Some(sequence) = numbers.next() {
-                effect.stage_record(write, sequence, database.clock.now_ms(), transaction.as_mut());
-            }
+        if effect.is_streamed()
+            && let Some(sequence) = numbers.next()
+        {
+            let now_ms = database.clock.now_ms();
+            effect.stage_record(write, key, sequence, now_ms, transaction.as_mut());
         }
     }
     if let Some(companion) = companion {
@@ -300,6 +302,7 @@ fn commit(
         Ok(()) => {
             for (write, effect) in writes.iter().zip(&effects) {
                 effect.count(write);
+                effect.note_expiry(database, write);
             }
             Ok(Some(written(writes, effects)))
         }

@@ -138,11 +138,6 @@ pub fn attribute_defined_twice(name: &str) -> Error {
     invalid(format_args!("Duplicate attribute name in AttributeDefinitions: {name}"))
 }
 
-/// An attribute that an update defines with another type. AWS's words are not known.
-pub fn attribute_redefined(name: &str) -> Error {
-    invalid(format_args!("Attribute {name} is already defined with another type"))
-}
-
 /// A key of one name twice.
 pub fn key_repeated() -> Error {
     Error::validation(

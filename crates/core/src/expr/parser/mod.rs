@@ -1,8 +1,8 @@
 //! Reads expressions into syntax trees.
 //!
-//! One token stream serves all four languages: conditions (also filters and key conditions,
-//! [`condition`]), updates and projections ([`update`]). The parser knows syntax only: whether a function
-//! exists, a name is reserved or a `:value` is defined is asked in [`super::bind`].
+//! One token stream serves all four languages: conditions (also filters and key conditions), updates and
+//! projections. The parser knows syntax only: whether a function exists, a name is reserved or a `:value`
+//! is defined is asked by [`Bindings`](super::Bindings).
 //!
 //! No input can exhaust the stack: parentheses are counted, not recursed into; logical operators are
 //! limited to [`MAX_EXPRESSION_OPERATORS`]; function calls nest at most [`MAX_CALL_DEPTH`] deep.

@@ -1,5 +1,6 @@
 //! What projections keep.
 
+use super::super::{Path, Projection, Step};
 use super::{bindings, item};
 
 const ITEM: &str = r#"{
@@ -27,6 +28,14 @@ fn projections_keep_the_structure_and_compact_lists() {
         let projection = bindings("#dot=a.b", "").projection(text).unwrap();
         assert_eq!(projection.apply(&item(ITEM)), item(kept), "{text}");
     }
+}
+
+#[test]
+fn projections_can_be_made_of_paths() {
+    let nested = Path { attribute: "a".into(), steps: vec![Step::Key("c".into())] };
+    let projection = Projection::of(vec![nested.clone(), Path::attribute("b")]).unwrap();
+    assert_eq!(projection.apply(&item(ITEM)), item(r#"{"a": {"c": 5}, "b": "hello"}"#));
+    assert!(Projection::of(vec![nested, Path::attribute("a")]).is_err());
 }
 
 #[test]
