@@ -3,6 +3,7 @@
 //! - [`lockstep`]: one database in memory and one on disk that must answer alike.
 //! - [`script`]: golden scripts, requests with their expected replies in text files.
 //! - [`model`]: what DynamoDB means, in the most naive code, to compare the engine with.
+//! - [`replay`]: a table as its stream tells it.
 //! - [`workload`]: random tables and requests for the model runs.
 //! - [`history`]: recorders and checkers for concurrent runs: linearizability by search,
 //!   serializability by cycles.
@@ -14,6 +15,7 @@
 pub mod history;
 pub mod lockstep;
 pub mod model;
+pub mod replay;
 pub mod rng;
 pub mod samples;
 pub mod script;

@@ -46,10 +46,12 @@ pub fn target(operation: &str) -> String {
     format!("{service}.{operation}")
 }
 
-/// Sends one request to a database. A reply that is not JSON is a bug.
+/// Sends one request to a database. A reply that is neither JSON nor empty is a bug.
 pub fn call(database: &Database, operation: &str, body: &[u8]) -> Answer {
     let reply = database.call(&target(operation), body);
-    match serde_json::from_slice(&reply.body) {
+    // TagResource and UntagResource answer with nothing at all, as on AWS.
+    let body: &[u8] = if reply.body.is_empty() { b"null" } else { &reply.body };
+    match serde_json::from_slice(body) {
         Ok(body) => Answer { status: reply.status, body },
         Err(error) => panic!("{operation} answered something that is not JSON: {error}"),
     }
@@ -146,9 +148,14 @@ impl Lockstep {
         self.clock.advance(by);
     }
 
+    /// Both databases.
+    pub fn databases(&self) -> [&Database; 2] {
+        [&self.memory, self.disk()]
+    }
+
     /// Lets both do what they otherwise do in the background.
     pub fn run_maintenance(&self) {
-        for database in [&self.memory, self.disk()] {
+        for database in self.databases() {
             if let Err(error) = database.run_maintenance() {
                 panic!("maintenance of {database:?}: {error}");
             }

@@ -54,7 +54,7 @@ impl Cost {
         let mut cost = Self::of_table(write_units(bytes));
         for index in &table.schema.indexes {
             let entry = |item: Option<&Item>| {
-                let projected = table.schema.project(item?, index)?;
+                let projected = table.project(item?, index)?;
                 Some((Key::of(&index.key, &projected), projected))
             };
             let size = |entry: &(Key, Item)| write_units(item_size(&entry.1));

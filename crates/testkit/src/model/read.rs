@@ -2,11 +2,12 @@
 
 use keyloom_core::expr::Projection;
 use keyloom_core::size::item_size;
-use keyloom_core::{Error, IndexKind, IndexSchema, Item, Result};
+use keyloom_core::{Error, IndexKind, IndexSchema, Item, Result, schema};
 use serde_json::{Map, Value, json};
 
 use super::cost::{Cost, read_units};
 use super::data::{self, Key, bindings, condition, flag, item_value, text};
+use super::write::is_key_value;
 use super::{Model, Table};
 
 const MAX_PAGE_BYTES: usize = 1024 * 1024;
@@ -33,7 +34,7 @@ impl Table {
         let index = index.and_then(|name| self.schema.index(name));
         let entry = |base: &Item| {
             let projected = match index {
-                Some(index) => self.schema.project(base, index)?,
+                Some(index) => self.project(base, index)?,
                 None => base.clone(),
             };
             Some(Entry { position: self.position(index, base), projected, base: base.clone() })
@@ -41,6 +42,24 @@ impl Table {
         let mut entries: Vec<Entry> = self.items.values().filter_map(entry).collect();
         entries.sort_by(|a, b| a.position.cmp(&b.position));
         entries
+    }
+
+    /// What an index holds of an item: nothing if a key attribute is missing or cannot be one.
+    pub(super) fn project(&self, item: &Item, index: &IndexSchema) -> Option<Item> {
+        for attribute in index.key.attributes() {
+            item.get(&attribute.name).filter(|value| is_key_value(attribute, value))?;
+        }
+        let held = item.iter().filter(|(name, _)| self.projects(index, name));
+        Some(held.map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+
+    fn projects(&self, index: &IndexSchema, name: &str) -> bool {
+        let mut keys = self.schema.key.attributes().chain(index.key.attributes());
+        match &index.projection {
+            schema::Projection::All => true,
+            schema::Projection::Include(names) if names.iter().any(|other| other == name) => true,
+            _ => keys.any(|key| key.name == name),
+        }
     }
 
     /// The place of an item in the order of an index, or of the table.
@@ -55,10 +74,8 @@ impl Table {
     /// Whether a projection needs more than the index holds.
     fn lacks(&self, index: &IndexSchema, projection: Option<&Projection>, select: &str) -> bool {
         match projection {
-            Some(projection) => {
-                projection.attributes().any(|name| !self.schema.projects(index, name))
-            }
-            None => select == "ALL_ATTRIBUTES" && index.projection != keyloom_core::Projection::All,
+            Some(projection) => projection.attributes().any(|name| !self.projects(index, name)),
+            None => select == "ALL_ATTRIBUTES" && index.projection != schema::Projection::All,
         }
     }
 
@@ -94,8 +111,8 @@ impl Model {
         let table = self.table_of(body);
         let index = body.get("IndexName").and_then(Value::as_str);
         let index = index.and_then(|name| table.schema.index(name));
-        let fetch = index
-            .is_some_and(|index| table.lacks(index, projection.as_ref(), text(body, "Select")));
+        let select = text(body, "Select");
+        let fetch = index.is_some_and(|index| table.lacks(index, projection.as_ref(), select));
         let global = index.is_some_and(|index| index.kind == IndexKind::Global);
         if global && (fetch || flag(body, "ConsistentRead")) {
             return Err(Error::Validation("a global index does not have that".into()));
@@ -112,46 +129,24 @@ impl Model {
             let is_after = |entry: &Entry| (entry.position > start) == forward;
             entries.retain(|entry| entry.position != start && is_after(entry));
         }
+        let (page, last) = first_page(&entries, body);
 
-        let limit = body.get("Limit").and_then(Value::as_u64).map_or(usize::MAX, |l| l as usize);
-        let consistent = flag(body, "ConsistentRead");
-        let (mut rows, mut scanned, mut bytes) = (Vec::new(), 0, 0);
-        let (mut fetched, mut last) = (0.0, None);
-        for entry in &entries {
-            scanned += 1;
-            bytes += item_size(&entry.projected);
-            let row = if fetch { &entry.base } else { &entry.projected };
-            if fetch {
-                fetched += read_units(item_size(&entry.base), consistent);
-            }
-            if filter.as_ref().is_none_or(|filter| filter.matches(Some(row))) {
-                rows.push(item_value(&shown(row, projection.as_ref())));
-            }
-            if scanned == limit || bytes >= MAX_PAGE_BYTES {
-                last = Some(item_value(&table.last_key(index, entry)));
-                break;
-            }
-        }
-
+        let shown_of =
+            |entry: &Entry| if fetch { entry.base.clone() } else { entry.projected.clone() };
+        let rows = page.iter().map(shown_of);
+        let rows = rows.filter(|row| filter.as_ref().is_none_or(|f| f.matches(Some(row))));
+        let rows: Vec<Value> =
+            rows.map(|row| item_value(&shown(&row, projection.as_ref()))).collect();
         let mut reply = Map::new();
         reply.insert("Count".into(), rows.len().into());
-        reply.insert("ScannedCount".into(), scanned.into());
-        if text(body, "Select") != "COUNT" {
+        reply.insert("ScannedCount".into(), page.len().into());
+        if select != "COUNT" {
             reply.insert("Items".into(), rows.into());
         }
         if let Some(last) = last {
-            reply.insert("LastEvaluatedKey".into(), last);
+            reply.insert("LastEvaluatedKey".into(), item_value(&table.last_key(index, last)));
         }
-        let own = read_units(bytes, consistent);
-        let cost = match index {
-            None => Cost::of_table(own),
-            Some(index) => {
-                let mut cost = Cost::of_table(fetched);
-                cost.add_index(index.kind, &index.name, own);
-                cost
-            }
-        };
-        cost.show(body, &mut reply);
+        page_cost(page, index, fetch, flag(body, "ConsistentRead")).show(body, &mut reply);
         Ok(reply.into())
     }
 
@@ -166,6 +161,32 @@ impl Model {
         };
         Ok((cost, response))
     }
+}
+
+/// The entries that one page evaluates, and the last of them if the page ends before the entries
+/// do, as far as it knows: by the limit, or with the entry that makes it 1 MB.
+fn first_page<'a>(entries: &'a [Entry], body: &Value) -> (&'a [Entry], Option<&'a Entry>) {
+    let limit = body.get("Limit").and_then(Value::as_u64).map_or(usize::MAX, |l| l as usize);
+    let mut bytes = 0;
+    for (position, entry) in entries.iter().enumerate() {
+        bytes += item_size(&entry.projected);
+        if position + 1 == limit || bytes >= MAX_PAGE_BYTES {
+            return (entries.get(..=position).unwrap_or(entries), Some(entry));
+        }
+    }
+    (entries, None)
+}
+
+/// A page is rounded up as a whole; base items that a local index fetches are rounded one by one.
+fn page_cost(page: &[Entry], index: Option<&IndexSchema>, fetch: bool, consistent: bool) -> Cost {
+    let bytes = page.iter().map(|entry| item_size(&entry.projected)).sum();
+    let own = read_units(bytes, consistent);
+    let Some(index) = index else { return Cost::of_table(own) };
+    let fetched = page.iter().filter(|_| fetch);
+    let fetched = fetched.map(|entry| read_units(item_size(&entry.base), consistent));
+    let mut cost = Cost::of_table(fetched.sum());
+    cost.add_index(index.kind, &index.name, own);
+    cost
 }
 
 fn projection(body: &Value) -> Result<Option<Projection>> {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::Model;
 use super::cost::{Cost, Purpose, read_units, show_all};
-use super::data::{list, text};
+use super::data::{item, list, text};
 use super::write::Write;
 
 impl Model {
@@ -77,6 +77,7 @@ impl Model {
             list(body, "TransactItems").iter().filter_map(|get| get.get("Get")).collect();
         let mut costs: BTreeMap<String, Cost> = BTreeMap::new();
         let mut responses = Vec::new();
+        let mut reasons = Vec::new();
         for (position, get) in gets.iter().enumerate() {
             let same = |other: &&&Value| {
                 other.get("TableName") == get.get("TableName") && other.get("Key") == get.get("Key")
@@ -84,9 +85,20 @@ impl Model {
             if gets.iter().take(position).any(|earlier| same(&earlier)) {
                 return Err(Error::Validation("one item twice".into()));
             }
-            let (cost, response) = self.transact_get(get)?;
-            costs.entry(text(get, "TableName").to_owned()).or_default().add(cost);
-            responses.push(response);
+            let read = self.transact_get(get);
+            // An empty key refuses the whole request; any other unfit key is a reason.
+            let key = item(get, "Key")?.unwrap_or_default();
+            if read.is_err() && self.table(text(get, "TableName")).has_types_of(&key) {
+                return read.map(|(_, response)| response);
+            }
+            reasons.push(reason(read.as_ref().err().cloned()));
+            if let Ok((cost, response)) = read {
+                costs.entry(text(get, "TableName").to_owned()).or_default().add(cost);
+                responses.push(response);
+            }
+        }
+        if responses.len() < gets.len() {
+            return Err(Error::TransactionCanceled(reasons));
         }
         let mut reply = Map::from_iter([("Responses".to_owned(), responses.into())]);
         show_all(&costs, Purpose::TransactRead, body, &mut reply);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use keyloom_core::expr::{Condition, Update};
-use keyloom_core::{AttributeValue, Error, IndexKind, Item, Result};
+use keyloom_core::{AttributeValue, Error, IndexKind, Item, KeyAttribute, Result};
 use serde_json::{Map, Value, json};
 
 use super::cost::{Cost, Purpose, show_all};
@@ -53,7 +53,7 @@ impl Write {
         let (key, edit) = match (kind, update) {
             ("Put", _) => {
                 let item = item(body, "Item")?.unwrap_or_default();
-                table.check_item(&item)?;
+                table.check_item(&item, None)?;
                 (table.schema.key_of(&item)?, Edit::Put(item))
             }
             (_, Some(update)) => {
@@ -85,7 +85,7 @@ impl Write {
             Edit::Check => old.cloned(),
             Edit::Update(update) => {
                 let new = update.apply(old, &self.key)?;
-                table.check_item(&new)?;
+                table.check_item(&new, old)?;
                 Some(new)
             }
         };
@@ -186,23 +186,30 @@ impl Model {
 impl Table {
     /// A key has exactly the key attributes, of their types, not empty.
     pub(super) fn check_key(&self, key: &Item) -> Result<()> {
-        let key_schema = &self.schema.key;
-        let fits = key.len() == key_schema.len() && key_schema.is_in(key);
-        if !fits || key.values().any(is_empty) {
+        if !self.has_types_of(key) || key.values().any(is_empty) {
             return Err(invalid("key"));
         }
         Ok(())
     }
 
-    /// An item has the table's key; where it has an index's key attributes, they have their types and
-    /// are not empty.
-    pub(super) fn check_item(&self, item: &Item) -> Result<()> {
+    /// Whether a key has exactly the key attributes, of their types.
+    pub(super) fn has_types_of(&self, key: &Item) -> bool {
+        let fits = |attribute: &KeyAttribute| {
+            key.get(&attribute.name).is_some_and(|value| attribute.kind.accepts(value))
+        };
+        key.len() == self.schema.key.len() && self.schema.key.attributes().all(fits)
+    }
+
+    /// An item has the table's key; where it has an index's key attributes, and an update has not
+    /// left them as they were, they have their types and are not empty.
+    pub(super) fn check_item(&self, item: &Item, before: Option<&Item>) -> Result<()> {
         self.check_key(&self.schema.key_of(item)?)?;
         for index in &self.schema.indexes {
             let shared = if index.kind == IndexKind::Local { 1 } else { 0 };
             for attribute in index.key.attributes().skip(shared) {
+                let unchanged = before.and_then(|before| before.get(&attribute.name));
                 if let Some(value) = item.get(&attribute.name) {
-                    if !attribute.kind.accepts(value) || is_empty(value) {
+                    if unchanged != Some(value) && !is_key_value(attribute, value) {
                         return Err(invalid("index key"));
                     }
                 }
@@ -213,6 +220,11 @@ impl Table {
         }
         Ok(())
     }
+}
+
+/// Whether a value has the type of a key attribute and is not empty.
+pub(super) fn is_key_value(attribute: &KeyAttribute, value: &AttributeValue) -> bool {
+    attribute.kind.accepts(value) && !is_empty(value)
 }
 
 fn is_empty(value: &AttributeValue) -> bool {

@@ -9,13 +9,13 @@ mod schema;
 mod values;
 mod write;
 
-use keyloom_core::TableSchema;
+use keyloom_core::{IndexKind, KeyAttribute, TableSchema};
 use serde_json::{Value, json};
 
 use crate::lockstep::Answer;
 use crate::rng::Rng;
 
-pub use schema::create_table;
+pub use schema::{create_table, update_table};
 
 /// A source of requests on a set of tables.
 #[derive(Debug)]
@@ -50,6 +50,35 @@ impl Workload {
     /// The source of chance, for decisions around the requests.
     pub fn rng(&mut self) -> &mut Rng {
         &mut self.rng
+    }
+
+    /// A table before and after a change of its indexes: a new one, or one less.
+    pub fn next_schema(&mut self) -> (TableSchema, TableSchema) {
+        let before = self.schema();
+        self.tokens += 1;
+        let global = before.indexes.iter().position(|i| i.kind == IndexKind::Global);
+        let mut after = before.clone();
+        match global {
+            Some(position) if self.rng.chance(50) => {
+                after.indexes.remove(position);
+                let used = |a: &KeyAttribute| {
+                    let mut keys = after.indexes.iter().map(|index| &index.key);
+                    after.key.contains(&a.name) || keys.any(|key| key.contains(&a.name))
+                };
+                let attributes = after.attributes.iter().filter(|a| used(a)).cloned().collect();
+                after.attributes = attributes;
+            }
+            _ => after = schema::with_new_index(&mut self.rng, &before, 100 + self.tokens as usize),
+        }
+        (before, after)
+    }
+
+    /// Takes over a schema, so that requests use its indexes.
+    pub fn set_schema(&mut self, schema: TableSchema) {
+        self.next_page = None;
+        if let Some(slot) = self.schemas.iter_mut().find(|known| known.name == schema.name) {
+            *slot = schema;
+        }
     }
 
     /// The next request.

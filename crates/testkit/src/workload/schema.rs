@@ -26,12 +26,7 @@ pub(super) fn random(rng: &mut Rng, name: &str) -> TableSchema {
         } else {
             global_index(rng, &schema, number)
         };
-        for attribute in index.key.attributes() {
-            if !schema.attributes.contains(attribute) {
-                schema.attributes.push(attribute.clone());
-            }
-        }
-        schema.indexes.push(index);
+        add_index(&mut schema, index);
     }
     schema
 }
@@ -70,18 +65,14 @@ fn projection(rng: &mut Rng) -> Projection {
     }
 }
 
-/// The body of the CreateTable request.
+/// The body of the CreateTable request. Every table has a stream.
 pub fn create_table(schema: &TableSchema) -> Value {
-    let definitions: Vec<Value> = schema
-        .attributes
-        .iter()
-        .map(|a| json!({"AttributeName": a.name.as_str(), "AttributeType": a.kind.as_str()}))
-        .collect();
     let mut body = json!({
         "TableName": schema.name.as_str(),
         "BillingMode": "PAY_PER_REQUEST",
-        "AttributeDefinitions": definitions,
+        "AttributeDefinitions": definitions(schema),
         "KeySchema": key_schema(&schema.key),
+        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"},
     });
     let local: Vec<Value> = schema.local_indexes().map(index).collect();
     let global: Vec<Value> = schema.global_indexes().map(index).collect();
@@ -92,6 +83,44 @@ pub fn create_table(schema: &TableSchema) -> Value {
         }
     }
     body
+}
+
+/// A random new global index of a table, and the schema with it.
+pub(super) fn with_new_index(rng: &mut Rng, schema: &TableSchema, number: usize) -> TableSchema {
+    let mut schema = schema.clone();
+    let index = global_index(rng, &schema, number);
+    add_index(&mut schema, index);
+    schema
+}
+
+/// The body of the UpdateTable request that takes a table from one schema to the next.
+pub fn update_table(before: &TableSchema, after: &TableSchema) -> Value {
+    let known = |schema: &TableSchema, index: &IndexSchema| schema.index(&index.name).is_some();
+    let created = after.indexes.iter().filter(|index| !known(before, index));
+    let deleted = before.indexes.iter().filter(|index| !known(after, index));
+    let changes: Vec<Value> = created
+        .map(|created| json!({"Create": index(created)}))
+        .chain(deleted.map(|gone| json!({"Delete": {"IndexName": gone.name.as_str()}})))
+        .collect();
+    json!({
+        "TableName": after.name.as_str(),
+        "AttributeDefinitions": definitions(after),
+        "GlobalSecondaryIndexUpdates": changes,
+    })
+}
+
+fn definitions(schema: &TableSchema) -> Vec<Value> {
+    let definition = |a: &KeyAttribute| json!({"AttributeName": a.name.as_str(), "AttributeType": a.kind.as_str()});
+    schema.attributes.iter().map(definition).collect()
+}
+
+fn add_index(schema: &mut TableSchema, index: IndexSchema) {
+    for attribute in index.key.attributes() {
+        if !schema.attributes.contains(attribute) {
+            schema.attributes.push(attribute.clone());
+        }
+    }
+    schema.indexes.push(index);
 }
 
 fn key_schema(key: &KeySchema) -> Vec<Value> {

@@ -3,11 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use keyloom_testkit::history::items::{Items, Outcome, Request, create_table};
+use keyloom_testkit::history::items::{Items, Outcome, Request, TABLE, create_table};
 use keyloom_testkit::history::search::find_order;
 use keyloom_testkit::history::{Event, Recorder, on_threads};
 use keyloom_testkit::lockstep::{Place, TestDatabase, succeed};
+use keyloom_testkit::replay::replay;
 use keyloom_testkit::rng::{Rng, SeedReport, fresh_seeds, seeds};
+use serde_json::{Value, json};
 
 const THREADS: usize = 4;
 const ITEMS: usize = 3;
@@ -24,14 +26,19 @@ pub(crate) fn record(
     let recorder = Recorder::default();
     let mut rng = Rng::new(seed);
     let of_threads: Vec<Rng> = (0..THREADS).map(|_| rng.split()).collect();
-    on_threads(THREADS, |thread| {
+    let history = on_threads(THREADS, |thread| {
         let mut rng = of_threads[thread].clone();
         let one = |rng: &mut Rng| {
             let request = choose(rng, ITEMS);
             recorder.record(request, |request| request.run(&test.database))
         };
         (0..requests).map(|_| one(&mut rng)).collect()
-    })
+    });
+    // Whatever happened, the stream has told it in order and once.
+    let items = succeed(&test.database, "Scan", &json!({"TableName": TABLE}));
+    let replayed: Vec<Value> = replay(&test.database, TABLE).items.into_values().collect();
+    assert_eq!(items["Items"], json!(replayed), "{place:?}");
+    history
 }
 
 fn item_of(request: &Request) -> usize {

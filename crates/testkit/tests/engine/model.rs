@@ -3,10 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use keyloom_testkit::lockstep::{Lockstep, call};
+use keyloom_testkit::lockstep::{Lockstep, call, succeed};
 use keyloom_testkit::model::{Model, agree};
+use keyloom_testkit::replay::replay;
 use keyloom_testkit::rng::{SeedReport, fresh_seeds, seeds};
-use keyloom_testkit::workload::{Workload, create_table};
+use keyloom_testkit::workload::{Workload, create_table, update_table};
 use serde_json::{Value, json};
 
 /// How many requests lie between two full comparisons.
@@ -22,10 +23,8 @@ impl Run {
     fn new(seed: u64) -> Self {
         let (databases, mut model, workload) = (Lockstep::new(), Model::new(), Workload::new(seed));
         for schema in workload.schemas() {
-            for database in [databases.memory(), databases.disk()] {
-                let body = create_table(schema).to_string();
-                let answer = call(database, "CreateTable", body.as_bytes());
-                assert_eq!(answer.status, 200, "{body}: {answer}");
+            for database in databases.databases() {
+                succeed(database, "CreateTable", &create_table(schema));
             }
             model.create(schema.clone());
         }
@@ -43,7 +42,28 @@ impl Run {
         self.workload.observe(operation, &body, &actual);
     }
 
-    /// Compares every table and index with the model.
+    /// Adds or removes an index, with requests under way while the new one is being filled.
+    fn change_indexes(&mut self) {
+        let (before, after) = self.workload.next_schema();
+        for database in self.databases.databases() {
+            succeed(database, "UpdateTable", &update_table(&before, &after));
+        }
+        self.model.set_schema(after.clone());
+        if after.indexes.len() < before.indexes.len() {
+            self.workload.set_schema(after);
+            return;
+        }
+        for _ in 0..10 {
+            self.step();
+        }
+        if self.workload.rng().chance(20) {
+            self.databases.reopen();
+        }
+        self.databases.run_maintenance();
+        self.workload.set_schema(after);
+    }
+
+    /// Compares every table and index with the model, and every stream with its table.
     fn audit(&mut self) {
         if self.workload.rng().chance(30) {
             self.databases.reopen();
@@ -53,6 +73,10 @@ impl Run {
             self.check_counts(name);
             let expected = self.model.table(name).items();
             assert_same(&self.scan_all(name, None), &expected, name);
+            for database in self.databases.databases() {
+                let replayed: Vec<Value> = replay(database, name).items.into_values().collect();
+                assert_same(&replayed, &expected, "the stream");
+            }
             for index in &schema.indexes {
                 let expected = self.model.table(name).entries(&index.name);
                 assert_same(&self.scan_all(name, Some(&index.name)), &expected, &index.name);
@@ -89,11 +113,19 @@ impl Run {
         items
     }
 
+    fn split_shards(&mut self) {
+        let schemas = self.workload.schemas().to_vec();
+        for (schema, database) in
+            schemas.iter().flat_map(|s| self.databases.databases().map(|d| (s, d)))
+        {
+            database.split_stream_shards(&schema.name).unwrap();
+        }
+    }
+
     fn check_counts(&self, table: &str) {
         let (count, bytes) = self.model.table(table).counts();
-        for database in [self.databases.memory(), self.databases.disk()] {
-            let body = json!({"TableName": table}).to_string();
-            let described = call(database, "DescribeTable", body.as_bytes()).body;
+        for database in self.databases.databases() {
+            let described = succeed(database, "DescribeTable", &json!({"TableName": table}));
             let shown = (&described["Table"]["ItemCount"], &described["Table"]["TableSizeBytes"]);
             assert_eq!(shown, (&json!(count), &json!(bytes)), "{table} in {database:?}");
         }
@@ -116,6 +148,11 @@ fn run(seed: u64, requests: usize) -> usize {
     let mut run = Run::new(seed);
     for number in 1..=requests {
         run.step();
+        match run.workload.rng().below(200) {
+            0 => run.change_indexes(),
+            1 => run.split_shards(),
+            _ => {}
+        }
         if number % AUDIT_EVERY == 0 {
             run.audit();
         }
