@@ -1,10 +1,20 @@
 //! The meaning of DynamoDB as pure functions: values, 38-digit numbers, the order-preserving key
 //! codec, schemas, sizes, capacity, expressions and errors. No I/O, clock or threads.
 
+pub mod capacity;
 pub mod error;
+pub mod image;
+pub mod json;
+pub mod key;
+pub mod limits;
 pub mod number;
+pub mod schema;
+pub mod size;
 pub mod value;
 
 pub use error::{Error, Result};
 pub use number::Number;
+pub use schema::{
+    IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType, TableSchema,
+};
 pub use value::{AttributeType, AttributeValue, Item, Str};

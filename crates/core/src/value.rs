@@ -121,6 +121,11 @@ impl AttributeValue {
         if let Self::N(number) = self { Some(number) } else { None }
     }
 
+    /// The bytes, if this is a binary.
+    pub fn as_b(&self) -> Option<&[u8]> {
+        if let Self::B(bytes) = self { Some(bytes) } else { None }
+    }
+
     /// The list, if this is one.
     pub fn as_l(&self) -> Option<&[AttributeValue]> {
         if let Self::L(list) = self { Some(list) } else { None }
@@ -152,6 +157,12 @@ impl From<Number> for AttributeValue {
 
 impl From<i64> for AttributeValue {
     fn from(number: i64) -> Self {
+        Self::N(Number::from(number))
+    }
+}
+
+impl From<i32> for AttributeValue {
+    fn from(number: i32) -> Self {
         Self::N(Number::from(number))
     }
 }

@@ -1,5 +1,8 @@
 //! The sentences DynamoDB says, word for word where AWS's wording is known.
 
+pub mod schema;
+pub mod value;
+
 use super::{CancellationReason, Error};
 
 /// A condition was false.

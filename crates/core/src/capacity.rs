@@ -1,0 +1,194 @@
+//! Capacity units: what reads and writes cost, exactly.
+//!
+//! - A read unit is 4 KB read strongly; eventual reads cost half, transactional ones twice.
+//! - A write unit is 1 KB written; transactional writes cost twice, on the table only.
+//! - A single item rounds up by itself; a Query or Scan page rounds the sum of what it evaluated.
+
+mod consumed;
+
+pub use consumed::{Arm, ConsumedCapacity, ConsumedDetail, VectorArm};
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul};
+
+/// The bytes of one read unit.
+pub const READ_UNIT_BYTES: usize = 4096;
+/// The bytes of one write unit.
+pub const WRITE_UNIT_BYTES: usize = 1024;
+
+/// Capacity units, counted in halves so that sums are exact.
+///
+/// Prints as AWS does: `0.5`, `1.0`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Units {
+    halves: u64,
+}
+
+impl Units {
+    /// Nothing.
+    pub const ZERO: Self = Self { halves: 0 };
+    /// One half.
+    pub const HALF: Self = Self { halves: 1 };
+
+    /// Whole units.
+    pub const fn whole(units: u64) -> Self {
+        Self { halves: units * 2 }
+    }
+
+    /// Half units.
+    pub const fn halves(halves: u64) -> Self {
+        Self { halves }
+    }
+
+    /// The number of halves.
+    pub const fn as_halves(self) -> u64 {
+        self.halves
+    }
+
+    /// The value as a float, exact up to 2^52.
+    pub fn as_f64(self) -> f64 {
+        self.halves as f64 / 2.0
+    }
+
+    /// Whether this is nothing.
+    pub const fn is_zero(self) -> bool {
+        self.halves == 0
+    }
+
+    /// The price inside a transaction: double.
+    #[must_use]
+    pub const fn transactional(self) -> Self {
+        Self { halves: self.halves * 2 }
+    }
+}
+
+impl fmt::Display for Units {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.halves / 2, if self.halves % 2 == 0 { 0 } else { 5 })
+    }
+}
+
+impl Add for Units {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { halves: self.halves.saturating_add(other.halves) }
+    }
+}
+
+impl AddAssign for Units {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Mul<u64> for Units {
+    type Output = Self;
+
+    fn mul(self, factor: u64) -> Self {
+        Self { halves: self.halves.saturating_mul(factor) }
+    }
+}
+
+impl Sum for Units {
+    fn sum<I: Iterator<Item = Self>>(units: I) -> Self {
+        units.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// How consistent a read is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReadMode {
+    /// Eventually consistent: half price.
+    Eventual,
+    /// Strongly consistent.
+    Strong,
+    /// In a transaction: double price.
+    Transactional,
+}
+
+impl ReadMode {
+    /// The price of one read unit.
+    pub const fn price(self) -> Units {
+        match self {
+            Self::Eventual => Units::HALF,
+            Self::Strong => Units::whole(1),
+            Self::Transactional => Units::whole(2),
+        }
+    }
+}
+
+/// The price of reading `bytes`: one item (0 if it does not exist), or all that a page evaluated.
+pub fn read_units(bytes: usize, mode: ReadMode) -> Units {
+    mode.price() * steps(bytes, READ_UNIT_BYTES)
+}
+
+/// The price of a page that was gathered from several partitions: each rounds up by itself.
+pub fn partitioned_read_units(
+    bytes_per_partition: impl IntoIterator<Item = usize>,
+    mode: ReadMode,
+) -> Units {
+    bytes_per_partition.into_iter().map(|bytes| read_units(bytes, mode)).sum()
+}
+
+/// The price of writing `bytes`.
+pub fn write_units(bytes: usize) -> Units {
+    Units::whole(steps(bytes, WRITE_UNIT_BYTES))
+}
+
+/// The price of a write to the table: the larger of the item before and after; 1 if there is neither.
+pub fn item_write_units(old_bytes: Option<usize>, new_bytes: Option<usize>) -> Units {
+    write_units(old_bytes.max(new_bytes).unwrap_or(0))
+}
+
+/// Every begun step counts, and there is at least one.
+fn steps(bytes: usize, step: usize) -> u64 {
+    bytes.div_ceil(step).max(1) as u64
+}
+
+/// What a write does to an item's entry in an index. Sizes are those of the projected entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexChange {
+    /// The entry stays as it is, or there is none: free, and the index is not mentioned.
+    Unchanged,
+    /// The item enters the index.
+    Insert {
+        /// The new entry's size.
+        bytes: usize,
+    },
+    /// The item leaves the index.
+    Delete {
+        /// The old entry's size.
+        bytes: usize,
+    },
+    /// The entry changes under the same key.
+    Update {
+        /// The old entry's size.
+        old_bytes: usize,
+        /// The new entry's size.
+        new_bytes: usize,
+    },
+    /// The key changes: a delete and an insert, each rounded by itself.
+    Move {
+        /// The old entry's size.
+        old_bytes: usize,
+        /// The new entry's size.
+        new_bytes: usize,
+    },
+}
+
+impl IndexChange {
+    /// The price of the change; none if the index is not touched.
+    pub fn units(self) -> Option<Units> {
+        Some(match self {
+            Self::Unchanged => return None,
+            Self::Insert { bytes } | Self::Delete { bytes } => write_units(bytes),
+            Self::Update { old_bytes, new_bytes } => write_units(old_bytes.max(new_bytes)),
+            Self::Move { old_bytes, new_bytes } => write_units(old_bytes) + write_units(new_bytes),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

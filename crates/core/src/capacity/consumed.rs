@@ -1,0 +1,212 @@
+//! What a request consumed, as responses report it.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::io::Write as _;
+
+use super::Units;
+use crate::json;
+use crate::value::Str;
+
+/// How much of the account a response shows (`ReturnConsumedCapacity`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConsumedDetail {
+    /// The sum (`TOTAL`).
+    Total,
+    /// The sum, the table and each index (`INDEXES`).
+    Indexes,
+}
+
+/// What one table or index consumed. The split is known for transactions only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arm {
+    /// Reads and writes together.
+    pub total: Units,
+    /// Reads, in a transaction.
+    pub read: Option<Units>,
+    /// Writes, in a transaction.
+    pub write: Option<Units>,
+}
+
+impl Arm {
+    /// An arm without a split.
+    pub fn new(total: Units) -> Self {
+        Self { total, read: None, write: None }
+    }
+
+    /// An arm of a transaction that reads.
+    pub fn transactional_read(units: Units) -> Self {
+        Self { total: units, read: Some(units), write: None }
+    }
+
+    /// An arm of a transaction that writes.
+    pub fn transactional_write(units: Units) -> Self {
+        Self { total: units, read: None, write: Some(units) }
+    }
+
+    /// Adds what another arm consumed.
+    pub fn merge(&mut self, other: Self) {
+        self.total += other.total;
+        self.read = sum(self.read, other.read);
+        self.write = sum(self.write, other.write);
+    }
+
+    fn write_members(self, out: &mut Vec<u8>) {
+        // Writing to a vector does not fail.
+        let _ = write!(out, "\"CapacityUnits\":{}", self.total);
+        for (name, units) in [("ReadCapacityUnits", self.read), ("WriteCapacityUnits", self.write)]
+        {
+            if let Some(units) = units {
+                let _ = write!(out, ",\"{name}\":{units}");
+            }
+        }
+    }
+}
+
+fn sum(a: Option<Units>, b: Option<Units>) -> Option<Units> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a + b),
+        (a, b) => a.or(b),
+    }
+}
+
+/// What a vector index consumed, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VectorArm {
+    /// Bytes of searches.
+    pub search_bytes: Option<u64>,
+    /// Bytes of writes.
+    pub write_bytes: Option<u64>,
+}
+
+/// What a request consumed on one table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConsumedCapacity {
+    /// The table, named as the request named it.
+    pub table_name: Str,
+    /// The table itself.
+    pub table: Arm,
+    /// Local secondary indexes that were touched.
+    pub local: BTreeMap<Str, Arm>,
+    /// Global secondary indexes that were touched.
+    pub global: BTreeMap<Str, Arm>,
+    /// Vector indexes that were touched.
+    pub vector: BTreeMap<Str, VectorArm>,
+}
+
+impl ConsumedCapacity {
+    /// Nothing consumed on a table yet.
+    pub fn new(table_name: impl Into<Str>) -> Self {
+        Self { table_name: table_name.into(), ..Self::default() }
+    }
+
+    /// The table and all its indexes together.
+    pub fn total(&self) -> Arm {
+        let mut total = self.table;
+        for arm in self.local.values().chain(self.global.values()) {
+            total.merge(*arm);
+        }
+        total
+    }
+
+    /// Adds units to the table.
+    pub fn add_table(&mut self, arm: Arm) {
+        self.table.merge(arm);
+    }
+
+    /// Adds units to a local secondary index.
+    pub fn add_local(&mut self, index: impl Into<Str>, arm: Arm) {
+        self.local.entry(index.into()).or_default().merge(arm);
+    }
+
+    /// Adds units to a global secondary index.
+    pub fn add_global(&mut self, index: impl Into<Str>, arm: Arm) {
+        self.global.entry(index.into()).or_default().merge(arm);
+    }
+
+    /// Adds bytes to a vector index.
+    pub fn add_vector(&mut self, index: impl Into<Str>, arm: VectorArm) {
+        let plus = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (a, b) => a.or(b),
+        };
+        match self.vector.entry(index.into()) {
+            Entry::Vacant(slot) => {
+                slot.insert(arm);
+            }
+            Entry::Occupied(mut slot) => {
+                let sum = slot.get_mut();
+                sum.search_bytes = plus(sum.search_bytes, arm.search_bytes);
+                sum.write_bytes = plus(sum.write_bytes, arm.write_bytes);
+            }
+        }
+    }
+
+    /// Adds what another request consumed on the same table.
+    pub fn merge(&mut self, other: Self) {
+        self.add_table(other.table);
+        for (index, arm) in other.local {
+            self.add_local(index, arm);
+        }
+        for (index, arm) in other.global {
+            self.add_global(index, arm);
+        }
+        for (index, arm) in other.vector {
+            self.add_vector(index, arm);
+        }
+    }
+
+    /// Appends the account as the JSON object of responses.
+    pub fn write_json(&self, detail: ConsumedDetail, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"TableName\":");
+        json::write_string(&self.table_name, out);
+        out.push(b',');
+        self.total().write_members(out);
+        if detail == ConsumedDetail::Indexes {
+            out.extend_from_slice(b",\"Table\":{");
+            self.table.write_members(out);
+            out.push(b'}');
+            let write_arm = |arm: &Arm, out: &mut Vec<u8>| arm.write_members(out);
+            write_map("LocalSecondaryIndexes", &self.local, write_arm, out);
+            write_map("GlobalSecondaryIndexes", &self.global, write_arm, out);
+            write_map("VectorIndexes", &self.vector, write_vector, out);
+        }
+        out.push(b'}');
+    }
+}
+
+fn write_map<T>(
+    name: &str,
+    arms: &BTreeMap<Str, T>,
+    write: impl Fn(&T, &mut Vec<u8>),
+    out: &mut Vec<u8>,
+) {
+    if arms.is_empty() {
+        return;
+    }
+    let _ = write!(out, ",\"{name}\":{{");
+    for (position, (index, arm)) in arms.iter().enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        json::write_string(index, out);
+        out.extend_from_slice(b":{");
+        write(arm, out);
+        out.push(b'}');
+    }
+    out.push(b'}');
+}
+
+fn write_vector(arm: &VectorArm, out: &mut Vec<u8>) {
+    let members = [
+        ("VectorSearchRequestBytes", arm.search_bytes),
+        ("VectorWriteRequestBytes", arm.write_bytes),
+    ];
+    let mut separator = "";
+    for (name, bytes) in members {
+        if let Some(bytes) = bytes {
+            let _ = write!(out, "{separator}\"{name}\":{bytes}.0");
+            separator = ",";
+        }
+    }
+}

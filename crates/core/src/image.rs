@@ -1,0 +1,218 @@
+//! The stored form of an item: compact, versioned, readable attribute by attribute.
+//!
+//! ```text
+//! item    = version(1) size count attribute*      size: DynamoDB's item size; names ascend
+//! attribute = name value                          name: length, UTF-8 bytes
+//! value   = tag payload
+//!   S, B    length, bytes                         lengths and counts are LEB128
+//!   N       header exponent coefficient           header: sign bit and coefficient length;
+//!                                                 exponent: zigzag; coefficient: little endian
+//!   BOOL    (two tags, no payload)
+//!   NULL    (no payload)
+//!   SS, BS  body(count, (length, bytes)*)         body: its length as u32, little endian,
+//!   NS      body(count, number*)                  so that every value is skipped in one step
+//!   L       body(count, value*)
+//!   M       body(count, attribute*)
+//! ```
+
+mod decode;
+mod encode;
+mod reader;
+
+pub use encode::{encode, encode_into};
+
+use crate::error::Result;
+use crate::value::{AttributeType, AttributeValue, Item};
+use reader::Reader;
+
+/// The version that [`encode`] writes.
+const VERSION: u8 = 1;
+
+/// Values deeper than this are refused when decoded: nothing that was stored is so deep, and damaged
+/// bytes must not exhaust the stack.
+const MAX_DEPTH: usize = 64;
+
+/// The tag of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Tag {
+    S = 1,
+    N = 2,
+    B = 3,
+    False = 4,
+    True = 5,
+    Null = 6,
+    Ss = 7,
+    Ns = 8,
+    Bs = 9,
+    L = 10,
+    M = 11,
+}
+
+impl Tag {
+    fn from_byte(byte: u8) -> Option<Self> {
+        Some(match byte {
+            1 => Self::S,
+            2 => Self::N,
+            3 => Self::B,
+            4 => Self::False,
+            5 => Self::True,
+            6 => Self::Null,
+            7 => Self::Ss,
+            8 => Self::Ns,
+            9 => Self::Bs,
+            10 => Self::L,
+            11 => Self::M,
+            _ => return None,
+        })
+    }
+
+    fn attribute_type(self) -> AttributeType {
+        match self {
+            Self::S => AttributeType::S,
+            Self::N => AttributeType::N,
+            Self::B => AttributeType::B,
+            Self::False | Self::True => AttributeType::Bool,
+            Self::Null => AttributeType::Null,
+            Self::Ss => AttributeType::Ss,
+            Self::Ns => AttributeType::Ns,
+            Self::Bs => AttributeType::Bs,
+            Self::L => AttributeType::L,
+            Self::M => AttributeType::M,
+        }
+    }
+}
+
+/// A view of a stored item. Nothing is decoded before it is asked for.
+///
+/// Damaged bytes give [`Error::InternalServer`](crate::Error::InternalServer), never a panic.
+///
+/// ```
+/// use keyloom_core::{Item, image};
+///
+/// let item: Item = [("pk".into(), "a".into()), ("n".into(), 42.into())].into_iter().collect();
+/// let stored = image::encode(&item);
+/// let view = image::ImageRef::new(&stored).unwrap();
+/// assert_eq!(view.get("n").unwrap(), Some(42.into()));
+/// assert_eq!(view.size_bytes(), 6);
+/// assert_eq!(view.decode().unwrap(), item);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ImageRef<'a> {
+    size_bytes: usize,
+    count: usize,
+    attributes: Reader<'a>,
+}
+
+impl<'a> ImageRef<'a> {
+    /// Reads the header.
+    pub fn new(bytes: &'a [u8]) -> Result<Self> {
+        let mut reader = Reader::new(bytes);
+        if reader.byte()? != VERSION {
+            return Err(reader::corrupt("unknown version"));
+        }
+        let size_bytes = reader.length()?;
+        let count = reader.length()?;
+        Ok(Self { size_bytes, count, attributes: reader })
+    }
+
+    /// DynamoDB's size of the item.
+    pub fn size_bytes(&self) -> usize {
+        self.size_bytes
+    }
+
+    /// The number of attributes.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are no attributes.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The attributes in name order, undecoded.
+    pub fn attributes(&self) -> Attributes<'a> {
+        Attributes { remaining: self.count, reader: self.attributes }
+    }
+
+    /// The value of one attribute, undecoded.
+    pub fn get_raw(&self, name: &str) -> Result<Option<RawValue<'a>>> {
+        for attribute in self.attributes() {
+            let (candidate, value) = attribute?;
+            match candidate.cmp(name) {
+                std::cmp::Ordering::Less => {}
+                std::cmp::Ordering::Equal => return Ok(Some(value)),
+                std::cmp::Ordering::Greater => break,
+            }
+        }
+        Ok(None)
+    }
+
+    /// The value of one attribute; the others are stepped over.
+    pub fn get(&self, name: &str) -> Result<Option<AttributeValue>> {
+        self.get_raw(name)?.map(RawValue::decode).transpose()
+    }
+
+    /// The whole item.
+    pub fn decode(&self) -> Result<Item> {
+        let mut reader = self.attributes;
+        let item = decode::attributes(&mut reader, self.count, 0)?;
+        reader.finish()?;
+        Ok(item)
+    }
+
+    /// Appends the item as DynamoDB JSON, straight from the stored bytes.
+    pub fn write_json(&self, out: &mut Vec<u8>) -> Result<()> {
+        let mut reader = self.attributes;
+        decode::write_attributes(&mut reader, self.count, 0, out)?;
+        reader.finish()
+    }
+}
+
+/// One stored value, undecoded.
+#[derive(Clone, Copy, Debug)]
+pub struct RawValue<'a> {
+    tag: Tag,
+    payload: Reader<'a>,
+}
+
+impl RawValue<'_> {
+    /// The type of the value.
+    pub fn attribute_type(self) -> AttributeType {
+        self.tag.attribute_type()
+    }
+
+    /// The value.
+    pub fn decode(mut self) -> Result<AttributeValue> {
+        decode::value(self.tag, &mut self.payload, 0)
+    }
+
+    /// Appends the value as DynamoDB JSON.
+    pub fn write_json(mut self, out: &mut Vec<u8>) -> Result<()> {
+        decode::write_value(self.tag, &mut self.payload, 0, out)
+    }
+}
+
+/// The attributes of a stored item, in name order.
+#[derive(Clone, Debug)]
+pub struct Attributes<'a> {
+    remaining: usize,
+    reader: Reader<'a>,
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = Result<(&'a str, RawValue<'a>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.remaining = self.remaining.checked_sub(1)?;
+        let attribute = self.reader.text().and_then(|name| Ok((name, self.reader.raw_value()?)));
+        if attribute.is_err() {
+            self.remaining = 0;
+        }
+        Some(attribute)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Reading stored values: to a tree, or straight to JSON.
+
+use super::reader::{Reader, corrupt};
+use super::{MAX_DEPTH, Tag};
+use crate::error::Result;
+use crate::json;
+use crate::value::{AttributeValue, Item, Str};
+
+/// Reads `count` attributes.
+pub(super) fn attributes(reader: &mut Reader<'_>, count: usize, depth: usize) -> Result<Item> {
+    let mut attributes: Vec<(Str, AttributeValue)> = with_capacity(count, reader);
+    for _ in 0..count {
+        let name = reader.text()?;
+        if attributes.last().is_some_and(|(last, _)| last.as_str() >= name) {
+            return Err(corrupt("attribute names do not ascend"));
+        }
+        let tag = reader.tag()?;
+        attributes.push((name.into(), value(tag, reader, depth)?));
+    }
+    Ok(Item::from_sorted(attributes))
+}
+
+/// Reads the payload of one value.
+pub(super) fn value(tag: Tag, reader: &mut Reader<'_>, depth: usize) -> Result<AttributeValue> {
+    Ok(match tag {
+        Tag::S => AttributeValue::S(reader.text()?.into()),
+        Tag::N => AttributeValue::N(reader.number()?),
+        Tag::B => AttributeValue::B(reader.bytes()?.to_vec()),
+        Tag::False => AttributeValue::Bool(false),
+        Tag::True => AttributeValue::Bool(true),
+        Tag::Null => AttributeValue::Null,
+        Tag::Ss => AttributeValue::Ss(members(reader, |body| Ok(body.text()?.into()))?),
+        Tag::Ns => AttributeValue::Ns(members(reader, Reader::number)?),
+        Tag::Bs => AttributeValue::Bs(members(reader, |body| Ok(body.bytes()?.to_vec()))?),
+        Tag::L => {
+            let depth = deeper(depth)?;
+            AttributeValue::L(members(reader, |body| {
+                let tag = body.tag()?;
+                value(tag, body, depth)
+            })?)
+        }
+        Tag::M => {
+            let mut body = reader.body()?;
+            let count = body.length()?;
+            let map = attributes(&mut body, count, deeper(depth)?)?;
+            body.finish()?;
+            AttributeValue::M(map)
+        }
+    })
+}
+
+fn members<'a, T>(
+    reader: &mut Reader<'a>,
+    mut read: impl FnMut(&mut Reader<'a>) -> Result<T>,
+) -> Result<Vec<T>> {
+    let mut body = reader.body()?;
+    let count = body.length()?;
+    let mut members = with_capacity(count, &body);
+    for _ in 0..count {
+        members.push(read(&mut body)?);
+    }
+    body.finish()?;
+    Ok(members)
+}
+
+/// Room for `count` elements, but never for more than the bytes could hold.
+fn with_capacity<T>(count: usize, reader: &Reader<'_>) -> Vec<T> {
+    Vec::with_capacity(count.min(reader.remaining()))
+}
+
+fn deeper(depth: usize) -> Result<usize> {
+    if depth < MAX_DEPTH { Ok(depth + 1) } else { Err(corrupt("it is nested too deeply")) }
+}
+
+/// Writes `count` attributes as a JSON object.
+pub(super) fn write_attributes(
+    reader: &mut Reader<'_>,
+    count: usize,
+    depth: usize,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    out.push(b'{');
+    for position in 0..count {
+        if position > 0 {
+            out.push(b',');
+        }
+        json::write_string(reader.text()?, out);
+        out.push(b':');
+        let tag = reader.tag()?;
+        write_value(tag, reader, depth, out)?;
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+/// Writes one value, in the form of [`json::write_value`].
+pub(super) fn write_value(
+    tag: Tag,
+    reader: &mut Reader<'_>,
+    depth: usize,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    json::open_value(tag.attribute_type(), out);
+    match tag {
+        Tag::S => json::write_string(reader.text()?, out),
+        Tag::N => json::write_number(&reader.number()?, out),
+        Tag::B => json::write_binary(reader.bytes()?, out),
+        Tag::False => out.extend_from_slice(b"false"),
+        Tag::True | Tag::Null => out.extend_from_slice(b"true"),
+        Tag::Ss => write_members(reader, out, |body, out| {
+            json::write_string(body.text()?, out);
+            Ok(())
+        })?,
+        Tag::Ns => write_members(reader, out, |body, out| {
+            json::write_number(&body.number()?, out);
+            Ok(())
+        })?,
+        Tag::Bs => write_members(reader, out, |body, out| {
+            json::write_binary(body.bytes()?, out);
+            Ok(())
+        })?,
+        Tag::L => {
+            let depth = deeper(depth)?;
+            write_members(reader, out, |body, out| {
+                let tag = body.tag()?;
+                write_value(tag, body, depth, out)
+            })?;
+        }
+        Tag::M => {
+            let mut body = reader.body()?;
+            let count = body.length()?;
+            write_attributes(&mut body, count, deeper(depth)?, out)?;
+            body.finish()?;
+        }
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+fn write_members<'a>(
+    reader: &mut Reader<'a>,
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(&mut Reader<'a>, &mut Vec<u8>) -> Result<()>,
+) -> Result<()> {
+    let mut body = reader.body()?;
+    let count = body.length()?;
+    out.push(b'[');
+    for position in 0..count {
+        if position > 0 {
+            out.push(b',');
+        }
+        write(&mut body, out)?;
+    }
+    out.push(b']');
+    body.finish()
+}

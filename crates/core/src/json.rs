@@ -1,0 +1,30 @@
+//! DynamoDB JSON: attribute values as they travel on the wire.
+//!
+//! Reading is done on a borrowed tree, [`Json`]; writing appends to a byte buffer. AWS checks a value
+//! in two steps, and so does this module: first the shape of the JSON (`SerializationException`),
+//! then the meaning (`ValidationException`).
+
+mod read;
+mod shape;
+mod write;
+
+pub use read::{item_from, value_from};
+pub use shape::{check_item, check_value};
+pub(crate) use write::{open_value, write_binary, write_number};
+pub use write::{write_item, write_string, write_value};
+
+use crate::error::{Result, message};
+
+/// A JSON document that borrows its strings from the text.
+pub type Json<'a> = serde_json_borrow::Value<'a>;
+
+/// Parses a document.
+///
+/// Nesting is limited to 128 levels: twice what the deepest item needs, and no stack is exhausted.
+/// AWS answers text that is not JSON with a `SerializationException` without a message.
+pub fn parse(text: &[u8]) -> Result<Json<'_>> {
+    serde_json::from_slice(text).map_err(|_| message::value::not_json())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! Writing values as JSON, without an intermediate tree.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::number::Number;
+use crate::value::{AttributeType, AttributeValue, Item};
+
+/// Appends an item as a JSON object: `{"pk":{"S":"a"}}`.
+pub fn write_item(item: &Item, out: &mut Vec<u8>) {
+    out.push(b'{');
+    for (position, (name, value)) in item.iter().enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        write_string(name, out);
+        out.push(b':');
+        write_value(value, out);
+    }
+    out.push(b'}');
+}
+
+/// Appends a value as a JSON object: `{"S":"a"}`.
+pub fn write_value(value: &AttributeValue, out: &mut Vec<u8>) {
+    open_value(value.attribute_type(), out);
+    match value {
+        AttributeValue::S(text) => write_string(text, out),
+        AttributeValue::N(number) => write_number(number, out),
+        AttributeValue::B(bytes) => write_binary(bytes, out),
+        AttributeValue::Bool(false) => out.extend_from_slice(b"false"),
+        AttributeValue::Bool(true) | AttributeValue::Null => out.extend_from_slice(b"true"),
+        AttributeValue::Ss(members) => {
+            write_list(members, |member, out| write_string(member, out), out);
+        }
+        AttributeValue::Ns(members) => write_list(members, write_number, out),
+        AttributeValue::Bs(members) => {
+            write_list(members, |member, out| write_binary(member, out), out);
+        }
+        AttributeValue::L(elements) => write_list(elements, write_value, out),
+        AttributeValue::M(map) => write_item(map, out),
+    }
+    out.push(b'}');
+}
+
+/// Appends the start of a value, up to its content: `{"S":`.
+pub(crate) fn open_value(kind: AttributeType, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"");
+    out.extend_from_slice(kind.as_str().as_bytes());
+    out.extend_from_slice(b"\":");
+}
+
+fn write_list<T>(members: &[T], write: impl Fn(&T, &mut Vec<u8>), out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (position, member) in members.iter().enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        write(member, out);
+    }
+    out.push(b']');
+}
+
+/// Appends a number as a JSON string, which is how DynamoDB keeps it exact.
+pub(crate) fn write_number(number: &Number, out: &mut Vec<u8>) {
+    out.push(b'"');
+    number.write_to(out);
+    out.push(b'"');
+}
+
+/// Appends bytes as a JSON string of Base64.
+pub(crate) fn write_binary(bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    let start = out.len();
+    out.resize(start + bytes.len().div_ceil(3) * 4, b'=');
+    if let Some(room) = out.get_mut(start..) {
+        // The room is exactly what padded Base64 needs, so this cannot fail.
+        let written = STANDARD.encode_slice(bytes, room).unwrap_or_default();
+        debug_assert_eq!(written, room.len());
+    }
+    out.push(b'"');
+}
+
+/// Appends a JSON string.
+pub fn write_string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    let mut rest = text.as_bytes();
+    // Most strings have nothing to escape and are copied in one piece.
+    while let Some(at) = rest.iter().position(|&byte| needs_escape(byte)) {
+        let (clean, tail) = rest.split_at(at);
+        out.extend_from_slice(clean);
+        let Some((&byte, tail)) = tail.split_first() else { break };
+        write_escape(byte, out);
+        rest = tail;
+    }
+    out.extend_from_slice(rest);
+    out.push(b'"');
+}
+
+fn needs_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+fn write_escape(byte: u8, out: &mut Vec<u8>) {
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x08 => b'b',
+        0x0C => b'f',
+        _ => {
+            out.extend_from_slice(format!("\\u{byte:04x}").as_bytes());
+            return;
+        }
+    };
+    out.extend_from_slice(&[b'\\', short]);
+}

@@ -1,0 +1,225 @@
+//! The order-preserving key codec: byte order of the encoding is DynamoDB's order of the values.
+//!
+//! Key values are written one after the other; tuples compare as their parts do, left to right.
+//!
+//! | type | bytes |
+//! |---|---|
+//! | S, B | the bytes, each `00` as `00 FF`, then `00 00`; so a proper prefix comes first |
+//! | N, zero | `02` |
+//! | N, positive | `03`, the exponent to base 100 plus 128, the digit pairs plus 1, `00` |
+//! | N, negative | `01`, then as positive with every byte complemented |
+//!
+//! The codec does not write the type: a key's types come from its schema.
+
+use std::fmt::{self, Write as _};
+
+use crate::error::{Error, Result, message};
+use crate::number::Number;
+use crate::schema::ScalarType;
+use crate::value::{AttributeValue, Str};
+
+const NEGATIVE: u8 = 0x01;
+const ZERO: u8 = 0x02;
+const POSITIVE: u8 = 0x03;
+
+/// Stands for a zero byte of the value.
+const ESCAPED_ZERO: [u8; 2] = [0x00, 0xFF];
+/// Ends a string or binary value.
+const TERMINATOR: [u8; 2] = [0x00, 0x00];
+
+/// Added to the base-100 exponent (-64 to 63) to make a byte.
+const EXPONENT_BIAS: i32 = 128;
+
+/// Appends one key value.
+///
+/// Only strings, numbers and binaries can be keys; any other type is refused.
+pub fn encode_key_value(value: &AttributeValue, out: &mut Vec<u8>) -> Result<()> {
+    match value {
+        AttributeValue::S(text) => encode_bytes(text.as_bytes(), out),
+        AttributeValue::B(bytes) => encode_bytes(bytes, out),
+        AttributeValue::N(number) => encode_number(number, out),
+        _ => return Err(message::schema::key_mismatch()),
+    }
+    Ok(())
+}
+
+/// Appends what every key value that begins with `prefix` (a string or binary) begins with.
+///
+/// With [`prefix_end`] this gives the byte range of `begins_with`.
+pub fn encode_key_prefix(prefix: &AttributeValue, out: &mut Vec<u8>) -> Result<()> {
+    match prefix {
+        AttributeValue::S(text) => escape(text.as_bytes(), out),
+        AttributeValue::B(bytes) => escape(bytes, out),
+        _ => return Err(message::schema::key_mismatch()),
+    }
+    Ok(())
+}
+
+/// The least byte string above everything that begins with `prefix`: the exclusive upper bound.
+///
+/// `None` if there is none, that is if the prefix is empty or all `FF`.
+pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
+    let mut end = prefix.get(..=last)?.to_vec();
+    *end.last_mut()? += 1;
+    Some(end)
+}
+
+/// Reads one key value from the front of `input` and moves it on.
+pub fn decode_key_value(kind: ScalarType, input: &mut &[u8]) -> Result<AttributeValue> {
+    let value = match kind {
+        ScalarType::S => {
+            decode_bytes(input).and_then(|bytes| Str::from_utf8(bytes).ok()).map(AttributeValue::S)
+        }
+        ScalarType::B => decode_bytes(input).map(AttributeValue::B),
+        ScalarType::N => decode_number(input).map(AttributeValue::N),
+    };
+    value.ok_or_else(|| Error::InternalServer(format!("stored key is corrupt: no {kind} value")))
+}
+
+fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    escape(bytes, out);
+    out.extend_from_slice(&TERMINATOR);
+}
+
+fn escape(bytes: &[u8], out: &mut Vec<u8>) {
+    out.reserve(bytes.len() + TERMINATOR.len());
+    let mut parts = bytes.split(|&byte| byte == 0);
+    out.extend_from_slice(parts.next().unwrap_or_default());
+    for part in parts {
+        out.extend_from_slice(&ESCAPED_ZERO);
+        out.extend_from_slice(part);
+    }
+}
+
+fn decode_bytes(input: &mut &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    loop {
+        let zero = input.iter().position(|&byte| byte == 0)?;
+        bytes.extend_from_slice(input.get(..zero)?);
+        let (marker, rest) = input.get(zero..)?.split_first_chunk::<2>()?;
+        *input = rest;
+        match *marker {
+            TERMINATOR => return Some(bytes),
+            ESCAPED_ZERO => bytes.push(0),
+            _ => return None,
+        }
+    }
+}
+
+fn encode_number(number: &Number, out: &mut Vec<u8>) {
+    if number.is_zero() {
+        out.push(ZERO);
+        return;
+    }
+    let start = out.len() + 1;
+    out.push(if number.is_negative() { NEGATIVE } else { POSITIVE });
+    // The value is 0.d1d2d3… × 10^point; pairs of digits are aligned so that the point in base 100
+    // falls between them.
+    let point = number.exponent() + number.digits() as i32;
+    out.push(((point + 1).div_euclid(2) + EXPONENT_BIAS) as u8);
+    let mut pairs = [0u8; 20];
+    let mut count = 0;
+    let mut coefficient = number.coefficient();
+    // With an odd exponent the last pair is one digit and a zero behind it.
+    let odd = number.exponent() & 1 != 0;
+    for (position, slot) in pairs.iter_mut().enumerate() {
+        if coefficient == 0 {
+            break;
+        }
+        let (digits, scale) = if odd && position == 0 { (10, 10) } else { (100, 1) };
+        *slot = (coefficient % digits) as u8 * scale + 1;
+        coefficient /= digits;
+        count += 1;
+    }
+    out.extend(pairs.iter().take(count).rev());
+    out.push(0);
+    if number.is_negative() {
+        for byte in out.iter_mut().skip(start) {
+            *byte = !*byte;
+        }
+    }
+}
+
+fn decode_number(input: &mut &[u8]) -> Option<Number> {
+    let (&class, rest) = input.split_first()?;
+    let flip = match class {
+        ZERO => {
+            *input = rest;
+            return Some(Number::ZERO);
+        }
+        POSITIVE => 0x00,
+        NEGATIVE => 0xFF,
+        _ => return None,
+    };
+    let (&exponent, mut rest) = rest.split_first()?;
+    let point = (i32::from(exponent ^ flip) - EXPONENT_BIAS) * 2;
+    let end = rest.iter().position(|&byte| byte ^ flip == 0)?;
+    let (last, pairs) = rest.get(..end)?.split_last()?;
+    let pair = |byte: u8| (byte ^ flip).checked_sub(1).filter(|&pair| pair < 100).map(u128::from);
+    let mut coefficient = 0u128;
+    for &byte in pairs {
+        coefficient = coefficient.checked_mul(100)?.checked_add(pair(byte)?)?;
+    }
+    let mut exponent = point - 2 * end as i32;
+    // The last pair may end in a zero that was added: leave it out, 39 digits do not fit.
+    let (scale, digits) = match pair(*last)? {
+        tens if tens % 10 == 0 => {
+            exponent += 1;
+            (10, tens / 10)
+        }
+        both => (100, both),
+    };
+    coefficient = coefficient.checked_mul(scale)?.checked_add(digits)?;
+    rest = rest.get(end + 1..)?;
+    *input = rest;
+    Number::from_parts(class == NEGATIVE, coefficient, exponent).ok()
+}
+
+/// Renders an encoded key readably: `"USER#1" 42 0x00ff`.
+///
+/// Bytes that are not of the given types are shown in hexadecimal after a `!`.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyDisplay<'a> {
+    /// The types of the key values.
+    pub types: &'a [ScalarType],
+    /// The encoded key.
+    pub bytes: &'a [u8],
+}
+
+impl fmt::Display for KeyDisplay<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.bytes;
+        for (position, &kind) in self.types.iter().enumerate() {
+            if rest.is_empty() {
+                break;
+            }
+            if position > 0 {
+                f.write_char(' ')?;
+            }
+            let before = rest;
+            match decode_key_value(kind, &mut rest) {
+                Ok(AttributeValue::S(text)) => write!(f, "{:?}", text.as_str())?,
+                Ok(AttributeValue::N(number)) => write!(f, "{number}")?,
+                Ok(AttributeValue::B(bytes)) => write_hex(f, &bytes)?,
+                _ => {
+                    rest = before;
+                    break;
+                }
+            }
+        }
+        if !rest.is_empty() {
+            f.write_char('!')?;
+            write_hex(f, rest)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    f.write_str("0x")?;
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! What a schema asks of keys and items, in AWS's words.
+
+use super::{IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, TableSchema};
+use crate::error::{Result, message::schema as message};
+use crate::limits::{MAX_HASH_KEY_BYTES, MAX_RANGE_KEY_BYTES};
+use crate::value::{AttributeValue, Item};
+
+/// How a request names a wrong type of a primary key attribute in an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyContext {
+    /// Single puts: which attribute has which type.
+    Put,
+    /// Puts of a batch: only that the key does not match.
+    BatchPut,
+}
+
+impl TableSchema {
+    /// Checks a `Key` parameter: exactly the key attributes, of the right types, not empty and not
+    /// too long.
+    pub fn check_key(&self, key: &Item) -> Result<()> {
+        if key.len() != self.key.len() {
+            return Err(message::key_mismatch());
+        }
+        for (role, attribute) in self.key.roles() {
+            let value = key
+                .get(&attribute.name)
+                .filter(|value| attribute.kind.accepts(value))
+                .ok_or_else(message::key_mismatch)?;
+            check_key_value(attribute, role, value)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the primary key and the index keys of an item that is to be stored.
+    pub fn check_item(&self, item: &Item, context: KeyContext) -> Result<()> {
+        for (role, attribute) in self.key.roles() {
+            let value =
+                item.get(&attribute.name).ok_or_else(|| message::key_missing(&attribute.name))?;
+            if !attribute.kind.accepts(value) {
+                return Err(match context {
+                    KeyContext::Put => message::key_type_mismatch(attribute, value),
+                    KeyContext::BatchPut => message::key_mismatch(),
+                });
+            }
+            check_key_value(attribute, role, value)?;
+        }
+        self.check_index_keys(item, |_| true, message::index_key_empty)
+    }
+
+    /// Checks the index keys that an update changed from `old` to `new`. What was there before is
+    /// left in peace.
+    pub fn check_updated_index_keys(&self, old: Option<&Item>, new: &Item) -> Result<()> {
+        let changed = |name: &str| old.and_then(|old| old.get(name)) != new.get(name);
+        self.check_index_keys(new, changed, |_, _, value| message::index_key_emptied(value))
+    }
+
+    fn check_index_keys(
+        &self,
+        item: &Item,
+        relevant: impl Fn(&str) -> bool,
+        empty: impl Fn(&IndexSchema, &KeyAttribute, &AttributeValue) -> crate::Error,
+    ) -> Result<()> {
+        // AWS names the first offending index in the order of names.
+        let mut offender: Option<(&IndexSchema, crate::Error)> = None;
+        for index in &self.indexes {
+            if offender.as_ref().is_some_and(|(first, _)| first.name <= index.name) {
+                continue;
+            }
+            for (role, attribute) in own_key_attributes(index) {
+                let Some(value) = item.get(&attribute.name) else { continue };
+                if !relevant(&attribute.name) {
+                    continue;
+                }
+                let error = if !attribute.kind.accepts(value) {
+                    message::index_key_type_mismatch(index, attribute, value)
+                } else if is_empty(value) {
+                    empty(index, attribute, value)
+                } else if let Err(error) = check_length(role, value) {
+                    error
+                } else {
+                    continue;
+                };
+                offender = Some((index, error));
+                break;
+            }
+        }
+        offender.map_or(Ok(()), |(_, error)| Err(error))
+    }
+}
+
+/// The key attributes that only the index asks for: a local index shares the table's partition key.
+fn own_key_attributes(index: &IndexSchema) -> impl Iterator<Item = (KeyRole, &KeyAttribute)> {
+    let shared = index.kind == IndexKind::Local;
+    index.key.roles().filter(move |(role, _)| !(shared && *role == KeyRole::Hash))
+}
+
+impl KeySchema {
+    /// Checks one value that a request compares a key attribute with: it must not be empty or too
+    /// long. Its type is taken as checked.
+    pub fn check_value(&self, name: &str, value: &AttributeValue) -> Result<()> {
+        match self.roles().find(|(_, attribute)| attribute.name == name) {
+            Some((role, attribute)) => check_key_value(attribute, role, value),
+            None => Ok(()),
+        }
+    }
+}
+
+fn check_key_value(attribute: &KeyAttribute, role: KeyRole, value: &AttributeValue) -> Result<()> {
+    if is_empty(value) {
+        return Err(message::key_empty(attribute, value));
+    }
+    check_length(role, value)
+}
+
+/// Whether a value is an empty string or binary.
+fn is_empty(value: &AttributeValue) -> bool {
+    length(value) == Some(0)
+}
+
+/// The length that key limits count; numbers always fit.
+fn length(value: &AttributeValue) -> Option<usize> {
+    match value {
+        AttributeValue::S(text) => Some(text.len()),
+        AttributeValue::B(bytes) => Some(bytes.len()),
+        _ => None,
+    }
+}
+
+/// Checks one attribute against the limit of its role. Whether AWS counts the attributes of a
+/// multi-attribute key together is not known; each by itself is the milder reading.
+fn check_length(role: KeyRole, value: &AttributeValue) -> Result<()> {
+    let length = length(value).unwrap_or(0);
+    match role {
+        KeyRole::Hash if length > MAX_HASH_KEY_BYTES => Err(message::hash_key_too_long()),
+        KeyRole::Range if length > MAX_RANGE_KEY_BYTES => Err(message::range_key_too_long()),
+        _ => Ok(()),
+    }
+}

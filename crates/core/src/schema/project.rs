@@ -1,0 +1,29 @@
+//! Index entries: what an index holds of an item.
+
+use super::{IndexSchema, Projection, TableSchema};
+use crate::value::Item;
+
+impl TableSchema {
+    /// The entry that `index` holds of an item; none if the item lacks any of the index's key
+    /// attributes, or has one of the wrong type.
+    pub fn project(&self, item: &Item, index: &IndexSchema) -> Option<Item> {
+        if !index.key.is_in(item) {
+            return None;
+        }
+        if index.projection == Projection::All {
+            return Some(item.clone());
+        }
+        let held = item.iter().filter(|(name, _)| self.projects(index, name));
+        Some(held.map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+
+    /// Whether `index` holds the attribute `name`.
+    pub fn projects(&self, index: &IndexSchema, name: &str) -> bool {
+        let included = match &index.projection {
+            Projection::All => true,
+            Projection::KeysOnly => false,
+            Projection::Include(names) => names.iter().any(|included| included == name),
+        };
+        included || index.key.contains(name) || self.key.contains(name)
+    }
+}
