@@ -172,7 +172,6 @@ impl FieldDraft {
             present: None,
             shards: None,
             shard_by: Vec::new(),
-            charset: None,
             size: None,
         }
     }

@@ -172,8 +172,6 @@ pub struct FieldDraft {
     pub shards: Option<u64>,
     /// The fields a calculated shard comes from; empty means random.
     pub shard_by: Vec<Spanned<String>>,
-    /// The only characters a text may consist of, e.g. `A-Z0-9-`.
-    pub charset: Option<Spanned<String>>,
     /// The average size in bytes, for non-key fields.
     pub size: Option<f64>,
 }

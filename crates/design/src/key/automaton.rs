@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::bytes::ByteSet;
+use keyloom_keys::ByteSet;
 
 /// A set of texts.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ impl Language {
         let mut at = self.join();
         for &byte in text {
             let next = self.state();
-            self.edge(at, ByteSet::one(byte), next);
+            self.edge(at, ByteSet::of(&[byte]), next);
             at = next;
         }
         self.ends = vec![at];
@@ -93,7 +93,7 @@ impl Language {
             let mut at = start;
             for &byte in text.as_bytes() {
                 let next = self.state();
-                self.edge(at, ByteSet::one(byte), next);
+                self.edge(at, ByteSet::of(&[byte]), next);
                 at = next;
             }
             ends.push(at);
@@ -115,10 +115,11 @@ impl Language {
         let states: Vec<usize> = avoid.iter().map(|_| self.state()).collect();
         for (k, from) in std::iter::once((0, start)).chain(states.iter().copied().enumerate()) {
             let mut targets: HashMap<usize, ByteSet> = HashMap::new();
-            for byte in (0..=255).filter(|&byte| set.contains(byte)) {
+            for byte in set.iter() {
                 let matched = matched_after(avoid, k, byte);
                 if matched < avoid.len() {
-                    targets.entry(matched).or_insert(ByteSet::EMPTY).insert(byte);
+                    let set = targets.entry(matched).or_insert(ByteSet::EMPTY);
+                    *set = set.with(byte);
                 }
             }
             let mut targets: Vec<_> = targets.into_iter().collect();
@@ -165,7 +166,7 @@ impl Language {
             right.skips.iter().for_each(|&skip| visit((a, skip), None));
             for &(set, to) in &left.edges {
                 for &(other_set, other_to) in &right.edges {
-                    if let Some(byte) = set.and(other_set).sample() {
+                    if let Some(byte) = sample(set.intersection(other_set)) {
                         visit((to, other_to), Some(byte));
                     }
                 }
@@ -183,6 +184,15 @@ impl Language {
         exact.literal(text);
         self.shared_text(&exact).is_some()
     }
+}
+
+/// A byte to show people: a letter if there is one, then a digit, then anything.
+fn sample(set: ByteSet) -> Option<u8> {
+    if set.is_empty() {
+        return None;
+    }
+    let preferred = (b'a'..=b'z').chain(b'A'..=b'Z').chain(b'0'..=b'9').chain(0x21..=0x7e);
+    preferred.chain(0..=255).find(|&byte| set.contains(byte))
 }
 
 /// How many bytes of `avoid` the text ends with, after `k` matched ones and one more byte.
@@ -269,7 +279,7 @@ impl Interval<'_> {
 
     fn follow(&mut self, language: &mut Language, at: usize, byte: u8, depth: usize, tight: Tight) {
         let next = language.state();
-        language.edge(at, ByteSet::one(byte), next);
+        language.edge(at, ByteSet::of(&[byte]), next);
         self.grow(language, next, depth + 1, tight);
     }
 

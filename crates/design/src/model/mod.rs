@@ -10,9 +10,10 @@ mod write;
 
 use std::sync::Arc;
 
-pub use self::access::{Access, Input, OrderBy, Question, RawRead};
+pub use self::access::{Access, End, Input, InputRole, Operand, OrderBy, Question, RawRead, Test};
+pub(crate) use self::entity::same;
 pub use self::entity::{Entity, EntityKey, IndexKey, KeyShape, Volume};
-pub use self::field::{Field, FieldKind, Shards, TimePrecision};
+pub use self::field::{Field, FieldKind, Shards};
 pub use self::table::{
     Billing, Escape, Index, IndexKind, KeyAttribute, KeyType, Projection, StreamView, Table,
     TableClass,

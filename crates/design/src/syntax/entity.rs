@@ -77,7 +77,6 @@ fn read_field<'a>(
     field.present = parts.value("present").and_then(|value| share(&parts, "present", value));
     field.shards = parts.integer("shards", 1..=100_000);
     field.shard_by = parts.texts("by");
-    field.charset = parts.text("charset");
     field.size = bytes(&mut parts, "size");
     parts.finish();
     Some(field)
