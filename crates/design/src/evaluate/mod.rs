@@ -7,12 +7,13 @@ mod row;
 mod test;
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use keyloom_keys::Value;
 
 pub use self::row::Row;
-pub(crate) use self::test::holds;
+pub(crate) use self::row::key_label;
+pub(crate) use self::test::{holds, when_test};
 use crate::key::compare;
 use crate::model::{Access, Operand, OrderBy};
 
@@ -28,33 +29,39 @@ pub struct Expected<'r> {
     pub matching: usize,
     order: Vec<OrderBy>,
     limit: Option<usize>,
-    all: Vec<&'r Row>,
+    all: Vec<Ranked<'r>>,
+}
+
+/// A row, and the row whose fields give it its place: itself, or the link that led to it.
+#[derive(Clone, Copy, Debug)]
+struct Ranked<'r> {
+    row: &'r Row,
+    by: &'r Row,
 }
 
 /// Evaluates a pattern's conditions, order and limit over all rows of the design.
 pub fn expected<'r>(access: &Access, inputs: &Inputs, rows: &'r [Row]) -> Expected<'r> {
-    let mut found: Vec<&Row> = match &access.via {
+    let mut all: Vec<Ranked> = match &access.via {
         None => rows
             .iter()
             .filter(|row| access.finds(&row.entity) && satisfies(access, inputs, row))
+            .map(|row| Ranked { row, by: row })
             .collect(),
         Some(via) => {
-            let links: Vec<&Row> = rows
-                .iter()
-                .filter(|row| row.entity.name == via.name && satisfies(access, inputs, row))
-                .collect();
-            rows.iter()
-                .filter(|row| access.finds(&row.entity))
-                .filter(|row| links.iter().any(|link| is_linked(link, row)))
+            let links =
+                rows.iter().filter(|row| row.entity.name == via.name && satisfies(access, inputs, row));
+            links
+                .filter_map(|link| {
+                    let row = rows.iter().find(|row| access.finds(&row.entity) && is_linked(link, row));
+                    row.map(|row| Ranked { row, by: link })
+                })
                 .collect()
         }
     };
-    let matching = found.len();
-    found.sort_by(|a, b| order_of(&access.order, a, b));
-    let all = found.clone();
+    all.sort_by(|a, b| order_of(&access.order, a.by, b.by));
     let limit = access.limit.map(|limit| limit as usize);
-    found.truncate(limit.unwrap_or(usize::MAX));
-    Expected { rows: found, matching, order: access.order.clone(), limit, all }
+    let rows = all.iter().take(limit.unwrap_or(usize::MAX)).map(|ranked| ranked.row).collect();
+    Expected { rows, matching: all.len(), order: access.order.clone(), limit, all }
 }
 
 /// Whether a row satisfies every condition of a pattern.
@@ -73,7 +80,7 @@ pub(crate) fn operand_value(operand: &Operand, inputs: &Inputs) -> Option<Value<
 }
 
 /// Whether a link row points at a row: it has the same values in the fields of the row's identity.
-fn is_linked(link: &Row, row: &Row) -> bool {
+pub(crate) fn is_linked(link: &Row, row: &Row) -> bool {
     row.entity.identity().into_iter().filter(|field| link.entity.field(field).is_some()).all(
         |field| match (link.values.get(field), row.values.get(field)) {
             (Some(a), Some(b)) => compare(a, b) == Ordering::Equal,
@@ -121,20 +128,20 @@ impl std::fmt::Display for Mismatch {
 impl Expected<'_> {
     /// Compares an answer, given as primary keys in the order received ([`Row::label`]).
     pub fn compare(&self, answer: &[String]) -> Result<(), Mismatch> {
-        let by_label: BTreeMap<String, &Row> =
-            self.all.iter().map(|row| (row.label(), *row)).collect();
-        let mut received: Vec<&Row> = Vec::with_capacity(answer.len());
+        let by_label: HashMap<String, Ranked> =
+            self.all.iter().map(|ranked| (ranked.row.label(), *ranked)).collect();
+        let mut received: Vec<Ranked> = Vec::with_capacity(answer.len());
         for label in answer {
             match by_label.get(label) {
-                Some(row) => received.push(row),
+                Some(ranked) => received.push(*ranked),
                 None => return Err(Mismatch::Foreign(label.clone())),
             }
         }
         let unordered = received
             .array_windows::<2>()
-            .find(|[a, b]| order_of(&self.order, a, b) == Ordering::Greater);
+            .find(|[a, b]| order_of(&self.order, a.by, b.by) == Ordering::Greater);
         if let Some([_, late]) = unordered {
-            return Err(Mismatch::Disorder(late.label()));
+            return Err(Mismatch::Disorder(late.row.label()));
         }
         if answer.len() < self.rows.len() {
             let missing = self.rows.iter().map(|row| row.label()).find(|key| !answer.contains(key));
@@ -144,9 +151,9 @@ impl Expected<'_> {
             return Err(Mismatch::Foreign(answer.last().cloned().unwrap_or_default()));
         }
         // Position by position the order values must be the expected ones; ties may swap rows.
-        for (row, wanted) in received.iter().zip(&self.rows) {
-            if order_of(&self.order, row, wanted) != Ordering::Equal {
-                return Err(Mismatch::Missing(wanted.label()));
+        for (ranked, wanted) in received.iter().zip(&self.all) {
+            if order_of(&self.order, ranked.by, wanted.by) != Ordering::Equal {
+                return Err(Mismatch::Missing(wanted.row.label()));
             }
         }
         Ok(())

@@ -37,6 +37,11 @@ pub fn add_field(language: &mut Language, format: &FieldFormat, separator: &str,
     }
 }
 
+/// Whether values are free text: nothing but a policy keeps a separator out of them.
+pub fn may_hold_separator(format: &FieldFormat) -> bool {
+    matches!(format.kind(), FieldType::String | FieldType::Fixed) && !format.is_desc()
+}
+
 fn time_pattern(precision: Precision) -> &'static str {
     match precision {
         Precision::Year => "0000",

@@ -18,6 +18,7 @@ mod range;
 mod raw;
 mod reach;
 mod request;
+mod simulate;
 mod space;
 mod two_step;
 mod verdict;
@@ -26,13 +27,18 @@ mod write;
 use std::sync::Arc;
 
 pub use self::bind::{Fan, Source};
-pub use self::concrete::{ConcreteRead, ReadKind, SortCondition, simulate};
+pub use self::concrete::{
+    ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondition, concretize,
+};
 pub use self::counter::CounterExample;
 pub use self::estimate::Estimate;
 pub use self::range::{ReadRange, SortPart};
-pub use self::raw::RawProblem;
+pub use self::raw::{RawForm, RawProblem, RawRule};
 pub use self::reach::{IndexUse, index_uses};
-pub use self::request::{Request, requests};
+pub(crate) use self::request::{pieces_text, projection_json};
+pub use self::request::{Placeholder, Request, RequestValue, concrete_request, requests, shapes};
+pub use self::simulate::simulate;
+pub(crate) use self::simulate::{answer, labels};
 pub(crate) use self::space::{Occupant, Space};
 pub use self::verdict::plan_access;
 pub use self::write::{IndexEffect, WritePlan, plan_write};
@@ -320,6 +326,8 @@ pub struct Plan {
     pub verdict: Verdict,
     /// The reads; none if refused.
     pub reads: Vec<Read>,
+    /// The hand-written request, when the pattern has one that DynamoDB would accept.
+    pub raw: Option<RawForm>,
     /// The second step.
     pub hydrate: Option<Hydrate>,
     /// What is proven.
@@ -338,6 +346,16 @@ impl Plan {
     /// The index of the first read; nothing for the table itself or if refused.
     pub fn index_name(&self) -> Option<&str> {
         self.reads.first().and_then(|read| read.index().name.as_deref())
+    }
+
+    /// Whether a read is a GetItem.
+    pub fn is_get(&self, read: &Read) -> bool {
+        let exact = match &read.range.sort {
+            SortPart::Exact => true,
+            SortPart::Whole => read.index().range.is_empty(),
+            _ => false,
+        };
+        exact && read.index == 0 && read.filter.is_empty() && !read.type_filter
     }
 
     /// How many requests one call makes before paging.

@@ -29,12 +29,12 @@ impl Resolver<'_> {
         }
         self.check_one_table(&find, &draft);
         let asked: Vec<Arc<Entity>> = via.iter().cloned().chain(find.iter().cloned()).collect();
-        let asked = if via.is_some() { asked.get(..1).unwrap_or_default() } else { &asked };
+        let asked = if via.is_some() { asked.get(..1).unwrap_or_default() } else { asked.as_slice() };
         let (terms, inputs) = match &draft.condition {
             Some(text) => self.questions(text, asked, &name),
             None => (Vec::new(), Vec::new()),
         };
-        let order = draft.order.as_ref().map(|text| self.order(text, &find, &name));
+        let order = draft.order.as_ref().map(|text| self.order(text, asked, &name));
         for field in &draft.returns {
             for entity in &find {
                 self.has_field(entity, &field.value, field.span, &name);

@@ -11,6 +11,7 @@ mod write;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+pub(crate) use self::access::literal;
 use crate::condition::ConditionError;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::draft::{AllowDraft, Draft};
