@@ -24,29 +24,49 @@
 //! ```
 
 mod automaton;
+mod bucket;
 mod byteset;
+mod catalog;
+mod clause;
 mod decimal;
 mod error;
 mod escape;
 mod format;
 mod id;
+mod native;
 mod order;
+pub mod patterns;
 mod range;
 mod relation;
+mod shard;
 mod template;
 mod time;
 mod value;
 
+pub use bucket::{BucketRange, Buckets, bucket_ranges};
 pub use byteset::ByteSet;
+pub use catalog::{Collision, TemplateSet};
+pub use clause::{Clause, ClauseError};
 pub use decimal::Decimal;
 pub use error::{BuildError, FormatError, ParseError, RangeError, TemplateError, ValueError};
 pub use escape::SeparatorPolicy;
 pub use format::{Case, FieldFormat, FieldType, FormatSpec, Lengths};
 pub use id::{Ulid, Uuid};
+pub use native::{
+    Attribute, AttributeType, Comparison, MAX_NATIVE_ATTRIBUTES, NativeKey, NativeKeyError,
+    NativeQuery,
+};
 pub use order::{Order, OrderBreak};
 pub use range::{FieldCondition, KeyRange, Operator, RangeKind, Term};
 pub use relation::{PrefixMatch, Relation};
-pub use template::{Field, Fields, KeyRole, Segment, Template, TemplateOptions};
+pub use shard::{
+    MAX_SHARDS, PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, SelectiveShards, ShardEpochs,
+    ShardError, Shards, split_shard, stable_hash,
+};
+pub use template::{
+    Deviation, Field, FieldTuple, FieldValue, Fields, KeyRole, LenientParse, Segment, Template,
+    TemplateOptions, TypeMismatch, TypedTemplate,
+};
 pub use time::{Precision, Timestamp};
 pub use value::Value;
 

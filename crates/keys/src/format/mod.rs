@@ -174,7 +174,7 @@ impl FieldFormat {
         Self::bare(kind).checked()
     }
 
-    const fn bare(kind: FieldType) -> Self {
+    pub(crate) const fn bare(kind: FieldType) -> Self {
         FieldFormat {
             kind,
             width: None,

@@ -1,9 +1,11 @@
 //! Templates: literal text and typed fields, checked when made.
 
 mod build;
+mod lenient;
 mod plan;
 mod read;
 mod syntax;
+mod typed;
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,8 +15,10 @@ use crate::escape::{SeparatorPolicy, TextCodec};
 use crate::format::{FieldFormat, FieldType, Lengths};
 use crate::{MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES};
 
+pub use lenient::{Deviation, LenientParse};
 use plan::Step;
 pub use read::Fields;
+pub use typed::{FieldTuple, FieldValue, TypeMismatch, TypedTemplate};
 
 /// The most fields a template can have. Keys are short, and designs with more than a handful are a finding of their own.
 pub(crate) const MAX_FIELDS: usize = 16;

@@ -125,7 +125,7 @@ impl Template {
     }
 
     /// How many bytes of the rest the field takes.
-    fn extent(&self, step: Step, rest: &str) -> Option<usize> {
+    pub(super) fn extent(&self, step: Step, rest: &str) -> Option<usize> {
         match step {
             Step::Literal => None,
             Step::Fixed(width) => Some(width),
@@ -160,7 +160,13 @@ impl Template {
     }
 
     #[cold]
-    fn misfit(&self, key: &str, at: usize, field: Option<&Field>, reason: String) -> ParseError {
+    pub(crate) fn misfit(
+        &self,
+        key: &str,
+        at: usize,
+        field: Option<&Field>,
+        reason: String,
+    ) -> ParseError {
         ParseError {
             template: excerpt(self.text()),
             key: excerpt(key),
