@@ -59,6 +59,11 @@ impl<'a> Space<'a> {
         Self { tables }
     }
 
+    /// A space without anyone in it: purity is not asked.
+    pub(crate) fn empty() -> Self {
+        Self { tables: Vec::new() }
+    }
+
     /// The entities in an index of a table.
     pub(crate) fn occupants(&self, table: &Table, index: usize) -> &[Occupant<'a>] {
         self.tables
