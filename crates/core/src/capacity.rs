@@ -12,6 +12,10 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul};
 
+use crate::schema::KeySchema;
+use crate::size::item_size;
+use crate::value::Item;
+
 /// The bytes of one read unit.
 pub const READ_UNIT_BYTES: usize = 4096;
 /// The bytes of one write unit.
@@ -65,7 +69,7 @@ impl Units {
 
 impl fmt::Display for Units {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.halves / 2, if self.halves % 2 == 0 { 0 } else { 5 })
+        write!(f, "{}.{}", self.halves / 2, if self.halves.is_multiple_of(2) { 0 } else { 5 })
     }
 }
 
@@ -179,6 +183,24 @@ pub enum IndexChange {
 }
 
 impl IndexChange {
+    /// The change from one projected entry to another, in an index with this key.
+    pub fn between(old: Option<&Item>, new: Option<&Item>, key: &KeySchema) -> Self {
+        match (old, new) {
+            (None, None) => Self::Unchanged,
+            (None, Some(new)) => Self::Insert { bytes: item_size(new) },
+            (Some(old), None) => Self::Delete { bytes: item_size(old) },
+            (Some(old), Some(new)) if old == new => Self::Unchanged,
+            (Some(old), Some(new)) => {
+                let (old_bytes, new_bytes) = (item_size(old), item_size(new));
+                if key.attributes().all(|attr| old.get(&attr.name) == new.get(&attr.name)) {
+                    Self::Update { old_bytes, new_bytes }
+                } else {
+                    Self::Move { old_bytes, new_bytes }
+                }
+            }
+        }
+    }
+
     /// The price of the change; none if the index is not touched.
     pub fn units(self) -> Option<Units> {
         Some(match self {

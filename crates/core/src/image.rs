@@ -21,6 +21,8 @@ mod reader;
 
 pub use encode::{encode, encode_into};
 
+use std::cmp::Ordering;
+
 use crate::error::Result;
 use crate::value::{AttributeType, AttributeValue, Item};
 use reader::Reader;
@@ -109,7 +111,7 @@ impl<'a> ImageRef<'a> {
     pub fn new(bytes: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes);
         if reader.byte()? != VERSION {
-            return Err(reader::corrupt("unknown version"));
+            return Err(reader::corrupt("unknown version").into());
         }
         let size_bytes = reader.length()?;
         let count = reader.length()?;
@@ -138,12 +140,15 @@ impl<'a> ImageRef<'a> {
 
     /// The value of one attribute, undecoded.
     pub fn get_raw(&self, name: &str) -> Result<Option<RawValue<'a>>> {
-        for attribute in self.attributes() {
-            let (candidate, value) = attribute?;
-            match candidate.cmp(name) {
-                std::cmp::Ordering::Less => {}
-                std::cmp::Ordering::Equal => return Ok(Some(value)),
-                std::cmp::Ordering::Greater => break,
+        let mut reader = self.attributes;
+        for _ in 0..self.count {
+            // Bytes order as UTF-8 strings do, and need not be checked to be compared.
+            let order = reader.bytes()?.cmp(name.as_bytes());
+            let value = reader.raw_value()?;
+            match order {
+                Ordering::Less => {}
+                Ordering::Equal => return Ok(Some(value)),
+                Ordering::Greater => break,
             }
         }
         Ok(None)
@@ -166,7 +171,7 @@ impl<'a> ImageRef<'a> {
     pub fn write_json(&self, out: &mut Vec<u8>) -> Result<()> {
         let mut reader = self.attributes;
         decode::write_attributes(&mut reader, self.count, 0, out)?;
-        reader.finish()
+        Ok(reader.finish()?)
     }
 }
 
@@ -185,12 +190,12 @@ impl RawValue<'_> {
 
     /// The value.
     pub fn decode(mut self) -> Result<AttributeValue> {
-        decode::value(self.tag, &mut self.payload, 0)
+        Ok(decode::value(self.tag, &mut self.payload, 0)?)
     }
 
     /// Appends the value as DynamoDB JSON.
     pub fn write_json(mut self, out: &mut Vec<u8>) -> Result<()> {
-        decode::write_value(self.tag, &mut self.payload, 0, out)
+        Ok(decode::write_value(self.tag, &mut self.payload, 0, out)?)
     }
 }
 
@@ -210,7 +215,7 @@ impl<'a> Iterator for Attributes<'a> {
         if attribute.is_err() {
             self.remaining = 0;
         }
-        Some(attribute)
+        Some(attribute.map_err(Into::into))
     }
 }
 

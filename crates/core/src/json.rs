@@ -10,7 +10,7 @@ mod write;
 
 pub use read::{item_from, value_from};
 pub use shape::{check_item, check_value};
-pub(crate) use write::{open_value, write_binary, write_number};
+pub(crate) use write::{open_value, write_binary, write_number, write_utf8};
 pub use write::{write_item, write_string, write_value};
 
 use crate::error::{Result, message};

@@ -3,14 +3,19 @@
 
 pub mod capacity;
 pub mod error;
+pub mod expr;
 pub mod image;
 pub mod json;
 pub mod key;
+pub mod legacy;
 pub mod limits;
 pub mod number;
 pub mod schema;
 pub mod size;
 pub mod value;
+
+#[cfg(test)]
+mod arbitrary;
 
 pub use error::{Error, Result};
 pub use number::Number;

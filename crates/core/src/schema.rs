@@ -1,8 +1,10 @@
 //! Typed table schemas: keys, indexes, projections, and what they ask of items.
 
 mod check;
+pub mod definition;
+pub mod model;
 mod project;
-pub mod validate;
+mod validate;
 
 pub use check::KeyContext;
 

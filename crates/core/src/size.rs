@@ -12,7 +12,7 @@
 //! An item is the sum of its attribute names and values.
 
 use crate::number::Number;
-use crate::value::{AttributeValue, Item};
+use crate::value::{AttributeValue, Item, Str};
 
 /// What a list or a map costs by itself.
 const CONTAINER_BYTES: usize = 3;
@@ -37,7 +37,7 @@ pub fn value_size(value: &AttributeValue) -> usize {
         AttributeValue::N(number) => number_size(number),
         AttributeValue::B(bytes) => bytes.len(),
         AttributeValue::Bool(_) | AttributeValue::Null => 1,
-        AttributeValue::Ss(members) => members.iter().map(|member| member.len()).sum(),
+        AttributeValue::Ss(members) => members.iter().map(Str::len).sum(),
         AttributeValue::Ns(members) => members.iter().map(number_size).sum(),
         AttributeValue::Bs(members) => members.iter().map(Vec::len).sum(),
         AttributeValue::L(elements) => {

@@ -1,37 +1,36 @@
-//! The embedded database: DynamoDB's data plane over an ordered store.
+//! The embedded database: DynamoDB's meaning over an ordered store.
+//!
+//! The life of a request, each arrow a type:
+//!
+//! 1. [`Database::call`] takes a target and a body; [`wire`] turns the body into fields.
+//! 2. [`ops`] has one file per operation: decode the input, check it, plan it, encode the output.
+//! 3. Every read lowers to a [`read::ReadPlan`] or a lookup, every write to a [`write::Write`].
+//! 4. The executors in [`read`] and [`write`] run them on a snapshot or in a transaction of the
+//!    store, with index entries and stream records in the same commit.
+//!
+//! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
+//! change records, [`background`] what happens without a request.
 
-use keyloom_core::Error;
+mod background;
+mod catalog;
+mod clock;
+mod database;
+mod identity;
+mod image;
+mod layout;
+mod ops;
+mod read;
+mod stream;
+mod wire;
+mod write;
 
-/// An embedded database.
-#[derive(Debug)]
-pub struct Database {}
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use database::{Database, Options};
+pub use ops::{
+    ConditionInput, DeleteItemInput, DeleteItemOutput, GetItemInput, GetItemOutput, PageOutput,
+    ProjectionInput, PutItemInput, PutItemOutput, QueryInput, ReadInput, ReturnConsumedCapacity,
+    ReturnValues, ScanInput, Select, UpdateItemInput, UpdateItemOutput,
+};
+pub use wire::Reply;
 
-impl Database {
-    /// A database in memory, gone when the last handle is dropped.
-    pub fn memory() -> Self {
-        Self {}
-    }
-
-    /// Runs one operation as the wire protocol states it: the target (`DynamoDB_20120810.PutItem`)
-    /// and the JSON body.
-    pub fn call(&self, target: &str, _body: &[u8]) -> Reply {
-        Reply::from(&Error::UnknownOperation(target.to_owned()))
-    }
-}
-
-/// What goes back over the wire: an HTTP status and a JSON body.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
-    /// The HTTP status.
-    pub status: u16,
-    /// The JSON body.
-    pub body: Vec<u8>,
-}
-
-impl From<&Error> for Reply {
-    fn from(error: &Error) -> Self {
-        let kind = format!("{}#{}", error.namespace(), error.code());
-        let body = format!("{{\"__type\":{kind:?},\"message\":{:?}}}", error.message());
-        Self { status: error.status(), body: body.into_bytes() }
-    }
-}
+pub(crate) use database::{commit_error, store_error};

@@ -1,1 +1,186 @@
 //! Ordered byte keys with snapshots and transactions, in memory and on disk.
+//!
+//! This is the seam beneath the database: everything above it (items, conditions, indexes,
+//! streams) is bytes down here. A [`Store`] can
+//!
+//! - read: one key, many keys from one moment, or a [`Snapshot`] to scan in both directions;
+//! - write: a [`Transaction`] that ends as *ok*, *conflict* or *unknown*.
+//!
+//! # How a write happens
+//!
+//! 1. [`Store::begin`] locks the keys whose values decide what will be written. The locks are
+//!    short: they are held while the caller thinks, never while a disk works.
+//! 2. The transaction reads. It sees the newest values, including those of transactions that are
+//!    committed but not yet durable ("pending").
+//! 3. [`Transaction::commit`] fixes the place of the writes in the one order of all writes,
+//!    unlocks, and then waits until they are durable. Whoever waits at the same time shares one
+//!    sync of the disk.
+//!
+//! A transaction that decides *against* writing may have done so because of a pending value.
+//! Its caller must not tell the world before that value is durable; [`Transaction::finish_read`]
+//! waits for it.
+//!
+//! Plain reads ([`Store::get`], [`Store::get_many`], [`Snapshot`]) see durable data only, and
+//! never wait for a writer.
+//!
+//! # What a transaction promises
+//!
+//! Its writes appear together or not at all. Transactions that lock every key whose value they
+//! depend on behave as if they ran one after another. Reads of keys that are neither locked nor
+//! written are fresh but may change before the commit. A thread must not begin a transaction
+//! while it holds another on the same store: it would wait for itself.
+//!
+//! # Stores
+//!
+//! | store | durable | for |
+//! |---|---|---|
+//! | [`MemoryStore`] | no | tests, caches; forks in constant time |
+
+mod error;
+mod locks;
+mod memory;
+mod range;
+mod transaction;
+
+use std::fmt;
+use std::ops::Bound;
+
+pub use bytes::Bytes;
+
+pub use error::{CommitError, StoreError};
+pub use memory::MemoryStore;
+pub use range::{Direction, KeyRange};
+
+/// The longest key that every store accepts; the shortest has one byte.
+pub const MAX_KEY_BYTES: usize = 65_535;
+
+/// The longest value that every store accepts.
+pub const MAX_VALUE_BYTES: usize = 64 << 20;
+
+/// The entries of a scan, in the order of the scan.
+pub type Entries<'a> = Box<dyn Iterator<Item = Result<(Bytes, Bytes), StoreError>> + Send + 'a>;
+
+/// An ordered map from byte keys to byte values, shared by any number of threads.
+pub trait Store: Send + Sync + fmt::Debug {
+    /// The durable value of a key.
+    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError>;
+
+    /// The durable values of these keys, in their order, all from one moment.
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError>;
+
+    /// A view of the durable content at this moment, which no later write changes and which
+    /// blocks no writer.
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError>;
+
+    /// Begins a transaction that holds a lock on these keys, waiting until it has them all.
+    fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError>;
+
+    /// Reads everything and reports what is damaged. Slow on purpose.
+    fn verify(&self) -> Result<Verification, StoreError>;
+
+    /// Figures about the store, cheap to ask for.
+    fn stats(&self) -> Result<Stats, StoreError>;
+
+    /// Deletes every key that begins with `prefix`, `chunk` keys per transaction, and returns how
+    /// many there were. Nobody may write under the prefix meanwhile.
+    ///
+    /// Meant for a background thread: no chunk holds a lock, and a crash in between leaves a
+    /// smaller range to delete again.
+    fn delete_prefix(&self, prefix: &[u8], chunk: usize) -> Result<u64, StoreError> {
+        let mut range = KeyRange::prefix(prefix);
+        let mut deleted = 0;
+        loop {
+            let keys = self
+                .snapshot()?
+                .scan(range.clone(), Direction::Forward)
+                .take(chunk.max(1))
+                .map(|entry| entry.map(|(key, _)| key))
+                .collect::<Result<Vec<_>, _>>()?;
+            let Some(last) = keys.last().cloned() else { return Ok(deleted) };
+            let mut transaction = self.begin(&[])?;
+            for key in &keys {
+                transaction.delete(key.clone());
+            }
+            match transaction.commit() {
+                Ok(()) => {
+                    // Going on behind the last key spares the next scan the fresh tombstones.
+                    range.lower = Bound::Excluded(last);
+                    deleted += keys.len() as u64;
+                }
+                Err(CommitError::Conflict) => {}
+                Err(CommitError::Failed(error) | CommitError::Unknown(error)) => return Err(error),
+            }
+        }
+    }
+}
+
+/// A read-only view of one moment.
+pub trait Snapshot: Send {
+    /// The value of a key.
+    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError>;
+
+    /// The values of these keys, in their order.
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError>;
+
+    /// The entries in a range. Lazy: entries are read as the iterator is advanced.
+    fn scan(&self, range: KeyRange, direction: Direction) -> Entries<'_>;
+}
+
+/// Reads and writes that take effect together.
+///
+/// Dropping a transaction lets go of its locks and writes nothing.
+pub trait Transaction {
+    /// The newest value of a key: this transaction's own write, else a pending one, else the
+    /// durable one.
+    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError>;
+
+    /// The newest values of these keys, in their order.
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError>;
+
+    /// Sets a key. The key's limits are checked when the transaction is committed.
+    fn put(&mut self, key: Bytes, value: Bytes);
+
+    /// Removes a key, whether it exists or not.
+    fn delete(&mut self, key: Bytes);
+
+    /// Writes everything and waits until it, and everything this transaction has read, is durable.
+    fn commit(self: Box<Self>) -> Result<(), CommitError>;
+
+    /// Gives the writes up and waits until everything that this transaction has read is durable:
+    /// only then may the caller act on what it saw.
+    fn finish_read(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+/// What [`Store::verify`] found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// How many entries were read.
+    pub entries: u64,
+    /// Their keys and values, in bytes.
+    pub bytes: u64,
+    /// What is wrong, one line per finding; empty when all is well.
+    pub damage: Vec<String>,
+}
+
+impl Verification {
+    /// Whether nothing is wrong.
+    pub fn is_intact(&self) -> bool {
+        self.damage.is_empty()
+    }
+}
+
+/// Figures about a store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Entries, give or take those that were overwritten or deleted recently.
+    pub approximate_entries: u64,
+    /// Bytes on disk, log included; zero for a store in memory.
+    pub disk_bytes: u64,
+    /// The part of `disk_bytes` that is log.
+    pub log_bytes: u64,
+    /// Transactions that wrote something since the store was opened.
+    pub commits: u64,
+    /// Syncs of the log since the store was opened; fewer than `commits` when writers share them.
+    pub syncs: u64,
+}

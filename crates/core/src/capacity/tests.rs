@@ -1,1 +1,113 @@
-//! Tests.
+//! Capacity: what AWS was seen to charge.
+
+use super::*;
+use crate::schema::{KeyAttribute, ScalarType};
+
+fn half(halves: u64) -> Units {
+    Units::halves(halves)
+}
+
+#[test]
+fn reads_round_up_to_4_kb_and_cost_by_consistency() {
+    for (bytes, halves) in [(0, 1), (1, 1), (4096, 1), (4097, 2), (8192, 2), (409_600, 100)] {
+        assert_eq!(read_units(bytes, ReadMode::Eventual), half(halves), "{bytes}");
+        assert_eq!(read_units(bytes, ReadMode::Strong), half(2 * halves), "{bytes}");
+        assert_eq!(read_units(bytes, ReadMode::Transactional), half(4 * halves), "{bytes}");
+    }
+}
+
+#[test]
+fn each_partition_of_a_scan_rounds_up_by_itself() {
+    let tiny = [100, 0, 0, 0];
+    assert_eq!(partitioned_read_units(tiny, ReadMode::Eventual), Units::whole(2));
+    assert_eq!(partitioned_read_units(tiny, ReadMode::Strong), Units::whole(4));
+}
+
+#[test]
+fn writes_cost_the_larger_image() {
+    assert_eq!(item_write_units(None, None), Units::whole(1));
+    assert_eq!(item_write_units(None, Some(1024)), Units::whole(1));
+    assert_eq!(item_write_units(Some(3000), Some(10)), Units::whole(3));
+    assert_eq!(item_write_units(Some(10), Some(1025)).transactional(), Units::whole(4));
+}
+
+#[test]
+fn index_writes_climb_the_ladder() {
+    let entry = |key: &str, size: usize| -> Item {
+        [("k".into(), key.into()), ("d".into(), "x".repeat(size).into())].into_iter().collect()
+    };
+    let key = KeySchema::simple(KeyAttribute::new("k", ScalarType::S), None);
+    let units =
+        |old: Option<&Item>, new: Option<&Item>| IndexChange::between(old, new, &key).units();
+    let (small, large, moved) = (entry("a", 10), entry("a", 2000), entry("b", 10));
+    assert_eq!(units(None, None), None);
+    assert_eq!(units(Some(&small), Some(&small)), None);
+    assert_eq!(units(None, Some(&large)), Some(Units::whole(2)));
+    assert_eq!(units(Some(&large), None), Some(Units::whole(2)));
+    assert_eq!(units(Some(&large), Some(&small)), Some(Units::whole(2)));
+    assert_eq!(units(Some(&large), Some(&moved)), Some(Units::whole(3)));
+}
+
+#[test]
+fn units_print_as_json_numbers() {
+    assert_eq!(half(0).to_string(), "0.0");
+    assert_eq!(half(1).to_string(), "0.5");
+    assert_eq!(half(5).to_string(), "2.5");
+    assert_eq!(Units::whole(12).to_string(), "12.0");
+}
+
+fn shown(consumed: &ConsumedCapacity, detail: ConsumedDetail) -> String {
+    let mut out = Vec::new();
+    consumed.write_json(detail, &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn consumed_capacity_adds_up_and_shows_its_parts() {
+    let mut consumed = ConsumedCapacity::new("t");
+    consumed.add_table(Arm::new(Units::whole(1)));
+    consumed.add_global("g", Arm::new(Units::whole(2)));
+    let mut other = ConsumedCapacity::new("t");
+    other.add_table(Arm::new(Units::HALF));
+    other.add_local("l", Arm::new(Units::whole(1)));
+    other.add_global("g", Arm::new(Units::whole(1)));
+    consumed.merge(other);
+    assert_eq!(shown(&consumed, ConsumedDetail::Total), r#"{"TableName":"t","CapacityUnits":5.5}"#);
+    assert_eq!(
+        shown(&consumed, ConsumedDetail::Indexes),
+        concat!(
+            r#"{"TableName":"t","CapacityUnits":5.5,"Table":{"CapacityUnits":1.5},"#,
+            r#""LocalSecondaryIndexes":{"l":{"CapacityUnits":1.0}},"#,
+            r#""GlobalSecondaryIndexes":{"g":{"CapacityUnits":3.0}}}"#
+        )
+    );
+}
+
+#[test]
+fn transactions_show_reads_and_writes_apart() {
+    let mut consumed = ConsumedCapacity::new("t");
+    consumed.add_table(Arm::transactional_write(Units::whole(2)));
+    consumed.add_global("g", Arm::transactional_write(Units::whole(1)));
+    assert_eq!(
+        shown(&consumed, ConsumedDetail::Indexes),
+        concat!(
+            r#"{"TableName":"t","CapacityUnits":3.0,"WriteCapacityUnits":3.0,"#,
+            r#""Table":{"CapacityUnits":2.0,"WriteCapacityUnits":2.0},"#,
+            r#""GlobalSecondaryIndexes":{"g":{"CapacityUnits":1.0,"WriteCapacityUnits":1.0}}}"#
+        )
+    );
+}
+
+#[test]
+fn vector_indexes_are_counted_in_bytes() {
+    let mut consumed = ConsumedCapacity::new("t");
+    consumed.add_vector("v", VectorArm { search_bytes: None, write_bytes: Some(1024) });
+    consumed.add_vector("v", VectorArm { search_bytes: Some(7), write_bytes: Some(1) });
+    let text = shown(&consumed, ConsumedDetail::Indexes);
+    assert!(
+        text.ends_with(
+            r#""VectorIndexes":{"v":{"VectorSearchRequestBytes":7.0,"VectorWriteRequestBytes":1025.0}}}"#
+        ),
+        "{text}"
+    );
+}

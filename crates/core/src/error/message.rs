@@ -1,5 +1,7 @@
 //! The sentences DynamoDB says, word for word where AWS's wording is known.
 
+pub mod expression;
+pub mod legacy;
 pub mod schema;
 pub mod value;
 

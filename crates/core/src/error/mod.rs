@@ -2,7 +2,9 @@
 //!
 //! The wording lives here and in the submodules, nowhere else: [`message`] has the sentences.
 
+pub mod constraint;
 pub mod message;
+pub mod request;
 
 use std::fmt;
 

@@ -1,13 +1,12 @@
 //! Reading stored values: to a tree, or straight to JSON.
 
-use super::reader::{Reader, corrupt};
+use super::reader::{Read, Reader, corrupt};
 use super::{MAX_DEPTH, Tag};
-use crate::error::Result;
 use crate::json;
 use crate::value::{AttributeValue, Item, Str};
 
 /// Reads `count` attributes.
-pub(super) fn attributes(reader: &mut Reader<'_>, count: usize, depth: usize) -> Result<Item> {
+pub(super) fn attributes(reader: &mut Reader<'_>, count: usize, depth: usize) -> Read<Item> {
     let mut attributes: Vec<(Str, AttributeValue)> = with_capacity(count, reader);
     for _ in 0..count {
         let name = reader.text()?;
@@ -21,7 +20,7 @@ pub(super) fn attributes(reader: &mut Reader<'_>, count: usize, depth: usize) ->
 }
 
 /// Reads the payload of one value.
-pub(super) fn value(tag: Tag, reader: &mut Reader<'_>, depth: usize) -> Result<AttributeValue> {
+pub(super) fn value(tag: Tag, reader: &mut Reader<'_>, depth: usize) -> Read<AttributeValue> {
     Ok(match tag {
         Tag::S => AttributeValue::S(reader.text()?.into()),
         Tag::N => AttributeValue::N(reader.number()?),
@@ -51,8 +50,8 @@ pub(super) fn value(tag: Tag, reader: &mut Reader<'_>, depth: usize) -> Result<A
 
 fn members<'a, T>(
     reader: &mut Reader<'a>,
-    mut read: impl FnMut(&mut Reader<'a>) -> Result<T>,
-) -> Result<Vec<T>> {
+    mut read: impl FnMut(&mut Reader<'a>) -> Read<T>,
+) -> Read<Vec<T>> {
     let mut body = reader.body()?;
     let count = body.length()?;
     let mut members = with_capacity(count, &body);
@@ -68,7 +67,7 @@ fn with_capacity<T>(count: usize, reader: &Reader<'_>) -> Vec<T> {
     Vec::with_capacity(count.min(reader.remaining()))
 }
 
-fn deeper(depth: usize) -> Result<usize> {
+fn deeper(depth: usize) -> Read<usize> {
     if depth < MAX_DEPTH { Ok(depth + 1) } else { Err(corrupt("it is nested too deeply")) }
 }
 
@@ -78,13 +77,13 @@ pub(super) fn write_attributes(
     count: usize,
     depth: usize,
     out: &mut Vec<u8>,
-) -> Result<()> {
+) -> Read<()> {
     out.push(b'{');
     for position in 0..count {
         if position > 0 {
             out.push(b',');
         }
-        json::write_string(reader.text()?, out);
+        json::write_utf8(reader.utf8()?, out);
         out.push(b':');
         let tag = reader.tag()?;
         write_value(tag, reader, depth, out)?;
@@ -99,16 +98,16 @@ pub(super) fn write_value(
     reader: &mut Reader<'_>,
     depth: usize,
     out: &mut Vec<u8>,
-) -> Result<()> {
+) -> Read<()> {
     json::open_value(tag.attribute_type(), out);
     match tag {
-        Tag::S => json::write_string(reader.text()?, out),
+        Tag::S => json::write_utf8(reader.utf8()?, out),
         Tag::N => json::write_number(&reader.number()?, out),
         Tag::B => json::write_binary(reader.bytes()?, out),
         Tag::False => out.extend_from_slice(b"false"),
         Tag::True | Tag::Null => out.extend_from_slice(b"true"),
         Tag::Ss => write_members(reader, out, |body, out| {
-            json::write_string(body.text()?, out);
+            json::write_utf8(body.utf8()?, out);
             Ok(())
         })?,
         Tag::Ns => write_members(reader, out, |body, out| {
@@ -140,8 +139,8 @@ pub(super) fn write_value(
 fn write_members<'a>(
     reader: &mut Reader<'a>,
     out: &mut Vec<u8>,
-    mut write: impl FnMut(&mut Reader<'a>, &mut Vec<u8>) -> Result<()>,
-) -> Result<()> {
+    mut write: impl FnMut(&mut Reader<'a>, &mut Vec<u8>) -> Read<()>,
+) -> Read<()> {
     let mut body = reader.body()?;
     let count = body.length()?;
     out.push(b'[');

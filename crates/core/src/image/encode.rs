@@ -67,7 +67,9 @@ fn list<T>(tag: Tag, members: &[T], write: impl Fn(&T, &mut Vec<u8>), out: &mut 
         tag,
         |out| {
             length(members.len(), out);
-            members.iter().for_each(|member| write(member, out));
+            for member in members {
+                write(member, out);
+            }
         },
         out,
     );

@@ -1,8 +1,24 @@
 //! A cursor over stored bytes that cannot run past their end.
 
 use super::{RawValue, Tag};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::number::Number;
+
+/// Bytes that no version of this code wrote, and what is wrong with them.
+///
+/// Small, so that every step of the reader returns in registers; it becomes an [`Error`] at the
+/// surface.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Corrupt(&'static str);
+
+/// The result of a step.
+pub(super) type Read<T> = Result<T, Corrupt>;
+
+impl From<Corrupt> for Error {
+    fn from(Corrupt(what): Corrupt) -> Self {
+        Self::InternalServer(format!("stored item is corrupt: {what}"))
+    }
+}
 
 /// What is left to read.
 #[derive(Clone, Copy, Debug)]
@@ -10,24 +26,20 @@ pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
 
-/// The error for bytes that no version of this code wrote.
-#[cold]
-pub(super) fn corrupt(what: &str) -> Error {
-    Error::InternalServer(format!("stored item is corrupt: {what}"))
+/// The error that says `what` is wrong.
+pub(super) fn corrupt(what: &'static str) -> Corrupt {
+    Corrupt(what)
 }
 
-#[cold]
-fn too_short() -> Error {
-    corrupt("it ends too early")
-}
+const TOO_SHORT: Corrupt = Corrupt("it ends too early");
 
 impl<'a> Reader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    pub(super) fn finish(self) -> Result<()> {
-        if self.rest.is_empty() { Ok(()) } else { Err(corrupt("bytes are left over")) }
+    pub(super) fn finish(self) -> Read<()> {
+        if self.rest.is_empty() { Ok(()) } else { Err(Corrupt("bytes are left over")) }
     }
 
     /// How many bytes are left: nothing can have more elements than that.
@@ -35,19 +47,19 @@ impl<'a> Reader<'a> {
         self.rest.len()
     }
 
-    pub(super) fn byte(&mut self) -> Result<u8> {
-        let (&byte, rest) = self.rest.split_first().ok_or_else(too_short)?;
+    pub(super) fn byte(&mut self) -> Read<u8> {
+        let (&byte, rest) = self.rest.split_first().ok_or(TOO_SHORT)?;
         self.rest = rest;
         Ok(byte)
     }
 
-    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(count).ok_or_else(too_short)?;
+    fn take(&mut self, count: usize) -> Read<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(TOO_SHORT)?;
         self.rest = rest;
         Ok(taken)
     }
 
-    pub(super) fn length(&mut self) -> Result<usize> {
+    pub(super) fn length(&mut self) -> Read<usize> {
         let first = self.byte()?;
         if first < 0x80 {
             return Ok(usize::from(first));
@@ -60,46 +72,52 @@ impl<'a> Reader<'a> {
                 return Ok(value);
             }
         }
-        Err(corrupt("a length is too long"))
+        Err(Corrupt("a length is too long"))
     }
 
-    pub(super) fn bytes(&mut self) -> Result<&'a [u8]> {
+    pub(super) fn bytes(&mut self) -> Read<&'a [u8]> {
         let count = self.length()?;
         self.take(count)
     }
 
-    pub(super) fn text(&mut self) -> Result<&'a str> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| corrupt("a string is not UTF-8"))
+    pub(super) fn text(&mut self) -> Read<&'a str> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| Corrupt("a string is not UTF-8"))
     }
 
-    pub(super) fn number(&mut self) -> Result<Number> {
+    /// The bytes of a string, checked to be UTF-8. ASCII, the usual case, is told at a glance.
+    pub(super) fn utf8(&mut self) -> Read<&'a [u8]> {
+        let bytes = self.bytes()?;
+        if !bytes.is_ascii() {
+            std::str::from_utf8(bytes).map_err(|_| Corrupt("a string is not UTF-8"))?;
+        }
+        Ok(bytes)
+    }
+
+    pub(super) fn number(&mut self) -> Read<Number> {
         let header = self.byte()?;
         let zigzag = self.length()? as u32;
         let exponent = (zigzag >> 1) as i32 ^ -((zigzag & 1) as i32);
         let used = self.take(usize::from(header & 0x7F))?;
         let mut bytes = [0; 16];
-        bytes
-            .get_mut(..used.len())
-            .ok_or_else(|| corrupt("a number is too long"))?
-            .copy_from_slice(used);
+        bytes.get_mut(..used.len()).ok_or(Corrupt("a number is too long"))?.copy_from_slice(used);
         let coefficient = u128::from_le_bytes(bytes);
         Number::from_parts(header & 0x80 != 0, coefficient, exponent)
-            .map_err(|_| corrupt("a number is out of range"))
+            .map_err(|_| Corrupt("a number is out of range"))
     }
 
     /// The content of a container.
-    pub(super) fn body(&mut self) -> Result<Reader<'a>> {
-        let (length, rest) = self.rest.split_first_chunk::<4>().ok_or_else(too_short)?;
+    pub(super) fn body(&mut self) -> Read<Reader<'a>> {
+        let (length, rest) = self.rest.split_first_chunk::<4>().ok_or(TOO_SHORT)?;
         self.rest = rest;
         Ok(Reader::new(self.take(u32::from_le_bytes(*length) as usize)?))
     }
 
-    pub(super) fn tag(&mut self) -> Result<Tag> {
-        Tag::from_byte(self.byte()?).ok_or_else(|| corrupt("unknown type"))
+    pub(super) fn tag(&mut self) -> Read<Tag> {
+        Tag::from_byte(self.byte()?).ok_or(Corrupt("unknown type"))
     }
 
     /// Steps over a value and keeps where it was.
-    pub(super) fn raw_value(&mut self) -> Result<RawValue<'a>> {
+    pub(super) fn raw_value(&mut self) -> Read<RawValue<'a>> {
         let tag = self.tag()?;
         let start = *self;
         match tag {

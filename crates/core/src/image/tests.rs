@@ -1,1 +1,133 @@
-//! Tests.
+//! Stored items: known bytes, round trips, and damage.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::arbitrary::{item, text};
+use crate::error::Error;
+use crate::json;
+use crate::size::item_size;
+
+fn sample() -> Item {
+    [
+        ("pk".into(), "a".into()),
+        ("n".into(), AttributeValue::N("-1.5".parse().unwrap())),
+        ("l".into(), AttributeValue::L(vec![true.into(), AttributeValue::Null])),
+    ]
+    .into_iter()
+    .collect()
+}
+
+#[test]
+fn the_format_is_this() {
+    let expected = [
+        vec![1, 16, 3],
+        vec![1, b'l', 10, 3, 0, 0, 0, 2, 5, 6],
+        vec![1, b'n', 2, 0x81, 1, 15],
+        vec![2, b'p', b'k', 1, 1, b'a'],
+    ];
+    assert_eq!(encode(&sample()), expected.concat());
+    let mut appended = vec![9];
+    encode_into(&sample(), &mut appended);
+    assert_eq!(appended[1..], expected.concat());
+}
+
+#[test]
+fn one_attribute_is_read_without_the_others() {
+    let stored = encode(&sample());
+    let view = ImageRef::new(&stored).unwrap();
+    assert_eq!(view.get("pk").unwrap(), Some("a".into()));
+    assert_eq!(view.get("m").unwrap(), None);
+    assert_eq!(view.get("zz").unwrap(), None);
+    assert_eq!(view.get_raw("n").unwrap().unwrap().attribute_type(), AttributeType::N);
+    assert_eq!((view.len(), view.is_empty(), view.size_bytes()), (3, false, 16));
+}
+
+#[test]
+fn damage_is_an_error_that_says_what_is_wrong() {
+    let damaged = |change: fn(&mut Vec<u8>)| {
+        let mut stored = encode(&sample());
+        change(&mut stored);
+        ImageRef::new(&stored).and_then(|view| view.decode()).unwrap_err()
+    };
+    let corrupt = |what: &str| Error::InternalServer(format!("stored item is corrupt: {what}"));
+    assert_eq!(damaged(Vec::clear), corrupt("it ends too early"));
+    assert_eq!(damaged(|bytes| bytes[0] = 2), corrupt("unknown version"));
+    assert_eq!(damaged(|bytes| bytes.push(0)), corrupt("bytes are left over"));
+    assert_eq!(damaged(|bytes| bytes[4] = b'z'), corrupt("attribute names do not ascend"));
+    assert_eq!(damaged(|bytes| bytes[5] = 99), corrupt("unknown type"));
+    assert_eq!(damaged(|bytes| bytes[6] = 200), corrupt("it ends too early"));
+    assert_eq!(damaged(|bytes| bytes[4] = 0xFF), corrupt("a string is not UTF-8"));
+}
+
+#[test]
+fn deep_damage_does_not_exhaust_the_stack() {
+    let mut stored = vec![1, 0, 1, 1, b'a'];
+    let levels = 100_000u32;
+    for level in (1..=levels).rev() {
+        stored.push(Tag::L as u8);
+        stored.extend_from_slice(&(level * 6).to_le_bytes());
+        stored.push(1);
+    }
+    let view = ImageRef::new(&stored).unwrap();
+    assert!(view.decode().is_err());
+    assert!(view.write_json(&mut Vec::new()).is_err());
+}
+
+proptest! {
+    #[test]
+    fn decoding_gives_the_item_back(item in item()) {
+        let stored = encode(&item);
+        let view = ImageRef::new(&stored).unwrap();
+        prop_assert_eq!(view.size_bytes(), item_size(&item));
+        prop_assert_eq!(&view.decode().unwrap(), &item);
+    }
+
+    #[test]
+    fn single_attributes_are_those_of_the_item(item in item(), other in text()) {
+        let stored = encode(&item);
+        let view = ImageRef::new(&stored).unwrap();
+        for name in item.keys().chain([&other]) {
+            prop_assert_eq!(view.get(name).unwrap(), item.get(name).cloned());
+        }
+        let names: Vec<&str> = view.attributes().map(|entry| entry.unwrap().0).collect();
+        prop_assert_eq!(names, item.keys().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn json_from_the_bytes_is_json_from_the_item(item in item()) {
+        let stored = encode(&item);
+        let view = ImageRef::new(&stored).unwrap();
+        let (mut direct, mut decoded) = (Vec::new(), Vec::new());
+        view.write_json(&mut direct).unwrap();
+        json::write_item(&item, &mut decoded);
+        prop_assert_eq!(direct, decoded);
+        for attribute in view.attributes() {
+            let (name, raw) = attribute.unwrap();
+            let (mut direct, mut decoded) = (Vec::new(), Vec::new());
+            raw.write_json(&mut direct).unwrap();
+            json::write_value(item.get(name).unwrap(), &mut decoded);
+            prop_assert_eq!(direct, decoded);
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(
+        item in item(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut stored = encode(&item);
+        for (at, byte) in changes {
+            let at = at.index(stored.len());
+            stored[at] = byte;
+        }
+        stored.truncate(cut.index(stored.len() + 1));
+        if let Ok(view) = ImageRef::new(&stored) {
+            let _ = view.decode();
+            let _ = view.get("a");
+            let _ = view.write_json(&mut Vec::new());
+            let _ = view.attributes().count();
+        }
+    }
+}

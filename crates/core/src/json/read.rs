@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::{Json, shape};
 use crate::error::{Error, Result, message::value as message};
-use crate::limits::MAX_NESTING;
+use crate::limits::{MAX_ATTRIBUTE_NAME_BYTES, MAX_NESTING};
 use crate::number::Number;
 use crate::value::{AttributeType, AttributeValue, Item, Str};
 
@@ -46,7 +46,14 @@ fn map(json: &Json<'_>, depth: usize) -> Result<Item> {
     let Json::Object(entries) = json else {
         return Err(shape::check_item(json).err().unwrap_or_else(empty));
     };
-    entries.iter().map(|(name, content)| Ok((Str::from(name), value(content, depth)?))).collect()
+    let mut attributes = Vec::with_capacity(entries.len());
+    for (name, content) in entries.iter() {
+        if name.len() > MAX_ATTRIBUTE_NAME_BYTES {
+            return Err(Error::validation(message::NAME_TOO_LONG));
+        }
+        attributes.push((Str::from(name), value(content, depth)?));
+    }
+    Ok(attributes.into_iter().collect())
 }
 
 fn value(json: &Json<'_>, depth: usize) -> Result<AttributeValue> {
@@ -98,8 +105,12 @@ fn typed(kind: AttributeType, json: &Json<'_>, depth: usize) -> Result<Attribute
         AttributeType::Ns => number_set(json)?,
         AttributeType::Bs => binary_set(json)?,
         AttributeType::L => {
-            let elements = shape::list(json)?.iter().map(|element| value(element, depth + 1));
-            AttributeValue::L(elements.collect::<Result<_>>()?)
+            let elements = shape::list(json)?;
+            let mut list = Vec::with_capacity(elements.len());
+            for element in elements {
+                list.push(value(element, depth + 1)?);
+            }
+            AttributeValue::L(list)
         }
         AttributeType::M => AttributeValue::M(map(json, depth + 1)?),
     })

@@ -44,9 +44,18 @@ pub fn write_value(value: &AttributeValue, out: &mut Vec<u8>) {
 
 /// Appends the start of a value, up to its content: `{"S":`.
 pub(crate) fn open_value(kind: AttributeType, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"");
-    out.extend_from_slice(kind.as_str().as_bytes());
-    out.extend_from_slice(b"\":");
+    out.extend_from_slice(match kind {
+        AttributeType::S => b"{\"S\":",
+        AttributeType::N => b"{\"N\":",
+        AttributeType::B => b"{\"B\":",
+        AttributeType::Bool => b"{\"BOOL\":",
+        AttributeType::Null => b"{\"NULL\":",
+        AttributeType::Ss => b"{\"SS\":",
+        AttributeType::Ns => b"{\"NS\":",
+        AttributeType::Bs => b"{\"BS\":",
+        AttributeType::L => b"{\"L\":",
+        AttributeType::M => b"{\"M\":",
+    });
 }
 
 fn write_list<T>(members: &[T], write: impl Fn(&T, &mut Vec<u8>), out: &mut Vec<u8>) {
@@ -82,18 +91,34 @@ pub(crate) fn write_binary(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// Appends a JSON string.
 pub fn write_string(text: &str, out: &mut Vec<u8>) {
+    write_utf8(text.as_bytes(), out);
+}
+
+/// Appends a JSON string, given as bytes that are known to be UTF-8.
+pub(crate) fn write_utf8(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
-    let mut rest = text.as_bytes();
+    let mut rest = text;
     // Most strings have nothing to escape and are copied in one piece.
-    while let Some(at) = rest.iter().position(|&byte| needs_escape(byte)) {
-        let (clean, tail) = rest.split_at(at);
+    while let Some((clean, byte, tail)) = split_at_escape(rest) {
         out.extend_from_slice(clean);
-        let Some((&byte, tail)) = tail.split_first() else { break };
         write_escape(byte, out);
         rest = tail;
     }
     out.extend_from_slice(rest);
     out.push(b'"');
+}
+
+/// What comes before the first byte that needs an escape, that byte, and what follows.
+fn split_at_escape(bytes: &[u8]) -> Option<(&[u8], u8, &[u8])> {
+    // A whole block is tested without branches, which compiles to vector instructions.
+    const BLOCK: usize = 32;
+    let dirty = |block: &[u8]| block.iter().fold(false, |found, &byte| found | needs_escape(byte));
+    let clean_blocks = bytes.chunks_exact(BLOCK).take_while(|block| !dirty(block)).count();
+    let start = clean_blocks * BLOCK;
+    let at = start + bytes.get(start..)?.iter().position(|&byte| needs_escape(byte))?;
+    let (clean, tail) = bytes.split_at_checked(at)?;
+    let (&byte, tail) = tail.split_first()?;
+    Some((clean, byte, tail))
 }
 
 fn needs_escape(byte: u8) -> bool {

@@ -1,1 +1,315 @@
-//! Checks of table definitions.
+//! From a table definition to a schema: the rules that go beyond the API model.
+//!
+//! Order and words follow AWS: key, then local, then global indexes, then what is left over.
+
+use super::definition::{AttributeDefinition, IndexDefinition, KeyElement, TableDefinition};
+use super::{
+    IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, Projection, ScalarType, TableSchema,
+};
+use crate::error::constraint::Constraints;
+use crate::error::{Result, message::schema as message};
+use crate::limits::{
+    MAX_GLOBAL_INDEXES, MAX_HASH_ATTRIBUTES, MAX_LOCAL_INDEXES, MAX_PROJECTED_ATTRIBUTES,
+    MAX_RANGE_ATTRIBUTES,
+};
+use crate::value::Str;
+
+impl TableDefinition {
+    /// Checks everything about keys and indexes and makes the schema.
+    ///
+    /// The constraints of the API model are checked too; an operation that has more of them to
+    /// report calls the parts first.
+    pub fn into_schema(self) -> Result<TableSchema> {
+        let Some(name) = self.name.clone() else { return Err(message::table_name_required()) };
+        let mut constraints = Constraints::default();
+        super::model::check_new_name(&name, "tableName", &mut constraints);
+        constraints.finish()?;
+        let mut constraints = Constraints::default();
+        self.check_attributes(&mut constraints);
+        self.check_key(&mut constraints);
+        self.check_indexes(&mut constraints);
+        constraints.finish()?;
+        self.resolve(name)
+    }
+
+    fn resolve(self, name: Str) -> Result<TableSchema> {
+        let attributes = typed(&self.attributes.unwrap_or_default());
+        let key = table_key(&self.key.unwrap_or_default(), &attributes)?;
+        if self.local.is_none() && self.global.is_none() && key.len() != attributes.len() {
+            return Err(message::attribute_count());
+        }
+        let mut schema = TableSchema { name, key, attributes, indexes: Vec::new() };
+        if let Some(local) = &self.local {
+            schema.add_local(local)?;
+        }
+        if let Some(global) = &self.global {
+            schema.add_global(global)?;
+        }
+        schema.check_projected_total()?;
+        schema.check_definitions()?;
+        Ok(schema)
+    }
+}
+
+impl TableSchema {
+    /// The schema with one more global index, as UpdateTable makes it.
+    ///
+    /// The request's own definitions must name the index's key attributes; those that nothing uses
+    /// are dropped.
+    pub fn with_index(
+        &self,
+        index: &IndexDefinition,
+        definitions: &[AttributeDefinition],
+    ) -> Result<Self> {
+        let mut schema = self.clone();
+        let given = typed(definitions);
+        for definition in &given {
+            match schema.attributes.iter().find(|known| known.name == definition.name) {
+                Some(known) if known.kind != definition.kind => {
+                    return Err(message::attribute_redefined(&definition.name));
+                }
+                Some(_) => {}
+                None => schema.attributes.push(definition.clone()),
+            }
+        }
+        if index.name.as_ref().is_some_and(|name| schema.index(name).is_some()) {
+            return Err(message::index_exists());
+        }
+        let index = global_index(index, &given)?;
+        schema.indexes.push(index);
+        if schema.global_indexes().count() > MAX_GLOBAL_INDEXES {
+            return Err(message::too_many_global_indexes());
+        }
+        schema.check_projected_total()?;
+        schema.drop_unused_definitions();
+        Ok(schema)
+    }
+
+    /// The schema without an index, and without the definitions that only it used.
+    #[must_use]
+    pub fn without_index(&self, name: &str) -> Self {
+        let mut schema = self.clone();
+        schema.indexes.retain(|index| index.name != name);
+        schema.drop_unused_definitions();
+        schema
+    }
+
+    fn add_local(&mut self, definitions: &[IndexDefinition]) -> Result<()> {
+        if definitions.is_empty() {
+            return Err(message::index_list_empty("LocalSecondaryIndexes"));
+        }
+        if self.key.range.is_empty() {
+            return Err(message::local_index_without_table_range());
+        }
+        for definition in definitions {
+            let index = local_index(definition, self)?;
+            self.add(index)?;
+        }
+        if self.indexes.len() > MAX_LOCAL_INDEXES {
+            return Err(message::too_many_local_indexes());
+        }
+        Ok(())
+    }
+
+    fn add_global(&mut self, definitions: &[IndexDefinition]) -> Result<()> {
+        if definitions.is_empty() {
+            return Err(message::index_list_empty("GlobalSecondaryIndexes"));
+        }
+        for definition in definitions {
+            let index = global_index(definition, &self.attributes)?;
+            self.add(index)?;
+        }
+        if definitions.len() > MAX_GLOBAL_INDEXES {
+            return Err(message::too_many_global_indexes());
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, index: IndexSchema) -> Result<()> {
+        if self.index(&index.name).is_some() {
+            return Err(message::index_repeated(&index.name));
+        }
+        self.indexes.push(index);
+        Ok(())
+    }
+
+    fn check_projected_total(&self) -> Result<()> {
+        let listed = self.indexes.iter().map(|index| match &index.projection {
+            Projection::Include(names) => names.len(),
+            Projection::All | Projection::KeysOnly => 0,
+        });
+        if listed.sum::<usize>() > MAX_PROJECTED_ATTRIBUTES {
+            return Err(message::too_many_projected(MAX_PROJECTED_ATTRIBUTES));
+        }
+        Ok(())
+    }
+
+    /// Every definition must be used, and be there once.
+    fn check_definitions(&self) -> Result<()> {
+        let used = self.used_attributes();
+        let defined = names(&self.attributes);
+        if let Some(name) = first_repeated(&defined) {
+            return Err(message::attribute_defined_twice(name));
+        }
+        if defined.iter().any(|name| !used.contains(name)) {
+            return Err(message::attributes_unused(&defined, &used));
+        }
+        Ok(())
+    }
+
+    fn drop_unused_definitions(&mut self) {
+        let used: Vec<Str> = self.used_attributes().into_iter().map(Str::from).collect();
+        self.attributes.retain(|attribute| used.contains(&attribute.name));
+    }
+
+    /// The attributes that keys of the table and its indexes name, each once.
+    fn used_attributes(&self) -> Vec<&str> {
+        let mut used: Vec<&str> = Vec::new();
+        let keys = std::iter::once(&self.key).chain(self.indexes.iter().map(|index| &index.key));
+        for attribute in keys.flat_map(KeySchema::attributes) {
+            if !used.contains(&attribute.name.as_str()) {
+                used.push(&attribute.name);
+            }
+        }
+        used
+    }
+}
+
+/// The key of a table.
+fn table_key(elements: &[KeyElement], defined: &[KeyAttribute]) -> Result<KeySchema> {
+    if elements.len() > defined.len() {
+        return Err(message::key_undefined());
+    }
+    simple_key(elements, defined)
+}
+
+fn local_index(definition: &IndexDefinition, table: &TableSchema) -> Result<IndexSchema> {
+    let name = definition.name.clone().unwrap_or_default();
+    let key = simple_key(definition.key.as_deref().unwrap_or_default(), &table.attributes)?;
+    if key.range.is_empty() {
+        return Err(message::local_index_without_range(&name));
+    }
+    if let (Some(index_hash), Some(table_hash)) = (key.hash.first(), table.key.hash.first())
+        && index_hash.name != table_hash.name
+    {
+        return Err(message::local_index_other_hash(&name, &index_hash.name, &table_hash.name));
+    }
+    Ok(IndexSchema { name, kind: IndexKind::Local, key, projection: projection(definition)? })
+}
+
+fn global_index(definition: &IndexDefinition, defined: &[KeyAttribute]) -> Result<IndexSchema> {
+    let name = definition.name.clone().unwrap_or_default();
+    let elements = definition.key.as_deref().unwrap_or_default();
+    let key = if is_multi_attribute(elements) {
+        multi_attribute_key(elements, defined)?
+    } else {
+        simple_key(elements, defined)?
+    };
+    Ok(IndexSchema { name, kind: IndexKind::Global, key, projection: projection(definition)? })
+}
+
+/// Whether a key needs the rules of November 2025: three elements or two partition attributes.
+fn is_multi_attribute(elements: &[KeyElement]) -> bool {
+    let hashes = elements.iter().filter(|element| element.role.as_deref() == Some("HASH")).count();
+    elements.len() > 2 || hashes > 1
+}
+
+/// A key of one partition attribute and perhaps a sort attribute.
+fn simple_key(elements: &[KeyElement], defined: &[KeyAttribute]) -> Result<KeySchema> {
+    let attributes = key_attributes(elements, defined)?;
+    if first_repeated(&names_of(elements)).is_some() {
+        return Err(message::key_repeated());
+    }
+    let mut attributes = attributes.into_iter();
+    let Some((KeyRole::Hash, hash)) = attributes.next() else {
+        return Err(message::first_not_hash());
+    };
+    let range = match attributes.next() {
+        Some((KeyRole::Range, range)) => Some(range),
+        Some((KeyRole::Hash, _)) => return Err(message::second_not_range()),
+        None => None,
+    };
+    Ok(KeySchema::simple(hash, range))
+}
+
+/// A key of up to four partition and four sort attributes.
+fn multi_attribute_key(elements: &[KeyElement], defined: &[KeyAttribute]) -> Result<KeySchema> {
+    let attributes = key_attributes(elements, defined)?;
+    if let Some(name) = first_repeated(&names_of(elements)) {
+        return Err(message::key_attribute_repeated(name));
+    }
+    if !matches!(attributes.first(), Some((KeyRole::Hash, _))) {
+        return Err(message::first_not_hash());
+    }
+    let mut key = KeySchema::default();
+    for (role, attribute) in attributes {
+        match role {
+            KeyRole::Range => key.range.push(attribute),
+            KeyRole::Hash if key.range.is_empty() => key.hash.push(attribute),
+            KeyRole::Hash => return Err(message::hash_after_range()),
+        }
+    }
+    if key.hash.len() > MAX_HASH_ATTRIBUTES {
+        return Err(message::too_many_key_attributes("HASH", MAX_HASH_ATTRIBUTES));
+    }
+    if key.range.len() > MAX_RANGE_ATTRIBUTES {
+        return Err(message::too_many_key_attributes("RANGE", MAX_RANGE_ATTRIBUTES));
+    }
+    Ok(key)
+}
+
+/// The elements of a key with their types.
+fn key_attributes(
+    elements: &[KeyElement],
+    defined: &[KeyAttribute],
+) -> Result<Vec<(KeyRole, KeyAttribute)>> {
+    elements
+        .iter()
+        .map(|element| {
+            let name = element.name.as_deref().unwrap_or_default();
+            let role = KeyRole::from_wire(element.role.as_deref().unwrap_or_default())
+                .ok_or_else(message::first_not_hash)?;
+            let attribute =
+                defined.iter().find(|attribute| attribute.name == name).ok_or_else(|| {
+                    message::attributes_undefined(&names_of(elements), &names(defined))
+                })?;
+            Ok((role, attribute.clone()))
+        })
+        .collect()
+}
+
+fn projection(definition: &IndexDefinition) -> Result<Projection> {
+    let projection = definition.projection.clone().unwrap_or_default();
+    match (projection.kind.as_deref(), projection.attributes) {
+        (Some("ALL"), None) => Ok(Projection::All),
+        (Some("KEYS_ONLY"), None) => Ok(Projection::KeysOnly),
+        (Some("INCLUDE"), Some(names)) => Ok(Projection::Include(names)),
+        (Some("INCLUDE"), None) => Err(message::projection_without_attributes()),
+        (Some(kind), Some(_)) => Err(message::projection_with_attributes(kind)),
+        (_, _) => Err(message::projection_type_missing()),
+    }
+}
+
+/// The definitions whose members are there and known; others the model has refused.
+fn typed(definitions: &[AttributeDefinition]) -> Vec<KeyAttribute> {
+    definitions
+        .iter()
+        .filter_map(|definition| {
+            let kind = ScalarType::from_wire(definition.kind.as_deref()?)?;
+            Some(KeyAttribute { name: definition.name.clone()?, kind })
+        })
+        .collect()
+}
+
+fn names(attributes: &[KeyAttribute]) -> Vec<&str> {
+    attributes.iter().map(|attribute| attribute.name.as_str()).collect()
+}
+
+fn names_of(elements: &[KeyElement]) -> Vec<&str> {
+    elements.iter().map(|element| element.name.as_deref().unwrap_or_default()).collect()
+}
+
+fn first_repeated<'a>(names: &[&'a str]) -> Option<&'a str> {
+    let earlier = |at: usize, name: &&str| names.iter().take(at).any(|other| other == name);
+    names.iter().enumerate().find(|(at, name)| earlier(*at, name)).map(|(_, name)| *name)
+}

@@ -100,3 +100,154 @@ pub fn hash_key_too_long() -> Error {
 pub fn range_key_too_long() -> Error {
     invalid("Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
 }
+
+/// A table whose key names an attribute that is not defined, and which one cannot be told.
+pub fn key_undefined() -> Error {
+    Error::validation("Invalid KeySchema: Some index key attribute have no definition")
+}
+
+/// A key that names attributes that are not defined.
+pub fn attributes_undefined(keys: &[&str], defined: &[&str]) -> Error {
+    invalid(format_args!(
+        "Some index key attributes are not defined in AttributeDefinitions. Keys: [{}], \
+         AttributeDefinitions: [{}]",
+        keys.join(", "),
+        defined.join(", ")
+    ))
+}
+
+/// A table without indexes that defines attributes it does not use.
+pub fn attribute_count() -> Error {
+    invalid(
+        "Number of attributes in KeySchema does not exactly match number of attributes defined in \
+         AttributeDefinitions",
+    )
+}
+
+/// A table with indexes that defines attributes it does not use.
+pub fn attributes_unused(defined: &[&str], used: &[&str]) -> Error {
+    invalid(format_args!(
+        "Some AttributeDefinitions are not used. AttributeDefinitions: [{}], keys used: [{}]",
+        defined.join(", "),
+        used.join(", ")
+    ))
+}
+
+/// An attribute that is defined twice. AWS's words are not known.
+pub fn attribute_defined_twice(name: &str) -> Error {
+    invalid(format_args!("Duplicate attribute name in AttributeDefinitions: {name}"))
+}
+
+/// An attribute that an update defines with another type. AWS's words are not known.
+pub fn attribute_redefined(name: &str) -> Error {
+    invalid(format_args!("Attribute {name} is already defined with another type"))
+}
+
+/// A key of one name twice.
+pub fn key_repeated() -> Error {
+    Error::validation(
+        "Both the Hash Key and the Range Key element in the KeySchema have the same name",
+    )
+}
+
+/// A multi-attribute key with one name twice. AWS's words are not known, but say "duplicate".
+pub fn key_attribute_repeated(name: &str) -> Error {
+    Error::Validation(format!("Invalid KeySchema: Duplicate attribute name in KeySchema: {name}"))
+}
+
+/// A key that does not begin with a partition key.
+pub fn first_not_hash() -> Error {
+    Error::validation("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
+}
+
+/// A key whose second element is no sort key.
+pub fn second_not_range() -> Error {
+    Error::validation("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
+}
+
+/// A multi-attribute key in which a partition key follows a sort key. AWS's words are not known.
+pub fn hash_after_range() -> Error {
+    Error::validation(
+        "Invalid KeySchema: All HASH key elements must precede all RANGE key elements",
+    )
+}
+
+/// A multi-attribute key with too many attributes of one role. AWS's words are not known.
+pub fn too_many_key_attributes(role: &str, limit: usize) -> Error {
+    Error::Validation(format!(
+        "Invalid KeySchema: The number of {role} key elements exceeds the limit of {limit}"
+    ))
+}
+
+/// `LocalSecondaryIndexes: []`, or the same of `GlobalSecondaryIndexes`.
+pub fn index_list_empty(parameter: &str) -> Error {
+    invalid(format_args!("List of {parameter} is empty"))
+}
+
+/// A local index on a table without a sort key.
+pub fn local_index_without_table_range() -> Error {
+    invalid(
+        "Table KeySchema does not have a range key, which is required when specifying a \
+         LocalSecondaryIndex",
+    )
+}
+
+/// A local index without a sort key.
+pub fn local_index_without_range(index: &str) -> Error {
+    invalid(format_args!("Index KeySchema does not have a range key for index: {index}"))
+}
+
+/// A local index with another partition key than the table.
+pub fn local_index_other_hash(index: &str, index_hash: &str, table_hash: &str) -> Error {
+    invalid(format_args!(
+        "Index KeySchema does not have the same leading hash key as table KeySchema for index: \
+         {index}. index hash key: {index_hash}, table hash key: {table_hash}"
+    ))
+}
+
+/// A projection without a type.
+pub fn projection_type_missing() -> Error {
+    invalid("Unknown ProjectionType: null")
+}
+
+/// A list of attributes for a projection that takes none.
+pub fn projection_with_attributes(projection: &str) -> Error {
+    invalid(format_args!("ProjectionType is {projection}, but NonKeyAttributes is specified"))
+}
+
+/// `INCLUDE` without a list of attributes.
+pub fn projection_without_attributes() -> Error {
+    invalid("ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
+}
+
+/// More than 100 attributes in projections. AWS's words are not known.
+pub fn too_many_projected(limit: usize) -> Error {
+    invalid(format_args!(
+        "Number of NonKeyAttributes projected by all indexes exceeds the per-table limit of {limit}"
+    ))
+}
+
+/// Two indexes of one name.
+pub fn index_repeated(name: &str) -> Error {
+    invalid(format_args!("Duplicate index name: {name}"))
+}
+
+/// More than five local indexes.
+pub fn too_many_local_indexes() -> Error {
+    invalid("Number of LocalSecondaryIndexes exceeds per-table limit of 5")
+}
+
+/// More than twenty global indexes.
+pub fn too_many_global_indexes() -> Error {
+    invalid("GlobalSecondaryIndex count exceeds the per-table limit of 20")
+}
+
+/// An update that adds an index which is there already.
+pub fn index_exists() -> Error {
+    Error::validation("Attempting to create an index which already exists")
+}
+
+/// A request without a table name.
+pub fn table_name_required() -> Error {
+    Error::validation("The parameter 'TableName' is required but was not present in the request")
+}

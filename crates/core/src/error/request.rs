@@ -1,0 +1,275 @@
+//! Sentences about requests as a whole: tables, paging, batches and transactions.
+
+use super::{CancellationCode, Error};
+
+/// A condition was false.
+pub const CONDITIONAL_REQUEST_FAILED: &str = "The conditional request failed";
+
+/// The target names no operation.
+pub fn unknown_operation() -> Error {
+    Error::UnknownOperation(String::new())
+}
+
+/// A table, index or stream that a data operation names does not exist.
+pub fn resource_not_found() -> Error {
+    Error::ResourceNotFound("Requested resource not found".into())
+}
+
+/// A table that a control operation names does not exist.
+pub fn table_not_found(name: &str) -> Error {
+    Error::ResourceNotFound(format!("Requested resource not found: Table: {name} not found"))
+}
+
+/// A new table's name is taken.
+pub fn table_exists(name: &str) -> Error {
+    Error::ResourceInUse(format!("Table already exists: {name}"))
+}
+
+/// The index that a read names does not exist.
+pub fn index_not_found(name: &str) -> Error {
+    Error::validation(format!("The table does not have the specified index: {name}"))
+}
+
+/// The index that a read names is still being built.
+pub fn index_backfilling(name: &str) -> Error {
+    Error::validation(format!("Cannot read from backfilling global secondary index: {name}"))
+}
+
+/// A required parameter is missing, as the framework says it for some operations.
+pub fn parameter_missing(name: &str) -> Error {
+    Error::validation(format!(
+        "The parameter '{name}' is required but was not present in the request"
+    ))
+}
+
+/// An item that is put is too large.
+pub fn item_too_large() -> Error {
+    Error::validation("Item size has exceeded the maximum allowed size")
+}
+
+/// An item would become too large by an update.
+pub fn updated_item_too_large() -> Error {
+    Error::validation("Item size to update has exceeded the maximum allowed size")
+}
+
+/// `ExclusiveStartKey` does not fit what is read.
+pub fn start_key_invalid() -> Error {
+    Error::validation("The provided starting key is invalid")
+}
+
+/// `ExclusiveStartKey` is not a primary key of the table.
+pub fn start_key_does_not_match_schema() -> Error {
+    Error::validation(
+        "The provided starting key is invalid: The provided key element does not match the schema",
+    )
+}
+
+/// `ExclusiveStartKey` lies outside the key condition.
+pub fn start_key_outside_range() -> Error {
+    Error::validation(
+        "The provided starting key is outside query boundaries based on provided conditions",
+    )
+}
+
+/// A strongly consistent read of a global index.
+pub fn consistent_read_on_global_index() -> Error {
+    Error::validation("Consistent reads are not supported on global secondary indexes")
+}
+
+/// A single write met a transaction.
+pub fn transaction_conflict() -> Error {
+    Error::TransactionConflict("Transaction is ongoing for the item".into())
+}
+
+/// The code that an error has as a cancellation reason.
+pub fn cancellation_code(error: &Error) -> CancellationCode {
+    match error {
+        Error::ConditionalCheckFailed { .. } => CancellationCode::ConditionalCheckFailed,
+        Error::TransactionConflict(_) => CancellationCode::TransactionConflict,
+        Error::DuplicateItem(_) => CancellationCode::DuplicateItem,
+        Error::ItemCollectionSizeLimitExceeded(_) => {
+            CancellationCode::ItemCollectionSizeLimitExceeded
+        }
+        Error::ProvisionedThroughputExceeded(_) => CancellationCode::ProvisionedThroughputExceeded,
+        Error::Throttling(_) | Error::RequestLimitExceeded(_) => CancellationCode::ThrottlingError,
+        _ => CancellationCode::ValidationError,
+    }
+}
+
+/// A table that is protected cannot be deleted.
+pub fn deletion_protected() -> Error {
+    Error::validation(
+        "Resource cannot be deleted as it is currently protected against deletion. \
+         Disable deletion protection first.",
+    )
+}
+
+/// A table that is being changed cannot be changed again yet.
+pub fn table_being_changed(name: &str, status: &str) -> Error {
+    Error::ResourceInUse(format!(
+        "Attempt to change a resource which is still in use: Table is being {}: {name}",
+        status.to_lowercase()
+    ))
+}
+
+/// `ReturnValues` that only UpdateItem can honour.
+pub fn return_values_not_allowed() -> Error {
+    Error::validation("Return values set to invalid value")
+}
+
+/// The account has as many tables as it may have.
+pub fn too_many_tables() -> Error {
+    Error::LimitExceeded(
+        "Subscriber limit exceeded: Account exceeded the maximum number of tables".into(),
+    )
+}
+
+/// A provisioned table without throughput.
+pub fn throughput_missing() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: ReadCapacityUnits and WriteCapacityUnits must \
+         both be specified when BillingMode is PROVISIONED",
+    )
+}
+
+/// An on-demand table with throughput.
+pub fn throughput_on_demand() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: Neither ReadCapacityUnits nor \
+         WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST",
+    )
+}
+
+/// An index with throughput on an on-demand table.
+pub fn index_throughput_on_demand(index: &str) -> Error {
+    Error::validation(format!(
+        "One or more parameter values were invalid: ProvisionedThroughput should not be specified \
+         for index: {index} when BillingMode is PAY_PER_REQUEST"
+    ))
+}
+
+/// An index without throughput on a provisioned table.
+pub fn index_throughput_missing(index: &str) -> Error {
+    Error::validation(format!(
+        "One or more parameter values were invalid: ProvisionedThroughput must be specified for \
+         index: {index}"
+    ))
+}
+
+/// On-demand limits on a provisioned table.
+pub fn on_demand_limit_on_provisioned() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: OnDemandThroughput cannot be specified when \
+         BillingMode is PROVISIONED",
+    )
+}
+
+/// A stream without a view type.
+pub fn stream_view_missing() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: StreamViewType must be specified when \
+         StreamEnabled is true",
+    )
+}
+
+/// A view type without a stream.
+pub fn stream_view_without_stream() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: StreamViewType cannot be specified when \
+         StreamEnabled is false",
+    )
+}
+
+/// Two tags with one key.
+pub fn duplicate_tag(key: &str) -> Error {
+    Error::validation(format!(
+        "One or more parameter values were invalid: Duplicate tag key: {key}"
+    ))
+}
+
+/// `Limit` of a Query below one.
+pub fn query_limit_too_small() -> Error {
+    Error::validation(
+        "1 validation error detected: Value at 'Limit' failed to satisfy constraint: Member must \
+         have value greater than or equal to 1",
+    )
+}
+
+/// A Query without a key condition in either form.
+pub fn no_key_condition() -> Error {
+    Error::validation(
+        "Either the KeyConditions or KeyConditionExpression parameter must be specified in the \
+         request.",
+    )
+}
+
+/// `ALL_PROJECTED_ATTRIBUTES` without an index.
+pub fn all_projected_without_index() -> Error {
+    Error::validation("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
+}
+
+/// `SPECIFIC_ATTRIBUTES` without a projection.
+pub fn specific_without_projection() -> Error {
+    Error::validation(
+        "Must specify the AttributesToGet or ProjectionExpression when choosing to get \
+         SPECIFIC_ATTRIBUTES",
+    )
+}
+
+/// A projection beside a `Select` that leaves it no room.
+pub fn projection_with_select(parameter: &str, select: &str) -> Error {
+    let what = match select {
+        "COUNT" => "only the Count",
+        other => other,
+    };
+    Error::validation(format!("Cannot specify the {parameter} when choosing to get {what}"))
+}
+
+/// `ALL_ATTRIBUTES` of a global index that does not hold them.
+pub fn all_attributes_of_index(index: &str) -> Error {
+    Error::validation(format!(
+        "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for \
+         global secondary index {index} because its projection type is not ALL"
+    ))
+}
+
+/// A projection on a global index that does not hold the attributes.
+pub fn attributes_not_projected(index: &str, attributes: &[String]) -> Error {
+    Error::validation(format!(
+        "One or more parameter values were invalid: Global secondary index {index} does not project \
+         [{}]",
+        attributes.join(", ")
+    ))
+}
+
+/// `TotalSegments` without `Segment`.
+pub fn segment_missing() -> Error {
+    Error::validation(
+        "The Segment parameter is required but was not present in the request when parameter \
+         TotalSegments is present",
+    )
+}
+
+/// `Segment` without `TotalSegments`.
+pub fn total_segments_missing() -> Error {
+    Error::validation(
+        "The TotalSegments parameter is required but was not present in the request when Segment \
+         parameter is present",
+    )
+}
+
+/// A segment beyond the last.
+pub fn segment_out_of_range(segment: i64, total: i64) -> Error {
+    Error::validation(format!(
+        "The Segment parameter is zero-based and must be less than parameter TotalSegments: \
+         Segment: {segment} is not less than TotalSegments: {total}"
+    ))
+}
+
+/// `ExclusiveStartKey` belongs to another segment.
+pub fn start_key_outside_segment() -> Error {
+    Error::validation(
+        "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use \
+         ExclusiveStartKey with correct Segment. TotalSegments",
+    )
+}

@@ -1,0 +1,107 @@
+//! Conditions with their names and values known. [`super::eval`] says whether one holds.
+
+use std::sync::Arc;
+
+use super::ast::Comparator;
+use super::path::Path;
+use crate::error::{Result, message::expression};
+use crate::value::{AttributeType, AttributeValue};
+
+/// A condition on an item.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Condition {
+    /// A comparison of two operands.
+    Compare(Comparator, Operand, Operand),
+    /// The first operand lies between the others, or is one of them.
+    Between(Operand, Operand, Operand),
+    /// The operand equals one of the candidates.
+    In(Operand, Vec<Operand>),
+    /// There is something at the path.
+    Exists(Path),
+    /// There is nothing at the path.
+    NotExists(Path),
+    /// The operand has this type.
+    HasType(Operand, AttributeType),
+    /// The first operand, a string or binary, begins with the second.
+    BeginsWith(Operand, Operand),
+    /// The first operand, a string, binary, set or list, contains the second.
+    Contains(Operand, Operand),
+    /// All of these.
+    And(Vec<Condition>),
+    /// Any of these.
+    Or(Vec<Condition>),
+    /// Not this.
+    Not(Box<Condition>),
+}
+
+/// What a condition compares.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operand {
+    /// The value at a path of the item.
+    Path(Path),
+    /// A value of the request.
+    Value(Arc<AttributeValue>),
+    /// The size of what is at the path, or of the value.
+    Size(Box<Operand>),
+}
+
+impl Condition {
+    /// All paths of the condition, in the order they are written.
+    pub fn paths(&self) -> Vec<&Path> {
+        let mut paths = Vec::new();
+        self.collect_paths(&mut paths);
+        paths
+    }
+
+    fn collect_paths<'a>(&'a self, paths: &mut Vec<&'a Path>) {
+        match self {
+            Self::Compare(_, a, b) | Self::BeginsWith(a, b) | Self::Contains(a, b) => {
+                paths.extend([a, b].into_iter().filter_map(Operand::path));
+            }
+            Self::Between(a, b, c) => paths.extend([a, b, c].into_iter().filter_map(Operand::path)),
+            Self::In(operand, candidates) => {
+                paths.extend(operand.path());
+                paths.extend(candidates.iter().filter_map(Operand::path));
+            }
+            Self::Exists(path) | Self::NotExists(path) => paths.push(path),
+            Self::HasType(operand, _) => paths.extend(operand.path()),
+            Self::And(members) | Self::Or(members) => {
+                for member in members {
+                    member.collect_paths(paths);
+                }
+            }
+            Self::Not(condition) => condition.collect_paths(paths),
+        }
+    }
+
+    /// Refuses a filter that looks at an attribute of the key that is queried.
+    ///
+    /// `parameter` is the name AWS's message gives the filter: `Filter Expression`, `QueryFilter`…
+    pub fn check_excludes_keys<'a>(
+        &self,
+        parameter: &str,
+        keys: impl IntoIterator<Item = &'a str>,
+    ) -> Result<()> {
+        let paths = self.paths();
+        match keys.into_iter().find(|key| paths.iter().any(|path| path.attribute == key)) {
+            Some(key) => Err(expression::filter_on_key(parameter, key)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Operand {
+    /// A value of the request.
+    pub fn value(value: AttributeValue) -> Self {
+        Self::Value(Arc::new(value))
+    }
+
+    /// The path this operand reads, if any.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Path(path) => Some(path),
+            Self::Value(_) => None,
+            Self::Size(operand) => operand.path(),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The expression languages: conditions and filters, key conditions, projections and updates.
+//!
+//! An expression passes these stages:
+//!
+//! 1. [`lexer`] splits the text into tokens;
+//! 2. [`parser`] makes a syntax tree ([`ast`]) of them, within limits of size and depth;
+//! 3. [`Bindings`] looks up names and values and refuses all that can be refused without an item;
+//! 4. the result, a [`Condition`], [`KeyCondition`], [`Projection`] or [`Update`], is applied to items.
+//!
+//! [`mod@print`] goes back from a syntax tree to text. The legacy parameters ([`crate::legacy`]) become
+//! the same types as step 3 makes.
+
+mod apply;
+pub mod ast;
+mod bind;
+mod condition;
+mod eval;
+mod function;
+mod key_condition;
+pub mod lexer;
+mod parameters;
+pub mod parser;
+mod path;
+pub mod print;
+mod projection;
+mod reserved;
+#[cfg(test)]
+pub(crate) mod tests;
+mod update;
+
+pub use crate::error::message::expression::Problem;
+pub use bind::Bindings;
+pub use condition::{Condition, Operand};
+pub(crate) use eval::order;
+pub use key_condition::{
+    KeyClause, KeyCondition, KeyConditionTree, KeyOperator, ResolvedKeyCondition,
+};
+pub use parameters::Parameters;
+pub use path::{Path, Step, check_keys_are_scalars};
+pub use projection::Projection;
+pub use reserved::is_reserved;
+pub use update::{Action, Change, SetValue, Update};
+
+/// The parameters that hold expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpressionKind {
+    /// `ConditionExpression`
+    Condition,
+    /// `FilterExpression`
+    Filter,
+    /// `KeyConditionExpression`
+    KeyCondition,
+    /// `UpdateExpression`
+    Update,
+    /// `ProjectionExpression`
+    Projection,
+}
+
+impl ExpressionKind {
+    /// The name of the parameter.
+    pub fn parameter(self) -> &'static str {
+        match self {
+            Self::Condition => "ConditionExpression",
+            Self::Filter => "FilterExpression",
+            Self::KeyCondition => "KeyConditionExpression",
+            Self::Update => "UpdateExpression",
+            Self::Projection => "ProjectionExpression",
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Which parameters of a request go together.
+
+use super::ExpressionKind;
+use crate::error::{Result, message::expression};
+
+/// The expression and legacy parameters of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameters<'a> {
+    /// All expressions the operation takes, in AWS's order, each with whether the request has it.
+    pub expressions: &'a [(ExpressionKind, bool)],
+    /// All legacy parameters the operation takes, in AWS's order, each with whether the request has it.
+    pub legacy: &'a [(&'a str, bool)],
+    /// Whether the request has `ExpressionAttributeNames`.
+    pub names: bool,
+    /// Whether the request has `ExpressionAttributeValues`.
+    pub values: bool,
+}
+
+impl Parameters<'_> {
+    /// Refuses expressions beside legacy parameters, and names and values without an expression.
+    pub fn check(&self) -> Result<()> {
+        let present = |kind| self.expressions.contains(&(kind, true));
+        let expressions: Vec<&str> = self
+            .expressions
+            .iter()
+            .filter(|(_, present)| *present)
+            .map(|(kind, _)| kind.parameter())
+            .collect();
+        let legacy: Vec<&str> = self
+            .legacy
+            .iter()
+            .filter(|(_, present)| *present)
+            .map(|(name, _)| *name)
+            // `KeyConditions` goes with a filter or projection expression, but not with its own.
+            .filter(|name| *name != "KeyConditions" || present(ExpressionKind::KeyCondition))
+            .collect();
+        if !expressions.is_empty() && !legacy.is_empty() {
+            return Err(expression::mixed_parameters(&legacy, &expressions));
+        }
+        if self.names && expressions.is_empty() {
+            return Err(expression::names_without_expression());
+        }
+        let with_values: Vec<(ExpressionKind, bool)> = self
+            .expressions
+            .iter()
+            .filter(|(kind, _)| *kind != ExpressionKind::Projection)
+            .copied()
+            .collect();
+        let used = with_values.iter().any(|(_, present)| *present);
+        if self.values && !used && !with_values.is_empty() {
+            let names: Vec<&str> = with_values.iter().map(|(kind, _)| kind.parameter()).collect();
+            return Err(expression::values_without_expression(&names));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ExpressionKind::{Condition, Filter, KeyCondition, Projection, Update};
+    use super::*;
+
+    fn check(
+        expressions: &[(ExpressionKind, bool)],
+        legacy: &[(&str, bool)],
+        (names, values): (bool, bool),
+    ) -> Option<String> {
+        let parameters = Parameters { expressions, legacy, names, values };
+        parameters.check().err().map(|error| error.message())
+    }
+
+    #[test]
+    fn expressions_and_legacy_parameters_do_not_mix() {
+        let expressions = [(Projection, true), (Filter, false), (KeyCondition, true)];
+        let legacy = [("AttributesToGet", true), ("QueryFilter", false), ("KeyConditions", true)];
+        assert_eq!(
+            check(&expressions, &legacy, (false, false)).as_deref(),
+            Some(
+                "Can not use both expression and non-expression parameters in the same request: \
+                 Non-expression parameters: {AttributesToGet, KeyConditions} \
+                 Expression parameters: {ProjectionExpression, KeyConditionExpression}"
+            )
+        );
+        let with_filter = [(Projection, true), (Filter, true), (KeyCondition, false)];
+        assert_eq!(check(&with_filter, &[("KeyConditions", true)], (true, true)), None);
+    }
+
+    #[test]
+    fn names_and_values_need_an_expression() {
+        let update = [(Update, false), (Condition, false)];
+        assert_eq!(
+            check(&update, &[], (true, true)).as_deref(),
+            Some("ExpressionAttributeNames can only be specified when using expressions")
+        );
+        assert_eq!(
+            check(&update, &[], (false, true)).as_deref(),
+            Some(
+                "ExpressionAttributeValues can only be specified when using expressions: \
+                 UpdateExpression and ConditionExpression are null"
+            )
+        );
+        assert_eq!(
+            check(&[(Condition, false)], &[], (false, true)).as_deref(),
+            Some(
+                "ExpressionAttributeValues can only be specified when using expressions: \
+                 ConditionExpression is null"
+            )
+        );
+        assert_eq!(
+            check(&[(Projection, true), (Filter, false)], &[], (true, true)).as_deref(),
+            Some(
+                "ExpressionAttributeValues can only be specified when using expressions: \
+                 FilterExpression is null"
+            )
+        );
+    }
+}

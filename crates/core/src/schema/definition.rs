@@ -1,0 +1,85 @@
+//! Table definitions as requests state them, before anything is checked.
+
+use std::fmt;
+
+use crate::value::Str;
+
+/// What CreateTable says about a table's keys and indexes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableDefinition {
+    /// `TableName`.
+    pub name: Option<Str>,
+    /// `KeySchema`.
+    pub key: Option<Vec<KeyElement>>,
+    /// `AttributeDefinitions`.
+    pub attributes: Option<Vec<AttributeDefinition>>,
+    /// `LocalSecondaryIndexes`.
+    pub local: Option<Vec<IndexDefinition>>,
+    /// `GlobalSecondaryIndexes`.
+    pub global: Option<Vec<IndexDefinition>>,
+}
+
+/// One element of `KeySchema`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyElement {
+    /// `AttributeName`.
+    pub name: Option<Str>,
+    /// `KeyType`.
+    pub role: Option<Str>,
+}
+
+/// One element of `AttributeDefinitions`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AttributeDefinition {
+    /// `AttributeName`.
+    pub name: Option<Str>,
+    /// `AttributeType`.
+    pub kind: Option<Str>,
+}
+
+/// One element of `LocalSecondaryIndexes` or `GlobalSecondaryIndexes`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IndexDefinition {
+    /// `IndexName`.
+    pub name: Option<Str>,
+    /// `KeySchema`.
+    pub key: Option<Vec<KeyElement>>,
+    /// `Projection`.
+    pub projection: Option<ProjectionDefinition>,
+}
+
+/// `Projection`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProjectionDefinition {
+    /// `ProjectionType`.
+    pub kind: Option<Str>,
+    /// `NonKeyAttributes`.
+    pub attributes: Option<Vec<Str>>,
+}
+
+impl KeyElement {
+    /// An element with both its members.
+    pub fn new(name: impl Into<Str>, role: impl Into<Str>) -> Self {
+        Self { name: Some(name.into()), role: Some(role.into()) }
+    }
+}
+
+/// As AWS prints it in error messages.
+impl fmt::Display for KeyElement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |member: &Option<Str>| member.clone().unwrap_or_else(|| "null".into());
+        write!(
+            f,
+            "KeySchemaElement(attributeName={}, keyType={})",
+            text(&self.name),
+            text(&self.role)
+        )
+    }
+}
+
+impl AttributeDefinition {
+    /// A definition with both its members.
+    pub fn new(name: impl Into<Str>, kind: impl Into<Str>) -> Self {
+        Self { name: Some(name.into()), kind: Some(kind.into()) }
+    }
+}

@@ -1,0 +1,179 @@
+//! The tables of a database.
+//!
+//! Requests take an immutable [`Table`] version from here without a lock. Changes of tables run one
+//! at a time: they wait for the table's writers, store the new record and publish a new version.
+
+pub(crate) mod record;
+mod table;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use keyloom_core::error::request;
+use keyloom_core::{Error, Result};
+use keyloom_store::{Bytes, Direction, KeyRange, Store};
+use parking_lot::{Mutex, MutexGuard};
+
+pub(crate) use record::TableRecord;
+pub(crate) use table::{Index, Stats, Table};
+
+use crate::layout::{self, Keyspace};
+use crate::store_error;
+
+/// All tables by name.
+#[derive(Debug)]
+pub(crate) struct Catalog {
+    tables: ArcSwap<BTreeMap<String, Arc<Table>>>,
+    /// Held by the one change that is being made.
+    changing: Mutex<()>,
+}
+
+impl Catalog {
+    /// Reads the tables from the store.
+    pub(crate) fn load(store: &dyn Store) -> Result<Self> {
+        let mut tables = BTreeMap::new();
+        let snapshot = store.snapshot().map_err(store_error)?;
+        for entry in snapshot.scan(KeyRange::prefix(&layout::tables()), Direction::Forward) {
+            let (_, value) = entry.map_err(store_error)?;
+            let record: TableRecord = serde_json::from_slice(&value).map_err(|error| {
+                Error::InternalServer(format!("a table's record cannot be read: {error}"))
+            })?;
+            tables.insert(record.name.clone(), Arc::new(Table::new(record, None)));
+        }
+        Ok(Self { tables: ArcSwap::from_pointee(tables), changing: Mutex::new(()) })
+    }
+
+    /// The table that a data operation names.
+    pub(crate) fn table(&self, name_or_arn: &str) -> Result<Arc<Table>> {
+        self.find(name_or_arn).ok_or_else(request::resource_not_found)
+    }
+
+    /// The table that a control operation names.
+    pub(crate) fn described_table(&self, name_or_arn: &str) -> Result<Arc<Table>> {
+        self.find(name_or_arn).ok_or_else(|| request::table_not_found(table_name(name_or_arn)))
+    }
+
+    /// The table of this name or ARN, if there is one.
+    pub(crate) fn find(&self, name_or_arn: &str) -> Option<Arc<Table>> {
+        self.tables.load().get(table_name(name_or_arn)).cloned()
+    }
+
+    /// All tables in name order.
+    pub(crate) fn all(&self) -> Arc<BTreeMap<String, Arc<Table>>> {
+        self.tables.load_full()
+    }
+
+    /// Begins a change of the catalog; others wait until it is dropped.
+    pub(crate) fn change<'a>(&'a self, store: &'a dyn Store) -> Change<'a> {
+        let exclusive = self.changing.lock();
+        Change { catalog: self, store, _exclusive: exclusive }
+    }
+
+    fn publish(&self, edit: impl FnOnce(&mut BTreeMap<String, Arc<Table>>)) {
+        let mut tables = BTreeMap::clone(&self.tables.load());
+        edit(&mut tables);
+        self.tables.store(Arc::new(tables));
+    }
+}
+
+/// The exclusive right to change the catalog.
+pub(crate) struct Change<'a> {
+    catalog: &'a Catalog,
+    store: &'a dyn Store,
+    _exclusive: MutexGuard<'a, ()>,
+}
+
+impl Change<'_> {
+    /// Takes `count` keyspace numbers that were never used before and returns the first.
+    pub(crate) fn allocate_keyspaces(&self, count: u32) -> Result<Keyspace> {
+        let counter = layout::next_keyspace();
+        let mut transaction = self.store.begin(&[&counter]).map_err(store_error)?;
+        let stored = transaction.get(&counter).map_err(store_error)?;
+        let first = stored
+            .and_then(|bytes| Some(Keyspace::from_be_bytes(bytes.as_ref().try_into().ok()?)))
+            .unwrap_or(1);
+        let next = first.checked_add(count).ok_or_else(|| {
+            Error::LimitExceeded("the database has used up its keyspace numbers".into())
+        })?;
+        transaction.put(counter.into(), next.to_be_bytes().to_vec().into());
+        transaction.commit().map_err(crate::commit_error)?;
+        Ok(first)
+    }
+
+    /// Stores and publishes a new table, or a new version of one.
+    pub(crate) fn put(&self, record: TableRecord) -> Result<Arc<Table>> {
+        let previous = self.catalog.find(&record.name);
+        let shared = previous.as_ref().map(|table| Arc::clone(&table.shared));
+        let _alone = shared.as_ref().map(|shared| shared.gate.write());
+        let table = Arc::new(Table::new(record, previous.as_deref()));
+        self.write(&table.record.name, Some(encode(&table.record)?), &[])?;
+        self.catalog.publish(|tables| {
+            tables.insert(table.record.name.clone(), Arc::clone(&table));
+        });
+        Ok(table)
+    }
+
+    /// Removes a table and notes its keyspaces for removal in the background.
+    pub(crate) fn remove(&self, table: &Table) -> Result<()> {
+        let _alone = table.shared.gate.write();
+        let record = &table.record;
+        let keyspaces: Vec<Keyspace> = std::iter::once(record.keyspace)
+            .chain(record.indexes.iter().map(|index| index.keyspace))
+            .chain(record.vector_indexes.iter().map(|index| index.keyspace))
+            .collect();
+        self.write(&record.name, None, &keyspaces)?;
+        self.catalog.publish(|tables| {
+            tables.remove(&record.name);
+        });
+        Ok(())
+    }
+
+    /// Notes a keyspace for removal in the background.
+    pub(crate) fn drop_keyspace(&self, keyspace: Keyspace) -> Result<()> {
+        let key = layout::dropped(keyspace);
+        let mut transaction = self.store.begin(&[&key]).map_err(store_error)?;
+        transaction.put(key.into(), Bytes::new());
+        transaction.commit().map_err(crate::commit_error)
+    }
+
+    fn write(&self, name: &str, record: Option<Vec<u8>>, dropped: &[Keyspace]) -> Result<()> {
+        let key = layout::table(name);
+        let mut transaction = self.store.begin(&[&key]).map_err(store_error)?;
+        match record {
+            Some(record) => transaction.put(key.into(), record.into()),
+            None => transaction.delete(key.into()),
+        }
+        for keyspace in dropped {
+            transaction.put(layout::dropped(*keyspace).into(), Bytes::new());
+        }
+        transaction.commit().map_err(crate::commit_error)
+    }
+}
+
+fn encode(record: &TableRecord) -> Result<Vec<u8>> {
+    serde_json::to_vec(record).map_err(|error| {
+        Error::InternalServer(format!("a table's record cannot be stored: {error}"))
+    })
+}
+
+/// The table's name in a name or an ARN (`arn:aws:dynamodb:region:account:table/name/…`).
+pub(crate) fn table_name(name_or_arn: &str) -> &str {
+    if !name_or_arn.starts_with("arn:") {
+        return name_or_arn;
+    }
+    let resource = name_or_arn.splitn(6, ':').nth(5).unwrap_or_default();
+    resource.strip_prefix("table/").and_then(|rest| rest.split('/').next()).unwrap_or(resource)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table_name;
+
+    #[test]
+    fn a_table_is_found_by_name_or_arn() {
+        assert_eq!(table_name("music"), "music");
+        assert_eq!(table_name("arn:aws:dynamodb:us-east-1:000000000000:table/music"), "music");
+        assert_eq!(table_name("arn:aws:dynamodb:r:0:table/music/index/by-year"), "music");
+    }
+}

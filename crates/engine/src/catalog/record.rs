@@ -1,0 +1,347 @@
+//! What the database remembers of a table, as it is stored.
+
+use std::collections::BTreeMap;
+
+use keyloom_core::schema::{
+    IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, Projection, ScalarType, TableSchema,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::layout::Keyspace;
+
+/// A table with all its settings.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TableRecord {
+    pub(crate) name: String,
+    /// The `TableId`: a UUID, never reused.
+    pub(crate) id: String,
+    pub(crate) keyspace: Keyspace,
+    pub(crate) created_ms: u64,
+    pub(crate) status: Status,
+    /// Attribute types by name, in the order in which they were declared.
+    pub(crate) definitions: Vec<AttributeDefinition>,
+    pub(crate) key: Vec<KeyElement>,
+    #[serde(default)]
+    pub(crate) indexes: Vec<IndexRecord>,
+    #[serde(default)]
+    pub(crate) vector_indexes: Vec<VectorIndexRecord>,
+    pub(crate) billing: Billing,
+    #[serde(default)]
+    pub(crate) stream: Option<StreamSetting>,
+    #[serde(default)]
+    pub(crate) ttl: Option<TtlSetting>,
+    #[serde(default)]
+    pub(crate) tags: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) deletion_protection: bool,
+    #[serde(default)]
+    pub(crate) table_class: Option<TableClassSetting>,
+    #[serde(default)]
+    pub(crate) encryption: Option<EncryptionSetting>,
+    /// Settings that are stored and echoed, by the name of the feature.
+    #[serde(default)]
+    pub(crate) settings: BTreeMap<String, serde_json::Value>,
+}
+
+/// The life of a table or an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(crate) enum Status {
+    Creating,
+    Active,
+    Updating,
+    Deleting,
+}
+
+impl Status {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Creating => "CREATING",
+            Self::Active => "ACTIVE",
+            Self::Updating => "UPDATING",
+            Self::Deleting => "DELETING",
+        }
+    }
+}
+
+/// The declared type of a key attribute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AttributeDefinition {
+    pub(crate) name: String,
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+}
+
+/// One element of a key schema.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeyElement {
+    pub(crate) name: String,
+    /// `HASH` if true, else `RANGE`.
+    pub(crate) hash: bool,
+}
+
+/// A secondary index.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct IndexRecord {
+    pub(crate) name: String,
+    pub(crate) keyspace: Keyspace,
+    pub(crate) global: bool,
+    pub(crate) status: Status,
+    /// Whether existing items are still being copied into it.
+    #[serde(default)]
+    pub(crate) backfilling: bool,
+    pub(crate) key: Vec<KeyElement>,
+    pub(crate) projection: ProjectionRecord,
+    /// Provisioned throughput of its own (global indexes of provisioned tables).
+    #[serde(default)]
+    pub(crate) throughput: Option<Throughput>,
+    #[serde(default)]
+    pub(crate) on_demand: Option<OnDemandLimit>,
+    #[serde(default)]
+    pub(crate) warm: Option<Throughput>,
+}
+
+/// What a global index may take.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct IndexCapacity {
+    pub(crate) throughput: Option<Throughput>,
+    pub(crate) on_demand: Option<OnDemandLimit>,
+    pub(crate) warm: Option<Throughput>,
+}
+
+/// What an index holds of an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ProjectionRecord {
+    All,
+    KeysOnly,
+    Include(Vec<String>),
+}
+
+/// An index over vectors.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct VectorIndexRecord {
+    pub(crate) name: String,
+    pub(crate) keyspace: Keyspace,
+    pub(crate) status: Status,
+    #[serde(default)]
+    pub(crate) backfilling: bool,
+    /// The attribute that holds the vector.
+    pub(crate) attribute: String,
+    pub(crate) dimensions: u32,
+    /// `COSINE`, `EUCLIDEAN` or `DOT_PRODUCT`.
+    pub(crate) distance: String,
+    pub(crate) projection: ProjectionRecord,
+    /// `(attribute, is HASH)`; the others are inline filters.
+    #[serde(default)]
+    pub(crate) search_schema: Vec<KeyElement>,
+}
+
+/// How a table is paid for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Billing {
+    pub(crate) on_demand: bool,
+    /// Whether the request named the billing mode: only then does a provisioned table echo it.
+    pub(crate) stated: bool,
+    pub(crate) throughput: Throughput,
+    #[serde(default)]
+    pub(crate) on_demand_limit: Option<OnDemandLimit>,
+    #[serde(default)]
+    pub(crate) warm: Option<Throughput>,
+    #[serde(default)]
+    pub(crate) switched_to_on_demand_ms: Option<u64>,
+    #[serde(default)]
+    pub(crate) last_increase_ms: Option<u64>,
+    #[serde(default)]
+    pub(crate) last_decrease_ms: Option<u64>,
+    #[serde(default)]
+    pub(crate) decreases_today: u32,
+}
+
+/// Read and write units per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Throughput {
+    pub(crate) read: i64,
+    pub(crate) write: i64,
+}
+
+/// An upper limit for on-demand tables; −1 stands for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OnDemandLimit {
+    pub(crate) read: Option<i64>,
+    pub(crate) write: Option<i64>,
+}
+
+/// The stream that a table writes to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StreamSetting {
+    pub(crate) keyspace: Keyspace,
+    pub(crate) enabled: bool,
+    pub(crate) view: String,
+    pub(crate) label: String,
+}
+
+/// Time to live.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TtlSetting {
+    pub(crate) attribute: String,
+    pub(crate) enabled: bool,
+    pub(crate) changed_ms: u64,
+}
+
+/// The table class and when it was last changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TableClassSetting {
+    pub(crate) class: String,
+    pub(crate) changed_ms: Option<u64>,
+}
+
+/// Encryption at rest, stored and echoed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct EncryptionSetting {
+    pub(crate) enabled: bool,
+    pub(crate) kind: String,
+    pub(crate) key_arn: Option<String>,
+}
+
+impl TableRecord {
+    /// A table with this schema and nothing else set, without its indexes.
+    pub(crate) fn new(schema: &TableSchema, keyspace: Keyspace, created_ms: u64) -> Self {
+        Self {
+            name: schema.name.to_string(),
+            id: String::new(),
+            keyspace,
+            created_ms,
+            status: Status::Active,
+            definitions: AttributeDefinition::all(schema),
+            key: KeyElement::all(&schema.key),
+            indexes: Vec::new(),
+            vector_indexes: Vec::new(),
+            billing: Billing::default(),
+            stream: None,
+            ttl: None,
+            tags: BTreeMap::new(),
+            deletion_protection: false,
+            table_class: None,
+            encryption: None,
+            settings: BTreeMap::new(),
+        }
+    }
+
+    /// The declared type of an attribute.
+    pub(crate) fn type_of(&self, name: &str) -> Option<ScalarType> {
+        let definition = self.definitions.iter().find(|definition| definition.name == name)?;
+        ScalarType::from_wire(&definition.kind)
+    }
+
+    /// The schema of the table and its indexes, with the types of all key attributes.
+    pub(crate) fn typed_schema(&self) -> TableSchema {
+        let attributes = self.definitions.iter().filter_map(|definition| {
+            let kind = ScalarType::from_wire(&definition.kind)?;
+            Some(KeyAttribute::new(definition.name.as_str(), kind))
+        });
+        TableSchema {
+            name: self.name.as_str().into(),
+            key: self.typed_key(&self.key),
+            attributes: attributes.collect(),
+            indexes: self.indexes.iter().map(|index| self.typed_index(index)).collect(),
+        }
+    }
+
+    /// A key schema with the types of its attributes.
+    pub(crate) fn typed_key(&self, elements: &[KeyElement]) -> KeySchema {
+        let attributes = |hash: bool| {
+            elements
+                .iter()
+                .filter(|element| element.hash == hash)
+                .filter_map(|element| {
+                    let kind = self.type_of(&element.name)?;
+                    Some(KeyAttribute { name: element.name.as_str().into(), kind })
+                })
+                .collect()
+        };
+        KeySchema { hash: attributes(true), range: attributes(false) }
+    }
+
+    /// An index's schema with the types of its key attributes.
+    pub(crate) fn typed_index(&self, index: &IndexRecord) -> IndexSchema {
+        IndexSchema {
+            name: index.name.as_str().into(),
+            kind: if index.global { IndexKind::Global } else { IndexKind::Local },
+            key: self.typed_key(&index.key),
+            projection: index.projection.typed(),
+        }
+    }
+}
+
+impl AttributeDefinition {
+    /// All definitions of a schema.
+    pub(crate) fn all(schema: &TableSchema) -> Vec<Self> {
+        let definition = |attribute: &KeyAttribute| Self {
+            name: attribute.name.to_string(),
+            kind: attribute.kind.as_str().to_owned(),
+        };
+        schema.attributes.iter().map(definition).collect()
+    }
+}
+
+impl KeyElement {
+    /// The elements of a key schema, hash first.
+    pub(crate) fn all(key: &KeySchema) -> Vec<Self> {
+        key.roles()
+            .map(|(role, attribute)| Self {
+                name: attribute.name.to_string(),
+                hash: role == KeyRole::Hash,
+            })
+            .collect()
+    }
+}
+
+impl IndexRecord {
+    /// An index with this schema.
+    pub(crate) fn new(schema: &IndexSchema, keyspace: Keyspace, status: Status) -> Self {
+        Self {
+            name: schema.name.to_string(),
+            keyspace,
+            global: schema.kind == IndexKind::Global,
+            status,
+            backfilling: false,
+            key: KeyElement::all(&schema.key),
+            projection: ProjectionRecord::of(&schema.projection),
+            throughput: None,
+            on_demand: None,
+            warm: None,
+        }
+    }
+
+    /// The index with this capacity.
+    pub(crate) fn with_capacity(mut self, capacity: &IndexCapacity) -> Self {
+        self.throughput = capacity.throughput;
+        self.on_demand = capacity.on_demand;
+        self.warm = capacity.warm;
+        self
+    }
+}
+
+impl ProjectionRecord {
+    /// The stored form of a projection.
+    pub(crate) fn of(projection: &Projection) -> Self {
+        match projection {
+            Projection::All => Self::All,
+            Projection::KeysOnly => Self::KeysOnly,
+            Projection::Include(names) => {
+                Self::Include(names.iter().map(ToString::to_string).collect())
+            }
+        }
+    }
+
+    /// The projection as the core knows it.
+    pub(crate) fn typed(&self) -> Projection {
+        match self {
+            Self::All => Projection::All,
+            Self::KeysOnly => Projection::KeysOnly,
+            Self::Include(names) => {
+                Projection::Include(names.iter().map(|name| name.as_str().into()).collect())
+            }
+        }
+    }
+}

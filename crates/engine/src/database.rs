@@ -1,0 +1,172 @@
+//! The database handle and what all operations share.
+
+use std::fmt;
+use std::sync::Arc;
+
+use keyloom_core::error::request;
+use keyloom_core::{Error, Result, json};
+use keyloom_store::{CommitError, MemoryStore, Store, StoreError};
+
+use crate::background::Background;
+use crate::catalog::Catalog;
+use crate::clock::{Clock, SystemClock};
+use crate::ops;
+use crate::stream::Sequencer;
+use crate::wire::{Fields, Reply};
+use crate::write::InFlight;
+
+/// An embedded DynamoDB: tables, indexes, transactions, streams, in this process.
+///
+/// A handle is cheap to clone; all clones are the same database.
+///
+/// ```
+/// use keyloom_engine::Database;
+///
+/// let database = Database::memory();
+/// let reply = database.call("DynamoDB_20120810.ListTables", b"{}");
+/// assert_eq!(reply.body, br#"{"TableNames":[]}"#);
+/// ```
+#[derive(Clone)]
+pub struct Database {
+    inner: Arc<Inner>,
+}
+
+/// Settings of a database that have nothing to do with where it is stored.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The AWS region that ARNs name.
+    pub region: String,
+    /// The AWS account that ARNs name.
+    pub account: String,
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// Whether expired items are removed, dropped tables cleaned up and old stream records trimmed
+    /// by a thread. Without it, [`Database::run_maintenance`] does the same when called.
+    pub background: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            region: "us-east-1".into(),
+            account: "000000000000".into(),
+            clock: Arc::new(SystemClock),
+            background: true,
+        }
+    }
+}
+
+/// What all clones of a handle share.
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn Store>,
+    /// The same store, if it is in memory and can be forked.
+    memory: Option<Arc<MemoryStore>>,
+    pub(crate) catalog: Catalog,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) options: Options,
+    pub(crate) in_flight: InFlight,
+    pub(crate) streams: Sequencer,
+    pub(crate) background: Background,
+}
+
+impl Database {
+    /// A database in memory, gone when the last handle is dropped.
+    pub fn memory() -> Self {
+        Self::memory_with(Options::default())
+    }
+
+    /// A database in memory with these settings.
+    pub fn memory_with(options: Options) -> Self {
+        let store = Arc::new(MemoryStore::new());
+        match Self::start(Arc::clone(&store) as Arc<dyn Store>, Some(store), options) {
+            Ok(database) => database,
+            // An empty store in memory has no record that could fail to load.
+            Err(error) => unreachable!("an empty database opens: {error}"),
+        }
+    }
+
+    /// Starts a database on a store.
+    fn start(
+        store: Arc<dyn Store>,
+        memory: Option<Arc<MemoryStore>>,
+        options: Options,
+    ) -> Result<Self> {
+        let catalog = Catalog::load(store.as_ref())?;
+        let clock = Arc::clone(&options.clock);
+        let inner = Arc::new(Inner {
+            store,
+            memory,
+            catalog,
+            streams: Sequencer::new(Arc::clone(&clock)),
+            clock,
+            in_flight: InFlight::default(),
+            background: Background::default(),
+            options,
+        });
+        inner.background.start(&inner);
+        Ok(Self { inner })
+    }
+
+    /// A copy of a database in memory, made in constant time; the two go separate ways from here.
+    /// `None` for a database on disk.
+    pub fn fork(&self) -> Option<Self> {
+        let store = Arc::new(self.inner.memory.as_ref()?.fork());
+        let options = self.inner.options.clone();
+        let fork = Self::start(Arc::clone(&store) as Arc<dyn Store>, Some(store), options).ok()?;
+        for (name, table) in self.inner.catalog.all().iter() {
+            if let Some(copy) = fork.inner.catalog.find(name) {
+                copy.copy_stats(table);
+            }
+        }
+        Some(fork)
+    }
+
+    /// Runs one operation as the wire protocol states it: the target (`DynamoDB_20120810.PutItem`)
+    /// and the JSON body.
+    pub fn call(&self, target: &str, body: &[u8]) -> Reply {
+        match self.try_call(target, body) {
+            Ok(body) => Reply::ok(body),
+            Err(error) => Reply::from(&error),
+        }
+    }
+
+    fn try_call(&self, target: &str, body: &[u8]) -> Result<Vec<u8>> {
+        let handler = ops::handler(target).ok_or_else(request::unknown_operation)?;
+        let body = json::parse(body)?;
+        handler(&self.inner, Fields::of(&body)?)
+    }
+
+    /// Removes expired items, cleans up after dropped tables and trims streams, now.
+    pub fn run_maintenance(&self) -> Result<()> {
+        crate::background::run(&self.inner)
+    }
+
+    /// What the typed operations work on.
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+}
+
+impl Inner {
+    /// The ARN of a table.
+    pub(crate) fn table_arn(&self, name: &str) -> String {
+        let Options { region, account, .. } = &self.options;
+        format!("arn:aws:dynamodb:{region}:{account}:table/{name}")
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").field("store", &self.inner.store).finish_non_exhaustive()
+    }
+}
+
+/// The one place where a store's failure becomes DynamoDB's.
+pub(crate) fn store_error(error: StoreError) -> Error {
+    Error::InternalServer(error.to_string())
+}
+
+/// A commit that failed where no retry is possible.
+pub(crate) fn commit_error(error: CommitError) -> Error {
+    Error::InternalServer(error.to_string())
+}

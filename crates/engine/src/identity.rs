@@ -1,0 +1,29 @@
+//! Names that nobody chose: random identifiers of tables, backups and iterators.
+//!
+//! Nothing else in the engine asks for randomness.
+
+/// A random UUID (version 4).
+pub(crate) fn uuid() -> String {
+    let mut bytes = [0_u8; 16];
+    // Without randomness an identifier may repeat after a restart; tables are found by name, so
+    // nothing but the uniqueness of `TableId` is lost.
+    drop(getrandom::fill(&mut bytes));
+    let mut value = u128::from_be_bytes(bytes);
+    value &= !(0xF << 76 | 0x3 << 62);
+    value |= 0x4 << 76 | 0x2 << 62;
+    let hex = format!("{value:032x}");
+    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+    format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn uuids_have_their_version_and_differ() {
+        let (first, second) = (super::uuid(), super::uuid());
+        assert_ne!(first, second);
+        assert_eq!(first.len(), 36);
+        assert_eq!(&first[14..15], "4");
+        assert!(matches!(&first[19..20], "8" | "9" | "a" | "b"));
+    }
+}

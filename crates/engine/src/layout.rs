@@ -1,0 +1,157 @@
+//! Where everything lives in the store.
+//!
+//! Every store key begins with one byte that says what it is:
+//!
+//! | byte | then | value |
+//! |---|---|---|
+//! | `01` | – | the next free keyspace number |
+//! | `02` | table name | the table's record, JSON |
+//! | `03` | keyspace number | a dropped keyspace whose entries are still being removed |
+//! | `04` | client token | a finished transaction, for ten minutes |
+//! | `10` | keyspace, key | an item, or an index entry |
+//! | `20` | stream keyspace, sequence number | a stream record |
+//! | `21` | stream keyspace | a stream's description, JSON |
+//! | `30` | kind, name | other settings and resources, JSON |
+//!
+//! A keyspace is a table or one of its indexes. An item's key is its partition key and its sort key
+//! in the order-preserving codec of `keyloom_core::key`. An index entry's key is the index's hash
+//! values, its range values and then the item's own key, so that entries are unique and ties come in
+//! the order of the base key. Partitions lie in key order, which is what makes reads over a prefix of
+//! the partition key possible for the embedded API.
+
+use keyloom_core::schema::KeySchema;
+use keyloom_core::{AttributeValue, Item, Result, key};
+
+/// The number of a table's or an index's keyspace.
+pub(crate) type Keyspace = u32;
+
+const NEXT_KEYSPACE: u8 = 0x01;
+const TABLE: u8 = 0x02;
+const DROPPED: u8 = 0x03;
+const TOKEN: u8 = 0x04;
+const ENTRY: u8 = 0x10;
+const STREAM_RECORD: u8 = 0x20;
+const STREAM: u8 = 0x21;
+const RESOURCE: u8 = 0x30;
+
+/// The counter of keyspace numbers.
+pub(crate) fn next_keyspace() -> Vec<u8> {
+    vec![NEXT_KEYSPACE]
+}
+
+/// A table's record.
+pub(crate) fn table(name: &str) -> Vec<u8> {
+    tagged(TABLE, name.as_bytes())
+}
+
+/// All tables' records.
+pub(crate) fn tables() -> Vec<u8> {
+    vec![TABLE]
+}
+
+/// A keyspace whose entries wait to be removed.
+pub(crate) fn dropped(keyspace: Keyspace) -> Vec<u8> {
+    tagged(DROPPED, &keyspace.to_be_bytes())
+}
+
+/// All keyspaces that wait to be removed.
+pub(crate) fn all_dropped() -> Vec<u8> {
+    vec![DROPPED]
+}
+
+/// The keyspace number in a key of [`dropped`].
+pub(crate) fn dropped_keyspace(key: &[u8]) -> Option<Keyspace> {
+    Some(Keyspace::from_be_bytes(key.get(1..5)?.try_into().ok()?))
+}
+
+/// A finished transaction under its client token.
+pub(crate) fn token(operation: u8, token: &str) -> Vec<u8> {
+    let mut key = tagged(TOKEN, &[operation]);
+    key.extend_from_slice(token.as_bytes());
+    key
+}
+
+/// All finished transactions.
+pub(crate) fn tokens() -> Vec<u8> {
+    vec![TOKEN]
+}
+
+/// The beginning of every entry of a keyspace.
+pub(crate) fn entries(keyspace: Keyspace) -> Vec<u8> {
+    tagged(ENTRY, &keyspace.to_be_bytes())
+}
+
+/// The beginning of every record of a stream.
+pub(crate) fn stream_records(stream: Keyspace) -> Vec<u8> {
+    tagged(STREAM_RECORD, &stream.to_be_bytes())
+}
+
+/// One record of a stream.
+pub(crate) fn stream_record(stream: Keyspace, sequence: u64) -> Vec<u8> {
+    let mut key = stream_records(stream);
+    key.extend_from_slice(&sequence.to_be_bytes());
+    key
+}
+
+/// A stream's description.
+pub(crate) fn stream(stream: Keyspace) -> Vec<u8> {
+    tagged(STREAM, &stream.to_be_bytes())
+}
+
+/// All streams' descriptions.
+pub(crate) fn streams() -> Vec<u8> {
+    vec![STREAM]
+}
+
+/// A named setting or resource, such as a backup's description.
+pub(crate) fn resource(kind: &str, name: &str) -> Vec<u8> {
+    let mut key = resources(kind);
+    key.extend_from_slice(name.as_bytes());
+    key
+}
+
+/// All resources of a kind.
+pub(crate) fn resources(kind: &str) -> Vec<u8> {
+    let mut key = tagged(RESOURCE, kind.as_bytes());
+    key.push(0);
+    key
+}
+
+/// The store key of an item: its keyspace, partition key and sort key.
+pub(crate) fn item(keyspace: Keyspace, schema: &KeySchema, item: &Item) -> Result<Vec<u8>> {
+    let mut bytes = entries(keyspace);
+    schema.encode(item, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The store key of an item's entry in an index, which the item must belong to.
+pub(crate) fn index_entry(
+    keyspace: Keyspace,
+    index: &KeySchema,
+    base: &KeySchema,
+    item: &Item,
+) -> Result<Vec<u8>> {
+    let mut bytes = entries(keyspace);
+    index.encode(item, &mut bytes)?;
+    base.encode(item, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The beginning of every entry whose hash values are these.
+pub(crate) fn partition<'a>(
+    keyspace: Keyspace,
+    hash: impl IntoIterator<Item = &'a AttributeValue>,
+) -> Result<Vec<u8>> {
+    let mut bytes = entries(keyspace);
+    for value in hash {
+        key::encode_key_value(value, &mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+fn tagged(tag: u8, rest: &[u8]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(1 + rest.len() + 64);
+    key.push(tag);
+    key.extend_from_slice(rest);
+    key
+}

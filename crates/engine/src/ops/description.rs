@@ -1,0 +1,236 @@
+//! `TableDescription`: what CreateTable, UpdateTable, DeleteTable and DescribeTable say of a table.
+
+use crate::catalog::record::{
+    Billing, IndexRecord, KeyElement, OnDemandLimit, ProjectionRecord, Status, Throughput,
+    VectorIndexRecord,
+};
+use crate::catalog::{Stats, Table};
+use crate::database::Inner;
+use crate::wire::JsonWriter;
+
+/// What a new on-demand table or index can take at once.
+const NEW_ON_DEMAND_WARM: Throughput = Throughput { read: 12_000, write: 4_000 };
+
+/// Writes a table's description under `name`, with the status that the operation reports.
+pub(crate) fn write(
+    json: &mut JsonWriter,
+    name: &str,
+    database: &Inner,
+    table: &Table,
+    status: Status,
+) {
+    let arn = database.table_arn(table.name());
+    let record = &table.record;
+    json.structure(name, |json| {
+        json.list("AttributeDefinitions", &record.definitions, |json, definition| {
+            json.nested(|json| {
+                json.string("AttributeName", &definition.name);
+                json.string("AttributeType", &definition.kind);
+            });
+        });
+        json.string("TableName", &record.name);
+        key_schema(json, "KeySchema", &record.key);
+        json.string("TableStatus", status.as_str());
+        seconds(json, "CreationDateTime", record.created_ms);
+        throughput(json, &record.billing.throughput, Some(&record.billing));
+        json.integer("TableSizeBytes", table.shared.stats.bytes());
+        json.integer("ItemCount", table.shared.stats.items());
+        json.string("TableArn", &arn);
+        json.string("TableId", &record.id);
+        billing(json, &record.billing);
+        indexes(json, table, &arn, status);
+        vector_indexes(json, table, &arn);
+        stream(json, table, &arn);
+        settings(json, table);
+    });
+}
+
+/// A key schema as a list of elements.
+pub(crate) fn key_schema(json: &mut JsonWriter, name: &str, elements: &[KeyElement]) {
+    json.list(name, elements, |json, element| {
+        json.nested(|json| {
+            json.string("AttributeName", &element.name);
+            json.string("KeyType", if element.hash { "HASH" } else { "RANGE" });
+        });
+    });
+}
+
+/// A projection.
+pub(crate) fn projection(json: &mut JsonWriter, projection: &ProjectionRecord) {
+    json.structure("Projection", |json| match projection {
+        ProjectionRecord::All => json.string("ProjectionType", "ALL"),
+        ProjectionRecord::KeysOnly => json.string("ProjectionType", "KEYS_ONLY"),
+        ProjectionRecord::Include(names) => {
+            json.string("ProjectionType", "INCLUDE");
+            json.strings("NonKeyAttributes", names);
+        }
+    });
+}
+
+/// A point in time, in seconds with milliseconds.
+pub(crate) fn seconds(json: &mut JsonWriter, name: &str, ms: u64) {
+    json.decimal(name, ms as f64 / 1000.0);
+}
+
+fn throughput(json: &mut JsonWriter, throughput: &Throughput, billing: Option<&Billing>) {
+    json.structure("ProvisionedThroughput", |json| {
+        if let Some(ms) = billing.and_then(|billing| billing.last_increase_ms) {
+            seconds(json, "LastIncreaseDateTime", ms);
+        }
+        if let Some(ms) = billing.and_then(|billing| billing.last_decrease_ms) {
+            seconds(json, "LastDecreaseDateTime", ms);
+        }
+        json.integer(
+            "NumberOfDecreasesToday",
+            billing.map_or(0, |billing| billing.decreases_today),
+        );
+        json.integer("ReadCapacityUnits", throughput.read);
+        json.integer("WriteCapacityUnits", throughput.write);
+    });
+}
+
+fn billing(json: &mut JsonWriter, billing: &Billing) {
+    if billing.on_demand || billing.stated {
+        json.structure("BillingModeSummary", |json| {
+            let mode = if billing.on_demand { "PAY_PER_REQUEST" } else { "PROVISIONED" };
+            json.string("BillingMode", mode);
+            if let Some(ms) = billing.switched_to_on_demand_ms {
+                seconds(json, "LastUpdateToPayPerRequestDateTime", ms);
+            }
+        });
+    }
+    on_demand_limit(json, billing.on_demand_limit.as_ref());
+    warm(json, billing.warm, billing, Status::Active);
+}
+
+fn on_demand_limit(json: &mut JsonWriter, limit: Option<&OnDemandLimit>) {
+    let Some(limit) = limit else { return };
+    json.structure("OnDemandThroughput", |json| {
+        json.integer("MaxReadRequestUnits", limit.read.unwrap_or(-1));
+        json.integer("MaxWriteRequestUnits", limit.write.unwrap_or(-1));
+    });
+}
+
+fn warm(json: &mut JsonWriter, warm: Option<Throughput>, billing: &Billing, status: Status) {
+    let warm =
+        warm.unwrap_or(if billing.on_demand { NEW_ON_DEMAND_WARM } else { billing.throughput });
+    json.structure("WarmThroughput", |json| {
+        json.integer("ReadUnitsPerSecond", warm.read);
+        json.integer("WriteUnitsPerSecond", warm.write);
+        json.string("Status", status.as_str());
+    });
+}
+
+fn indexes(json: &mut JsonWriter, table: &Table, arn: &str, status: Status) {
+    for (member, global) in [("LocalSecondaryIndexes", false), ("GlobalSecondaryIndexes", true)] {
+        let chosen: Vec<(&IndexRecord, &Stats)> = table
+            .record
+            .indexes
+            .iter()
+            .zip(&table.indexes)
+            .filter(|(record, _)| record.global == global)
+            .map(|(record, index)| (record, index.stats.as_ref()))
+            .collect();
+        if chosen.is_empty() {
+            continue;
+        }
+        json.list(member, chosen, |json, (record, stats)| {
+            json.nested(|json| index(json, record, stats, &table.record.billing, arn, status));
+        });
+    }
+}
+
+fn index(
+    json: &mut JsonWriter,
+    record: &IndexRecord,
+    stats: &Stats,
+    billing: &Billing,
+    arn: &str,
+    table_status: Status,
+) {
+    json.string("IndexName", &record.name);
+    key_schema(json, "KeySchema", &record.key);
+    projection(json, &record.projection);
+    json.integer("IndexSizeBytes", stats.bytes());
+    json.integer("ItemCount", stats.items());
+    json.string("IndexArn", &format!("{arn}/index/{}", record.name));
+    if !record.global {
+        return;
+    }
+    // An index is created and deleted with its table.
+    let status = match table_status {
+        Status::Creating | Status::Deleting => table_status,
+        _ => record.status,
+    };
+    json.string("IndexStatus", status.as_str());
+    if record.backfilling {
+        json.boolean("Backfilling", true);
+    }
+    throughput(json, &record.throughput.unwrap_or_default(), None);
+    on_demand_limit(json, record.on_demand.as_ref());
+    let provisioned =
+        Billing { throughput: record.throughput.unwrap_or_default(), ..billing.clone() };
+    warm(json, record.warm, &provisioned, Status::Active);
+}
+
+fn vector_indexes(json: &mut JsonWriter, table: &Table, arn: &str) {
+    if table.record.vector_indexes.is_empty() {
+        return;
+    }
+    json.list("VectorIndexes", &table.record.vector_indexes, |json, index| {
+        json.nested(|json| vector_index(json, index, arn));
+    });
+}
+
+fn vector_index(json: &mut JsonWriter, record: &VectorIndexRecord, arn: &str) {
+    json.string("IndexName", &record.name);
+    json.structure("VectorAttribute", |json| json.string("AttributeName", &record.attribute));
+    json.integer("Dimensions", record.dimensions);
+    json.string("DistanceFunction", &record.distance);
+    if !record.search_schema.is_empty() {
+        json.list("SearchSchema", &record.search_schema, |json, element| {
+            json.nested(|json| {
+                json.string("AttributeName", &element.name);
+                json.string("SearchType", if element.hash { "HASH" } else { "INLINE_FILTER" });
+            });
+        });
+    }
+    projection(json, &record.projection);
+    json.string("IndexStatus", record.status.as_str());
+    if record.status == Status::Creating {
+        json.boolean("Backfilling", record.backfilling);
+    }
+    json.string("IndexArn", &format!("{arn}/index/{}", record.name));
+}
+
+fn stream(json: &mut JsonWriter, table: &Table, arn: &str) {
+    let Some(stream) = &table.record.stream else { return };
+    if stream.enabled {
+        json.structure("StreamSpecification", |json| {
+            json.boolean("StreamEnabled", true);
+            json.string("StreamViewType", &stream.view);
+        });
+    }
+    json.string("LatestStreamLabel", &stream.label);
+    json.string("LatestStreamArn", &format!("{arn}/stream/{}", stream.label));
+}
+
+fn settings(json: &mut JsonWriter, table: &Table) {
+    let record = &table.record;
+    json.boolean("DeletionProtectionEnabled", record.deletion_protection);
+    if let Some(class) = &record.table_class {
+        json.structure("TableClassSummary", |json| {
+            json.string("TableClass", &class.class);
+            if let Some(ms) = class.changed_ms {
+                seconds(json, "LastUpdateDateTime", ms);
+            }
+        });
+    }
+    if let Some(encryption) = record.encryption.as_ref().filter(|encryption| encryption.enabled) {
+        json.structure("SSEDescription", |json| {
+            json.string("Status", "ENABLED");
+            json.string("SSEType", &encryption.kind);
+            json.optional_string("KMSMasterKeyArn", encryption.key_arn.as_deref());
+        });
+    }
+}

@@ -1,0 +1,115 @@
+//! Parameters that many operations share.
+
+use keyloom_core::capacity::{ConsumedCapacity, ConsumedDetail};
+use keyloom_core::error::request;
+use keyloom_core::{Result, Str};
+
+use crate::wire::{Constraints, Fields, JsonWriter};
+
+/// What a request wants to know of the capacity it consumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ReturnConsumedCapacity {
+    /// Nothing.
+    #[default]
+    None,
+    /// The total per table.
+    Total,
+    /// The total, and what each index took.
+    Indexes,
+}
+
+impl ReturnConsumedCapacity {
+    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
+        let choices = [("INDEXES", Self::Indexes), ("TOTAL", Self::Total), ("NONE", Self::None)];
+        let value = fields.string("ReturnConsumedCapacity")?;
+        Ok(constraints.one_of(value, "returnConsumedCapacity", &choices).unwrap_or_default())
+    }
+
+    /// The detail that the answer shows; none if nothing was asked.
+    pub(crate) fn detail(self) -> Option<ConsumedDetail> {
+        match self {
+            Self::None => None,
+            Self::Total => Some(ConsumedDetail::Total),
+            Self::Indexes => Some(ConsumedDetail::Indexes),
+        }
+    }
+
+    /// Writes `ConsumedCapacity`, if it was asked for.
+    pub(crate) fn write(self, json: &mut JsonWriter, consumed: &ConsumedCapacity) {
+        if let Some(detail) = self.detail() {
+            json.key("ConsumedCapacity");
+            consumed.write_json(detail, json.buffer());
+        }
+    }
+
+    /// Writes the `ConsumedCapacity` list of a batch or transaction, if it was asked for.
+    pub(crate) fn write_list(self, json: &mut JsonWriter, consumed: &[ConsumedCapacity]) {
+        if let Some(detail) = self.detail() {
+            json.list("ConsumedCapacity", consumed, |json, consumed| {
+                consumed.write_json(detail, json.buffer());
+            });
+        }
+    }
+}
+
+/// Whether a request wants item collection metrics.
+pub(crate) fn wants_collection_metrics(
+    fields: &Fields<'_>,
+    constraints: &mut Constraints,
+) -> Result<bool> {
+    let value = fields.string("ReturnItemCollectionMetrics")?;
+    let choices = [("SIZE", true), ("NONE", false)];
+    Ok(constraints.one_of(value, "returnItemCollectionMetrics", &choices).unwrap_or(false))
+}
+
+/// Which attributes a write returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ReturnValues {
+    /// Nothing.
+    #[default]
+    None,
+    /// The item before.
+    AllOld,
+    /// What was changed, before.
+    UpdatedOld,
+    /// The item after.
+    AllNew,
+    /// What was changed, after.
+    UpdatedNew,
+}
+
+impl ReturnValues {
+    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
+        let choices = [
+            ("ALL_NEW", Self::AllNew),
+            ("UPDATED_OLD", Self::UpdatedOld),
+            ("ALL_OLD", Self::AllOld),
+            ("NONE", Self::None),
+            ("UPDATED_NEW", Self::UpdatedNew),
+        ];
+        let value = fields.string("ReturnValues")?;
+        Ok(constraints.one_of(value, "returnValues", &choices).unwrap_or_default())
+    }
+}
+
+/// Whether a failed condition returns the item.
+pub(crate) fn wants_item_on_failure(
+    fields: &Fields<'_>,
+    constraints: &mut Constraints,
+) -> Result<bool> {
+    let value = fields.string("ReturnValuesOnConditionCheckFailure")?;
+    let choices = [("ALL_OLD", true), ("NONE", false)];
+    let path = "returnValuesOnConditionCheckFailure";
+    Ok(constraints.one_of(value, path, &choices).unwrap_or(false))
+}
+
+/// The name that consumed capacity shows: as the request gave it, which may be an ARN.
+pub(crate) fn consumed(requested_name: &str, mut cost: ConsumedCapacity) -> ConsumedCapacity {
+    cost.table_name = Str::from(requested_name);
+    cost
+}
+
+/// A table name that must be there, as the model says.
+pub(crate) fn required_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
+    fields.string("TableName")?.ok_or_else(|| request::parameter_missing("TableName"))
+}

@@ -1,0 +1,134 @@
+//! The shapes that CreateTable and UpdateTable share: keys, indexes, projections, throughput.
+//!
+//! They are read here as they are stated; what they must fulfil is the core's affair.
+
+use keyloom_core::schema::definition::{
+    AttributeDefinition, IndexDefinition, KeyElement, ProjectionDefinition,
+};
+use keyloom_core::{Result, Str};
+
+use crate::catalog::record::{IndexCapacity, OnDemandLimit, Throughput};
+use crate::wire::{Constraints, Fields};
+
+/// `AttributeDefinitions`.
+pub(crate) fn definitions(fields: &Fields<'_>) -> Result<Option<Vec<AttributeDefinition>>> {
+    let Some(list) = fields.structures("AttributeDefinitions")? else { return Ok(None) };
+    list.iter()
+        .map(|element| {
+            Ok(AttributeDefinition {
+                name: text(element, "AttributeName")?,
+                kind: text(element, "AttributeType")?,
+            })
+        })
+        .collect::<Result<_>>()
+        .map(Some)
+}
+
+/// `KeySchema`.
+pub(crate) fn key_schema(fields: &Fields<'_>) -> Result<Option<Vec<KeyElement>>> {
+    let Some(list) = fields.structures("KeySchema")? else { return Ok(None) };
+    list.iter()
+        .map(|element| {
+            Ok(KeyElement {
+                name: text(element, "AttributeName")?,
+                role: text(element, "KeyType")?,
+            })
+        })
+        .collect::<Result<_>>()
+        .map(Some)
+}
+
+/// `Projection`.
+pub(crate) fn projection(fields: &Fields<'_>) -> Result<Option<ProjectionDefinition>> {
+    let Some(projection) = fields.structure("Projection")? else { return Ok(None) };
+    Ok(Some(ProjectionDefinition {
+        kind: text(&projection, "ProjectionType")?,
+        attributes: projection.strings("NonKeyAttributes")?,
+    }))
+}
+
+/// An index as a request describes it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct IndexInput {
+    pub(crate) definition: IndexDefinition,
+    pub(crate) capacity: IndexCapacity,
+}
+
+/// One index. `path` is where the request has it.
+pub(crate) fn index(
+    fields: &Fields<'_>,
+    constraints: &mut Constraints,
+    path: &str,
+) -> Result<IndexInput> {
+    Ok(IndexInput {
+        definition: IndexDefinition {
+            name: text(fields, "IndexName")?,
+            key: key_schema(fields)?,
+            projection: projection(fields)?,
+        },
+        capacity: IndexCapacity {
+            throughput: throughput(fields, constraints, path)?,
+            on_demand: on_demand(fields)?,
+            warm: warm(fields)?,
+        },
+    })
+}
+
+/// The list of indexes under `member`, whose constraint path is `path`.
+pub(crate) fn indexes(
+    fields: &Fields<'_>,
+    constraints: &mut Constraints,
+    member: &str,
+    path: &str,
+) -> Result<Option<Vec<IndexInput>>> {
+    let Some(list) = fields.structures(member)? else { return Ok(None) };
+    list.iter()
+        .enumerate()
+        .map(|(position, element)| {
+            index(element, constraints, &format!("{path}.{}.member", position + 1))
+        })
+        .collect::<Result<_>>()
+        .map(Some)
+}
+
+/// `ProvisionedThroughput` below `path` (empty for the table's own).
+pub(crate) fn throughput(
+    fields: &Fields<'_>,
+    constraints: &mut Constraints,
+    path: &str,
+) -> Result<Option<Throughput>> {
+    let Some(throughput) = fields.structure("ProvisionedThroughput")? else { return Ok(None) };
+    let dot = if path.is_empty() { "" } else { "." };
+    let mut member = |name: &str, spelled: &str| -> Result<i64> {
+        let path = format!("{path}{dot}provisionedThroughput.{spelled}");
+        let value = throughput.integer(name)?;
+        constraints.required(value.is_some(), &path);
+        constraints.range(value, &path, 1, i64::MAX);
+        Ok(value.unwrap_or_default())
+    };
+    let write = member("WriteCapacityUnits", "writeCapacityUnits")?;
+    let read = member("ReadCapacityUnits", "readCapacityUnits")?;
+    Ok(Some(Throughput { read, write }))
+}
+
+/// `OnDemandThroughput`.
+pub(crate) fn on_demand(fields: &Fields<'_>) -> Result<Option<OnDemandLimit>> {
+    let Some(limit) = fields.structure("OnDemandThroughput")? else { return Ok(None) };
+    Ok(Some(OnDemandLimit {
+        read: limit.integer("MaxReadRequestUnits")?,
+        write: limit.integer("MaxWriteRequestUnits")?,
+    }))
+}
+
+/// `WarmThroughput`.
+pub(crate) fn warm(fields: &Fields<'_>) -> Result<Option<Throughput>> {
+    let Some(warm) = fields.structure("WarmThroughput")? else { return Ok(None) };
+    Ok(Some(Throughput {
+        read: warm.integer("ReadUnitsPerSecond")?.unwrap_or_default(),
+        write: warm.integer("WriteUnitsPerSecond")?.unwrap_or_default(),
+    }))
+}
+
+fn text(fields: &Fields<'_>, name: &str) -> Result<Option<Str>> {
+    Ok(fields.string(name)?.map(Str::from))
+}

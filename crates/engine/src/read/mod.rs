@@ -1,0 +1,258 @@
+//! The one executor of reads.
+//!
+//! GetItem, Query, Scan, batches and PartiQL lower to lookups of single items or to a [`ReadPlan`]:
+//! a byte range of one keyspace, a direction, a budget, and what to do with each entry. A plan runs
+//! on a snapshot, so it blocks no writer and sees one moment.
+
+mod range;
+mod start;
+
+use std::sync::Arc;
+
+use keyloom_core::expr::{Condition, Projection};
+use keyloom_core::schema::KeySchema;
+use keyloom_core::{Item, Result, limits};
+use keyloom_store::{Direction, KeyRange, Snapshot};
+
+pub(crate) use range::of_key_condition;
+pub(crate) use start::{check_start_key, resume_after};
+
+use crate::catalog::{Index, Table};
+use crate::database::Inner;
+use crate::image::Stored;
+use crate::layout::{self, Keyspace};
+use crate::store_error;
+
+/// A range of entries to read, and what to do with them.
+#[derive(Debug)]
+pub(crate) struct ReadPlan {
+    pub(crate) table: Arc<Table>,
+    /// The position of the index that is read, or none for the table.
+    pub(crate) index: Option<usize>,
+    pub(crate) range: KeyRange,
+    pub(crate) direction: Direction,
+    /// How many entries may be evaluated.
+    pub(crate) limit: Option<usize>,
+    pub(crate) filter: Option<Condition>,
+    pub(crate) projection: Option<Projection>,
+    /// Whether the base item is read for each entry: a local index asked for what it does not hold.
+    pub(crate) fetch_base: bool,
+    /// The part of a parallel scan: segment and total.
+    pub(crate) segment: Option<(u32, u32)>,
+    /// Whether only the number of rows is asked for.
+    pub(crate) count_only: bool,
+}
+
+/// What a plan found.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    pub(crate) rows: Vec<Row>,
+    /// Entries that passed the filter.
+    pub(crate) count: usize,
+    /// Entries evaluated.
+    pub(crate) scanned: usize,
+    /// Where the next page goes on.
+    pub(crate) last_key: Option<Item>,
+    /// Bytes evaluated in the keyspace that was read.
+    pub(crate) bytes: usize,
+    /// The sizes of the base items that a local index had to fetch.
+    pub(crate) fetched: Vec<usize>,
+}
+
+/// One row of a page: as stored, or as a projection made it.
+#[derive(Debug)]
+pub(crate) enum Row {
+    Stored(Stored),
+    Item(Item),
+}
+
+impl Row {
+    pub(crate) fn write_json(&self, out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            Self::Stored(stored) => stored.write_json(out),
+            Self::Item(item) => {
+                keyloom_core::json::write_item(item, out);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn into_item(self) -> Result<Item> {
+        match self {
+            Self::Stored(stored) => stored.into_item(),
+            Self::Item(item) => Ok(item),
+        }
+    }
+}
+
+impl ReadPlan {
+    /// The index that is read, if it is one.
+    pub(crate) fn index(&self) -> Option<&Index> {
+        self.index.and_then(|position| self.table.indexes.get(position))
+    }
+
+    /// The keyspace that is read.
+    pub(crate) fn keyspace(&self) -> Keyspace {
+        self.index().map_or(self.table.record.keyspace, |index| index.keyspace)
+    }
+
+    /// The key schema of what is read.
+    pub(crate) fn key(&self) -> &KeySchema {
+        self.index().map_or(self.table.key(), |index| &index.schema.key)
+    }
+
+    /// The attributes of `LastEvaluatedKey`: the base key and the index key.
+    pub(crate) fn position_of(&self, row: &Stored) -> Result<Item> {
+        let mut position = Item::new();
+        let index_key = self.index().map(|index| index.schema.key.attributes());
+        for attribute in self.table.key().attributes().chain(index_key.into_iter().flatten()) {
+            if let Some(value) = row.get(&attribute.name)? {
+                position.insert(attribute.name.clone(), value);
+            }
+        }
+        Ok(position)
+    }
+
+    /// Whether an entry's store key belongs to another segment than the plan's.
+    pub(crate) fn is_outside_segment(&self, key: &[u8]) -> bool {
+        self.segment.is_some_and(|(segment, total)| {
+            !SegmentFilter::new(segment, total).contains(partition_of(self.key(), key))
+        })
+    }
+
+    /// Runs the plan on a fresh snapshot.
+    pub(crate) fn run(&self, database: &Inner) -> Result<Page> {
+        let snapshot = database.store.snapshot().map_err(store_error)?;
+        self.run_on(snapshot.as_ref())
+    }
+
+    /// Runs the plan on a snapshot.
+    pub(crate) fn run_on(&self, snapshot: &dyn Snapshot) -> Result<Page> {
+        let mut page = Page::default();
+        if self.range.is_empty() {
+            return Ok(page);
+        }
+        let mut entries = snapshot.scan(self.range.clone(), self.direction);
+        let mut segment = self.segment.map(|(segment, total)| SegmentFilter::new(segment, total));
+        while let Some(entry) = entries.next() {
+            let (key, value) = entry.map_err(store_error)?;
+            if let Some(filter) = &mut segment {
+                let partition = partition_of(self.key(), &key);
+                if !filter.contains(partition) {
+                    // Nothing else of this partition belongs to the segment: seek past it.
+                    let past = KeyRange {
+                        lower: KeyRange::prefix(partition).upper,
+                        upper: self.range.upper.clone(),
+                    };
+                    entries = snapshot.scan(past, self.direction);
+                    continue;
+                }
+            }
+            let stored = Stored::new(value);
+            self.evaluate(snapshot, &stored, &mut page)?;
+            let full = page.bytes >= limits::MAX_PAGE_BYTES;
+            if full || self.limit.is_some_and(|limit| page.scanned >= limit) {
+                page.last_key = Some(self.position_of(&stored)?);
+                break;
+            }
+        }
+        Ok(page)
+    }
+
+    /// Takes one entry into the page.
+    fn evaluate(&self, snapshot: &dyn Snapshot, entry: &Stored, page: &mut Page) -> Result<()> {
+        page.scanned += 1;
+        page.bytes += entry.size_bytes()?;
+        let base = if self.fetch_base { self.base_of(snapshot, entry)? } else { None };
+        if let Some(base) = &base {
+            page.fetched.push(base.size_bytes()?);
+        }
+        let row = base.as_ref().unwrap_or(entry);
+        if let Some(filter) = &self.filter {
+            if !filter.matches(Some(row.item()?)) {
+                return Ok(());
+            }
+        }
+        page.count += 1;
+        if self.count_only {
+            return Ok(());
+        }
+        page.rows.push(match &self.projection {
+            Some(projection) => Row::Item(projection.apply(row.item()?)),
+            None => Row::Stored(row.clone()),
+        });
+        Ok(())
+    }
+
+    /// The base item of an index entry.
+    fn base_of(&self, snapshot: &dyn Snapshot, entry: &Stored) -> Result<Option<Stored>> {
+        let mut key = Item::new();
+        for attribute in self.table.key().attributes() {
+            if let Some(value) = entry.get(&attribute.name)? {
+                key.insert(attribute.name.clone(), value);
+            }
+        }
+        let key = self.table.item_key(&key)?;
+        Ok(snapshot.get(&key).map_err(store_error)?.map(Stored::new))
+    }
+}
+
+/// Looks up one item by its store key.
+pub(crate) fn lookup(database: &Inner, key: &[u8]) -> Result<Option<Stored>> {
+    Ok(database.store.get(key).map_err(store_error)?.map(Stored::new))
+}
+
+/// Looks up several items at one moment.
+pub(crate) fn lookup_many(database: &Inner, keys: &[&[u8]]) -> Result<Vec<Option<Stored>>> {
+    let images = database.store.get_many(keys).map_err(store_error)?;
+    Ok(images.into_iter().map(|image| image.map(Stored::new)).collect())
+}
+
+/// The part of an entry's store key that names its partition.
+fn partition_of<'a>(schema: &KeySchema, key: &'a [u8]) -> &'a [u8] {
+    let header = layout::entries(0).len();
+    let mut rest = key.get(header..).unwrap_or_default();
+    for attribute in &schema.hash {
+        if keyloom_core::key::decode_key_value(attribute.kind, &mut rest).is_err() {
+            return key;
+        }
+    }
+    key.get(..key.len() - rest.len()).unwrap_or(key)
+}
+
+/// Decides which partitions belong to a segment, remembering the last answer.
+struct SegmentFilter {
+    segment: u64,
+    total: u64,
+    last: Option<(Vec<u8>, bool)>,
+}
+
+impl SegmentFilter {
+    fn new(segment: u32, total: u32) -> Self {
+        Self { segment: u64::from(segment), total: u64::from(total.max(1)), last: None }
+    }
+
+    fn contains(&mut self, partition: &[u8]) -> bool {
+        if let Some((known, answer)) = &self.last {
+            if known == partition {
+                return *answer;
+            }
+        }
+        // The hash space is cut into equal ranges, one per segment, so segments are stable.
+        let position = (u128::from(partition_hash(partition)) * u128::from(self.total)) >> 64;
+        let answer = position as u64 == self.segment;
+        self.last = Some((partition.to_vec(), answer));
+        answer
+    }
+}
+
+/// A stable 64-bit hash of a partition: FNV-1a, then a finalizer that spreads the high bits.
+pub(crate) fn partition_hash(partition: &[u8]) -> u64 {
+    let header = layout::entries(0).len();
+    let hash = partition.iter().skip(header).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ (hash >> 33)
+}

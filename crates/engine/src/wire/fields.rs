@@ -1,0 +1,188 @@
+//! A cursor over the fields of a request body.
+
+use keyloom_core::{AttributeValue, Error, Item, Result, Str, json};
+
+use json::Json;
+
+/// Java class names that AWS's serialization errors quote.
+pub(crate) mod class {
+    pub(crate) const STRING: &str = "class java.lang.String";
+    pub(crate) const INTEGER: &str = "class java.lang.Integer";
+    pub(crate) const BOOLEAN: &str = "class java.lang.Boolean";
+    pub(crate) const ATTRIBUTE_MAP: &str =
+        "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>";
+}
+
+/// The fields of one JSON object. An absent field and an explicit `null` are the same, as on AWS.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fields<'a> {
+    object: &'a Json<'a>,
+}
+
+impl<'a> Fields<'a> {
+    /// The fields of `value`, which must be an object.
+    pub(crate) fn of(value: &'a Json<'a>) -> Result<Self> {
+        match value {
+            Json::Object(_) => Ok(Self { object: value }),
+            Json::Array(_) => Err(unrecognized_collection(class::STRING)),
+            _ => Err(Error::Serialization("Unexpected field type".into())),
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&'a Json<'a>> {
+        let Json::Object(object) = self.object else { return None };
+        object.get(name).filter(|value| !matches!(value, Json::Null))
+    }
+
+    /// Whether the field is there and not null.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    pub(crate) fn string(&self, name: &str) -> Result<Option<&'a str>> {
+        self.get(name).map(as_string).transpose()
+    }
+
+    pub(crate) fn owned_string(&self, name: &str) -> Result<Option<String>> {
+        Ok(self.string(name)?.map(str::to_owned))
+    }
+
+    pub(crate) fn integer(&self, name: &str) -> Result<Option<i64>> {
+        self.get(name).map(as_integer).transpose()
+    }
+
+    pub(crate) fn boolean(&self, name: &str) -> Result<Option<bool>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        match value {
+            Json::Bool(value) => Ok(Some(*value)),
+            Json::Array(_) => Err(unrecognized_collection(class::BOOLEAN)),
+            Json::Object(_) => Err(unexpected_structure()),
+            _ => Err(Error::Serialization("Unexpected token received from parser".into())),
+        }
+    }
+
+    /// Seconds since the epoch, possibly with a fraction.
+    pub(crate) fn timestamp(&self, name: &str) -> Result<Option<f64>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        match value {
+            Json::Number(number) => Ok(number.as_f64()),
+            _ => Err(Error::Serialization(format!(
+                "{} cannot be converted to milliseconds since epoch",
+                token_name(value)
+            ))),
+        }
+    }
+
+    pub(crate) fn structure(&self, name: &str) -> Result<Option<Fields<'a>>> {
+        self.get(name).map(Fields::of).transpose()
+    }
+
+    pub(crate) fn list(&self, name: &str) -> Result<Option<&'a [Json<'a>]>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        match value {
+            Json::Array(elements) => Ok(Some(elements)),
+            Json::Object(_) => Err(unexpected_structure()),
+            _ => Err(Error::Serialization("Unexpected field type".into())),
+        }
+    }
+
+    /// A list of structures.
+    pub(crate) fn structures(&self, name: &str) -> Result<Option<Vec<Fields<'a>>>> {
+        let Some(elements) = self.list(name)? else { return Ok(None) };
+        elements.iter().map(Fields::of).collect::<Result<_>>().map(Some)
+    }
+
+    /// A list of strings.
+    pub(crate) fn strings(&self, name: &str) -> Result<Option<Vec<Str>>> {
+        let Some(elements) = self.list(name)? else { return Ok(None) };
+        elements.iter().map(|e| as_string(e).map(Str::from)).collect::<Result<_>>().map(Some)
+    }
+
+    /// The entries of a map field, in the order of the text.
+    pub(crate) fn entries(&self, name: &str) -> Result<Option<Vec<(&'a str, &'a Json<'a>)>>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        match value {
+            Json::Object(object) => Ok(Some(object.iter().collect())),
+            Json::Array(_) => Err(unrecognized_collection(class::ATTRIBUTE_MAP)),
+            _ => Err(Error::Serialization("Unexpected field type".into())),
+        }
+    }
+
+    /// A map of strings, such as `ExpressionAttributeNames`.
+    pub(crate) fn string_map(&self, name: &str) -> Result<Option<Vec<(Str, Str)>>> {
+        let Some(entries) = self.entries(name)? else { return Ok(None) };
+        entries
+            .into_iter()
+            .map(|(key, value)| Ok((Str::from(key), Str::from(as_string(value)?))))
+            .collect::<Result<_>>()
+            .map(Some)
+    }
+
+    /// Checks that a map of attribute values has the right JSON types, before its meaning is read.
+    pub(crate) fn check_item(&self, name: &str) -> Result<()> {
+        self.get(name).map_or(Ok(()), json::check_item)
+    }
+
+    /// A map of attribute values.
+    pub(crate) fn item(&self, name: &str) -> Result<Option<Item>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        json::check_item(value)?;
+        json::item_from(value).map(Some)
+    }
+
+    /// One attribute value.
+    pub(crate) fn attribute(&self, name: &str) -> Result<Option<AttributeValue>> {
+        self.get(name).map(json::value_from).transpose()
+    }
+
+    /// A list of attribute values.
+    pub(crate) fn attributes(&self, name: &str) -> Result<Option<Vec<AttributeValue>>> {
+        let Some(elements) = self.list(name)? else { return Ok(None) };
+        elements.iter().map(json::value_from).collect::<Result<_>>().map(Some)
+    }
+}
+
+fn as_string<'a>(value: &'a Json<'a>) -> Result<&'a str> {
+    match value {
+        Json::Str(text) => Ok(text),
+        Json::Array(_) => Err(unrecognized_collection(class::STRING)),
+        Json::Object(_) => Err(unexpected_structure()),
+        _ => Err(Error::Serialization(format!(
+            "{} cannot be converted to String",
+            token_name(value)
+        ))),
+    }
+}
+
+fn as_integer(value: &Json<'_>) -> Result<i64> {
+    match value {
+        // A fraction is cut off, as AWS's deserializer does.
+        Json::Number(number) => {
+            Ok(number.as_i64().unwrap_or_else(|| number.as_f64().unwrap_or_default() as i64))
+        }
+        Json::Array(_) => Err(unrecognized_collection(class::INTEGER)),
+        Json::Object(_) => Err(unexpected_structure()),
+        _ => Err(Error::Serialization(format!(
+            "{} cannot be converted to Integer",
+            token_name(value)
+        ))),
+    }
+}
+
+fn token_name(value: &Json<'_>) -> &'static str {
+    match value {
+        Json::Bool(true) => "TRUE_VALUE",
+        Json::Bool(false) => "FALSE_VALUE",
+        Json::Number(number) if number.as_i64().is_some() => "NUMBER_VALUE",
+        Json::Number(_) => "DECIMAL_VALUE",
+        _ => "STRING_VALUE",
+    }
+}
+
+fn unrecognized_collection(class: &str) -> Error {
+    Error::Serialization(format!("Unrecognized collection type {class}"))
+}
+
+fn unexpected_structure() -> Error {
+    Error::Serialization("Start of structure or map found where not expected.".into())
+}

@@ -1,0 +1,165 @@
+//! Writes JSON objects straight into a byte buffer.
+
+use keyloom_core::{AttributeValue, Item, json};
+
+/// An object being written. Members appear in the order of the calls; commas are kept here.
+pub(crate) struct JsonWriter {
+    out: Vec<u8>,
+    /// Whether the object being written has no member yet.
+    first: bool,
+}
+
+impl JsonWriter {
+    /// Starts the outermost object.
+    pub(crate) fn object() -> Self {
+        let mut out = Vec::with_capacity(256);
+        out.push(b'{');
+        Self { out, first: true }
+    }
+
+    /// Ends the outermost object.
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        self.out.push(b'}');
+        self.out
+    }
+
+    /// Writes a member's name and colon.
+    pub(crate) fn key(&mut self, name: &str) -> &mut Self {
+        if !self.first {
+            self.out.push(b',');
+        }
+        self.first = false;
+        json::write_string(name, &mut self.out);
+        self.out.push(b':');
+        self
+    }
+
+    /// The buffer, for writers that append a value after [`JsonWriter::key`].
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    pub(crate) fn string(&mut self, name: &str, value: &str) {
+        self.key(name);
+        json::write_string(value, &mut self.out);
+    }
+
+    pub(crate) fn optional_string(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.string(name, value);
+        }
+    }
+
+    pub(crate) fn integer(&mut self, name: &str, value: impl Into<i128>) {
+        self.key(name);
+        self.out.extend_from_slice(value.into().to_string().as_bytes());
+    }
+
+    /// A number that may have a fraction, such as capacity units or seconds with milliseconds.
+    pub(crate) fn decimal(&mut self, name: &str, value: f64) {
+        self.key(name);
+        self.out.extend_from_slice(format!("{value:?}").as_bytes());
+    }
+
+    pub(crate) fn boolean(&mut self, name: &str, value: bool) {
+        self.key(name);
+        self.out.extend_from_slice(if value { b"true" } else { b"false" });
+    }
+
+    pub(crate) fn item(&mut self, name: &str, value: &Item) {
+        self.key(name);
+        json::write_item(value, &mut self.out);
+    }
+
+    pub(crate) fn optional_item(&mut self, name: &str, value: Option<&Item>) {
+        if let Some(value) = value {
+            self.item(name, value);
+        }
+    }
+
+    /// An attribute value, tagged with its type.
+    pub(crate) fn attribute(&mut self, name: &str, value: &AttributeValue) {
+        self.key(name);
+        json::write_value(value, &mut self.out);
+    }
+
+    /// A member that is an object.
+    pub(crate) fn structure(&mut self, name: &str, write: impl FnOnce(&mut Self)) {
+        self.key(name);
+        self.nested(write);
+    }
+
+    /// An object as a list element.
+    pub(crate) fn nested(&mut self, write: impl FnOnce(&mut Self)) {
+        self.out.push(b'{');
+        self.first = true;
+        write(self);
+        self.out.push(b'}');
+        self.first = false;
+    }
+
+    /// A member that is a list; `write` appends one element.
+    pub(crate) fn list<T>(
+        &mut self,
+        name: &str,
+        values: impl IntoIterator<Item = T>,
+        write: impl FnMut(&mut Self, T),
+    ) {
+        self.key(name);
+        self.elements(values, write);
+    }
+
+    /// A list as a value of its own.
+    pub(crate) fn elements<T>(
+        &mut self,
+        values: impl IntoIterator<Item = T>,
+        mut write: impl FnMut(&mut Self, T),
+    ) {
+        self.out.push(b'[');
+        for (index, value) in values.into_iter().enumerate() {
+            if index > 0 {
+                self.out.push(b',');
+            }
+            write(self, value);
+        }
+        self.out.push(b']');
+        self.first = false;
+    }
+
+    /// A member that is a list of strings.
+    pub(crate) fn strings<S: AsRef<str>>(
+        &mut self,
+        name: &str,
+        values: impl IntoIterator<Item = S>,
+    ) {
+        self.list(name, values, |json, value| json::write_string(value.as_ref(), &mut json.out));
+    }
+
+    /// A member that is a list of items.
+    pub(crate) fn items<'a>(&mut self, name: &str, items: impl IntoIterator<Item = &'a Item>) {
+        self.list(name, items, |json, item| json::write_item(item, &mut json.out));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_stand_between_members_at_every_depth() {
+        let mut json = JsonWriter::object();
+        json.string("a", "x\"y");
+        json.structure("b", |json| {
+            json.integer("c", 1);
+            json.boolean("d", true);
+        });
+        json.strings("e", ["f", "g"]);
+        json.structure("h", |_| {});
+        json.list("i", [1, 2], |json, n| json.nested(|json| json.decimal("n", f64::from(n))));
+        let text = String::from_utf8(json.finish()).unwrap();
+        assert_eq!(
+            text,
+            r#"{"a":"x\"y","b":{"c":1,"d":true},"e":["f","g"],"h":{},"i":[{"n":1.0},{"n":2.0}]}"#
+        );
+    }
+}

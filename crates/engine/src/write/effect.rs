@@ -1,0 +1,242 @@
+//! What a write does to one item: its new image, its index entries, its stream record, its cost.
+
+use keyloom_core::capacity::{Arm, ConsumedCapacity, IndexChange, item_write_units};
+use keyloom_core::error::request;
+use keyloom_core::schema::IndexKind;
+use keyloom_core::size::item_size;
+use keyloom_core::{Item, Result, image, limits};
+use keyloom_store::{Bytes, Transaction};
+
+use crate::catalog::{Index, Table};
+use crate::image::Stored;
+use crate::layout;
+use crate::stream::{self, Change};
+
+use super::{Edit, Origin, Refusal, Write, Written};
+
+/// The consequences of one write, before they are committed.
+#[derive(Debug)]
+pub(crate) struct Effect {
+    old: Option<Stored>,
+    new: Option<Item>,
+    /// The new image; `None` if the item is removed or stays as it is.
+    new_bytes: Option<Bytes>,
+    changed: bool,
+    streamed: bool,
+    index_edits: Vec<IndexEdit>,
+    old_size: Option<usize>,
+    new_size: Option<usize>,
+}
+
+/// The change of one index's entry for the item.
+#[derive(Debug)]
+struct IndexEdit {
+    /// The position of the index in the table's list.
+    position: usize,
+    delete: Option<Vec<u8>>,
+    put: Option<(Vec<u8>, Bytes)>,
+    change: IndexChange,
+}
+
+/// Judges the condition and applies the edit of `write` to the item as it is.
+pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Effect, Refusal> {
+    judge(write, old.as_ref())?;
+    let invalid = Refusal::Invalid;
+    let new = edited(write, old.as_ref())?;
+    let old_size = old.as_ref().map(Stored::size_bytes).transpose().map_err(invalid)?;
+    let new_size = new.as_ref().map(item_size);
+    let new_bytes = new.as_ref().map(|item| Bytes::from(image::encode(item)));
+    let changed = match (&write.edit, &old, &new_bytes) {
+        (Edit::Check, ..) => false,
+        (_, Some(old), Some(new)) => old.bytes() != new,
+        (_, old, new) => old.is_some() || new.is_some(),
+    };
+    let mut index_edits = Vec::new();
+    if changed && !write.table.indexes.is_empty() {
+        let old_item = old.as_ref().map(Stored::item).transpose().map_err(invalid)?;
+        for (position, index) in write.table.indexes.iter().enumerate() {
+            let edit = index_edit(&write.table, index, position, old_item, new.as_ref());
+            index_edits.extend(edit);
+        }
+    }
+    let streamed = changed && write.table.record.stream.as_ref().is_some_and(|s| s.enabled);
+    let new_bytes = new_bytes.filter(|_| changed);
+    Ok(Effect { old, new, new_bytes, changed, streamed, index_edits, old_size, new_size })
+}
+
+fn judge(write: &Write, old: Option<&Stored>) -> Result<(), Refusal> {
+    let Some(condition) = &write.condition else { return Ok(()) };
+    let item = old.map(Stored::item).transpose().map_err(Refusal::Invalid)?;
+    if condition.matches(item) {
+        return Ok(());
+    }
+    Err(Refusal::Condition(item.cloned()))
+}
+
+/// The item after the edit.
+fn edited(write: &Write, old: Option<&Stored>) -> Result<Option<Item>, Refusal> {
+    let existing = || old.map(Stored::item).transpose().map_err(Refusal::Invalid);
+    match &write.edit {
+        Edit::Put(item) => Ok(Some(item.clone())),
+        Edit::Delete => Ok(None),
+        Edit::Check => Ok(existing()?.cloned()),
+        Edit::Update(update) => {
+            let existing = existing()?;
+            let item = update.apply(existing, &write.key).map_err(Refusal::Invalid)?;
+            check_updated(&write.table, existing, &item).map_err(Refusal::Invalid)?;
+            Ok(Some(item))
+        }
+    }
+}
+
+/// The rules that an item must keep after an update.
+fn check_updated(table: &Table, old: Option<&Item>, item: &Item) -> Result<()> {
+    table.schema.check_updated_index_keys(old, item)?;
+    if item_size(item) > limits::MAX_ITEM_BYTES {
+        return Err(request::updated_item_too_large());
+    }
+    Ok(())
+}
+
+/// How an index's entry for the item changes; `None` if its view stays the same.
+fn index_edit(
+    table: &Table,
+    index: &Index,
+    position: usize,
+    old: Option<&Item>,
+    new: Option<&Item>,
+) -> Option<IndexEdit> {
+    let entry = |item: &Item| -> Option<(Vec<u8>, Item)> {
+        let entry = table.schema.project(item, &index.schema)?;
+        let key = layout::index_entry(index.keyspace, &index.schema.key, table.key(), item).ok()?;
+        Some((key, entry))
+    };
+    let stored = |entry: &Item| Bytes::from(image::encode(entry));
+    Some(match (old.and_then(entry), new.and_then(entry)) {
+        (None, None) => return None,
+        (None, Some((key, new))) => {
+            let change = IndexChange::Insert { bytes: item_size(&new) };
+            IndexEdit { position, delete: None, put: Some((key, stored(&new))), change }
+        }
+        (Some((key, old)), None) => {
+            let change = IndexChange::Delete { bytes: item_size(&old) };
+            IndexEdit { position, delete: Some(key), put: None, change }
+        }
+        (Some((old_key, old)), Some((key, new))) => {
+            let (old_bytes, new_bytes) = (item_size(&old), item_size(&new));
+            let put = Some((key, stored(&new)));
+            if put.as_ref().is_some_and(|(key, _)| *key != old_key) {
+                let change = IndexChange::Move { old_bytes, new_bytes };
+                return Some(IndexEdit { position, delete: Some(old_key), put, change });
+            }
+            if old == new {
+                return None;
+            }
+            let change = IndexChange::Update { old_bytes, new_bytes };
+            IndexEdit { position, delete: None, put, change }
+        }
+    })
+}
+
+impl Effect {
+    /// Whether anything must be stored.
+    pub(super) fn changes_something(&self) -> bool {
+        self.changed
+    }
+
+    /// Whether it adds a record to the table's stream.
+    pub(super) fn is_streamed(&self) -> bool {
+        self.streamed
+    }
+
+    /// Adds the item and its index entries to the transaction.
+    pub(super) fn stage(&self, key: &[u8], transaction: &mut dyn Transaction) {
+        if !self.changed {
+            return;
+        }
+        let key = Bytes::copy_from_slice(key);
+        match &self.new_bytes {
+            Some(bytes) => transaction.put(key, bytes.clone()),
+            None => transaction.delete(key),
+        }
+        for edit in &self.index_edits {
+            if let Some(key) = &edit.delete {
+                transaction.delete(key.clone().into());
+            }
+            if let Some((key, value)) = &edit.put {
+                transaction.put(key.clone().into(), value.clone());
+            }
+        }
+    }
+
+    /// Adds the stream record to the transaction.
+    pub(super) fn stage_record(
+        &self,
+        write: &Write,
+        sequence: u64,
+        now_ms: u64,
+        transaction: &mut dyn Transaction,
+    ) {
+        let Some(stream) = &write.table.record.stream else { return };
+        let change = Change {
+            keys: &write.key,
+            old: self.old.as_ref().map(Stored::bytes),
+            new: self.new_bytes.as_ref(),
+            by_time_to_live: write.origin == Origin::TimeToLive,
+            now_ms,
+        };
+        let value = stream::encode_record(&stream.view, &change);
+        transaction.put(layout::stream_record(stream.keyspace, sequence).into(), value.into());
+    }
+
+    /// Adds the change to the table's and indexes' counts.
+    pub(super) fn count(&self, write: &Write) {
+        if !self.changed {
+            return;
+        }
+        let items = i64::from(self.new.is_some()) - i64::from(self.old.is_some());
+        let bytes = self.new_size.unwrap_or(0) as i64 - self.old_size.unwrap_or(0) as i64;
+        write.table.shared.stats.add(items, bytes);
+        for edit in &self.index_edits {
+            if let Some(index) = write.table.indexes.get(edit.position) {
+                let (items, bytes) = edit.counted();
+                index.stats.add(items, bytes);
+            }
+        }
+    }
+
+    /// What the write costs outside a transaction.
+    fn cost(&self, table: &Table) -> ConsumedCapacity {
+        let mut cost = ConsumedCapacity::new(table.name());
+        cost.add_table(Arm::new(item_write_units(self.old_size, self.new_size)));
+        for edit in &self.index_edits {
+            let Some(index) = table.indexes.get(edit.position) else { continue };
+            let Some(units) = edit.change.units() else { continue };
+            match index.schema.kind {
+                IndexKind::Local => cost.add_local(index.schema.name.clone(), Arm::new(units)),
+                IndexKind::Global => cost.add_global(index.schema.name.clone(), Arm::new(units)),
+            }
+        }
+        cost
+    }
+
+    pub(super) fn into_written(self, write: &Write) -> Written {
+        let cost = self.cost(&write.table);
+        Written { old: self.old, new: self.new, cost }
+    }
+}
+
+impl IndexEdit {
+    /// The change of the index's item count and size.
+    fn counted(&self) -> (i64, i64) {
+        match self.change {
+            IndexChange::Unchanged => (0, 0),
+            IndexChange::Insert { bytes } => (1, bytes as i64),
+            IndexChange::Delete { bytes } => (-1, -(bytes as i64)),
+            IndexChange::Update { old_bytes, new_bytes }
+            | IndexChange::Move { old_bytes, new_bytes } => {
+                (0, new_bytes as i64 - old_bytes as i64)
+            }
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! The one executor of writes.
+//!
+//! Single writes, batches, transactions, PartiQL and the TTL sweeper all lower to [`Write`]s. An
+//! execution locks its items, reads their images, judges the conditions, and commits the new images
+//! together with every index entry and stream record that follows from them.
+
+mod conflict;
+mod effect;
+
+use std::sync::Arc;
+
+use keyloom_core::capacity::ConsumedCapacity;
+use keyloom_core::error::CancellationReason;
+use keyloom_core::expr::{Condition, Update};
+use keyloom_core::{Error, Item, Result};
+use keyloom_store::{CommitError, Transaction};
+
+pub(crate) use conflict::InFlight;
+use effect::Effect;
+
+use crate::catalog::Table;
+use crate::database::Inner;
+use crate::image::Stored;
+use crate::store_error;
+
+/// How often a write is tried again when the store reports a conflict.
+const MAX_ATTEMPTS: usize = 64;
+
+/// One item to write.
+#[derive(Debug)]
+pub(crate) struct Write {
+    pub(crate) table: Arc<Table>,
+    /// The item's primary key, validated against the table's schema.
+    pub(crate) key: Item,
+    pub(crate) condition: Option<Condition>,
+    pub(crate) edit: Edit,
+    /// Who writes: the TTL sweeper signs its stream records.
+    pub(crate) origin: Origin,
+}
+
+/// What happens to the item.
+#[derive(Debug)]
+pub(crate) enum Edit {
+    /// It becomes this item.
+    Put(Item),
+    /// It is changed by an update expression.
+    Update(Update),
+    /// It is removed.
+    Delete,
+    /// Nothing: only the condition is judged.
+    Check,
+}
+
+/// Who asked for a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) enum Origin {
+    /// A request.
+    #[default]
+    User,
+    /// The removal of expired items.
+    TimeToLive,
+}
+
+/// What a write did.
+#[derive(Debug)]
+pub(crate) struct Written {
+    /// The item before.
+    pub(crate) old: Option<Stored>,
+    /// The item after.
+    pub(crate) new: Option<Item>,
+    /// What it costs outside a transaction.
+    pub(crate) cost: ConsumedCapacity,
+}
+
+/// Why a write was refused.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// Its condition was false; the item as it is.
+    Condition(Option<Item>),
+    /// The edit cannot be made on this item.
+    Invalid(Error),
+}
+
+impl Refusal {
+    /// The refusal as a single write reports it.
+    pub(crate) fn into_error(self, return_item: bool) -> Error {
+        match self {
+            Self::Condition(item) => {
+                Error::ConditionalCheckFailed { item: item.filter(|_| return_item) }
+            }
+            Self::Invalid(error) => error,
+        }
+    }
+}
+
+/// Why a set of writes failed as a whole.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Some writes were refused; one entry per write.
+    Refused(Vec<Option<Refusal>>),
+    /// Another request holds some of the items; one entry per write.
+    Conflict(Vec<bool>),
+    /// The writes could not be tried, or their outcome is not known.
+    Error(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// A record that is stored in the same commit as the writes.
+#[derive(Debug)]
+pub(crate) struct Companion {
+    pub(crate) key: Vec<u8>,
+    pub(crate) value: Vec<u8>,
+}
+
+/// Writes one item; waits for others that write it.
+pub(crate) fn one(database: &Inner, mut write: Write, return_item: bool) -> Result<Written> {
+    let keys = [write.table.item_key(&write.key)?];
+    let _single = database.in_flight.enter_single(&keys)?;
+    match attempt_until_decided(database, std::slice::from_mut(&mut write), &keys, None) {
+        Ok(mut written) => {
+            written.pop().ok_or_else(|| Error::InternalServer("a write left no result".into()))
+        }
+        Err(Failure::Refused(mut refusals)) => match refusals.pop().flatten() {
+            Some(refusal) => Err(refusal.into_error(return_item)),
+            None => Err(Error::InternalServer("a write was refused without a reason".into())),
+        },
+        Err(Failure::Conflict(_)) => Err(keyloom_core::error::request::transaction_conflict()),
+        Err(Failure::Error(error)) => Err(error),
+    }
+}
+
+/// Writes all items or none. Items that another request holds make it fail at once, as on AWS.
+pub(crate) fn all(
+    database: &Inner,
+    mut writes: Vec<Write>,
+    companion: Option<Companion>,
+) -> Result<Vec<Written>, Failure> {
+    let keys: Vec<Vec<u8>> =
+        writes.iter().map(|write| write.table.item_key(&write.key)).collect::<Result<_>>()?;
+    let _transaction = database.in_flight.enter_transaction(&keys).map_err(Failure::Conflict)?;
+    attempt_until_decided(database, &mut writes, &keys, companion.as_ref())
+}
+
+/// The reasons of a cancelled transaction, one per write.
+pub(crate) fn cancellation(
+    refusals: Vec<Option<Refusal>>,
+    return_items: &[bool],
+) -> Vec<CancellationReason> {
+    use keyloom_core::error::{CancellationCode, request};
+    let reason = |(position, refusal): (usize, Option<Refusal>)| match refusal {
+        None => CancellationReason::default(),
+        Some(Refusal::Condition(item)) => CancellationReason {
+            code: CancellationCode::ConditionalCheckFailed,
+            message: Some(request::CONDITIONAL_REQUEST_FAILED.into()),
+            item: item.filter(|_| return_items.get(position) == Some(&true)),
+        },
+        Some(Refusal::Invalid(error)) => CancellationReason {
+            code: request::cancellation_code(&error),
+            message: Some(error.message()),
+            item: None,
+        },
+    };
+    refusals.into_iter().enumerate().map(reason).collect()
+}
+
+fn attempt_until_decided(
+    database: &Inner,
+    writes: &mut [Write],
+    keys: &[Vec<u8>],
+    companion: Option<&Companion>,
+) -> Result<Vec<Written>, Failure> {
+    for _ in 0..MAX_ATTEMPTS {
+        if let Some(written) = attempt(database, writes, keys, companion)? {
+            return Ok(written);
+        }
+    }
+    Err(Failure::Conflict(vec![true; writes.len()]))
+}
+
+/// One attempt; `None` if it met a conflict in the store, or a change of a table, and must be
+/// repeated.
+fn attempt(
+    database: &Inner,
+    writes: &mut [Write],
+    keys: &[Vec<u8>],
+    companion: Option<&Companion>,
+) -> Result<Option<Vec<Written>>, Failure> {
+    let shared: Vec<_> = writes.iter().map(|write| Arc::clone(&write.table.shared)).collect();
+    let _gates: Vec<_> = {
+        // One guard per table: a thread must not take the same gate twice.
+        let mut tables: Vec<_> = shared.iter().collect();
+        tables.sort_by_key(|shared| Arc::as_ptr(shared));
+        tables.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        tables.into_iter().map(|shared| shared.gate.read()).collect()
+    };
+    refresh_tables(database, writes)?;
+
+    let locks: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let mut transaction = database.store.begin(&locks).map_err(store_error)?;
+    let images = transaction.get_many(&locks).map_err(store_error)?;
+
+    let mut effects = Vec::with_capacity(writes.len());
+    let mut refusals: Vec<Option<Refusal>> = Vec::with_capacity(writes.len());
+    for (write, image) in writes.iter().zip(images) {
+        match effect::of(write, image.map(Stored::new)) {
+            Ok(effect) => {
+                effects.push(effect);
+                refusals.push(None);
+            }
+            Err(refusal) => refusals.push(Some(refusal)),
+        }
+    }
+    if refusals.iter().any(Option::is_some) {
+        // What was refused may rest on a write that is not durable yet.
+        transaction.finish_read().map_err(store_error)?;
+        return Err(Failure::Refused(refusals));
+    }
+    commit(database, writes, keys, effects, transaction, companion)
+}
+
+/// Takes the current version of each table: an index may have come or gone since the plan.
+fn refresh_tables(database: &Inner, writes: &mut [Write]) -> Result<()> {
+    for write in writes {
+        let current = database.catalog.table(write.table.name())?;
+        if current.version != write.table.version {
+            if current.record.id != write.table.record.id {
+                return Err(keyloom_core::error::request::resource_not_found());
+            }
+            write.table = current;
+        }
+    }
+    Ok(())
+}
+
+fn commit(
+    database: &Inner,
+    writes: &[Write],
+    keys: &[Vec<u8>],
+    effects: Vec<Effect>,
+    mut transaction: Box<dyn Transaction + '_>,
+    companion: Option<&Companion>,
+) -> Result<Option<Vec<Written>>, Failure> {
+    let changed = effects.iter().any(Effect::changes_something) || companion.is_some();
+    if !changed {
+        transaction.finish_read().map_err(store_error)?;
+        return Ok(Some(written(writes, effects)));
+    }
+    let sequences = database.streams.reserve(effects.iter().filter(|e| e.is_streamed()).count());
+    let mut numbers = sequences.numbers();
+    for ((write, key), effect) in writes.iter().zip(keys).zip(&effects) {
+        effect.stage(key, transaction.as_mut());
+        if effect.is_streamed() {
+            if let Some(sequence) = numbers.next() {
+                effect.stage_record(write, sequence, database.clock.now_ms(), transaction.as_mut());
+            }
+        }
+    }
+    if let Some(companion) = companion {
+        transaction.put(companion.key.clone().into(), companion.value.clone().into());
+    }
+    match transaction.commit() {
+        Ok(()) => {
+            for (write, effect) in writes.iter().zip(&effects) {
+                effect.count(write);
+            }
+            Ok(Some(written(writes, effects)))
+        }
+        Err(CommitError::Conflict) => Ok(None),
+        Err(CommitError::Failed(error) | CommitError::Unknown(error)) => {
+            Err(Failure::Error(store_error(error)))
+        }
+    }
+}
+
+fn written(writes: &[Write], effects: Vec<Effect>) -> Vec<Written> {
+    writes.iter().zip(effects).map(|(write, effect)| effect.into_written(write)).collect()
+}

@@ -1,0 +1,39 @@
+//! Short locks on keys, so that reading, deciding and writing happen as one step.
+//!
+//! Keys are hashed onto a fixed number of stripes. Two keys may share a stripe, which costs a
+//! little waiting but no memory per key. A transaction names all its keys at once and takes the
+//! stripes in ascending order, so two transactions never wait for each other in a circle.
+
+use std::hash::{BuildHasher, RandomState};
+
+use parking_lot::{Mutex, MutexGuard};
+
+/// Enough that unrelated keys seldom meet; a stripe is one byte.
+const STRIPES: usize = 4096;
+
+/// The stripes of one store.
+pub(crate) struct KeyLocks {
+    stripes: Box<[Mutex<()>]>,
+    hasher: RandomState,
+}
+
+/// The stripes that a transaction holds; dropping it releases them.
+pub(crate) struct HeldLocks<'a>(
+    #[expect(dead_code, reason = "held for its drop")] Vec<MutexGuard<'a, ()>>,
+);
+
+impl KeyLocks {
+    /// Stripes that nobody holds.
+    pub(crate) fn new() -> Self {
+        Self { stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(), hasher: RandomState::new() }
+    }
+
+    /// Waits until all these keys are locked for the caller.
+    pub(crate) fn lock(&self, keys: &[&[u8]]) -> HeldLocks<'_> {
+        let mut wanted: Vec<usize> =
+            keys.iter().map(|key| self.hasher.hash_one(key) as usize % STRIPES).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        HeldLocks(wanted.into_iter().filter_map(|i| self.stripes.get(i)).map(Mutex::lock).collect())
+    }
+}

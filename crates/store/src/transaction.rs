@@ -1,0 +1,119 @@
+//! The transaction that all stores of one process share: key locks, a write buffer, and a
+//! read-through to whatever the store calls its newest state.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use crate::locks::{HeldLocks, KeyLocks};
+use crate::{CommitError, MAX_KEY_BYTES, MAX_VALUE_BYTES, StoreError, Transaction};
+
+/// The edits of one transaction in key order; `None` deletes.
+pub(crate) type WriteSet = BTreeMap<Bytes, Option<Bytes>>;
+
+/// The place of a write in the store's order of writes. Zero is "durable long ago".
+pub(crate) type Ticket = u64;
+
+/// A value as a transaction sees it: the newest one, even if it is not durable yet.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Newest {
+    /// The value, if the key exists.
+    pub(crate) value: Option<Bytes>,
+    /// The pending write that it comes from, or zero.
+    pub(crate) ticket: Ticket,
+}
+
+/// What a store does beneath its transactions.
+pub(crate) trait Backend {
+    /// The newest values of these keys, pending ones included.
+    fn newest(&self, keys: &[&[u8]]) -> Result<Vec<Newest>, StoreError>;
+
+    /// Fixes the place of these writes in the order of all writes, lets go of the locks, and
+    /// returns once the writes are as durable as the store promises.
+    fn write(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<(), CommitError>;
+
+    /// Returns once the write with this ticket is durable.
+    fn settle(&self, ticket: Ticket) -> Result<(), StoreError>;
+}
+
+/// A transaction over any [`Backend`].
+pub(crate) struct LockedTransaction<'a, B> {
+    backend: &'a B,
+    locks: HeldLocks<'a>,
+    writes: WriteSet,
+    /// The youngest pending write that this transaction has read.
+    seen: Cell<Ticket>,
+}
+
+impl<'a, B: Backend> LockedTransaction<'a, B> {
+    /// Locks `keys`, waiting as long as it takes.
+    pub(crate) fn begin(backend: &'a B, locks: &'a KeyLocks, keys: &[&[u8]]) -> Self {
+        Self { backend, locks: locks.lock(keys), writes: WriteSet::new(), seen: Cell::new(0) }
+    }
+
+    fn note(&self, newest: Newest) -> Option<Bytes> {
+        self.seen.set(self.seen.get().max(newest.ticket));
+        newest.value
+    }
+}
+
+impl<B: Backend> Transaction for LockedTransaction<'_, B> {
+    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        if let Some(own) = self.writes.get(key) {
+            return Ok(own.clone());
+        }
+        let newest = self.backend.newest(&[key])?;
+        Ok(newest.into_iter().next().and_then(|newest| self.note(newest)))
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        let newest = self.backend.newest(keys)?;
+        let value = |(key, newest): (&&[u8], Newest)| match self.writes.get(*key) {
+            Some(own) => own.clone(),
+            None => self.note(newest),
+        };
+        Ok(keys.iter().zip(newest).map(value).collect())
+    }
+
+    fn put(&mut self, key: Bytes, value: Bytes) {
+        self.writes.insert(key, Some(value));
+    }
+
+    fn delete(&mut self, key: Bytes) {
+        self.writes.insert(key, None);
+    }
+
+    fn commit(self: Box<Self>) -> Result<(), CommitError> {
+        if self.writes.is_empty() {
+            return self.finish_read().map_err(CommitError::Failed);
+        }
+        check_limits(&self.writes).map_err(CommitError::Failed)?;
+        self.backend.write(self.writes, self.locks)
+    }
+
+    fn finish_read(self: Box<Self>) -> Result<(), StoreError> {
+        drop(self.locks);
+        match self.seen.get() {
+            0 => Ok(()),
+            ticket => self.backend.settle(ticket),
+        }
+    }
+}
+
+/// Refuses what some store could not hold, so that all stores refuse the same.
+fn check_limits(writes: &WriteSet) -> Result<(), StoreError> {
+    for (key, value) in writes {
+        if key.is_empty() || key.len() > MAX_KEY_BYTES {
+            let detail =
+                format!("a key is {} bytes long; the limit is 1 to {MAX_KEY_BYTES}", key.len());
+            return Err(StoreError::Limit { detail });
+        }
+        if let Some(value) = value.as_ref().filter(|value| value.len() > MAX_VALUE_BYTES) {
+            let detail =
+                format!("a value is {} bytes long; the limit is {MAX_VALUE_BYTES}", value.len());
+            return Err(StoreError::Limit { detail });
+        }
+    }
+    Ok(())
+}
