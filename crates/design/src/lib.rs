@@ -16,6 +16,7 @@ pub mod key;
 pub mod lint;
 pub mod model;
 pub mod plan;
+pub mod report;
 mod resolve;
 pub mod source;
 mod suggest;

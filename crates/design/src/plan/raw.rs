@@ -67,7 +67,6 @@ pub(super) fn plan_raw(
         order: meaning.order,
         bleeds: meaning.bleeds,
         uncovered: meaning.uncovered,
-        fetches: false,
         inconsistent: meaning.inconsistent,
         exact: false,
     };

@@ -432,6 +432,7 @@ fn equivalent(
         type_filter: false,
         forward: read.forward,
         limit: access.limit,
+        fetches: false,
     })
 }
 
