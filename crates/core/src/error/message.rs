@@ -5,6 +5,7 @@ pub mod legacy;
 pub mod partiql;
 pub mod schema;
 pub mod value;
+pub mod vector;
 
 use super::{CancellationReason, Error};
 

@@ -24,6 +24,8 @@ mod put_item;
 mod query;
 pub(crate) mod reading;
 mod scan;
+mod scan_partitions;
+mod search_vectors;
 mod stream_setting;
 mod streams;
 mod table_input;
@@ -35,6 +37,7 @@ mod untag_resource;
 pub(crate) mod update_item;
 mod update_table;
 mod update_time_to_live;
+mod writing;
 
 use keyloom_core::Result;
 
@@ -44,21 +47,24 @@ pub use batch_execute_statement::{
 pub use batch_get_item::{BatchGetItemInput, BatchGetItemOutput, KeysOfTable};
 pub use batch_write_item::{BatchWriteItemInput, BatchWriteItemOutput, WriteRequest};
 pub use conditional::ConditionInput;
-pub use delete_item::{DeleteItemInput, DeleteItemOutput};
+pub use delete_item::DeleteItemInput;
 pub use execute_statement::{ExecuteStatementInput, ExecuteStatementOutput};
 pub use execute_transaction::{ExecuteTransactionInput, ExecuteTransactionOutput};
 pub use get_item::{GetItemInput, GetItemOutput};
 pub use parameters::{ReturnConsumedCapacity, ReturnValues};
 pub use projected::ProjectionInput;
-pub use put_item::{PutItemInput, PutItemOutput};
+pub use put_item::PutItemInput;
 pub use query::QueryInput;
 pub use reading::{PageOutput, ReadInput, Select};
 pub use scan::ScanInput;
+pub use scan_partitions::PartitionPrefixInput;
+pub use search_vectors::{SearchResult, SearchVectorsInput, SearchVectorsOutput};
 pub use transact_get_items::{TransactGet, TransactGetItemsInput, TransactGetItemsOutput};
 pub use transact_write_items::{
     TransactAction, TransactEdit, TransactWriteItemsInput, TransactWriteItemsOutput,
 };
-pub use update_item::{UpdateItemInput, UpdateItemOutput};
+pub use update_item::UpdateItemInput;
+pub use writing::{WriteOutput, WriteReturns};
 
 use crate::database::Inner;
 use crate::wire::Fields;
@@ -72,6 +78,17 @@ pub(crate) fn handler(target: &str) -> Option<Handler> {
     match service {
         "DynamoDB_20120810" => database_operation(operation),
         "DynamoDBStreams_20120810" => streams::operation(operation),
+        _ => None,
+    }
+}
+
+/// An operation that reads its request itself.
+pub(crate) type BodyHandler = fn(&Inner, &[u8]) -> Result<Vec<u8>>;
+
+/// The operation that a target names, if it is one that reads its request itself.
+pub(crate) fn body_handler(target: &str) -> Option<BodyHandler> {
+    match target {
+        "DynamoDB_20120810.SearchVectors" => Some(search_vectors::call),
         _ => None,
     }
 }

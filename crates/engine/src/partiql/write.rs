@@ -101,7 +101,7 @@ impl Writing {
         }
         let key = table.schema.key_of(&item).map_err(Refused::Key)?;
         let condition = Some(Condition::NotExists(hash_path(&table)));
-        Ok(Self::new(table, table_name, key, condition, Edit::Put(item)))
+        Ok(Self::new(table, table_name, key, condition, Edit::Put(item.into())))
     }
 
     fn update(table: Arc<Table>, update: Update, wording: KeyWording) -> Result<Self, Refused> {
