@@ -9,7 +9,8 @@
 //!    store, with index entries and stream records in the same commit.
 //!
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
-//! change records, [`vector`] the vectors, [`background`] what happens without a request.
+//! change records, [`vector`] the vectors, [`partiql`] how statements lower to step 3,
+//! [`background`] what happens without a request.
 
 mod backfill;
 mod background;
