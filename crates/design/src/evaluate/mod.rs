@@ -11,8 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use keyloom_keys::Value;
 
-pub use self::row::Row;
-pub(crate) use self::row::key_label;
+pub use self::row::{Row, item_label};
 pub(crate) use self::test::{holds, when_test};
 use crate::key::compare;
 use crate::model::{Access, Operand, OrderBy};

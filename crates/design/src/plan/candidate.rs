@@ -19,8 +19,6 @@ pub(crate) struct Candidate {
     pub(crate) order: Option<OrderProblem>,
     pub(crate) bleeds: Vec<Bleed>,
     pub(crate) uncovered: Vec<String>,
-    /// The base item is fetched for each index entry (local index).
-    pub(crate) fetches: bool,
     pub(crate) inconsistent: Option<String>,
     pub(crate) exact: bool,
 }
@@ -150,7 +148,6 @@ pub(crate) fn separately(space: &Space, access: &Access) -> Option<Candidate> {
                 so_far.order = so_far.order.or(own.order);
                 so_far.bleeds.extend(own.bleeds);
                 so_far.uncovered.extend(own.uncovered);
-                so_far.fetches |= own.fetches;
                 so_far.inconsistent = so_far.inconsistent.or(own.inconsistent);
                 so_far.exact = false;
                 so_far
@@ -233,10 +230,9 @@ fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candid
     let inconsistent = (access.consistent && index.kind == IndexKind::Global)
         .then(|| index.label().to_owned());
     let missing = uncovered(access, &read.entities, index);
-    let fetched = fetches(index) && !missing.is_empty();
+    read.fetches = fetches(read.index()) && !missing.is_empty();
     Candidate {
-        uncovered: if fetched { Vec::new() } else { missing },
-        fetches: fetched,
+        uncovered: if read.fetches { Vec::new() } else { missing },
         order,
         bleeds: vec![bled],
         inconsistent,
@@ -267,6 +263,7 @@ fn read_of(access: &Access, at: usize, bindings: &[Binding]) -> Option<Read> {
         type_filter: false,
         forward: true,
         limit,
+        fetches: false,
     })
 }
 

@@ -36,6 +36,8 @@ pub struct ReadForm<V> {
     pub limit: Option<u64>,
     /// Strongly consistent?
     pub consistent: bool,
+    /// Whether a local index is asked for attributes it does not hold.
+    pub all_attributes: bool,
 }
 
 /// A read that can be sent.
@@ -200,6 +202,7 @@ impl Filler<'_> {
             forward: read.forward,
             limit: read.limit,
             consistent: self.access.consistent,
+            all_attributes: read.fetches,
         })
     }
 

@@ -12,8 +12,8 @@ use keyloom_keys::{Timestamp, Value};
 
 use super::concrete::{ConcreteRead, SortCondition, concretize};
 use super::simulate::{answer, labels, simulate};
-use super::{Plan, Problem, Proof};
-use crate::evaluate::{Inputs, Row, expected, operand_value};
+use super::{Plan, Problem, Proof, Verdict};
+use crate::evaluate::{Inputs, Mismatch, Row, expected, operand_value};
 use crate::generate::{sample, shard_of};
 use crate::key::{Language, extent};
 use crate::model::{
@@ -31,8 +31,8 @@ pub struct CounterExample {
     pub returns: Vec<String>,
     /// The primary keys of what should be returned, in order.
     pub should_return: Vec<String>,
-    /// What is wrong, in words.
-    pub wrong: String,
+    /// What is wrong.
+    pub wrong: Mismatch,
 }
 
 /// Looks for a counter-example to any failed proof about the rows of a pattern.
@@ -95,6 +95,9 @@ fn attempt(
     for entity in strangers {
         rows.extend(stranger_row(entity, &reads, &rows));
     }
+    if plan.verdict == Verdict::Filter {
+        rows.extend(filtered_rows(access, plan, inputs));
+    }
     let rows = distinct(rows);
     wrong_on(access, plan, inputs, &reads, &rows)?;
     let rows = shrink(access, plan, inputs, &reads, rows);
@@ -117,7 +120,7 @@ fn reads(access: &Access, plan: &Plan, inputs: &Inputs) -> Option<Vec<ConcreteRe
     Some(reads)
 }
 
-type Wrong = (Vec<String>, Vec<String>, String);
+type Wrong = (Vec<String>, Vec<String>, Mismatch);
 
 fn wrong_on(
     access: &Access,
@@ -129,7 +132,7 @@ fn wrong_on(
     let returned = labels(&answer(access, plan, reads, rows));
     let wanted = expected(access, inputs, rows);
     let mismatch = wanted.compare(&returned).err()?;
-    Some((returned, labels(&wanted.rows), mismatch.to_string()))
+    Some((returned, labels(&wanted.rows), mismatch))
 }
 
 /// Takes rows away as long as the answer stays wrong.
@@ -317,6 +320,39 @@ fn inside(
         (Some(value), _) => value,
         (None, _) => free,
     }
+}
+
+/// The most rows that a counter-example to a limit may take.
+const MAX_FILLED: u64 = 25;
+
+/// As many rows as the limit counts, none of which a filter keeps.
+fn filtered_rows(access: &Access, plan: &Plan, inputs: &Inputs) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let Some(limit) = access.limit.filter(|limit| *limit <= MAX_FILLED) else { return rows };
+    let filtered: Vec<&str> =
+        plan.reads.iter().flat_map(|read| &read.filter).map(|q| q.field.as_str()).collect();
+    for entity in access.via.iter().chain(&access.find) {
+        let Some(model) = wanted_rows(access, entity, inputs, Style::Along).into_iter().next() else {
+            continue;
+        };
+        for n in 0..limit as u32 {
+            let mut row = model.clone();
+            for field in &entity.fields {
+                if access.terms.iter().all(|term| term.field != field.name) {
+                    row.values.insert(field.name.clone(), sample(field, 100 + n));
+                }
+            }
+            for field in filtered.iter().filter_map(|name| entity.field(name)) {
+                let other = (1..30)
+                    .map(|n| sample(field, n))
+                    .find(|value| Some(value) != model.values.get(&field.name));
+                row.values.extend(other.map(|value| (field.name.clone(), value)));
+            }
+            set_shards(&mut row);
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 /// Rows that almost satisfy the conditions: their texts begin with the text asked for.

@@ -13,6 +13,7 @@ use super::space::Space;
 use super::verdict::{problems, proofs, refused};
 use super::{Plan, Problem, Proof, Verdict};
 use crate::cost::Prices;
+use crate::evaluate::Mismatch;
 use crate::model::{Access, Design};
 use crate::source::Span;
 
@@ -66,7 +67,6 @@ pub(super) fn plan_raw(
         order: meaning.order,
         bleeds: meaning.bleeds,
         uncovered: meaning.uncovered,
-        fetches: false,
         inconsistent: meaning.inconsistent,
         exact: false,
     };
@@ -96,7 +96,9 @@ pub(super) fn plan_raw(
     }
     plan.counter_example = counter::find(design, access, &plan);
     if plan.proofs.rows == Proof::NotAsked && !access.terms.is_empty() {
-        let found = meaning::differs(design, access, &plan);
+        let ordered = plan.proofs.order != Proof::Refuted;
+        let found = meaning::differs(design, access, &plan)
+            .filter(|found| ordered && !matches!(found.wrong, Mismatch::Disorder(_)));
         if found.is_some() {
             plan.proofs.rows = Proof::Refuted;
             plan.counter_example = found;

@@ -201,9 +201,12 @@ impl Resolver<'_> {
             let known = asked.iter().all(|e| self.has_field(e, &term.name, name_span, subject));
             let field = asked.first().and_then(|entity| entity.field(&term.name)).cloned();
             let (true, Some(field)) = (known, field) else { continue };
-            let test = match self.test(&term.test, &field, &mut inputs, span, subject) {
-                Some(test) => test,
-                None => continue,
+            if let Some(problem) = untestable(&term.test, &field, span) {
+                self.report(problem.about(subject));
+                continue;
+            }
+            let Some(test) = self.test(&term.test, &field, &mut inputs, span, subject) else {
+                continue;
             };
             let same = questions.iter_mut().find(|question| question.field == term.name);
             match same {
@@ -303,6 +306,23 @@ impl Resolver<'_> {
             }
         }
     }
+}
+
+/// `begins_with` and `contains` look at texts; DynamoDB refuses them on numbers.
+fn untestable(test: &condition::Test, field: &Field, span: Span) -> Option<Diagnostic> {
+    let (word, fits) = match test {
+        condition::Test::BeginsWith(_) => ("begins_with", field.has_beginnings()),
+        condition::Test::Contains(_) | condition::Test::Lacks(_) => ("contains", field.has_parts()),
+        _ => return None,
+    };
+    if fits {
+        return None;
+    }
+    let message = format!("`{word}` does not work on `{}`, which is a {}", field.name, field.type_name());
+    let problem = Diagnostic::error(Code::BadCondition, span, message)
+        .because("it compares texts, and this field is stored as a number, reversed or as a document")
+        .fix(Some("use =, <, >, between".to_owned()));
+    Some(problem)
 }
 
 /// Reads a value that a condition states.

@@ -193,13 +193,15 @@ impl Resolver<'_> {
     fn bad_template(&mut self, error: &TemplateError, text: &Spanned<String>, entity: &str) {
         let at = error.span();
         let span = self.inside(text, Span::new(at.start, at.end));
-        let problem = Diagnostic::error(
-            Code::BadTemplate,
-            span,
-            format!("the key template `{}` cannot be used: {}", text.value, error.reason()),
-        )
-        .fix(Some(error.fix().to_owned()))
-        .about(entity);
+        // The key library has one error type; what it says of parts that run into each other is K03.
+        let message = format!("the key template `{}` cannot be used: {}", text.value, error.reason());
+        let problem = if error.reason().starts_with("nobody can tell") {
+            Diagnostic::error(Code::AmbiguousTemplate, span, message)
+                .because("different values give the same key: \"1\" + \"23\" and \"12\" + \"3\" are both \"123\"")
+        } else {
+            Diagnostic::error(Code::BadTemplate, span, message)
+        };
+        let problem = problem.fix(Some(error.fix().to_owned())).about(entity);
         self.report(problem);
     }
 

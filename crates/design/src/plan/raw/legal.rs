@@ -237,6 +237,7 @@ fn form(access: &Access, raw: &RawRead, table: &Table, index: &Index) -> ReadFor
         forward: !descending,
         limit: access.limit,
         consistent: access.consistent,
+        all_attributes: false,
     }
 }
 

@@ -212,7 +212,7 @@ fn open_ended(
     templates.iter().find_map(|(entity, template)| {
         let field = match template.template().match_prefix(prefix) {
             PrefixMatch::InsideField { field } => field,
-            PrefixMatch::WholeKey => template.field_pieces().next_back()?.name.clone(),
+            PrefixMatch::WholeKey => template.pieces().last()?.as_field()?.name.clone(),
             _ => return None,
         };
         let piece = template.field_pieces().find(|piece| piece.name == field)?;
@@ -432,12 +432,13 @@ fn equivalent(
         type_filter: false,
         forward: read.forward,
         limit: access.limit,
+        fetches: false,
     })
 }
 
 /// Whether the hand-written condition is the one that the planner would compile from `where`.
 pub(super) fn is_as_planned(access: &Access, plan: &Plan) -> bool {
-    let (Some(form), [entity]) = (&plan.raw, access.find.as_slice()) else { return false };
+    let (Some(form), Some(entity)) = (&plan.raw, access.find.first()) else { return false };
     let mut declared = access.clone();
     declared.raw = None;
     declared.index = Some(crate::source::Spanned::free(form.index_of(&entity.table).label()));
