@@ -232,10 +232,16 @@ impl TextCodec {
         least.unwrap_or_default()
     }
 
-    /// Whether written values over an alphabet sort as the values do.
+    /// Whether written values over an alphabet sort as the values do. Percent escapes begin with `%`, so they keep the
+    /// order only if no plain byte lies between `%` and an escaped one.
     pub(crate) fn keeps_order(&self, alphabet: ByteSet) -> bool {
-        let escaped = ByteSet::of(self.separator.as_bytes()).with(b'%');
-        self.policy != SeparatorPolicy::PercentEscape || alphabet.intersection(escaped).is_empty()
+        if self.policy != SeparatorPolicy::PercentEscape {
+            return true;
+        }
+        let marks = ByteSet::of(self.separator.as_bytes()).with(b'%');
+        let escaped = alphabet.intersection(marks);
+        let plain = alphabet.without(marks.intersection(ByteSet::range(0, 127)));
+        escaped.iter().all(|byte| plain.iter().all(|other| (byte < other) == (b'%' < other)))
     }
 
     /// How many times longer a written value can be than the value, over an alphabet.

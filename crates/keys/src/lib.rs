@@ -35,6 +35,7 @@ mod format;
 mod id;
 mod native;
 mod order;
+mod overlap;
 pub mod patterns;
 mod range;
 mod relation;

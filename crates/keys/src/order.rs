@@ -4,11 +4,13 @@
 //! field's written form keeps its order, and when wherever one value ends and a longer one goes on, the byte that goes
 //! on is above the byte that follows the end. `a b#1` sorts before `a#1` because a space is below `#`.
 
+use std::cmp::Ordering;
+
 use crate::byteset::ByteSet;
 use crate::error::BuildError;
 use crate::format::{FieldFormat, FieldType};
 use crate::range::End;
-use crate::template::{Segment, Template};
+use crate::template::{Field, Segment, Template};
 use crate::value::Value;
 
 /// What is known about the order of a template's keys.
@@ -159,11 +161,17 @@ impl Template {
             FieldType::Hex => ["61", "6100", "6130", "6161"].map(str::to_owned).to_vec(),
             _ => {
                 let continued = (' '..='~').chain(['\0']).map(|c| format!("a{c}"));
-                ["#", "$", "%", "&", "a"].map(str::to_owned).into_iter().chain(continued).collect()
+                let marks = "!$%&-.0Aaz".chars().chain(self.separator().chars());
+                marks
+                    .map(String::from)
+                    .chain(continued)
+                    .map(|text| format.fold(&text).into_owned())
+                    .collect()
             }
         };
         if !format.is_plain() {
             values.sort();
+            values.dedup();
         }
         if format.is_desc() {
             values.reverse();
@@ -184,19 +192,27 @@ impl Template {
         None
     }
 
-    /// A key with this value in the field at this segment and plausible ones elsewhere, small or large.
+    /// A key with this value in the field at this segment and, where possible, with low or high bytes after it.
     fn example_with(&self, segment: usize, value: &str, end: End) -> Result<String, BuildError> {
-        let values: Vec<Value<'_>> = self
-            .numbered_fields()
-            .map(|(at, field)| {
-                if at == segment {
-                    Value::from(value)
-                } else {
-                    field.format().example(if at < segment { End::Least } else { end })
-                }
-            })
-            .collect();
-        self.build_values(&values)
+        let values = self.numbered_fields().map(|(at, field)| match at.cmp(&segment) {
+            Ordering::Less => self.example_of(field),
+            Ordering::Equal => Value::from(value),
+            Ordering::Greater => {
+                let extreme = field.format().extreme(end);
+                let writable = self.write(field, &extreme, &mut String::new()).is_ok();
+                if writable { extreme } else { self.example_of(field) }
+            }
+        });
+        self.build_values(&values.collect::<Vec<_>>())
+    }
+
+    /// A value of a field that is not in the separator's way.
+    fn example_of(&self, field: &Field) -> Value<'static> {
+        let example = field.format().example();
+        if self.write(field, &example, &mut String::new()).is_ok() {
+            return example;
+        }
+        Value::from(if self.separator().contains('b') { "x" } else { "b" })
     }
 
     /// Some key of this template.
@@ -209,8 +225,7 @@ impl Template {
     /// # Ok::<(), keyloom_keys::TemplateError>(())
     /// ```
     pub fn example(&self) -> Option<String> {
-        let values: Vec<Value<'_>> =
-            self.fields().map(|field| field.format().example(End::Least)).collect();
+        let values: Vec<Value<'_>> = self.fields().map(|field| self.example_of(field)).collect();
         self.build_values(&values).ok()
     }
 }

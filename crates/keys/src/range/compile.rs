@@ -30,6 +30,7 @@ impl Template {
         condition: Option<&FieldCondition<'_>>,
     ) -> Result<KeyRange, RangeError> {
         let (prefix, count) = self.bind(bound)?;
+        self.check_closed(count)?;
         let Some(condition) = condition else { return Ok(self.range_below(prefix, count)) };
         let (segment, field) = self.next_field(count, condition.field())?;
         Conditioned { template: self, prefix, segment, field, count }.compile(condition)
@@ -130,6 +131,7 @@ impl Conditioned<'_> {
 
     /// All keys whose field has one value.
     fn equal(&self, value: &Value<'_>) -> Result<KeyRange, RangeError> {
+        self.template.check_closed(self.count + 1)?;
         let mut prefix = self.prefix.clone();
         self.template.write(self.field, value, &mut prefix)?;
         for segment in self.template.segments().iter().skip(self.segment + 1) {
@@ -312,7 +314,9 @@ impl Conditioned<'_> {
             choices.push((wanted, value, lower, upper));
         }
         let wanted: Vec<_> = choices.iter().filter(|(wanted, ..)| *wanted).collect();
-        if let [(_, value, ..)] = wanted.as_slice() {
+        if let [(_, value, ..)] = wanted.as_slice()
+            && self.template.check_closed(self.count + 1).is_ok()
+        {
             return self.equal(&Value::Text(value.clone()));
         }
         let lower = wanted.iter().map(|(_, _, lower, _)| lower).min();

@@ -172,6 +172,34 @@ impl Template {
         Ok((prefix, bound))
     }
 
+    /// Refuses a number of leading fields after which a prefix would not end where the last field's value does: one of
+    /// varying width is followed by another field, and its end can be told only from what comes after both.
+    pub(crate) fn check_closed(&self, bound: usize) -> Result<(), BuildError> {
+        let mut open = None;
+        let mut seen = 0;
+        for segment in &self.segments {
+            match segment {
+                Segment::Literal(_) => open = None,
+                Segment::Field(field) if seen == bound => {
+                    return open.map_or(Ok(()), |open: &Field| {
+                        Err(BuildError::Open {
+                            field: open.name().to_owned(),
+                            next: field.name().to_owned(),
+                        })
+                    });
+                }
+                Segment::Field(field) => {
+                    seen += 1;
+                    let format = field.format();
+                    if !format.is_fixed_width() && !format.is_desc() {
+                        open = Some(field);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The prefix of all keys whose leading fields have these values. It ends where a field ends, so `USER#1#` does not
     /// reach the keys of user 12.
     ///
@@ -185,6 +213,7 @@ impl Template {
     /// ```
     pub fn prefix(&self, values: &[(&str, Value<'_>)]) -> Result<String, BuildError> {
         let (prefix, bound) = self.bind(values)?;
+        self.check_closed(bound)?;
         if bound == self.fields().count() {
             return Err(BuildError::WholeKey {
                 below: format!("{prefix}{}", self.separator()),
