@@ -69,7 +69,10 @@ fn entity() -> impl Strategy<Value = EntityPlan> {
 fn pattern() -> impl Strategy<Value = (Vec<usize>, String, String)> {
     let finds = prop::collection::btree_set(0_usize..3, 1..3);
     let equal = prop::collection::btree_set(field(), 1..4);
-    let range = prop::option::of((field(), select(vec![">= ?", "< ?", "between ? and ?", "begins_with ?"])));
+    let range = prop::option::of((
+        field(),
+        select(vec![">= ?", "< ?", "between ? and ?", "begins_with ?"]),
+    ));
     let order = prop::option::of((field(), any::<bool>()));
     let limit = prop::option::of(1_u32..6);
     (finds, equal, range, order, limit).prop_map(|(finds, equal, range, order, limit)| {
@@ -101,7 +104,8 @@ fn design_text() -> impl Strategy<Value = String> {
             if typed { "type_attribute = \"kind\"\n" } else { "" }
         );
         for (n, entity) in entities.iter().enumerate() {
-            let _ = write!(text, "[entity.E{n}]\nPK = \"{}\"\nSK = \"{}\"\n", entity.hash, entity.sort);
+            let _ =
+                write!(text, "[entity.E{n}]\nPK = \"{}\"\nSK = \"{}\"\n", entity.hash, entity.sort);
             if let Some((hash, sort)) = &entity.index {
                 let _ = write!(text, "G1 = \"{hash}\"\nG2 = \"{sort}\"\n");
             }

@@ -73,8 +73,10 @@ impl ReadRange {
             SortPart::Open { pieces, range, .. } => {
                 template.add_to(&mut language, *pieces);
                 let next = template.pieces().get(*pieces).and_then(Piece::as_field);
-                if let (Some(Question { test: Test::Range { .. } | Test::Equal(_), .. }), Some(field)) =
-                    (range, next)
+                if let (
+                    Some(Question { test: Test::Range { .. } | Test::Equal(_), .. }),
+                    Some(field),
+                ) = (range, next)
                 {
                     language.classes(&[first_bytes(&field.format)]);
                 }
@@ -104,7 +106,9 @@ fn first_bytes(format: &FieldFormat) -> ByteSet {
         FieldType::Ulid => ByteSet::range(b'0', b'7'),
         FieldType::Uuid | FieldType::Hex => ByteSet::range(b'0', b'f'),
         FieldType::Bool => ByteSet::range(b'0', b'1'),
-        FieldType::String | FieldType::Token | FieldType::Fixed | FieldType::Enum(_) => ByteSet::ALL,
+        FieldType::String | FieldType::Token | FieldType::Fixed | FieldType::Enum(_) => {
+            ByteSet::ALL
+        }
         _ => ByteSet::range(b'0', b'9'),
     }
 }
