@@ -180,19 +180,28 @@ impl<'a> Parser<'a> {
             return None;
         }
         let start = self.position;
-        loop {
-            let rest = self.bytes.get(self.position..)?;
-            self.position += rest.iter().position(|&byte| is_special(byte))?;
-            match self.peek()? {
-                b'"' => {
-                    let text = self.text.get(start..self.position)?;
-                    self.position += 1;
-                    return Some(Cow::Borrowed(text));
-                }
-                b'\\' => return self.escaped_string(start).map(Cow::Owned),
-                _ => return None,
+        self.skip_plain()?;
+        match self.peek()? {
+            b'"' => {
+                let text = self.text.get(start..self.position)?;
+                self.position += 1;
+                Some(Cow::Borrowed(text))
             }
+            b'\\' => self.escaped_string(start).map(Cow::Owned),
+            _ => None,
         }
+    }
+
+    /// Goes to the next special byte of a string.
+    fn skip_plain(&mut self) -> Option<()> {
+        // A whole block is tested without branches, which compiles to vector instructions.
+        const BLOCK: usize = 32;
+        let rest = self.bytes.get(self.position..)?;
+        let plain = |block: &&[u8]| !block.iter().fold(false, |found, &b| found | is_special(b));
+        let start = rest.chunks_exact(BLOCK).take_while(plain).count() * BLOCK;
+        let rest = rest.get(start..)?;
+        self.position += start + rest.iter().position(|&byte| is_special(byte))?;
+        Some(())
     }
 
     /// Goes on with a string in which an escape was met.
@@ -200,8 +209,7 @@ impl<'a> Parser<'a> {
         let mut text = self.text.get(start..self.position)?.to_owned();
         loop {
             let from = self.position;
-            let rest = self.bytes.get(from..)?;
-            self.position += rest.iter().position(|&byte| is_special(byte))?;
+            self.skip_plain()?;
             text.push_str(self.text.get(from..self.position)?);
             match self.peek()? {
                 b'"' => {

@@ -149,10 +149,15 @@ impl ReadPlan {
                 }
             }
             let stored = Stored::new(value);
-            self.evaluate(snapshot, &stored, &mut page)?;
+            page.scanned += 1;
+            page.bytes += stored.size_bytes()?;
             let full = page.bytes >= limits::MAX_PAGE_BYTES;
-            if full || self.limit.is_some_and(|limit| page.scanned >= limit) {
+            let last = full || self.limit.is_some_and(|limit| page.scanned >= limit);
+            if last {
                 page.last_key = Some(self.position_of(&stored)?);
+            }
+            self.evaluate(snapshot, stored, &mut page)?;
+            if last {
                 break;
             }
         }
@@ -160,14 +165,12 @@ impl ReadPlan {
     }
 
     /// Takes one entry into the page.
-    fn evaluate(&self, snapshot: &dyn Snapshot, entry: &Stored, page: &mut Page) -> Result<()> {
-        page.scanned += 1;
-        page.bytes += entry.size_bytes()?;
-        let base = if self.fetch_base { self.base_of(snapshot, entry)? } else { None };
+    fn evaluate(&self, snapshot: &dyn Snapshot, entry: Stored, page: &mut Page) -> Result<()> {
+        let base = if self.fetch_base { self.base_of(snapshot, &entry)? } else { None };
         if let Some(base) = &base {
             page.fetched.push(base.size_bytes()?);
         }
-        let row = base.as_ref().unwrap_or(entry);
+        let row = base.unwrap_or(entry);
         if let Some(filter) = &self.filter {
             if !filter.matches(Some(row.item()?)) {
                 return Ok(());
@@ -179,7 +182,7 @@ impl ReadPlan {
         }
         page.rows.push(match &self.projection {
             Some(projection) => Row::Item(projection.apply(row.item()?)),
-            None => Row::Stored(row.clone()),
+            None => Row::Stored(row),
         });
         Ok(())
     }
