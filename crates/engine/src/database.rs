@@ -55,6 +55,8 @@ pub struct Options {
     pub region: String,
     /// The AWS account that ARNs name.
     pub account: String,
+    /// The host and port that DescribeEndpoints names.
+    pub endpoint: String,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
     /// Whether expired items are removed, dropped tables cleaned up and old stream records trimmed
@@ -72,6 +74,7 @@ impl Default for Options {
         Self {
             region: "us-east-1".into(),
             account: "000000000000".into(),
+            endpoint: "localhost:8000".into(),
             clock: Arc::new(SystemClock),
             background: true,
             maintenance_interval: Duration::from_secs(30),

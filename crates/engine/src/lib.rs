@@ -23,6 +23,7 @@ mod image;
 mod layout;
 mod ops;
 mod read;
+mod resource;
 mod stream;
 mod ttl;
 mod wire;

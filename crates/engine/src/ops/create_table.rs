@@ -16,6 +16,7 @@ use crate::database::Inner;
 use crate::identity;
 use crate::wire::{Constraints, Fields, JsonWriter};
 
+use super::settings::policies;
 use super::table_input::{self, IndexInput};
 use super::{description, stream_setting, tags};
 
@@ -192,7 +193,7 @@ impl CreateTableInput {
             .map(|class| TableClassSetting { class: class.clone(), changed_ms: None });
         record.encryption = self.encryption.clone();
         if let Some(policy) = &self.resource_policy {
-            record.settings.insert("ResourcePolicy".into(), serde_json::json!(policy));
+            policies::attach(&mut record, policy)?;
         }
         Ok(record)
     }

@@ -7,6 +7,8 @@ pub(crate) mod conditional;
 mod create_table;
 mod delete_item;
 mod delete_table;
+mod describe_endpoints;
+mod describe_limits;
 mod describe_table;
 mod describe_time_to_live;
 mod description;
@@ -21,6 +23,7 @@ mod put_item;
 mod query;
 mod reading;
 mod scan;
+mod settings;
 mod stream_setting;
 mod streams;
 mod table_input;
@@ -75,6 +78,8 @@ fn database_operation(operation: &str) -> Option<Handler> {
         "CreateTable" => create_table::call,
         "DeleteItem" => delete_item::call,
         "DeleteTable" => delete_table::call,
+        "DescribeEndpoints" => describe_endpoints::call,
+        "DescribeLimits" => describe_limits::call,
         "DescribeTable" => describe_table::call,
         "DescribeTimeToLive" => describe_time_to_live::call,
         "GetItem" => get_item::call,
@@ -90,6 +95,6 @@ fn database_operation(operation: &str) -> Option<Handler> {
         "UpdateItem" => update_item::call,
         "UpdateTable" => update_table::call,
         "UpdateTimeToLive" => update_time_to_live::call,
-        _ => return None,
+        _ => return settings::operation(operation),
     })
 }

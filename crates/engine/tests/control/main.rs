@@ -3,6 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 mod backfill;
+mod settings;
 mod streams;
 mod tags;
 mod time_to_live;

@@ -1,0 +1,75 @@
+//! Sentences about what belongs to tables: policies, backups, global tables, exports, imports.
+
+use super::Error;
+
+/// The table of a backup, export or global-table operation does not exist.
+pub fn table_not_found(name: &str) -> Error {
+    Error::TableNotFound(format!("Table not found: {name}"))
+}
+
+/// The resource that a policy, an insight or a destination belongs to does not exist.
+pub fn resource_not_found(what: &str) -> Error {
+    Error::ResourceNotFound(format!("Requested resource not found: {what} not found"))
+}
+
+/// The resource has no policy, or not the expected revision of it.
+pub fn policy_not_found(arn: &str) -> Error {
+    Error::PolicyNotFound(format!(
+        "Resource-based policy not found for the provided ResourceArn: {arn}"
+    ))
+}
+
+/// A policy that is no JSON document.
+pub fn policy_invalid(problem: &str) -> Error {
+    Error::Validation(format!("Policy document is not a valid JSON object: {problem}"))
+}
+
+/// A policy that is too long.
+pub fn policy_too_large(limit: usize) -> Error {
+    Error::LimitExceeded(format!("Policy size exceeds the limit of {limit} bytes"))
+}
+
+/// A destination that is switched on already.
+pub fn destination_enabled(table: &str, stream: &str) -> Error {
+    Error::ResourceInUse(format!(
+        "Table {table} already has an enabled Kinesis streaming destination: {stream}"
+    ))
+}
+
+/// More destinations than a table may have.
+pub fn too_many_destinations() -> Error {
+    Error::LimitExceeded(
+        "Subscriber limit exceeded: Number of Kinesis streaming destinations per table".into(),
+    )
+}
+
+/// A global table that exists already.
+pub fn global_table_exists(name: &str) -> Error {
+    Error::GlobalTableAlreadyExists(format!("Global table with name: '{name}' already exists."))
+}
+
+/// A global table that does not exist.
+pub fn global_table_not_found(name: &str) -> Error {
+    Error::GlobalTableNotFound(format!(
+        "Global table not found: Global table with name: '{name}' does not exist."
+    ))
+}
+
+/// A replica that a global table has already.
+pub fn replica_exists(name: &str, region: &str) -> Error {
+    Error::ReplicaAlreadyExists(format!(
+        "Replica in region: '{region}' already exists for global table: '{name}'."
+    ))
+}
+
+/// A replica that a global table does not have.
+pub fn replica_not_found(name: &str, region: &str) -> Error {
+    Error::ReplicaNotFound(format!(
+        "Replica in region: '{region}' does not exist for global table: '{name}'."
+    ))
+}
+
+/// An index that a setting names does not exist.
+pub fn index_not_found(table: &str, index: &str) -> Error {
+    Error::IndexNotFound(format!("Index not found: {index} on table: {table}"))
+}
