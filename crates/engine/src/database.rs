@@ -184,6 +184,7 @@ impl Database {
         });
         retention::resume(&inner)?;
         crate::backfill::resume(&inner)?;
+        ops::backups::resume(&inner)?;
         inner.background.start(&inner);
         Ok(Self { handle: Arc::new(Handle { inner }) })
     }

@@ -21,6 +21,7 @@ mod idempotency;
 mod identity;
 mod image;
 mod layout;
+mod loading;
 mod ops;
 mod read;
 mod resource;

@@ -4,12 +4,13 @@
 //! lock, so that two requests do not overwrite each other.
 
 use keyloom_core::{Error, Result};
-use keyloom_store::{Direction, KeyRange};
+use keyloom_store::{Bytes, Direction, KeyRange};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::database::Inner;
-use crate::{commit_error, layout, store_error};
+use crate::layout::{self, Keyspace};
+use crate::{commit_error, store_error};
 
 /// The record of this kind and name.
 pub(crate) fn get<T: DeserializeOwned>(
@@ -40,9 +41,26 @@ pub(crate) fn put(database: &Inner, kind: &str, name: &str, record: &impl Serial
 
 /// Forgets a record.
 pub(crate) fn delete(database: &Inner, kind: &str, name: &str) -> Result<()> {
+    forget(database, kind, name, None)
+}
+
+/// Forgets a record and has the entries of its keyspace removed in the background.
+pub(crate) fn delete_with_entries(
+    database: &Inner,
+    kind: &str,
+    name: &str,
+    keyspace: Keyspace,
+) -> Result<()> {
+    forget(database, kind, name, Some(keyspace))
+}
+
+fn forget(database: &Inner, kind: &str, name: &str, entries: Option<Keyspace>) -> Result<()> {
     let key = layout::resource(kind, name);
     let mut transaction = database.store.begin(&[&key]).map_err(store_error)?;
     transaction.delete(key.into());
+    if let Some(keyspace) = entries {
+        transaction.put(layout::dropped(keyspace).into(), Bytes::new());
+    }
     transaction.commit().map_err(commit_error)
 }
 

@@ -73,3 +73,71 @@ pub fn replica_not_found(name: &str, region: &str) -> Error {
 pub fn index_not_found(table: &str, index: &str) -> Error {
     Error::IndexNotFound(format!("Index not found: {index} on table: {table}"))
 }
+
+/// A backup that does not exist.
+pub fn backup_not_found(arn: &str) -> Error {
+    Error::BackupNotFound(format!("Backup not found: {arn}"))
+}
+
+/// A backup that is still being made.
+pub fn backup_in_use(arn: &str) -> Error {
+    Error::BackupInUse(format!("Backup is being created: {arn}"))
+}
+
+/// The table of a backup operation is being changed.
+pub fn table_in_use(name: &str, status: &str) -> Error {
+    Error::TableInUse(format!("Table is being {}: {name}", status.to_lowercase()))
+}
+
+/// The target of a restore exists.
+pub fn restore_target_exists(name: &str) -> Error {
+    Error::TableAlreadyExists(format!("Table already exists: {name}"))
+}
+
+/// A restore names an index that the source does not have like this.
+pub fn override_unknown(index: &str) -> Error {
+    Error::Validation(format!(
+        "One or more parameter values were invalid: index {index} is not an index of the source \
+         table with the same key schema and projection; a restore can only leave indexes out"
+    ))
+}
+
+/// Point-in-time recovery is off.
+pub fn recovery_disabled(table: &str) -> Error {
+    Error::PointInTimeRecoveryUnavailable(format!(
+        "Point in time recovery is not enabled for table '{table}'"
+    ))
+}
+
+/// A restore without a source table.
+pub fn restore_source_missing() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: Either SourceTableName or SourceTableArn must \
+         be specified",
+    )
+}
+
+/// A restore without a time.
+pub fn restore_time_missing() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: Either RestoreDateTime or \
+         UseLatestRestorableTime must be specified",
+    )
+}
+
+/// A restore to a time outside the window.
+pub fn restore_time_invalid() -> Error {
+    Error::InvalidRestoreTime(
+        "Restore date time must be between EarliestRestorableDateTime and \
+         LatestRestorableDateTime."
+            .into(),
+    )
+}
+
+/// A time inside the window of which no record is kept.
+pub fn past_not_kept(parameter: &str, latest: &str) -> Error {
+    Error::Validation(format!(
+        "{parameter} names a time in the past: this database keeps no history of changes for \
+         point-in-time recovery, only the present state; {latest}, or make backups with CreateBackup"
+    ))
+}

@@ -16,6 +16,7 @@ use keyloom_store::{Bytes, Direction, KeyRange, Store};
 use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 
+use record::Status;
 pub(crate) use record::TableRecord;
 pub(crate) use table::{Index, Stats, Table};
 
@@ -46,9 +47,10 @@ impl Catalog {
         Ok(Self { tables: ArcSwap::from_pointee(tables), changing: Mutex::new(()) })
     }
 
-    /// The table that a data operation names.
+    /// The table that a data operation names. It is not there before it has been filled.
     pub(crate) fn table(&self, name_or_arn: &str) -> Result<Arc<Table>> {
-        self.find(name_or_arn).ok_or_else(request::resource_not_found)
+        let table = self.find(name_or_arn).filter(|table| table.record.status != Status::Creating);
+        table.ok_or_else(request::resource_not_found)
     }
 
     /// The table that a control operation names.

@@ -218,7 +218,16 @@ pub(crate) fn encryption(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
 ) -> Result<Option<EncryptionSetting>> {
-    let Some(encryption) = fields.structure("SSESpecification")? else { return Ok(None) };
+    encryption_at(fields, "SSESpecification", constraints)
+}
+
+/// An encryption setting under another name.
+pub(crate) fn encryption_at(
+    fields: &Fields<'_>,
+    member: &str,
+    constraints: &mut Constraints,
+) -> Result<Option<EncryptionSetting>> {
+    let Some(encryption) = fields.structure(member)? else { return Ok(None) };
     let kind = encryption.string("SSEType")?;
     let kinds = [("AES256", "AES256"), ("KMS", "KMS")];
     let kind = constraints.one_of(kind, "sSESpecification.sSEType", &kinds).unwrap_or("KMS");

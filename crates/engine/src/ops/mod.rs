@@ -1,5 +1,6 @@
 //! The operations, one file each: decode the input, check it, plan it, run it, encode the output.
 
+pub(crate) mod backups;
 mod batch_get_item;
 mod batch_write_item;
 pub(crate) mod collection;
@@ -95,6 +96,6 @@ fn database_operation(operation: &str) -> Option<Handler> {
         "UpdateItem" => update_item::call,
         "UpdateTable" => update_table::call,
         "UpdateTimeToLive" => update_time_to_live::call,
-        _ => return settings::operation(operation),
+        _ => return settings::operation(operation).or_else(|| backups::operation(operation)),
     })
 }

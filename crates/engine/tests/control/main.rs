@@ -3,6 +3,8 @@
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 mod backfill;
+mod backups;
+mod restart;
 mod settings;
 mod streams;
 mod tags;
