@@ -96,6 +96,10 @@ pub const MAX_CAPACITY_DECREASES_PER_DAY: usize = 27;
 /// The longest point-in-time recovery window.
 pub const MAX_RECOVERY_DAYS: u32 = 35;
 
+/// Vector indexes of a table.
+pub const MAX_VECTOR_INDEXES: usize = 5;
+/// Inline filters of a vector index.
+pub const MAX_INLINE_FILTERS: usize = 18;
 /// Dimensions of a vector index.
 pub const MAX_VECTOR_DIMENSIONS: usize = 4096;
 /// Results of one vector search.

@@ -7,7 +7,7 @@ pub(crate) fn uuid() -> String {
     let mut bytes = [0_u8; 16];
     // Without randomness an identifier may repeat after a restart; tables are found by name, so
     // nothing but the uniqueness of `TableId` is lost.
-    drop(getrandom::fill(&mut bytes));
+    let _ = getrandom::fill(&mut bytes);
     let mut value = u128::from_be_bytes(bytes);
     value &= !(0xF << 76 | 0x3 << 62);
     value |= 0x4 << 76 | 0x2 << 62;

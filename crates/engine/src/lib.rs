@@ -9,7 +9,7 @@
 //!    store, with index entries and stream records in the same commit.
 //!
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
-//! change records, [`background`] what happens without a request.
+//! change records, [`vector`] the vectors, [`background`] what happens without a request.
 
 mod backfill;
 mod background;
@@ -27,6 +27,7 @@ mod read;
 mod resource;
 mod stream;
 mod ttl;
+mod vector;
 mod wire;
 mod write;
 
@@ -37,10 +38,11 @@ pub use keyloom_store::{DiskOptions, Durability, OpenReport};
 pub use ops::{
     BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput,
     ConditionInput, DeleteItemInput, DeleteItemOutput, GetItemInput, GetItemOutput, KeysOfTable,
-    PageOutput, ProjectionInput, PutItemInput, PutItemOutput, QueryInput, ReadInput,
-    ReturnConsumedCapacity, ReturnValues, ScanInput, Select, TransactAction, TransactEdit,
-    TransactGet, TransactGetItemsInput, TransactGetItemsOutput, TransactWriteItemsInput,
-    TransactWriteItemsOutput, UpdateItemInput, UpdateItemOutput, WriteRequest,
+    PageOutput, PartitionPrefixInput, ProjectionInput, PutItemInput, PutItemOutput, QueryInput,
+    ReadInput, ReturnConsumedCapacity, ReturnValues, ScanInput, SearchResult, SearchVectorsInput,
+    SearchVectorsOutput, Select, TransactAction, TransactEdit, TransactGet, TransactGetItemsInput,
+    TransactGetItemsOutput, TransactWriteItemsInput, TransactWriteItemsOutput, UpdateItemInput,
+    UpdateItemOutput, WriteRequest,
 };
 pub use wire::Reply;
 

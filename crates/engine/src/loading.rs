@@ -1,7 +1,7 @@
 //! Filling a table with many items: restores, imports, bulk operations.
 //!
-//! Items go through the one executor of writes, as many at a time as a transaction may have, so that
-//! indexes, streams and counts follow by themselves.
+//! Items go through the one executor of writes, so that indexes, streams and counts follow by
+//! themselves.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,24 +16,37 @@ use crate::write::{self, Edit, Failure, Origin, Write};
 pub(crate) struct Loader<'a> {
     database: &'a Inner,
     table: Arc<Table>,
-    items: Vec<Item>,
+    /// Whether requests use the table meanwhile.
+    in_use: bool,
+    items: Vec<Arc<Item>>,
     keys: BTreeSet<Vec<u8>>,
 }
 
 impl<'a> Loader<'a> {
+    /// A loader for a table that no request can use yet: as many items are written together as a
+    /// transaction may have.
     pub(crate) fn new(database: &'a Inner, table: Arc<Table>) -> Self {
-        Self { database, table, items: Vec::new(), keys: BTreeSet::new() }
+        Self { database, table, in_use: false, items: Vec::new(), keys: BTreeSet::new() }
+    }
+
+    /// A loader for a table in use: items are written one by one, since a transaction would make
+    /// others' writes of the same items fail.
+    pub(crate) fn in_use(database: &'a Inner, table: Arc<Table>) -> Self {
+        Self { in_use: true, ..Self::new(database, table) }
     }
 
     /// Adds an item that fits the table's schema.
     pub(crate) fn add(&mut self, item: Item) -> Result<()> {
+        if self.in_use {
+            return self.put(&Arc::new(item));
+        }
         let key = self.table.item_key(&item)?;
         // A transaction writes an item once.
         if self.keys.contains(&key) {
             self.flush()?;
         }
         self.keys.insert(key);
-        self.items.push(item);
+        self.items.push(Arc::new(item));
         if self.items.len() == limits::MAX_TRANSACTION_ACTIONS {
             self.flush()?;
         }
@@ -42,28 +55,16 @@ impl<'a> Loader<'a> {
 
     /// Writes what has been added.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        let items = std::mem::take(&mut self.items);
         self.keys.clear();
-        let put = |item: &Item| -> Result<Write> {
-            Ok(Write {
-                table: Arc::clone(&self.table),
-                key: self.table.schema.key_of(item)?,
-                condition: None,
-                edit: Edit::Put(item.clone()),
-                origin: Origin::User,
-            })
-        };
-        let writes: Vec<Write> = items.iter().map(put).collect::<Result<_>>()?;
-        if writes.is_empty() {
+        let items = std::mem::take(&mut self.items);
+        if items.is_empty() {
             return Ok(());
         }
+        let writes = items.iter().map(|item| self.write(item)).collect::<Result<_>>()?;
         match write::all(self.database, writes, None) {
             Ok(_) => Ok(()),
             Err(Failure::Error(error)) => Err(error),
-            // Somebody else writes some of the items: one by one, each waits its turn.
-            Err(Failure::Conflict(_)) => {
-                items.iter().try_for_each(|item| self.put_alone(put(item)?))
-            }
+            Err(Failure::Conflict(_)) => items.iter().try_for_each(|item| self.put(item)),
             Err(Failure::Refused(refusals)) => {
                 let refusal = refusals.into_iter().flatten().next();
                 Err(refusal.map_or_else(
@@ -74,17 +75,20 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn put_alone(&self, write: Write) -> Result<()> {
-        let Write { table, key, edit: Edit::Put(item), .. } = write else { return Ok(()) };
+    fn write(&self, item: &Arc<Item>) -> Result<Write> {
+        Ok(Write {
+            table: Arc::clone(&self.table),
+            key: self.table.schema.key_of(item)?,
+            condition: None,
+            edit: Edit::Put(Arc::clone(item)),
+            origin: Origin::User,
+        })
+    }
+
+    /// Writes one item; waits while a transaction holds it.
+    fn put(&self, item: &Arc<Item>) -> Result<()> {
         loop {
-            let write = Write {
-                table: Arc::clone(&table),
-                key: key.clone(),
-                condition: None,
-                edit: Edit::Put(item.clone()),
-                origin: Origin::User,
-            };
-            match write::one(self.database, write, false) {
+            match write::one(self.database, self.write(item)?, false) {
                 Err(Error::TransactionConflict(_)) => std::thread::yield_now(),
                 Err(error) => return Err(error),
                 Ok(_) => return Ok(()),

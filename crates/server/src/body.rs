@@ -6,14 +6,13 @@ use std::sync::atomic::Ordering;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::shared::Shared;
 
 /// What is set aside at once for a body whose size is only promised.
 const MAX_FIRST_ALLOCATION_BYTES: usize = 256 << 10;
-/// How much of a body that is too large is read and thrown away. A client that is still sending
-/// when the socket closes would see a reset instead of the refusal.
+/// How much of a body that is refused is read and thrown away.
 const MAX_DISCARDED_BYTES: usize = 64 << 20;
 
 /// Why a body could not be read.
@@ -29,6 +28,14 @@ pub(crate) enum BodyError {
     Broken,
 }
 
+/// A request body that is still on its way.
+pub(crate) struct RequestBody {
+    shared: Arc<Shared>,
+    incoming: Incoming,
+    /// When all of it should be here, whether it is wanted or not.
+    deadline: Instant,
+}
+
 /// A request body in memory, counted until it is dropped.
 pub(crate) struct Buffered {
     pub(crate) bytes: Bytes,
@@ -41,21 +48,53 @@ struct Reservation {
     bytes: usize,
 }
 
-impl Buffered {
-    /// Reads a body to its end.
-    pub(crate) async fn read(shared: &Arc<Shared>, body: &mut Incoming) -> Result<Self, BodyError> {
-        let promised = body.size_hint().lower();
-        if promised > shared.limits.max_body_bytes as u64 {
+impl RequestBody {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        incoming: Incoming,
+        started: std::time::Instant,
+    ) -> Self {
+        let deadline = Instant::from_std(started + shared.limits.body_timeout);
+        Self { shared: Arc::clone(shared), incoming, deadline }
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    /// Reads it to its end.
+    pub(crate) async fn read(&mut self) -> Result<Buffered, BodyError> {
+        let promised = self.incoming.size_hint().lower();
+        if promised > self.shared.limits.max_body_bytes as u64 {
             return Err(BodyError::TooLarge);
         }
-        let mut reservation = Reservation { shared: Arc::clone(shared), bytes: 0 };
+        let mut reservation = Reservation { shared: Arc::clone(&self.shared), bytes: 0 };
         // Most bodies are here already, in which case no timer is ever set.
-        let reading = read_within(body, promised as usize, &mut reservation);
-        let bytes = match timeout(shared.limits.body_timeout, reading).await {
-            Ok(read) => read?,
-            Err(_) => return Err(BodyError::TooSlow),
+        let reading = read_within(&mut self.incoming, promised as usize, &mut reservation);
+        match timeout_at(self.deadline, reading).await {
+            Ok(read) => Ok(Buffered { bytes: read?, _reservation: reservation }),
+            Err(_) => Err(BodyError::TooSlow),
+        }
+    }
+
+    /// Reads and forgets what is left of a body that is refused, as far as that is reasonable. A
+    /// client that is still sending when the socket closes would see a reset and no refusal.
+    pub(crate) async fn discard(&mut self) {
+        let incoming = &mut self.incoming;
+        if incoming.is_end_stream() || incoming.size_hint().lower() > MAX_DISCARDED_BYTES as u64 {
+            return;
+        }
+        let reading = async {
+            let mut left = MAX_DISCARDED_BYTES;
+            while let Some(Ok(frame)) = incoming.frame().await {
+                let size = frame.data_ref().map_or(0, Bytes::len);
+                let Some(rest) = left.checked_sub(size) else { break };
+                left = rest;
+            }
         };
-        Ok(Self { bytes, _reservation: reservation })
+        // Too slow or not: the refusal is sent now.
+        let _ = timeout_at(self.deadline, reading).await;
     }
 }
 
@@ -97,23 +136,6 @@ async fn next_data(body: &mut Incoming, reservation: &mut Reservation) -> Result
         return Ok(data);
     }
     Ok(Bytes::new())
-}
-
-/// Reads and forgets the rest of a body that is refused, as far as that is reasonable.
-pub(crate) async fn discard(shared: &Shared, body: &mut Incoming) {
-    if body.size_hint().lower() > MAX_DISCARDED_BYTES as u64 {
-        return;
-    }
-    let reading = async {
-        let mut left = MAX_DISCARDED_BYTES;
-        while let Some(Ok(frame)) = body.frame().await {
-            let size = frame.data_ref().map_or(0, Bytes::len);
-            let Some(rest) = left.checked_sub(size) else { break };
-            left = rest;
-        }
-    };
-    // Too slow or not: the refusal is sent now.
-    let _ = timeout(shared.limits.body_timeout, reading).await;
 }
 
 impl Reservation {

@@ -4,9 +4,11 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use keyloom_engine::{Clock, SystemClock};
 
 use crate::auth::Credentials;
-use crate::clock;
 use crate::dispatch::Dispatch;
 use crate::limits::Limits;
 use crate::tls::TlsFiles;
@@ -29,8 +31,8 @@ pub struct Config {
     pub limits: Limits,
     /// Threads of the reactor; `None` is one per core.
     pub workers: Option<usize>,
-    /// Seconds since 1970: signatures are valid around this time.
-    pub wall_clock: fn() -> u64,
+    /// Signatures are valid around this clock's time.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Default for Config {
@@ -44,7 +46,7 @@ impl Default for Config {
             dispatch: Dispatch::memory(),
             limits: Limits::default(),
             workers: None,
-            wall_clock: clock::wall_seconds,
+            clock: Arc::new(SystemClock),
         }
     }
 }

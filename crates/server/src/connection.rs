@@ -15,7 +15,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep_until};
 
-use crate::limits::Limits;
+use crate::limits::Patience;
 use crate::request;
 use crate::shared::{Lifecycle, Shared};
 
@@ -34,10 +34,14 @@ where
     };
     let mut connection = pin!(shared.http.serve_connection(TokioIo::new(metered), service));
     let mut lifecycle = shared.lifecycle.subscribe();
+    // The end may have begun between the accepting and now.
+    if *lifecycle.borrow() != Lifecycle::Serving {
+        lifecycle.mark_changed();
+    }
     let mut overseer = Overseer::default();
+    let mut patience = Patience::of(&shared.limits);
     let mut closing = false;
-    let period = shared.limits.check_period();
-    let mut check = pin!(sleep_until(Instant::now() + period));
+    let mut check = pin!(sleep_until(Instant::now() + patience.period()));
     loop {
         tokio::select! {
             biased;
@@ -45,19 +49,21 @@ where
             _ = connection.as_mut() => return,
             () = check.as_mut() => {
                 let now = Instant::now();
-                match overseer.judge(&pulse, &shared.limits, now) {
+                match overseer.judge(&pulse, patience, now) {
                     Verdict::Fine => {}
-                    // A second look gives HTTP/2 the time to say goodbye.
-                    Verdict::Idle if !closing => {
-                        closing = true;
-                        connection.as_mut().graceful_shutdown();
-                    }
-                    Verdict::Idle | Verdict::Slow => {
+                    _ if closing => return,
+                    Verdict::Slow => {
                         shared.metrics.connections_timed_out.add(1);
                         return;
                     }
+                    Verdict::Idle => {
+                        shared.metrics.connections_timed_out.add(1);
+                        closing = true;
+                        patience = patience.at_the_end();
+                        connection.as_mut().graceful_shutdown();
+                    }
                 }
-                check.as_mut().reset(now + period);
+                check.as_mut().reset(now + patience.period());
             }
             changed = lifecycle.changed() => {
                 let state = *lifecycle.borrow_and_update();
@@ -65,7 +71,9 @@ where
                     return;
                 }
                 closing = true;
+                patience = patience.at_the_end();
                 connection.as_mut().graceful_shutdown();
+                check.as_mut().reset(Instant::now() + patience.period());
             }
         }
     }
@@ -156,7 +164,7 @@ enum Verdict {
 
 impl Overseer {
     /// Whether the connection has been in one phase for longer than that may last.
-    fn judge(&mut self, pulse: &Pulse, limits: &Limits, now: Instant) -> Verdict {
+    fn judge(&mut self, pulse: &Pulse, patience: Patience, now: Instant) -> Verdict {
         let phase = Phase::of(pulse);
         let since = match self.phase {
             Some((before, since)) if before == phase => since,
@@ -165,9 +173,9 @@ impl Overseer {
         self.phase = Some((phase, since));
         let (limit, verdict) = match phase {
             Phase::Busy => return Verdict::Fine,
-            Phase::Sending { .. } => (limits.write_timeout, Verdict::Slow),
-            Phase::Header { .. } => (limits.header_timeout, Verdict::Slow),
-            Phase::Idle { .. } => (limits.idle_timeout, Verdict::Idle),
+            Phase::Sending { .. } => (patience.write, Verdict::Slow),
+            Phase::Header { .. } => (patience.header, Verdict::Slow),
+            Phase::Idle { .. } => (patience.idle, Verdict::Idle),
         };
         if now.duration_since(since) >= limit { verdict } else { Verdict::Fine }
     }
@@ -260,16 +268,15 @@ mod tests {
     type Step = (u64, fn(&Pulse));
 
     fn verdicts(pulse: &Pulse, steps: &[Step]) -> Vec<Verdict> {
-        let limits = Limits {
-            header_timeout: Duration::from_secs(10),
-            write_timeout: Duration::from_secs(20),
-            idle_timeout: Duration::from_mins(1),
-            ..Limits::default()
+        let patience = Patience {
+            header: Duration::from_secs(10),
+            write: Duration::from_secs(20),
+            idle: Duration::from_mins(1),
         };
         let (start, mut overseer) = (Instant::now(), Overseer::default());
         let look = |(second, happens): &Step| {
             happens(pulse);
-            overseer.judge(pulse, &limits, start + Duration::from_secs(*second))
+            overseer.judge(pulse, patience, start + Duration::from_secs(*second))
         };
         steps.iter().map(look).collect()
     }

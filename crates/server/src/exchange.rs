@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use hyper::header;
+use hyper::header::{self, HeaderName};
 use hyper::http::request::Parts;
 use keyloom_engine::Error;
 
@@ -12,6 +12,8 @@ use crate::encoding::{self, GunzipError};
 use crate::operation::Operation;
 use crate::response::{Answer, MediaType};
 use crate::shared::Shared;
+
+const X_AMZ_TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 
 /// An operation that was asked for.
 pub(crate) struct Exchange {
@@ -89,6 +91,6 @@ pub(crate) fn body_too_large(max_bytes: usize) -> Error {
 
 /// What the request is for; empty when it does not say.
 fn target(request: &Parts) -> &str {
-    let header = request.headers.get("x-amz-target");
+    let header = request.headers.get(X_AMZ_TARGET);
     header.and_then(|value| value.to_str().ok()).unwrap_or_default()
 }

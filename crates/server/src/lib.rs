@@ -27,7 +27,6 @@
 mod auth;
 mod backend;
 mod body;
-mod clock;
 mod config;
 mod connection;
 mod dispatch;

@@ -47,11 +47,36 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
-    /// How often a connection is looked at: often enough that a time-out is at most half its
-    /// length late, which spares every request a timer of its own.
-    pub(crate) fn check_period(&self) -> Duration {
-        let shortest = self.header_timeout.min(self.write_timeout).min(self.idle_timeout);
-        (shortest / 2).max(Duration::from_millis(5))
+/// How long a client may let a connection wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Patience {
+    /// For the rest of a header.
+    pub(crate) header: Duration,
+    /// For taking more of an answer.
+    pub(crate) write: Duration,
+    /// For a request.
+    pub(crate) idle: Duration,
+}
+
+impl Patience {
+    pub(crate) fn of(limits: &Limits) -> Self {
+        Self {
+            header: limits.header_timeout,
+            write: limits.write_timeout,
+            idle: limits.idle_timeout,
+        }
+    }
+
+    /// What is left once the connection is to end: a moment to say goodbye. Only an answer still
+    /// has all its time.
+    pub(crate) fn at_the_end(self) -> Self {
+        const FAREWELL: Duration = Duration::from_secs(1);
+        Self { header: self.header.min(FAREWELL), idle: self.idle.min(FAREWELL), ..self }
+    }
+
+    /// How often to look: often enough that a time-out is at most half its length late, which
+    /// spares every request a timer of its own.
+    pub(crate) fn period(self) -> Duration {
+        (self.header.min(self.write).min(self.idle) / 2).max(Duration::from_millis(5))
     }
 }

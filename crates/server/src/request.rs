@@ -4,15 +4,15 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use hyper::header;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode, Version};
 use keyloom_engine::Error;
 
-use crate::body::{self, BodyError, Buffered};
+use crate::body::{BodyError, RequestBody};
 use crate::connection::OpenRequest;
-use crate::dispatch::{Panicked, Place};
+use crate::dispatch::Panicked;
 use crate::exchange::{Exchange, body_too_large};
 use crate::operation::Operation;
 use crate::response::{self, Answer, HttpResponse, MediaType};
@@ -39,14 +39,13 @@ enum Route {
 }
 
 impl Route {
-    fn of(request: &Request<Incoming>) -> Self {
-        let method = request.method();
-        let reads = method == Method::GET || method == Method::HEAD;
-        match request.uri().path() {
-            _ if method == Method::OPTIONS && request.headers().contains_key(header::ORIGIN) => {
+    fn of(head: &Parts) -> Self {
+        let reads = head.method == Method::GET || head.method == Method::HEAD;
+        match head.uri.path() {
+            _ if head.method == Method::OPTIONS && head.headers.contains_key(header::ORIGIN) => {
                 Self::Preflight
             }
-            "/" if method == Method::POST => Self::Operation,
+            "/" if head.method == Method::POST => Self::Operation,
             "/" if reads => Self::Healthy,
             "/health" if reads => Self::Health,
             "/metrics" if reads => Self::Metrics,
@@ -61,27 +60,43 @@ pub(crate) async fn handle(
     _open: OpenRequest,
     request: Request<Incoming>,
 ) -> Result<HttpResponse, Infallible> {
-    let from_page = request.headers().contains_key(header::ORIGIN);
-    let mut response = match Route::of(&request) {
-        Route::Operation => operation(&shared, request).await,
+    let started = Instant::now();
+    let (head, body) = request.into_parts();
+    let from_page = head.headers.contains_key(header::ORIGIN);
+    let is_sending = is_sending(&head);
+    let mut body = RequestBody::new(&shared, body, started);
+    let mut response = match Route::of(&head) {
+        Route::Operation => operation(&shared, started, head, &mut body).await,
         Route::Healthy => Answer::text(StatusCode::OK, shared.healthy.clone()).into_response(),
         Route::Health => Answer::text(StatusCode::OK, "ok\n").into_response(),
-        Route::Metrics => Answer::text(StatusCode::OK, shared.metrics.render()).into_response(),
-        Route::Preflight => response::preflight(request.headers()),
+        Route::Metrics => Answer::metrics(shared.metrics.render()).into_response(),
+        Route::Preflight => response::preflight(&head.headers),
         Route::NotFound => Answer::not_found().into_response(),
     };
+    if is_sending {
+        body.discard().await;
+    }
     if from_page {
         response::allow_origin(&mut response);
     }
     Ok(response)
 }
 
+/// Whether the client sends its body whatever it is told. One that asks before it sends has nothing
+/// on its way, and HTTP/2 can stop a body without closing the connection.
+fn is_sending(head: &Parts) -> bool {
+    head.version < Version::HTTP_2 && !head.headers.contains_key(header::EXPECT)
+}
+
 /// Answers one operation and counts it.
-async fn operation(shared: &Arc<Shared>, request: Request<Incoming>) -> HttpResponse {
-    let started = Instant::now();
+async fn operation(
+    shared: &Arc<Shared>,
+    started: Instant,
+    head: Parts,
+    body: &mut RequestBody,
+) -> HttpResponse {
     let _in_flight = shared.metrics.in_flight.enter();
-    let (head, body) = request.into_parts();
-    let Some(media_type) = media_type(&head, &body) else {
+    let Some(media_type) = media_type(&head, body) else {
         shared.metrics.answered(Operation::UNKNOWN, 404, started.elapsed());
         return Answer::not_found().into_response();
     };
@@ -97,13 +112,13 @@ async fn operation(shared: &Arc<Shared>, request: Request<Incoming>) -> HttpResp
 
 /// The type of the answer; none if the body is of a type that the protocol does not have. Without
 /// a body the type does not matter.
-fn media_type(head: &Parts, body: &Incoming) -> Option<MediaType> {
+fn media_type(head: &Parts, body: &RequestBody) -> Option<MediaType> {
     let stated = head.headers.get(header::CONTENT_TYPE).and_then(MediaType::of);
-    stated.or(if body.is_end_stream() { Some(MediaType::Json) } else { None })
+    stated.or(if body.is_empty() { Some(MediaType::Json) } else { None })
 }
 
 /// Admit, read, run.
-async fn stages(shared: &Arc<Shared>, mut exchange: Exchange, mut body: Incoming) -> Answer {
+async fn stages(shared: &Arc<Shared>, mut exchange: Exchange, body: &mut RequestBody) -> Answer {
     match shared.auth.admit(exchange.request()) {
         Ok(admission) => exchange.admission = admission,
         // DynamoDB looks at the target first.
@@ -112,17 +127,22 @@ async fn stages(shared: &Arc<Shared>, mut exchange: Exchange, mut body: Incoming
         }
         Err(error) => return exchange.refuse(&error),
     }
-    let buffered = match Buffered::read(shared, &mut body).await {
+    let buffered = match body.read().await {
         Ok(buffered) => buffered,
-        Err(error) => return unreadable(shared, &exchange, error, body).await,
+        Err(error) => return unreadable(shared, &exchange, error),
     };
-    let place = shared.dispatcher.policy.place(exchange.operation.work(), buffered.bytes.len());
+    let in_pool = shared.dispatcher.needs_pool(exchange.operation, buffered.bytes.len());
     let media_type = exchange.media_type;
     let run = {
         let shared = Arc::clone(shared);
-        move || exchange.answer(&shared, &buffered.bytes)
+        move || {
+            let started = Instant::now();
+            let answer = exchange.answer(&shared, &buffered.bytes);
+            shared.dispatcher.learn(exchange.operation, started.elapsed());
+            answer
+        }
     };
-    match shared.dispatcher.run(place, run).await {
+    match shared.dispatcher.run(in_pool, run).await {
         Ok(answer) => packed(shared, answer).await,
         Err(Panicked) => Exchange::broken(media_type),
     }
@@ -131,28 +151,14 @@ async fn stages(shared: &Arc<Shared>, mut exchange: Exchange, mut body: Incoming
 /// The answer, packed if the client takes that and it helps.
 async fn packed(shared: &Shared, answer: Answer) -> Answer {
     let Some(bytes) = answer.bytes_to_pack() else { return answer };
-    let place = if bytes > MAX_INLINE_PACK_BYTES { Place::Pool } else { Place::Inline };
-    let packed = shared.dispatcher.run(place, || answer.pack()).await;
+    let packed = shared.dispatcher.run(bytes > MAX_INLINE_PACK_BYTES, || answer.pack()).await;
     packed.unwrap_or_else(|Panicked| Exchange::broken(MediaType::AmzJson))
 }
 
 /// The answer to a body that could not be read.
-async fn unreadable(
-    shared: &Shared,
-    exchange: &Exchange,
-    error: BodyError,
-    mut body: Incoming,
-) -> Answer {
+fn unreadable(shared: &Shared, exchange: &Exchange, error: BodyError) -> Answer {
     match error {
-        BodyError::TooLarge => {
-            let head = exchange.request();
-            // A client that asks before it sends has nothing on its way yet.
-            let sending = !head.headers.contains_key(header::EXPECT);
-            if sending && head.version < Version::HTTP_2 {
-                body::discard(shared, &mut body).await;
-            }
-            exchange.refuse(&body_too_large(shared.limits.max_body_bytes))
-        }
+        BodyError::TooLarge => exchange.refuse(&body_too_large(shared.limits.max_body_bytes)),
         BodyError::TooSlow => Answer::empty(StatusCode::REQUEST_TIMEOUT),
         BodyError::ServerFull => Answer::unavailable(exchange.media_type),
         BodyError::Broken => Answer::empty(StatusCode::BAD_REQUEST),

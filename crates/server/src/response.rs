@@ -16,6 +16,8 @@ const X_AMZ_CRC32: HeaderName = HeaderName::from_static("x-amz-crc32");
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("keyloom/", env!("CARGO_PKG_VERSION")));
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const PROMETHEUS: HeaderValue =
+    HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 const EXPOSED: HeaderValue =
     HeaderValue::from_static("x-amzn-requestid,x-amz-crc32,x-amzn-errortype,date");
 
@@ -90,6 +92,11 @@ impl Answer {
     /// A page for people and programs that are no DynamoDB clients.
     pub(crate) fn text(status: StatusCode, body: impl Into<Bytes>) -> Self {
         Self { status, content_type: Some(TEXT), body: body.into(), encoding: Encoding::Plain }
+    }
+
+    /// A page of counters.
+    pub(crate) fn metrics(body: String) -> Self {
+        Self { content_type: Some(PROMETHEUS), ..Self::text(StatusCode::OK, body) }
     }
 
     /// What DynamoDB says to anything that is not its protocol.

@@ -1,5 +1,6 @@
 //! What all connections of a server share.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use bytes::Bytes;
@@ -49,7 +50,7 @@ impl Shared {
     pub(crate) fn new(config: &Config, backend: Box<dyn Backend>) -> Self {
         let auth = match config.credentials.as_slice() {
             [] => Auth::Open,
-            some => Auth::Signed { credentials: some.to_vec(), wall_clock: config.wall_clock },
+            some => Auth::Signed { credentials: some.to_vec(), clock: Arc::clone(&config.clock) },
         };
         Self {
             backend,

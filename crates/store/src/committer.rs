@@ -1,8 +1,8 @@
 //! Group commit: transactions queue up while a sync runs, and the next sync takes them all.
 //!
-//! One thread at a time is *the committer*; it takes the whole queue, hands it to the [`Sink`],
-//! and announces the outcome. A writer that finds no committer at work becomes it for one group,
-//! so that a lone writer pays for no thread switch. If others have queued up meanwhile, the
+//! One thread at a time is *the committer*; it takes the queue, hands it to the [`Sink`] as one
+//! group, and announces the outcome. A writer that finds no committer at work becomes it for one
+//! group, so that a lone writer pays for no thread switch. If others have queued up meanwhile, the
 //! committer thread takes over and stays until the queue is empty.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -115,13 +115,12 @@ impl<S: Sink> Committer<S> {
         })
     }
 
-    /// The pending values of these keys; `None` where the engine has the newest one.
-    pub(crate) fn pending(&self, keys: &[&[u8]]) -> Vec<Option<Newest>> {
+    /// The pending value of a key; `None` if the engine has the newest one.
+    pub(crate) fn pending(&self, key: &[u8]) -> Option<Newest> {
         if self.shared.pending_keys.load(Ordering::Acquire) == 0 {
-            return vec![None; keys.len()];
+            return None;
         }
-        let state = self.shared.state.lock();
-        keys.iter().map(|key| state.pending.newest(key).cloned()).collect()
+        self.shared.state.lock().pending.newest(key).cloned()
     }
 
     /// Commits what is queued, closes the sink and ends the thread.
@@ -144,17 +143,17 @@ impl<S: Sink> Drop for Committer<S> {
 }
 
 impl<S: Sink> Shared<S> {
-    /// Takes the queue and makes it durable. The caller must be the committer, and no longer is
+    /// Takes a group and makes it durable. The caller must be the committer, and no longer is
     /// when this returns.
     fn commit_one_group(&self) {
-        let group = self.state.lock().pending.take();
+        let group = self.state.lock().pending.take_group();
         let outcome = self.run_sink(&group);
         let mut state = self.state.lock();
         state.pending.settle(&group);
         state.groups += 1;
         let mut given_up = Vec::new();
         if outcome.is_err() {
-            given_up = state.pending.take();
+            given_up = state.pending.take_all();
             state.pending.settle(&given_up);
         }
         self.pending_keys.store(state.pending.keys(), Ordering::Release);

@@ -4,14 +4,15 @@
 //! Both live behind one lock, so a write's place in the queue, its ticket and its appearance in
 //! the overlay are one step.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 
 use bytes::Bytes;
+use foldhash::fast::RandomState;
 
 use crate::CommitError;
-use crate::transaction::{Newest, Ticket, WriteSet};
+use crate::transaction::{Newest, Ticket, WriteSet, size_bytes};
 
 /// Where a writer waits for the fate of its transaction.
 pub(crate) struct Completion {
@@ -42,9 +43,14 @@ impl Completion {
     }
 }
 
+/// A group is cut off behind the transaction that makes it larger than this, so that one record
+/// of the log stays within reason however many writers there are.
+const GROUP_BYTES: usize = 16 << 20;
+
 /// A transaction in the queue.
 pub(crate) struct Queued {
     ticket: Ticket,
+    bytes: usize,
     /// What to write; empty for one that only waits for its elders.
     pub(crate) writes: WriteSet,
     /// Whom to tell.
@@ -54,8 +60,8 @@ pub(crate) struct Queued {
 /// The queue and the overlay.
 #[derive(Default)]
 pub(crate) struct Pending {
-    queue: Vec<Queued>,
-    overlay: HashMap<Bytes, Newest>,
+    queue: VecDeque<Queued>,
+    overlay: HashMap<Bytes, Newest, RandomState>,
     last_ticket: Ticket,
 }
 
@@ -68,7 +74,8 @@ impl Pending {
             self.overlay.insert(key.clone(), Newest { value: value.clone(), ticket });
         }
         let done = Completion::for_this_thread();
-        self.queue.push(Queued { ticket, writes, done: Arc::clone(&done) });
+        let bytes = size_bytes(&writes);
+        self.queue.push_back(Queued { ticket, bytes, writes, done: Arc::clone(&done) });
         done
     }
 
@@ -87,9 +94,22 @@ impl Pending {
         self.queue.is_empty()
     }
 
-    /// Empties the queue; the overlay keeps the values until [`Pending::settle`].
-    pub(crate) fn take(&mut self) -> Vec<Queued> {
-        std::mem::take(&mut self.queue)
+    /// Takes the next group off the queue; the overlay keeps its values until
+    /// [`Pending::settle`].
+    pub(crate) fn take_group(&mut self) -> Vec<Queued> {
+        let mut bytes = 0;
+        let fits = |queued: &&Queued| {
+            let room = bytes < GROUP_BYTES;
+            bytes += queued.bytes;
+            room
+        };
+        let count = self.queue.iter().take_while(fits).count();
+        self.queue.drain(..count).collect()
+    }
+
+    /// Takes everything off the queue.
+    pub(crate) fn take_all(&mut self) -> Vec<Queued> {
+        self.queue.drain(..).collect()
     }
 
     /// Forgets the values of transactions that are in the engine now, or nowhere.

@@ -42,7 +42,7 @@ fn item(writer: u64, round: u64, part: &str) -> Bytes {
 /// Mostly small, sometimes many pages; incompressible, and different for each round.
 fn payload(writer: u64, round: u64) -> Bytes {
     let mut state = (round * WRITERS + writer).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let len = if state % 13 == 0 { 30_000 } else { 200 };
+    let len = if state.is_multiple_of(13) { 30_000 } else { 200 };
     std::iter::repeat_with(|| {
         state ^= state << 13;
         state ^= state >> 7;
@@ -154,7 +154,7 @@ fn killing_the_writer_loses_nothing_that_was_acknowledged() {
     let (mut rounds, mut cuts, mut replayed) = (0, 0, 0);
     for kill in 0..kills {
         // From "still opening" to "has flushed and compacted".
-        let life = Duration::from_micros(3_000 + random.hash_one(kill) % 80_000);
+        let life = Duration::from_micros(3_000 + random.hash_one(kill) % 60_000);
         live_and_die(directory.path(), life, &mut acknowledged);
         let (store, report) = DiskStore::open(directory.path(), options()).unwrap();
         cuts += u64::from(report.cut.is_some());

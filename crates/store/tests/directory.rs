@@ -1,6 +1,6 @@
 //! The directory of a store on disk: who may open it, and what is refused.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,10 @@ fn a_store_is_open_in_one_place_at_a_time() {
     let error = open(directory.path()).unwrap_err();
     assert!(matches!(error, StoreError::InUse { .. }), "{error}");
     assert!(error.to_string().contains("is open in another process"), "{error}");
+    let snapshot = first.snapshot().unwrap();
     drop(first);
+    assert!(open(directory.path()).is_err(), "a snapshot still reads the tables");
+    drop(snapshot);
     open(directory.path()).unwrap();
 }
 
@@ -158,4 +161,30 @@ fn a_missing_table_is_an_error() {
     fs::remove_file(&flushed_store(directory.path())[0]).unwrap();
     let error = open(directory.path()).unwrap_err();
     assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+}
+
+#[test]
+fn a_failed_flush_poisons_the_store_and_loses_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = DiskOptions { memtable_bytes: 20_000, ..DiskOptions::default() };
+    let (store, _) = DiskStore::open(directory.path(), options).unwrap();
+    fs::remove_dir_all(directory.path().join("tree/tables")).unwrap();
+    let mut acknowledged = 0;
+    let error = loop {
+        let Ok(mut transaction) = store.begin(&[]) else {
+            break store.begin(&[]).err().unwrap().to_string();
+        };
+        transaction.put(format!("key {acknowledged:05}").into(), vec![1; 1000].into());
+        match transaction.commit() {
+            Ok(()) => acknowledged += 1,
+            Err(error) => break error.to_string(),
+        }
+        assert!(acknowledged < 10_000, "the flush thread must have failed by now");
+    };
+    assert!(error.contains("accepts no more writes"), "{error}");
+    assert!(acknowledged > 10);
+    assert!(store.get(b"key 00000").unwrap().is_some());
+    drop(store);
+    let (store, _) = DiskStore::open(directory.path(), options).unwrap();
+    assert!(store.verify().unwrap().entries >= acknowledged);
 }

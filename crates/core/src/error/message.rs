@@ -4,6 +4,7 @@ pub mod expression;
 pub mod legacy;
 pub mod schema;
 pub mod value;
+pub mod vector;
 
 use super::{CancellationReason, Error};
 

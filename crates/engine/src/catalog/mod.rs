@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use record::Status;
 pub(crate) use record::TableRecord;
-pub(crate) use table::{Index, Stats, Table};
+pub(crate) use table::{Index, Stats, Table, VectorIndex};
 
 use crate::layout::{self, Keyspace};
 use crate::store_error;
@@ -142,12 +142,11 @@ impl Change<'_> {
     ) -> Result<()> {
         let key = layout::stream(keyspace);
         let mut transaction = self.store.begin(&[&key]).map_err(store_error)?;
-        match stream {
-            Some(stream) => transaction.put(key.into(), encode(stream)?.into()),
-            None => {
-                transaction.delete(key.into());
-                transaction.put(layout::dropped(keyspace).into(), Bytes::new());
-            }
+        if let Some(stream) = stream {
+            transaction.put(key.into(), encode(stream)?.into())
+        } else {
+            transaction.delete(key.into());
+            transaction.put(layout::dropped(keyspace).into(), Bytes::new());
         }
         transaction.commit().map_err(crate::commit_error)
     }

@@ -24,6 +24,8 @@ mod put_item;
 mod query;
 mod reading;
 mod scan;
+mod scan_partitions;
+mod search_vectors;
 mod settings;
 mod stream_setting;
 mod streams;
@@ -50,6 +52,8 @@ pub use put_item::{PutItemInput, PutItemOutput};
 pub use query::QueryInput;
 pub use reading::{PageOutput, ReadInput, Select};
 pub use scan::ScanInput;
+pub use scan_partitions::PartitionPrefixInput;
+pub use search_vectors::{SearchResult, SearchVectorsInput, SearchVectorsOutput};
 pub use transact_get_items::{TransactGet, TransactGetItemsInput, TransactGetItemsOutput};
 pub use transact_write_items::{
     TransactAction, TransactEdit, TransactWriteItemsInput, TransactWriteItemsOutput,
@@ -68,6 +72,17 @@ pub(crate) fn handler(target: &str) -> Option<Handler> {
     match service {
         "DynamoDB_20120810" => database_operation(operation),
         "DynamoDBStreams_20120810" => streams::operation(operation),
+        _ => None,
+    }
+}
+
+/// An operation that reads its request itself.
+pub(crate) type BodyHandler = fn(&Inner, &[u8]) -> Result<Vec<u8>>;
+
+/// The operation that a target names, if it is one that reads its request itself.
+pub(crate) fn body_handler(target: &str) -> Option<BodyHandler> {
+    match target {
+        "DynamoDB_20120810.SearchVectors" => Some(search_vectors::call),
         _ => None,
     }
 }

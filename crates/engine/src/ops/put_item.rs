@@ -104,7 +104,7 @@ fn run(database: &Inner, input: PutItemInput) -> Result<PutItemOutput> {
     }
     let key = table.schema.key_of(&item)?;
     let metrics = CollectionMetrics::wanted(input.return_collection_metrics, &table, &key);
-    let write = Write { table, key, condition, edit: Edit::Put(item), origin: Origin::User };
+    let write = Write { table, key, condition, edit: Edit::Put(item.into()), origin: Origin::User };
     let written = write::one(database, write, input.return_item_on_failure)?;
     let old = written.old.filter(|_| input.return_values == ReturnValues::AllOld);
     Ok(PutItemOutput {

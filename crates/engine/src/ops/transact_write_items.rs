@@ -139,37 +139,34 @@ impl TransactAction {
             }
         }
         let (kind, action) = match found.as_slice() {
-            [(kind, action)] => (*kind, *action),
+            [(kind, action)] => (*kind, action),
             [] => return Err(request::transact_item_empty()),
             _ => return Err(request::transact_item_ambiguous()),
         };
         let path = format!("transactItems.{}.member.{}", position + 1, lower_first(kind));
         let table_name = action.string("TableName")?;
         constraints.table_name_at(table_name, &format!("{path}.tableName"));
-        let mut condition = ConditionInput::decode(&action, constraints)?;
-        condition.decode_values(&action)?;
+        let mut condition = ConditionInput::decode(action, constraints)?;
+        condition.decode_values(action)?;
         let item = |name: &str| action.item(name);
-        let edit = match kind {
-            "Put" => {
-                constraints.required(action.has("Item"), &format!("{path}.item"));
-                TransactEdit::Put(item("Item")?.unwrap_or_default())
-            }
-            _ => {
-                constraints.required(action.has("Key"), &format!("{path}.key"));
-                let key = item("Key")?.unwrap_or_default();
-                match kind {
-                    "Update" => {
-                        let update = action.owned_string("UpdateExpression")?;
-                        let path = format!("{path}.updateExpression");
-                        constraints.required(update.is_some(), &path);
-                        TransactEdit::Update(key, update.unwrap_or_default())
-                    }
-                    "Delete" => TransactEdit::Delete(key),
-                    _ => {
-                        let path = format!("{path}.conditionExpression");
-                        constraints.required(condition.expression.is_some(), &path);
-                        TransactEdit::Check(key)
-                    }
+        let edit = if kind == "Put" {
+            constraints.required(action.has("Item"), &format!("{path}.item"));
+            TransactEdit::Put(item("Item")?.unwrap_or_default())
+        } else {
+            constraints.required(action.has("Key"), &format!("{path}.key"));
+            let key = item("Key")?.unwrap_or_default();
+            match kind {
+                "Update" => {
+                    let update = action.owned_string("UpdateExpression")?;
+                    let path = format!("{path}.updateExpression");
+                    constraints.required(update.is_some(), &path);
+                    TransactEdit::Update(key, update.unwrap_or_default())
+                }
+                "Delete" => TransactEdit::Delete(key),
+                _ => {
+                    let path = format!("{path}.conditionExpression");
+                    constraints.required(condition.expression.is_some(), &path);
+                    TransactEdit::Check(key)
                 }
             }
         };
@@ -177,7 +174,7 @@ impl TransactAction {
             table_name: table_name.unwrap_or_default().to_owned(),
             edit,
             condition,
-            return_item_on_failure: wants_item_on_failure(&action, constraints)?,
+            return_item_on_failure: wants_item_on_failure(action, constraints)?,
         })
     }
 
@@ -229,7 +226,7 @@ impl TransactAction {
         }
         let key = table.schema.key_of(given)?;
         let edit = match (&self.edit, update) {
-            (TransactEdit::Put(item), _) => Edit::Put(item.clone()),
+            (TransactEdit::Put(item), _) => Edit::Put(item.clone().into()),
             (TransactEdit::Delete(_), _) => Edit::Delete,
             (TransactEdit::Update(..), Some(update)) => Edit::Update(update),
             _ => Edit::Check,
@@ -348,13 +345,16 @@ pub(crate) fn check_distinct<'a>(keys: impl Iterator<Item = &'a Vec<u8>>) -> Res
 fn conflict_reasons(conflicts: &[bool]) -> Vec<CancellationReason> {
     conflicts
         .iter()
-        .map(|&conflict| match conflict {
-            false => CancellationReason::default(),
-            true => CancellationReason {
-                code: CancellationCode::TransactionConflict,
-                message: Some(request::transaction_conflict().message()),
-                item: None,
-            },
+        .map(|&conflict| {
+            if !conflict {
+                CancellationReason::default()
+            } else {
+                CancellationReason {
+                    code: CancellationCode::TransactionConflict,
+                    message: Some(request::transaction_conflict().message()),
+                    item: None,
+                }
+            }
         })
         .collect()
 }

@@ -1,5 +1,7 @@
 //! UpdateItem.
 
+use std::sync::Arc;
+
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters, Projection, Update};
 use keyloom_core::legacy::{self, AttributeUpdate};
@@ -158,12 +160,12 @@ pub(crate) fn returned(
     targets: &Projection,
 ) -> Result<Option<Item>> {
     let old = || written.old.clone().map(Stored::into_item).transpose();
-    let part = |item: Item| Some(targets.apply(&item)).filter(|part| !part.is_empty());
+    let part = |item: &Item| Some(targets.apply(item)).filter(|part| !part.is_empty());
     Ok(match return_values {
         ReturnValues::None => None,
         ReturnValues::AllOld => old()?,
-        ReturnValues::UpdatedOld => old()?.and_then(part),
-        ReturnValues::AllNew => written.new,
-        ReturnValues::UpdatedNew => written.new.and_then(part),
+        ReturnValues::UpdatedOld => old()?.as_ref().and_then(part),
+        ReturnValues::AllNew => written.new.map(Arc::unwrap_or_clone),
+        ReturnValues::UpdatedNew => written.new.as_deref().and_then(part),
     })
 }

@@ -14,7 +14,7 @@ pub(crate) mod class {
 }
 
 /// The fields of one JSON object. An absent field and an explicit `null` are the same, as on AWS.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fields<'a> {
     object: &'a Json<'a>,
 }

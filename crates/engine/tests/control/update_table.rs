@@ -62,7 +62,7 @@ fn decreases_are_limited_within_a_day() {
     }
     let body = json!({"TableName": "music", "ProvisionedThroughput": throughput(95, 5)});
     assert_eq!(f.err("UpdateTable", body.clone()).0, "LimitExceededException");
-    f.advance(Duration::from_secs(3600));
+    f.advance(Duration::from_hours(1));
     f.ok("UpdateTable", body);
     assert_eq!(describe(&f.db, "music")["ProvisionedThroughput"]["NumberOfDecreasesToday"], 5);
 }
@@ -117,7 +117,7 @@ fn switches_to_on_demand_are_limited_within_a_day() {
         f.ok("UpdateTable", back.clone());
     }
     assert_eq!(f.err("UpdateTable", on_demand.clone()).0, "LimitExceededException");
-    f.advance(Duration::from_secs(24 * 3600));
+    f.advance(Duration::from_hours(24));
     f.ok("UpdateTable", on_demand);
 }
 

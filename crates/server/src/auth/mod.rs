@@ -14,9 +14,10 @@ mod signature;
 mod timestamp;
 
 use std::fmt;
+use std::sync::Arc;
 
 use hyper::http::request::Parts;
-use keyloom_engine::Error;
+use keyloom_engine::{Clock, Error};
 
 use claim::Claim;
 use timestamp::Timestamp;
@@ -64,7 +65,7 @@ pub(crate) enum Auth {
     /// Anyone, with any signature or none.
     Open,
     /// Holders of one of these keys.
-    Signed { credentials: Vec<Credentials>, wall_clock: fn() -> u64 },
+    Signed { credentials: Vec<Credentials>, clock: Arc<dyn Clock> },
 }
 
 /// A request whose claim stands but for its signature.
@@ -79,9 +80,9 @@ pub(crate) struct Admission {
 impl Auth {
     /// Judges a request's headers. `None` means that nothing is left to verify.
     pub(crate) fn admit(&self, request: &Parts) -> Result<Option<Admission>, Error> {
-        let Self::Signed { credentials, wall_clock } = self else { return Ok(None) };
+        let Self::Signed { credentials, clock } = self else { return Ok(None) };
         let claim = Claim::of(request)?;
-        claim.check(&Timestamp::from_seconds(wall_clock()))?;
+        claim.check(&Timestamp::from_seconds(clock.now_ms() / 1000))?;
         let known = credentials.iter().find(|known| known.access_key == claim.access_key);
         let secret_key = known.ok_or_else(unrecognized_client)?.secret_key.clone();
         // Sessions do not exist here: these keys are long-term, as a user's own are.
@@ -113,4 +114,55 @@ impl Admission {
 
 fn unrecognized_client() -> Error {
     Error::UnrecognizedClient("The security token included in the request is invalid.".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::Request;
+    use keyloom_engine::ManualClock;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Pieces of claims, so that random ones get past the first check.
+    fn piece() -> impl Strategy<Value = String> {
+        prop_oneof![
+            Just("AWS4-HMAC-SHA256 ".to_owned()),
+            Just("Credential=AKID/20261101/eu-west-1/dynamodb/aws4_request".to_owned()),
+            Just("SignedHeaders=host;x-amz-date".to_owned()),
+            Just("Signature=00".to_owned()),
+            Just("X-Amz-Algorithm=AWS4-HMAC-SHA256".to_owned()),
+            Just("X-Amz-Credential=AKID%2F20261101%2Fx%2Fdynamodb%2Faws4_request".to_owned()),
+            Just("X-Amz-SignedHeaders=host".to_owned()),
+            Just("X-Amz-Signature=00".to_owned()),
+            Just("X-Amz-Date=20261101T120000Z".to_owned()),
+            Just("X-Amz-Expires=99999999999999999999".to_owned()),
+            "[A-Za-z0-9%&=;/,+.:~-]{0,12}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_is_claimed_breaks_the_judge_or_gets_past_it(
+            header in proptest::option::of(proptest::collection::vec(piece(), 0..6)),
+            query in proptest::collection::vec(piece(), 0..8),
+            date in prop_oneof![Just("20261101T120000Z".to_owned()), "[0-9TZ:-]{0,20}"],
+        ) {
+            let auth = Auth::Signed {
+                credentials: vec![Credentials::new("AKID", "secret")],
+                clock: Arc::new(ManualClock::at_ms(1_793_534_400_000)),
+            };
+            let query = query.join("&").replace(' ', "+");
+            let mut request = Request::post(format!("/?{query}"));
+            request = request.header("host", "localhost").header("x-amz-date", date);
+            if let Some(header) = header {
+                request = request.header("authorization", header.join(","));
+            }
+            if let Ok(request) = request.body(()) {
+                let admitted = auth.admit(&request.into_parts().0);
+                let verified = admitted.and_then(|one| one.map_or(Ok(()), |one| one.verify(b"{}")));
+                prop_assert!(verified.is_err());
+            }
+        }
+    }
 }

@@ -67,8 +67,8 @@ impl Image {
         damage: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(DiskStore, super::OpenReport), StoreError> {
         let path = self.home.path().join("store");
-        fs::remove_dir_all(&path).unwrap();
-        drop(DiskStore::open(&path, DiskOptions::default()).unwrap());
+        fs::remove_dir_all(path.join("log")).unwrap();
+        fs::create_dir(path.join("log")).unwrap();
         let mut segment = self.segment.clone();
         damage(&mut segment);
         fs::write(segment_in(&path), segment).unwrap();
@@ -128,7 +128,7 @@ fn an_untouched_tail_is_replayed() {
 #[test]
 fn a_truncated_tail_is_cut() {
     let image = Image::take();
-    for at in image.tail.clone().step_by(1999).chain([image.tail.start, image.tail.end - 1]) {
+    for at in image.tail.clone().step_by(4999).chain([image.tail.start, image.tail.end - 1]) {
         image.check_opens(&format!("truncated at {at}"), |segment| segment.truncate(at));
     }
 }
@@ -179,7 +179,7 @@ fn garbage_behind_the_last_record_is_cut() {
 #[test]
 fn damage_before_the_tail_is_an_error() {
     let image = Image::take();
-    for at in (0..image.tail.start).step_by(131) {
+    for at in (0..image.tail.start).step_by(397) {
         let error = image.open(|segment| segment[at] ^= 0x40).map(drop).unwrap_err();
         assert!(matches!(error, StoreError::Corrupt { .. }), "at {at}: {error}");
         assert!(error.to_string().contains("00000001.log is damaged"), "{error}");

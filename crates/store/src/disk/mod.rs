@@ -60,7 +60,7 @@ use crate::disk::background::{Background, Work};
 use crate::disk::format::Claim;
 use crate::disk::log::Log;
 use crate::disk::log::recovery::{Recovery, check, recover};
-use crate::disk::log::storage::{LogDirectory, LogStorage};
+use crate::disk::log::storage::{LogDirectory, LogStorage, sync_directory};
 use crate::disk::options::RELAXED_SYNC_AFTER;
 use crate::disk::tree::{Tree, TreeSnapshot};
 use crate::locks::{HeldLocks, KeyLocks};
@@ -95,7 +95,7 @@ const SEGMENTS_KEPT: usize = 4;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct DiskStore {
-    // Fields are dropped in this order: writers first, the claim on the directory last.
+    // Fields are dropped in this order: writers first.
     committer: Committer<DiskSink>,
     _background: Background,
     tree: Arc<Tree>,
@@ -104,7 +104,6 @@ pub struct DiskStore {
     poison: Poison,
     counters: Counters,
     path: PathBuf,
-    _claim: Claim,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -132,7 +131,10 @@ impl DiskStore {
         storage: Arc<dyn LogStorage>,
         options: DiskOptions,
     ) -> Result<(Self, OpenReport), StoreError> {
-        let tree = Arc::new(Tree::open(&path.join("tree"), options.cache_bytes)?);
+        let created = claim.created;
+        let tree = Arc::new(Tree::open(&path.join("tree"), options.cache_bytes, claim)?);
+        sync_directory(path)
+            .map_err(|error| StoreError::io(format!("sync {}", path.display()), error))?;
         let persisted = tree.persisted_number();
         let recovery = recover(&*storage, |number, writes| {
             if number > persisted {
@@ -158,11 +160,8 @@ impl DiskStore {
             last_sync: Instant::now(),
         };
         sink.shorten_log(&recovery)?;
-        let report = OpenReport {
-            created: claim.created,
-            replayed_transactions: recovery.transactions,
-            cut: recovery.cut,
-        };
+        let report =
+            OpenReport { created, replayed_transactions: recovery.transactions, cut: recovery.cut };
         let store = Self {
             committer: Committer::start(sink, poison.clone())?,
             _background: background,
@@ -172,7 +171,6 @@ impl DiskStore {
             poison,
             counters,
             path: path.to_owned(),
-            _claim: claim,
         };
         Ok((store, report))
     }
@@ -244,16 +242,12 @@ impl Store for DiskStore {
 }
 
 impl Backend for DiskStore {
-    fn newest(&self, keys: &[&[u8]]) -> Result<Vec<Newest>, StoreError> {
+    fn newest(&self, key: &[u8]) -> Result<Newest, StoreError> {
         // The overlay is asked first: a value leaves it only after it has entered the tree.
-        let pending = self.committer.pending(keys);
-        keys.iter()
-            .zip(pending)
-            .map(|(key, pending)| match pending {
-                Some(newest) => Ok(newest),
-                None => Ok(Newest { value: self.tree.get(key)?, ticket: 0 }),
-            })
-            .collect()
+        match self.committer.pending(key) {
+            Some(newest) => Ok(newest),
+            None => Ok(Newest { value: self.tree.get(key)?, ticket: 0 }),
+        }
     }
 
     fn write(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<(), CommitError> {

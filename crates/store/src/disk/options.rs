@@ -32,7 +32,7 @@ pub struct DiskOptions {
 
 impl Default for DiskOptions {
     fn default() -> Self {
-        Self { durability: Durability::Sync, cache_bytes: 64 << 20, memtable_bytes: 32 << 20 }
+        Self { durability: Durability::Sync, cache_bytes: 128 << 20, memtable_bytes: 32 << 20 }
     }
 }
 

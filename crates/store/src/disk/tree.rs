@@ -19,6 +19,7 @@ use lsm_tree::{AbstractTree, AnyTree, Cache, CompressionType, Config, Guard};
 use lsm_tree::{IterGuardImpl, SequenceNumberCounter};
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::disk::format::Claim;
 use crate::disk::moments::{Moments, Pin};
 use crate::transaction::WriteSet;
 use crate::{Direction, Entries, KeyRange, Snapshot, StoreError};
@@ -36,6 +37,9 @@ pub(crate) struct Tree {
     numbers: SequenceNumberCounter,
     moments: Moments,
     order: Mutex<()>,
+    /// Held by the tree, not the store: a snapshot may outlive the store, and while it does, no
+    /// other process may remove tables beneath it.
+    _claim: Claim,
 }
 
 /// The right to number and apply transactions.
@@ -43,7 +47,7 @@ pub(crate) struct Order<'a>(#[expect(dead_code, reason = "held for its drop")] M
 
 impl Tree {
     /// Opens the tree in `path`, making it if need be.
-    pub(crate) fn open(path: &Path, cache_bytes: u64) -> Result<Self, StoreError> {
+    pub(crate) fn open(path: &Path, cache_bytes: u64, claim: Claim) -> Result<Self, StoreError> {
         let numbers = SequenceNumberCounter::new(FIRST_NUMBER);
         let bloom = |policy| FilterPolicyEntry::Bloom(policy);
         // The tree's own notion of visibility is left unused: it would jump past a half-applied
@@ -64,7 +68,14 @@ impl Tree {
         let next = inner.get_highest_persisted_seqno().map_or(FIRST_NUMBER, |seqno| seqno + 1);
         numbers.fetch_max(next);
         let moments = Moments::starting_at(next);
-        Ok(Self { inner, path: path.to_owned(), numbers, moments, order: Mutex::new(()) })
+        Ok(Self {
+            inner,
+            path: path.to_owned(),
+            numbers,
+            moments,
+            order: Mutex::new(()),
+            _claim: claim,
+        })
     }
 
     /// The highest number whose transaction is in a table.

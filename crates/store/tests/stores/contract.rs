@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::scope;
 
 use keyloom_store::{
-    Bytes, CommitError, Direction, KeyRange, MAX_KEY_BYTES, Snapshot, Store, StoreError,
+    Bytes, CommitError, Direction, KeyRange, MAX_KEY_BYTES, MAX_VALUE_BYTES, Snapshot, Store,
+    StoreError,
 };
 
 use crate::subjects::{Subject, on_every_store};
@@ -249,6 +250,14 @@ on_every_store! {
             assert!(error.to_string().contains(&format!("{} bytes", key.len())), "{error}");
             assert_eq!(store.get(b"fine").unwrap(), None);
         }
+        let mut transaction = store.begin(&[]).unwrap();
+        let value = Bytes::from(vec![0; MAX_VALUE_BYTES]);
+        for n in 0..4 {
+            transaction.put(format!("{n}").into(), value.clone());
+        }
+        let error = transaction.commit().unwrap_err();
+        assert!(error.to_string().contains("a transaction has"), "{error}");
+        assert_eq!(store.get(b"0").unwrap(), None);
         let longest = Bytes::from(vec![b'k'; MAX_KEY_BYTES]);
         let mut transaction = store.begin(&[&longest]).unwrap();
         transaction.put(longest.clone(), "value".into());

@@ -148,7 +148,7 @@ fn compare_snapshots(snapshots: &[(Box<dyn Snapshot>, Model)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn memory_behaves_like_an_ordered_map(steps in proptest::collection::vec(step(), 1..80)) {

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::catalog::record::{
     AttributeDefinition, Billing, EncryptionSetting, IndexRecord, OnDemandLimit, Status, Throughput,
+    VectorIndexLife,
 };
 use crate::catalog::{Alongside, Change, Table, TableRecord};
 use crate::database::Inner;
@@ -97,7 +98,7 @@ impl Target {
         }
         for index in &mut record.vector_indexes {
             index.keyspace = next();
-            (index.status, index.backfilling) = (Status::Active, false);
+            index.life = VectorIndexLife::Active;
         }
         // Dropped indexes take their definitions along.
         let mut schema = record.typed_schema();

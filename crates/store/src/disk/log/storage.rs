@@ -23,7 +23,7 @@ pub(crate) trait LogStorage: Send + Sync {
     /// Cuts a segment to `len` bytes, durably.
     fn truncate(&self, id: u64, len: u64) -> io::Result<()>;
 
-    /// Removes a segment.
+    /// Removes a segment, durably: segments must not come back in another order.
     fn remove(&self, id: u64) -> io::Result<()>;
 
     /// How to call a segment in messages.
@@ -90,7 +90,8 @@ impl LogStorage for LogDirectory {
     }
 
     fn remove(&self, id: u64) -> io::Result<()> {
-        fs::remove_file(self.name(id))
+        fs::remove_file(self.name(id))?;
+        sync_directory(&self.0)
     }
 
     fn name(&self, id: u64) -> PathBuf {
