@@ -21,22 +21,31 @@ use super::table_input::{self, IndexInput};
 use super::{description, stream_setting, tags};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let input = CreateTableInput::decode(&fields)?;
+    let change = database.catalog.change(database.store.as_ref());
+    let record = prepare(database, &change, &fields)?;
+    let streams = stream_setting::begun(database, &record).into_iter().collect();
+    let table = change.put(record, || Ok(Alongside { streams, ..Alongside::default() }))?;
+    let mut json = JsonWriter::object();
+    description::write(&mut json, "TableDescription", database, &table, Status::Creating);
+    Ok(json.finish())
+}
+
+/// The record of a new table, which must not exist yet.
+pub(crate) fn prepare(
+    database: &Inner,
+    change: &Change<'_>,
+    fields: &Fields<'_>,
+) -> Result<TableRecord> {
+    let input = CreateTableInput::decode(fields)?;
     let schema = input.definition.clone().into_schema()?;
     input.check_billing()?;
-    let change = database.catalog.change(database.store.as_ref());
     if database.catalog.find(&schema.name).is_some() {
         return Err(request::table_exists(&schema.name));
     }
     if database.catalog.all().len() >= limits::MAX_TABLES {
         return Err(request::too_many_tables());
     }
-    let record = input.record(database, &change, &schema)?;
-    let streams = stream_setting::begun(database, &record).into_iter().collect();
-    let table = change.put(record, || Ok(Alongside { streams, ..Alongside::default() }))?;
-    let mut json = JsonWriter::object();
-    description::write(&mut json, "TableDescription", database, &table, Status::Creating);
-    Ok(json.finish())
+    input.record(database, change, &schema)
 }
 
 /// CreateTable's parameters, read but not judged as a whole.

@@ -34,6 +34,7 @@ mod tag_resource;
 mod tags;
 mod transact_get_items;
 mod transact_write_items;
+pub(crate) mod transfers;
 mod untag_resource;
 mod update_item;
 mod update_table;
@@ -111,6 +112,10 @@ fn database_operation(operation: &str) -> Option<Handler> {
         "UpdateItem" => update_item::call,
         "UpdateTable" => update_table::call,
         "UpdateTimeToLive" => update_time_to_live::call,
-        _ => return settings::operation(operation).or_else(|| backups::operation(operation)),
+        _ => {
+            return settings::operation(operation)
+                .or_else(|| backups::operation(operation))
+                .or_else(|| transfers::operation(operation));
+        }
     })
 }

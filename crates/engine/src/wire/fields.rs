@@ -39,6 +39,11 @@ impl<'a> Fields<'a> {
         self.get(name)
     }
 
+    /// All fields in a form that can be kept.
+    pub(crate) fn whole(&self) -> serde_json::Value {
+        kept(self.object)
+    }
+
     /// The field in a form that can be kept.
     pub(crate) fn kept(&self, name: &str) -> Option<serde_json::Value> {
         self.get(name).map(kept)

@@ -1,26 +1,14 @@
 //! What was under way when a database on disk was closed goes on when it is opened again.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use keyloom_engine::{Database, DiskOptions, ManualClock, Options};
 use serde_json::{Value, json};
 
 use crate::streams::{arn, records};
-use crate::{START_MS, create_index, describe, err, everything, ok, table};
-
-/// A directory of its own, removed at the end.
-struct Directory(PathBuf);
+use crate::{Directory, START_MS, create_index, describe, err, everything, ok, table};
 
 impl Directory {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("keyloom-control-{}-{number}", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-
     /// Opens the database without threads: what is not asked for stays undone.
     fn open(&self, now_ms: u64) -> Database {
         let options = Options {
@@ -29,12 +17,6 @@ impl Directory {
             ..Options::default()
         };
         Database::open_with(&self.0, DiskOptions::default(), options).unwrap()
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

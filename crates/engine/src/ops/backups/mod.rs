@@ -24,7 +24,7 @@ use crate::ops::description::seconds;
 use crate::resource;
 use crate::wire::{Constraints, Fields, JsonWriter};
 
-pub(crate) use continuous::{Recovery, recovery_of};
+pub(crate) use continuous::{Moment, recovery_of};
 
 const KIND: &str = "backup";
 

@@ -14,8 +14,8 @@ use keyloom_store::{Direction, KeyRange, Snapshot};
 use serde_json::json;
 
 use crate::catalog::record::{
-    AttributeDefinition, Billing, EncryptionSetting, IndexRecord, OnDemandLimit, Status, Throughput,
-    VectorIndexLife,
+    AttributeDefinition, Billing, EncryptionSetting, IndexRecord, OnDemandLimit, Status,
+    Throughput, VectorIndexLife,
 };
 use crate::catalog::{Alongside, Change, Table, TableRecord};
 use crate::database::Inner;
