@@ -26,8 +26,8 @@ pub const MAX_EXPRESSION_BYTES: usize = 4096;
 pub const MAX_EXPRESSION_OPERATORS: usize = 300;
 /// Operands of `IN`.
 pub const MAX_IN_OPERANDS: usize = 100;
-/// Operands of a PartiQL `IN` on the partition key.
-pub const MAX_PARTIQL_HASH_IN_OPERANDS: usize = 50;
+/// Key ranges that one PartiQL read is taken apart into, as by `IN` on the partition key.
+pub const MAX_PARTIQL_READS: usize = 50;
 /// The longest `#name` or `:value` token.
 pub const MAX_SUBSTITUTION_TOKEN_BYTES: usize = 255;
 /// All substitutions of a request together.

@@ -23,6 +23,7 @@ mod image;
 mod layout;
 mod loading;
 mod ops;
+mod partiql;
 mod read;
 mod resource;
 mod stream;
@@ -36,14 +37,17 @@ pub use database::{Database, Options};
 pub use keyloom_core::Error;
 pub use keyloom_store::{DiskOptions, Durability, OpenReport};
 pub use ops::{
-    BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput,
-    ConditionInput, DeleteItemInput, DeleteItemOutput, GetItemInput, GetItemOutput, KeysOfTable,
-    PageOutput, PartitionPrefixInput, ProjectionInput, PutItemInput, PutItemOutput, QueryInput,
-    ReadInput, ReturnConsumedCapacity, ReturnValues, ScanInput, SearchResult, SearchVectorsInput,
-    SearchVectorsOutput, Select, TransactAction, TransactEdit, TransactGet, TransactGetItemsInput,
-    TransactGetItemsOutput, TransactWriteItemsInput, TransactWriteItemsOutput, UpdateItemInput,
-    UpdateItemOutput, WriteRequest,
+    BatchExecuteStatementInput, BatchExecuteStatementOutput, BatchGetItemInput, BatchGetItemOutput,
+    BatchWriteItemInput, BatchWriteItemOutput, ConditionInput, DeleteItemInput,
+    ExecuteStatementInput, ExecuteStatementOutput, ExecuteTransactionInput,
+    ExecuteTransactionOutput, GetItemInput, GetItemOutput, KeysOfTable, PageOutput,
+    PartitionPrefixInput, ProjectionInput, PutItemInput, QueryInput, ReadInput,
+    ReturnConsumedCapacity, ReturnValues, ScanInput, SearchResult, SearchVectorsInput,
+    SearchVectorsOutput, Select, StatementOutcome, TransactAction, TransactEdit, TransactGet,
+    TransactGetItemsInput, TransactGetItemsOutput, TransactWriteItemsInput,
+    TransactWriteItemsOutput, UpdateItemInput, WriteOutput, WriteRequest, WriteReturns,
 };
+pub use partiql::StatementInput;
 pub use wire::Reply;
 
 pub(crate) use database::{commit_error, store_error};

@@ -2,6 +2,7 @@
 
 pub mod expression;
 pub mod legacy;
+pub mod partiql;
 pub mod schema;
 pub mod value;
 pub mod vector;

@@ -89,6 +89,7 @@ pub fn cancellation_code(error: &Error) -> CancellationCode {
         Error::ConditionalCheckFailed { .. } => CancellationCode::ConditionalCheckFailed,
         Error::TransactionConflict(_) => CancellationCode::TransactionConflict,
         Error::DuplicateItem(_) => CancellationCode::DuplicateItem,
+        Error::ResourceNotFound(_) => CancellationCode::ResourceNotFound,
         Error::ItemCollectionSizeLimitExceeded(_) => {
             CancellationCode::ItemCollectionSizeLimitExceeded
         }

@@ -12,15 +12,15 @@
 
 mod apply;
 pub mod ast;
-mod bind;
+pub(crate) mod bind;
 mod condition;
 mod eval;
-mod function;
+pub(crate) mod function;
 mod key_condition;
 pub mod lexer;
 mod parameters;
 pub mod parser;
-mod path;
+pub(crate) mod path;
 pub mod print;
 mod projection;
 mod reserved;

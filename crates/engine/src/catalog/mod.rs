@@ -143,7 +143,7 @@ impl Change<'_> {
         let key = layout::stream(keyspace);
         let mut transaction = self.store.begin(&[&key]).map_err(store_error)?;
         if let Some(stream) = stream {
-            transaction.put(key.into(), encode(stream)?.into())
+            transaction.put(key.into(), encode(stream)?.into());
         } else {
             transaction.delete(key.into());
             transaction.put(layout::dropped(keyspace).into(), Bytes::new());

@@ -17,6 +17,7 @@ use crate::identity;
 use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::settings::policies;
+use super::stream_setting::StreamChange;
 use super::table_input::{self, IndexInput};
 use super::{description, stream_setting, tags};
 
@@ -105,7 +106,10 @@ impl CreateTableInput {
             throughput: table_input::throughput(fields, &mut constraints, "")?,
             on_demand_limit: table_input::on_demand(fields)?,
             warm: table_input::warm(fields)?,
-            stream_view: stream_setting::decode(fields, &mut constraints)?.flatten(),
+            stream_view: match stream_setting::decode(fields, &mut constraints)? {
+                Some(StreamChange::Begin(view)) => Some(view),
+                Some(StreamChange::End) | None => None,
+            },
             tags: tags::decode(fields, &mut constraints)?.unwrap_or_default(),
             deletion_protection: fields.boolean("DeletionProtectionEnabled")?.unwrap_or(false),
             encryption: encryption(fields, &mut constraints)?,
@@ -212,7 +216,7 @@ impl CreateTableInput {
             .table_class
             .as_ref()
             .map(|class| TableClassSetting { class: class.clone(), changed_ms: None });
-        record.encryption = self.encryption.clone();
+        record.encryption.clone_from(&self.encryption);
         if let Some(policy) = &self.resource_policy {
             policies::attach(&mut record, policy)?;
         }

@@ -1,8 +1,9 @@
 //! The operations, one file each: decode the input, check it, plan it, run it, encode the output.
 
 pub(crate) mod backups;
+mod batch_execute_statement;
 mod batch_get_item;
-mod batch_write_item;
+pub(crate) mod batch_write_item;
 pub(crate) mod collection;
 pub(crate) mod conditional;
 mod create_table;
@@ -13,6 +14,8 @@ mod describe_limits;
 mod describe_table;
 mod describe_time_to_live;
 mod description;
+mod execute_statement;
+mod execute_transaction;
 mod get_item;
 mod legacy_input;
 mod list_tables;
@@ -22,7 +25,7 @@ pub(crate) mod parameters;
 pub(crate) mod projected;
 mod put_item;
 mod query;
-mod reading;
+pub(crate) mod reading;
 mod scan;
 mod scan_partitions;
 mod search_vectors;
@@ -33,23 +36,29 @@ mod table_input;
 mod tag_resource;
 mod tags;
 mod transact_get_items;
-mod transact_write_items;
+pub(crate) mod transact_write_items;
 pub(crate) mod transfers;
 mod untag_resource;
-mod update_item;
+pub(crate) mod update_item;
 mod update_table;
 mod update_time_to_live;
+mod writing;
 
 use keyloom_core::Result;
 
+pub use batch_execute_statement::{
+    BatchExecuteStatementInput, BatchExecuteStatementOutput, StatementOutcome,
+};
 pub use batch_get_item::{BatchGetItemInput, BatchGetItemOutput, KeysOfTable};
 pub use batch_write_item::{BatchWriteItemInput, BatchWriteItemOutput, WriteRequest};
 pub use conditional::ConditionInput;
-pub use delete_item::{DeleteItemInput, DeleteItemOutput};
+pub use delete_item::DeleteItemInput;
+pub use execute_statement::{ExecuteStatementInput, ExecuteStatementOutput};
+pub use execute_transaction::{ExecuteTransactionInput, ExecuteTransactionOutput};
 pub use get_item::{GetItemInput, GetItemOutput};
 pub use parameters::{ReturnConsumedCapacity, ReturnValues};
 pub use projected::ProjectionInput;
-pub use put_item::{PutItemInput, PutItemOutput};
+pub use put_item::PutItemInput;
 pub use query::QueryInput;
 pub use reading::{PageOutput, ReadInput, Select};
 pub use scan::ScanInput;
@@ -59,7 +68,8 @@ pub use transact_get_items::{TransactGet, TransactGetItemsInput, TransactGetItem
 pub use transact_write_items::{
     TransactAction, TransactEdit, TransactWriteItemsInput, TransactWriteItemsOutput,
 };
-pub use update_item::{UpdateItemInput, UpdateItemOutput};
+pub use update_item::UpdateItemInput;
+pub use writing::{WriteOutput, WriteReturns};
 
 use crate::database::Inner;
 use crate::wire::Fields;
@@ -90,6 +100,7 @@ pub(crate) fn body_handler(target: &str) -> Option<BodyHandler> {
 
 fn database_operation(operation: &str) -> Option<Handler> {
     Some(match operation {
+        "BatchExecuteStatement" => batch_execute_statement::call,
         "BatchGetItem" => batch_get_item::call,
         "BatchWriteItem" => batch_write_item::call,
         "CreateTable" => create_table::call,
@@ -99,6 +110,8 @@ fn database_operation(operation: &str) -> Option<Handler> {
         "DescribeLimits" => describe_limits::call,
         "DescribeTable" => describe_table::call,
         "DescribeTimeToLive" => describe_time_to_live::call,
+        "ExecuteStatement" => execute_statement::call,
+        "ExecuteTransaction" => execute_transaction::call,
         "GetItem" => get_item::call,
         "ListTables" => list_tables::call,
         "ListTagsOfResource" => list_tags_of_resource::call,

@@ -1,5 +1,7 @@
 //! Pages of listings, and the tokens that name where a page ended.
 
+use std::fmt::Write as _;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use keyloom_core::Result;
@@ -32,7 +34,12 @@ pub(crate) fn decode_token(token: Option<&str>) -> Result<Option<String>> {
 pub(crate) fn hex_token(last: &str) -> String {
     let mut bytes = last.as_bytes().to_vec();
     bytes.resize(bytes.len().next_multiple_of(8).max(56), 0);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut token = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(token, "{byte:02x}");
+    }
+    token
 }
 
 /// The name that a token of [`hex_token`] stands for.

@@ -164,6 +164,7 @@ fn plan(
         filter: expressions.filter,
         projection: expressions.projection,
         fetch_base: false,
+        filter_entry: false,
         segment: None,
         count_only: read.select == Some(Select::Count),
     };

@@ -205,7 +205,7 @@ impl ReadInput {
     }
 }
 
-fn is_global(index: &Index) -> bool {
+pub(crate) fn is_global(index: &Index) -> bool {
     index.schema.kind == IndexKind::Global
 }
 
@@ -228,6 +228,34 @@ pub(crate) fn check_filter(
     filter.check_excludes_keys(parameter, plan_key.attributes().map(|key| key.name.as_str()))
 }
 
+/// What a page costs.
+pub(crate) fn page_cost(
+    plan: &ReadPlan,
+    page: &Page,
+    table_name: &str,
+    mode: ReadMode,
+) -> ConsumedCapacity {
+    let mut consumed = ConsumedCapacity::new(table_name);
+    let own = Arm::new(match page.partitions {
+        Some(partitions) => partitioned_read_units(partitions.into_iter().flatten(), mode),
+        None => read_units(page.bytes, mode),
+    });
+    // A local index that fetches base items pays for each at its own size, on the table.
+    let fetched: Units = page.fetched.iter().map(|&bytes| read_units(bytes, mode)).sum();
+    match plan.index() {
+        None => consumed.add_table(own),
+        Some(index) => {
+            consumed.add_table(Arm::new(fetched));
+            if is_global(index) {
+                consumed.add_global(index.schema.name.clone(), own);
+            } else {
+                consumed.add_local(index.schema.name.clone(), own);
+            }
+        }
+    }
+    consumed
+}
+
 /// A page of Query or Scan.
 #[derive(Debug)]
 pub struct PageOutput {
@@ -245,30 +273,12 @@ pub struct PageOutput {
 
 impl PageOutput {
     pub(crate) fn new(plan: &ReadPlan, page: Page, table_name: &str, mode: ReadMode) -> Self {
-        let mut consumed = ConsumedCapacity::new(table_name);
-        let own = Arm::new(match page.partitions {
-            Some(partitions) => partitioned_read_units(partitions.into_iter().flatten(), mode),
-            None => read_units(page.bytes, mode),
-        });
-        // A local index that fetches base items pays for each at its own size, on the table.
-        let fetched: Units = page.fetched.iter().map(|&bytes| read_units(bytes, mode)).sum();
-        match plan.index() {
-            None => consumed.add_table(own),
-            Some(index) => {
-                consumed.add_table(Arm::new(fetched));
-                if is_global(index) {
-                    consumed.add_global(index.schema.name.clone(), own);
-                } else {
-                    consumed.add_local(index.schema.name.clone(), own);
-                }
-            }
-        }
         Self {
+            consumed_capacity: page_cost(plan, &page, table_name, mode),
             rows: page.rows,
             count: page.count,
             scanned_count: page.scanned,
             last_evaluated_key: page.last_key,
-            consumed_capacity: consumed,
             count_only: plan.count_only,
         }
     }

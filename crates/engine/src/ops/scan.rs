@@ -115,6 +115,7 @@ fn plan(
         filter,
         projection,
         fetch_base: false,
+        filter_entry: false,
         segment: input.segment,
         count_only: read.select == Some(Select::Count),
     };

@@ -79,6 +79,7 @@ fn run(database: &Inner, input: &PartitionPrefixInput) -> Result<PageOutput> {
         direction: if input.forward { Direction::Forward } else { Direction::Backward },
         limit: read.limit,
         filter,
+        filter_entry: false,
         projection,
         fetch_base: false,
         segment: None,

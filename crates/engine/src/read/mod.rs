@@ -37,6 +37,8 @@ pub(crate) struct ReadPlan {
     pub(crate) projection: Option<Projection>,
     /// Whether the base item is read for each entry: a local index asked for what it does not hold.
     pub(crate) fetch_base: bool,
+    /// Whether the filter looks at the entry even then; PartiQL's does.
+    pub(crate) filter_entry: bool,
     /// The part of a parallel scan: segment and total.
     pub(crate) segment: Option<(u32, u32)>,
     /// Whether only the number of rows is asked for.
@@ -134,6 +136,11 @@ impl ReadPlan {
 
     /// Runs the plan on a snapshot.
     pub(crate) fn run_on(&self, snapshot: &dyn Snapshot) -> Result<Page> {
+        self.run_within(snapshot, limits::MAX_PAGE_BYTES)
+    }
+
+    /// Runs the plan on a snapshot until it has evaluated so many bytes.
+    pub(crate) fn run_within(&self, snapshot: &dyn Snapshot, max_bytes: usize) -> Result<Page> {
         let mut page = Page::default();
         if self.range.is_empty() {
             return Ok(page);
@@ -168,7 +175,7 @@ impl ReadPlan {
                     *sum = Some(sum.unwrap_or(0) + bytes);
                 }
             }
-            let full = page.bytes >= limits::MAX_PAGE_BYTES;
+            let full = page.bytes >= max_bytes;
             let last = full || self.limit.is_some_and(|limit| page.scanned >= limit);
             if last {
                 page.last_key = Some(self.position_of(&stored)?);
@@ -201,10 +208,33 @@ impl ReadPlan {
         if let Some(base) = &base {
             page.fetched.push(base.size_bytes()?);
         }
-        let row = base.unwrap_or(entry);
-        if let Some(filter) = &self.filter
-            && !filter.matches(Some(row.item()?))
-        {
+        if self.filter_entry && !self.accepts(&entry)? {
+            return Ok(());
+        }
+        self.take(base.unwrap_or(entry), page)
+    }
+
+    /// The page of a plan that is about one item, which has been looked up.
+    pub(crate) fn page_of(&self, item: Option<Stored>) -> Result<Page> {
+        let mut page = Page::default();
+        if let Some(item) = item {
+            page.scanned = 1;
+            page.bytes = item.size_bytes()?;
+            self.take(item, &mut page)?;
+        }
+        Ok(page)
+    }
+
+    fn accepts(&self, row: &Stored) -> Result<bool> {
+        match &self.filter {
+            Some(filter) => Ok(filter.matches(Some(row.item()?))),
+            None => Ok(true),
+        }
+    }
+
+    /// Takes one row into the page.
+    fn take(&self, row: Stored, page: &mut Page) -> Result<()> {
+        if !self.filter_entry && !self.accepts(&row)? {
             return Ok(());
         }
         page.count += 1;

@@ -4,6 +4,7 @@
 
 mod backfill;
 mod backups;
+mod every_operation;
 mod restart;
 mod settings;
 mod streams;

@@ -4,10 +4,10 @@
 //! One [`Bindings`] serves all expressions of a request, because a name or value must be used in at
 //! least one of them.
 
-mod condition;
-mod operand;
+pub(crate) mod condition;
+pub(crate) mod operand;
 mod resolve;
-mod update;
+pub(crate) mod update;
 
 use std::sync::Arc;
 

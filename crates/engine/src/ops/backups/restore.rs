@@ -11,7 +11,7 @@ use keyloom_core::Result;
 use keyloom_core::error::{request, resource as message};
 use keyloom_core::schema::model::check_new_name;
 use keyloom_store::{Direction, KeyRange, Snapshot};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::catalog::record::{
     AttributeDefinition, Billing, EncryptionSetting, IndexRecord, OnDemandLimit, Status,
@@ -30,6 +30,7 @@ use crate::{identity, resource, store_error};
 use super::{Backup, KIND};
 
 const SUMMARY: &str = "RestoreSummary";
+const IN_PROGRESS: &str = "RestoreInProgress";
 /// The backup that a table is being restored from, so that a restart can go on.
 const SOURCE: &str = "RestoreSource";
 
@@ -86,8 +87,8 @@ impl Target {
         record.id = identity::uuid();
         record.created_ms = database.clock.now_ms();
         record.status = Status::Creating;
-        record.indexes = kept(source, &self.global, true)?;
-        record.indexes.extend(kept(source, &self.local, false)?);
+        record.indexes = kept(source, self.global.as_ref(), true)?;
+        record.indexes.extend(kept(source, self.local.as_ref(), false)?);
         let count = 1 + record.indexes.len() + record.vector_indexes.len();
         let mut keyspaces = change.allocate_keyspaces(count as u32)?..;
         let mut next = || keyspaces.next().unwrap_or_default();
@@ -152,7 +153,7 @@ fn units(fields: &Fields<'_>) -> Result<Option<Throughput>> {
 /// The indexes of one kind that the new table has: a restore can only leave some out.
 fn kept(
     source: &TableRecord,
-    wanted: &Option<Vec<IndexInput>>,
+    wanted: Option<&Vec<IndexInput>>,
     global: bool,
 ) -> Result<Vec<IndexRecord>> {
     let indexes = source.indexes.iter().filter(|index| index.global == global);
@@ -195,16 +196,16 @@ pub(super) fn begin(database: &Inner, target: &Target, source: &Source<'_>) -> R
         return Err(message::restore_target_exists(&target.name));
     }
     let mut record = target.record(database, &change, source.record)?;
-    let mut summary = json!({
-        "SourceTableArn": database.table_arn(&source.record.name),
-        "RestoreDateTime": source.time_ms as f64 / 1000.0,
-        "RestoreInProgress": true,
-    });
+    let mut summary = Map::new();
+    let arn = database.table_arn(&source.record.name);
+    summary.insert("SourceTableArn".into(), json!(arn));
+    summary.insert("RestoreDateTime".into(), json!(source.time_ms as f64 / 1000.0));
+    summary.insert(IN_PROGRESS.into(), json!(true));
     if let Some((id, arn)) = &source.backup {
-        summary["SourceBackupArn"] = json!(arn);
+        summary.insert("SourceBackupArn".into(), json!(arn));
         record.settings.insert(SOURCE.into(), json!(id));
     }
-    record.settings.insert(SUMMARY.into(), summary);
+    record.settings.insert(SUMMARY.into(), Value::Object(summary));
     let snapshot = database.store.snapshot().map_err(store_error)?;
     let table = change.put(record, || Ok(Alongside::default()))?;
     drop(change);
@@ -236,8 +237,8 @@ fn complete(database: &Inner, table: &Table) -> Result<()> {
     let mut record = current.record.clone();
     record.status = Status::Active;
     record.settings.remove(SOURCE);
-    if let Some(summary) = record.settings.get_mut(SUMMARY) {
-        summary["RestoreInProgress"] = json!(false);
+    if let Some(Value::Object(summary)) = record.settings.get_mut(SUMMARY) {
+        summary.insert(IN_PROGRESS.into(), json!(false));
     }
     change.put(record, || Ok(Alongside::default()))?;
     Ok(())
@@ -247,20 +248,17 @@ fn complete(database: &Inner, table: &Table) -> Result<()> {
 pub(super) fn resume(database: &Inner) -> Result<()> {
     let tables = database.catalog.all();
     for table in tables.values().filter(|table| table.record.status == Status::Creating) {
-        let source = table.record.settings.get(SOURCE).and_then(serde_json::Value::as_str);
+        let source = table.record.settings.get(SOURCE).and_then(Value::as_str);
         let backup: Option<Backup> = match source {
             Some(id) => resource::get(database, KIND, id)?,
             None => None,
         };
-        match backup {
-            Some(backup) => {
-                let snapshot = database.store.snapshot().map_err(store_error)?;
-                submit(database, Arc::clone(table), backup.keyspace, snapshot);
-            }
-            None => {
-                let change = database.catalog.change(database.store.as_ref());
-                change.remove(table, || Ok(Alongside::default()))?;
-            }
+        if let Some(backup) = backup {
+            let snapshot = database.store.snapshot().map_err(store_error)?;
+            submit(database, Arc::clone(table), backup.keyspace, snapshot);
+        } else {
+            let change = database.catalog.change(database.store.as_ref());
+            change.remove(table, || Ok(Alongside::default()))?;
         }
     }
     Ok(())

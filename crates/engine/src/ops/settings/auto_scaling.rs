@@ -1,7 +1,10 @@
 //! DescribeTableReplicaAutoScaling, UpdateTableReplicaAutoScaling.
 
+use std::collections::BTreeMap;
+
 use keyloom_core::Result;
 use keyloom_core::error::request;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::catalog::Table;
@@ -13,7 +16,6 @@ use crate::wire::{Constraints, Fields, JsonWriter};
 use super::change_table;
 use super::scaling_settings::{decode, merge};
 
-/// The setting: for each region, what its replica's description says of scaling.
 const SCALING: &str = "ReplicaAutoScaling";
 
 const WRITE: &str = "ReplicaProvisionedWriteCapacityAutoScalingSettings";
@@ -42,9 +44,11 @@ pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     constraints.finish()?;
     let find = || database.catalog.described_table(name);
     let (table, ()) = change_table(database, find, |record| {
+        let mut scaling = scaling_of(record);
         for change in changes {
-            apply(database, record, change)?;
+            apply(database, record, &mut scaling, change)?;
         }
+        record.settings.insert(SCALING.into(), json!(scaling));
         Ok(())
     })?;
     Ok(answer(database, &table))
@@ -85,17 +89,37 @@ fn changes(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Vec<Cha
     Ok(changes)
 }
 
+/// What is kept: the settings of each replica by its region.
+type Scaling = BTreeMap<String, ReplicaScaling>;
+
+/// The scaling settings of a replica and of its indexes, as its description shows them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct ReplicaScaling {
+    own: Map<String, Value>,
+    indexes: BTreeMap<String, Map<String, Value>>,
+}
+
+fn scaling_of(record: &TableRecord) -> Scaling {
+    let kept = record.settings.get(SCALING).cloned();
+    kept.and_then(|kept| serde_json::from_value(kept).ok()).unwrap_or_default()
+}
+
 /// The regions of a table: this one, and those of its replicas.
 fn regions(database: &Inner, record: &TableRecord) -> Vec<String> {
     let replicas = record.settings.get("Replicas").and_then(Value::as_array);
-    let others =
-        replicas.into_iter().flatten().filter_map(|replica| replica["RegionName"].as_str());
+    let region = |replica: &Value| replica.get("RegionName")?.as_str().map(str::to_owned);
+    let others = replicas.into_iter().flatten().filter_map(region);
     let mut regions = vec![database.options.region.clone()];
-    regions.extend(others.map(str::to_owned).filter(|region| *region != database.options.region));
+    regions.extend(others.filter(|region| *region != database.options.region));
     regions
 }
 
-fn apply(database: &Inner, record: &mut TableRecord, change: Change) -> Result<()> {
+fn apply(
+    database: &Inner,
+    record: &TableRecord,
+    scaling: &mut Scaling,
+    change: Change,
+) -> Result<()> {
     let known = regions(database, record);
     let wanted: Vec<String> = match change.region {
         None => known,
@@ -106,12 +130,13 @@ fn apply(database: &Inner, record: &mut TableRecord, change: Change) -> Result<(
     if change.index.as_ref().is_some_and(|index| !has_index(index)) {
         return Err(request::resource_not_found());
     }
-    let scaling = record.settings.entry(SCALING.into()).or_insert_with(|| json!({}));
     for region in wanted {
-        let place = match &change.index {
-            None => &mut scaling[&region][change.member],
-            Some(index) => &mut scaling[&region]["indexes"][index][change.member],
+        let replica = scaling.entry(region).or_default();
+        let settings = match &change.index {
+            None => &mut replica.own,
+            Some(index) => replica.indexes.entry(index.clone()).or_default(),
         };
+        let place = settings.entry(change.member).or_insert(Value::Null);
         merge(place, change.settings.clone());
     }
     Ok(())
@@ -119,14 +144,13 @@ fn apply(database: &Inner, record: &mut TableRecord, change: Change) -> Result<(
 
 fn answer(database: &Inner, table: &Table) -> Vec<u8> {
     let record = &table.record;
-    let nothing = json!({});
-    let scaling = record.settings.get(SCALING).unwrap_or(&nothing);
+    let mut scaling = scaling_of(record);
     let mut json = JsonWriter::object();
     json.structure("TableAutoScalingDescription", |json| {
         json.string("TableName", table.name());
         json.string("TableStatus", record.status.as_str());
         json.list("Replicas", regions(database, record), |json, region| {
-            let replica = &scaling[&region];
+            let replica = scaling.remove(&region).unwrap_or_default();
             json.nested(|json| {
                 json.string("RegionName", &region);
                 let global = record.indexes.iter().filter(|index| index.global);
@@ -134,11 +158,10 @@ fn answer(database: &Inner, table: &Table) -> Vec<u8> {
                     json.nested(|json| {
                         json.string("IndexName", &index.name);
                         json.string("IndexStatus", index.status.as_str());
-                        let settings = &replica["indexes"][&index.name];
-                        members(json, settings.as_object(), [INDEX_READ, INDEX_WRITE]);
+                        write_settings(json, replica.indexes.get(&index.name));
                     });
                 });
-                members(json, replica.as_object(), [READ, WRITE]);
+                write_settings(json, Some(&replica.own));
                 json.string("ReplicaStatus", "ACTIVE");
             });
         });
@@ -146,10 +169,8 @@ fn answer(database: &Inner, table: &Table) -> Vec<u8> {
     json.finish()
 }
 
-fn members(json: &mut JsonWriter, settings: Option<&Map<String, Value>>, names: [&str; 2]) {
-    for name in names {
-        if let Some(value) = settings.and_then(|settings| settings.get(name)) {
-            json.stored(name, value);
-        }
+fn write_settings(json: &mut JsonWriter, settings: Option<&Map<String, Value>>) {
+    for (name, value) in settings.into_iter().flatten() {
+        json.stored(name, value);
     }
 }

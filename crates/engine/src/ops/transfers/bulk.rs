@@ -208,14 +208,14 @@ impl BulkOperation {
         table: &Arc<Table>,
         compression: Compression,
     ) -> Result<(), Failure> {
-        let input = self.request["InputS3Configuration"].clone();
-        let bucket = Bucket::open(database, input["S3Bucket"].as_str().unwrap_or_default())?;
-        let prefix = input["S3KeyPrefix"].as_str().unwrap_or_default();
-        self.total_bytes = lines::total_bytes(&bucket, prefix)?;
+        let bucket = request::text(&self.request, "/InputS3Configuration/S3Bucket");
+        let bucket = Bucket::open(database, bucket)?;
+        let prefix = request::text(&self.request, "/InputS3Configuration/S3KeyPrefix").to_owned();
+        self.total_bytes = lines::total_bytes(&bucket, &prefix)?;
         let mut report = self.error_report(database)?;
         let mut loader = Loader::in_use(database, Arc::clone(table));
         let mut read = 0;
-        lines::read(&bucket, prefix, compression, |line| {
+        lines::read(&bucket, &prefix, compression, |line| {
             if database.background.is_ending() {
                 return Err(Failure::interrupted());
             }
@@ -246,11 +246,14 @@ impl BulkOperation {
 
     /// The object that takes the lines which failed, if one is wanted.
     fn error_report(&self, database: &Inner) -> Result<Option<std::fs::File>, Failure> {
-        let output = &self.request["OutputS3Configuration"];
-        let wanted = output["OutputType"].as_array().is_some_and(|t| t.contains(&json!("ERROR")));
-        let name = output["S3Bucket"].as_str().filter(|_| wanted);
-        let Some(name) = name else { return Ok(None) };
-        let prefix = output["S3KeyPrefix"].as_str().unwrap_or_default().trim_end_matches('/');
+        let types = self.request.pointer("/OutputS3Configuration/OutputType");
+        let types = types.and_then(Value::as_array);
+        let name = request::text(&self.request, "/OutputS3Configuration/S3Bucket");
+        if name.is_empty() || !types.is_some_and(|types| types.contains(&json!("ERROR"))) {
+            return Ok(None);
+        }
+        let prefix = request::text(&self.request, "/OutputS3Configuration/S3KeyPrefix");
+        let prefix = prefix.trim_end_matches('/');
         let dash = if prefix.is_empty() { "" } else { "/" };
         let key = format!("{prefix}{dash}AWSDynamoDB/{}/errors.json", self.id);
         Bucket::open(database, name)?.create(&key).map(Some)

@@ -4,7 +4,7 @@ use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 use keyloom_store::Snapshot;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::catalog::{TableRecord, table_name};
 use crate::database::Inner;
@@ -193,8 +193,23 @@ impl Export {
         }
     }
 
-    fn text(&self, member: &str) -> Option<&str> {
-        self.request.get(member).and_then(Value::as_str)
+    /// What the summary manifest says before the data have been written.
+    fn summary(&self, database: &Inner) -> Map<String, Value> {
+        let started = format!("{}Z", label(self.started_ms));
+        let members = [
+            ("version", json!("2020-06-30")),
+            ("exportArn", json!(self.arn(database))),
+            ("startTime", json!(started)),
+            ("endTime", json!(format!("{}Z", label(database.clock.now_ms())))),
+            ("tableArn", json!(database.table_arn(&self.table))),
+            ("tableId", json!(self.table_id)),
+            ("exportTime", json!(started)),
+            ("s3Bucket", json!(request::text(&self.request, "/S3Bucket"))),
+            ("s3Prefix", json!(self.request.get("S3Prefix"))),
+            ("outputFormat", json!("DYNAMODB_JSON")),
+            ("exportType", json!("FULL_EXPORT")),
+        ];
+        members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     fn run(
@@ -203,25 +218,12 @@ impl Export {
         snapshot: &dyn Snapshot,
         keyspace: crate::layout::Keyspace,
     ) -> Result<(), Failure> {
-        let name = self.text("S3Bucket").unwrap_or_default();
+        let name = request::text(&self.request, "/S3Bucket");
         let bucket = Bucket::open(database, name)?;
-        let prefix = self.text("S3Prefix").unwrap_or_default().trim_end_matches('/');
+        let prefix = request::text(&self.request, "/S3Prefix").trim_end_matches('/');
         let dash = if prefix.is_empty() { "" } else { "/" };
         let folder = format!("{prefix}{dash}AWSDynamoDB/{}", self.id);
-        let started = format!("{}Z", label(self.started_ms));
-        let summary = json!({
-            "version": "2020-06-30",
-            "exportArn": self.arn(database),
-            "startTime": started,
-            "endTime": format!("{}Z", label(database.clock.now_ms())),
-            "tableArn": database.table_arn(&self.table),
-            "tableId": self.table_id,
-            "exportTime": started,
-            "s3Bucket": name,
-            "s3Prefix": self.text("S3Prefix"),
-            "outputFormat": "DYNAMODB_JSON",
-            "exportType": "FULL_EXPORT",
-        });
+        let summary = self.summary(database);
         let totals = export_files::write(database, &bucket, &folder, snapshot, keyspace, summary)?;
         self.items = totals.items;
         self.bytes = totals.bytes;

@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use keyloom_store::{Direction, KeyRange, Snapshot};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::database::Inner;
 use crate::identity;
@@ -40,7 +40,7 @@ pub(super) fn write(
     folder: &str,
     snapshot: &dyn Snapshot,
     keyspace: Keyspace,
-    mut summary: serde_json::Value,
+    mut summary: Map<String, Value>,
 ) -> Result<Totals, Failure> {
     drop(bucket.create(&format!("{folder}/_started"))?);
     let mut totals = Totals::default();
@@ -76,13 +76,13 @@ pub(super) fn write(
         writeln!(list, "{line}")?;
     }
     list.sync_all()?;
-    summary["manifestFilesS3Key"] = json!(manifest);
-    summary["billedSizeBytes"] = json!(totals.bytes);
-    summary["itemCount"] = json!(totals.items);
+    summary.insert("manifestFilesS3Key".into(), json!(manifest));
+    summary.insert("billedSizeBytes".into(), json!(totals.bytes));
+    summary.insert("itemCount".into(), json!(totals.items));
     // The summary comes last: where it is, the export is whole.
     totals.manifest = format!("{folder}/manifest-summary.json");
     let mut file = bucket.create(&totals.manifest)?;
-    writeln!(file, "{summary}")?;
+    writeln!(file, "{}", Value::Object(summary))?;
     file.sync_all()?;
     Ok(totals)
 }

@@ -226,9 +226,9 @@ impl Import {
         table: &Arc<Table>,
         compression: Compression,
     ) -> Result<(), Failure> {
-        let source = self.request.get("S3BucketSource").cloned().unwrap_or_default();
-        let bucket = Bucket::open(database, source["S3Bucket"].as_str().unwrap_or_default())?;
-        let prefix = source["S3KeyPrefix"].as_str().unwrap_or_default();
+        let bucket = request::text(&self.request, "/S3BucketSource/S3Bucket");
+        let bucket = Bucket::open(database, bucket)?;
+        let prefix = request::text(&self.request, "/S3BucketSource/S3KeyPrefix");
         let mut loader = Loader::new(database, Arc::clone(table));
         let progress = &mut self.progress;
         lines::read(&bucket, prefix, compression, |line| {

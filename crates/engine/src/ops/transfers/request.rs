@@ -70,3 +70,8 @@ pub(super) fn echo(json: &mut JsonWriter, request: &Value, members: &[&str]) {
         }
     }
 }
+
+/// A string in the request, by its JSON pointer; empty if it is not there.
+pub(super) fn text<'a>(request: &'a Value, pointer: &str) -> &'a str {
+    request.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
