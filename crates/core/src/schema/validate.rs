@@ -176,7 +176,8 @@ impl TableSchema {
         Ok(())
     }
 
-    pub(super) fn drop_unused_definitions(&mut self) {
+    /// Drops the definitions of attributes that no key names.
+    pub fn drop_unused_definitions(&mut self) {
         let used: Vec<Str> = self.used_attributes().into_iter().map(Str::from).collect();
         self.attributes.retain(|attribute| used.contains(&attribute.name));
     }
