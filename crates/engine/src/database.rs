@@ -65,6 +65,11 @@ pub struct Options {
     /// How long a table's time to live must stay as it is before it can be changed again. AWS: about
     /// an hour.
     pub ttl_change_interval: Duration,
+    /// How long a vector index that is added to a table appears to be allocated; meanwhile the table
+    /// is `UPDATING`. AWS: half a minute.
+    pub index_allocation_time: Duration,
+    /// How long it appears to be filled after that, at least. AWS: many minutes.
+    pub index_filling_time: Duration,
 }
 
 impl Default for Options {
@@ -76,6 +81,8 @@ impl Default for Options {
             background: true,
             maintenance_interval: Duration::from_secs(30),
             ttl_change_interval: Duration::ZERO,
+            index_allocation_time: Duration::ZERO,
+            index_filling_time: Duration::ZERO,
         }
     }
 }
@@ -210,6 +217,9 @@ impl Database {
     }
 
     fn try_call(&self, target: &str, body: &[u8]) -> Result<Vec<u8>> {
+        if let Some(handler) = ops::body_handler(target) {
+            return handler(self.inner(), body);
+        }
         let handler = ops::handler(target).ok_or_else(request::unknown_operation)?;
         let body = json::parse(body)?;
         handler(self.inner(), Fields::of(&body)?)

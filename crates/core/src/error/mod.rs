@@ -142,6 +142,8 @@ pub enum CancellationCode {
     ValidationError,
     /// PartiQL INSERT of an existing item.
     DuplicateItem,
+    /// PartiQL: the statement's table does not exist.
+    ResourceNotFound,
 }
 
 impl CancellationCode {
@@ -156,6 +158,7 @@ impl CancellationCode {
             Self::ThrottlingError => "ThrottlingError",
             Self::ValidationError => "ValidationError",
             Self::DuplicateItem => "DuplicateItem",
+            Self::ResourceNotFound => "ResourceNotFound",
         }
     }
 }

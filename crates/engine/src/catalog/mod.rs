@@ -17,7 +17,7 @@ use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 
 pub(crate) use record::TableRecord;
-pub(crate) use table::{Index, Stats, Table};
+pub(crate) use table::{Index, Stats, Table, VectorIndex};
 
 use crate::layout::{self, Keyspace};
 use crate::store_error;

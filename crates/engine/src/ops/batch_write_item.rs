@@ -160,7 +160,7 @@ fn plan(database: &Inner, name: &str, request: WriteRequest) -> Result<Write> {
             if item_size(&item) > limits::MAX_ITEM_BYTES {
                 return Err(request::item_too_large());
             }
-            (table.schema.key_of(&item)?, Edit::Put(item))
+            (table.schema.key_of(&item)?, Edit::Put(item.into()))
         }
         WriteRequest::Delete(key) => {
             table.schema.check_key(&key)?;

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_core::error::request;
+use keyloom_core::error::{message, request};
 use keyloom_core::schema::definition::TableDefinition;
 use keyloom_core::schema::{IndexKind, TableSchema};
 use keyloom_core::{Error, Result, Str, limits};
 
 use crate::catalog::record::{
     Billing, EncryptionSetting, IndexCapacity, IndexRecord, OnDemandLimit, Status,
-    TableClassSetting, Throughput,
+    TableClassSetting, Throughput, VectorIndexLife, VectorIndexRecord,
 };
 use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;
@@ -88,6 +88,7 @@ impl CreateTableInput {
             attributes: table_input::definitions(fields)?,
             local: definitions(&local),
             global: definitions(&global),
+            vector: table_input::vector_indexes(fields)?,
         };
         let mut input = Self {
             global_capacity: global.iter().flatten().map(|index| index.capacity).collect(),
@@ -104,6 +105,7 @@ impl CreateTableInput {
         definition.check_attributes(constraints.violations());
         definition.check_key(constraints.violations());
         definition.check_indexes(constraints.violations());
+        definition.check_vector_indexes(constraints.violations());
         constraints.finish()?;
         input.definition = definition;
         Ok(input)
@@ -141,6 +143,9 @@ impl CreateTableInput {
             }
             return Ok(());
         }
+        if self.definition.vector.is_some() {
+            return Err(message::vector::needs_on_demand());
+        }
         if self.throughput.is_none() {
             return Err(request::throughput_missing());
         }
@@ -164,13 +169,20 @@ impl CreateTableInput {
         schema: &TableSchema,
     ) -> Result<TableRecord> {
         let now_ms = database.clock.now_ms();
-        let count = u32::try_from(schema.indexes.len() + 2).map_err(|_| {
+        let indexes = schema.indexes.len() + schema.vector_indexes.len();
+        let count = u32::try_from(indexes + 2).map_err(|_| {
             Error::validation("One or more parameter values were invalid: too many indexes")
         })?;
         let keyspace = change.allocate_keyspaces(count)?;
         let mut record = TableRecord::new(schema, keyspace, now_ms);
         record.id = identity::uuid();
         record.indexes = self.index_records(schema, keyspace + 2);
+        record.vector_indexes = (keyspace + 2 + schema.indexes.len() as u32..)
+            .zip(&schema.vector_indexes)
+            .map(|(keyspace, index)| {
+                VectorIndexRecord::new(index, keyspace, VectorIndexLife::Active)
+            })
+            .collect();
         record.billing = Billing {
             on_demand: self.on_demand,
             stated: self.billing_stated,

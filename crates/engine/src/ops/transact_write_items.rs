@@ -226,7 +226,7 @@ impl TransactAction {
         }
         let key = table.schema.key_of(given)?;
         let edit = match (&self.edit, update) {
-            (TransactEdit::Put(item), _) => Edit::Put(item.clone()),
+            (TransactEdit::Put(item), _) => Edit::Put(item.clone().into()),
             (TransactEdit::Delete(_), _) => Edit::Delete,
             (TransactEdit::Update(..), Some(update)) => Edit::Update(update),
             _ => Edit::Check,
@@ -271,7 +271,13 @@ fn run(database: &Inner, input: TransactWriteItemsInput) -> Result<TransactWrite
             let store = database.store.as_ref();
             match database.tokens.admit(store, now_ms, scope, token, input.fingerprint)? {
                 Admission::New(held) => Some(held),
-                Admission::Done => return replayed(database, &writes, &names),
+                Admission::Done => {
+                    let consumed_capacity = replay_costs(database, &writes, &names)?;
+                    return Ok(TransactWriteItemsOutput {
+                        consumed_capacity,
+                        ..Default::default()
+                    });
+                }
             }
         }
     };
@@ -368,12 +374,12 @@ fn transactional(mut cost: ConsumedCapacity) -> ConsumedCapacity {
     cost
 }
 
-/// The answer to a transaction that was done before: it costs reads of its items.
-fn replayed(
+/// What a transaction costs that was done before: reads of its items.
+pub(crate) fn replay_costs(
     database: &Inner,
     writes: &[Write],
     names: &[&str],
-) -> Result<TransactWriteItemsOutput> {
+) -> Result<Vec<ConsumedCapacity>> {
     let mut costs = Vec::new();
     for (write, name) in writes.iter().zip(names) {
         let stored = read::lookup(database, &write.table.item_key(&write.key)?)?;
@@ -382,7 +388,7 @@ fn replayed(
         cost.add_table(Arm::transactional_read(read_units(size, ReadMode::Transactional)));
         add_cost(&mut costs, cost);
     }
-    Ok(TransactWriteItemsOutput { consumed_capacity: costs, ..Default::default() })
+    Ok(costs)
 }
 
 fn lower_first(name: &str) -> String {

@@ -6,8 +6,8 @@ use keyloom_core::{Result, limits};
 use crate::catalog::record::{Billing, OnDemandLimit, Throughput};
 use crate::ops::description::warm_of;
 
-use super::Update;
 use super::input::{IndexUpdate, UpdateTableInput};
+use super::{Update, vectors};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const HOUR_MS: u64 = 60 * 60 * 1000;
@@ -118,6 +118,7 @@ fn switch_to_on_demand(update: &mut Update) -> Result<()> {
 
 /// Every global index needs throughput in the same request.
 fn switch_to_provisioned(input: &UpdateTableInput, update: &mut Update) -> Result<()> {
+    vectors::check_provisioned(update)?;
     let has_throughput = |name: &str| {
         input.indexes.iter().any(|update| match update {
             IndexUpdate::Update { name: updated, capacity } => {

@@ -1,7 +1,7 @@
 //! UpdateTable.
 //!
 //! The request is read ([`input`]), then applied part by part to a copy of the table's record:
-//! [`billing`], [`indexes`], the stream and the other settings. The answer shows the table as it was
+//! [`billing`], [`indexes`], [`vectors`], the stream and the other settings. The answer shows the table as it was
 //! before the change took effect, with the status `UPDATING`; the change itself takes effect at once.
 //! Only a new index takes longer: its items are copied in the background.
 
@@ -9,6 +9,7 @@ mod billing;
 mod indexes;
 mod input;
 mod replicas;
+mod vectors;
 
 use keyloom_core::Result;
 use keyloom_core::error::{request, table as message};
@@ -35,6 +36,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut update = Update::of(&table.record, database.clock.now_ms());
     billing::apply(&input, &mut update)?;
     indexes::apply(&input, &change, &mut update)?;
+    vectors::apply(&input, &database.options, &change, &mut update)?;
     update.apply_stream(&input, database, &change)?;
     update.apply_settings(&input)?;
     let shown = update.publish(database, &change, &table)?;
