@@ -1,7 +1,7 @@
 //! Random schemas, and the requests that make their tables.
 
 use keyloom_core::{
-    IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType, TableSchema,
+    IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType, Str, TableSchema,
 };
 use serde_json::{Value, json};
 
@@ -132,7 +132,7 @@ fn key_schema(key: &KeySchema) -> Vec<Value> {
 fn index(index: &IndexSchema) -> Value {
     let mut projection = json!({"ProjectionType": index.projection.type_name()});
     if let Projection::Include(names) = &index.projection {
-        let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+        let names: Vec<&str> = names.iter().map(Str::as_str).collect();
         set(&mut projection, "NonKeyAttributes", names);
     }
     json!({
