@@ -26,7 +26,7 @@ impl VectorIndexDefinition {
         match &self.name {
             None => constraints.null(format_args!("{path}.indexName")),
             Some(name) => {
-                model::check_new_name(name, format_args!("{path}.indexName"), constraints)
+                model::check_new_name(name, format_args!("{path}.indexName"), constraints);
             }
         }
         match &self.attribute {
