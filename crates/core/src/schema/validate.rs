@@ -71,15 +71,14 @@ impl TableSchema {
         definitions: &[AttributeDefinition],
     ) -> Result<Self> {
         let mut schema = self.clone();
-        // A name that the table knows keeps its type, whatever the request says of it.
-        let known = |given: KeyAttribute| {
-            let own = self.attributes.iter().find(|own| own.name == given.name);
-            own.cloned().unwrap_or(given)
-        };
-        let given: Vec<KeyAttribute> = typed(definitions).into_iter().map(known).collect();
+        let given = typed(definitions);
         for definition in &given {
-            if !schema.attributes.contains(definition) {
-                schema.attributes.push(definition.clone());
+            match self.attributes.iter().find(|known| known.name == definition.name) {
+                Some(known) if known.kind != definition.kind => {
+                    return Err(message::attribute_redefined(known, definition));
+                }
+                Some(_) => {}
+                None => schema.attributes.push(definition.clone()),
             }
         }
         let is_taken =
