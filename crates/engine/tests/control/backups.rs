@@ -110,7 +110,7 @@ fn a_restore_may_leave_indexes_out_and_change_the_billing() {
 fn backups_are_listed_and_outlive_their_table() {
     let f = fixture();
     let first = backup(&f, "first");
-    f.advance(Duration::from_secs(60));
+    f.advance(Duration::from_mins(1));
     let second = backup(&f, "second");
     f.tidy();
     f.ok("UpdateTable", json!({"TableName": "music", "DeletionProtectionEnabled": false}));
@@ -166,7 +166,7 @@ fn recovery_restores_the_present_and_refuses_the_past() {
         "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true, "RecoveryPeriodInDays": 7},
     }));
     assert_eq!(status(&on)["RecoveryPeriodInDays"], 7);
-    f.advance(Duration::from_secs(3600));
+    f.advance(Duration::from_hours(1));
     let at = |ms: u64| with(json!({"RestoreDateTime": ms as f64 / 1000.0}));
     let (code, message) = f.err("RestoreTableToPointInTime", at(START_MS + 60_000));
     assert_eq!(code, "ValidationException");

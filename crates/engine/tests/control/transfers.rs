@@ -179,7 +179,7 @@ fn requests_that_cannot_be_met_are_refused() {
         }
         body
     };
-    b.f.advance(Duration::from_secs(3600));
+    b.f.advance(Duration::from_hours(1));
     let past = (START_MS + 1000) as f64 / 1000.0;
     let missing = "arn:aws:dynamodb:us-east-1:000000000000:table/missing";
     for (body, code) in [
