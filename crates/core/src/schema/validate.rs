@@ -71,14 +71,15 @@ impl TableSchema {
         definitions: &[AttributeDefinition],
     ) -> Result<Self> {
         let mut schema = self.clone();
-        let given = typed(definitions);
+        // A name that the table knows keeps its type, whatever the request says of it.
+        let known = |given: KeyAttribute| {
+            let own = self.attributes.iter().find(|own| own.name == given.name);
+            own.cloned().unwrap_or(given)
+        };
+        let given: Vec<KeyAttribute> = typed(definitions).into_iter().map(known).collect();
         for definition in &given {
-            match self.attributes.iter().find(|known| known.name == definition.name) {
-                Some(known) if known.kind != definition.kind => {
-                    return Err(message::attribute_redefined(known, definition));
-                }
-                Some(_) => {}
-                None => schema.attributes.push(definition.clone()),
+            if !schema.attributes.contains(definition) {
+                schema.attributes.push(definition.clone());
             }
         }
         let is_taken =

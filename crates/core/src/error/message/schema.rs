@@ -242,14 +242,3 @@ pub fn index_exists() -> Error {
 pub fn table_name_required() -> Error {
     Error::validation("The parameter 'TableName' is required but was not present in the request")
 }
-
-/// An attribute that a table knows with another type. AWS prints the whole schemas where we print
-/// the attribute.
-pub fn attribute_redefined(known: &KeyAttribute, given: &KeyAttribute) -> Error {
-    Error::validation(format!(
-        "One or more parameter values were invalid: Attributes cannot be redefined. Please check \
-         that your attribute has the same type as previously defined. Existing schema: \
-         Schema:[SchemaElement: key{{{}:{}}}] New schema: Schema:[SchemaElement: key{{{}:{}}}]",
-        known.name, known.kind, given.name, given.kind
-    ))
-}
