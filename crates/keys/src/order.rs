@@ -181,10 +181,11 @@ impl Template {
         if format.is_desc() {
             values.reverse();
         }
+        // Disorder among many values shows between two neighbours.
+        let reach = if matches!(format.kind(), FieldType::Enum(_)) { 1 } else { values.len() };
         let pairs = values.iter().enumerate().flat_map(|(at, lesser)| {
-            values.iter().skip(at + 1).map(move |greater| (lesser, greater))
+            values.iter().skip(at + 1).take(reach).map(|greater| (lesser.clone(), greater.clone()))
         });
-        let pairs = pairs.map(|(lesser, greater)| (lesser.clone(), greater.clone()));
         // A value and the same with one more character.
         let stem = format.example().to_string();
         let continued = (' '..='~').chain(['\0']).map(|c| (stem.clone(), format!("{stem}{c}")));
