@@ -58,6 +58,8 @@ pub(crate) struct Serve {
 impl Serve {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let config = self.config();
+        // Before anything is made on disk.
+        config.check().map_err(Failure::refused)?;
         let database = self.database(output)?;
         let place = if self.memory {
             "in memory".to_owned()
