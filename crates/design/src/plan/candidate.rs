@@ -40,6 +40,11 @@ impl Candidate {
         self.exact && read.index == 0 && read.filter.is_empty() && !read.type_filter
     }
 
+    /// Whether there is at most one item to filter.
+    pub(crate) fn is_single_item(&self) -> bool {
+        matches!(self.reads.as_slice(), [read] if self.exact && read.index == 0)
+    }
+
     pub(crate) fn calls(&self) -> f64 {
         self.reads.iter().map(Read::calls).sum()
     }
@@ -214,6 +219,7 @@ fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candid
     let mut bled = bleed(space, &read);
     if bled.is_only_strangers() && read.table.type_attribute.is_some() {
         read.type_filter = true;
+        read.limit = None;
         bled = Bleed::default();
     }
     let order = match direction(access, &read) {
