@@ -109,7 +109,7 @@ impl Workload {
         let percent = self.rng.below(100);
         match percent {
             0..3 if self.large => 409_000 + self.rng.below(1200),
-            0..40 if self.large => 60_000 + self.rng.below(120_000),
+            0..80 if self.large => 150_000 + self.rng.below(200_000),
             0..12 => 900 + self.rng.below(5000),
             _ => self.rng.below(30),
         }
