@@ -15,6 +15,10 @@ pub(crate) struct Arguments {
 /// The commands, one file each in `commands`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Build, parse and range over composite keys.
+    Key(commands::key::Key),
+    /// Prove every access pattern of a design file, and find what raises no error.
+    Check(commands::check::Check),
     /// Serve a DynamoDB endpoint, durable or in memory.
     Serve(commands::serve::Serve),
 }

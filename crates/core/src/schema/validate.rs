@@ -70,6 +70,7 @@ impl TableSchema {
         index: &IndexDefinition,
         definitions: &[AttributeDefinition],
     ) -> Result<Self> {
+<<<<<<< HEAD
         let mut schema = self.clone();
         // A name that the table knows keeps its type, whatever the request says of it.
         let known = |given: KeyAttribute| {
@@ -82,6 +83,9 @@ impl TableSchema {
                 schema.attributes.push(definition.clone());
             }
         }
+=======
+        let (mut schema, given) = self.with_definitions(definitions)?;
+>>>>>>> vector
         let is_taken =
             |name: &Str| schema.index(name).is_some() || schema.vector_index(name).is_some();
         if index.name.as_ref().is_some_and(is_taken) {
@@ -95,6 +99,26 @@ impl TableSchema {
         schema.check_projected_total()?;
         schema.drop_unused_definitions();
         Ok(schema)
+    }
+
+    /// The schema with the definitions of a request, and these alone. A name that the table knows
+    /// must have the type that it knows.
+    pub(super) fn with_definitions(
+        &self,
+        definitions: &[AttributeDefinition],
+    ) -> Result<(Self, Vec<KeyAttribute>)> {
+        let mut schema = self.clone();
+        let given = typed(definitions);
+        for definition in &given {
+            match self.attributes.iter().find(|known| known.name == definition.name) {
+                Some(known) if known.kind != definition.kind => {
+                    return Err(message::attribute_redefined(known, definition));
+                }
+                Some(_) => {}
+                None => schema.attributes.push(definition.clone()),
+            }
+        }
+        Ok((schema, given))
     }
 
     /// The schema without an index, and without the definitions that only it used.
@@ -176,7 +200,8 @@ impl TableSchema {
         Ok(())
     }
 
-    pub(super) fn drop_unused_definitions(&mut self) {
+    /// Drops the definitions of attributes that no key names.
+    pub fn drop_unused_definitions(&mut self) {
         let used: Vec<Str> = self.used_attributes().into_iter().map(Str::from).collect();
         self.attributes.retain(|attribute| used.contains(&attribute.name));
     }
@@ -315,7 +340,7 @@ pub(super) fn projection(definition: Option<&ProjectionDefinition>) -> Result<Pr
 }
 
 /// The definitions whose members are there and known; others the model has refused.
-pub(super) fn typed(definitions: &[AttributeDefinition]) -> Vec<KeyAttribute> {
+fn typed(definitions: &[AttributeDefinition]) -> Vec<KeyAttribute> {
     definitions
         .iter()
         .filter_map(|definition| {

@@ -337,8 +337,10 @@ impl FieldFormat {
     }
 
     /// The text in the format's case.
+    #[inline]
     pub(crate) fn fold<'v>(&self, text: &'v str) -> std::borrow::Cow<'v, str> {
         match self.case {
+            Case::AsIs => text.into(),
             Case::Lower if text.bytes().any(|b| b.is_ascii_uppercase()) => {
                 text.to_ascii_lowercase().into()
             }

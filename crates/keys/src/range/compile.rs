@@ -145,6 +145,10 @@ impl Conditioned<'_> {
 
     /// The bound prefix and the written beginning of the field.
     fn beginning(&self, text: &str) -> Result<String, RangeError> {
+        if !self.field.format().is_fixed_width() {
+            // A shorter value and what follows it directly could begin the same.
+            self.template.check_closed(self.count + 1)?;
+        }
         let written =
             written_beginning(self.template, self.field, text).map_err(|error| match error {
                 BeginningError::Value(error) => self.value_error(error),
