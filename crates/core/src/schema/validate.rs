@@ -70,22 +70,7 @@ impl TableSchema {
         index: &IndexDefinition,
         definitions: &[AttributeDefinition],
     ) -> Result<Self> {
-<<<<<<< HEAD
-        let mut schema = self.clone();
-        // A name that the table knows keeps its type, whatever the request says of it.
-        let known = |given: KeyAttribute| {
-            let own = self.attributes.iter().find(|own| own.name == given.name);
-            own.cloned().unwrap_or(given)
-        };
-        let given: Vec<KeyAttribute> = typed(definitions).into_iter().map(known).collect();
-        for definition in &given {
-            if !schema.attributes.contains(definition) {
-                schema.attributes.push(definition.clone());
-            }
-        }
-=======
-        let (mut schema, given) = self.with_definitions(definitions)?;
->>>>>>> vector
+        let (mut schema, given) = self.with_definitions(definitions);
         let is_taken =
             |name: &Str| schema.index(name).is_some() || schema.vector_index(name).is_some();
         if index.name.as_ref().is_some_and(is_taken) {
@@ -101,24 +86,24 @@ impl TableSchema {
         Ok(schema)
     }
 
-    /// The schema with the definitions of a request, and these alone. A name that the table knows
-    /// must have the type that it knows.
+    /// The schema with the definitions of a request, and these alone.
     pub(super) fn with_definitions(
         &self,
         definitions: &[AttributeDefinition],
-    ) -> Result<(Self, Vec<KeyAttribute>)> {
+    ) -> (Self, Vec<KeyAttribute>) {
         let mut schema = self.clone();
-        let given = typed(definitions);
+        // Measured on AWS: a name that the table knows keeps its type, whatever the request says.
+        let known = |given: KeyAttribute| {
+            let own = self.attributes.iter().find(|own| own.name == given.name);
+            own.cloned().unwrap_or(given)
+        };
+        let given: Vec<KeyAttribute> = typed(definitions).into_iter().map(known).collect();
         for definition in &given {
-            match self.attributes.iter().find(|known| known.name == definition.name) {
-                Some(known) if known.kind != definition.kind => {
-                    return Err(message::attribute_redefined(known, definition));
-                }
-                Some(_) => {}
-                None => schema.attributes.push(definition.clone()),
+            if !schema.attributes.contains(definition) {
+                schema.attributes.push(definition.clone());
             }
         }
-        Ok((schema, given))
+        (schema, given)
     }
 
     /// The schema without an index, and without the definitions that only it used.

@@ -159,7 +159,7 @@ impl TableSchema {
         definition: &VectorIndexDefinition,
         definitions: &[AttributeDefinition],
     ) -> Result<Self> {
-        let (mut schema, given) = self.with_definitions(definitions)?;
+        let (mut schema, given) = self.with_definitions(definitions);
         let index = definition.resolve(&given)?;
         if schema.index(&index.name).is_some() || schema.vector_index(&index.name).is_some() {
             return Err(schema_message::index_exists());
