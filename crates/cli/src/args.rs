@@ -19,6 +19,12 @@ pub(crate) enum Command {
     Key(commands::key::Key),
     /// Prove every access pattern of a design file, and find what raises no error.
     Check(commands::check::Check),
+    /// Show one pattern's exact request, its cost, and why other indexes fail.
+    Explain(commands::explain::Explain),
+    /// Load generated items, run every pattern, compare with brute force.
+    Try(commands::try_design::Try),
+    /// Write the tables of a design for other tools.
+    Deploy(commands::deploy::Deploy),
     /// Serve a DynamoDB endpoint, durable or in memory.
     Serve(commands::serve::Serve),
 }

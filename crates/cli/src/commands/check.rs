@@ -3,41 +3,68 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
-use keyloom_design::check_text;
-use keyloom_design::cost::Prices;
+use clap::{Args, ValueEnum};
+use keyloom_design::{CheckReport, report};
 
+use crate::design_file::{check_file, prices};
 use crate::output::{Failure, Output};
 
 /// Prove every access pattern of a design file, and find what raises no error.
+///
+/// Each pattern is one GetItem, one Query, several Queries, a read in two steps, or is refused. What
+/// would return wrong, missing or foreign rows comes with items that show it. The exit code is 1 if
+/// anything is wrong at error level.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  keyloom check tasks.toml
+  keyloom check designs/*.toml --format sarif > findings.sarif")]
 pub(crate) struct Check {
     /// The design files.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// How the report is written.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    /// A price list instead of the built-in one (us-east-1).
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
+}
+
+/// Forms of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Text with source excerpts.
+    Human,
+    /// JSON, for programs.
+    Json,
+    /// SARIF 2.1.0, for code hosts.
+    Sarif,
+    /// Markdown, for pull requests.
+    Markdown,
 }
 
 impl Check {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
-        let mut bad = false;
+        let prices = prices(self.prices.as_deref())?;
+        let mut reports: Vec<CheckReport> = Vec::with_capacity(self.files.len());
         for file in &self.files {
-            let text = std::fs::read_to_string(file).map_err(Failure::refused)?;
-            let report = check_text(&file.display().to_string(), &text, &Prices::default());
-            bad |= report.has_errors();
-            output.line(format_args!("#### {}", file.display()))?;
-            for plan in &report.plans {
-                output.line(format_args!(
-                    "{:<40} {:<8} {:<6} rows={} order={} limit={} purity={} cov={} cons={} units={:?} {}",
-                    plan.name, plan.verdict.as_str(), plan.index_name().unwrap_or("-"),
-                    plan.proofs.rows.as_str(), plan.proofs.order.as_str(), plan.proofs.limit.as_str(), plan.proofs.purity.as_str(),
-                    plan.proofs.coverage.as_str(), plan.proofs.consistency.as_str(), plan.estimate.read_units,
-                    if plan.counter_example.is_some() { "COUNTER" } else { "" },
-                ))?;
-            }
-            for finding in &report.findings {
-                output.line(finding.render(&report.source))?;
-            }
+            reports.push(check_file(file, &prices)?);
         }
-        Ok(if bad { ExitCode::from(1) } else { ExitCode::SUCCESS })
+        match self.format {
+            Format::Human => {
+                for (at, report) in reports.iter().enumerate() {
+                    if at > 0 {
+                        output.line("")?;
+                    }
+                    let text = report::human(report);
+                    output.line(text.trim_end())?;
+                }
+            }
+            Format::Json => output.line(format_args!("{:#}", report::json(&reports)))?,
+            Format::Sarif => output.line(format_args!("{:#}", report::sarif(&reports)))?,
+            Format::Markdown => output.line(report::markdown(&reports).trim_end())?,
+        }
+        let wrong = reports.iter().any(CheckReport::has_errors);
+        Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }

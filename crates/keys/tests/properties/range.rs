@@ -209,6 +209,19 @@ fn a_value_that_nothing_closes_cannot_be_asked_for() {
 }
 
 #[test]
+fn a_beginning_that_runs_into_the_separator_is_refused() {
+    let template = Template::parse("{a}::{b:u8}").unwrap();
+    let beginning =
+        |text: &'static str| template.range(&[], Some(&FieldCondition::begins_with("a", text)));
+    assert!(
+        matches!(beginning("x:"), Err(RangeError::NotContiguous { .. })),
+        "x::001 begins with x: too"
+    );
+    assert_eq!(beginning("x:y").unwrap().prefix(), Some("x:y"));
+    assert_eq!(beginning(":").unwrap().prefix(), Some(":"), "no value is empty");
+}
+
+#[test]
 fn the_end_below_a_value_is_in_the_alphabet() {
     // `/` lies between `.` and `0` but is escaped, hence elsewhere in the order.
     let options = TemplateOptions {
