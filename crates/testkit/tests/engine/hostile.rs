@@ -15,6 +15,13 @@ fn database() -> Database {
             "g": {"S": "c"}, "n": {"N": "5"}});
         succeed(&database, "PutItem", &json!({"TableName": "sample", "Item": item}));
     }
+    // So that an export can begin.
+    let recovery = json!({"PointInTimeRecoveryEnabled": true});
+    succeed(
+        &database,
+        "UpdateContinuousBackups",
+        &json!({"TableName": "sample", "PointInTimeRecoverySpecification": recovery}),
+    );
     database
 }
 
