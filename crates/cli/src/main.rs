@@ -1,10 +1,15 @@
 //! The `keyloom` command.
 //!
-//! `args` says what can be typed, `commands` has one file per command, `output` is how they speak.
+//! `args` says what can be typed, `commands` has one file per command, `output` is how they speak;
+//! `trial` runs a design's patterns on the embedded engine.
 
 mod args;
 mod commands;
+mod design_file;
+mod nearest;
 mod output;
+mod progress;
+mod trial;
 
 use std::process::ExitCode;
 

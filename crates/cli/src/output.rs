@@ -18,10 +18,9 @@ impl Output {
         Self { out: Box::new(io::BufWriter::new(out)), terminal }
     }
 
-    /// Whether a person looks at it.
-    #[expect(dead_code, reason = "progress bars and colours come with the commands that need them")]
-    pub(crate) fn is_terminal(&self) -> bool {
-        self.terminal
+    /// Colours for whoever looks at it, none for programs or where `NO_COLOR` is set.
+    pub(crate) fn paint(&self) -> Paint {
+        Paint { colours: self.terminal && std::env::var_os("NO_COLOR").is_none() }
     }
 
     /// Writes a line.
@@ -41,6 +40,33 @@ impl Drop for Output {
     fn drop(&mut self) {
         // A reader that went away is nothing to complain about.
         drop(self.out.flush());
+    }
+}
+
+/// Colours of words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Paint {
+    colours: bool,
+}
+
+impl Paint {
+    /// As it should be.
+    pub(crate) fn good(self, text: &str) -> String {
+        self.wrap("32", text)
+    }
+
+    /// Worth a look.
+    pub(crate) fn warn(self, text: &str) -> String {
+        self.wrap("33", text)
+    }
+
+    /// Wrong.
+    pub(crate) fn bad(self, text: &str) -> String {
+        self.wrap("1;31", text)
+    }
+
+    fn wrap(self, code: &str, text: &str) -> String {
+        if self.colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 }
 

@@ -10,6 +10,7 @@ pub mod condition;
 pub mod cost;
 pub mod diagnostic;
 pub mod draft;
+pub mod emit;
 pub mod evaluate;
 pub mod generate;
 pub mod key;

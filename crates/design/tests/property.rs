@@ -65,29 +65,80 @@ fn entity() -> impl Strategy<Value = EntityPlan> {
     (hash, sort, index).prop_map(|(hash, sort, index)| EntityPlan { hash, sort, index })
 }
 
-/// A pattern: conditions, order and limit over one or two entities.
-fn pattern() -> impl Strategy<Value = (Vec<usize>, String, String)> {
-    let finds = prop::collection::btree_set(0_usize..3, 1..3);
-    let equal = prop::collection::btree_set(field(), 1..4);
-    let range = prop::option::of((field(), select(vec![">= ?", "< ?", "between ? and ?", "begins_with ?"])));
-    let order = prop::option::of((field(), any::<bool>()));
+/// How a pattern is made from the keys of an entity: mostly along the key, sometimes across it.
+#[derive(Clone, Debug)]
+struct PatternPlan {
+    finds: Vec<usize>,
+    through_index: bool,
+    pinned: usize,
+    range: Option<&'static str>,
+    extra: Option<&'static str>,
+    order: Option<(Option<&'static str>, bool)>,
+    limit: Option<u32>,
+}
+
+fn pattern() -> impl Strategy<Value = PatternPlan> {
+    let finds = prop_oneof![
+        3 => (0_usize..3).prop_map(|one| vec![one]),
+        1 => prop::collection::btree_set(0_usize..3, 2..3).prop_map(|set| set.into_iter().collect()),
+    ];
+    let range = prop::option::of(select(vec![">= ?", "< ?", "between ? and ?", "begins_with ?"]));
+    let extra = prop::option::weighted(0.2, field());
+    let order = prop::option::of((prop::option::weighted(0.3, field()), any::<bool>()));
     let limit = prop::option::of(1_u32..6);
-    (finds, equal, range, order, limit).prop_map(|(finds, equal, range, order, limit)| {
+    (finds, any::<bool>(), 0_usize..3, range, extra, order, limit).prop_map(
+        |(finds, through_index, pinned, range, extra, order, limit)| PatternPlan {
+            finds,
+            through_index,
+            pinned,
+            range,
+            extra,
+            order,
+            limit,
+        },
+    )
+}
+
+fn names_in(template: &str) -> Vec<&str> {
+    let parts = template.split('{').skip(1);
+    parts
+        .filter_map(|part| part.split('}').next())
+        .filter_map(|name| name.split(':').next())
+        .collect()
+}
+
+impl PatternPlan {
+    fn text(&self, entities: &[EntityPlan]) -> (String, String) {
+        let entity = &entities[self.finds[0]];
+        let (hash, sort) = match (&entity.index, self.through_index) {
+            (Some((hash, sort)), true) => (hash, sort),
+            _ => (&entity.hash, &entity.sort),
+        };
+        let mut equal: Vec<&str> = names_in(hash);
+        let sort: Vec<&str> = names_in(sort).into_iter().filter(|n| !equal.contains(n)).collect();
+        equal.extend(sort.iter().take(self.pinned));
+        let next = sort.get(self.pinned).copied();
+        equal.extend(self.extra.filter(|name| !equal.contains(name) && Some(*name) != next));
         let mut terms: Vec<String> = equal.iter().map(|name| format!("{name} = ?")).collect();
-        if let Some((name, test)) = range.filter(|(name, _)| !equal.contains(name)) {
+        if let (Some(name), Some(test)) = (next, self.range) {
             let number = ["n", "p", "d"].contains(&name);
             let test = if number && test.starts_with("begins") { "<= ?" } else { test };
             terms.push(format!("{name} {test}"));
         }
         let mut rest = String::new();
+        if !terms.is_empty() {
+            let _ = writeln!(rest, "where = \"{}\"", terms.join(" and "));
+        }
+        let order = self.order.and_then(|(own, down)| Some((own.or(next)?, down)));
         if let Some((name, descending)) = order.filter(|(name, _)| *name != "o") {
             let _ = writeln!(rest, "order = \"{name}{}\"", if descending { " desc" } else { "" });
         }
-        if let Some(limit) = limit {
+        if let Some(limit) = self.limit {
             let _ = writeln!(rest, "limit = {limit}");
         }
-        (finds.into_iter().collect(), terms.join(" and "), rest)
-    })
+        let names: Vec<String> = self.finds.iter().map(|n| format!("\"E{n}\"")).collect();
+        (names.join(", "), rest)
+    }
 }
 
 fn design_text() -> impl Strategy<Value = String> {
@@ -101,7 +152,8 @@ fn design_text() -> impl Strategy<Value = String> {
             if typed { "type_attribute = \"kind\"\n" } else { "" }
         );
         for (n, entity) in entities.iter().enumerate() {
-            let _ = write!(text, "[entity.E{n}]\nPK = \"{}\"\nSK = \"{}\"\n", entity.hash, entity.sort);
+            let _ =
+                write!(text, "[entity.E{n}]\nPK = \"{}\"\nSK = \"{}\"\n", entity.hash, entity.sort);
             if let Some((hash, sort)) = &entity.index {
                 let _ = write!(text, "G1 = \"{hash}\"\nG2 = \"{sort}\"\n");
             }
@@ -110,13 +162,9 @@ fn design_text() -> impl Strategy<Value = String> {
                 let _ = writeln!(text, "{name} = {kind}");
             }
         }
-        for (n, (finds, condition, rest)) in patterns.iter().enumerate() {
-            let names: Vec<String> = finds.iter().map(|n| format!("\"E{n}\"")).collect();
-            let _ = write!(
-                text,
-                "[access.\"p{n}\"]\nfind = [{}]\nwhere = \"{condition}\"\n{rest}",
-                names.join(", ")
-            );
+        for (n, pattern) in patterns.iter().enumerate() {
+            let (names, rest) = pattern.text(&entities);
+            let _ = write!(text, "[access.\"p{n}\"]\nfind = [{names}]\n{rest}");
         }
         text
     })

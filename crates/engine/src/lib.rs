@@ -9,8 +9,10 @@
 //!    store, with index entries and stream records in the same commit.
 //!
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
-//! change records, [`vector`] the vectors, [`partiql`] how statements lower to step 3,
-//! [`background`] what happens without a request.
+//! change records, [`vector`] the vectors, [`resource`] the records of everything else, [`partiql`]
+//! how statements lower to step 3.
+//! [`background`] is what happens without a request: [`backfill`] fills new indexes, [`ttl`] removes
+//! expired items, [`loading`] fills tables from backups and files.
 
 mod backfill;
 mod background;
@@ -22,9 +24,11 @@ mod idempotency;
 mod identity;
 mod image;
 mod layout;
+mod loading;
 mod ops;
 mod partiql;
 mod read;
+mod resource;
 mod stream;
 mod ttl;
 mod vector;

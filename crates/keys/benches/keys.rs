@@ -27,7 +27,7 @@ fn values() -> [Value<'static>; 3] {
     ]
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 1000)]
 fn build_from_names(bencher: Bencher<'_, '_>) {
     let template = template();
     let [customer, placed_at, order_id] = values();
@@ -35,14 +35,14 @@ fn build_from_names(bencher: Bencher<'_, '_>) {
     bencher.bench(|| template.build(black_box(&values)));
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 1000)]
 fn build_from_positions(bencher: Bencher<'_, '_>) {
     let template = template();
     let values = values();
     bencher.bench(|| template.build_values(black_box(&values)));
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 1000)]
 fn build_three_strings(bencher: Bencher<'_, '_>) {
     let template =
         Template::parse("USER#{user}#ORDER#{order}#LINE#{line}").expect("a valid template");
@@ -50,13 +50,23 @@ fn build_three_strings(bencher: Bencher<'_, '_>) {
     bencher.bench(|| template.build_values(black_box(&values)));
 }
 
-#[divan::bench]
+/// The same key without any check, for comparison.
+#[divan::bench(sample_size = 1000)]
+fn format_three_strings(bencher: Bencher<'_, '_>) {
+    let values = ["customer-12345", "order-67890", "7"];
+    bencher.bench(|| {
+        let [user, order, line] = black_box(&values);
+        format!("USER#{user}#ORDER#{order}#LINE#{line}")
+    });
+}
+
+#[divan::bench(sample_size = 1000)]
 fn parse(bencher: Bencher<'_, '_>) {
     let template = template();
     bencher.bench(|| template.parse_key(black_box(KEY)).is_ok());
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 1000)]
 fn parse_and_read_every_value(bencher: Bencher<'_, '_>) {
     let template = template();
     bencher.bench(|| {
@@ -67,7 +77,7 @@ fn parse_and_read_every_value(bencher: Bencher<'_, '_>) {
     });
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 1000)]
 fn range_of_a_month(bencher: Bencher<'_, '_>) {
     let template = template();
     let bound = [("customer", "customer-12345".into())];

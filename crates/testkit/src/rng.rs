@@ -55,21 +55,19 @@ pub fn seeds(count: u64) -> Vec<u64> {
 
 /// The seeds of a long run: the one that `KEYLOOM_SEED` names, or `count` new ones.
 pub fn fresh_seeds(count: u64) -> Vec<u64> {
-    match replayed_seed() {
-        Some(seed) => vec![seed],
-        None => {
-            // The standard library's hasher keys are the one source of chance it offers.
-            let start = RandomState::new().build_hasher().finish() >> 16;
-            (start..start + count).collect()
-        }
+    if let Some(seed) = replayed_seed() {
+        return vec![seed];
     }
+    // The standard library's hasher keys are the one source of chance it offers.
+    let start = RandomState::new().build_hasher().finish() >> 16;
+    (start..start + count).collect()
 }
 
 fn replayed_seed() -> Option<u64> {
     let text = std::env::var("KEYLOOM_SEED").ok()?;
     match text.parse() {
         Ok(seed) => Some(seed),
-        Err(_) => panic!("KEYLOOM_SEED is {text:?}, which is not a number"),
+        Err(error) => panic!("KEYLOOM_SEED is {text:?}: {error}"),
     }
 }
 

@@ -1,4 +1,6 @@
 //! The crates depend on each other as `ARCHITECTURE.md` says, and in no other way.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 use std::process::Command;
 

@@ -38,6 +38,17 @@ impl Row {
         }
     }
 
+    /// Whether the row can be written: every key that its fields call for can be built.
+    pub fn is_writable(&self) -> bool {
+        let primary = self.index_values(self.entity.table.primary()).is_some();
+        primary
+            && self.entity.keys.iter().all(|key| {
+                let absent = key.shape.template().fields().any(|f| !self.values.contains_key(f));
+                let unwanted = key.when.as_ref().is_some_and(|when| !when_holds(when, self));
+                absent || unwanted || self.key_attribute(key, KeyType::S).is_some()
+            })
+    }
+
     /// The key attributes of an index, in order; nothing if the row is not in it.
     pub fn index_values(&self, index: &Index) -> Option<Vec<AttributeValue>> {
         index

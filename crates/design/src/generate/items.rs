@@ -78,10 +78,9 @@ impl Maker<'_> {
         let mut misses = 0;
         let mut made = 0;
         while made < wanted && misses < wanted * 4 + 20 {
-            let row = self.row(entity, made, wanted, &targets);
+            let row = self.row(entity, made + misses, wanted, &targets);
             let label = (entity.table.name.clone(), row.label());
-            let whole = row.index_values(entity.table.primary()).is_some();
-            if whole && self.taken.insert(label) {
+            if row.is_writable() && self.taken.insert(label) {
                 self.rows.push(row);
                 made += 1;
             } else {

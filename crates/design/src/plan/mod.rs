@@ -28,9 +28,7 @@ mod write;
 use std::sync::Arc;
 
 pub use self::bind::{Fan, Source};
-pub use self::concrete::{
-    ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondition, concretize,
-};
+pub use self::concrete::{ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondition, concretize};
 pub use self::counter::CounterExample;
 pub(crate) use self::counter::set_shards;
 pub use self::estimate::Estimate;
@@ -39,7 +37,7 @@ pub use self::raw::{RawForm, RawProblem, RawRule};
 pub use self::reach::{IndexUse, index_uses};
 pub(crate) use self::request::projection_json;
 pub use self::request::{Placeholder, Request, RequestValue, requests, shapes, to_request};
-pub use self::runner::{predicted_units, second_step};
+pub use self::runner::{predicted_read, predicted_units, second_step};
 pub use self::simulate::{run, simulate};
 pub(crate) use self::space::Space;
 pub use self::verdict::plan_access;
@@ -219,6 +217,11 @@ pub enum Reason {
         /// The field.
         field: String,
     },
+    /// A left-over condition is on a field that the index does not hold.
+    NotProjected {
+        /// The field.
+        field: String,
+    },
     /// The fan would be too wide.
     TooWide {
         /// How many requests.
@@ -237,7 +240,9 @@ pub enum Reason {
 
 impl std::fmt::Display for Reason {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let list = |names: &[String]| names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+        let list = |names: &[String]| {
+            names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+        };
         match self {
             Self::NotThere => f.write_str("the entity has no key there"),
             Self::PartitionOpen { template, open, bound } if bound.is_empty() => {
@@ -263,6 +268,10 @@ impl std::fmt::Display for Reason {
             Self::NotStored { field } => {
                 write!(f, "`{field}` is kept in keys only, so no filter can test it")
             }
+            Self::NotProjected { field } => write!(
+                f,
+                "what is left would be a filter on `{field}`, which the index does not hold: it would drop every item"
+            ),
             Self::TooWide { calls } => write!(f, "it would take {calls} queries"),
             Self::NotConsistent => f.write_str("a global index is never strongly consistent"),
             Self::NotChosen => f.write_str("the pattern names another index"),

@@ -136,4 +136,9 @@ fn only_search_vectors_reads_them() {
         invalid(&db, "Scan", json!({"TableName": "docs", "IndexName": "plain"})),
         "Scan operation not supported on this index type"
     );
+    let statement = json!({"Statement": "SELECT * FROM \"docs\".\"plain\" WHERE pk = 'a'"});
+    assert_eq!(
+        invalid(&db, "ExecuteStatement", statement),
+        "Scan operation not supported on this index type"
+    );
 }

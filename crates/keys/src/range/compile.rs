@@ -169,6 +169,19 @@ impl Conditioned<'_> {
             let expected = format!("the beginning of {}", self.field.format().expected());
             return Err(self.value_error(ValueError::malformed(text, expected)));
         }
+        if let Some(literal) =
+            self.template.segments().get(self.segment + 1).and_then(Segment::as_literal)
+            && (1..written.len())
+                .any(|at| written.get(at..).is_some_and(|end| literal.starts_with(end)))
+        {
+            return Err(RangeError::NotContiguous {
+                field: self.field.name().to_owned(),
+                reason: format!(
+                    "`{text}` ends as `{literal}` begins, so it also begins keys with a shorter value"
+                ),
+                fix: "use a separator of one character, or an escaping policy".to_owned(),
+            });
+        }
         Ok(format!("{}{written}", self.prefix))
     }
 

@@ -2,7 +2,7 @@
 
 use keyloom_keys::{
     BuildError, Field, FieldCondition, FieldFormat, KeyRange, Operator, Precision, RangeError,
-    RangeKind, Template, Term, Value,
+    RangeKind, SeparatorPolicy, Template, TemplateOptions, Term, Value,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -206,6 +206,32 @@ fn a_value_that_nothing_closes_cannot_be_asked_for() {
     assert!(template.range(&[], Some(&FieldCondition::begins_with("a", "000"))).is_err());
     assert!(template.range(&[], Some(&FieldCondition::eq("a", a.1.clone()))).is_err());
     assert_eq!(template.prefix(&[a, ("b", true.into())]).unwrap(), "P#001#");
+}
+
+#[test]
+fn a_beginning_that_runs_into_the_separator_is_refused() {
+    let template = Template::parse("{a}::{b:u8}").unwrap();
+    let beginning =
+        |text: &'static str| template.range(&[], Some(&FieldCondition::begins_with("a", text)));
+    assert!(
+        matches!(beginning("x:"), Err(RangeError::NotContiguous { .. })),
+        "x::001 begins with x: too"
+    );
+    assert_eq!(beginning("x:y").unwrap().prefix(), Some("x:y"));
+    assert_eq!(beginning(":").unwrap().prefix(), Some(":"), "no value is empty");
+}
+
+#[test]
+fn the_end_below_a_value_is_in_the_alphabet() {
+    // `/` lies between `.` and `0` but is escaped, hence elsewhere in the order.
+    let options = TemplateOptions {
+        policy: SeparatorPolicy::PercentEscape,
+        separator: Some("/".to_owned()),
+        ..TemplateOptions::default()
+    };
+    let template = Template::parse_with("P/{a:token}", &options, |_| None).unwrap();
+    let range = template.range(&[], Some(&FieldCondition::lt("a", "0"))).unwrap();
+    assert_eq!(range.upper(), "P/.\u{10FFFF}");
 }
 
 #[test]

@@ -73,17 +73,13 @@ pub fn check(history: &[Transaction]) -> Result<Shape, Anomaly> {
     add_dependencies(&mut graph, history, &writers, &orders);
     let dependencies = graph.edges;
     add_time(&mut graph, history);
-    match graph.cycle() {
-        Some(mut cycle) => {
-            // Moments are nodes, too, but not transactions.
-            cycle.retain(|&node| node < history.len());
-            Err(Anomaly::Cycle(cycle))
-        }
-        None => {
-            let done = history.iter().filter(|t| !matches!(t.deed, Deed::Refused(_)));
-            Ok(Shape { transactions: done.count(), dependencies })
-        }
+    if let Some(mut cycle) = graph.cycle() {
+        // Moments are nodes, too, but not transactions.
+        cycle.retain(|&node| node < history.len());
+        return Err(Anomaly::Cycle(cycle));
     }
+    let done = history.iter().filter(|t| !matches!(t.deed, Deed::Refused(_)));
+    Ok(Shape { transactions: done.count(), dependencies })
 }
 
 /// Which transaction appended which element.

@@ -67,21 +67,25 @@ pub enum Outcome {
     Conflict,
 }
 
+/// A condition was false.
+#[derive(Clone, Copy, Debug)]
+struct ConditionFailed;
+
 impl Act {
-    /// The item after the act; none if its condition is false.
-    fn apply(self, item: Option<Record>) -> Option<Option<Record>> {
-        let added = |by: i64| {
-            let old = item.unwrap_or(Record { value: 0, count: 0 });
-            Some(Some(Record { count: old.count + by, ..old }))
-        };
+    /// The item after the act.
+    fn apply(self, item: Option<Record>) -> Result<Option<Record>, ConditionFailed> {
+        let fresh = Record { value: 0, count: 0 };
+        let added = |old: Record, by: i64| Some(Record { count: old.count + by, ..old });
         match self {
-            Self::Put(value) => Some(Some(Record { value, count: 0 })),
-            Self::PutIf(expected, value) => (item.map(|item| item.value) == expected)
-                .then_some(Some(Record { value, count: 0 })),
-            Self::Add(by) => added(by),
-            Self::AddIfExists(by) => item.and_then(|_| added(by)),
-            Self::Delete => Some(None),
-            Self::Check => item.map(Some),
+            Self::Put(value) => Ok(Some(Record { value, count: 0 })),
+            Self::PutIf(expected, value) if item.map(|item| item.value) == expected => {
+                Ok(Some(Record { value, count: 0 }))
+            }
+            Self::PutIf(..) => Err(ConditionFailed),
+            Self::Add(by) => Ok(added(item.unwrap_or(fresh), by)),
+            Self::AddIfExists(by) => Ok(added(item.ok_or(ConditionFailed)?, by)),
+            Self::Delete => Ok(None),
+            Self::Check => Ok(Some(item.ok_or(ConditionFailed)?)),
         }
     }
 }
@@ -108,12 +112,12 @@ impl Machine for Items {
                 let old = item(*number);
                 let after = act.apply(old);
                 match (outcome, after) {
-                    (Outcome::Refused(_), None) => unchanged(true),
-                    (Outcome::Done, Some(new)) => Some(with(state, &[(*number, new)])),
-                    (Outcome::Old(returned), Some(new)) if *returned == old => {
+                    (Outcome::Refused(_), Err(ConditionFailed)) => unchanged(true),
+                    (Outcome::Done, Ok(new)) => Some(with(state, &[(*number, new)])),
+                    (Outcome::Old(returned), Ok(new)) if *returned == old => {
                         Some(with(state, &[(*number, new)]))
                     }
-                    (Outcome::New(returned), Some(new)) if Some(*returned) == new => {
+                    (Outcome::New(returned), Ok(new)) if Some(*returned) == new => {
                         Some(with(state, &[(*number, new)]))
                     }
                     _ => None,
@@ -121,7 +125,7 @@ impl Machine for Items {
             }
             (Request::TransactWrite(acts), outcome) => {
                 let after: Vec<_> = acts.iter().map(|(n, act)| act.apply(item(*n))).collect();
-                let refused: Vec<bool> = after.iter().map(Option::is_none).collect();
+                let refused: Vec<bool> = after.iter().map(Result::is_err).collect();
                 match outcome {
                     Outcome::Refused(reasons) => unchanged(*reasons == refused),
                     Outcome::Done if !refused.contains(&true) => {
@@ -169,9 +173,9 @@ impl Request {
         if rng.chance(40) {
             return Self::TransactGet(numbers);
         }
-        let act = |number| match rng.chance(15) {
-            true => (number, Act::Check),
-            false => (number, Act::random(rng)),
+        let act = |number| {
+            let check = rng.chance(15);
+            (number, if check { Act::Check } else { Act::random(rng) })
         };
         Self::TransactWrite(numbers.into_iter().map(act).collect())
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use keyloom_core::expr::{Condition, Update};
-use keyloom_core::{AttributeValue, Error, IndexKind, Item, KeyAttribute, Result};
+use keyloom_core::{AttributeValue, Error, IndexKind, Item, KeyAttribute, Result, Str};
 use serde_json::{Map, Value, json};
 
 use super::cost::{Cost, Purpose, show_all};
@@ -59,7 +59,7 @@ impl Write {
             (_, Some(update)) => {
                 let key = item(body, "Key")?.unwrap_or_default();
                 table.check_key(&key)?;
-                update.check_excludes_keys(key.keys().map(|name| name.as_str()))?;
+                update.check_excludes_keys(key.keys().map(Str::as_str))?;
                 (key, Edit::Update(update))
             }
             (kind, None) => {
@@ -205,13 +205,14 @@ impl Table {
     pub(super) fn check_item(&self, item: &Item, before: Option<&Item>) -> Result<()> {
         self.check_key(&self.schema.key_of(item)?)?;
         for index in &self.schema.indexes {
-            let shared = if index.kind == IndexKind::Local { 1 } else { 0 };
+            let shared = usize::from(index.kind == IndexKind::Local);
             for attribute in index.key.attributes().skip(shared) {
                 let unchanged = before.and_then(|before| before.get(&attribute.name));
-                if let Some(value) = item.get(&attribute.name) {
-                    if unchanged != Some(value) && !is_key_value(attribute, value) {
-                        return Err(invalid("index key"));
-                    }
+                if let Some(value) = item.get(&attribute.name)
+                    && unchanged != Some(value)
+                    && !is_key_value(attribute, value)
+                {
+                    return Err(invalid("index key"));
                 }
             }
         }

@@ -36,15 +36,20 @@ impl Workload {
     pub fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let tables = 1 + rng.below(2);
-        let schemas = (0..tables).map(|n| schema::random(&mut rng, &format!("table-{n}")));
-        let schemas = schemas.collect();
-        let large = seed.is_multiple_of(8);
+        let large = seed.is_multiple_of(6);
+        let schema = |n| schema::random(&mut rng, &format!("table-{n}"), large);
+        let schemas = (0..tables).map(schema).collect();
         Self { rng, schemas, large, next_page: None, last_transaction: None, tokens: 0 }
     }
 
     /// The tables to make before the first request.
     pub fn schemas(&self) -> &[TableSchema] {
         &self.schemas
+    }
+
+    /// Whether items are often large; such runs are slower.
+    pub fn is_large(&self) -> bool {
+        self.large
     }
 
     /// The source of chance, for decisions around the requests.
@@ -83,10 +88,10 @@ impl Workload {
 
     /// The next request.
     pub fn next_request(&mut self) -> (&'static str, Value) {
-        if let Some(page) = self.next_page.take() {
-            if self.rng.chance(80) {
-                return ("Query", page);
-            }
+        if let Some(page) = self.next_page.take()
+            && self.rng.chance(80)
+        {
+            return ("Query", page);
         }
         let (operation, mut body) = match self.rng.below(100) {
             0..28 => ("PutItem", self.put_item()),
@@ -135,7 +140,7 @@ impl Workload {
     fn batch_get_item(&mut self) -> Value {
         let mut tables = json!({});
         for schema in self.schemas.clone() {
-            let keys: Vec<Value> = (0..1 + self.rng.below(5)).map(|_| self.key(&schema)).collect();
+            let keys: Vec<Value> = (0..=self.rng.below(5)).map(|_| self.key(&schema)).collect();
             let request = json!({"Keys": keys, "ConsistentRead": self.rng.chance(50)});
             set(&mut tables, &schema.name, request);
         }
@@ -147,7 +152,7 @@ impl Workload {
             let schema = workload.schema();
             json!({"Get": {"TableName": schema.name.as_str(), "Key": workload.key(&schema)}})
         };
-        let gets: Vec<Value> = (0..1 + self.rng.below(4)).map(|_| get(self)).collect();
+        let gets: Vec<Value> = (0..=self.rng.below(4)).map(|_| get(self)).collect();
         json!({"TransactItems": gets})
     }
 }

@@ -1,7 +1,7 @@
 //! Random schemas, and the requests that make their tables.
 
 use keyloom_core::{
-    IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType, TableSchema,
+    IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType, Str, TableSchema,
 };
 use serde_json::{Value, json};
 
@@ -14,10 +14,11 @@ pub(super) const INDEXABLE: [(&str, ScalarType); 4] =
 
 const TYPES: [ScalarType; 3] = [ScalarType::S, ScalarType::N, ScalarType::B];
 
-/// A table of one or two key attributes with up to four indexes.
-pub(super) fn random(rng: &mut Rng, name: &str) -> TableSchema {
+/// A table of one or two key attributes with up to four indexes. One of large items has two, so that
+/// its partitions can be larger than a page.
+pub(super) fn random(rng: &mut Rng, name: &str, large: bool) -> TableSchema {
     let hash = KeyAttribute::new("pk", *rng.pick(&TYPES));
-    let range = rng.chance(75).then(|| KeyAttribute::new("sk", *rng.pick(&TYPES)));
+    let range = (large || rng.chance(75)).then(|| KeyAttribute::new("sk", *rng.pick(&TYPES)));
     let mut schema = TableSchema::new(name, KeySchema::simple(hash, range));
     for number in 0..rng.below(5) {
         let local = schema.key.range.len() == 1 && rng.chance(40);
@@ -132,7 +133,7 @@ fn key_schema(key: &KeySchema) -> Vec<Value> {
 fn index(index: &IndexSchema) -> Value {
     let mut projection = json!({"ProjectionType": index.projection.type_name()});
     if let Projection::Include(names) = &index.projection {
-        let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+        let names: Vec<&str> = names.iter().map(Str::as_str).collect();
         set(&mut projection, "NonKeyAttributes", names);
     }
     json!({

@@ -78,7 +78,7 @@ impl Workload {
                     json!({"DeleteRequest": {"Key": workload.valid_key(&schema)}})
                 }
             };
-            let requests: Vec<Value> = (0..1 + self.rng.below(6)).map(|_| request(self)).collect();
+            let requests: Vec<Value> = (0..=self.rng.below(6)).map(|_| request(self)).collect();
             set(&mut tables, &schema.name, requests);
         }
         json!({"RequestItems": tables})
@@ -89,7 +89,7 @@ impl Workload {
         if let (Some(last), true) = (self.last_transaction.clone(), self.rng.chance(15)) {
             return last;
         }
-        let actions: Vec<Value> = (0..1 + self.rng.below(4)).map(|_| self.action()).collect();
+        let actions: Vec<Value> = (0..=self.rng.below(4)).map(|_| self.action()).collect();
         let mut body = json!({"TransactItems": actions});
         if self.rng.chance(30) {
             self.tokens += u64::from(self.rng.chance(90));

@@ -15,6 +15,13 @@ fn database() -> Database {
             "g": {"S": "c"}, "n": {"N": "5"}});
         succeed(&database, "PutItem", &json!({"TableName": "sample", "Item": item}));
     }
+    // So that an export can begin.
+    let recovery = json!({"PointInTimeRecoveryEnabled": true});
+    succeed(
+        &database,
+        "UpdateContinuousBackups",
+        &json!({"TableName": "sample", "PointInTimeRecoverySpecification": recovery}),
+    );
     database
 }
 
@@ -121,7 +128,7 @@ fn random_damage_does_no_harm() {
         for sample in samples() {
             for _ in 0..30 {
                 let mut body = sample.body.to_string().into_bytes();
-                for _ in 0..1 + rng.below(4) {
+                for _ in 0..=rng.below(4) {
                     let position = rng.below(body.len().max(1));
                     match rng.below(3) {
                         0 if !body.is_empty() => body[position] = rng.next_u64() as u8,

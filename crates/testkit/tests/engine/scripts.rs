@@ -5,7 +5,7 @@ use std::path::Path;
 use keyloom_testkit::script::run_directory;
 
 /// The operations that must have scripts of their own.
-const OPERATIONS: [&str; 12] = [
+const OPERATIONS: [&str; 16] = [
     "batch_get_item",
     "batch_write_item",
     "create_table",
@@ -14,9 +14,13 @@ const OPERATIONS: [&str; 12] = [
     "put_item",
     "query",
     "scan",
+    "streams",
+    "tag_resource",
     "transact_get_items",
     "transact_write_items",
     "update_item",
+    "update_table",
+    "update_time_to_live",
     "errors",
 ];
 

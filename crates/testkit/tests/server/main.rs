@@ -1,4 +1,7 @@
 //! The database behind its server: real clients, and clients that break the rules.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
+#![expect(clippy::print_stdout, reason = "a test tells how much it has done")]
 
 mod clients;
 mod hostile;
