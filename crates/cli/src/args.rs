@@ -15,6 +15,8 @@ pub(crate) struct Arguments {
 /// The commands, one file each in `commands`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Build, parse and range over composite keys.
+    Key(commands::key::Key),
     /// Prove every access pattern of a design file, and find what raises no error.
     Check(commands::check::Check),
     /// Show one pattern's exact request, its cost, and why other indexes fail.
@@ -23,6 +25,8 @@ pub(crate) enum Command {
     Try(commands::try_design::Try),
     /// Write the tables of a design for other tools.
     Deploy(commands::deploy::Deploy),
+    /// A tour of what Keyloom does, in a few seconds.
+    Demo(commands::demo::Demo),
     /// Serve a DynamoDB endpoint, durable or in memory.
     Serve(commands::serve::Serve),
 }

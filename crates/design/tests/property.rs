@@ -88,14 +88,23 @@ fn pattern() -> impl Strategy<Value = PatternPlan> {
     let limit = prop::option::of(1_u32..6);
     (finds, any::<bool>(), 0_usize..3, range, extra, order, limit).prop_map(
         |(finds, through_index, pinned, range, extra, order, limit)| PatternPlan {
-            finds, through_index, pinned, range, extra, order, limit,
+            finds,
+            through_index,
+            pinned,
+            range,
+            extra,
+            order,
+            limit,
         },
     )
 }
 
 fn names_in(template: &str) -> Vec<&str> {
     let parts = template.split('{').skip(1);
-    parts.filter_map(|part| part.split('}').next()).filter_map(|name| name.split(':').next()).collect()
+    parts
+        .filter_map(|part| part.split('}').next())
+        .filter_map(|name| name.split(':').next())
+        .collect()
 }
 
 impl PatternPlan {
@@ -143,7 +152,8 @@ fn design_text() -> impl Strategy<Value = String> {
             if typed { "type_attribute = \"kind\"\n" } else { "" }
         );
         for (n, entity) in entities.iter().enumerate() {
-            let _ = write!(text, "[entity.E{n}]\nPK = \"{}\"\nSK = \"{}\"\n", entity.hash, entity.sort);
+            let _ =
+                write!(text, "[entity.E{n}]\nPK = \"{}\"\nSK = \"{}\"\n", entity.hash, entity.sort);
             if let Some((hash, sort)) = &entity.index {
                 let _ = write!(text, "G1 = \"{hash}\"\nG2 = \"{sort}\"\n");
             }

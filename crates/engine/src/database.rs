@@ -1,7 +1,7 @@
 //! The database handle and what all operations share.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -55,6 +55,10 @@ pub struct Options {
     pub region: String,
     /// The AWS account that ARNs name.
     pub account: String,
+    /// The host and port that DescribeEndpoints names.
+    pub endpoint: String,
+    /// The directory whose subdirectories are the buckets of exports, imports and bulk operations.
+    pub bucket_root: Option<PathBuf>,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
     /// Whether expired items are removed, dropped tables cleaned up and old stream records trimmed
@@ -77,6 +81,8 @@ impl Default for Options {
         Self {
             region: "us-east-1".into(),
             account: "000000000000".into(),
+            endpoint: "localhost:8000".into(),
+            bucket_root: None,
             clock: Arc::new(SystemClock),
             background: true,
             maintenance_interval: Duration::from_secs(30),
@@ -188,6 +194,8 @@ impl Database {
         });
         retention::resume(&inner)?;
         crate::backfill::resume(&inner)?;
+        ops::backups::resume(&inner)?;
+        ops::transfers::resume(&inner)?;
         inner.background.start(&inner);
         Ok(Self { handle: Arc::new(Handle { inner }) })
     }

@@ -9,7 +9,9 @@
 //!    store, with index entries and stream records in the same commit.
 //!
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
-//! change records, [`vector`] the vectors, [`background`] what happens without a request.
+//! change records, [`vector`] the vectors, [`resource`] the records of everything else.
+//! [`background`] is what happens without a request: [`backfill`] fills new indexes, [`ttl`] removes
+//! expired items, [`loading`] fills tables from backups and files.
 
 mod backfill;
 mod background;
@@ -21,9 +23,11 @@ mod idempotency;
 mod identity;
 mod image;
 mod layout;
+mod loading;
 mod ops;
 mod partiql;
 mod read;
+mod resource;
 mod stream;
 mod ttl;
 mod vector;

@@ -1,5 +1,9 @@
 //! What a Scan costs.
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 
 use keyloom_engine::Database;
 

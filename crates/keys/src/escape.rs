@@ -96,6 +96,7 @@ impl TextCodec {
     }
 
     /// Whether a value contains the separator, or ends in its beginning so that the two would be found too early.
+    #[inline]
     pub(crate) fn collides(&self, text: &str) -> bool {
         match self.separator.as_bytes() {
             [] => false,
@@ -105,6 +106,7 @@ impl TextCodec {
     }
 
     /// Appends the value's written form.
+    #[inline]
     pub(crate) fn encode(&self, text: &str, out: &mut String) -> Result<(), ValueError> {
         if self.policy == SeparatorPolicy::Reject {
             if self.collides(text) {

@@ -151,45 +151,45 @@ impl Template {
     /// Two keys that differ in this field and are out of order. Candidates are tried until one pair really is.
     fn out_of_order(&self, segment: usize) -> Option<(String, String)> {
         let format = self.segments().get(segment)?.as_field()?.format();
-        let mut values: Vec<String> = match format.kind() {
-            FieldType::Enum(_) => format
-                .choices(self.codec())
-                .into_iter()
-                .map(|(value, _)| value.into_owned())
-                .collect(),
-            _ if format.is_plain() => vec!["9".to_owned(), "10".to_owned()],
-            FieldType::Hex => ["61", "6100", "6130", "6161"].map(str::to_owned).to_vec(),
-            _ => {
-                let continued = (' '..='~').chain(['\0']).map(|c| format!("a{c}"));
-                let marks = "!$%&-.0Aaz".chars().chain(self.separator().chars());
-                marks
-                    .map(String::from)
-                    .chain(continued)
-                    .map(|text| format.fold(&text).into_owned())
-                    .collect()
-            }
-        };
-        if !format.is_plain() {
-            values.sort();
-            values.dedup();
-        }
-        if format.is_desc() {
-            values.reverse();
-        }
-        for (at, lesser) in values.iter().enumerate() {
-            for greater in values.iter().skip(at + 1) {
-                for (end, other) in [(End::Greatest, End::Least), (End::Least, End::Greatest)] {
-                    let first = self.example_with(segment, lesser, end);
-                    let second = self.example_with(segment, greater, other);
-                    if let (Ok(first), Ok(second)) = (first, second)
-                        && first > second
-                    {
-                        return Some((first, second));
-                    }
+        for (lesser, greater) in self.suspects(format) {
+            for (end, other) in [(End::Greatest, End::Least), (End::Least, End::Greatest)] {
+                let first = self.example_with(segment, &lesser, end);
+                let second = self.example_with(segment, &greater, other);
+                if let (Ok(first), Ok(second)) = (first, second)
+                    && first > second
+                {
+                    return Some((first, second));
                 }
             }
         }
         None
+    }
+
+    /// Pairs of values, the lesser first, that could be out of order.
+    fn suspects(&self, format: &FieldFormat) -> Vec<(String, String)> {
+        let mut values: Vec<String> = match format.kind() {
+            _ if format.is_plain() => return vec![("9".to_owned(), "10".to_owned())],
+            FieldType::Enum(values) => values.to_vec(),
+            FieldType::Hex => ["61", "6100", "6130", "6161"].map(str::to_owned).to_vec(),
+            _ => {
+                let marks = "!$%&-.0Az".chars().chain(self.separator().chars());
+                marks.map(|c| format.fold(&c.to_string()).into_owned()).collect()
+            }
+        };
+        values.sort();
+        values.dedup();
+        if format.is_desc() {
+            values.reverse();
+        }
+        // Disorder among many values shows between two neighbours.
+        let reach = if matches!(format.kind(), FieldType::Enum(_)) { 1 } else { values.len() };
+        let pairs = values.iter().enumerate().flat_map(|(at, lesser)| {
+            values.iter().skip(at + 1).take(reach).map(|greater| (lesser.clone(), greater.clone()))
+        });
+        // A value and the same with one more character.
+        let stem = format.example().to_string();
+        let continued = (' '..='~').chain(['\0']).map(|c| (stem.clone(), format!("{stem}{c}")));
+        pairs.chain(continued).collect()
     }
 
     /// A key with this value in the field at this segment and, where possible, with low or high bytes after it.

@@ -97,7 +97,8 @@ impl Trial {
             let inputs = self.inputs(access, plan).next().unwrap_or_default();
             outcome.judged = judge::refused(&self.engine, access, &inputs);
         } else {
-            let runner = Runner { engine: &self.engine, data: &self.data, limits: Limits::AsPlanned };
+            let runner =
+                Runner { engine: &self.engine, data: &self.data, limits: Limits::AsPlanned };
             let calls: Vec<Inputs> = self.inputs(access, plan).collect();
             judge::calls(&runner, access, plan, &calls, &mut outcome);
         }

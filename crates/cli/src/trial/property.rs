@@ -90,7 +90,10 @@ impl Keys {
         if let Some((hash, sort)) = &self.index {
             for (attribute, template) in [("G1", hash), ("G2", sort)] {
                 let _ = if self.sparse {
-                    writeln!(text, "{attribute} = {{ template = \"{template}\", when = \"exists(flag)\" }}")
+                    writeln!(
+                        text,
+                        "{attribute} = {{ template = \"{template}\", when = \"exists(flag)\" }}"
+                    )
                 } else {
                     writeln!(text, "{attribute} = \"{template}\"")
                 };
@@ -280,11 +283,7 @@ fn design() -> impl Strategy<Value = String> {
 }
 
 /// Tries a design with the plans of `planner`; the first broken promise, in words.
-fn broken_promise(
-    text: &str,
-    seed: u64,
-    planner: &dyn Fn(&Design) -> Vec<Plan>,
-) -> Option<String> {
+fn broken_promise(text: &str, seed: u64, planner: &dyn Fn(&Design) -> Vec<Plan>) -> Option<String> {
     let (design, _) = Design::parse("random.toml", text);
     // Templates that cannot be taken apart and the like are refused, which is right.
     let design = design?;
@@ -370,7 +369,10 @@ fn a_planner_that_reads_in_the_wrong_direction_is_caught() {
 
 #[test]
 fn a_planner_that_forgets_the_filter_is_caught() {
-    assert!(is_caught(&claiming(|plan| plan.reads.iter_mut().for_each(|read| read.filter.clear()))));
+    assert!(is_caught(&claiming(|plan| plan
+        .reads
+        .iter_mut()
+        .for_each(|read| read.filter.clear()))));
 }
 
 #[test]

@@ -114,7 +114,10 @@ impl Runner<'_> {
             Some(raw) => vec![raw.concrete(inputs).map_err(Failed::Inputs)?],
             None => concretize(access, plan, inputs).map_err(Failed::Inputs)?,
         };
-        Ok(reads.iter().map(|read| predicted_read(read, &self.data.in_partition(table, read))).sum())
+        Ok(reads
+            .iter()
+            .map(|read| predicted_read(read, &self.data.in_partition(table, read)))
+            .sum())
     }
 
     /// All pages of a request, or as many as it takes to fill its limit.

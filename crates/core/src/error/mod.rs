@@ -5,6 +5,7 @@
 pub mod constraint;
 pub mod message;
 pub mod request;
+pub mod resource;
 pub mod stream;
 pub mod table;
 

@@ -58,14 +58,19 @@ impl Condition {
     fn collect_paths<'a>(&'a self, paths: &mut Vec<&'a Path>) {
         match self {
             Self::Compare(_, a, b) | Self::BeginsWith(a, b) | Self::Contains(a, b) => {
-                [a, b].into_iter().for_each(|operand| operand.collect_paths(paths));
+                for operand in [a, b] {
+                    operand.collect_paths(paths);
+                }
             }
             Self::Between(a, b, c) => {
-                [a, b, c].into_iter().for_each(|operand| operand.collect_paths(paths));
+                for operand in [a, b, c] {
+                    operand.collect_paths(paths);
+                }
             }
             Self::In(operand, candidates) => {
-                operand.collect_paths(paths);
-                candidates.iter().for_each(|candidate| candidate.collect_paths(paths));
+                for operand in std::iter::once(operand).chain(candidates) {
+                    operand.collect_paths(paths);
+                }
             }
             Self::Exists(path) | Self::NotExists(path) => paths.push(path),
             Self::HasType(operand, _) => operand.collect_paths(paths),

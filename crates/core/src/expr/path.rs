@@ -109,7 +109,7 @@ impl fmt::Display for Path {
 }
 
 /// Refuses paths of which one lies inside another or contradicts it.
-pub(crate) fn check_distinct(paths: &[&Path]) -> Result<(), Problem> {
+pub(super) fn check_distinct(paths: &[&Path]) -> Result<(), Problem> {
     let clash = |wanted| {
         paths.iter().enumerate().find_map(|(position, two)| {
             let one = paths.iter().take(position).find(|one| one.relation(two) == wanted)?;

@@ -55,7 +55,9 @@ pub fn one_item(condition: Option<Condition>, key: &KeySchema) -> Option<OneItem
 fn flatten(condition: Condition, conjuncts: &mut Vec<Condition>) {
     match condition {
         Condition::And(members) => {
-            members.into_iter().for_each(|member| flatten(member, conjuncts));
+            for member in members {
+                flatten(member, conjuncts);
+            }
         }
         other => conjuncts.push(other),
     }

@@ -101,6 +101,13 @@ fn own_key_attributes(index: &IndexSchema) -> impl Iterator<Item = (KeyRole, &Ke
 }
 
 impl KeySchema {
+    /// Whether an item has every key attribute, each of the right type, whatever its value.
+    pub fn has_types_of(&self, item: &Item) -> bool {
+        self.attributes().all(|attribute| {
+            item.get(&attribute.name).is_some_and(|value| attribute.kind.accepts(value))
+        })
+    }
+
     /// Whether an item has every key attribute, each with a value that a key may have. Items that
     /// were there before an index may have others; they are not in the index.
     pub fn is_in(&self, item: &Item) -> bool {

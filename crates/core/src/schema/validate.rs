@@ -70,18 +70,7 @@ impl TableSchema {
         index: &IndexDefinition,
         definitions: &[AttributeDefinition],
     ) -> Result<Self> {
-        let mut schema = self.clone();
-        // A name that the table knows keeps its type, whatever the request says of it.
-        let known = |given: KeyAttribute| {
-            let own = self.attributes.iter().find(|own| own.name == given.name);
-            own.cloned().unwrap_or(given)
-        };
-        let given: Vec<KeyAttribute> = typed(definitions).into_iter().map(known).collect();
-        for definition in &given {
-            if !schema.attributes.contains(definition) {
-                schema.attributes.push(definition.clone());
-            }
-        }
+        let (mut schema, given) = self.with_definitions(definitions);
         let is_taken =
             |name: &Str| schema.index(name).is_some() || schema.vector_index(name).is_some();
         if index.name.as_ref().is_some_and(is_taken) {
@@ -95,6 +84,26 @@ impl TableSchema {
         schema.check_projected_total()?;
         schema.drop_unused_definitions();
         Ok(schema)
+    }
+
+    /// The schema with the definitions of a request, and these alone.
+    pub(super) fn with_definitions(
+        &self,
+        definitions: &[AttributeDefinition],
+    ) -> (Self, Vec<KeyAttribute>) {
+        let mut schema = self.clone();
+        // Measured on AWS: a name that the table knows keeps its type, whatever the request says.
+        let known = |given: KeyAttribute| {
+            let own = self.attributes.iter().find(|own| own.name == given.name);
+            own.cloned().unwrap_or(given)
+        };
+        let given: Vec<KeyAttribute> = typed(definitions).into_iter().map(known).collect();
+        for definition in &given {
+            if !schema.attributes.contains(definition) {
+                schema.attributes.push(definition.clone());
+            }
+        }
+        (schema, given)
     }
 
     /// The schema without an index, and without the definitions that only it used.
@@ -176,7 +185,8 @@ impl TableSchema {
         Ok(())
     }
 
-    pub(super) fn drop_unused_definitions(&mut self) {
+    /// Drops the definitions of attributes that no key names.
+    pub fn drop_unused_definitions(&mut self) {
         let used: Vec<Str> = self.used_attributes().into_iter().map(Str::from).collect();
         self.attributes.retain(|attribute| used.contains(&attribute.name));
     }
@@ -315,7 +325,7 @@ pub(super) fn projection(definition: Option<&ProjectionDefinition>) -> Result<Pr
 }
 
 /// The definitions whose members are there and known; others the model has refused.
-pub(super) fn typed(definitions: &[AttributeDefinition]) -> Vec<KeyAttribute> {
+fn typed(definitions: &[AttributeDefinition]) -> Vec<KeyAttribute> {
     definitions
         .iter()
         .filter_map(|definition| {

@@ -175,10 +175,10 @@ impl TableSchema {
             if earlier.map(|other| &other.attribute).any(|name| *name == index.attribute) {
                 continue;
             }
-            if let Some(value @ AttributeValue::L(elements)) = item.get(&index.attribute) {
-                if elements.len() == index.dimensions {
-                    size = size - value_size(value) + DIMENSION_BYTES * index.dimensions;
-                }
+            if let Some(value @ AttributeValue::L(elements)) = item.get(&index.attribute)
+                && elements.len() == index.dimensions
+            {
+                size = size - value_size(value) + DIMENSION_BYTES * index.dimensions;
             }
         }
         size

@@ -28,9 +28,7 @@ mod write;
 use std::sync::Arc;
 
 pub use self::bind::{Fan, Source};
-pub use self::concrete::{
-    ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondition, concretize,
-};
+pub use self::concrete::{ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondition, concretize};
 pub use self::counter::CounterExample;
 pub(crate) use self::counter::set_shards;
 pub use self::estimate::Estimate;
@@ -242,7 +240,9 @@ pub enum Reason {
 
 impl std::fmt::Display for Reason {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let list = |names: &[String]| names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+        let list = |names: &[String]| {
+            names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+        };
         match self {
             Self::NotThere => f.write_str("the entity has no key there"),
             Self::PartitionOpen { template, open, bound } if bound.is_empty() => {

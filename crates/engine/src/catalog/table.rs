@@ -73,7 +73,6 @@ pub(crate) struct Index {
     pub(crate) schema: IndexSchema,
     pub(crate) keyspace: Keyspace,
     pub(crate) status: Status,
-    pub(crate) backfilling: bool,
     pub(crate) stats: Arc<Stats>,
 }
 
@@ -100,7 +99,6 @@ impl Table {
                 schema: record.typed_index(index),
                 keyspace: index.keyspace,
                 status: index.status,
-                backfilling: index.backfilling,
                 stats: stats_of(index.keyspace).unwrap_or_default(),
             })
             .collect();

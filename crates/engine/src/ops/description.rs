@@ -276,4 +276,7 @@ fn global_settings(json: &mut JsonWriter, record: &TableRecord) {
         json.string("GlobalTableVersion", "2019.11.21");
         json.stored("Replicas", replicas);
     }
+    if let Some(restore) = record.settings.get("RestoreSummary") {
+        json.stored("RestoreSummary", restore);
+    }
 }

@@ -57,10 +57,8 @@ impl Database {
         &self,
         mut input: ExecuteTransactionInput,
     ) -> Result<ExecuteTransactionOutput> {
-        let mut print = String::new();
-        for statement in &input.statements {
-            print.push_str(&format!("{:?};", (&statement.statement, &statement.parameters)));
-        }
+        let statements = input.statements.iter().map(|input| (&input.statement, &input.parameters));
+        let print = format!("{:?}", statements.collect::<Vec<_>>());
         input.fingerprint = idempotency::fingerprint_of(print.as_bytes());
         run(self.inner(), input)
     }

@@ -1,5 +1,6 @@
 //! The operations, one file each: decode the input, check it, plan it, run it, encode the output.
 
+pub(crate) mod backups;
 mod batch_execute_statement;
 mod batch_get_item;
 pub(crate) mod batch_write_item;
@@ -8,6 +9,8 @@ pub(crate) mod conditional;
 mod create_table;
 mod delete_item;
 mod delete_table;
+mod describe_endpoints;
+mod describe_limits;
 mod describe_table;
 mod describe_time_to_live;
 mod description;
@@ -26,6 +29,7 @@ pub(crate) mod reading;
 mod scan;
 mod scan_partitions;
 mod search_vectors;
+mod settings;
 mod stream_setting;
 mod streams;
 mod table_input;
@@ -33,6 +37,7 @@ mod tag_resource;
 mod tags;
 mod transact_get_items;
 pub(crate) mod transact_write_items;
+pub(crate) mod transfers;
 mod untag_resource;
 pub(crate) mod update_item;
 mod update_table;
@@ -101,6 +106,8 @@ fn database_operation(operation: &str) -> Option<Handler> {
         "CreateTable" => create_table::call,
         "DeleteItem" => delete_item::call,
         "DeleteTable" => delete_table::call,
+        "DescribeEndpoints" => describe_endpoints::call,
+        "DescribeLimits" => describe_limits::call,
         "DescribeTable" => describe_table::call,
         "DescribeTimeToLive" => describe_time_to_live::call,
         "ExecuteStatement" => execute_statement::call,
@@ -118,6 +125,10 @@ fn database_operation(operation: &str) -> Option<Handler> {
         "UpdateItem" => update_item::call,
         "UpdateTable" => update_table::call,
         "UpdateTimeToLive" => update_time_to_live::call,
-        _ => return None,
+        _ => {
+            return settings::operation(operation)
+                .or_else(|| backups::operation(operation))
+                .or_else(|| transfers::operation(operation));
+        }
     })
 }

@@ -165,7 +165,7 @@ struct Shape {
     #[serde(default, deserialize_with = "present", rename = "ExpressionAttributeNames")]
     _names: Option<BTreeMap<String, String>>,
     #[serde(default, deserialize_with = "present", rename = "ExpressionAttributeValues")]
-    _values: Option<BTreeMap<String, IgnoredAny>>,
+    _values: Option<serde_json::Map<String, serde_json::Value>>,
     #[serde(default, deserialize_with = "present")]
     return_consumed_capacity: Option<String>,
 }

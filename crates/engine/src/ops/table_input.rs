@@ -147,7 +147,12 @@ pub(crate) fn throughput(
 
 /// `OnDemandThroughput`.
 pub(crate) fn on_demand(fields: &Fields<'_>) -> Result<Option<OnDemandLimit>> {
-    let Some(limit) = fields.structure("OnDemandThroughput")? else { return Ok(None) };
+    on_demand_at(fields, "OnDemandThroughput")
+}
+
+/// An on-demand limit under another name.
+pub(crate) fn on_demand_at(fields: &Fields<'_>, member: &str) -> Result<Option<OnDemandLimit>> {
+    let Some(limit) = fields.structure(member)? else { return Ok(None) };
     Ok(Some(OnDemandLimit {
         read: limit.integer("MaxReadRequestUnits")?,
         write: limit.integer("MaxWriteRequestUnits")?,

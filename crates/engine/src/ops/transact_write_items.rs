@@ -203,7 +203,7 @@ impl TransactAction {
         };
         // A key of the wrong shape cancels the transaction; an empty or too long one, and an item
         // that is too large, refuse the request.
-        let fits = table.key().is_in(given) && (is_put || given.len() == table.key().len());
+        let fits = table.key().has_types_of(given) && (is_put || given.len() == table.key().len());
         let checked = if is_put {
             table.schema.check_item(given, KeyContext::Put)
         } else {

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use keyloom_core::capacity::ReadMode;
-use keyloom_core::error::message::partiql as message;
+use keyloom_core::error::message::{partiql as message, vector};
 use keyloom_core::error::request;
 use keyloom_core::expr::{Condition, ResolvedKeyCondition};
 use keyloom_core::partiql::keys::{self, KeyRead};
@@ -87,6 +87,9 @@ impl Reading {
 }
 
 fn index_position(table: &Table, name: &str) -> Result<usize> {
+    if table.vector_index(name).is_some() {
+        return Err(vector::scan_not_supported());
+    }
     let position = table.index_position(name).ok_or_else(message::index_not_found)?;
     match table.indexes.get(position) {
         Some(index) if index.status == Status::Creating => Err(request::index_backfilling(name)),

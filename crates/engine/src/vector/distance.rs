@@ -89,6 +89,7 @@ fn sum(query: &[f64], floats: &[u8], term: impl Fn(f64, f64) -> f64) -> f64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "these results are exact")]
 mod tests {
     use keyloom_core::Item;
     use keyloom_core::schema::VectorEntry;

@@ -89,6 +89,7 @@ impl<'a> EntryRef<'a> {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "these results are exact")]
 mod tests {
     use super::*;
 

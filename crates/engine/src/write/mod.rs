@@ -259,7 +259,8 @@ fn attempt(
 /// Takes the current version of each table: an index may have come or gone since the plan.
 fn refresh_tables(database: &Inner, writes: &mut [Write]) -> Result<()> {
     for write in writes {
-        let current = database.catalog.table(write.table.name())?;
+        let current = database.catalog.find(write.table.name());
+        let current = current.ok_or_else(keyloom_core::error::request::resource_not_found)?;
         if current.version != write.table.version {
             if current.record.id != write.table.record.id {
                 return Err(keyloom_core::error::request::resource_not_found());

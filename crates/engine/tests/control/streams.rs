@@ -35,7 +35,7 @@ fn drain(db: &Database, mut iterator: String) -> (Vec<Value>, Option<String>) {
         records.extend(read.iter().cloned());
         match page.get("NextShardIterator") {
             None => return (records, None),
-            Some(next) => iterator = next.as_str().unwrap().to_owned(),
+            Some(next) => next.as_str().unwrap().clone_into(&mut iterator),
         }
         if read.is_empty() {
             return (records, Some(iterator));

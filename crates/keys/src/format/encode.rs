@@ -103,6 +103,7 @@ impl FieldFormat {
         }
     }
 
+    #[inline]
     fn encode_text(
         &self,
         text: &str,
@@ -123,6 +124,7 @@ impl FieldFormat {
     }
 
     /// Everything a text value has to satisfy, apart from the separator.
+    #[inline]
     pub(crate) fn check_text(&self, text: &str) -> Result<(), ValueError> {
         if text.is_empty() {
             return Err(ValueError::Empty);
@@ -309,6 +311,7 @@ impl FieldFormat {
             FieldType::Enum(values) => values
                 .iter()
                 .fold(ByteSet::EMPTY, |set, value| set.union(ByteSet::of(value.as_bytes()))),
+            FieldType::Fixed if self.width == Some(1) => ByteSet::range(0, 127),
             // UTF-8 never uses these bytes.
             _ => ByteSet::ALL.without(ByteSet::range(0xF5, 0xFF).union(ByteSet::of(&[0xC0, 0xC1]))),
         };

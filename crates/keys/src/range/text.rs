@@ -6,6 +6,7 @@
 
 use super::edge::End;
 use super::{Operator, Term};
+use crate::byteset::ByteSet;
 use crate::error::{BuildError, ValueError};
 use crate::escape::{SENTINEL, TextCodec};
 use crate::format::FieldType;
@@ -79,7 +80,7 @@ impl TextField<'_> {
             return below_hex(written, fixed);
         }
         let folded = format.fold(value.as_str()?);
-        let least = char::from(format.text_alphabet().min().unwrap_or_default());
+        let alphabet = format.text_alphabet();
         let verbatim = TextCodec::verbatim();
         let codec = if format.is_guarded() { self.template.codec() } else { &verbatim };
         let mut head = folded.chars();
@@ -87,8 +88,7 @@ impl TextField<'_> {
             let last = head.next_back()?;
             let mut text = String::new();
             codec.write_unchecked(head.as_str(), &mut text);
-            if last > least {
-                let before = previous(last);
+            if let Some(before) = previous(alphabet, last) {
                 codec.write_unchecked(before.encode_utf8(&mut [0; 4]), &mut text);
                 text.push(SENTINEL);
                 return Some(Below::Mark(text));
@@ -124,10 +124,14 @@ fn below_hex(written: &str, fixed: bool) -> Option<Below> {
     }
 }
 
-/// The character before one that is not the first.
-fn previous(c: char) -> char {
-    let code = u32::from(c).saturating_sub(1);
-    char::from_u32(code).unwrap_or('\u{D7FF}')
+/// The character before this one in values over an alphabet. It has to be one of theirs: another one might be escaped,
+/// and so not stand where it should.
+fn previous(alphabet: ByteSet, c: char) -> Option<char> {
+    let code = u32::from(c);
+    if code > 0x80 {
+        return Some(char::from_u32(code - 1).unwrap_or('\u{D7FF}'));
+    }
+    alphabet.iter().take_while(|byte| u32::from(*byte) < code).last().map(char::from)
 }
 
 /// The written beginning of a value, for `begins_with`.

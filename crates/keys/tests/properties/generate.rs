@@ -244,19 +244,13 @@ fn operator() -> impl Strategy<Value = Operator> {
 
 /// Something to ask of a field, by values that are near the field's.
 pub(crate) fn term(format: &FieldFormat) -> BoxedStrategy<Term<'static>> {
-    let comparison = match format.precision() {
-        Some(_) => (operator(), time(), precision())
-            .prop_map(|(operator, time, precision)| {
-                Term::Compare(operator, Value::Time(time.at(precision)))
-            })
-            .boxed(),
-        None => {
-            let format = format.clone();
-            (operator(), value(&format))
-                .prop_map(|(operator, value)| Term::Compare(operator, value))
-                .boxed()
-        }
+    let asked = if format.precision().is_some() {
+        (time(), precision()).prop_map(|(time, precision)| Value::Time(time.at(precision))).boxed()
+    } else {
+        value(format)
     };
+    let comparison =
+        (operator(), asked).prop_map(|(operator, value)| Term::Compare(operator, value));
     let own = format.clone();
     let beginning =
         (value(format), 1_usize..5).prop_filter_map("no beginning", move |(value, length)| {

@@ -2,7 +2,7 @@
 
 use keyloom_keys::{
     BuildError, Field, FieldCondition, FieldFormat, KeyRange, Operator, Precision, RangeError,
-    RangeKind, Template, Term, Value,
+    RangeKind, SeparatorPolicy, Template, TemplateOptions, Term, Value,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -84,7 +84,7 @@ fn holds(range: &KeyRange, key: &str) -> bool {
     let by_ends = range.contains(key);
     match range.kind() {
         RangeKind::Prefix(prefix) => {
-            assert_eq!(by_ends, key.starts_with(prefix.as_str()), "{range:?} {key}")
+            assert_eq!(by_ends, key.starts_with(prefix.as_str()), "{range:?} {key}");
         }
         RangeKind::Exact => assert_eq!(by_ends, key == range.lower(), "{range:?} {key}"),
         RangeKind::All | RangeKind::Between => {}
@@ -93,7 +93,7 @@ fn holds(range: &KeyRange, key: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.max(2000)))]
 
     #[test]
     fn ranges_hold_exactly_what_satisfies_the_condition(case in case()) {
@@ -193,6 +193,45 @@ fn a_period_may_be_asked_for_by_equality() {
         template.range(&[], Some(&FieldCondition::eq("at", "2024-02-01T00:00:00Z"))).unwrap();
     assert_eq!(instant.prefix(), Some("O#2024-02-01T00:00:00Z#"));
     assert_eq!(Precision::Month.max(Precision::Day), Precision::Day);
+}
+
+#[test]
+fn a_value_that_nothing_closes_cannot_be_asked_for() {
+    let template = Template::parse("P#{a:hex}{b:bool}#{c:u8}").unwrap();
+    let a = ("a", Value::from(vec![0]));
+    assert!(
+        template.prefix(std::slice::from_ref(&a)).is_err(),
+        "a0 = 00 and a0 = 0000 begin the same"
+    );
+    assert!(template.range(&[], Some(&FieldCondition::begins_with("a", "000"))).is_err());
+    assert!(template.range(&[], Some(&FieldCondition::eq("a", a.1.clone()))).is_err());
+    assert_eq!(template.prefix(&[a, ("b", true.into())]).unwrap(), "P#001#");
+}
+
+#[test]
+fn a_beginning_that_runs_into_the_separator_is_refused() {
+    let template = Template::parse("{a}::{b:u8}").unwrap();
+    let beginning =
+        |text: &'static str| template.range(&[], Some(&FieldCondition::begins_with("a", text)));
+    assert!(
+        matches!(beginning("x:"), Err(RangeError::NotContiguous { .. })),
+        "x::001 begins with x: too"
+    );
+    assert_eq!(beginning("x:y").unwrap().prefix(), Some("x:y"));
+    assert_eq!(beginning(":").unwrap().prefix(), Some(":"), "no value is empty");
+}
+
+#[test]
+fn the_end_below_a_value_is_in_the_alphabet() {
+    // `/` lies between `.` and `0` but is escaped, hence elsewhere in the order.
+    let options = TemplateOptions {
+        policy: SeparatorPolicy::PercentEscape,
+        separator: Some("/".to_owned()),
+        ..TemplateOptions::default()
+    };
+    let template = Template::parse_with("P/{a:token}", &options, |_| None).unwrap();
+    let range = template.range(&[], Some(&FieldCondition::lt("a", "0"))).unwrap();
+    assert_eq!(range.upper(), "P/.\u{10FFFF}");
 }
 
 #[test]

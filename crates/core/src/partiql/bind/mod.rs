@@ -276,7 +276,7 @@ fn source(from: &ast::From) -> Result<(Str, Option<Str>)> {
         }
         _ => return Err(unexpected()),
     };
-    if table.is_empty() || index.is_some_and(|index| index.is_empty()) {
+    if table.is_empty() || index.is_some_and(Str::is_empty) {
         return Err(message::empty_path_component());
     }
     Ok((table.clone(), index.cloned()))

@@ -87,7 +87,7 @@ fn column_name(path: &Path) -> Str {
     let mut name = path.attribute.clone();
     for step in &path.steps {
         match step {
-            Step::Key(key) => name = key.clone(),
+            Step::Key(key) => name.clone_from(key),
             Step::Index(index) => name.push_str(&format!("[{index}]")),
         }
     }

@@ -10,7 +10,6 @@ use crate::error::message::{expression as problem, partiql as message};
 use crate::error::{Error, Result};
 use crate::expr::bind::update::{Operation, Resolved};
 use crate::expr::function::Function;
-use crate::expr::path::check_distinct;
 use crate::expr::{self, Change, Path, Update};
 use crate::value::AttributeType;
 
@@ -32,9 +31,7 @@ impl Binder {
                 Action::Insert(_) => return Err(message::update_action()),
             }
         }
-        let paths: Vec<&Path> = bound.iter().map(|action| &action.path).collect();
-        check_distinct(&paths).map_err(refused)?;
-        Ok(Update::new(bound))
+        Update::of(bound).map_err(refused)
     }
 
     fn assigned(&mut self, target: &Path, value: &Expr) -> Result<Change> {

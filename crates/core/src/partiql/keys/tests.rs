@@ -56,20 +56,20 @@ fn shape(text: &str) -> Option<Vec<(String, usize, usize)>> {
 
 #[test]
 fn a_read_comes_down_to_key_ranges() {
-    let table: [(&str, &[(&str, usize, usize)]); 10] = [
-        ("pk = 'a'", &[("a", 0, 0)]),
-        ("pk = 'a' AND sk > 'b' AND x = 1", &[("a", 1, 1)]),
-        ("pk = 'a' AND sk > 'b' AND sk < 'd'", &[("a", 2, 0)]),
-        ("pk IN ['a', 'b']", &[("a", 0, 0), ("b", 0, 0)]),
-        ("pk = 'a' OR pk = 'b' AND x = 1", &[("a", 0, 0), ("b", 0, 1)]),
+    let table = [
+        ("pk = 'a'", vec![("a", 0, 0)]),
+        ("pk = 'a' AND sk > 'b' AND x = 1", vec![("a", 1, 1)]),
+        ("pk = 'a' AND sk > 'b' AND sk < 'd'", vec![("a", 2, 0)]),
+        ("pk IN ['a', 'b']", vec![("a", 0, 0), ("b", 0, 0)]),
+        ("pk = 'a' OR pk = 'b' AND x = 1", vec![("a", 0, 0), ("b", 0, 1)]),
         (
             "pk IN ['a', 'b'] AND sk IN ['c', 'd']",
-            &[("a", 1, 0), ("a", 1, 0), ("b", 1, 0), ("b", 1, 0)],
+            vec![("a", 1, 0), ("a", 1, 0), ("b", 1, 0), ("b", 1, 0)],
         ),
-        ("pk = 'a' AND (sk = 'b' OR x = 1)", &[("a", 1, 0), ("a", 0, 1)]),
-        ("pk = 'a' AND (x = 1 OR y = 2)", &[("a", 0, 1)]),
-        ("pk = 'a' AND NOT sk = 'b'", &[("a", 0, 1)]),
-        ("pk = 'a' AND begins_with(sk, 'b') AND sk <> 'bc'", &[("a", 1, 1)]),
+        ("pk = 'a' AND (sk = 'b' OR x = 1)", vec![("a", 1, 0), ("a", 0, 1)]),
+        ("pk = 'a' AND (x = 1 OR y = 2)", vec![("a", 0, 1)]),
+        ("pk = 'a' AND NOT sk = 'b'", vec![("a", 0, 1)]),
+        ("pk = 'a' AND begins_with(sk, 'b') AND sk <> 'bc'", vec![("a", 1, 1)]),
     ];
     for (text, expected) in table {
         let expected: Vec<_> = expected.iter().map(|(a, b, c)| ((*a).to_owned(), *b, *c)).collect();

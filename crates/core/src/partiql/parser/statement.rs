@@ -30,7 +30,7 @@ impl Parser {
             }
             "from" => {
                 self.advance();
-                self.from_first()?
+                self.update_from_first()?
             }
             "set" | "remove" => return Err(message::malformed("Expected data manipulation")),
             "create" | "drop" => return Err(self.definition(keyword)),
@@ -218,7 +218,7 @@ impl Parser {
     }
 
     /// `FROM table WHERE … SET …`: an update in another order.
-    fn from_first(&mut self) -> Result<Statement> {
+    fn update_from_first(&mut self) -> Result<Statement> {
         let source = self.expression(0)?;
         let alias = self.aliases()?;
         let joined = self.skip_joins()?;

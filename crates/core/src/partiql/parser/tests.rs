@@ -71,81 +71,85 @@ fn operators_bind_as_in_sql() {
     }
 }
 
+const LEFTOVER: &str = "Unexpected token after expression";
+const TERM: &str = "Unexpected term";
+const MANIPULATION: &str = "Expected data manipulation";
+const SIMPLE_PATH: &str = "Expected identifier for simple path";
+
+/// Statements that cannot be read, and what is behind the colon of the message.
+const MALFORMED: &[(&str, &str)] = &[
+    ("", TERM),
+    (";", TERM),
+    ("SELECT * FROM t WHERE pk = 1 foo", LEFTOVER),
+    ("SELECT * FROM t WHERE pk = 1 e5", LEFTOVER),
+    ("SELECT * FROM t WHERE pk = 1)", LEFTOVER),
+    ("SELECT * FROM t ORDER BY pk WHERE pk = 1", LEFTOVER),
+    ("INSERT INTO t VALUE {'pk': 1} foo", LEFTOVER),
+    ("INSERT INTO t u VALUE {'pk': 1}", LEFTOVER),
+    ("UPDATE t SET a = 9 WHERE pk = 1 foo", LEFTOVER),
+    ("UPDATE t REMOVE a, b WHERE pk = 1", LEFTOVER),
+    ("DELETE FROM t WHERE pk = 1 ORDER BY pk", LEFTOVER),
+    ("FROM t SET c = 1 WHERE pk = 'x'", LEFTOVER),
+    ("SELECTT * FROMM \"t\"", LEFTOVER),
+    (
+        "SELECT * FROM t; SELECT * FROM t",
+        "Unexpected token after semicolon. (Only one query is allowed.)",
+    ),
+    ("SELECT * FROM t WHERE", TERM),
+    ("SELECT * FROM t WHERE;", TERM),
+    ("SELECT * FROM t WHERE NOT", TERM),
+    ("SELECT * FROM t WHERE (", TERM),
+    ("SELECT * FROM", TERM),
+    ("UPDATE t SET a = 1 WHERE", TERM),
+    ("SELECT * FROM t WHERE a = 1 AND", "Missing right-hand side expression of infix operator"),
+    ("SELECT * FROM t WHERE ORDER BY pk", "Unexpected keyword"),
+    ("SELECT * FROM t WHERE key = 1", "Unexpected keyword"),
+    ("INSERT INTO urls (key, a) VALUES (?, ?)", "Unexpected keyword"),
+    ("SELECT * FROM t WHERE x IS FOO", "Expected type name"),
+    ("THIS IS NOT SQL AT ALL", "Expected type name"),
+    ("SELECT * FROM t WHERE IS NULL", "Unexpected operator"),
+    ("SELECT * FROM t WHERE pk = LIKE", "Unexpected operator"),
+    ("SELECT * FROM t WHERE a BETWEEN 1", "Expected AND keyword"),
+    ("SELECT * FROM t WHERE a BETWEEN 1 AND", "Expected expression after AND"),
+    ("SELECT * FROM t WHERE attribute_exists(m.inner)", "Invalid path dot component"),
+    ("SELECT * FROM t WHERE a[1", "Expected RIGHT_BRACKET"),
+    ("SELECT * FROM t WHERE f(a", "Expected RIGHT_PAREN"),
+    ("INSERT INTO t VALUE {'a' 1}", "Expected COLON"),
+    ("INSERT INTO t VALUE {'a': 1", "Expected RIGHT_CURLY"),
+    ("INSERT INTO t VALUE {'a': <<1}", "Expected RIGHT_DOUBLE_ANGLE_BRACKET"),
+    ("SELECT a", "Expected FROM after SELECT list"),
+    (
+        "SELECT *, a FROM t",
+        "Other expressions may not be present in the select list when '*' is used without dot notation.",
+    ),
+    ("SELECT a[*] FROM t", "Invalid use of * in select list"),
+    ("SELECT a.*.b FROM t", "Invalid use of * in select list"),
+    ("SELECT a[1].* FROM t", "Cannot use [] and * together in SELECT list expression"),
+    ("SELECT sum(*) FROM t", "sum(*) is not allowed"),
+    ("SELECT count() FROM t", "Aggregate functions are always unary"),
+    ("SELECT * FROM t ORDER pk", "Expected BY"),
+    ("SELECT * FROM t AS 1", "Expected identifier for AS-alias"),
+    ("DELETE t", "Expected FROM after DELETE"),
+    ("DELETE FROM", SIMPLE_PATH),
+    ("DELETE FROM;", SIMPLE_PATH),
+    ("DELETE FROM WHERE pk = 1", SIMPLE_PATH),
+    ("UPDATE t.* SET a = 1", "Invalid path dot component for simple path"),
+    ("UPDATE Payment-a SET active = ? WHERE id = ?", MANIPULATION),
+    ("UPDATE t WHERE pk = 1", MANIPULATION),
+    ("SLECT * FROM \"t\" WHERE pk = 'x'", MANIPULATION),
+    ("SET a = 1", MANIPULATION),
+    ("UPDATE t SET a WHERE pk = 1", "Expected '='"),
+    (
+        "UPDATE t SET a = 1 RETURNING OLD *",
+        "Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element.",
+    ),
+    ("INSERT INTO t VALUES 1", "Expected LEFT_PAREN for row value constructor"),
+    ("CREATE VIEW v", "Unexpected token following CREATE"),
+];
+
 #[test]
 fn what_cannot_be_read_is_refused_in_the_words_of_aws() {
-    const LEFTOVER: &str = "Unexpected token after expression";
-    const TERM: &str = "Unexpected term";
-    const MANIPULATION: &str = "Expected data manipulation";
-    const SIMPLE_PATH: &str = "Expected identifier for simple path";
-    for (text, detail) in [
-        ("", TERM),
-        (";", TERM),
-        ("SELECT * FROM t WHERE pk = 1 foo", LEFTOVER),
-        ("SELECT * FROM t WHERE pk = 1 e5", LEFTOVER),
-        ("SELECT * FROM t WHERE pk = 1)", LEFTOVER),
-        ("SELECT * FROM t ORDER BY pk WHERE pk = 1", LEFTOVER),
-        ("INSERT INTO t VALUE {'pk': 1} foo", LEFTOVER),
-        ("INSERT INTO t u VALUE {'pk': 1}", LEFTOVER),
-        ("UPDATE t SET a = 9 WHERE pk = 1 foo", LEFTOVER),
-        ("UPDATE t REMOVE a, b WHERE pk = 1", LEFTOVER),
-        ("DELETE FROM t WHERE pk = 1 ORDER BY pk", LEFTOVER),
-        ("FROM t SET c = 1 WHERE pk = 'x'", LEFTOVER),
-        ("SELECTT * FROMM \"t\"", LEFTOVER),
-        (
-            "SELECT * FROM t; SELECT * FROM t",
-            "Unexpected token after semicolon. (Only one query is allowed.)",
-        ),
-        ("SELECT * FROM t WHERE", TERM),
-        ("SELECT * FROM t WHERE;", TERM),
-        ("SELECT * FROM t WHERE NOT", TERM),
-        ("SELECT * FROM t WHERE (", TERM),
-        ("SELECT * FROM", TERM),
-        ("UPDATE t SET a = 1 WHERE", TERM),
-        ("SELECT * FROM t WHERE a = 1 AND", "Missing right-hand side expression of infix operator"),
-        ("SELECT * FROM t WHERE ORDER BY pk", "Unexpected keyword"),
-        ("SELECT * FROM t WHERE key = 1", "Unexpected keyword"),
-        ("INSERT INTO urls (key, a) VALUES (?, ?)", "Unexpected keyword"),
-        ("SELECT * FROM t WHERE x IS FOO", "Expected type name"),
-        ("THIS IS NOT SQL AT ALL", "Expected type name"),
-        ("SELECT * FROM t WHERE IS NULL", "Unexpected operator"),
-        ("SELECT * FROM t WHERE pk = LIKE", "Unexpected operator"),
-        ("SELECT * FROM t WHERE a BETWEEN 1", "Expected AND keyword"),
-        ("SELECT * FROM t WHERE a BETWEEN 1 AND", "Expected expression after AND"),
-        ("SELECT * FROM t WHERE attribute_exists(m.inner)", "Invalid path dot component"),
-        ("SELECT * FROM t WHERE a[1", "Expected RIGHT_BRACKET"),
-        ("SELECT * FROM t WHERE f(a", "Expected RIGHT_PAREN"),
-        ("INSERT INTO t VALUE {'a' 1}", "Expected COLON"),
-        ("INSERT INTO t VALUE {'a': 1", "Expected RIGHT_CURLY"),
-        ("INSERT INTO t VALUE {'a': <<1}", "Expected RIGHT_DOUBLE_ANGLE_BRACKET"),
-        ("SELECT a", "Expected FROM after SELECT list"),
-        (
-            "SELECT *, a FROM t",
-            "Other expressions may not be present in the select list when '*' is used without dot notation.",
-        ),
-        ("SELECT a[*] FROM t", "Invalid use of * in select list"),
-        ("SELECT a.*.b FROM t", "Invalid use of * in select list"),
-        ("SELECT a[1].* FROM t", "Cannot use [] and * together in SELECT list expression"),
-        ("SELECT sum(*) FROM t", "sum(*) is not allowed"),
-        ("SELECT count() FROM t", "Aggregate functions are always unary"),
-        ("SELECT * FROM t ORDER pk", "Expected BY"),
-        ("SELECT * FROM t AS 1", "Expected identifier for AS-alias"),
-        ("DELETE t", "Expected FROM after DELETE"),
-        ("DELETE FROM", SIMPLE_PATH),
-        ("DELETE FROM;", SIMPLE_PATH),
-        ("DELETE FROM WHERE pk = 1", SIMPLE_PATH),
-        ("UPDATE t.* SET a = 1", "Invalid path dot component for simple path"),
-        ("UPDATE Payment-a SET active = ? WHERE id = ?", MANIPULATION),
-        ("UPDATE t WHERE pk = 1", MANIPULATION),
-        ("SLECT * FROM \"t\" WHERE pk = 'x'", MANIPULATION),
-        ("SET a = 1", MANIPULATION),
-        ("UPDATE t SET a WHERE pk = 1", "Expected '='"),
-        (
-            "UPDATE t SET a = 1 RETURNING OLD *",
-            "Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element.",
-        ),
-        ("INSERT INTO t VALUES 1", "Expected LEFT_PAREN for row value constructor"),
-        ("CREATE VIEW v", "Unexpected token following CREATE"),
-    ] {
+    for (text, detail) in MALFORMED {
         assert_eq!(parse(text), Err(message::malformed(detail)), "{text}");
     }
 }

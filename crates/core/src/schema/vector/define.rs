@@ -26,7 +26,7 @@ impl VectorIndexDefinition {
         match &self.name {
             None => constraints.null(format_args!("{path}.indexName")),
             Some(name) => {
-                model::check_new_name(name, format_args!("{path}.indexName"), constraints)
+                model::check_new_name(name, format_args!("{path}.indexName"), constraints);
             }
         }
         match &self.attribute {
@@ -159,14 +159,7 @@ impl TableSchema {
         definition: &VectorIndexDefinition,
         definitions: &[AttributeDefinition],
     ) -> Result<Self> {
-        let mut schema = self.clone();
-        let given = validate::typed(definitions);
-        // A name that the table knows keeps its type, whatever the request says of it.
-        let known = |given: KeyAttribute| {
-            let own = self.attributes.iter().find(|own| own.name == given.name);
-            own.cloned().unwrap_or(given)
-        };
-        let given: Vec<KeyAttribute> = given.into_iter().map(known).collect();
+        let (mut schema, given) = self.with_definitions(definitions);
         let index = definition.resolve(&given)?;
         if schema.index(&index.name).is_some() || schema.vector_index(&index.name).is_some() {
             return Err(schema_message::index_exists());
@@ -182,11 +175,6 @@ impl TableSchema {
                 key.roles().find(|(_, attribute)| attribute.name == index.attribute)
             {
                 return Err(message::vector_attribute_is_key(&index, role, attribute));
-            }
-        }
-        for definition in given {
-            if !schema.attributes.contains(&definition) {
-                schema.attributes.push(definition);
             }
         }
         schema.add_vector_index(index)?;

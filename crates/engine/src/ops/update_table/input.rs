@@ -9,6 +9,7 @@ use crate::catalog::record::{EncryptionSetting, IndexCapacity, OnDemandLimit, Th
 use crate::wire::{Constraints, Fields};
 
 use crate::ops::parameters::described_table;
+use crate::ops::stream_setting::StreamChange;
 use crate::ops::table_input::{self, IndexInput};
 use crate::ops::{create_table, stream_setting};
 
@@ -56,14 +57,6 @@ impl IndexUpdate {
     }
 }
 
-/// What shall become of the table's stream.
-#[derive(Clone, Debug)]
-pub(super) enum StreamChange {
-    /// A new stream of this view type.
-    Begin(String),
-    End,
-}
-
 impl UpdateTableInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = described_table(fields)?;
@@ -87,8 +80,7 @@ impl UpdateTableInput {
         };
         input.decode_choices(fields, &mut constraints)?;
         input.replicas = ReplicaUpdate::decode(fields, &mut constraints)?;
-        input.stream = stream_setting::decode(fields, &mut constraints)?
-            .map(|view| view.map_or(StreamChange::End, StreamChange::Begin));
+        input.stream = stream_setting::decode(fields, &mut constraints)?;
         constraints.finish()?;
         input.check_units()?;
         input.check_not_empty(indexes.is_empty() && vector_indexes.is_empty())?;

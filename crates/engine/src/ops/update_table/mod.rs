@@ -23,8 +23,9 @@ use crate::layout::Keyspace;
 use crate::store_error;
 use crate::wire::{Fields, JsonWriter};
 
+use super::stream_setting::StreamChange;
 use super::{description, stream_setting};
-use input::{StreamChange, UpdateTableInput};
+use input::UpdateTableInput;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = UpdateTableInput::decode(&fields)?;
@@ -112,7 +113,7 @@ impl Update {
                 Some(TableClassSetting { class: class.clone(), changed_ms: Some(self.now_ms) });
         }
         if input.encryption.is_some() {
-            record.encryption = input.encryption.clone();
+            record.encryption.clone_from(&input.encryption);
         }
         replicas::apply(input, record)?;
         self.shown.deletion_protection = record.deletion_protection;
