@@ -1,1 +1,24 @@
 //! Composite-key design files: planner, linter, cost.
+//!
+//! 1. [`syntax`]: TOML text becomes a [`draft::Draft`], every value with its place in the file.
+//! 2. [`resolve`]: names are looked up, templates and conditions parsed; the result is a [`Design`].
+//! 3. [`plan`]: each access pattern becomes requests, with proofs and counter-examples.
+//! 4. [`lint`]: rules over the design and its plans.
+
+pub mod condition;
+pub mod cost;
+pub mod diagnostic;
+pub mod draft;
+pub mod evaluate;
+pub mod generate;
+pub mod key;
+pub mod lint;
+pub mod model;
+pub mod plan;
+mod resolve;
+pub mod source;
+mod suggest;
+mod syntax;
+
+pub use diagnostic::{Code, Diagnostic, Severity};
+pub use model::Design;

@@ -1,1 +1,76 @@
 //! Composite-key templates: build, parse, prefix, range, shard, order, limits.
+//!
+//! A DynamoDB-style table finds items by a partition key and a sort key, and most designs put several facts into one
+//! key: `ORDER#2024-01-15T10:30:00Z#01HM5KXJ8M0000000000000001`. This crate makes such keys from a [`Template`] that is
+//! checked when it is made:
+//!
+//! ```
+//! use keyloom_keys::{FieldCondition, Template};
+//!
+//! let order = Template::parse("ORDER#{placed_at:datetime}#{order_id:ulid}")?;
+//! let key = order.build(&[
+//!     ("placed_at", "2024-01-15T10:30:00Z".into()),
+//!     ("order_id", "01HM5KXJ8M0000000000000001".into()),
+//! ])?;
+//! assert_eq!(key, "ORDER#2024-01-15T10:30:00Z#01HM5KXJ8M0000000000000001");
+//!
+//! // A condition on a field becomes one range of keys: the 31st is inside to its last second.
+//! let january = FieldCondition::between("placed_at", "2024-01-01", "2024-01-31");
+//! let range = order.range(&[], Some(&january))?;
+//! assert!(range.contains(&key));
+//! assert!(range.contains("ORDER#2024-01-31T23:59:59Z#7ZZZZZZZZZZZZZZZZZZZZZZZZZ"));
+//! assert!(!range.contains("ORDER#2024-02-01T00:00:00Z#00000000000000000000000000"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod automaton;
+mod bucket;
+mod byteset;
+mod catalog;
+mod clause;
+mod decimal;
+mod error;
+mod escape;
+mod format;
+mod id;
+mod native;
+mod order;
+pub mod patterns;
+mod range;
+mod relation;
+mod shard;
+mod template;
+mod time;
+mod value;
+
+pub use bucket::{BucketRange, Buckets, bucket_ranges};
+pub use byteset::ByteSet;
+pub use catalog::{Collision, TemplateSet};
+pub use clause::{Clause, ClauseError};
+pub use decimal::Decimal;
+pub use error::{BuildError, FormatError, ParseError, RangeError, TemplateError, ValueError};
+pub use escape::SeparatorPolicy;
+pub use format::{Case, FieldFormat, FieldType, FormatSpec, Lengths};
+pub use id::{Ulid, Uuid};
+pub use native::{
+    Attribute, AttributeType, Comparison, MAX_NATIVE_ATTRIBUTES, NativeKey, NativeKeyError,
+    NativeQuery,
+};
+pub use order::{Order, OrderBreak};
+pub use range::{FieldCondition, KeyRange, Operator, RangeKind, Term};
+pub use relation::{PrefixMatch, Relation};
+pub use shard::{
+    MAX_SHARDS, PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, SelectiveShards, ShardEpochs,
+    ShardError, Shards, split_shard, stable_hash,
+};
+pub use template::{
+    Deviation, Field, FieldTuple, FieldValue, Fields, KeyRole, LenientParse, Segment, Template,
+    TemplateOptions, TypeMismatch, TypedTemplate,
+};
+pub use time::{Precision, Timestamp};
+pub use value::Value;
+
+/// The most bytes DynamoDB accepts as a partition key.
+pub const MAX_PARTITION_KEY_BYTES: usize = 2048;
+/// The most bytes DynamoDB accepts as a sort key.
+pub const MAX_SORT_KEY_BYTES: usize = 1024;

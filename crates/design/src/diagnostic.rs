@@ -1,0 +1,202 @@
+//! Mistakes in a design file: what is wrong, where, why, and the way out.
+
+use std::fmt::Write as _;
+
+use crate::source::{Source, Span};
+
+/// How bad something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// Probably not what was meant, or it will cost.
+    Warn,
+    /// Wrong: data is lost, refused or returned wrongly.
+    Error,
+}
+
+impl Severity {
+    /// `error`, `warn` or `info`, as in JSON reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What kind of mistake a [`Diagnostic`] reports; the codes stand beside lint rules in reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// `D01`: the text is not TOML.
+    Syntax,
+    /// `D02`: a key or section that means nothing here.
+    UnknownKey,
+    /// `D03`: a value of the wrong type or out of range, or one that is missing.
+    BadValue,
+    /// `D04`: a table, entity, field, index or rule that is not declared.
+    UnknownName,
+    /// `D05`: a key template that cannot be used.
+    BadTemplate,
+    /// `D06`: a `where`, `order`, `key` or `filter` text that cannot be understood.
+    BadCondition,
+    /// `D07`: a suppression that suppresses nothing.
+    UnusedAllow,
+}
+
+impl Code {
+    /// The code as reports print it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Syntax => "D01",
+            Self::UnknownKey => "D02",
+            Self::BadValue => "D03",
+            Self::UnknownName => "D04",
+            Self::BadTemplate => "D05",
+            Self::BadCondition => "D06",
+            Self::UnusedAllow => "D07",
+        }
+    }
+}
+
+/// One mistake found while reading a design.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What kind of mistake.
+    pub code: Code,
+    /// How bad.
+    pub severity: Severity,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// Where.
+    pub span: Span,
+    /// The part of the design it belongs to: an entity, pattern or table; empty for the file itself.
+    pub subject: String,
+    /// Why it is wrong.
+    pub reason: Option<String>,
+    /// How to put it right.
+    pub fix: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at a place.
+    pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            message: message.into(),
+            span,
+            subject: String::new(),
+            reason: None,
+            fix: None,
+        }
+    }
+
+    /// Says why it is wrong.
+    #[must_use]
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    /// Says how to put it right.
+    #[must_use]
+    pub fn fix(mut self, fix: impl Into<Option<String>>) -> Self {
+        self.fix = fix.into();
+        self
+    }
+
+    /// Names the entity, pattern or table it belongs to.
+    #[must_use]
+    pub fn about(mut self, subject: impl Into<String>) -> Self {
+        self.subject = subject.into();
+        self
+    }
+
+    /// The diagnostic with its source excerpt, as a terminal shows it.
+    pub fn render(&self, source: &Source) -> String {
+        Excerpt {
+            severity: self.severity,
+            code: self.code.as_str(),
+            message: &self.message,
+            span: self.span,
+            notes: &[("reason", self.reason.as_deref()), ("fix", self.fix.as_deref())],
+        }
+        .render(source)
+    }
+}
+
+/// A headline, the source line under it with carets, and notes. Diagnostics and lint findings share it.
+pub(crate) struct Excerpt<'a> {
+    pub(crate) severity: Severity,
+    pub(crate) code: &'a str,
+    pub(crate) message: &'a str,
+    pub(crate) span: Span,
+    pub(crate) notes: &'a [(&'a str, Option<&'a str>)],
+}
+
+impl Excerpt<'_> {
+    pub(crate) fn render(&self, source: &Source) -> String {
+        let mut out = format!("{}[{}]: {}\n", self.severity.as_str(), self.code, self.message);
+        let gutter = match source.position(self.span) {
+            Some(position) => {
+                let number = position.line.to_string();
+                let pad = " ".repeat(number.len());
+                let line = source.line(position.line);
+                // Tabs stay tabs in the padding, so that the carets stand under the text.
+                let lead: String = line
+                    .chars()
+                    .take(position.column - 1)
+                    .map(|c| if c == '\t' { '\t' } else { ' ' })
+                    .collect();
+                let rest = line.chars().count().saturating_sub(position.column - 1);
+                let width = source.excerpt(self.span).chars().take_while(|&c| c != '\n').count();
+                let carets = "^".repeat(width.clamp(1, rest.max(1)));
+                let (name, column) = (source.name(), position.column);
+                let _ = write!(
+                    out,
+                    "{pad}--> {name}:{number}:{column}\n{pad} |\n{number} | {line}\n{pad} | {lead}{carets}\n"
+                );
+                pad
+            }
+            None => String::new(),
+        };
+        for (label, text) in self.notes {
+            if let Some(text) = text {
+                let indent = format!("\n{gutter}   {}", " ".repeat(label.len() + 2));
+                let _ = writeln!(out, "{gutter} = {label}: {}", text.replace('\n', &indent));
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_excerpt_points_at_the_place() {
+        let source = Source::new("tasks.toml", "[entity.Task]\ntable = \"taks\"\n");
+        let shown = Diagnostic::error(
+            Code::UnknownName,
+            Span::new(22, 28),
+            "entity `Task` is in table `taks`, which is not declared",
+        )
+        .fix("did you mean `tasks`?".to_owned())
+        .render(&source);
+        assert_eq!(
+            shown,
+            "error[D04]: entity `Task` is in table `taks`, which is not declared\n \
+             --> tasks.toml:2:9\n  |\n2 | table = \"taks\"\n  |         ^^^^^^\n  \
+             = fix: did you mean `tasks`?\n"
+        );
+    }
+
+    #[test]
+    fn without_a_place_only_the_words_are_shown() {
+        let shown = Diagnostic::error(Code::BadValue, Span::NONE, "no").because("x\ny");
+        assert_eq!(shown.render(&Source::default()), "error[D03]: no\n = reason: x\n           y\n");
+    }
+}

@@ -1,0 +1,137 @@
+//! Whether a condition holds of a value.
+
+use std::cmp::Ordering;
+
+use keyloom_keys::Value;
+
+use super::Row;
+use crate::condition::{self, Comparison, Condition};
+use crate::key::{compare, extent};
+use crate::model::{End, InputRole, Operand, Test};
+use crate::resolve::literal;
+
+/// Whether `test` holds of a field's value; `None` is a field that the row does not have.
+pub(crate) fn holds(
+    test: &Test,
+    value: Option<&Value>,
+    resolve: &dyn Fn(&Operand) -> Option<Value<'static>>,
+) -> bool {
+    let Some(value) = value else { return matches!(test, Test::Missing) };
+    let check = |operand: &Operand, holds: &dyn Fn(&Value) -> bool| {
+        resolve(operand).is_some_and(|operand| holds(&operand))
+    };
+    match test {
+        Test::Exists => true,
+        Test::Missing => false,
+        Test::Equal(operand) => check(operand, &|wanted| equal(value, wanted)),
+        Test::NotEqual(operand) => check(operand, &|wanted| !equal(value, wanted)),
+        Test::In(operands) => {
+            operands.iter().any(|operand| check(operand, &|wanted| equal(value, wanted)))
+        }
+        Test::Range { low, high } => {
+            let above = |end: &End| check(&end.operand, &|bound| is_above(value, bound, end.inclusive));
+            let below = |end: &End| check(&end.operand, &|bound| is_below(value, bound, end.inclusive));
+            low.as_ref().is_none_or(above) && high.as_ref().is_none_or(below)
+        }
+        Test::BeginsWith(operand) => {
+            check(operand, &|prefix| value.to_string().starts_with(&prefix.to_string()))
+        }
+        Test::Contains(operand) => {
+            check(operand, &|part| value.to_string().contains(&part.to_string()))
+        }
+        Test::Lacks(operand) => {
+            check(operand, &|part| !value.to_string().contains(&part.to_string()))
+        }
+    }
+}
+
+/// A period such as a day equals every moment inside it.
+fn equal(value: &Value, wanted: &Value) -> bool {
+    match (value, wanted) {
+        (Value::Time(value), Value::Time(wanted)) => {
+            let (first, last) = extent(*wanted);
+            (first..=last).contains(&value.millis())
+        }
+        _ => compare(value, wanted) == Ordering::Equal,
+    }
+}
+
+/// `>= 2024-01-31` begins with that day, `> 2024-01-31` after it.
+fn is_above(value: &Value, bound: &Value, inclusive: bool) -> bool {
+    match (value, bound) {
+        (Value::Time(value), Value::Time(bound)) => {
+            let (first, last) = extent(*bound);
+            if inclusive { value.millis() >= first } else { value.millis() > last }
+        }
+        _ => match compare(value, bound) {
+            Ordering::Greater => true,
+            Ordering::Equal => inclusive,
+            Ordering::Less => false,
+        },
+    }
+}
+
+/// `<= 2024-01-31` reaches to the end of that day, `< 2024-01-31` stops before it.
+fn is_below(value: &Value, bound: &Value, inclusive: bool) -> bool {
+    match (value, bound) {
+        (Value::Time(value), Value::Time(bound)) => {
+            let (first, last) = extent(*bound);
+            if inclusive { value.millis() <= last } else { value.millis() < first }
+        }
+        _ => match compare(value, bound) {
+            Ordering::Less => true,
+            Ordering::Equal => inclusive,
+            Ordering::Greater => false,
+        },
+    }
+}
+
+/// Whether the `when` of a sparse key holds of a row.
+pub(crate) fn when_holds(when: &Condition, row: &Row) -> bool {
+    when.terms.iter().all(|term| {
+        let value = row.values.get(&term.name);
+        let Some(field) = row.entity.field(&term.name) else { return false };
+        let read = |operand: &condition::Operand| {
+            let text = match operand {
+                condition::Operand::Text(text) | condition::Operand::Number(text) => text.clone(),
+                condition::Operand::Boolean(flag) => flag.to_string(),
+                condition::Operand::Input(_) => return None,
+            };
+            literal(field, &text, InputRole::Value).ok().map(Operand::Value)
+        };
+        let Some(test) = when_test(&term.test, &read) else { return false };
+        holds(&test, value, &|operand| match operand {
+            Operand::Value(value) => Some(value.clone()),
+            Operand::Input(_) => None,
+        })
+    })
+}
+
+/// A condition without inputs, as a test.
+pub(crate) fn when_test(
+    test: &condition::Test,
+    read: &dyn Fn(&condition::Operand) -> Option<Operand>,
+) -> Option<Test> {
+    let end = |operand, inclusive| Some(End { operand: read(operand)?, inclusive });
+    Some(match test {
+        condition::Test::Compare(comparison, operand) => match comparison {
+            Comparison::Equal => Test::Equal(read(operand)?),
+            Comparison::NotEqual => Test::NotEqual(read(operand)?),
+            Comparison::Less => Test::Range { low: None, high: Some(end(operand, false)?) },
+            Comparison::LessOrEqual => Test::Range { low: None, high: Some(end(operand, true)?) },
+            Comparison::Greater => Test::Range { low: Some(end(operand, false)?), high: None },
+            Comparison::GreaterOrEqual => Test::Range { low: Some(end(operand, true)?), high: None },
+        },
+        condition::Test::Between(low, high) => {
+            Test::Range { low: Some(end(low, true)?), high: Some(end(high, true)?) }
+        }
+        condition::Test::BeginsWith(operand) => Test::BeginsWith(read(operand)?),
+        condition::Test::In(list) => {
+            Test::In(list.iter().map(read).collect::<Option<Vec<_>>>()?)
+        }
+        condition::Test::Exists => Test::Exists,
+        condition::Test::Missing => Test::Missing,
+        condition::Test::Contains(operand) => Test::Contains(read(operand)?),
+        condition::Test::Lacks(operand) => Test::Lacks(read(operand)?),
+    })
+}

@@ -1,0 +1,188 @@
+//! A key template together with what the design says about it.
+
+use keyloom_keys::{
+    FieldFormat, KeyRole, Order, OrderBreak, Segment, SeparatorPolicy, Template, TemplateError,
+    TemplateOptions, Value,
+};
+
+use super::automaton::Language;
+use super::shape::add_field;
+use crate::model::Escape;
+
+/// A template of one key attribute.
+#[derive(Clone, Debug)]
+pub struct KeyTemplate {
+    template: Template,
+    pieces: Vec<Piece>,
+    escape: Escape,
+}
+
+/// A part of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Text that every key has here.
+    Literal(String),
+    /// A field's value.
+    Field(FieldPiece),
+}
+
+/// A field in a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldPiece {
+    /// The field.
+    pub name: String,
+    /// How it is written here.
+    pub format: FieldFormat,
+}
+
+impl Piece {
+    /// The field, if it is one.
+    pub fn as_field(&self) -> Option<&FieldPiece> {
+        match self {
+            Self::Field(field) => Some(field),
+            Self::Literal(_) => None,
+        }
+    }
+}
+
+impl KeyTemplate {
+    /// Parses a template; `formats` knows the fields that state no format.
+    pub fn parse(
+        text: &str,
+        separator: &str,
+        escape: Escape,
+        role: KeyRole,
+        formats: impl Fn(&str) -> Option<FieldFormat>,
+    ) -> Result<Self, TemplateError> {
+        let policy = match escape {
+            Escape::Reject | Escape::None => SeparatorPolicy::Reject,
+            Escape::Percent => SeparatorPolicy::PercentEscape,
+            Escape::Ordered => SeparatorPolicy::OrderPreserving,
+        };
+        let options = TemplateOptions { separator: Some(separator.to_owned()), policy, role };
+        let template = Template::parse_with(text, &options, formats)?;
+        let pieces = template
+            .segments()
+            .iter()
+            .map(|segment| match segment {
+                Segment::Literal(text) => Piece::Literal(text.clone()),
+                Segment::Field(field) => Piece::Field(FieldPiece {
+                    name: field.name().to_owned(),
+                    format: field.format().clone(),
+                }),
+            })
+            .collect();
+        Ok(Self { template, pieces, escape })
+    }
+
+    /// The template itself.
+    pub fn template(&self) -> &Template {
+        &self.template
+    }
+
+    /// The text it was made from.
+    pub fn text(&self) -> &str {
+        self.template.text()
+    }
+
+    /// Literals and fields from left to right.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// The names of its fields from left to right.
+    pub fn fields(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.field_pieces().map(|field| field.name.as_str())
+    }
+
+    /// Its fields from left to right.
+    pub fn field_pieces(&self) -> impl DoubleEndedIterator<Item = &FieldPiece> {
+        self.pieces.iter().filter_map(Piece::as_field)
+    }
+
+    /// What happens to a separator inside a value.
+    pub fn escape(&self) -> Escape {
+        self.escape
+    }
+
+    /// The key with these field values; nothing if a field has none or a value does not fit.
+    pub fn build(&self, value_of: impl Fn(&str) -> Option<Value<'static>>) -> Option<String> {
+        let values: Option<Vec<Value>> = self.fields().map(value_of).collect();
+        let values = values?;
+        if self.escape != Escape::None {
+            return self.template.build_values(&values).ok();
+        }
+        // Nothing guards the separator: values go in as they are.
+        let mut key = String::new();
+        let mut values = values.iter();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Literal(text) => key.push_str(text),
+                Piece::Field(field) => key.push_str(&field.format.encode(values.next()?).ok()?),
+            }
+        }
+        Some(key)
+    }
+
+    /// One field as it is written inside this template.
+    pub fn encode_field(&self, field: &FieldPiece, value: &Value) -> Option<String> {
+        if self.escape == Escape::None {
+            return field.format.encode(value).ok();
+        }
+        let options = TemplateOptions {
+            separator: Some(self.template.separator().to_owned()),
+            policy: self.template.policy(),
+            role: self.template.role(),
+        };
+        let text = format!("{{{}}}", field.name);
+        let alone = Template::parse_with(&text, &options, |_| Some(field.format.clone())).ok()?;
+        alone.build_values(std::slice::from_ref(value)).ok()
+    }
+
+    /// Whether keys that agree in everything before piece `from` sort by the fields `from..=last`.
+    pub fn sorts_by(&self, from: usize, last: usize) -> Result<(), OrderBreak> {
+        let mut text = String::new();
+        // What follows a value decides whether a longer one sorts after it, so one more piece is needed.
+        for piece in self.pieces.iter().skip(from).take(last + 2 - from) {
+            match piece {
+                Piece::Literal(literal) => {
+                    text.push_str(&literal.replace('{', "{{").replace('}', "}}"));
+                }
+                Piece::Field(field) => text.push_str(&format!("{{{}}}", field.name)),
+            }
+        }
+        let options = TemplateOptions {
+            separator: Some(self.template.separator().to_owned()),
+            policy: self.template.policy(),
+            role: self.template.role(),
+        };
+        let formats = |name: &str| {
+            self.field_pieces().find(|field| field.name == name).map(|field| field.format.clone())
+        };
+        let Ok(part) = Template::parse_with(&text, &options, formats) else { return Ok(()) };
+        let Order::Broken(broken) = part.order() else { return Ok(()) };
+        let asked = self.pieces.iter().skip(from).take(last + 1 - from);
+        let concerns = asked.filter_map(Piece::as_field).any(|field| field.name == broken.field);
+        if concerns { Err(broken) } else { Ok(()) }
+    }
+
+    /// All keys that the template can make.
+    pub fn language(&self) -> Language {
+        let mut language = Language::empty_text();
+        self.add_to(&mut language, self.pieces.len());
+        language
+    }
+
+    /// Appends the first pieces to a language.
+    pub fn add_to(&self, language: &mut Language, pieces: usize) {
+        let separator = self.template.separator();
+        for piece in self.pieces.iter().take(pieces) {
+            match piece {
+                Piece::Literal(text) => language.literal(text.as_bytes()),
+                Piece::Field(field) => {
+                    add_field(language, &field.format, separator, self.escape);
+                }
+            }
+        }
+    }
+}

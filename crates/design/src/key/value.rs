@@ -1,0 +1,88 @@
+//! Values: their order, their stored form, their form in key attributes.
+
+use std::cmp::Ordering;
+
+use keyloom_core::{AttributeValue, Number};
+use keyloom_keys::{Timestamp, Value};
+
+use crate::model::{Field, FieldKind, KeyType};
+
+/// The natural order of two values of one field: numbers by size, times by age, texts by bytes.
+pub fn compare(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
+        (Value::Time(a), Value::Time(b)) => a.millis().cmp(&b.millis()),
+        (Value::Uuid(a), Value::Uuid(b)) => a.0.cmp(&b.0),
+        (Value::Ulid(a), Value::Ulid(b)) => a.0.cmp(&b.0),
+        (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
+        (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
+        _ => a.to_string().as_bytes().cmp(b.to_string().as_bytes()),
+    }
+}
+
+/// The first and the last moment that a time stands for; a day reaches to its last millisecond.
+pub fn extent(time: Timestamp) -> (i64, i64) {
+    (time.millis(), time.last_millisecond().millis())
+}
+
+/// A value as people write it.
+pub fn describe(value: &Value) -> String {
+    match value {
+        Value::Text(text) => format!("{text:?}"),
+        other => other.to_string(),
+    }
+}
+
+/// The attribute in which a field's value is stored.
+pub fn attribute_of(field: &Field, value: &Value) -> AttributeValue {
+    let number = |text: String| match text.parse::<Number>() {
+        Ok(number) => AttributeValue::N(number),
+        Err(_) => AttributeValue::from(text),
+    };
+    match value {
+        Value::Int(_) | Value::Decimal(_) => number(value.to_string()),
+        Value::Bool(flag) => AttributeValue::Bool(*flag),
+        Value::Bytes(bytes) if field.kind == FieldKind::Binary => {
+            AttributeValue::B(bytes.to_vec())
+        }
+        Value::Text(text) if field.kind == FieldKind::Number => number(text.to_string()),
+        Value::Text(text) if field.kind == FieldKind::List => {
+            AttributeValue::L(vec![AttributeValue::from(text.as_ref())])
+        }
+        Value::Text(text) if field.kind == FieldKind::TextSet => {
+            AttributeValue::Ss(vec![text.as_ref().into()])
+        }
+        _ => match field.format() {
+            Some(format) => {
+                let written = format.encode(value).unwrap_or_else(|_| value.to_string());
+                match (format.kind(), format.is_desc()) {
+                    // Milliseconds are stored as a number, as every SDK writes them.
+                    (keyloom_keys::FieldType::EpochMs, _) => match value {
+                        Value::Time(time) => AttributeValue::from(time.millis()),
+                        _ => number(value.to_string()),
+                    },
+                    (_, true) => AttributeValue::from(value.to_string()),
+                    _ => AttributeValue::from(written),
+                }
+            }
+            None => AttributeValue::from(value.to_string()),
+        },
+    }
+}
+
+/// A native key attribute: the field's own value in the attribute's type.
+pub fn key_value(field: &Field, kind: KeyType, value: &Value) -> AttributeValue {
+    let stored = attribute_of(field, value);
+    match (kind, &stored) {
+        (KeyType::S, AttributeValue::S(_))
+        | (KeyType::N, AttributeValue::N(_))
+        | (KeyType::B, AttributeValue::B(_)) => stored,
+        (KeyType::S, _) => AttributeValue::from(value.to_string()),
+        (KeyType::N, _) => match value.to_string().parse::<Number>() {
+            Ok(number) => AttributeValue::N(number),
+            Err(_) => stored,
+        },
+        (KeyType::B, _) => AttributeValue::B(value.to_string().into_bytes()),
+    }
+}

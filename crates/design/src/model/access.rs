@@ -1,0 +1,217 @@
+//! Access patterns: what is asked, with typed inputs.
+
+use std::sync::Arc;
+
+use keyloom_keys::Value;
+
+use super::Entity;
+use crate::condition::Condition;
+use crate::draft::Rate;
+use crate::source::{Span, Spanned};
+
+/// An access pattern.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// Its name.
+    pub name: String,
+    /// Where it is declared.
+    pub span: Span,
+    /// The entities it returns.
+    pub find: Vec<Arc<Entity>>,
+    /// The entity through which the found ones are reached.
+    pub via: Option<Arc<Entity>>,
+    /// The conditions, at most one range per field.
+    pub terms: Vec<Question>,
+    /// The inputs, in the order of the text.
+    pub inputs: Vec<Input>,
+    /// The order asked for.
+    pub order: Vec<OrderBy>,
+    /// The number of items wanted.
+    pub limit: Option<u64>,
+    /// The index to use.
+    pub index: Option<Spanned<String>>,
+    /// The fields wanted; all if empty.
+    pub returns: Vec<String>,
+    /// Whether the read must see the latest write.
+    pub consistent: bool,
+    /// How often.
+    pub rate: Option<Rate>,
+    /// Items one call returns.
+    pub items: Option<f64>,
+    /// Whether all pages are read on purpose.
+    pub all_pages: bool,
+    /// The share of read items that a filter keeps.
+    pub keeps: Option<f64>,
+    /// A hand-written request.
+    pub raw: Option<RawRead>,
+    /// What it is for.
+    pub description: String,
+    /// The relationship that implies it.
+    pub implied_by: Option<String>,
+}
+
+/// A hand-written key condition and filter.
+#[derive(Clone, Debug)]
+pub struct RawRead {
+    /// The key condition.
+    pub key: Condition,
+    /// Where its text stands.
+    pub key_span: Span,
+    /// The filter.
+    pub filter: Option<Condition>,
+    /// Where the filter's text stands.
+    pub filter_span: Span,
+}
+
+/// One field's condition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The field.
+    pub field: String,
+    /// What must hold.
+    pub test: Test,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What must hold of a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// Equal to one value.
+    Equal(Operand),
+    /// Not equal to one value.
+    NotEqual(Operand),
+    /// Inside a range with one or two ends.
+    Range {
+        /// The lower end.
+        low: Option<End>,
+        /// The upper end.
+        high: Option<End>,
+    },
+    /// The text starts so.
+    BeginsWith(Operand),
+    /// One of these.
+    In(Vec<Operand>),
+    /// Has a value.
+    Exists,
+    /// Has no value.
+    Missing,
+    /// Contains.
+    Contains(Operand),
+    /// Does not contain.
+    Lacks(Operand),
+}
+
+/// One end of a range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct End {
+    /// The value.
+    pub operand: Operand,
+    /// Whether the value itself belongs to the range.
+    pub inclusive: bool,
+}
+
+/// What a field is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operand {
+    /// The input with this name.
+    Input(String),
+    /// A value.
+    Value(Value<'static>),
+}
+
+/// An input of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// The field it is compared with.
+    pub field: String,
+    /// What part it plays there.
+    pub role: InputRole,
+}
+
+/// What part an input plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputRole {
+    /// A value of the field.
+    Value,
+    /// The lower end of a range.
+    Low,
+    /// The upper end of a range.
+    High,
+    /// The beginning of a text.
+    Prefix,
+}
+
+/// One field of the order asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderBy {
+    /// The field.
+    pub field: String,
+    /// Whether the greatest comes first.
+    pub descending: bool,
+    /// Where it stands.
+    pub span: Span,
+}
+
+impl Access {
+    /// The condition on a field that pins it to one value.
+    pub fn equality(&self, field: &str) -> Option<&Operand> {
+        self.terms.iter().find_map(|term| match &term.test {
+            Test::Equal(operand) if term.field == field => Some(operand),
+            _ => None,
+        })
+    }
+
+    /// The entity whose fields the conditions are about: the one in between, or the first found.
+    pub fn asked(&self) -> Option<&Arc<Entity>> {
+        self.via.as_ref().or(self.find.first())
+    }
+
+    /// Whether an entity is among those it returns.
+    pub fn finds(&self, entity: &Entity) -> bool {
+        self.find.iter().any(|found| found.name == entity.name)
+    }
+}
+
+impl Test {
+    /// As people write it.
+    pub fn describe(&self, field: &str) -> String {
+        let end = |end: &End, open: &str, closed: &str| {
+            format!("{field} {} {}", if end.inclusive { closed } else { open }, end.operand.describe())
+        };
+        match self {
+            Self::Equal(value) => format!("{field} = {}", value.describe()),
+            Self::NotEqual(value) => format!("{field} <> {}", value.describe()),
+            Self::Range { low: Some(low), high: Some(high) } if low.inclusive && high.inclusive => {
+                format!("{field} between {} and {}", low.operand.describe(), high.operand.describe())
+            }
+            Self::Range { low, high } => {
+                let low = low.iter().map(|low| end(low, ">", ">="));
+                let high = high.iter().map(|high| end(high, "<", "<="));
+                low.chain(high).collect::<Vec<_>>().join(" and ")
+            }
+            Self::BeginsWith(value) => format!("{field} begins_with {}", value.describe()),
+            Self::In(values) => {
+                let list: Vec<String> = values.iter().map(Operand::describe).collect();
+                format!("{field} in ({})", list.join(", "))
+            }
+            Self::Exists => format!("exists({field})"),
+            Self::Missing => format!("missing({field})"),
+            Self::Contains(value) => format!("contains({field}, {})", value.describe()),
+            Self::Lacks(value) => format!("not contains({field}, {})", value.describe()),
+        }
+    }
+}
+
+impl Operand {
+    /// As people write it: `?name` or the value.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Input(name) => format!("?{name}"),
+            Self::Value(Value::Text(text)) => format!("{text:?}"),
+            Self::Value(value) => value.to_string(),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Entities: kinds of items, with their keys in the table and in each index.
+
+use std::sync::Arc;
+
+use super::{Escape, Field, Index, Table};
+use crate::condition::Condition;
+use crate::key::{KeyTemplate, Piece};
+use crate::source::Span;
+
+/// A kind of item.
+#[derive(Clone, Debug)]
+pub struct Entity {
+    /// Its name.
+    pub name: String,
+    /// Where it is declared.
+    pub span: Span,
+    /// The table it lives in.
+    pub table: Arc<Table>,
+    /// Its fields.
+    pub fields: Vec<Field>,
+    /// The key attributes it writes.
+    pub keys: Vec<EntityKey>,
+    /// What it is.
+    pub description: String,
+    /// How many and how large.
+    pub volume: Volume,
+}
+
+/// How many items there are and how large they are, as far as it was declared.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Volume {
+    /// Items.
+    pub count: Option<f64>,
+    /// Average bytes.
+    pub size: Option<f64>,
+    /// Greatest bytes.
+    pub max_size: Option<f64>,
+    /// Growth per month.
+    pub growth: Option<f64>,
+}
+
+/// One key attribute of an entity.
+#[derive(Clone, Debug)]
+pub struct EntityKey {
+    /// The attribute.
+    pub attribute: String,
+    /// Where it is declared.
+    pub span: Span,
+    /// Where its value comes from.
+    pub shape: KeyShape,
+    /// The condition under which it is written.
+    pub when: Option<Condition>,
+}
+
+/// Where the value of a key attribute comes from.
+#[derive(Clone, Debug)]
+pub enum KeyShape {
+    /// Built from a template.
+    Template(KeyTemplate),
+    /// The field of the same name, in its own type.
+    Native(KeyTemplate),
+}
+
+impl KeyShape {
+    /// The template; a native key is the template of its one field.
+    pub fn template(&self) -> &KeyTemplate {
+        match self {
+            Self::Template(template) | Self::Native(template) => template,
+        }
+    }
+
+    /// Whether the attribute is the field itself.
+    pub fn is_native(&self) -> bool {
+        matches!(self, Self::Native(_))
+    }
+}
+
+/// An entity's key in one index: a part for every key attribute.
+#[derive(Clone, Debug)]
+pub struct IndexKey<'a> {
+    /// The partition key parts.
+    pub hash: Vec<&'a EntityKey>,
+    /// The sort key parts.
+    pub range: Vec<&'a EntityKey>,
+}
+
+impl<'a> IndexKey<'a> {
+    /// All parts, partition first.
+    pub fn parts(&self) -> impl Iterator<Item = &'a EntityKey> + '_ {
+        self.hash.iter().chain(&self.range).copied()
+    }
+
+    /// The fields of all parts, in order.
+    pub fn fields(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.parts().flat_map(|part| part.shape.template().fields())
+    }
+
+    /// The fields of the partition key.
+    pub fn hash_fields(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.hash.iter().flat_map(|part| part.shape.template().fields())
+    }
+
+    /// The pieces of the sort key, in order.
+    pub fn range_pieces(&self) -> impl Iterator<Item = &'a Piece> + '_ {
+        self.range.iter().flat_map(|part| part.shape.template().pieces())
+    }
+}
+
+impl Entity {
+    /// The field with this name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// The key attribute with this name, if the entity writes it.
+    pub fn key(&self, attribute: &str) -> Option<&EntityKey> {
+        self.keys.iter().find(|key| key.attribute == attribute)
+    }
+
+    /// Its key in an index of its table, unless it is not in that index.
+    pub fn index_key(&self, index: &Index) -> Option<IndexKey<'_>> {
+        let parts = |attributes: &[super::KeyAttribute]| -> Option<Vec<&EntityKey>> {
+            attributes.iter().map(|attribute| self.key(&attribute.name)).collect()
+        };
+        Some(IndexKey { hash: parts(&index.hash)?, range: parts(&index.range)? })
+    }
+
+    /// Its key in the table.
+    pub fn primary_key(&self) -> IndexKey<'_> {
+        self.index_key(self.table.primary())
+            .unwrap_or(IndexKey { hash: Vec::new(), range: Vec::new() })
+    }
+
+    /// The fields of the primary key, once each.
+    pub fn identity(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.primary_key().fields() {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// Whether values may carry the separator into keys unchecked.
+    pub fn is_unescaped(&self) -> bool {
+        self.table.escape == Escape::None
+    }
+}
+
+/// Whether two references are to the same entity.
+pub(crate) fn same(a: &Entity, b: &Entity) -> bool {
+    a.name == b.name
+}

@@ -1,0 +1,133 @@
+//! Fields of entities.
+
+use keyloom_keys::{FieldFormat, FieldType};
+
+use crate::source::Span;
+
+/// A field of an entity.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Its name, also the attribute it is stored in.
+    pub name: String,
+    /// Where it is declared.
+    pub span: Span,
+    /// What it holds.
+    pub kind: FieldKind,
+    /// May be absent.
+    pub optional: bool,
+    /// Kept only inside keys, not as an attribute of its own.
+    pub key_only: bool,
+    /// Never changes after the item was written.
+    pub immutable: bool,
+    /// Grows with every new item.
+    pub sequential: bool,
+    /// How many different values there are.
+    pub distinct: Option<f64>,
+    /// The share of items that the most frequent value has.
+    pub top_share: Option<f64>,
+    /// The share of items that have the field at all.
+    pub present: Option<f64>,
+    /// The greatest length of a text in bytes.
+    pub max_bytes: Option<u64>,
+    /// The average size in bytes.
+    pub size: Option<f64>,
+}
+
+/// What a field holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FieldKind {
+    /// A scalar that keys know how to write.
+    Scalar(FieldFormat),
+    /// A time as the application happens to write it: fractions and offsets vary.
+    LooseTime,
+    /// A shard number.
+    Shard(Shards),
+    /// A number of any size, stored as N.
+    Number,
+    /// Bytes, stored as B.
+    Binary,
+    /// A list.
+    List,
+    /// A map.
+    Map,
+    /// A set of texts.
+    TextSet,
+    /// A set of numbers.
+    NumberSet,
+}
+
+/// How a collection is spread over partitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shards {
+    /// How many.
+    pub count: u32,
+    /// The fields the shard is calculated from; random if empty.
+    pub by: Vec<String>,
+}
+
+impl Field {
+    /// How the field is written in a key, unless it cannot be.
+    pub fn format(&self) -> Option<FieldFormat> {
+        match &self.kind {
+            FieldKind::Scalar(format) => Some(format.clone()),
+            FieldKind::LooseTime => Some(FieldFormat::string()),
+            FieldKind::Shard(_) => FieldFormat::parse("u32:plain").ok(),
+            _ => None,
+        }
+    }
+
+    /// The only values it may have, if they are listed.
+    pub fn values(&self) -> Option<Vec<String>> {
+        match &self.kind {
+            FieldKind::Scalar(format) => match format.kind() {
+                FieldType::Enum(values) => Some(values.to_vec()),
+                FieldType::Bool => Some(vec!["false".to_owned(), "true".to_owned()]),
+                _ => None,
+            },
+            FieldKind::Shard(shards) => Some((0..shards.count).map(|n| n.to_string()).collect()),
+            _ => None,
+        }
+    }
+
+    /// How many different values there are: as declared, or as many as are listed.
+    pub fn cardinality(&self) -> Option<f64> {
+        self.distinct.or_else(|| self.values().map(|values| values.len() as f64))
+    }
+
+    /// Whether it is a point in time or a period.
+    pub fn is_time(&self) -> bool {
+        match &self.kind {
+            FieldKind::Scalar(format) => format.precision().is_some(),
+            FieldKind::LooseTime => true,
+            _ => false,
+        }
+    }
+
+    /// Whether two items never share a value by the way it is made.
+    pub fn is_identifier(&self) -> bool {
+        matches!(&self.kind, FieldKind::Scalar(format)
+            if matches!(format.kind(), FieldType::Uuid | FieldType::Ulid))
+    }
+
+    /// Whether new items get ever greater values: times, ULIDs, counters.
+    pub fn is_increasing(&self) -> bool {
+        let ulid = matches!(&self.kind, FieldKind::Scalar(format)
+            if matches!(format.kind(), FieldType::Ulid));
+        self.sequential || ulid || self.is_time()
+    }
+
+    /// The type as design files write it.
+    pub fn type_name(&self) -> String {
+        match &self.kind {
+            FieldKind::Scalar(format) => format.to_string(),
+            FieldKind::LooseTime => "datetime:loose".to_owned(),
+            FieldKind::Shard(shards) => format!("shard of {}", shards.count),
+            FieldKind::Number => "number".to_owned(),
+            FieldKind::Binary => "binary".to_owned(),
+            FieldKind::List => "list".to_owned(),
+            FieldKind::Map => "map".to_owned(),
+            FieldKind::TextSet => "string_set".to_owned(),
+            FieldKind::NumberSet => "number_set".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! A checked design: every name is resolved, every template is parsed, every condition is understood.
+//!
+//! Made from a [`Draft`](crate::draft::Draft) by `Draft::resolve`, or from text by [`Design::parse`].
+
+mod access;
+mod entity;
+mod field;
+mod table;
+mod write;
+
+use std::sync::Arc;
+
+pub use self::access::{Access, End, Input, InputRole, Operand, OrderBy, Question, RawRead, Test};
+pub(crate) use self::entity::same;
+pub use self::entity::{Entity, EntityKey, IndexKey, KeyShape, Volume};
+pub use self::field::{Field, FieldKind, Shards};
+pub use self::table::{
+    Billing, Escape, Index, IndexKind, KeyAttribute, KeyType, Projection, StreamView, Table,
+    TableClass,
+};
+pub use self::write::{
+    Allow, Relationship, RelationshipKind, UniqueRule, UpdateExpression, Write, WriteKind,
+};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::source::Source;
+
+/// A checked design.
+#[derive(Clone, Debug)]
+pub struct Design {
+    pub(crate) source: Source,
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) tables: Vec<Arc<Table>>,
+    pub(crate) entities: Vec<Arc<Entity>>,
+    pub(crate) accesses: Vec<Access>,
+    pub(crate) writes: Vec<Write>,
+    pub(crate) uniques: Vec<UniqueRule>,
+    pub(crate) relationships: Vec<Relationship>,
+    pub(crate) allows: Vec<Allow>,
+}
+
+impl Design {
+    /// Reads a design file. The design is absent when an error makes it meaningless; the diagnostics
+    /// list everything that is wrong, in the order of the file.
+    pub fn parse(file_name: &str, text: &str) -> (Option<Self>, Vec<Diagnostic>) {
+        let source = Source::new(file_name, text);
+        let (draft, mut diagnostics) = crate::syntax::read(&source);
+        let (design, more) = crate::resolve::resolve(draft, source);
+        diagnostics.extend(more);
+        diagnostics.sort_by_key(|diagnostic| diagnostic.span);
+        let usable = diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error);
+        (design.filter(|_| usable), diagnostics)
+    }
+
+    /// The file it came from; empty for a design built by code.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The design's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the design is for.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// The tables, in the order of the file.
+    pub fn tables(&self) -> &[Arc<Table>] {
+        &self.tables
+    }
+
+    /// The entities, in the order of the file.
+    pub fn entities(&self) -> &[Arc<Entity>] {
+        &self.entities
+    }
+
+    /// The access patterns, in the order of the file; those that relationships imply come last.
+    pub fn accesses(&self) -> &[Access] {
+        &self.accesses
+    }
+
+    /// The writes.
+    pub fn writes(&self) -> &[Write] {
+        &self.writes
+    }
+
+    /// The uniqueness rules.
+    pub fn uniques(&self) -> &[UniqueRule] {
+        &self.uniques
+    }
+
+    /// The relationships.
+    pub fn relationships(&self) -> &[Relationship] {
+        &self.relationships
+    }
+
+    /// The suppressions.
+    pub fn allows(&self) -> &[Allow] {
+        &self.allows
+    }
+
+    /// The entity with this name.
+    pub fn entity(&self, name: &str) -> Option<&Arc<Entity>> {
+        self.entities.iter().find(|entity| entity.name == name)
+    }
+
+    /// The access pattern with this name.
+    pub fn access(&self, name: &str) -> Option<&Access> {
+        self.accesses.iter().find(|access| access.name == name)
+    }
+
+    /// The entities that live in a table.
+    pub fn entities_in<'a>(&'a self, table: &'a Table) -> impl Iterator<Item = &'a Arc<Entity>> {
+        self.entities.iter().filter(move |entity| entity.table.name == table.name)
+    }
+}

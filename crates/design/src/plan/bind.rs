@@ -1,0 +1,397 @@
+//! Binding: which conditions of a pattern become the key of an entity in one index.
+
+use std::sync::Arc;
+
+use keyloom_keys::{FieldFormat, Precision};
+
+use super::Reason;
+use super::range::{ReadRange, SortPart};
+use crate::condition;
+use crate::evaluate::when_test;
+use crate::key::{FieldPiece, Piece};
+use crate::model::{
+    Access, Entity, EntityKey, Field, FieldKind, Index, IndexKey, InputRole, Operand, Question, Test,
+};
+use crate::resolve::literal;
+
+/// The most requests one read may become.
+const MAX_FAN: f64 = 1000.0;
+
+/// Where the value of a key field comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// A condition pins it.
+    Pinned(Operand),
+    /// A fan supplies one value after another.
+    Fanned,
+    /// It is calculated from pinned fields: a shard.
+    Calculated {
+        /// The shard's fields.
+        by: Vec<String>,
+        /// How many shards there are.
+        shards: u32,
+    },
+}
+
+/// What multiplies a read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fan {
+    /// Every shard.
+    Shards {
+        /// The field.
+        field: String,
+        /// How many.
+        count: u32,
+    },
+    /// Every one of these values.
+    Values {
+        /// The field.
+        field: String,
+        /// The values.
+        values: Vec<Operand>,
+    },
+    /// Every period that a range of time touches.
+    Buckets {
+        /// The field.
+        field: String,
+        /// The period.
+        precision: Precision,
+        /// The range.
+        test: Test,
+    },
+}
+
+impl Fan {
+    /// The field it supplies.
+    pub fn field(&self) -> &str {
+        match self {
+            Self::Shards { field, .. } | Self::Values { field, .. } | Self::Buckets { field, .. } => {
+                field
+            }
+        }
+    }
+
+    /// How many requests it makes; a guess of twelve for periods.
+    pub fn width(&self) -> f64 {
+        match self {
+            Self::Shards { count, .. } => f64::from(*count),
+            Self::Values { values, .. } => values.len() as f64,
+            Self::Buckets { .. } => 12.0,
+        }
+    }
+}
+
+/// How one entity is found through one index.
+#[derive(Clone, Debug)]
+pub(crate) struct Binding<'a> {
+    pub(crate) entity: &'a Arc<Entity>,
+    pub(crate) index: &'a Index,
+    pub(crate) key: IndexKey<'a>,
+    pub(crate) range: ReadRange,
+    pub(crate) fans: Vec<Fan>,
+    pub(crate) residual: Vec<Question>,
+}
+
+impl Binding<'_> {
+    /// Whether every key field has one value, so that at most one key matches in each request.
+    pub(crate) fn is_exact(&self) -> bool {
+        matches!(self.range.sort, SortPart::Exact | SortPart::Whole) && self.key.range.is_empty()
+            || matches!(self.range.sort, SortPart::Exact)
+    }
+}
+
+/// Binds a pattern to an entity's key in an index, or says why that fails.
+pub(crate) fn bind<'a>(
+    access: &Access,
+    entity: &'a Arc<Entity>,
+    index: &'a Index,
+) -> Result<Binding<'a>, Reason> {
+    let key = entity.index_key(index).ok_or(Reason::NotThere)?;
+    let mut binder = Binder { access, entity, sources: Vec::new(), fans: Vec::new(), used: Vec::new() };
+    binder.presence(&key)?;
+    binder.hash(&key)?;
+    let sort = binder.sort(&key);
+    let residual = binder.residual(index)?;
+    let calls: f64 = binder.fans.iter().map(Fan::width).product();
+    if calls > MAX_FAN {
+        return Err(Reason::TooWide { calls: calls as u64 });
+    }
+    let range = ReadRange { entity: entity.clone(), sources: binder.sources, sort };
+    Ok(Binding { entity, index, key, range, fans: binder.fans, residual })
+}
+
+struct Binder<'a> {
+    access: &'a Access,
+    entity: &'a Arc<Entity>,
+    sources: Vec<(String, Source)>,
+    fans: Vec<Fan>,
+    /// Fields whose condition the key expresses exactly.
+    used: Vec<String>,
+}
+
+impl Binder<'_> {
+    fn question(&self, field: &str) -> Option<&Question> {
+        self.access.terms.iter().find(|term| term.field == field)
+    }
+
+    fn is_bound(&self, field: &str) -> bool {
+        self.sources.iter().any(|(name, _)| name == field)
+    }
+
+    fn put(&mut self, field: &str, source: Source) {
+        if !self.is_bound(field) {
+            self.sources.push((field.to_owned(), source));
+        }
+    }
+
+    fn use_up(&mut self, piece: &FieldPiece) {
+        if self.is_whole(piece) {
+            self.used.push(piece.name.clone());
+        }
+    }
+
+    /// Whether the piece holds all of the field, not only the period it falls into.
+    fn is_whole(&self, piece: &FieldPiece) -> bool {
+        let own = self.entity.field(&piece.name).and_then(Field::format);
+        match (own.as_ref().and_then(FieldFormat::precision), piece.format.precision()) {
+            (Some(own), Some(here)) => here >= own,
+            _ => true,
+        }
+    }
+
+    /// A sparse index answers only patterns that ask for what its items have in common.
+    fn presence(&mut self, key: &IndexKey) -> Result<(), Reason> {
+        for part in key.parts() {
+            for field in part.shape.template().fields() {
+                let optional = self.entity.field(field).is_some_and(|field| field.optional);
+                let question = self.question(field).map(|question| question.test.clone());
+                match question {
+                    None | Some(Test::Missing) if optional => {
+                        return Err(Reason::Sparse { needs: format!("a `{field}`") });
+                    }
+                    Some(Test::Exists) => self.used.push(field.to_owned()),
+                    _ => {}
+                }
+            }
+            self.when(part)?;
+        }
+        Ok(())
+    }
+
+    fn when(&mut self, part: &EntityKey) -> Result<(), Reason> {
+        let Some(when) = &part.when else { return Ok(()) };
+        for term in &when.terms {
+            let read = |operand: &condition::Operand| {
+                let text = match operand {
+                    condition::Operand::Text(text) | condition::Operand::Number(text) => text.clone(),
+                    condition::Operand::Boolean(flag) => flag.to_string(),
+                    condition::Operand::Input(_) => return None,
+                };
+                let field = self.entity.field(&term.name)?;
+                literal(field, &text, InputRole::Value).ok().map(Operand::Value)
+            };
+            let needed = when_test(&term.test, &read);
+            let asked = self.question(&term.name).map(|question| &question.test);
+            let implied = match (&needed, asked) {
+                (Some(Test::Exists), Some(asked)) => *asked != Test::Missing,
+                (Some(Test::In(values)), Some(Test::Equal(value))) => values.contains(value),
+                (Some(needed), Some(asked)) => needed == asked,
+                _ => false,
+            };
+            if !implied {
+                return Err(Reason::Sparse { needs: term.to_string() });
+            }
+            if needed.as_ref() == asked {
+                self.used.push(term.name.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn hash(&mut self, key: &IndexKey) -> Result<(), Reason> {
+        let (mut open, mut bound) = (Vec::new(), Vec::new());
+        let mut ranged = None;
+        for part in &key.hash {
+            for piece in part.shape.template().field_pieces() {
+                if self.hash_field(piece) {
+                    bound.push(piece.name.clone());
+                    continue;
+                }
+                let range = self.question(&piece.name).map(|question| &question.test);
+                if matches!(range, Some(Test::Range { .. } | Test::BeginsWith(_))) {
+                    ranged = Some(piece.name.clone());
+                }
+                open.push(piece.name.clone());
+            }
+        }
+        if open.is_empty() {
+            return Ok(());
+        }
+        let texts: Vec<&str> = key.hash.iter().map(|part| part.shape.template().text()).collect();
+        let template = texts.join(" + ");
+        Err(match ranged {
+            Some(field) => Reason::PartitionRange { template, field },
+            None => Reason::PartitionOpen { template, open, bound },
+        })
+    }
+
+    /// Gives a partition key field its value or values.
+    fn hash_field(&mut self, piece: &FieldPiece) -> bool {
+        let name = piece.name.as_str();
+        if self.is_bound(name) {
+            return true;
+        }
+        let question = self.question(name).map(|question| question.test.clone());
+        match question {
+            Some(Test::Equal(operand)) => {
+                // A whole day given for a finer field is a range, not a value.
+                if !self.pins(piece, &operand) {
+                    return self.bucket(piece, &Test::Equal(operand));
+                }
+                self.put(name, Source::Pinned(operand));
+                self.use_up(piece);
+                true
+            }
+            Some(Test::In(values)) => self.fan_values(piece, values),
+            Some(test @ Test::Range { low: Some(_), high: Some(_) }) => self.bucket(piece, &test),
+            Some(_) => false,
+            None => self.unasked_hash_field(piece),
+        }
+    }
+
+    fn pins(&self, piece: &FieldPiece, operand: &Operand) -> bool {
+        match operand {
+            Operand::Input(_) => true,
+            Operand::Value(value) => piece.format.encode(value).is_ok(),
+        }
+    }
+
+    fn bucket(&mut self, piece: &FieldPiece, test: &Test) -> bool {
+        let Some(precision) = piece.format.precision().filter(|_| piece.format.is_bucket()) else {
+            return false;
+        };
+        self.put(&piece.name, Source::Fanned);
+        let field = piece.name.clone();
+        self.fans.push(Fan::Buckets { field, precision, test: test.clone() });
+        self.use_up(piece);
+        true
+    }
+
+    fn fan_values(&mut self, piece: &FieldPiece, values: Vec<Operand>) -> bool {
+        self.put(&piece.name, Source::Fanned);
+        self.use_up(piece);
+        self.fans.push(Fan::Values { field: piece.name.clone(), values });
+        true
+    }
+
+    /// Shards and listed values can be tried one after another.
+    fn unasked_hash_field(&mut self, piece: &FieldPiece) -> bool {
+        let Some(field) = self.entity.field(&piece.name) else { return false };
+        if let FieldKind::Shard(shards) = &field.kind {
+            let known = |by: &String| self.access.equality(by).is_some();
+            let calculated = !shards.by.is_empty() && shards.by.iter().all(known);
+            if calculated {
+                let by = shards.by.clone();
+                self.put(&piece.name, Source::Calculated { by, shards: shards.count });
+            } else {
+                let fan = Fan::Shards { field: piece.name.clone(), count: shards.count };
+                self.put(&piece.name, Source::Fanned);
+                self.fans.push(fan);
+            }
+            return true;
+        }
+        let Some(values) = field.values() else { return false };
+        let values: Option<Vec<Operand>> = values
+            .iter()
+            .map(|text| literal(field, text, InputRole::Value).ok().map(Operand::Value))
+            .collect();
+        values.is_some_and(|values| {
+            self.put(&piece.name, Source::Fanned);
+            self.fans.push(Fan::Values { field: piece.name.clone(), values });
+            true
+        })
+    }
+
+    /// Binds the sort key from the left as far as the conditions reach.
+    fn sort(&mut self, key: &IndexKey) -> SortPart {
+        if key.range.is_empty() {
+            return SortPart::Exact;
+        }
+        for (attribute, part) in key.range.iter().enumerate() {
+            let template = part.shape.template();
+            for (at, piece) in template.pieces().iter().enumerate() {
+                let Piece::Field(field) = piece else { continue };
+                if self.sort_value(field) {
+                    continue;
+                }
+                let ranged = self.sort_range(field, part);
+                if let Some(question) = &ranged {
+                    self.used.push(question.field.clone());
+                }
+                if ranged.is_none() && attribute == 0 && at == 0 {
+                    return SortPart::Whole;
+                }
+                return SortPart::Open { attribute, pieces: at, range: ranged };
+            }
+        }
+        SortPart::Exact
+    }
+
+    fn sort_value(&mut self, piece: &FieldPiece) -> bool {
+        if self.is_bound(&piece.name) {
+            // Bound in the partition key as a period: the sort key still has the finer value to ask for.
+            let fanned = self.fans.iter().any(|fan| {
+                fan.field() == piece.name && matches!(fan, Fan::Buckets { .. })
+            });
+            if !fanned {
+                self.use_up(piece);
+                return true;
+            }
+            return false;
+        }
+        match self.question(&piece.name).map(|question| question.test.clone()) {
+            Some(Test::Equal(operand)) if self.pins(piece, &operand) => {
+                self.put(&piece.name, Source::Pinned(operand));
+                self.use_up(piece);
+                true
+            }
+            Some(Test::In(values)) => self.fan_values(piece, values),
+            _ => false,
+        }
+    }
+
+    /// The range on the first open field, if its keys lie next to each other.
+    fn sort_range(&self, piece: &FieldPiece, part: &EntityKey) -> Option<Question> {
+        let question = self.question(&piece.name)?;
+        let loose = self.entity.field(&piece.name).is_some_and(|f| f.kind == FieldKind::LooseTime);
+        if loose || !self.is_whole(piece) {
+            return None;
+        }
+        let ranged = matches!(
+            question.test,
+            Test::Range { .. } | Test::BeginsWith(_) | Test::Equal(_)
+        );
+        let ordered = part.shape.is_native() || super::range::is_contiguous(part, piece, &question.test);
+        (ranged && ordered).then(|| question.clone())
+    }
+
+    /// What the key does not express, as long as a filter could.
+    fn residual(&self, index: &Index) -> Result<Vec<Question>, Reason> {
+        let left: Vec<Question> = self
+            .access
+            .terms
+            .iter()
+            .filter(|term| !self.used.contains(&term.field))
+            .cloned()
+            .collect();
+        for term in &left {
+            if index.has_attribute(&term.field) {
+                return Err(Reason::FilterOnKey { attribute: term.field.clone() });
+            }
+            if self.entity.field(&term.field).is_some_and(|field| field.key_only) {
+                return Err(Reason::NotStored { field: term.field.clone() });
+            }
+        }
+        Ok(left)
+    }
+}

@@ -1,0 +1,355 @@
+//! Candidates: the reads that would answer a pattern on one index, with what is wrong about them.
+
+use std::sync::Arc;
+
+use super::bind::{Binding, bind};
+use super::coverage::{fetches, uncovered};
+use super::order::{OrderProblem, direction};
+use super::purity::{Bleed, bleed};
+use super::range::{ReadRange, SortPart};
+use super::space::Space;
+use super::{Read, Reason, Rejected};
+use crate::key::{KeyTemplate, Piece};
+use crate::model::{Access, Entity, Index, IndexKind, Question};
+
+/// Reads that answer a pattern, and how well.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) reads: Vec<Read>,
+    pub(crate) order: Option<OrderProblem>,
+    pub(crate) bleeds: Vec<Bleed>,
+    pub(crate) uncovered: Vec<String>,
+    /// The base item is fetched for each index entry (local index).
+    pub(crate) fetches: bool,
+    pub(crate) inconsistent: Option<String>,
+    pub(crate) exact: bool,
+}
+
+/// Less is better, from left to right.
+type Score = (bool, bool, bool, bool, bool, bool, u64, usize);
+
+impl Candidate {
+    pub(crate) fn is_pure(&self) -> bool {
+        self.bleeds.iter().all(Bleed::is_empty)
+    }
+
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.reads.iter().any(|read| !read.filter.is_empty() || read.type_filter)
+    }
+
+    pub(crate) fn is_get(&self) -> bool {
+        let [read] = self.reads.as_slice() else { return false };
+        self.exact && read.index == 0 && read.filter.is_empty() && !read.type_filter
+    }
+
+    pub(crate) fn calls(&self) -> f64 {
+        self.reads.iter().map(Read::calls).sum()
+    }
+
+    fn score(&self) -> Score {
+        let kind = self.reads.iter().map(|read| match read.index().kind {
+            IndexKind::Primary => 0,
+            IndexKind::Local => 1,
+            IndexKind::Global => 2,
+        });
+        (
+            self.inconsistent.is_some(),
+            !self.is_pure(),
+            self.order.is_some(),
+            self.is_filtered(),
+            !self.is_get(),
+            !self.uncovered.is_empty(),
+            self.calls() as u64,
+            kind.sum(),
+        )
+    }
+
+    /// What makes this one worse than the chosen one, in words.
+    fn drawback(&self, chosen: &Self) -> String {
+        let (mine, best) = (self.score(), chosen.score());
+        if mine.0 != best.0 {
+            return "a global index is never strongly consistent".to_owned();
+        }
+        if mine.1 != best.1 {
+            let why: Vec<String> = self.bleeds.iter().map(Bleed::describe).collect();
+            return why.join("; ");
+        }
+        if mine.2 != best.2 {
+            return self.order.as_ref().map(|problem| problem.why.clone()).unwrap_or_default();
+        }
+        if mine.3 != best.3 {
+            let left: Vec<String> = self
+                .reads
+                .iter()
+                .flat_map(|read| &read.filter)
+                .map(|question| format!("`{}`", question.field))
+                .collect();
+            return format!("{} would be left to a filter", left.join(", "));
+        }
+        if mine.5 != best.5 {
+            return format!("it does not hold `{}`", self.uncovered.join("`, `"));
+        }
+        if mine.6 != best.6 {
+            return format!("it would take {} requests instead of {}", mine.6, best.6);
+        }
+        "another one answers as well and is cheaper or stronger".to_owned()
+    }
+}
+
+/// Every candidate for a set of entities, best first, and why indexes fail.
+pub(crate) fn candidates(
+    space: &Space,
+    access: &Access,
+    entities: &[Arc<Entity>],
+) -> (Option<Candidate>, Vec<Rejected>) {
+    let mut rejected = Vec::new();
+    let mut found: Vec<(String, Candidate)> = Vec::new();
+    let Some(table) = entities.first().map(|entity| &entity.table) else { return (None, rejected) };
+    for (at, index) in table.indexes.iter().enumerate() {
+        let chosen = access.index.as_ref().map(|chosen| chosen.value.as_str());
+        if chosen.is_some_and(|chosen| chosen != index.label()) {
+            rejected.push(reject(index, "", Reason::NotChosen));
+            continue;
+        }
+        match bind_all(access, entities, index) {
+            Ok(bindings) => {
+                if let Some(read) = read_of(access, at, &bindings) {
+                    let exact = bindings.len() == 1 && bindings.iter().all(Binding::is_exact);
+                    let candidate = assess(space, access, read, exact);
+                    found.push((index.label().to_owned(), candidate));
+                }
+            }
+            Err(mut reasons) => rejected.append(&mut reasons),
+        }
+    }
+    let best = (0..found.len()).min_by_key(|&at| found.get(at).map(|(_, one)| one.score()));
+    let chosen = best.map(|at| found.remove(at).1);
+    if let Some(chosen) = &chosen {
+        for (label, other) in &found {
+            let why = other.drawback(chosen);
+            rejected.push(Rejected {
+                index: label.clone(),
+                entity: String::new(),
+                reason: Reason::Worse { why },
+            });
+        }
+    }
+    (chosen, rejected)
+}
+
+/// A pattern for several entities, answered by one read of its own for each.
+pub(crate) fn separately(space: &Space, access: &Access) -> Option<Candidate> {
+    let mut whole: Option<Candidate> = None;
+    for entity in &access.find {
+        let (own, _) = candidates(space, access, std::slice::from_ref(entity));
+        let own = own?;
+        whole = Some(match whole {
+            None => own,
+            Some(mut so_far) => {
+                so_far.reads.extend(own.reads);
+                so_far.order = so_far.order.or(own.order);
+                so_far.bleeds.extend(own.bleeds);
+                so_far.uncovered.extend(own.uncovered);
+                so_far.fetches |= own.fetches;
+                so_far.inconsistent = so_far.inconsistent.or(own.inconsistent);
+                so_far.exact = false;
+                so_far
+            }
+        });
+    }
+    whole
+}
+
+/// Whether reading entity by entity is better than one read for all.
+pub(crate) fn is_better(separate: &Candidate, joint: &Candidate) -> bool {
+    let key = |c: &Candidate| (c.inconsistent.is_some(), !c.is_pure(), c.order.is_some(), c.is_filtered());
+    key(separate) < key(joint)
+}
+
+fn reject(index: &Index, entity: &str, reason: Reason) -> Rejected {
+    Rejected { index: index.label().to_owned(), entity: entity.to_owned(), reason }
+}
+
+fn bind_all<'a>(
+    access: &Access,
+    entities: &'a [Arc<Entity>],
+    index: &'a Index,
+) -> Result<Vec<Binding<'a>>, Vec<Rejected>> {
+    let mut bindings = Vec::new();
+    let mut reasons = Vec::new();
+    for entity in entities {
+        let name = if entities.len() > 1 { entity.name.as_str() } else { "" };
+        match bind(access, entity, index) {
+            Ok(binding) => bindings.push(binding),
+            Err(reason) => reasons.push(reject(index, name, reason)),
+        }
+    }
+    if !reasons.is_empty() {
+        return Err(reasons);
+    }
+    // One request has one partition key: it must be made the same way for all of them.
+    let mut texts = bindings.iter().map(|binding| hash_text(binding));
+    let first = texts.next().unwrap_or_default();
+    if let Some(other) = texts.find(|text| *text != first) {
+        let why = format!("its entities lie under different partition keys: `{first}` and `{other}`");
+        return Err(vec![reject(index, "", Reason::Worse { why })]);
+    }
+    Ok(bindings)
+}
+
+fn hash_text(binding: &Binding) -> String {
+    let parts = binding.key.hash.iter().map(|part| {
+        let template = part.shape.template();
+        let pieces: Vec<String> = template
+            .pieces()
+            .iter()
+            .map(|piece| match piece {
+                Piece::Literal(text) => text.clone(),
+                Piece::Field(field) => format!("{{{}:{}}}", field.name, field.format),
+            })
+            .collect();
+        pieces.concat()
+    });
+    parts.collect::<Vec<_>>().join(" + ")
+}
+
+fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candidate {
+    let mut bled = bleed(space, &read);
+    if bled.is_only_strangers() && read.table.type_attribute.is_some() {
+        read.type_filter = true;
+        bled = Bleed::default();
+    }
+    let order = match direction(access, &read) {
+        Ok(forward) => {
+            read.forward = forward;
+            None
+        }
+        Err(problem) => {
+            read.forward = !access.order.first().is_some_and(|term| term.descending);
+            Some(problem)
+        }
+    };
+    let index = read.index();
+    let inconsistent = (access.consistent && index.kind == IndexKind::Global)
+        .then(|| index.label().to_owned());
+    let missing = uncovered(access, &read.entities, index);
+    let fetched = fetches(index) && !missing.is_empty();
+    Candidate {
+        uncovered: if fetched { Vec::new() } else { missing },
+        fetches: fetched,
+        order,
+        bleeds: vec![bled],
+        inconsistent,
+        exact: exact && read.fans.is_empty(),
+        reads: vec![read],
+    }
+}
+
+fn read_of(access: &Access, at: usize, bindings: &[Binding]) -> Option<Read> {
+    let first = bindings.first()?;
+    let entities: Vec<Arc<Entity>> = bindings.iter().map(|b| b.entity.clone()).collect();
+    let mut filter: Vec<Question> = Vec::new();
+    for question in bindings.iter().flat_map(|binding| &binding.residual) {
+        if !filter.contains(question) {
+            filter.push(question.clone());
+        }
+    }
+    let range = common_range(access, first, bindings, &mut filter);
+    // With a filter the limit would count rows that are thrown away, so pages are read until enough remain.
+    let limit = if filter.is_empty() { access.limit } else { None };
+    Some(Read {
+        table: first.entity.table.clone(),
+        index: at,
+        entities,
+        range,
+        fans: first.fans.clone(),
+        filter,
+        type_filter: false,
+        forward: true,
+        limit,
+    })
+}
+
+/// The smallest range that holds every entity's rows.
+fn common_range(
+    access: &Access,
+    first: &Binding,
+    bindings: &[Binding],
+    filter: &mut Vec<Question>,
+) -> ReadRange {
+    if bindings.len() == 1 || bindings.iter().all(|other| same_sort(first, other)) {
+        return first.range.clone();
+    }
+    let mut common = bound_pieces(first);
+    for binding in bindings.iter().skip(1) {
+        common = common_start(&common, &bound_pieces(binding));
+    }
+    // Conditions that the common range no longer expresses are left to a filter.
+    for binding in bindings {
+        for piece in binding.key.range_pieces().filter_map(Piece::as_field) {
+            let kept = common.iter().any(|p| p.as_field().is_some_and(|f| f.name == piece.name));
+            let in_hash = binding.key.hash_fields().any(|name| name == piece.name);
+            let question = access.terms.iter().find(|term| term.field == piece.name);
+            if let Some(question) = question.filter(|q| !kept && !in_hash && !filter.contains(q)) {
+                filter.push(question.clone());
+            }
+        }
+    }
+    let sort = if common.is_empty() { SortPart::Whole } else { SortPart::Common(common) };
+    ReadRange { sort, ..first.range.clone() }
+}
+
+/// Whether two bindings take the very same sort keys.
+fn same_sort(a: &Binding, b: &Binding) -> bool {
+    let upto = |binding: &Binding| match &binding.range.sort {
+        SortPart::Open { attribute, pieces, range } => {
+            Some((*attribute, *pieces, range.as_ref().map(|q| q.test.clone())))
+        }
+        _ => None,
+    };
+    let next = |binding: &Binding| match &binding.range.sort {
+        SortPart::Open { attribute: 0, pieces, range: Some(_) } => {
+            binding.key.range.first().and_then(|part| part.shape.template().pieces().get(*pieces)).cloned()
+        }
+        _ => None,
+    };
+    match (&a.range.sort, &b.range.sort) {
+        (SortPart::Whole, SortPart::Whole) => true,
+        (SortPart::Open { .. }, SortPart::Open { .. }) => {
+            upto(a) == upto(b) && bound_pieces(a) == bound_pieces(b) && next(a) == next(b)
+        }
+        _ => false,
+    }
+}
+
+/// The pieces of the first sort key attribute that are bound.
+fn bound_pieces(binding: &Binding) -> Vec<Piece> {
+    let Some(part) = binding.key.range.first() else { return Vec::new() };
+    let template: &KeyTemplate = part.shape.template();
+    let count = match &binding.range.sort {
+        SortPart::Whole | SortPart::Common(_) => 0,
+        SortPart::Open { attribute: 0, pieces, .. } => *pieces,
+        SortPart::Exact | SortPart::Open { .. } => template.pieces().len(),
+    };
+    template.pieces().iter().take(count).cloned().collect()
+}
+
+/// What two lists of pieces begin with; literals are cut where they differ.
+fn common_start(a: &[Piece], b: &[Piece]) -> Vec<Piece> {
+    let mut common = Vec::new();
+    for (x, y) in a.iter().zip(b) {
+        match (x, y) {
+            (Piece::Literal(x), Piece::Literal(y)) if x != y => {
+                let shared: String =
+                    x.chars().zip(y.chars()).take_while(|(p, q)| p == q).map(|(p, _)| p).collect();
+                if !shared.is_empty() {
+                    common.push(Piece::Literal(shared));
+                }
+                return common;
+            }
+            _ if x == y => common.push(x.clone()),
+            _ => return common,
+        }
+    }
+    common
+}

@@ -1,0 +1,479 @@
+//! Reads with their inputs filled in: exact key values, ready to be sent or to be simulated.
+
+use std::cmp::Ordering;
+
+use keyloom_core::AttributeValue;
+use keyloom_keys::{Precision, RangeKind, Timestamp, Value};
+
+use super::bind::{Fan, Source};
+use super::range::{SortPart, field_condition};
+use super::{Plan, Read};
+use crate::condition::Comparison;
+use crate::evaluate::{Inputs, operand_value};
+use crate::key::{KeyTemplate, Piece, attribute_of, compare, extent, key_value};
+use crate::model::{
+    Access, End, EntityKey, Field, IndexKey, KeyShape, KeyType, Operand, Question, Test,
+};
+
+/// A read whose values are `V`: attribute values, or placeholders for people.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadForm<V> {
+    /// GetItem or Query.
+    pub kind: ReadKind,
+    /// The table.
+    pub table: String,
+    /// The index; the table itself if absent.
+    pub index: Option<String>,
+    /// Attributes that must be equal: the partition key, and the leading sort key attributes.
+    pub equal: Vec<(String, V)>,
+    /// The condition on the next sort key attribute.
+    pub sort: Option<(String, SortCondition<V>)>,
+    /// The filter.
+    pub filter: Vec<(String, FilterTest<V>)>,
+    /// Upwards?
+    pub forward: bool,
+    /// At most so many items are evaluated.
+    pub limit: Option<u64>,
+    /// Strongly consistent?
+    pub consistent: bool,
+}
+
+/// A read that can be sent.
+pub type ConcreteRead = ReadForm<AttributeValue>;
+
+/// The operation of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadKind {
+    /// GetItem.
+    Get,
+    /// Query.
+    Query,
+}
+
+/// A condition on one sort key attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SortCondition<V> {
+    /// `begins_with`
+    BeginsWith(V),
+    /// `BETWEEN`
+    Between(V, V),
+    /// `<`, `<=`, `>`, `>=`, `=`
+    Compare(Comparison, V),
+}
+
+/// A filter condition on one attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FilterTest<V> {
+    /// A comparison.
+    Compare(Comparison, V),
+    /// From one to another.
+    Between(V, V),
+    /// Starts so.
+    BeginsWith(V),
+    /// One of these.
+    In(Vec<V>),
+    /// There.
+    Exists,
+    /// Not there.
+    Missing,
+    /// Contains.
+    Contains(V),
+    /// Does not contain.
+    Lacks(V),
+}
+
+/// Fills the inputs into a plan's reads; an input without a value, or one that does not fit, is an error.
+pub fn concretize(access: &Access, plan: &Plan, inputs: &Inputs) -> Result<Vec<ConcreteRead>, String> {
+    let mut reads = Vec::new();
+    for read in &plan.reads {
+        for fanned in fan_out(read, inputs)? {
+            let kind = if plan.is_get(read) { ReadKind::Get } else { ReadKind::Query };
+            reads.push(Filler { access, read, inputs, fanned: &fanned }.fill(kind)?);
+        }
+    }
+    Ok(reads)
+}
+
+type Fanned = Vec<(String, Value<'static>)>;
+
+/// Every combination of fan values.
+fn fan_out(read: &Read, inputs: &Inputs) -> Result<Vec<Fanned>, String> {
+    let mut all: Vec<Fanned> = vec![Vec::new()];
+    for fan in &read.fans {
+        let values = fan_values(fan, inputs)?;
+        all = all
+            .into_iter()
+            .flat_map(|so_far| {
+                values.iter().map(move |value| {
+                    let mut next = so_far.clone();
+                    next.push((fan.field().to_owned(), value.clone()));
+                    next
+                })
+            })
+            .collect();
+    }
+    Ok(all)
+}
+
+fn fan_values(fan: &Fan, inputs: &Inputs) -> Result<Vec<Value<'static>>, String> {
+    match fan {
+        Fan::Shards { count, .. } => Ok((0..*count).map(Value::from).collect()),
+        Fan::Values { values, .. } => {
+            let mut found: Vec<Value<'static>> = Vec::new();
+            for operand in values {
+                let value = resolve(operand, inputs)?;
+                // The same value twice would return its rows twice.
+                if found.iter().all(|known| compare(known, &value) != Ordering::Equal) {
+                    found.push(value);
+                }
+            }
+            Ok(found)
+        }
+        Fan::Buckets { field, precision, test } => buckets(field, *precision, test, inputs),
+    }
+}
+
+/// The most periods a range may touch: a run-away range is a mistake, not a plan.
+const MAX_BUCKETS: usize = 10_000;
+
+fn buckets(
+    field: &str,
+    precision: Precision,
+    test: &Test,
+    inputs: &Inputs,
+) -> Result<Vec<Value<'static>>, String> {
+    let time = |operand: &Operand| match resolve(operand, inputs)? {
+        Value::Time(time) => Ok(time),
+        Value::Text(text) => text.parse::<Timestamp>().map_err(|error| error.to_string()),
+        other => Err(format!("`{field}` is a time, not {other}")),
+    };
+    let (low, high) = match test {
+        Test::Equal(operand) => extent(time(operand)?),
+        Test::Range { low: Some(low), high: Some(high) } => {
+            (extent(time(&low.operand)?).0, extent(time(&high.operand)?).1)
+        }
+        _ => return Err(format!("`{field}` needs both ends of its range")),
+    };
+    let mut found = Vec::new();
+    let mut at = Timestamp::from_millis(low).at(precision);
+    while at.millis() <= high {
+        if found.len() == MAX_BUCKETS {
+            return Err(format!("the range of `{field}` touches more than {MAX_BUCKETS} periods"));
+        }
+        found.push(Value::Time(at));
+        at = Timestamp::from_millis(at.last_millisecond().millis() + 1).at(precision);
+    }
+    Ok(found)
+}
+
+fn resolve(operand: &Operand, inputs: &Inputs) -> Result<Value<'static>, String> {
+    operand_value(operand, inputs).ok_or_else(|| match operand {
+        Operand::Input(name) => format!("the input `{name}` has no value"),
+        Operand::Value(value) => format!("{value} has no value"),
+    })
+}
+
+struct Filler<'a> {
+    access: &'a Access,
+    read: &'a Read,
+    inputs: &'a Inputs,
+    fanned: &'a Fanned,
+}
+
+impl Filler<'_> {
+    fn fill(&self, kind: ReadKind) -> Result<ConcreteRead, String> {
+        let read = self.read;
+        let index = read.index();
+        let key = read.range.entity.index_key(index).ok_or("the entity is not in the index")?;
+        let mut equal = Vec::new();
+        for (attribute, part) in index.hash.iter().zip(&key.hash) {
+            equal.push((attribute.name.clone(), self.whole(part, attribute.kind)?));
+        }
+        let sort = self.sort(&key, &mut equal)?;
+        Ok(ConcreteRead {
+            kind,
+            table: read.table.name.clone(),
+            index: index.name.clone(),
+            equal,
+            sort,
+            filter: self.filter()?,
+            forward: read.forward,
+            limit: read.limit,
+            consistent: self.access.consistent,
+        })
+    }
+
+    /// The value of a key field in this request.
+    fn field_value(&self, name: &str) -> Result<Value<'static>, String> {
+        match self.read.range.source(name) {
+            Some(Source::Pinned(operand)) => resolve(operand, self.inputs),
+            Some(Source::Fanned) => self
+                .fanned
+                .iter()
+                .find(|(field, _)| field == name)
+                .map(|(_, value)| value.clone())
+                .ok_or_else(|| format!("`{name}` has no value")),
+            Some(Source::Calculated { by, shards }) => {
+                let values: Result<Vec<Value>, String> = by.iter().map(|f| self.pinned(f)).collect();
+                Ok(Value::from(crate::generate::shard_of(&values?, *shards)))
+            }
+            None => Err(format!("`{name}` has no value")),
+        }
+    }
+
+    /// The value that the pattern's conditions pin a field to.
+    fn pinned(&self, name: &str) -> Result<Value<'static>, String> {
+        match self.access.equality(name) {
+            Some(operand) => resolve(operand, self.inputs),
+            None => self.field_value(name),
+        }
+    }
+
+    fn whole(&self, part: &EntityKey, kind: KeyType) -> Result<AttributeValue, String> {
+        let template = part.shape.template();
+        let values: Result<Vec<Value>, String> =
+            template.fields().map(|name| self.field_value(name)).collect();
+        let values = values?;
+        if let (KeyShape::Native(_), Some(value)) = (&part.shape, values.first()) {
+            return self.native(template, kind, value);
+        }
+        let by_name: Vec<(&str, Value)> = template.fields().zip(values).collect();
+        let built = template
+            .build(|name| by_name.iter().find(|(field, _)| *field == name).map(|(_, v)| v.clone()));
+        match built {
+            Some(text) => Ok(AttributeValue::from(text)),
+            None => Err(template
+                .template()
+                .build(&by_name)
+                .err()
+                .map_or_else(|| "the key cannot be built".to_owned(), |error| error.to_string())),
+        }
+    }
+
+    fn native(
+        &self,
+        template: &KeyTemplate,
+        kind: KeyType,
+        value: &Value,
+    ) -> Result<AttributeValue, String> {
+        let name = template.fields().next().unwrap_or_default();
+        let field = self.read.range.entity.field(name).ok_or("no such field")?;
+        let value = typed(field, value)?;
+        Ok(key_value(field, kind, &value))
+    }
+
+    fn sort(
+        &self,
+        key: &IndexKey,
+        equal: &mut Vec<(String, AttributeValue)>,
+    ) -> Result<Option<(String, SortCondition<AttributeValue>)>, String> {
+        let range = &self.read.index().range;
+        let bound = match &self.read.range.sort {
+            SortPart::Whole | SortPart::Common(_) => 0,
+            SortPart::Exact => range.len(),
+            SortPart::Open { attribute, .. } => *attribute,
+        };
+        for (attribute, part) in range.iter().zip(&key.range).take(bound) {
+            equal.push((attribute.name.clone(), self.whole(part, attribute.kind)?));
+        }
+        let next = range.get(bound).zip(key.range.get(bound));
+        match (&self.read.range.sort, next) {
+            (SortPart::Open { pieces, range, .. }, Some((attribute, part))) => {
+                let condition = self.open(part, attribute.kind, *pieces, range.as_ref())?;
+                Ok(condition.map(|condition| (attribute.name.clone(), condition)))
+            }
+            (SortPart::Common(pieces), Some((attribute, part))) => {
+                let text = self.written(part.shape.template(), pieces)?;
+                let condition = SortCondition::BeginsWith(AttributeValue::from(text));
+                Ok(Some((attribute.name.clone(), condition)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn open(
+        &self,
+        part: &EntityKey,
+        kind: KeyType,
+        pieces: usize,
+        range: Option<&Question>,
+    ) -> Result<Option<SortCondition<AttributeValue>>, String> {
+        let template = part.shape.template();
+        if part.shape.is_native() && kind != KeyType::S {
+            return match range {
+                Some(question) => self.native_range(template, kind, question).map(Some),
+                None => Ok(None),
+            };
+        }
+        if template.escape() == crate::model::Escape::None && range.is_none() {
+            let bound: Vec<Piece> = template.pieces().iter().take(pieces).cloned().collect();
+            let text = self.written(template, &bound)?;
+            return Ok((!text.is_empty())
+                .then(|| SortCondition::BeginsWith(AttributeValue::from(text))));
+        }
+        let mut bound: Vec<(&str, Value)> = Vec::new();
+        for piece in template.pieces().iter().take(pieces).filter_map(Piece::as_field) {
+            bound.push((piece.name.as_str(), self.field_value(&piece.name)?));
+        }
+        let condition = match range {
+            Some(question) => Some(
+                field_condition(&question.field, &question.test, &|operand| {
+                    operand_value(operand, self.inputs)
+                })
+                .ok_or_else(|| format!("`{}` has no value", question.field))?,
+            ),
+            None => None,
+        };
+        let keys =
+            template.template().range(&bound, condition.as_ref()).map_err(|error| error.to_string())?;
+        let text = |text: &str| AttributeValue::from(text);
+        Ok(match keys.kind() {
+            RangeKind::All => None,
+            RangeKind::Exact => Some(SortCondition::Compare(Comparison::Equal, text(keys.lower()))),
+            RangeKind::Prefix(prefix) => Some(SortCondition::BeginsWith(text(prefix))),
+            RangeKind::Between => {
+                Some(SortCondition::Between(text(keys.lower()), text(keys.upper())))
+            }
+        })
+    }
+
+    fn native_range(
+        &self,
+        template: &KeyTemplate,
+        kind: KeyType,
+        question: &Question,
+    ) -> Result<SortCondition<AttributeValue>, String> {
+        let value = |operand: &Operand| {
+            let value = resolve(operand, self.inputs)?;
+            self.native(template, kind, &value)
+        };
+        match &question.test {
+            Test::Equal(operand) => {
+                Ok(SortCondition::Compare(Comparison::Equal, value(operand)?))
+            }
+            Test::Range { low: Some(low), high: Some(high) } if low.inclusive && high.inclusive => {
+                Ok(SortCondition::Between(value(&low.operand)?, value(&high.operand)?))
+            }
+            Test::Range { low: Some(low), high: None } => {
+                let operator =
+                    if low.inclusive { Comparison::GreaterOrEqual } else { Comparison::Greater };
+                Ok(SortCondition::Compare(operator, value(&low.operand)?))
+            }
+            Test::Range { low: None, high: Some(high) } => {
+                let operator = if high.inclusive { Comparison::LessOrEqual } else { Comparison::Less };
+                Ok(SortCondition::Compare(operator, value(&high.operand)?))
+            }
+            other => Err(format!("{} cannot be a key condition", other.describe(&question.field))),
+        }
+    }
+
+    fn written(&self, template: &KeyTemplate, pieces: &[Piece]) -> Result<String, String> {
+        let mut text = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Literal(literal) => text.push_str(literal),
+                Piece::Field(field) => {
+                    let value = self.field_value(&field.name)?;
+                    let written = template
+                        .encode_field(field, &value)
+                        .ok_or_else(|| format!("{value} does not fit `{}`", field.name))?;
+                    text.push_str(&written);
+                }
+            }
+        }
+        Ok(text)
+    }
+
+    fn filter(&self) -> Result<Vec<(String, FilterTest<AttributeValue>)>, String> {
+        let mut tests = Vec::new();
+        if let Some(name) = self.read.table.type_attribute.as_ref().filter(|_| self.read.type_filter) {
+            let names = self.read.entities.iter().map(|e| AttributeValue::from(e.name.as_str()));
+            tests.push((name.clone(), FilterTest::In(names.collect())));
+        }
+        for question in &self.read.filter {
+            let field = self
+                .read
+                .entities
+                .iter()
+                .find_map(|entity| entity.field(&question.field))
+                .ok_or_else(|| format!("no field `{}`", question.field))?;
+            tests.push((question.field.clone(), filter_test(field, &question.test, self.inputs)?));
+        }
+        Ok(tests)
+    }
+}
+
+/// A text input in the type of its field.
+fn typed(field: &Field, value: &Value) -> Result<Value<'static>, String> {
+    match (value, field.format()) {
+        (Value::Text(text), Some(format)) => Value::parse_for(&format, text)
+            .map(Value::into_owned)
+            .map_err(|error| format!("`{}`: {error}", field.name)),
+        _ => Ok(value.clone().into_owned()),
+    }
+}
+
+fn filter_test(
+    field: &Field,
+    test: &Test,
+    inputs: &Inputs,
+) -> Result<FilterTest<AttributeValue>, String> {
+    let value = |operand: &Operand| {
+        let value = typed(field, &resolve(operand, inputs)?)?;
+        Ok::<_, String>(attribute_of(field, &value))
+    };
+    // A period such as a day stands for its first or its last moment, as the comparison needs.
+    let edge = |end: &End, last: bool| {
+        let value = typed(field, &resolve(&end.operand, inputs)?)?;
+        Ok::<_, String>(attribute_of(field, &moment(field, value, last)))
+    };
+    Ok(match test {
+        Test::Equal(operand) => {
+            let wanted = typed(field, &resolve(operand, inputs)?)?;
+            let (first, last) =
+                (moment(field, wanted.clone(), false), moment(field, wanted, true));
+            if compare(&first, &last) == Ordering::Equal {
+                FilterTest::Compare(Comparison::Equal, attribute_of(field, &first))
+            } else {
+                FilterTest::Between(attribute_of(field, &first), attribute_of(field, &last))
+            }
+        }
+        Test::NotEqual(operand) => FilterTest::Compare(Comparison::NotEqual, value(operand)?),
+        Test::Range { low: Some(low), high: Some(high) } if low.inclusive && high.inclusive => {
+            FilterTest::Between(edge(low, false)?, edge(high, true)?)
+        }
+        Test::Range { low: Some(low), high: None } => {
+            let operator =
+                if low.inclusive { Comparison::GreaterOrEqual } else { Comparison::Greater };
+            FilterTest::Compare(operator, edge(low, !low.inclusive)?)
+        }
+        Test::Range { low: None, high: Some(high) } => {
+            let operator = if high.inclusive { Comparison::LessOrEqual } else { Comparison::Less };
+            FilterTest::Compare(operator, edge(high, high.inclusive)?)
+        }
+        Test::Range { .. } => {
+            return Err(format!("state the range of `{}` with between", field.name));
+        }
+        Test::BeginsWith(operand) => FilterTest::BeginsWith(AttributeValue::from(
+            resolve(operand, inputs)?.to_string(),
+        )),
+        Test::In(operands) => {
+            FilterTest::In(operands.iter().map(value).collect::<Result<Vec<_>, _>>()?)
+        }
+        Test::Exists => FilterTest::Exists,
+        Test::Missing => FilterTest::Missing,
+        Test::Contains(operand) => FilterTest::Contains(value(operand)?),
+        Test::Lacks(operand) => FilterTest::Lacks(value(operand)?),
+    })
+}
+
+fn moment(field: &Field, value: Value<'static>, last: bool) -> Value<'static> {
+    let precision = field.format().and_then(|format| format.precision());
+    match (value, precision) {
+        (Value::Time(time), Some(precision)) => {
+            let (start, end) = extent(time);
+            Value::Time(Timestamp::from_millis(if last { end } else { start }).at(precision))
+        }
+        (value, _) => value,
+    }
+}

@@ -1,0 +1,134 @@
+//! What a pattern costs per call and per month.
+
+use keyloom_core::capacity::{ReadMode, read_units};
+use keyloom_core::limits::MAX_PAGE_BYTES;
+
+use super::bind::Fan;
+use super::{Plan, Read};
+use crate::cost::{Money, Prices, entry_size, item_size, items_under};
+use crate::model::{Access, Billing, Design};
+
+/// What a pattern costs; what the design does not tell is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// Items read per call, before a filter.
+    pub items: Option<f64>,
+    /// Bytes read per call.
+    pub bytes: Option<f64>,
+    /// Read units per call.
+    pub read_units: Option<f64>,
+    /// Pages per call, one at least for each request.
+    pub pages: Option<f64>,
+    /// Read units per second on average.
+    pub units_per_second: Option<f64>,
+    /// Read units per second at the peak.
+    pub peak_units_per_second: Option<f64>,
+    /// Dollars a month.
+    pub money: Option<Money>,
+}
+
+pub(super) fn estimate(design: &Design, access: &Access, plan: &Plan, prices: &Prices) -> Estimate {
+    let Some(first) = plan.reads.first() else { return Estimate::default() };
+    let mode = if access.consistent { ReadMode::Strong } else { ReadMode::Eventual };
+    let mut total = Estimate { items: Some(0.0), bytes: Some(0.0), read_units: Some(0.0), pages: Some(0.0), ..Estimate::default() };
+    for read in &plan.reads {
+        let part = of_read(design, access, plan, read, mode);
+        let add = |sum: Option<f64>, part: Option<f64>| sum.zip(part).map(|(a, b)| a + b);
+        total.items = add(total.items, part.items);
+        total.bytes = add(total.bytes, part.bytes);
+        total.read_units = add(total.read_units, part.read_units);
+        total.pages = add(total.pages, part.pages);
+    }
+    add_second_step(access, plan, mode, &mut total);
+    if let (Some(rate), Some(units)) = (access.rate, total.read_units) {
+        total.units_per_second = Some(rate.average * units);
+        total.peak_units_per_second = Some(rate.peak * units);
+        total.money = Some(price(first, rate.average * units, rate.peak * units, prices));
+    }
+    total
+}
+
+fn price(read: &Read, average: f64, peak: f64, prices: &Prices) -> Money {
+    let class = prices.class(read.table.class);
+    let on_demand = average * prices.seconds_per_month() / 1e6 * class.read_million;
+    let provisioned = peak.ceil() * prices.hours_per_month * class.read_capacity_hour;
+    match read.table.billing {
+        Billing::OnDemand | Billing::Provisioned => Money { on_demand, provisioned },
+    }
+}
+
+fn of_read(
+    design: &Design,
+    access: &Access,
+    plan: &Plan,
+    read: &Read,
+    mode: ReadMode,
+) -> Estimate {
+    let calls = read.calls();
+    let share = 1.0 / plan.reads.len() as f64;
+    let items = if plan.is_get(read) {
+        Some(calls)
+    } else {
+        items_read(design, access, read, share)
+    };
+    let sizes: Vec<f64> =
+        read.entities.iter().map(|entity| entry_size(entity, read.index())).collect();
+    let size = sizes.iter().sum::<f64>() / sizes.len().max(1) as f64;
+    let bytes = items.map(|items| items * size);
+    let per_call = bytes.map(|bytes| (bytes / calls).ceil() as usize);
+    Estimate {
+        items,
+        bytes,
+        read_units: per_call.map(|bytes| calls * read_units(bytes, mode).as_f64()),
+        pages: per_call.map(|bytes| calls * bytes.div_ceil(MAX_PAGE_BYTES).max(1) as f64),
+        ..Estimate::default()
+    }
+}
+
+/// Items that one call evaluates: what the pattern says, or what the volumes give, within the limit.
+fn items_read(design: &Design, access: &Access, read: &Read, share: f64) -> Option<f64> {
+    let kept = access.keeps.unwrap_or(1.0).max(1e-6);
+    let stated = access.items.map(|items| items * share / kept);
+    let counted = || {
+        let fields: Vec<&str> = read
+            .range
+            .sources
+            .iter()
+            .map(|(field, _)| field.as_str())
+            .filter(|field| !spread(read, field))
+            .collect();
+        read.entities
+            .iter()
+            .map(|entity| items_under(design, entity, &fields))
+            .sum::<Option<f64>>()
+    };
+    let unlimited = stated.or_else(counted);
+    match read.limit {
+        // Each request of a fan reads up to the limit.
+        Some(limit) => {
+            let most = limit as f64 * read.calls();
+            Some(unlimited.map_or(most, |items| items.min(most)))
+        }
+        None => unlimited,
+    }
+}
+
+/// All values of a fanned field are read, so it narrows nothing.
+fn spread(read: &Read, field: &str) -> bool {
+    read.fans.iter().any(|fan| {
+        fan.field() == field && matches!(fan, Fan::Shards { .. } | Fan::Buckets { .. })
+    })
+}
+
+/// Items fetched in a second step are charged one by one.
+fn add_second_step(access: &Access, plan: &Plan, mode: ReadMode, total: &mut Estimate) {
+    let Some(hydrate) = &plan.hydrate else { return };
+    let Some(items) = total.items else { return };
+    let wanted = access.limit.map_or(items, |limit| items.min(limit as f64));
+    let sizes: f64 = hydrate.entities.iter().map(|entity| item_size(entity)).sum();
+    let size = (sizes / hydrate.entities.len().max(1) as f64).ceil() as usize;
+    let units = wanted * read_units(size, mode).as_f64();
+    total.read_units = total.read_units.map(|so_far| so_far + units);
+    let requests = if hydrate.batch { (wanted / 100.0).ceil() } else { wanted };
+    total.pages = total.pages.map(|pages| pages + requests);
+}

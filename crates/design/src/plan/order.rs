@@ -1,0 +1,253 @@
+//! Order: whether keys come in the order that the pattern asks for.
+
+use keyloom_keys::OrderBreak;
+
+use super::Read;
+use super::bind::{Fan, Source};
+use super::range::SortPart;
+use crate::key::{FieldPiece, KeyTemplate, Piece};
+use crate::model::{Access, Entity, EntityKey, FieldKind, Index, OrderBy};
+
+/// Why rows do not come as asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OrderProblem {
+    pub(crate) why: String,
+    pub(crate) fix: String,
+    /// The field that sorts first instead, for a counter-example.
+    pub(crate) instead: Option<String>,
+    /// Two keys that are out of order, when the key's own text is to blame.
+    pub(crate) broken: Option<OrderBreak>,
+}
+
+/// Whether to read forward so that rows come as asked, or why they cannot.
+pub(crate) fn direction(access: &Access, read: &Read) -> Result<bool, OrderProblem> {
+    let terms: Vec<&OrderBy> =
+        access.order.iter().filter(|term| !is_constant(read, &term.field)).collect();
+    if terms.is_empty() || is_single_item(read) {
+        return Ok(true);
+    }
+    let mut forward = None;
+    let mut paths: Vec<Vec<&Piece>> = Vec::new();
+    for entity in &read.entities {
+        let (ascending, path) = Walk { read, entity, terms: &terms }.go()?;
+        if *forward.get_or_insert(ascending) != ascending {
+            return Err(mixed_directions());
+        }
+        paths.push(path);
+    }
+    // Rows of several entities are interleaved only where their keys look alike up to the order.
+    if let Some([_, _]) = paths.array_windows::<2>().find(|[a, b]| a != b) {
+        let first = terms.first().map_or("", |term| term.field.as_str());
+        return Err(OrderProblem {
+            why: format!(
+                "rows are grouped by entity first, because their sort keys begin differently before `{first}`"
+            ),
+            fix: format!(
+                "give every one of them the same text before `{first}`, for example an index key `FEED#{{{first}}}`"
+            ),
+            instead: None,
+            broken: None,
+        });
+    }
+    Ok(forward.unwrap_or(true))
+}
+
+/// A field that has one value in each request sorts nothing.
+fn is_constant(read: &Read, field: &str) -> bool {
+    let bucket = read.fans.iter().any(|fan| fan.field() == field && matches!(fan, Fan::Buckets { .. }));
+    !bucket
+        && matches!(
+            read.range.source(field),
+            Some(Source::Pinned(_) | Source::Fanned | Source::Calculated { .. })
+        )
+}
+
+fn is_single_item(read: &Read) -> bool {
+    read.index == 0 && matches!(read.range.sort, SortPart::Exact) && read.entities.len() == 1
+}
+
+fn mixed_directions() -> OrderProblem {
+    OrderProblem {
+        why: "the order asks for one field upwards and another downwards, and a key is read in one direction"
+            .to_owned(),
+        fix: "declare one of the fields with desc = true, which reverses it inside keys".to_owned(),
+        instead: None,
+        broken: None,
+    }
+}
+
+struct Walk<'a> {
+    read: &'a Read,
+    entity: &'a Entity,
+    terms: &'a [&'a OrderBy],
+}
+
+impl<'a> Walk<'a> {
+    /// Follows the sort key from where the range leaves it open. Returns whether the order is upwards,
+    /// and the pieces passed on the way.
+    fn go(&self) -> Result<(bool, Vec<&'a Piece>), OrderProblem> {
+        let index = self.read.index();
+        let key = self.entity.index_key(index).ok_or_else(|| self.absent(index))?;
+        let (first_attribute, first_piece) = self.start();
+        let mut terms = self.terms.iter();
+        let Some(mut wanted) = terms.next() else { return Ok((true, Vec::new())) };
+        let mut ascending = None;
+        let mut path = Vec::new();
+        for (attribute, part) in key.range.iter().enumerate().skip(first_attribute) {
+            let template = part.shape.template();
+            let from = if attribute == first_attribute { first_piece } else { 0 };
+            let mut sorted_from = None;
+            for (at, piece) in template.pieces().iter().enumerate().skip(from) {
+                path.push(piece);
+                let Piece::Field(field) = piece else { continue };
+                if is_constant(self.read, &field.name) || self.is_period_of(field, wanted) {
+                    continue;
+                }
+                if field.name != wanted.field {
+                    return Err(self.sorted_by(&field.name, &wanted.field, part));
+                }
+                let upwards = wanted.descending == field.format.is_desc();
+                if *ascending.get_or_insert(upwards) != upwards {
+                    return Err(mixed_directions());
+                }
+                let start = *sorted_from.get_or_insert(at);
+                self.check_text(part, template, start, at, field)?;
+                match terms.next() {
+                    Some(next) => wanted = next,
+                    None => return Ok((upwards, path)),
+                }
+            }
+        }
+        Err(self.not_in_key(&wanted.field, index))
+    }
+
+    fn start(&self) -> (usize, usize) {
+        match &self.read.range.sort {
+            SortPart::Whole => (0, 0),
+            SortPart::Exact => (usize::MAX, 0),
+            SortPart::Open { attribute, pieces, .. } => (*attribute, *pieces),
+            SortPart::Common(pieces) => (0, pieces.len().saturating_sub(usize::from(
+                // A common literal that is only part of the entity's literal leaves the rest of it open.
+                self.ends_inside_literal(pieces),
+            ))),
+        }
+    }
+
+    fn ends_inside_literal(&self, common: &[Piece]) -> bool {
+        let Some(Piece::Literal(text)) = common.last() else { return false };
+        let key = self.entity.index_key(self.read.index());
+        let own = key.as_ref().and_then(|key| {
+            key.range.first()?.shape.template().pieces().get(common.len() - 1).cloned()
+        });
+        !matches!(own, Some(Piece::Literal(own)) if own == *text)
+    }
+
+    /// `{at:month}` before `{at}` sorts the same way.
+    fn is_period_of(&self, piece: &FieldPiece, wanted: &OrderBy) -> bool {
+        let own = self.entity.field(&piece.name).and_then(crate::model::Field::format);
+        let finer = own.and_then(|format| format.precision());
+        piece.name == wanted.field
+            && !piece.format.is_desc()
+            && matches!((piece.format.precision(), finer), (Some(here), Some(own)) if here < own)
+    }
+
+    fn check_text(
+        &self,
+        part: &EntityKey,
+        template: &KeyTemplate,
+        from: usize,
+        at: usize,
+        piece: &FieldPiece,
+    ) -> Result<(), OrderProblem> {
+        let field = self.entity.field(&piece.name);
+        if field.is_some_and(|field| field.kind == FieldKind::LooseTime) {
+            return Err(OrderProblem {
+                why: format!(
+                    "`{}` is written with varying fractions or offsets, and its text does not sort by time",
+                    piece.name
+                ),
+                fix: "use the type datetime or datetime:ms, which are UTC and of fixed width".to_owned(),
+                instead: None,
+                broken: None,
+            });
+        }
+        if part.shape.is_native() {
+            return Ok(());
+        }
+        template.sorts_by(from, at).map_err(|broken| OrderProblem {
+            why: format!(
+                "the text of `{}` in `{}` does not sort like its values: {}",
+                broken.field,
+                template.text(),
+                broken.reason
+            ),
+            fix: broken.fix.clone(),
+            instead: None,
+            broken: Some(broken),
+        })
+    }
+
+    fn sorted_by(&self, first: &str, wanted: &str, part: &EntityKey) -> OrderProblem {
+        let template = part.shape.template();
+        OrderProblem {
+            why: format!(
+                "`{}` of `{}` is `{}`: rows come sorted by `{first}` before `{wanted}`",
+                part.attribute,
+                self.entity.name,
+                template.text()
+            ),
+            fix: format!(
+                "put `{wanted}` before `{first}`: {} = \"{}\"",
+                part.attribute,
+                reordered(template, first, wanted)
+            ),
+            instead: Some(first.to_owned()),
+            broken: None,
+        }
+    }
+
+    fn not_in_key(&self, wanted: &str, index: &Index) -> OrderProblem {
+        let index_name = index.label();
+        let place = match index.range.first() {
+            Some(range) => format!("the sort key `{}` of {index_name}", range.name),
+            None => format!("{index_name} has no sort key, so it"),
+        };
+        OrderProblem {
+            why: format!("`{wanted}` is not in {place} after what the pattern binds"),
+            fix: format!("add an index whose sort key has `{wanted}` there, or sort in the program"),
+            instead: None,
+            broken: None,
+        }
+    }
+
+    fn absent(&self, index: &Index) -> OrderProblem {
+        OrderProblem {
+            why: format!("`{}` is not in {}", self.entity.name, index.label()),
+            fix: "give it a key there".to_owned(),
+            instead: None,
+            broken: None,
+        }
+    }
+}
+
+/// The template with one field moved before another.
+fn reordered(template: &KeyTemplate, first: &str, wanted: &str) -> String {
+    let has = template.fields().any(|name| name == wanted);
+    let mut text = String::new();
+    for piece in template.pieces() {
+        match piece {
+            Piece::Literal(literal) => text.push_str(literal),
+            Piece::Field(field) if field.name == first => {
+                let separator = template.template().separator();
+                if has {
+                    text.push_str(&format!("{{{wanted}}}"));
+                } else {
+                    text.push_str(&format!("{{{wanted}}}{separator}{{{first}}}"));
+                }
+            }
+            Piece::Field(field) if field.name == wanted => text.push_str(&format!("{{{first}}}")),
+            Piece::Field(field) => text.push_str(&format!("{{{}}}", field.name)),
+        }
+    }
+    text
+}

@@ -1,0 +1,167 @@
+//! Key ranges before their inputs are known: which pieces are bound, and what language the range is.
+
+use std::sync::Arc;
+
+use keyloom_keys::{ByteSet, FieldCondition, FieldFormat, FieldType, Operator, Term, Value};
+
+use super::bind::Source;
+use crate::generate::sample_of;
+use crate::key::{FieldPiece, KeyTemplate, Language, Piece};
+use crate::model::{End, Entity, EntityKey, IndexKey, Operand, Question, Test};
+
+/// A range of keys of one index: a partition key and a part of its sort keys.
+#[derive(Clone, Debug)]
+pub struct ReadRange {
+    /// The entity whose templates make the key.
+    pub entity: Arc<Entity>,
+    /// Where the fields of the key come from.
+    pub sources: Vec<(String, Source)>,
+    /// Which sort keys.
+    pub sort: SortPart,
+}
+
+/// Which sort keys a range takes.
+#[derive(Clone, Debug)]
+pub enum SortPart {
+    /// All of them.
+    Whole,
+    /// One.
+    Exact,
+    /// Those that begin with the bound pieces, and whose next field satisfies the range.
+    Open {
+        /// The first sort key attribute that is not wholly bound.
+        attribute: usize,
+        /// How many of its pieces are bound.
+        pieces: usize,
+        /// The condition on the next field.
+        range: Option<Question>,
+    },
+    /// Those that begin like every entity of a collection.
+    Common(Vec<Piece>),
+}
+
+impl ReadRange {
+    /// Where a field's value comes from.
+    pub fn source(&self, field: &str) -> Option<&Source> {
+        self.sources.iter().find(|(name, _)| name == field).map(|(_, source)| source)
+    }
+
+    /// The keys of the range, attribute by attribute, whatever the inputs are.
+    pub(crate) fn languages(&self, key: &IndexKey) -> Vec<Language> {
+        let mut languages: Vec<Language> =
+            key.hash.iter().map(|part| part.shape.template().language()).collect();
+        for (attribute, part) in key.range.iter().enumerate() {
+            languages.push(self.sort_language(attribute, part.shape.template()));
+        }
+        languages
+    }
+
+    fn sort_language(&self, attribute: usize, template: &KeyTemplate) -> Language {
+        let mut language = Language::empty_text();
+        match &self.sort {
+            SortPart::Whole => language.anything(),
+            SortPart::Exact => return template.language(),
+            SortPart::Common(pieces) if attribute == 0 => {
+                add_pieces(&mut language, template, pieces);
+                language.anything();
+            }
+            SortPart::Common(_) => language.anything(),
+            SortPart::Open { attribute: open, .. } if attribute < *open => {
+                return template.language();
+            }
+            SortPart::Open { attribute: open, .. } if attribute > *open => language.anything(),
+            SortPart::Open { pieces, range, .. } => {
+                template.add_to(&mut language, *pieces);
+                let next = template.pieces().get(*pieces).and_then(Piece::as_field);
+                if let (Some(Question { test: Test::Range { .. } | Test::Equal(_), .. }), Some(field)) =
+                    (range, next)
+                {
+                    language.classes(&[first_bytes(&field.format)]);
+                }
+                language.anything();
+            }
+        }
+        language
+    }
+}
+
+fn add_pieces(language: &mut Language, template: &KeyTemplate, pieces: &[Piece]) {
+    let separator = template.template().separator();
+    for piece in pieces {
+        match piece {
+            Piece::Literal(text) => language.literal(text.as_bytes()),
+            Piece::Field(field) => {
+                crate::key::add_field(language, &field.format, separator, template.escape());
+            }
+        }
+    }
+}
+
+/// Every byte that a text between two written values can begin with.
+fn first_bytes(format: &FieldFormat) -> ByteSet {
+    match format.kind() {
+        FieldType::I64 | FieldType::Decimal { .. } => ByteSet::range(b'-', b'0'),
+        FieldType::Ulid => ByteSet::range(b'0', b'7'),
+        FieldType::Uuid | FieldType::Hex => ByteSet::range(b'0', b'f'),
+        FieldType::Bool => ByteSet::range(b'0', b'1'),
+        FieldType::String | FieldType::Token | FieldType::Fixed | FieldType::Enum(_) => ByteSet::ALL,
+        _ => ByteSet::range(b'0', b'9'),
+    }
+}
+
+/// A condition on a field as the key library takes it; nothing if an operand has no value.
+pub(crate) fn field_condition<'v>(
+    field: &str,
+    test: &Test,
+    resolve: &dyn Fn(&Operand) -> Option<Value<'static>>,
+) -> Option<FieldCondition<'v>> {
+    let name = field.to_owned();
+    match test {
+        Test::Equal(operand) => Some(FieldCondition::eq(name, resolve(operand)?)),
+        Test::BeginsWith(operand) => {
+            Some(FieldCondition::begins_with(name, resolve(operand)?.to_string()))
+        }
+        Test::Range { low, high } => {
+            let term = |end: &End, open: Operator, closed: Operator| {
+                let operator = if end.inclusive { closed } else { open };
+                Some(Term::Compare(operator, resolve(&end.operand)?))
+            };
+            let mut terms = Vec::new();
+            if let Some(low) = low {
+                terms.push(term(low, Operator::Gt, Operator::Ge)?);
+            }
+            if let Some(high) = high {
+                terms.push(term(high, Operator::Lt, Operator::Le)?);
+            }
+            let mut terms = terms.into_iter();
+            let first = FieldCondition::new(name, terms.next()?);
+            Some(terms.fold(first, FieldCondition::and))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the keys that satisfy a condition on a field lie next to each other, judged with sample values.
+pub(crate) fn is_contiguous(part: &EntityKey, piece: &FieldPiece, test: &Test) -> bool {
+    let template = part.shape.template();
+    let bound: Vec<(&str, Value)> = template
+        .field_pieces()
+        .take_while(|field| field.name != piece.name)
+        .map(|field| (field.name.as_str(), sample_of(&field.format, 1)))
+        .collect();
+    // Two different samples for two ends, or the range would be empty.
+    let is_high = |operand: &Operand| match test {
+        Test::Range { high: Some(high), .. } => std::ptr::eq(&raw const high.operand, operand),
+        _ => false,
+    };
+    let resolve = |operand: &Operand| match operand {
+        Operand::Value(value) => Some(value.clone()),
+        Operand::Input(_) if matches!(test, Test::BeginsWith(_)) => {
+            let written = piece.format.encode(&sample_of(&piece.format, 3)).ok()?;
+            Some(Value::from(written.get(..1).unwrap_or("a").to_owned()))
+        }
+        Operand::Input(_) => Some(sample_of(&piece.format, if is_high(operand) { 7 } else { 3 })),
+    };
+    let Some(condition) = field_condition(&piece.name, test, &resolve) else { return false };
+    template.template().range(&bound, Some(&condition)).is_ok()
+}

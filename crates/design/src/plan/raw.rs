@@ -1,0 +1,121 @@
+//! Hand-written key conditions, checked as they stand: what DynamoDB refuses, what never matches, what
+//! matches too much, and what is missing.
+
+mod form;
+mod legal;
+mod meaning;
+
+pub use self::form::RawForm;
+use super::candidate::Candidate;
+use super::counter;
+use super::estimate::estimate;
+use super::space::Space;
+use super::verdict::{problems, proofs, refused};
+use super::{Plan, Problem, Proof, Verdict};
+use crate::cost::Prices;
+use crate::model::{Access, Design};
+use crate::source::Span;
+
+/// The lint rule that a hand-written condition breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RawRule {
+    /// K05: a range or prefix on a partition key.
+    PartitionNotEqual,
+    /// K06: two conditions on one key attribute, or a range that is not last.
+    TwoConditions,
+    /// K07: a text that no key has, or a prefix that ends inside a value.
+    NeverMatches,
+    /// K08: an upper bound that cuts the last period.
+    CutsLastPeriod,
+    /// E04: a filter on a key attribute.
+    FilterOnKey,
+}
+
+/// What is wrong with a hand-written condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawProblem {
+    /// The rule.
+    pub rule: RawRule,
+    /// What is wrong.
+    pub message: String,
+    /// Why, with examples.
+    pub evidence: String,
+    /// What to write instead.
+    pub fix: String,
+    /// Where.
+    pub span: Span,
+}
+
+pub(super) fn plan_raw(
+    design: &Design,
+    space: &Space,
+    access: &Access,
+    prices: &Prices,
+) -> Plan {
+    let form = match legal::check(access) {
+        Ok(form) => form,
+        Err(found) => {
+            let mut plan = refused(access, Vec::new());
+            plan.problems = found.into_iter().map(Problem::Raw).collect();
+            return plan;
+        }
+    };
+    let meaning = meaning::check(space, access, &form);
+    let candidate = Candidate {
+        reads: meaning.reads,
+        order: meaning.order,
+        bleeds: meaning.bleeds,
+        uncovered: meaning.uncovered,
+        fetches: false,
+        inconsistent: meaning.inconsistent,
+        exact: false,
+    };
+    let mut plan = Plan {
+        name: access.name.clone(),
+        verdict: form.verdict(),
+        proofs: proofs(access, &candidate),
+        problems: problems(&candidate),
+        hydrate: None,
+        rejected: Vec::new(),
+        counter_example: None,
+        estimate: super::Estimate::default(),
+        reads: candidate.reads,
+        raw: Some(form),
+    };
+    plan.problems.extend(meaning.problems.into_iter().map(Problem::Raw));
+    if !meaning.missing.is_empty() {
+        let why = format!(
+            "`{}` lie under another partition key in this index",
+            meaning.missing.join("`, `")
+        );
+        plan.problems.push(Problem::MissingRows { entities: meaning.missing.clone(), why });
+    }
+    plan.proofs.rows = rows_proof(access, &plan, &meaning.missing);
+    if access.limit.is_some() && plan.verdict == Verdict::Filter {
+        plan.proofs.limit = Proof::Refuted;
+    }
+    plan.counter_example = counter::find(design, access, &plan);
+    if plan.proofs.rows == Proof::NotAsked && !access.terms.is_empty() {
+        let found = meaning::differs(design, access, &plan);
+        if found.is_some() {
+            plan.proofs.rows = Proof::Refuted;
+            plan.counter_example = found;
+        }
+    }
+    plan.estimate = estimate(design, access, &plan, prices);
+    plan
+}
+
+fn rows_proof(access: &Access, plan: &Plan, missing: &[String]) -> Proof {
+    let never = plan.problems.iter().any(|problem| {
+        matches!(problem, Problem::Raw(raw)
+            if matches!(raw.rule, RawRule::NeverMatches | RawRule::CutsLastPeriod))
+    });
+    if !missing.is_empty() || never {
+        return Proof::Refuted;
+    }
+    if !access.terms.is_empty() && meaning::is_as_planned(access, plan) {
+        return Proof::Proven;
+    }
+    Proof::NotAsked
+}

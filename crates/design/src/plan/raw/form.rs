@@ -1,0 +1,181 @@
+//! A legal hand-written request.
+
+use keyloom_core::{AttributeValue, Number};
+
+use super::super::Verdict;
+use super::super::concrete::{ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondition};
+use super::super::request::Placeholder;
+use crate::evaluate::Inputs;
+use crate::generate::sample;
+use crate::model::{Access, Index, KeyType, Table};
+
+/// A hand-written request that DynamoDB would accept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RawForm {
+    /// The position of the index in the table.
+    pub index: usize,
+    read: ReadForm<Placeholder>,
+}
+
+impl RawForm {
+    pub(super) fn new(index: usize, read: ReadForm<Placeholder>) -> Self {
+        Self { index, read }
+    }
+
+    /// The request with `{name}` for inputs.
+    pub fn form(&self) -> ReadForm<Placeholder> {
+        self.read.clone()
+    }
+
+    pub(super) fn index_of<'t>(&self, table: &'t Table) -> &'t Index {
+        table.indexes.get(self.index).unwrap_or_else(|| table.primary())
+    }
+
+    /// The text of the first partition key attribute.
+    pub(super) fn equal(&self) -> &[(String, Placeholder)] {
+        &self.read.equal
+    }
+
+    pub(super) fn sort(&self) -> Option<&(String, SortCondition<Placeholder>)> {
+        self.read.sort.as_ref()
+    }
+
+    pub(super) fn verdict(&self) -> Verdict {
+        match self.read.kind {
+            ReadKind::Get => Verdict::Get,
+            ReadKind::Query if !self.read.filter.is_empty() => Verdict::Filter,
+            ReadKind::Query => Verdict::Query,
+        }
+    }
+
+    pub(super) fn set_forward(&mut self, forward: bool) {
+        self.read.forward = forward;
+    }
+
+    /// The names of its inputs: `{user_id}` in a text.
+    pub fn inputs(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let mut add = |placeholder: &Placeholder| {
+            for name in placeholders(&placeholder.text) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        };
+        self.read.equal.iter().for_each(|(_, value)| add(value));
+        match &self.read.sort {
+            Some((_, SortCondition::Between(low, high))) => {
+                add(low);
+                add(high);
+            }
+            Some((_, SortCondition::BeginsWith(value) | SortCondition::Compare(_, value))) => {
+                add(value);
+            }
+            None => {}
+        }
+        names
+    }
+
+    /// Gives inputs that only the hand-written text names a plausible value.
+    pub(in crate::plan) fn add_inputs(&self, access: &Access, inputs: &mut Inputs) {
+        for name in self.inputs() {
+            let field = access.find.iter().find_map(|entity| entity.field(&name));
+            if let (Some(field), false) = (field, inputs.contains_key(&name)) {
+                inputs.insert(name, sample(field, 3));
+            }
+        }
+    }
+
+    /// The request with values.
+    pub fn concrete(&self, inputs: &Inputs) -> Result<ConcreteRead, String> {
+        let value = |placeholder: &Placeholder| fill(placeholder, inputs);
+        let mut equal = Vec::new();
+        for (name, placeholder) in &self.read.equal {
+            equal.push((name.clone(), value(placeholder)?));
+        }
+        let sort = match &self.read.sort {
+            None => None,
+            Some((name, condition)) => Some((
+                name.clone(),
+                match condition {
+                    SortCondition::BeginsWith(text) => SortCondition::BeginsWith(value(text)?),
+                    SortCondition::Between(low, high) => {
+                        SortCondition::Between(value(low)?, value(high)?)
+                    }
+                    SortCondition::Compare(comparison, text) => {
+                        SortCondition::Compare(*comparison, value(text)?)
+                    }
+                },
+            )),
+        };
+        let mut filter = Vec::new();
+        for (name, test) in &self.read.filter {
+            filter.push((name.clone(), fill_filter(test, inputs)?));
+        }
+        Ok(ConcreteRead {
+            kind: self.read.kind,
+            table: self.read.table.clone(),
+            index: self.read.index.clone(),
+            equal,
+            sort,
+            filter,
+            forward: self.read.forward,
+            limit: self.read.limit,
+            consistent: self.read.consistent,
+        })
+    }
+}
+
+fn fill_filter(
+    test: &FilterTest<Placeholder>,
+    inputs: &Inputs,
+) -> Result<FilterTest<AttributeValue>, String> {
+    let value = |placeholder: &Placeholder| fill(placeholder, inputs);
+    Ok(match test {
+        FilterTest::Compare(comparison, text) => FilterTest::Compare(*comparison, value(text)?),
+        FilterTest::Between(low, high) => FilterTest::Between(value(low)?, value(high)?),
+        FilterTest::BeginsWith(text) => FilterTest::BeginsWith(value(text)?),
+        FilterTest::In(list) => {
+            FilterTest::In(list.iter().map(value).collect::<Result<Vec<_>, _>>()?)
+        }
+        FilterTest::Exists => FilterTest::Exists,
+        FilterTest::Missing => FilterTest::Missing,
+        FilterTest::Contains(text) => FilterTest::Contains(value(text)?),
+        FilterTest::Lacks(text) => FilterTest::Lacks(value(text)?),
+    })
+}
+
+fn fill(placeholder: &Placeholder, inputs: &Inputs) -> Result<AttributeValue, String> {
+    let mut text = String::new();
+    let mut rest = placeholder.text.as_str();
+    while let Some((before, after)) = rest.split_once('{') {
+        text.push_str(before);
+        let (name, tail) = after.split_once('}').unwrap_or((after, ""));
+        let name = name.split(':').next().unwrap_or(name);
+        match inputs.get(name) {
+            Some(value) => text.push_str(&value.to_string()),
+            None => return Err(format!("the input `{name}` has no value")),
+        }
+        rest = tail;
+    }
+    text.push_str(rest);
+    if placeholder.kind == KeyType::N.as_str() {
+        return match text.parse::<Number>() {
+            Ok(number) => Ok(AttributeValue::N(number)),
+            Err(_) => Err(format!("`{text}` is not a number")),
+        };
+    }
+    Ok(AttributeValue::from(text))
+}
+
+/// The names in braces.
+pub(super) fn placeholders(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once('{') {
+        let Some((name, tail)) = after.split_once('}') else { break };
+        names.push(name.split(':').next().unwrap_or(name).to_owned());
+        rest = tail;
+    }
+    names
+}

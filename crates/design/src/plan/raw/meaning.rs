@@ -1,0 +1,463 @@
+//! What a legal hand-written request finds, compared with what it is meant to find.
+
+use std::sync::Arc;
+
+use keyloom_keys::PrefixMatch;
+
+use super::form::{RawForm, placeholders};
+use super::{RawProblem, RawRule};
+use crate::condition::Comparison;
+use crate::evaluate::Inputs;
+use crate::key::{KeyTemplate, Language, Piece};
+use crate::model::{Access, Design, Entity, Index, IndexKey, IndexKind, Operand, Test, same};
+use crate::plan::bind::Source;
+use crate::plan::candidate::candidates;
+use crate::plan::concrete::{ConcreteRead, SortCondition, concretize};
+use crate::plan::counter::{self, CounterExample};
+use crate::plan::coverage::uncovered;
+use crate::plan::order::{OrderProblem, direction};
+use crate::plan::purity::Bleed;
+use crate::plan::range::{ReadRange, SortPart};
+use crate::plan::space::Space;
+use crate::plan::verdict::accepted;
+use crate::plan::{Plan, Read};
+
+/// What is known about a legal request.
+pub(super) struct Meaning {
+    pub(super) reads: Vec<Read>,
+    pub(super) order: Option<OrderProblem>,
+    pub(super) bleeds: Vec<Bleed>,
+    pub(super) uncovered: Vec<String>,
+    pub(super) inconsistent: Option<String>,
+    /// Entities that the request can never return.
+    pub(super) missing: Vec<String>,
+    pub(super) problems: Vec<RawProblem>,
+}
+
+pub(super) fn check(space: &Space, access: &Access, form: &RawForm) -> Meaning {
+    let mut meaning = Meaning {
+        reads: Vec::new(),
+        order: None,
+        bleeds: Vec::new(),
+        uncovered: Vec::new(),
+        inconsistent: None,
+        missing: Vec::new(),
+        problems: Vec::new(),
+    };
+    let mut inputs = counter::base_inputs(access);
+    form.add_inputs(access, &mut inputs);
+    let Some(first) = access.find.first() else { return meaning };
+    let index = form.index_of(&first.table);
+    let Ok(read) = form.concrete(&inputs) else { return meaning };
+    let there = partition_matches(access, form, &read, index, &mut meaning);
+    if there.is_empty() {
+        return meaning;
+    }
+    check_sort(access, form, &read, &there, index, &mut meaning.problems);
+    meaning.bleeds = vec![strangers(space, access, form, &read, index)];
+    meaning.uncovered = uncovered(access, &there, index);
+    if index.kind == IndexKind::Local {
+        meaning.uncovered.clear();
+    }
+    meaning.inconsistent =
+        (access.consistent && index.kind == IndexKind::Global).then(|| index.label().to_owned());
+    if let Some(planned) = equivalent(access, form, &there, &read, index) {
+        if !access.order.is_empty() {
+            meaning.order = direction(access, &planned).err();
+        }
+        meaning.reads = vec![planned];
+    }
+    meaning
+}
+
+/// The entities whose partition keys the request can meet; the others are missing rows.
+fn partition_matches(
+    access: &Access,
+    form: &RawForm,
+    read: &ConcreteRead,
+    index: &Index,
+    meaning: &mut Meaning,
+) -> Vec<Arc<Entity>> {
+    let mut there = Vec::new();
+    let mut why = None;
+    for entity in &access.find {
+        let Some(key) = entity.index_key(index) else {
+            meaning.missing.push(entity.name.clone());
+            continue;
+        };
+        let unlike = key.hash.iter().zip(&read.equal).zip(form.equal()).find_map(
+            |((part, (_, value)), (_, written))| {
+                let text = value.as_s()?;
+                let template = part.shape.template();
+                let meets = part.shape.is_native() || meets(template, text, &written.text);
+                (!meets).then(|| (template.text().to_owned(), written.text.clone()))
+            },
+        );
+        match unlike {
+            None => there.push(entity.clone()),
+            Some(unlike) => {
+                meaning.missing.push(entity.name.clone());
+                why = Some((entity.name.clone(), unlike));
+            }
+        }
+    }
+    if let (true, Some((entity, (template, text)))) = (there.is_empty(), why) {
+        let span = access.raw.as_ref().map_or(access.span, |raw| raw.key_span);
+        meaning.problems.push(RawProblem {
+            rule: RawRule::NeverMatches,
+            message: format!("no `{entity}` has the partition key `{text}`"),
+            evidence: format!("its partition key is `{template}`; the request is legal and always empty"),
+            fix: "use the same template for writing and reading".to_owned(),
+            span,
+        });
+    }
+    there
+}
+
+/// Whether a template can make the text; where the text has inputs, whether it can make one of its shape.
+fn meets(template: &KeyTemplate, sample: &str, written: &str) -> bool {
+    if template.template().matches(sample) || template.language().contains(sample.as_bytes()) {
+        return true;
+    }
+    if placeholders(written).is_empty() {
+        return false;
+    }
+    let mut shape = Language::empty_text();
+    let mut rest = written;
+    while let Some((before, after)) = rest.split_once('{') {
+        shape.literal(before.as_bytes());
+        shape.text(keyloom_keys::ByteSet::range(0x20, 0x7e), template.template().separator().as_bytes());
+        rest = after.split_once('}').map_or("", |(_, tail)| tail);
+    }
+    shape.literal(rest.as_bytes());
+    shape.shared_text(&template.language()).is_some()
+}
+
+fn sort_template<'a>(key: &IndexKey<'a>, read: &ConcreteRead, index: &Index) -> Option<&'a KeyTemplate> {
+    let at = read.equal.len().checked_sub(index.hash.len())?;
+    key.range.get(at).filter(|part| !part.shape.is_native()).map(|part| part.shape.template())
+}
+
+/// Prefixes that never match or match too much, and upper bounds that cut the last period.
+fn check_sort(
+    access: &Access,
+    form: &RawForm,
+    read: &ConcreteRead,
+    there: &[Arc<Entity>],
+    index: &Index,
+    problems: &mut Vec<RawProblem>,
+) {
+    let span = access.raw.as_ref().map_or(access.span, |raw| raw.key_span);
+    let (Some((_, condition)), Some((_, written))) = (&read.sort, form.sort()) else { return };
+    let templates: Vec<(&Arc<Entity>, &KeyTemplate)> = there
+        .iter()
+        .filter_map(|entity| {
+            let key = entity.index_key(index)?;
+            Some((entity, sort_template(&key, read, index)?))
+        })
+        .collect();
+    match (condition, written) {
+        (SortCondition::BeginsWith(value), SortCondition::BeginsWith(written)) => {
+            let Some(prefix) = value.as_s() else { return };
+            problems.extend(never(&templates, prefix, &written.text, span));
+            problems.extend(open_ended(access, &templates, prefix, &written.text, span));
+        }
+        (SortCondition::Between(_, high), _)
+        | (SortCondition::Compare(Comparison::LessOrEqual, high), _) => {
+            let Some(high) = high.as_s() else { return };
+            problems.extend(cuts(&templates, high, span));
+        }
+        _ => {}
+    }
+}
+
+fn never(
+    templates: &[(&Arc<Entity>, &KeyTemplate)],
+    prefix: &str,
+    written: &str,
+    span: crate::source::Span,
+) -> Option<RawProblem> {
+    let mut nearest: Option<(&Arc<Entity>, &KeyTemplate, String, String)> = None;
+    for (entity, template) in templates {
+        match template.template().match_prefix(prefix) {
+            PrefixMatch::Never { longest, reason } => {
+                if nearest.as_ref().is_none_or(|(.., best, _)| best.len() < longest.len()) {
+                    nearest = Some((entity, template, longest, reason));
+                }
+            }
+            _ => return None,
+        }
+    }
+    let (entity, template, longest, reason) = nearest?;
+    Some(RawProblem {
+        rule: RawRule::NeverMatches,
+        message: format!("no key of `{}` begins with `{written}`", entity.name),
+        evidence: format!(
+            "its key is `{}`: {reason}; the request is legal and always empty",
+            template.text()
+        ),
+        fix: format!("begin with `{longest}`, or state the condition on the field in `where`"),
+        span,
+    })
+}
+
+/// A prefix that ends inside a value of varying length matches longer values too.
+fn open_ended(
+    access: &Access,
+    templates: &[(&Arc<Entity>, &KeyTemplate)],
+    prefix: &str,
+    written: &str,
+    span: crate::source::Span,
+) -> Option<RawProblem> {
+    templates.iter().find_map(|(entity, template)| {
+        let field = match template.template().match_prefix(prefix) {
+            PrefixMatch::InsideField { field } => field,
+            PrefixMatch::WholeKey => template.field_pieces().next_back()?.name.clone(),
+            _ => return None,
+        };
+        let piece = template.field_pieces().find(|piece| piece.name == field)?;
+        let meant = access.terms.iter().any(|term| {
+            term.field == field && matches!(term.test, Test::BeginsWith(_) | Test::Range { .. })
+        });
+        if meant || piece.format.is_fixed_width() || piece.format.precision().is_some() {
+            return None;
+        }
+        Some(RawProblem {
+            rule: RawRule::NeverMatches,
+            message: format!("the prefix `{written}` ends inside `{field}`"),
+            evidence: format!(
+                "`begins_with {prefix}` also matches `{prefix}0` and every other longer value of `{field}` in `{}` (`{}`)",
+                template.text(),
+                entity.name
+            ),
+            fix: format!(
+                "end the prefix with the separator: `{written}{}`; give a parent item a closing separator of its own or read it with a second request",
+                template.template().separator()
+            ),
+            span,
+        })
+    })
+}
+
+/// An upper bound that is only the beginning of keys leaves those keys out.
+fn cuts(
+    templates: &[(&Arc<Entity>, &KeyTemplate)],
+    high: &str,
+    span: crate::source::Span,
+) -> Option<RawProblem> {
+    templates.iter().find_map(|(entity, template)| {
+        let inside = match template.template().match_prefix(high) {
+            PrefixMatch::InsideField { field } => Some(field),
+            PrefixMatch::AtBoundary => {
+                let at = covered(template, high);
+                template
+                    .pieces()
+                    .iter()
+                    .take(at)
+                    .filter_map(Piece::as_field)
+                    .next_back()
+                    .map(|piece| piece.name.clone())
+            }
+            _ => None,
+        }?;
+        let time = entity.field(&inside).is_some_and(crate::model::Field::is_time);
+        if !time {
+            return None;
+        }
+        let example = template.template().example()?;
+        let tail = example.get(high.len()..).unwrap_or("…");
+        Some(RawProblem {
+            rule: RawRule::CutsLastPeriod,
+            message: format!("the upper bound `{high}` leaves out everything of its last period"),
+            evidence: format!(
+                "keys of `{}` go on after it (`{high}{tail}`), and a longer text sorts after its beginning",
+                entity.name
+            ),
+            fix: format!(
+                "state the range on the field: where = \"… {inside} between ? and ?\"; the upper bound then gets the end of the period"
+            ),
+            span,
+        })
+    })
+}
+
+/// How many pieces of a template a text covers.
+fn covered(template: &KeyTemplate, text: &str) -> usize {
+    let mut rest = text;
+    let mut pieces = template.pieces().iter().enumerate().peekable();
+    while let Some((at, piece)) = pieces.next() {
+        match piece {
+            Piece::Literal(literal) => match rest.strip_prefix(literal.as_str()) {
+                Some(tail) => rest = tail,
+                None => return at,
+            },
+            Piece::Field(_) => match pieces.peek() {
+                Some((_, Piece::Literal(next))) => match rest.split_once(next.as_str()) {
+                    Some((before, _)) => rest = rest.get(before.len()..).unwrap_or(""),
+                    None => return if rest.is_empty() { at } else { at + usize::from(is_whole(piece, rest)) },
+                },
+                _ => return at + usize::from(is_whole(piece, rest)),
+            },
+        }
+    }
+    template.pieces().len()
+}
+
+fn is_whole(piece: &Piece, text: &str) -> bool {
+    piece.as_field().is_some_and(|field| field.format.decode(text).is_ok())
+}
+
+/// The entities besides the wanted ones that the request returns.
+fn strangers(
+    space: &Space,
+    access: &Access,
+    form: &RawForm,
+    read: &ConcreteRead,
+    index: &Index,
+) -> Bleed {
+    let Some(first) = access.find.first() else { return Bleed::default() };
+    let mut wanted: Vec<Language> = Vec::new();
+    for ((_, value), (_, written)) in read.equal.iter().zip(form.equal()) {
+        wanted.push(text_language(value.as_s().unwrap_or_default(), &written.text, &first.table.separator));
+    }
+    if let Some((_, condition)) = &read.sort {
+        wanted.push(condition_language(condition));
+    }
+    let _ = index;
+    let strangers = space
+        .occupants(&first.table, form.index)
+        .iter()
+        .filter(|occupant| access.find.iter().all(|found| !same(found, occupant.entity)))
+        .filter(|occupant| {
+            wanted.iter().zip(occupant.languages()).all(|(a, b)| a.shared_text(b).is_some())
+        })
+        .map(|occupant| occupant.entity.clone())
+        .collect();
+    Bleed { strangers, ..Bleed::default() }
+}
+
+/// A text; with inputs in it, any text of that shape.
+fn text_language(sample: &str, written: &str, separator: &str) -> Language {
+    let mut language = Language::empty_text();
+    if placeholders(written).is_empty() {
+        language.literal(sample.as_bytes());
+        return language;
+    }
+    let mut rest = written;
+    while let Some((before, after)) = rest.split_once('{') {
+        language.literal(before.as_bytes());
+        language.text(keyloom_keys::ByteSet::range(0x20, 0x7e), separator.as_bytes());
+        rest = after.split_once('}').map_or("", |(_, tail)| tail);
+    }
+    language.literal(rest.as_bytes());
+    language
+}
+
+fn condition_language(condition: &SortCondition<keyloom_core::AttributeValue>) -> Language {
+    let mut language = Language::empty_text();
+    let text = |value: &keyloom_core::AttributeValue| value.as_s().unwrap_or_default().to_owned();
+    match condition {
+        SortCondition::BeginsWith(prefix) => {
+            language.literal(text(prefix).as_bytes());
+            language.anything();
+        }
+        SortCondition::Between(low, high) => {
+            language.between(text(low).as_bytes(), text(high).as_bytes());
+        }
+        SortCondition::Compare(Comparison::Equal | Comparison::NotEqual, value) => {
+            language.literal(text(value).as_bytes());
+        }
+        SortCondition::Compare(Comparison::Less | Comparison::LessOrEqual, value) => {
+            language.between(b"", text(value).as_bytes());
+        }
+        SortCondition::Compare(Comparison::Greater | Comparison::GreaterOrEqual, value) => {
+            language.between(text(value).as_bytes(), &[0xff; 4]);
+        }
+    }
+    language
+}
+
+/// The request as a planned read, for the order proof and the estimate.
+fn equivalent(
+    access: &Access,
+    form: &RawForm,
+    there: &[Arc<Entity>],
+    read: &ConcreteRead,
+    index: &Index,
+) -> Option<Read> {
+    let entity = there.first()?;
+    let key = entity.index_key(index)?;
+    let mut sources: Vec<(String, Source)> = Vec::new();
+    let mut bind = |name: &str| {
+        sources.push((name.to_owned(), Source::Pinned(Operand::Input(name.to_owned()))));
+    };
+    key.hash_fields().for_each(&mut bind);
+    let bound = read.equal.len().saturating_sub(index.hash.len());
+    for part in key.range.iter().take(bound) {
+        part.shape.template().fields().for_each(&mut bind);
+    }
+    let sort = match (&read.sort, key.range.get(bound)) {
+        (None, None) => SortPart::Exact,
+        (None, Some(_)) if bound == 0 => SortPart::Whole,
+        (None, Some(_)) => SortPart::Open { attribute: bound, pieces: 0, range: None },
+        (Some((_, condition)), Some(part)) => {
+            let template = part.shape.template();
+            let pieces = match condition {
+                SortCondition::BeginsWith(value) => covered(template, value.as_s().unwrap_or_default()),
+                SortCondition::Between(low, high) => {
+                    let (low, high) = (low.as_s().unwrap_or_default(), high.as_s().unwrap_or_default());
+                    let shared: String =
+                        low.chars().zip(high.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
+                    covered(template, &shared)
+                }
+                SortCondition::Compare(..) => 0,
+            };
+            template
+                .pieces()
+                .iter()
+                .take(pieces)
+                .filter_map(Piece::as_field)
+                .for_each(|piece| bind(&piece.name));
+            SortPart::Open { attribute: bound, pieces, range: None }
+        }
+        (Some(_), None) => return None,
+    };
+    Some(Read {
+        table: entity.table.clone(),
+        index: form.index,
+        entities: there.to_vec(),
+        range: ReadRange { entity: entity.clone(), sources, sort },
+        fans: Vec::new(),
+        filter: Vec::new(),
+        type_filter: false,
+        forward: read.forward,
+        limit: access.limit,
+    })
+}
+
+/// Whether the hand-written condition is the one that the planner would compile from `where`.
+pub(super) fn is_as_planned(access: &Access, plan: &Plan) -> bool {
+    let (Some(form), [entity]) = (&plan.raw, access.find.as_slice()) else { return false };
+    let mut declared = access.clone();
+    declared.raw = None;
+    declared.index = Some(crate::source::Spanned::free(form.index_of(&entity.table).label()));
+    let empty = Space::empty();
+    let (candidate, _) = candidates(&empty, &declared, &declared.find);
+    let Some(candidate) = candidate else { return false };
+    let planned = accepted(&declared, candidate, Vec::new());
+    (0..2).all(|n| {
+        let mut inputs: Inputs = counter::inputs_numbered(access, n);
+        form.add_inputs(access, &mut inputs);
+        let Ok(mine) = form.concrete(&inputs) else { return false };
+        let Ok(theirs) = concretize(&declared, &planned, &inputs) else { return false };
+        match theirs.as_slice() {
+            [only] => only.equal == mine.equal && only.sort == mine.sort && only.filter.is_empty(),
+            _ => false,
+        }
+    })
+}
+
+/// Searches for data on which the hand-written request differs from what `where` says.
+pub(super) fn differs(design: &Design, access: &Access, plan: &Plan) -> Option<CounterExample> {
+    counter::search(design, access, plan)
+}

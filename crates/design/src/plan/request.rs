@@ -1,0 +1,419 @@
+//! Requests as DynamoDB takes them, with inputs as placeholders or as values.
+
+use keyloom_core::AttributeValue;
+use keyloom_core::json::write_value;
+use serde_json::{Map, Value as Json, json};
+
+use super::bind::Source;
+use super::concrete::{ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondition, concretize};
+use super::range::SortPart;
+use super::{Plan, Read};
+use crate::condition::Comparison;
+use crate::evaluate::Inputs;
+use crate::key::{FieldPiece, KeyTemplate, Piece};
+use crate::model::{
+    Access, EntityKey, Index, IndexKey, KeyType, Operand, Projection, Question, Test,
+};
+
+/// One request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// `GetItem`, `Query` or `BatchGetItem`.
+    pub operation: String,
+    /// The body.
+    pub body: Json,
+}
+
+impl Request {
+    /// As reports show it.
+    pub fn to_json(&self) -> Json {
+        json!({ "operation": self.operation, "body": self.body })
+    }
+}
+
+/// The exact requests of a plan for these inputs, in the order they are sent.
+pub fn requests(access: &Access, plan: &Plan, inputs: &Inputs) -> Result<Vec<Request>, String> {
+    let reads = match &plan.raw {
+        Some(raw) => raw.concrete(inputs).map(|read| vec![read])?,
+        None => concretize(access, plan, inputs)?,
+    };
+    Ok(reads.iter().map(to_request).collect())
+}
+
+/// The request shapes of a plan, with inputs as `{name}`.
+pub fn shapes(access: &Access, plan: &Plan) -> Vec<Request> {
+    if let Some(raw) = &plan.raw {
+        return vec![to_request(&raw.form())];
+    }
+    plan.reads
+        .iter()
+        .map(|read| {
+            let kind = if plan.is_get(read) { ReadKind::Get } else { ReadKind::Query };
+            to_request(&Shaper { access, read }.shape(kind))
+        })
+        .collect()
+}
+
+/// A value of a request, or what stands for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placeholder {
+    /// The attribute's type.
+    pub kind: &'static str,
+    /// Text with `{name}` for inputs.
+    pub text: String,
+}
+
+/// Values that can stand in a request.
+pub trait RequestValue {
+    /// As DynamoDB JSON.
+    fn to_json(&self) -> Json;
+}
+
+impl RequestValue for Placeholder {
+    fn to_json(&self) -> Json {
+        let mut map = Map::new();
+        map.insert(self.kind.to_owned(), Json::String(self.text.clone()));
+        Json::Object(map)
+    }
+}
+
+impl RequestValue for AttributeValue {
+    fn to_json(&self) -> Json {
+        let mut bytes = Vec::new();
+        write_value(self, &mut bytes);
+        serde_json::from_slice(&bytes).unwrap_or(Json::Null)
+    }
+}
+
+/// Renders a read as its request.
+pub fn to_request<V: RequestValue>(read: &ReadForm<V>) -> Request {
+    let mut body = Map::new();
+    body.insert("TableName".into(), json!(read.table));
+    if let Some(index) = &read.index {
+        body.insert("IndexName".into(), json!(index));
+    }
+    if read.kind == ReadKind::Get {
+        let key: Map<String, Json> =
+            read.equal.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
+        body.insert("Key".into(), Json::Object(key));
+        if read.consistent {
+            body.insert("ConsistentRead".into(), json!(true));
+        }
+        return Request { operation: "GetItem".to_owned(), body: Json::Object(body) };
+    }
+    let mut writer = ExpressionWriter::default();
+    let condition = writer.key_condition(read);
+    body.insert("KeyConditionExpression".into(), json!(condition));
+    if !read.filter.is_empty() {
+        let filter = writer.filter(&read.filter);
+        body.insert("FilterExpression".into(), json!(filter));
+    }
+    body.insert("ExpressionAttributeNames".into(), Json::Object(writer.names));
+    if !writer.values.is_empty() {
+        body.insert("ExpressionAttributeValues".into(), Json::Object(writer.values));
+    }
+    if !read.forward {
+        body.insert("ScanIndexForward".into(), json!(false));
+    }
+    if let Some(limit) = read.limit {
+        body.insert("Limit".into(), json!(limit));
+    }
+    if read.consistent {
+        body.insert("ConsistentRead".into(), json!(true));
+    }
+    Request { operation: "Query".to_owned(), body: Json::Object(body) }
+}
+
+/// Writes expressions; every name is aliased, so that reserved words never matter.
+#[derive(Default)]
+struct ExpressionWriter {
+    names: Map<String, Json>,
+    values: Map<String, Json>,
+}
+
+impl ExpressionWriter {
+    fn name(&mut self, alias: &str, name: &str) -> String {
+        let alias = format!("#{alias}");
+        self.names.insert(alias.clone(), json!(name));
+        alias
+    }
+
+    fn value(&mut self, alias: &str, value: &impl RequestValue) -> String {
+        let alias = format!(":{alias}");
+        self.values.insert(alias.clone(), value.to_json());
+        alias
+    }
+
+    fn key_condition<V: RequestValue>(&mut self, read: &ReadForm<V>) -> String {
+        let mut parts = Vec::new();
+        let short = read.equal.len() <= 1 || read.equal.len() == 2 && read.sort.is_none();
+        for (at, (name, value)) in read.equal.iter().enumerate() {
+            let alias = match (short, at) {
+                (true, 0) => "pk".to_owned(),
+                (true, _) => "sk".to_owned(),
+                _ => format!("k{at}"),
+            };
+            let (name, value) = (self.name(&alias, name), self.value(&alias, value));
+            parts.push(format!("{name} = {value}"));
+        }
+        if let Some((name, condition)) = &read.sort {
+            let name = self.name("sk", name);
+            parts.push(match condition {
+                SortCondition::BeginsWith(value) => {
+                    format!("begins_with({name}, {})", self.value("sk", value))
+                }
+                SortCondition::Between(low, high) => format!(
+                    "{name} BETWEEN {} AND {}",
+                    self.value("sk_from", low),
+                    self.value("sk_to", high)
+                ),
+                SortCondition::Compare(comparison, value) => {
+                    format!("{name} {} {}", comparison.as_str(), self.value("sk", value))
+                }
+            });
+        }
+        parts.join(" AND ")
+    }
+
+    fn filter<V: RequestValue>(&mut self, tests: &[(String, FilterTest<V>)]) -> String {
+        let mut parts = Vec::new();
+        for (at, (attribute, test)) in tests.iter().enumerate() {
+            let alias = format!("f{at}");
+            let name = self.name(&alias, attribute);
+            parts.push(match test {
+                FilterTest::Compare(comparison, value) => {
+                    format!("{name} {} {}", comparison.as_str(), self.value(&alias, value))
+                }
+                FilterTest::Between(low, high) => format!(
+                    "{name} BETWEEN {} AND {}",
+                    self.value(&format!("{alias}_from"), low),
+                    self.value(&format!("{alias}_to"), high)
+                ),
+                FilterTest::BeginsWith(value) => {
+                    format!("begins_with({name}, {})", self.value(&alias, value))
+                }
+                FilterTest::In(values) => {
+                    let list: Vec<String> = values
+                        .iter()
+                        .enumerate()
+                        .map(|(n, value)| self.value(&format!("{alias}_{n}"), value))
+                        .collect();
+                    format!("{name} IN ({})", list.join(", "))
+                }
+                FilterTest::Exists => format!("attribute_exists({name})"),
+                FilterTest::Missing => format!("attribute_not_exists({name})"),
+                FilterTest::Contains(value) => {
+                    format!("contains({name}, {})", self.value(&alias, value))
+                }
+                FilterTest::Lacks(value) => {
+                    format!("NOT contains({name}, {})", self.value(&alias, value))
+                }
+            });
+        }
+        parts.join(" AND ")
+    }
+}
+
+/// Writes a read with its inputs left open.
+struct Shaper<'a> {
+    access: &'a Access,
+    read: &'a Read,
+}
+
+impl Shaper<'_> {
+    fn shape(&self, kind: ReadKind) -> ReadForm<Placeholder> {
+        let index = self.read.index();
+        let mut equal = Vec::new();
+        let mut sort = None;
+        if let Some(key) = self.read.range.entity.index_key(index) {
+            for (attribute, part) in index.hash.iter().zip(&key.hash) {
+                equal.push((attribute.name.clone(), self.whole(part, attribute.kind)));
+            }
+            sort = self.sort(index, &key, &mut equal);
+        }
+        ReadForm {
+            kind,
+            table: self.read.table.name.clone(),
+            index: index.name.clone(),
+            equal,
+            sort,
+            filter: self.filter(),
+            forward: self.read.forward,
+            limit: self.read.limit,
+            consistent: self.access.consistent,
+        }
+    }
+
+    fn whole(&self, part: &EntityKey, kind: KeyType) -> Placeholder {
+        let template = part.shape.template();
+        Placeholder { kind: kind.as_str(), text: self.text(template, template.pieces().len()) }
+    }
+
+    fn text(&self, template: &KeyTemplate, pieces: usize) -> String {
+        template.pieces().iter().take(pieces).map(|piece| self.piece(piece)).collect()
+    }
+
+    fn piece(&self, piece: &Piece) -> String {
+        match piece {
+            Piece::Literal(text) => text.clone(),
+            Piece::Field(field) => self.field(field),
+        }
+    }
+
+    fn field(&self, field: &FieldPiece) -> String {
+        match self.read.range.source(&field.name) {
+            Some(Source::Pinned(operand)) => operand_text(operand, field),
+            _ => format!("{{{}}}", field.name),
+        }
+    }
+
+    fn sort(
+        &self,
+        index: &Index,
+        key: &IndexKey,
+        equal: &mut Vec<(String, Placeholder)>,
+    ) -> Option<(String, SortCondition<Placeholder>)> {
+        let bound = match &self.read.range.sort {
+            SortPart::Whole | SortPart::Common(_) => 0,
+            SortPart::Exact => index.range.len(),
+            SortPart::Open { attribute, .. } => *attribute,
+        };
+        for (attribute, part) in index.range.iter().zip(&key.range).take(bound) {
+            equal.push((attribute.name.clone(), self.whole(part, attribute.kind)));
+        }
+        let attribute = index.range.get(bound)?;
+        let template = key.range.get(bound)?.shape.template();
+        let value = |text: String| Placeholder { kind: attribute.kind.as_str(), text };
+        let condition = match &self.read.range.sort {
+            SortPart::Common(pieces) => {
+                let text = pieces.iter().map(|piece| self.piece(piece)).collect();
+                SortCondition::BeginsWith(value(text))
+            }
+            SortPart::Open { pieces, range, .. } => {
+                let prefix = self.text(template, *pieces);
+                let next = template.pieces().get(*pieces).and_then(Piece::as_field);
+                match (range, next) {
+                    (Some(question), Some(field)) => ranged(&prefix, field, question, &value),
+                    _ if prefix.is_empty() => return None,
+                    _ => SortCondition::BeginsWith(value(prefix)),
+                }
+            }
+            SortPart::Whole | SortPart::Exact => return None,
+        };
+        Some((attribute.name.clone(), condition))
+    }
+
+    fn filter(&self) -> Vec<(String, FilterTest<Placeholder>)> {
+        let mut tests = Vec::new();
+        if let Some(name) = self.read.table.type_attribute.as_ref().filter(|_| self.read.type_filter) {
+            let names = self
+                .read
+                .entities
+                .iter()
+                .map(|entity| Placeholder { kind: "S", text: entity.name.clone() });
+            tests.push((name.clone(), FilterTest::In(names.collect())));
+        }
+        for question in &self.read.filter {
+            tests.push((question.field.clone(), self.filter_test(question)));
+        }
+        tests
+    }
+
+    fn filter_test(&self, question: &Question) -> FilterTest<Placeholder> {
+        let field = self.read.entities.iter().find_map(|entity| entity.field(&question.field));
+        let kind = field.map_or("S", |field| {
+            let sample = crate::generate::sample(field, 1);
+            crate::key::attribute_of(field, &sample).attribute_type().as_str()
+        });
+        let value = |operand: &Operand| Placeholder {
+            kind,
+            text: match operand {
+                Operand::Input(name) => format!("{{{name}}}"),
+                Operand::Value(value) => value.to_string(),
+            },
+        };
+        let compare = |comparison, operand| FilterTest::Compare(comparison, value(operand));
+        match &question.test {
+            Test::Equal(operand) => compare(Comparison::Equal, operand),
+            Test::NotEqual(operand) => compare(Comparison::NotEqual, operand),
+            Test::Range { low: Some(low), high: Some(high) } => {
+                FilterTest::Between(value(&low.operand), value(&high.operand))
+            }
+            Test::Range { low: Some(low), .. } if low.inclusive => {
+                compare(Comparison::GreaterOrEqual, &low.operand)
+            }
+            Test::Range { low: Some(low), .. } => compare(Comparison::Greater, &low.operand),
+            Test::Range { high: Some(high), .. } if high.inclusive => {
+                compare(Comparison::LessOrEqual, &high.operand)
+            }
+            Test::Range { high: Some(high), .. } => compare(Comparison::Less, &high.operand),
+            Test::BeginsWith(operand) => FilterTest::BeginsWith(value(operand)),
+            Test::In(operands) => FilterTest::In(operands.iter().map(value).collect()),
+            Test::Contains(operand) => FilterTest::Contains(value(operand)),
+            Test::Lacks(operand) => FilterTest::Lacks(value(operand)),
+            Test::Missing => FilterTest::Missing,
+            Test::Exists | Test::Range { .. } => FilterTest::Exists,
+        }
+    }
+}
+
+/// A range on the field after a prefix; `…` stands for the greatest key below the prefix.
+fn ranged(
+    prefix: &str,
+    field: &FieldPiece,
+    question: &Question,
+    value: &dyn Fn(String) -> Placeholder,
+) -> SortCondition<Placeholder> {
+    let text = |operand: &Operand| format!("{prefix}{}", operand_text(operand, field));
+    match &question.test {
+        Test::BeginsWith(operand) | Test::Equal(operand) => {
+            SortCondition::BeginsWith(value(text(operand)))
+        }
+        Test::Range { low, high } => {
+            let (mut from, mut to) = (
+                low.as_ref().map_or_else(|| prefix.to_owned(), |low| text(&low.operand)),
+                high.as_ref().map_or_else(|| format!("{prefix}…"), |high| text(&high.operand)),
+            );
+            // Inside keys a descending field turns its range around.
+            if field.format.is_desc() {
+                std::mem::swap(&mut from, &mut to);
+            }
+            SortCondition::Between(value(from), value(to))
+        }
+        _ => SortCondition::BeginsWith(value(prefix.to_owned())),
+    }
+}
+
+fn operand_text(operand: &Operand, field: &FieldPiece) -> String {
+    match operand {
+        Operand::Input(name) => format!("{{{name}}}"),
+        Operand::Value(value) => field.format.encode(value).unwrap_or_else(|_| value.to_string()),
+    }
+}
+
+/// Pieces as a template text.
+pub(crate) fn pieces_text(pieces: &[Piece]) -> String {
+    pieces
+        .iter()
+        .map(|piece| match piece {
+            Piece::Literal(text) => text.clone(),
+            Piece::Field(field) => format!("{{{}}}", field.name),
+        })
+        .collect()
+}
+
+/// The attributes that a projection copies, for DynamoDB.
+pub(crate) fn projection_json(projection: &Projection) -> Json {
+    match projection {
+        Projection::All => json!({ "ProjectionType": "ALL" }),
+        Projection::Keys => json!({ "ProjectionType": "KEYS_ONLY" }),
+        Projection::Include(names) => {
+            json!({ "ProjectionType": "INCLUDE", "NonKeyAttributes": names })
+        }
+    }
+}
+
+/// A concrete read as its request body, for runners.
+pub fn concrete_request(read: &ConcreteRead) -> Request {
+    to_request(read)
+}

@@ -1,0 +1,145 @@
+//! Verdicts: the best candidate, what is proven about it, and what is wrong.
+
+use super::candidate::{Candidate, candidates, is_better, separately};
+use super::counter;
+use super::estimate::estimate;
+use super::space::Space;
+use super::two_step;
+use super::{Hydrate, Plan, Problem, Proof, Proofs, Rejected, Verdict};
+use crate::cost::Prices;
+use crate::model::{Access, Design};
+
+/// Plans one pattern.
+pub fn plan_access(design: &Design, access: &Access, prices: &Prices) -> Plan {
+    super::plan_with(design, &Space::new(design), access, prices)
+}
+
+pub(super) fn plan_declared(
+    design: &Design,
+    space: &Space,
+    access: &Access,
+    prices: &Prices,
+) -> Plan {
+    let mut plan = match &access.via {
+        Some(via) => two_step::plan(space, access, via),
+        None => {
+            let (joint, rejected) = candidates(space, access, &access.find);
+            match choose(space, access, joint) {
+                Some(candidate) => accepted(access, candidate, rejected),
+                None => refused(access, rejected),
+            }
+        }
+    };
+    plan.counter_example = counter::find(design, access, &plan);
+    plan.estimate = estimate(design, access, &plan, prices);
+    plan
+}
+
+fn choose(space: &Space, access: &Access, joint: Option<Candidate>) -> Option<Candidate> {
+    if access.find.len() < 2 {
+        return joint;
+    }
+    let good = joint.as_ref().is_some_and(|joint| joint.is_pure() && joint.order.is_none());
+    if good {
+        return joint;
+    }
+    match (joint, separately(space, access)) {
+        (Some(joint), Some(separate)) if is_better(&separate, &joint) => Some(separate),
+        (joint, separate) => joint.or(separate),
+    }
+}
+
+pub(super) fn refused(access: &Access, rejected: Vec<Rejected>) -> Plan {
+    let asked = |asked: bool| if asked { Proof::Refuted } else { Proof::NotAsked };
+    Plan {
+        name: access.name.clone(),
+        verdict: Verdict::Refused,
+        reads: Vec::new(),
+        raw: None,
+        hydrate: None,
+        proofs: Proofs {
+            rows: Proof::Refuted,
+            order: asked(!access.order.is_empty()),
+            limit: asked(access.limit.is_some()),
+            purity: Proof::Refuted,
+            coverage: Proof::NotAsked,
+            consistency: asked(access.consistent),
+        },
+        problems: Vec::new(),
+        rejected,
+        counter_example: None,
+        estimate: super::Estimate::default(),
+    }
+}
+
+pub(super) fn accepted(access: &Access, candidate: Candidate, rejected: Vec<Rejected>) -> Plan {
+    let proofs = proofs(access, &candidate);
+    let verdict = verdict(&candidate);
+    let problems = problems(&candidate);
+    let hydrate = (!candidate.uncovered.is_empty()).then(|| Hydrate {
+        entities: access.find.clone(),
+        batch: true,
+        index: None,
+        reason: format!("the index does not hold `{}`", candidate.uncovered.join("`, `")),
+    });
+    Plan {
+        name: access.name.clone(),
+        verdict,
+        reads: candidate.reads,
+        raw: None,
+        hydrate,
+        proofs,
+        problems,
+        rejected,
+        counter_example: None,
+        estimate: super::Estimate::default(),
+    }
+}
+
+fn verdict(candidate: &Candidate) -> Verdict {
+    if candidate.is_get() {
+        Verdict::Get
+    } else if candidate.is_filtered() {
+        Verdict::Filter
+    } else if !candidate.uncovered.is_empty() {
+        Verdict::TwoStep
+    } else if candidate.reads.len() > 1 || candidate.reads.iter().any(|read| !read.fans.is_empty()) {
+        Verdict::FanOut
+    } else {
+        Verdict::Query
+    }
+}
+
+pub(super) fn proofs(access: &Access, candidate: &Candidate) -> Proofs {
+    let pure = candidate.is_pure();
+    let ordered = candidate.order.is_none();
+    let asked = |asked: bool, holds: bool| if asked { Proof::of(holds) } else { Proof::NotAsked };
+    Proofs {
+        rows: Proof::Proven,
+        order: asked(!access.order.is_empty(), ordered),
+        limit: asked(access.limit.is_some(), ordered && pure && !candidate.is_filtered()),
+        purity: Proof::of(pure),
+        coverage: Proof::of(candidate.uncovered.is_empty()),
+        consistency: asked(access.consistent, candidate.inconsistent.is_none()),
+    }
+}
+
+pub(super) fn problems(candidate: &Candidate) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if let Some(order) = &candidate.order {
+        problems.push(Problem::Order { why: order.why.clone(), fix: order.fix.clone() });
+    }
+    for bleed in candidate.bleeds.iter().filter(|bleed| !bleed.is_empty()) {
+        problems.push(Problem::Bleed {
+            entities: bleed.strangers.iter().map(|entity| entity.name.clone()).collect(),
+            why: bleed.describe(),
+        });
+    }
+    if !candidate.uncovered.is_empty() {
+        problems.push(Problem::Uncovered { fields: candidate.uncovered.clone() });
+    }
+    if let Some(index) = &candidate.inconsistent {
+        problems.push(Problem::Inconsistent { index: index.clone() });
+    }
+    problems
+}

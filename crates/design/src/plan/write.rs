@@ -1,0 +1,127 @@
+//! The write side: which index keys a write must rewrite, whether it has the fields for that, and what
+//! it costs.
+
+use keyloom_core::capacity::{IndexChange, item_write_units};
+
+use crate::cost::{Money, Prices, entry_size, item_size};
+use crate::model::{Design, Entity, Index, IndexKind, Write, WriteKind};
+
+/// A write with what it does to every index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WritePlan {
+    /// The write's name.
+    pub name: String,
+    /// What happens in each index, entity by entity.
+    pub effects: Vec<IndexEffect>,
+    /// Write units per call: table and indexes.
+    pub units: f64,
+    /// Write units of the table alone.
+    pub table_units: f64,
+    /// Write units per second on average.
+    pub units_per_second: Option<f64>,
+    /// Write units per second at the peak.
+    pub peak_units_per_second: Option<f64>,
+    /// Dollars a month.
+    pub money: Option<Money>,
+}
+
+/// What a write does to one index entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexEffect {
+    /// The entity written.
+    pub entity: String,
+    /// The index, or `table`.
+    pub index: String,
+    /// Key attributes that change.
+    pub rewrites: Vec<String>,
+    /// Fields that are needed to rebuild those attributes and that the caller does not give.
+    pub lacks: Vec<String>,
+    /// Write units.
+    pub units: f64,
+}
+
+/// Works out what a write does.
+pub fn plan_write(_design: &Design, write: &Write, prices: &Prices) -> WritePlan {
+    let mut effects = Vec::new();
+    let (mut units, mut table_units) = (0.0, 0.0);
+    for entity in &write.entities {
+        let size = item_size(entity).ceil() as usize;
+        let single = match write.kind {
+            WriteKind::Put | WriteKind::Create => item_write_units(None, Some(size)),
+            WriteKind::Delete => item_write_units(Some(size), None),
+            WriteKind::Update | WriteKind::Transact => item_write_units(Some(size), Some(size)),
+        };
+        // Transactions cost double on the table; index entries cost the same as outside.
+        let factor = if write.kind == WriteKind::Transact { 2.0 } else { 1.0 };
+        table_units += single.as_f64() * factor;
+        for index in &entity.table.indexes {
+            if let Some(effect) = effect(write, entity, index) {
+                units += effect.units;
+                effects.push(effect);
+            }
+        }
+    }
+    units += table_units;
+    let class = write.entities.first().map(|entity| prices.class(entity.table.class));
+    let money = write.rate.zip(class).map(|(rate, class)| Money {
+        on_demand: rate.average * units * prices.seconds_per_month() / 1e6 * class.write_million,
+        provisioned: (rate.peak * units).ceil() * prices.hours_per_month * class.write_capacity_hour,
+    });
+    WritePlan {
+        name: write.name.clone(),
+        effects,
+        units,
+        table_units,
+        units_per_second: write.rate.map(|rate| rate.average * units),
+        peak_units_per_second: write.rate.map(|rate| rate.peak * units),
+        money,
+    }
+}
+
+fn effect(write: &Write, entity: &Entity, index: &Index) -> Option<IndexEffect> {
+    let key = entity.index_key(index)?;
+    let bytes = entry_size(entity, index).ceil() as usize;
+    let sets = |field: &str| write.sets.iter().any(|set| set.value == field);
+    let mut rewrites = Vec::new();
+    let mut lacks: Vec<String> = Vec::new();
+    for part in key.parts() {
+        let template = part.shape.template();
+        let decides = part.when.iter().flat_map(|when| &when.terms).any(|term| sets(&term.name));
+        if !decides && !template.fields().any(sets) {
+            continue;
+        }
+        rewrites.push(part.attribute.clone());
+        for field in template.fields() {
+            let known = write.given.iter().any(|given| given == field);
+            if !known && !lacks.iter().any(|lack| lack == field) {
+                lacks.push(field.to_owned());
+            }
+        }
+    }
+    let change = match write.kind {
+        WriteKind::Put | WriteKind::Create => IndexChange::Insert { bytes },
+        WriteKind::Delete => IndexChange::Delete { bytes },
+        WriteKind::Transact if write.sets.is_empty() => IndexChange::Insert { bytes },
+        WriteKind::Update | WriteKind::Transact if !rewrites.is_empty() => {
+            IndexChange::Move { old_bytes: bytes, new_bytes: bytes }
+        }
+        WriteKind::Update | WriteKind::Transact => {
+            let copied = write.sets.iter().any(|set| entity.table.projects(index, &set.value));
+            if copied {
+                IndexChange::Update { old_bytes: bytes, new_bytes: bytes }
+            } else {
+                IndexChange::Unchanged
+            }
+        }
+    };
+    let units = if index.kind == IndexKind::Primary {
+        0.0
+    } else {
+        change.units().map_or(0.0, |units| units.as_f64())
+    };
+    if write.kind != WriteKind::Update {
+        lacks.clear();
+    }
+    let (entity, index) = (entity.name.clone(), index.label().to_owned());
+    Some(IndexEffect { entity, index, rewrites, lacks, units })
+}

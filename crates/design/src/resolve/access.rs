@@ -1,0 +1,415 @@
+//! Access patterns: conditions become one question per field, inputs get names.
+
+use std::sync::Arc;
+
+use keyloom_keys::Value;
+
+use super::Resolver;
+use crate::condition::{self, Comparison, Condition, parse_order};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::draft::AccessDraft;
+use crate::model::{
+    Access, End, Entity, Field, FieldKind, Input, InputRole, Operand, OrderBy, Question, RawRead,
+    Table, Test,
+};
+use crate::source::{Span, Spanned};
+use crate::suggest::did_you_mean;
+
+impl Resolver<'_> {
+    pub(super) fn access(&mut self, draft: AccessDraft) -> Option<Access> {
+        let name = draft.name.value.clone();
+        let find: Vec<Arc<Entity>> =
+            draft.find.iter().filter_map(|entity| self.entity_named(entity, &name)).collect();
+        let via = match &draft.via {
+            Some(via) => Some(self.entity_named(via, &name)?),
+            None => None,
+        };
+        if find.len() != draft.find.len() || find.is_empty() {
+            return None;
+        }
+        self.check_one_table(&find, &draft);
+        let asked: Vec<Arc<Entity>> = via.iter().cloned().chain(find.iter().cloned()).collect();
+        let asked = if via.is_some() { asked.get(..1).unwrap_or_default() } else { asked.as_slice() };
+        let (terms, inputs) = match &draft.condition {
+            Some(text) => self.questions(text, asked, &name),
+            None => (Vec::new(), Vec::new()),
+        };
+        let order = draft.order.as_ref().map(|text| self.order(text, asked, &name));
+        for field in &draft.returns {
+            for entity in &find {
+                self.has_field(entity, &field.value, field.span, &name);
+            }
+        }
+        let table = find.first().map(|entity| entity.table.clone())?;
+        let index = draft.index.and_then(|index| self.pinned_index(index, &table, &name));
+        let raw = match &draft.key {
+            Some(key) => Some(self.raw(key, draft.filter.as_ref(), &table, &name)?),
+            None => {
+                if let Some(filter) = &draft.filter {
+                    let problem = Diagnostic::error(
+                        Code::BadCondition,
+                        filter.span,
+                        "`filter` belongs to a hand-written `key`",
+                    )
+                    .fix(Some("put the condition into `where`; the planner decides".to_owned()))
+                    .about(name.clone());
+                    self.report(problem);
+                }
+                None
+            }
+        };
+        Some(Access {
+            name,
+            span: draft.name.span,
+            find,
+            via,
+            terms,
+            inputs,
+            order: order.unwrap_or_default(),
+            limit: draft.limit,
+            index,
+            returns: draft.returns.into_iter().map(|field| field.value).collect(),
+            consistent: draft.consistent,
+            rate: draft.rate,
+            items: draft.items,
+            all_pages: draft.all_pages,
+            keeps: draft.keeps,
+            raw,
+            description: draft.description.map(|text| text.value).unwrap_or_default(),
+            implied_by: None,
+        })
+    }
+
+    fn check_one_table(&mut self, find: &[Arc<Entity>], draft: &AccessDraft) {
+        let Some(first) = find.first() else { return };
+        let stranger = find.iter().find(|entity| entity.table.name != first.table.name);
+        if let Some(stranger) = stranger {
+            let message = format!(
+                "`{}` is in table `{}` and `{}` in `{}`",
+                first.name, first.table.name, stranger.name, stranger.table.name
+            );
+            let problem = Diagnostic::error(Code::BadValue, draft.name.span, message)
+                .because("one access pattern reads one table")
+                .fix(Some("write one access pattern for each table".to_owned()))
+                .about(draft.name.value.clone());
+            self.report(problem);
+        }
+    }
+
+    fn pinned_index(
+        &mut self,
+        index: Spanned<String>,
+        table: &Table,
+        subject: &str,
+    ) -> Option<Spanned<String>> {
+        if index.value == "table" || table.index(&index.value).is_some() {
+            return Some(index);
+        }
+        let known: Vec<&str> =
+            table.secondary().iter().filter_map(|index| index.name.as_deref()).collect();
+        let message = format!("table `{}` has no index `{}`", table.name, index.value);
+        let problem = Diagnostic::error(Code::UnknownName, index.span, message)
+            .fix(did_you_mean(&index.value, known.into_iter().chain(["table"])))
+            .about(subject);
+        self.report(problem);
+        None
+    }
+
+    fn order(
+        &mut self,
+        text: &Spanned<String>,
+        find: &[Arc<Entity>],
+        subject: &str,
+    ) -> Vec<OrderBy> {
+        let terms = match parse_order(&text.value) {
+            Ok(terms) => terms,
+            Err(error) => {
+                self.bad_condition(error, text, subject);
+                return Vec::new();
+            }
+        };
+        let mut order = Vec::new();
+        for term in terms {
+            let span = self.inside(text, term.span);
+            let known = find.iter().all(|e| self.has_field(e, &term.field, span, subject));
+            if known {
+                order.push(OrderBy { field: term.field, descending: term.descending, span });
+            }
+        }
+        order
+    }
+
+    fn raw(
+        &mut self,
+        key: &Spanned<String>,
+        filter: Option<&Spanned<String>>,
+        table: &Table,
+        subject: &str,
+    ) -> Option<RawRead> {
+        let key_condition = self.parsed(key, subject)?;
+        let known = table.key_attributes();
+        for term in &key_condition.terms {
+            let bare = term.name.trim_start_matches('#');
+            if known.iter().any(|attribute| attribute.name == bare) {
+                continue;
+            }
+            let span = self.inside(key, term.name_span);
+            let names: Vec<&str> = known.iter().map(|attribute| attribute.name.as_str()).collect();
+            let message =
+                format!("`{bare}` is not a key attribute of table `{}` or its indexes", table.name);
+            let problem = Diagnostic::error(Code::UnknownName, span, message)
+                .fix(did_you_mean(bare, names))
+                .about(subject);
+            self.report(problem);
+            return None;
+        }
+        let parsed_filter = match filter {
+            Some(text) => Some(self.parsed(text, subject)?),
+            None => None,
+        };
+        Some(RawRead {
+            key: key_condition,
+            key_span: key.span,
+            filter: parsed_filter,
+            filter_span: filter.map_or(Span::NONE, |text| text.span),
+        })
+    }
+
+    fn parsed(&mut self, text: &Spanned<String>, subject: &str) -> Option<Condition> {
+        match condition::parse(&text.value) {
+            Ok(condition) => Some(condition),
+            Err(error) => {
+                self.bad_condition(error, text, subject);
+                None
+            }
+        }
+    }
+
+    /// One question per field; several ranges on a field become one.
+    fn questions(
+        &mut self,
+        text: &Spanned<String>,
+        asked: &[Arc<Entity>],
+        subject: &str,
+    ) -> (Vec<Question>, Vec<Input>) {
+        let Some(condition) = self.parsed(text, subject) else { return (Vec::new(), Vec::new()) };
+        let mut questions: Vec<Question> = Vec::new();
+        let mut inputs = Inputs::of(&condition);
+        for term in condition.terms {
+            let span = self.inside(text, term.span);
+            let name_span = self.inside(text, term.name_span);
+            let known = asked.iter().all(|e| self.has_field(e, &term.name, name_span, subject));
+            let field = asked.first().and_then(|entity| entity.field(&term.name)).cloned();
+            let (true, Some(field)) = (known, field) else { continue };
+            let test = match self.test(&term.test, &field, &mut inputs, span, subject) {
+                Some(test) => test,
+                None => continue,
+            };
+            let same = questions.iter_mut().find(|question| question.field == term.name);
+            match same {
+                None => questions.push(Question { field: term.name, test, span }),
+                Some(question) => {
+                    if !merge(&mut question.test, test) {
+                        let message =
+                            format!("two conditions on `{}` do not make one range", term.name);
+                        let problem = Diagnostic::error(Code::BadCondition, span, message)
+                            .fix(Some("keep one, or write `between ? and ?`".to_owned()))
+                            .about(subject);
+                        self.report(problem);
+                    }
+                }
+            }
+        }
+        (questions, inputs.list)
+    }
+
+    fn test(
+        &mut self,
+        test: &condition::Test,
+        field: &Field,
+        inputs: &mut Inputs,
+        span: Span,
+        subject: &str,
+    ) -> Option<Test> {
+        let mut operand = |written: &condition::Operand, role: InputRole| {
+            self.operand(written, field, role, inputs, span, subject)
+        };
+        Some(match test {
+            condition::Test::Compare(Comparison::Equal, value) => {
+                Test::Equal(operand(value, InputRole::Value)?)
+            }
+            condition::Test::Compare(Comparison::NotEqual, value) => {
+                Test::NotEqual(operand(value, InputRole::Value)?)
+            }
+            condition::Test::Compare(comparison, value) => {
+                let lower = matches!(comparison, Comparison::Greater | Comparison::GreaterOrEqual);
+                let inclusive =
+                    matches!(comparison, Comparison::GreaterOrEqual | Comparison::LessOrEqual);
+                let role = if lower { InputRole::Low } else { InputRole::High };
+                let end = Some(End { operand: operand(value, role)?, inclusive });
+                if lower {
+                    Test::Range { low: end, high: None }
+                } else {
+                    Test::Range { low: None, high: end }
+                }
+            }
+            condition::Test::Between(low, high) => {
+                let mut end = |value, role| {
+                    Some(End { operand: operand(value, role)?, inclusive: true })
+                };
+                let low = end(low, InputRole::Low)?;
+                let high = end(high, InputRole::High)?;
+                Test::Range { low: Some(low), high: Some(high) }
+            }
+            condition::Test::BeginsWith(value) => {
+                Test::BeginsWith(operand(value, InputRole::Prefix)?)
+            }
+            condition::Test::In(values) => Test::In(
+                values
+                    .iter()
+                    .map(|value| operand(value, InputRole::Value))
+                    .collect::<Option<Vec<_>>>()?,
+            ),
+            condition::Test::Exists => Test::Exists,
+            condition::Test::Missing => Test::Missing,
+            condition::Test::Contains(value) => Test::Contains(operand(value, InputRole::Value)?),
+            condition::Test::Lacks(value) => Test::Lacks(operand(value, InputRole::Value)?),
+        })
+    }
+
+    fn operand(
+        &mut self,
+        written: &condition::Operand,
+        field: &Field,
+        role: InputRole,
+        inputs: &mut Inputs,
+        span: Span,
+        subject: &str,
+    ) -> Option<Operand> {
+        let text = match written {
+            condition::Operand::Input(name) => {
+                return Some(Operand::Input(inputs.add(name.as_deref(), &field.name, role)));
+            }
+            condition::Operand::Text(text) | condition::Operand::Number(text) => text.clone(),
+            condition::Operand::Boolean(flag) => flag.to_string(),
+        };
+        match literal(field, &text, role) {
+            Ok(value) => Some(Operand::Value(value)),
+            Err(reason) => {
+                let message = format!("`{text}` is not a value of `{}`: {reason}", field.name);
+                let problem = Diagnostic::error(Code::BadCondition, span, message);
+                self.report(problem.about(subject));
+                None
+            }
+        }
+    }
+}
+
+/// Reads a value that a condition states.
+pub(crate) fn literal(field: &Field, text: &str, role: InputRole) -> Result<Value<'static>, String> {
+    let plain = || Value::from(text.to_owned());
+    match (&field.kind, role) {
+        (_, InputRole::Prefix) => Ok(plain()),
+        (FieldKind::Scalar(format), _) => {
+            let value = Value::parse_for(format, text).map_err(|error| error.to_string())?;
+            let value = value.into_owned();
+            // Periods such as a day are fine in conditions; anything else must be writable.
+            match (&value, format.values_listed()) {
+                (Value::Text(text), Some(values)) if !values.iter().any(|v| v == text.as_ref()) => {
+                    Err(format!("known values are {}", values.join(", ")))
+                }
+                _ => Ok(value),
+            }
+        }
+        (FieldKind::Shard(_), _) => match text.parse::<u32>() {
+            Ok(number) => Ok(Value::from(number)),
+            Err(_) => Err("a shard is a whole number".to_owned()),
+        },
+        _ => Ok(plain()),
+    }
+}
+
+/// The values of an enumeration.
+trait Listed {
+    fn values_listed(&self) -> Option<Vec<String>>;
+}
+
+impl Listed for keyloom_keys::FieldFormat {
+    fn values_listed(&self) -> Option<Vec<String>> {
+        match self.kind() {
+            keyloom_keys::FieldType::Enum(values) => Some(values.to_vec()),
+            _ => None,
+        }
+    }
+}
+
+/// Names for inputs: the field's, with `_from` and `_to` for two ends of a range.
+struct Inputs {
+    list: Vec<Input>,
+    twice: Vec<String>,
+}
+
+impl Inputs {
+    fn of(condition: &Condition) -> Self {
+        let mut asked: Vec<&str> = Vec::new();
+        for term in &condition.terms {
+            let unnamed = term
+                .test
+                .operands()
+                .into_iter()
+                .filter(|operand| matches!(operand, condition::Operand::Input(None)));
+            asked.extend(unnamed.map(|_| term.name.as_str()));
+        }
+        asked.sort_unstable();
+        let twice = asked
+            .array_windows::<2>()
+            .filter(|[a, b]| a == b)
+            .map(|[name, _]| (*name).to_owned())
+            .collect();
+        Self { list: Vec::new(), twice }
+    }
+
+    fn add(&mut self, own: Option<&str>, field: &str, role: InputRole) -> String {
+        let wanted = match (own, role) {
+            (Some(name), _) => name.to_owned(),
+            (None, InputRole::Low) if self.twice.iter().any(|name| name == field) => {
+                format!("{field}_from")
+            }
+            (None, InputRole::High) if self.twice.iter().any(|name| name == field) => {
+                format!("{field}_to")
+            }
+            (None, _) => field.to_owned(),
+        };
+        let mut name = wanted.clone();
+        let mut number = 2;
+        while self.list.iter().any(|input| input.name == name && own.is_none()) {
+            name = format!("{wanted}_{number}");
+            number += 1;
+        }
+        if self.list.iter().all(|input| input.name != name) {
+            self.list.push(Input { name: name.clone(), field: field.to_owned(), role });
+        }
+        name
+    }
+}
+
+/// Makes one range of two half ranges.
+fn merge(into: &mut Test, other: Test) -> bool {
+    match (into, other) {
+        (Test::Range { low, high }, Test::Range { low: other_low, high: other_high }) => {
+            let clash = (low.is_some() && other_low.is_some()) || (high.is_some() && other_high.is_some());
+            if clash {
+                return false;
+            }
+            *low = low.take().or(other_low);
+            *high = high.take().or(other_high);
+            true
+        }
+        (into @ Test::Exists, other) => {
+            *into = other;
+            true
+        }
+        (_, Test::Exists) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,104 @@
+//! Field types.
+
+use keyloom_keys::{FieldFormat, FieldType, FormatSpec};
+
+use super::Resolver;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::draft::FieldDraft;
+use crate::model::{Field, FieldKind, Shards};
+use crate::suggest::did_you_mean;
+
+/// Type names for "did you mean".
+const TYPES: [&str; 25] = [
+    "string", "token", "fixed", "u8", "u16", "u32", "u64", "i64", "decimal", "year", "month", "date",
+    "hour", "datetime", "epoch_ms", "uuid", "ulid", "bool", "hex", "shard", "number", "binary", "list",
+    "map", "string_set",
+];
+
+impl Resolver<'_> {
+    pub(super) fn field(&mut self, draft: FieldDraft, entity: &str) -> Option<Field> {
+        let kind = self.field_kind(&draft, entity)?;
+        let max_bytes = draft.max;
+        Some(Field {
+            name: draft.name.value,
+            span: draft.name.span,
+            kind,
+            optional: draft.optional || draft.present.is_some_and(|share| share < 1.0),
+            key_only: draft.key_only,
+            immutable: draft.immutable,
+            sequential: draft.sequential,
+            distinct: draft.distinct,
+            top_share: draft.top_share,
+            present: draft.present,
+            max_bytes,
+            size: draft.size,
+        })
+    }
+
+    fn field_kind(&mut self, draft: &FieldDraft, entity: &str) -> Option<FieldKind> {
+        let name = draft.kind.as_str();
+        let kind = match name {
+            "datetime:loose" => FieldKind::LooseTime,
+            "number" => FieldKind::Number,
+            "binary" => FieldKind::Binary,
+            "list" => FieldKind::List,
+            "map" => FieldKind::Map,
+            "string_set" => FieldKind::TextSet,
+            "number_set" => FieldKind::NumberSet,
+            "shard" => return self.shard(draft, entity),
+            _ => return self.scalar(draft, entity).map(FieldKind::Scalar),
+        };
+        Some(kind)
+    }
+
+    fn shard(&mut self, draft: &FieldDraft, entity: &str) -> Option<FieldKind> {
+        let Some(count) = draft.shards else {
+            let problem = Diagnostic::error(
+                Code::BadValue,
+                draft.kind.span,
+                format!("field `{}` does not say how many shards there are", draft.name.value),
+            )
+            .fix(Some("write { type = \"shard\", shards = 10 }".to_owned()))
+            .about(entity);
+            self.report(problem);
+            return None;
+        };
+        let by = draft.shard_by.iter().map(|field| field.value.clone()).collect();
+        Some(FieldKind::Shard(Shards { count: count as u32, by }))
+    }
+
+    fn scalar(&mut self, draft: &FieldDraft, entity: &str) -> Option<FieldFormat> {
+        let mut type_name = draft.kind.value.clone();
+        if type_name == "decimal" {
+            type_name = format!("decimal:{}.{}", draft.width.unwrap_or(18), draft.scale.unwrap_or(2));
+        }
+        let text = FieldFormat::parse(&type_name)
+            .is_ok_and(|format| matches!(format.kind(), FieldType::String | FieldType::Token));
+        let values: Vec<String> = draft.values.iter().map(|value| value.value.clone()).collect();
+        let listed = !values.is_empty();
+        let spec = FormatSpec {
+            width: if draft.kind.value == "decimal" { None } else { draft.width.map(|n| n as usize) },
+            plain: draft.plain,
+            max_bytes: if text && !listed { draft.max.map(|n| n as usize) } else { None },
+            values: listed.then_some(values),
+            desc: draft.desc,
+            ..FormatSpec::new(type_name)
+        };
+        match spec.build() {
+            Ok(format) => Some(format),
+            Err(error) => {
+                let name = draft.kind.value.split(':').next().unwrap_or_default();
+                let message = format!(
+                    "field `{}` cannot have the type `{}`: {}",
+                    draft.name.value,
+                    draft.kind.value,
+                    error.reason()
+                );
+                let fix = if TYPES.contains(&name) { None } else { did_you_mean(name, TYPES) };
+                let problem = Diagnostic::error(Code::BadValue, draft.kind.span, message);
+                self.report(problem.fix(fix).about(entity));
+                None
+            }
+        }
+    }
+}

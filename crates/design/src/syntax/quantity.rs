@@ -1,0 +1,148 @@
+//! Quantities with units: `"1.2 KB"`, `"300/s"`, `"10%/month"`.
+
+use toml::de::DeValue;
+
+use super::section::{Section, Value};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::draft::Rate;
+use crate::source::Spanned;
+
+/// A number of bytes: `"1.2 KB"`, `"400 B"`, or a plain number of bytes.
+pub(crate) fn bytes(section: &mut Section, key: &'static str) -> Option<f64> {
+    let value = section.value(key)?;
+    if !value.is_text() {
+        return section.number_of(key, value).map(|number| number.value);
+    }
+    let text = section.text_of(key, value)?;
+    let parsed = split_unit(&text.value).and_then(|(number, unit)| {
+        let factor = match unit.to_ascii_lowercase().as_str() {
+            "b" | "byte" | "bytes" | "" => 1.0,
+            "kb" | "kib" => 1024.0,
+            "mb" | "mib" => 1024.0 * 1024.0,
+            "gb" | "gib" => 1024.0 * 1024.0 * 1024.0,
+            _ => return None,
+        };
+        Some(number * factor)
+    });
+    refuse_unless(section, &text, key, "a size such as \"1.2 KB\"", parsed)
+}
+
+/// Calls per second: `"300/s"`, `"5000/day"`, or `{ average = "20/s", peak = "300/s" }`.
+pub(crate) fn rate(section: &mut Section, key: &'static str) -> Option<Rate> {
+    let value = section.value(key)?;
+    if value.is_table() {
+        let name = Spanned::new(key.to_owned(), value.span);
+        let mut parts = section.value_section(&name, value)?;
+        let average = parts.value("average").and_then(|value| rate_text(&parts, "average", value));
+        let peak = parts.value("peak").and_then(|value| rate_text(&parts, "peak", value));
+        parts.finish();
+        return match (average, peak) {
+            (Some(average), peak) => Some(Rate { average, peak: peak.unwrap_or(average) }),
+            (None, Some(peak)) => Some(Rate { average: peak, peak }),
+            (None, None) => None,
+        };
+    }
+    rate_text(section, key, value).map(|per_second| Rate { average: per_second, peak: per_second })
+}
+
+fn rate_text(section: &Section, key: &str, value: Value) -> Option<f64> {
+    let text = section.text_of(key, value)?;
+    let parsed = text.value.split_once('/').and_then(|(number, unit)| {
+        let seconds = match unit.trim() {
+            "s" | "sec" | "second" => 1.0,
+            "min" | "minute" | "m" => 60.0,
+            "h" | "hour" => 3600.0,
+            "d" | "day" => 86_400.0,
+            "month" => 730.0 * 3600.0,
+            _ => return None,
+        };
+        plain_number(number).map(|number| number / seconds)
+    });
+    refuse_unless(section, &text, key, "a rate such as \"300/s\" or \"5000/day\"", parsed)
+}
+
+/// A share of one: `"40%"` or `0.4`.
+pub(crate) fn share(section: &Section, key: &str, value: Value) -> Option<f64> {
+    let (number, span) = match value.toml() {
+        DeValue::String(_) => {
+            let text = section.text_of(key, value)?;
+            let parsed = text.value.trim().strip_suffix('%').and_then(plain_number);
+            let percent = refuse_unless(section, &text, key, "a share such as \"40%\"", parsed)?;
+            (percent / 100.0, text.span)
+        }
+        _ => {
+            let number = section.number_of(key, value)?;
+            (number.value, number.span)
+        }
+    };
+    if number <= 1.0 {
+        return Some(number);
+    }
+    let message = format!("`{key}` is a share and cannot pass 1 (100 %)");
+    section.error(Diagnostic::error(Code::BadValue, span, message));
+    None
+}
+
+/// Growth per month: `"10%/month"` gives 0.1.
+pub(crate) fn growth(section: &mut Section, key: &'static str) -> Option<f64> {
+    let text = section.text(key)?;
+    let parsed = text.value.split_once('%').and_then(|(number, unit)| {
+        let per_year = unit.trim().trim_start_matches('/').trim();
+        let percent = plain_number(number)?;
+        match per_year {
+            "month" => Some(percent / 100.0),
+            "year" => Some((1.0 + percent / 100.0).powf(1.0 / 12.0) - 1.0),
+            _ => None,
+        }
+    });
+    refuse_unless(section, &text, key, "a growth such as \"10%/month\"", parsed)
+}
+
+fn refuse_unless(
+    section: &Section,
+    text: &Spanned<String>,
+    key: &str,
+    expected: &str,
+    parsed: Option<f64>,
+) -> Option<f64> {
+    if parsed.is_none() {
+        let message = format!("`{key}` must be {expected}");
+        section.error(Diagnostic::error(Code::BadValue, text.span, message));
+    }
+    parsed
+}
+
+fn split_unit(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(end)?;
+    Some((plain_number(number)?, unit.trim()))
+}
+
+/// A number of zero or more; `_` and `,` may group digits, `k` and `M` multiply.
+fn plain_number(text: &str) -> Option<f64> {
+    let cleaned: String = text.trim().chars().filter(|c| !matches!(c, '_' | ',')).collect();
+    let (digits, factor) = match cleaned.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1e3),
+        None => match cleaned.strip_suffix('M') {
+            Some(digits) => (digits, 1e6),
+            None => (cleaned.as_str(), 1.0),
+        },
+    };
+    digits.trim().parse::<f64>().ok().map(|n| n * factor).filter(|n| n.is_finite() && *n >= 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_units_are_split() {
+        assert_eq!(split_unit("1.5 KB"), Some((1.5, "KB")));
+        assert_eq!(split_unit("300"), Some((300.0, "")));
+        assert_eq!(split_unit("x"), None);
+        assert_eq!(plain_number("2_000,000"), Some(2_000_000.0));
+        assert_eq!(plain_number("3k"), Some(3000.0));
+        assert_eq!(plain_number("-1"), None);
+    }
+}

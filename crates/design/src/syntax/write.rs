@@ -1,0 +1,62 @@
+//! `[write.…]`, `[unique.…]` and `[relationship.…]`.
+
+use super::quantity::rate;
+use super::section::Section;
+use crate::draft::{RelationshipDraft, UniqueDraft, WriteDraft};
+
+pub(crate) fn read(mut section: Section) -> WriteDraft {
+    let mut write = WriteDraft::at(section.name());
+    write.entities = section.texts("entity");
+    if write.entities.is_empty() {
+        section.missing("entity");
+    }
+    if let Some(kind) = section.text("kind") {
+        write.kind = kind;
+    }
+    write.sets = section.texts("sets");
+    write.given = section.texts("given");
+    write.rate = rate(&mut section, "rate");
+    write.reads_first = section.boolean("reads_first").unwrap_or(false);
+    write.expression = section.text("expression");
+    if let Some(mut names) = section.section("names") {
+        write.names = names
+            .rest()
+            .into_iter()
+            .filter_map(|(name, value)| {
+                let text = names.text_of(&name.value, value)?;
+                Some((name, text))
+            })
+            .collect();
+    }
+    write.description = section.text("description");
+    section.finish();
+    write
+}
+
+pub(crate) fn read_unique(mut section: Section) -> UniqueDraft {
+    let unique = UniqueDraft {
+        name: section.name(),
+        entity: section.required_text("entity"),
+        fields: section.texts("fields"),
+        by: section.text("by"),
+    };
+    if unique.fields.is_empty() {
+        section.missing("fields");
+    }
+    section.finish();
+    unique
+}
+
+pub(crate) fn read_relationship(mut section: Section) -> RelationshipDraft {
+    let relationship = RelationshipDraft {
+        name: section.name(),
+        from: section.required_text("from"),
+        to: section.required_text("to"),
+        kind: section.text("kind"),
+        through: section.text("through"),
+        on: section.texts("on"),
+        direction: section.text("direction"),
+    };
+    section.finish();
+    relationship
+}

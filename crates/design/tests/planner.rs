@@ -1,0 +1,163 @@
+//! Plans of small designs, most of them from the documents that the corpus is made of.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use keyloom_design::cost::Prices;
+use keyloom_design::plan::{Plan, Proof, Verdict, plan, shapes};
+use keyloom_design::{Design, Diagnostic};
+
+fn design(text: &str) -> Design {
+    let (design, problems) = Design::parse("test.toml", text);
+    let shown: Vec<String> = problems
+        .iter()
+        .map(|p: &Diagnostic| p.render(&keyloom_design::source::Source::new("test.toml", text)))
+        .collect();
+    assert!(problems.is_empty(), "{}", shown.join("\n"));
+    design.unwrap()
+}
+
+fn plan_of(text: &str, name: &str) -> (Design, Plan) {
+    let design = design(text);
+    let plan = plan(&design, &Prices::default()).into_iter().find(|plan| plan.name == name).unwrap();
+    (design, plan)
+}
+
+const TASKS: &str = r#"
+[table.tasks]
+partition_key = "PK"
+sort_key      = "SK"
+[table.tasks.index.GSI1]
+partition_key = "GSI1PK"
+sort_key      = "GSI1SK"
+
+[entity.Project]
+PK = "TEAM#{team_id}"
+SK = "PROJECT#{project_id}"
+GSI1PK = "PROJECT#{project_id}"
+GSI1SK = "METADATA"
+[entity.Project.fields]
+team_id = "ulid"
+project_id = "ulid"
+
+[entity.Task]
+PK     = "PROJECT#{project_id}"
+SK     = "TASK#{task_id}"
+GSI1PK = "TASK#{task_id}"
+GSI1SK = "METADATA"
+count  = 2_000_000
+size   = "1.2 KB"
+[entity.Task.fields]
+project_id = { type = "ulid", distinct = 10_000 }
+task_id    = "ulid"
+title      = { type = "string", max = 200 }
+status     = { type = "string", values = ["Todo", "In Progress", "Done"] }
+created_at = "datetime"
+
+[entity.Comment]
+PK = "TASK#{task_id}"
+SK = "COMMENT#{comment_id}#{created_at}"
+GSI1PK = "USER#{user_id}"
+GSI1SK = "COMMENT#{comment_id}#{created_at}"
+[entity.Comment.fields]
+task_id = "ulid"
+comment_id = "string"
+user_id = "string"
+created_at = "datetime"
+
+[entity.Attachment]
+PK = "TASK#{task_id}"
+SK = "ATTACHMENT#{attachment_id}#{created_at}"
+GSI1PK = "USER#{user_id}"
+GSI1SK = "ATTACHMENT#{attachment_id}#{created_at}"
+[entity.Attachment.fields]
+task_id = "ulid"
+attachment_id = "string"
+user_id = "string"
+created_at = "datetime"
+
+[access."tasks in a project"]
+find  = "Task"
+where = "project_id = ?"
+order = "task_id"
+limit = 50
+rate  = "300/s"
+
+[access."task by id"]
+find  = "Task"
+where = "task_id = ?"
+
+[access."one task"]
+find  = "Task"
+where = "project_id = ? and task_id = ?"
+consistent = true
+
+[access."tasks by status"]
+find  = "Task"
+where = "status = ?"
+
+[access."open tasks of a project"]
+find = "Task"
+where = "project_id = ? and status = 'Todo'"
+limit = 10
+
+[access."comments, newest first"]
+find  = "Comment"
+where = "task_id = ?"
+order = "created_at desc"
+
+[access."recent activity"]
+find  = ["Comment", "Attachment"]
+where = "user_id = ?"
+order = "created_at desc"
+limit = 20
+
+[access."recent activity, as written"]
+find  = ["Comment", "Attachment"]
+where = "user_id = ?"
+key   = 'GSI1PK = "USER#{user_id}"'
+order = "created_at desc"
+"#;
+
+#[test]
+fn verdicts_of_the_task_system() {
+    let design = design(TASKS);
+    let plans = plan(&design, &Prices::default());
+    let shown: Vec<(String, Verdict, Option<String>)> = plans
+        .iter()
+        .map(|p| (p.name.clone(), p.verdict, p.index_name().map(str::to_owned)))
+        .collect();
+    for p in &plans {
+        println!("== {} {:?} {:?} {:?}", p.name, p.verdict, p.index_name(), p.proofs);
+        for request in shapes(design.access(&p.name).unwrap(), p) {
+            println!("   {}", request.to_json());
+        }
+        for r in &p.rejected { println!("   not {}: {}", r.index, r.reason); }
+        for r in &p.problems { println!("   problem {r:?}"); }
+        if let Some(c) = &p.counter_example { println!("   counter {:?} returns {:?} should {:?}: {}", c.inputs, c.returns, c.should_return, c.wrong); }
+        println!("   {:?}", p.estimate);
+    }
+    assert_eq!(shown.len(), 8);
+}
+
+#[test]
+fn a_versioned_document_breaks_at_version_ten() {
+    let (_, p) = plan_of(r#"
+[table.docs]
+partition_key = "PK"
+sort_key = "SK"
+[entity.Version]
+PK = "DOC#{doc_id}"
+SK = "V#{version}#{saved_at}"
+[entity.Version.fields]
+doc_id = "string"
+version = { type = "u32", plain = true }
+saved_at = "datetime"
+[access."latest"]
+find = "Version"
+where = "doc_id = ?"
+order = "version desc"
+limit = 1
+"#, "latest");
+    assert_eq!((p.verdict, p.proofs.order, p.proofs.limit), (Verdict::Query, Proof::Refuted, Proof::Refuted));
+    let counter = p.counter_example.unwrap();
+    assert_eq!(counter.rows.len(), 2, "{counter:?}");
+}

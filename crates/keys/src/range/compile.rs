@@ -1,0 +1,375 @@
+//! From bound fields and a condition to one range.
+
+use super::edge::End;
+use super::text::{BeginningError, Ends, TextField, sole_equality, written_beginning};
+use super::{FieldCondition, KeyRange, Operator, RangeKind, Term};
+use crate::error::{BuildError, RangeError, ValueError, excerpt};
+use crate::format::{FieldFormat, FieldType, Shape};
+use crate::template::{Field, Segment, Template};
+use crate::value::Value;
+
+impl Template {
+    /// The range of keys whose leading fields have the values given and whose next field satisfies the condition.
+    ///
+    /// ```
+    /// use keyloom_keys::{FieldCondition, RangeKind, Template};
+    ///
+    /// let order = Template::parse("ORDER#{placed_at:datetime}#{order_id:token}")?;
+    /// let range = order.range(&[], Some(&FieldCondition::between("placed_at", "2024-01-01", "2024-01-31")))?;
+    /// assert_eq!(range.lower(), "ORDER#2024-01-01T00:00:00Z#");
+    /// assert_eq!(range.upper(), "ORDER#2024-01-31T23:59:59Z#\u{10FFFF}");
+    /// assert_eq!(range.kind(), &RangeKind::Between);
+    ///
+    /// let all = order.range(&[], None)?;
+    /// assert_eq!(all.prefix(), Some("ORDER#"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn range(
+        &self,
+        bound: &[(&str, Value<'_>)],
+        condition: Option<&FieldCondition<'_>>,
+    ) -> Result<KeyRange, RangeError> {
+        let (prefix, count) = self.bind(bound)?;
+        let Some(condition) = condition else { return Ok(self.range_below(prefix, count)) };
+        let (segment, field) = self.next_field(count, condition.field())?;
+        Conditioned { template: self, prefix, segment, field, count }.compile(condition)
+    }
+
+    /// The beginning of all keys whose leading fields have these values and whose next field begins with a text. Unlike
+    /// [`Template::prefix`], it may end inside a value.
+    ///
+    /// ```
+    /// use keyloom_keys::Template;
+    ///
+    /// let order = Template::parse("ORDER#{placed_at:datetime}#{order_id:ulid}")?;
+    /// assert_eq!(order.partial_prefix(&[], "placed_at", "2024-12")?, "ORDER#2024-12");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn partial_prefix(
+        &self,
+        bound: &[(&str, Value<'_>)],
+        field: &str,
+        text: &str,
+    ) -> Result<String, RangeError> {
+        let range = self.range(bound, Some(&FieldCondition::begins_with(field, text)))?;
+        Ok(range.prefix().unwrap_or(range.lower()).to_owned())
+    }
+
+    /// All keys with a bound prefix.
+    fn range_below(&self, prefix: String, bound: usize) -> KeyRange {
+        let Some((segment, _)) = self.numbered_fields().nth(bound) else {
+            return KeyRange::exact(prefix);
+        };
+        let lower = prefix.clone() + &self.edge(segment, End::Least);
+        let upper = prefix.clone() + &self.edge(segment, End::Greatest);
+        let kind = if prefix.is_empty() { RangeKind::All } else { RangeKind::Prefix(prefix) };
+        KeyRange { lower, upper, kind }
+    }
+
+    /// Fields with the index of their segment.
+    pub(crate) fn numbered_fields(&self) -> impl Iterator<Item = (usize, &Field)> {
+        self.segments()
+            .iter()
+            .enumerate()
+            .filter_map(|(at, segment)| Some((at, segment.as_field()?)))
+    }
+
+    fn next_field(&self, bound: usize, name: &str) -> Result<(usize, &Field), RangeError> {
+        let Some(position) = self.fields().position(|field| field.name() == name) else {
+            return Err(RangeError::Build(BuildError::Unknown {
+                template: excerpt(self.text()),
+                field: name.to_owned(),
+                known: self.fields().map(|field| field.name().to_owned()).collect(),
+            }));
+        };
+        let field = name.to_owned();
+        match self.numbered_fields().nth(bound) {
+            Some(next) if position == bound => Ok(next),
+            Some((_, unbound)) if position > bound => {
+                Err(RangeError::NotNext { field, unbound: unbound.name().to_owned() })
+            }
+            _ => Err(RangeError::AlreadyBound { field }),
+        }
+    }
+}
+
+/// A condition on the field that follows a bound prefix.
+struct Conditioned<'t> {
+    template: &'t Template,
+    prefix: String,
+    segment: usize,
+    field: &'t Field,
+    count: usize,
+}
+
+impl Conditioned<'_> {
+    fn compile(&self, condition: &FieldCondition<'_>) -> Result<KeyRange, RangeError> {
+        let terms = condition.terms();
+        let format = self.field.format();
+        if let [Term::BeginsWith(text)] = terms
+            && !matches!(format.kind(), FieldType::Enum(_))
+        {
+            return self.beginning(text).map(|text| KeyRange::starting_with(&text));
+        }
+        if let FieldType::Enum(_) = format.kind() {
+            return self.choices(terms);
+        }
+        if format.is_plain() {
+            return self.plain(terms);
+        }
+        if format.ordinals().is_some() { self.scalar(terms) } else { self.text(terms) }
+    }
+
+    fn empty(&self) -> RangeError {
+        RangeError::Empty { field: self.field.name().to_owned() }
+    }
+
+    fn value_error(&self, error: ValueError) -> RangeError {
+        RangeError::Build(BuildError::value(self.field.name(), error))
+    }
+
+    /// All keys whose field has one value.
+    fn equal(&self, value: &Value<'_>) -> Result<KeyRange, RangeError> {
+        let mut prefix = self.prefix.clone();
+        self.template.write(self.field, value, &mut prefix)?;
+        for segment in self.template.segments().iter().skip(self.segment + 1) {
+            match segment {
+                Segment::Literal(literal) => prefix.push_str(literal),
+                Segment::Field(_) => break,
+            }
+        }
+        Ok(self.template.range_below(prefix, self.count + 1))
+    }
+
+    /// The bound prefix and the written beginning of the field.
+    fn beginning(&self, text: &str) -> Result<String, RangeError> {
+        let written =
+            written_beginning(self.template, self.field, text).map_err(|error| match error {
+                BeginningError::Value(error) => self.value_error(error),
+                BeginningError::NoBeginnings(reason) => RangeError::NoPrefix {
+                    field: self.field.name().to_owned(),
+                    reason: reason.to_owned(),
+                },
+            })?;
+        let possible = match self.field.format().shape(self.template.codec()) {
+            Shape::Places(places) => {
+                written.len() <= places.len()
+                    && written.bytes().zip(places).all(|(byte, place)| place.contains(byte))
+            }
+            Shape::Run(set) => written.bytes().all(|byte| set.contains(byte)),
+            Shape::Choices(choices) => choices.iter().any(|choice| choice.starts_with(&written)),
+        };
+        if !possible {
+            let expected = format!("the beginning of {}", self.field.format().expected());
+            return Err(self.value_error(ValueError::malformed(text, expected)));
+        }
+        Ok(format!("{}{written}", self.prefix))
+    }
+
+    /// Numbers, times, identifiers: arithmetic on ordinals.
+    fn scalar(&self, terms: &[Term<'_>]) -> Result<KeyRange, RangeError> {
+        let format = self.field.format();
+        let (mut least, mut greatest) = format.ordinals().unwrap_or_default();
+        let mut beginnings = Vec::new();
+        for term in terms {
+            match term {
+                Term::BeginsWith(text) => {
+                    beginnings.push(KeyRange::starting_with(&self.beginning(text)?));
+                }
+                Term::Compare(operator, value) => {
+                    let (from, to) = self
+                        .span(*operator, value)
+                        .map_err(|error| self.value_error(error))?
+                        .ok_or_else(|| self.empty())?;
+                    least = least.max(from);
+                    greatest = greatest.min(to);
+                }
+            }
+        }
+        if least > greatest {
+            return Err(self.empty());
+        }
+        if least == greatest && beginnings.is_empty() {
+            return self.equal(&format.value_at(least));
+        }
+        let (first, last) = if format.is_desc() { (greatest, least) } else { (least, greatest) };
+        let end = |ordinal, end| -> Result<String, BuildError> {
+            let mut text = self.prefix.clone();
+            self.template.write(self.field, &format.value_at(ordinal), &mut text)?;
+            Ok(text + &self.template.edge(self.segment + 1, end))
+        };
+        self.intersection(end(first, End::Least)?, end(last, End::Greatest)?, &beginnings)
+    }
+
+    /// The ordinals that a comparison allows; `None` when there are none.
+    fn span(
+        &self,
+        operator: Operator,
+        value: &Value<'_>,
+    ) -> Result<Option<(i128, i128)>, ValueError> {
+        let format = self.field.format();
+        let (min, max) = format.ordinals().unwrap_or_default();
+        let (first, last) = match bucketed(format, operator, value)? {
+            Some(time) => format.span(&time)?,
+            None => format.span(value)?,
+        };
+        Ok(match operator {
+            Operator::Eq => Some((first, last)),
+            Operator::Ge => Some((first, max)),
+            Operator::Le => Some((min, last)),
+            Operator::Gt => last.checked_add(1).map(|from| (from, max)),
+            Operator::Lt => first.checked_sub(1).map(|to| (min, to)),
+        })
+    }
+
+    /// Texts and hex.
+    fn text(&self, terms: &[Term<'_>]) -> Result<KeyRange, RangeError> {
+        if let Some(value) = sole_equality(terms) {
+            return self.equal(value);
+        }
+        if let Some(problem) = self.template.field_disorder(self.segment) {
+            return Err(RangeError::NotContiguous {
+                field: self.field.name().to_owned(),
+                reason: problem.reason,
+                fix: problem.fix,
+            });
+        }
+        let text = TextField { template: self.template, field: self.field, segment: self.segment };
+        let mut lower = self.template.edge(self.segment, End::Least);
+        let mut upper = self.template.edge(self.segment, End::Greatest);
+        let mut beginnings = Vec::new();
+        for term in terms {
+            match term {
+                Term::BeginsWith(text) => {
+                    beginnings.push(KeyRange::starting_with(&self.beginning(text)?));
+                }
+                Term::Compare(operator, value) => {
+                    for end in text.ends(*operator, value)? {
+                        match end {
+                            Ends::Lower(end) => lower = lower.max(end),
+                            Ends::Upper(end) => upper = upper.min(end),
+                            Ends::Empty => return Err(self.empty()),
+                        }
+                    }
+                }
+            }
+        }
+        let mut lower = format!("{}{lower}", self.prefix);
+        if lower.is_empty() {
+            // No key is empty, and DynamoDB takes no empty end.
+            lower.push(char::from(
+                self.field.format().first_bytes(self.template.codec()).min().unwrap_or_default(),
+            ));
+        }
+        self.intersection(lower, format!("{}{upper}", self.prefix), &beginnings)
+    }
+
+    fn intersection(
+        &self,
+        lower: String,
+        upper: String,
+        beginnings: &[KeyRange],
+    ) -> Result<KeyRange, RangeError> {
+        let mut range = KeyRange::between(lower, upper).ok_or_else(|| self.empty())?;
+        for beginning in beginnings {
+            range = range.intersect(beginning).ok_or_else(|| self.empty())?;
+        }
+        Ok(range)
+    }
+
+    /// Unpadded numbers: only equality is one range.
+    fn plain(&self, terms: &[Term<'_>]) -> Result<KeyRange, RangeError> {
+        match sole_equality(terms) {
+            Some(value) => self.equal(value),
+            None => Err(RangeError::NotContiguous {
+                field: self.field.name().to_owned(),
+                reason: "unpadded numbers do not sort as numbers: 10 comes before 9".to_owned(),
+                fix: "drop `plain`, so that the number is zero-padded".to_owned(),
+            }),
+        }
+    }
+
+    /// Enumerations: the values wanted, if their keys are next to each other.
+    fn choices(&self, terms: &[Term<'_>]) -> Result<KeyRange, RangeError> {
+        let format = self.field.format();
+        let mut choices = Vec::new();
+        for (value, written) in format.choices(self.template.codec()) {
+            let mut wanted = true;
+            for term in terms {
+                wanted &= choice_satisfies(format, &value, term)
+                    .map_err(|error| self.value_error(error))?;
+            }
+            let lower = format!(
+                "{}{written}{}",
+                self.prefix,
+                self.template.edge(self.segment + 1, End::Least)
+            );
+            let upper = format!(
+                "{}{written}{}",
+                self.prefix,
+                self.template.edge(self.segment + 1, End::Greatest)
+            );
+            choices.push((wanted, value, lower, upper));
+        }
+        let wanted: Vec<_> = choices.iter().filter(|(wanted, ..)| *wanted).collect();
+        if let [(_, value, ..)] = wanted.as_slice() {
+            return self.equal(&Value::Text(value.clone()));
+        }
+        let lower = wanted.iter().map(|(_, _, lower, _)| lower).min();
+        let upper = wanted.iter().map(|(_, _, _, upper)| upper).max();
+        let (Some(lower), Some(upper)) = (lower, upper) else { return Err(self.empty()) };
+        let between =
+            choices.iter().find(|(wanted, _, low, high)| !wanted && high >= lower && low <= upper);
+        if let Some((_, value, ..)) = between {
+            return Err(RangeError::NotContiguous {
+                field: self.field.name().to_owned(),
+                reason: format!("the keys with `{value}` lie between the ones wanted"),
+                fix: "ask for the values one by one".to_owned(),
+            });
+        }
+        self.intersection(lower.clone(), upper.clone(), &[])
+    }
+}
+
+/// The bucket that a finer time falls in, for equality: building would cut it down as well.
+fn bucketed(
+    format: &FieldFormat,
+    operator: Operator,
+    value: &Value<'_>,
+) -> Result<Option<Value<'static>>, ValueError> {
+    if operator != Operator::Eq || !format.is_bucket() {
+        return Ok(None);
+    }
+    let time = match value {
+        Value::Time(time) => *time,
+        Value::Text(text) => text.parse()?,
+        _ => return Ok(None),
+    };
+    let precision = format.precision().filter(|precision| *precision < time.precision());
+    Ok(precision.map(|precision| Value::Time(time.at(precision))))
+}
+
+fn choice_satisfies(
+    format: &FieldFormat,
+    choice: &str,
+    term: &Term<'_>,
+) -> Result<bool, ValueError> {
+    Ok(match term {
+        Term::BeginsWith(text) => choice.starts_with(format.fold(text).as_ref()),
+        Term::Compare(operator, value) => {
+            let text = value.as_str().ok_or_else(|| format.wrong_type(value))?;
+            let text = format.fold(text);
+            let text = text.as_ref();
+            match operator {
+                Operator::Eq => {
+                    format.check_text(text)?;
+                    choice == text
+                }
+                Operator::Lt => choice < text,
+                Operator::Le => choice <= text,
+                Operator::Gt => choice > text,
+                Operator::Ge => choice >= text,
+            }
+        }
+    })
+}
