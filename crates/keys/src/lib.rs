@@ -38,6 +38,8 @@ mod order;
 pub mod patterns;
 mod range;
 mod relation;
+#[cfg(feature = "serde")]
+mod serialize;
 mod shard;
 mod template;
 mod time;
