@@ -5,8 +5,13 @@ pub mod definition;
 pub mod model;
 mod project;
 mod validate;
+mod vector;
 
 pub use check::KeyContext;
+pub use vector::{
+    DistanceFunction, SearchElement, SearchRole, VectorEntry, VectorFault, VectorIndexSchema,
+    vector_entry_size,
+};
 
 use std::fmt;
 
@@ -233,13 +238,15 @@ pub struct TableSchema {
     pub attributes: Vec<KeyAttribute>,
     /// The secondary indexes.
     pub indexes: Vec<IndexSchema>,
+    /// The vector indexes.
+    pub vector_indexes: Vec<VectorIndexSchema>,
 }
 
 impl TableSchema {
     /// A table without indexes.
     pub fn new(name: impl Into<Str>, key: KeySchema) -> Self {
         let attributes = key.attributes().cloned().collect();
-        Self { name: name.into(), key, attributes, indexes: Vec::new() }
+        Self { name: name.into(), key, attributes, indexes: Vec::new(), vector_indexes: Vec::new() }
     }
 
     /// The index with this name.

@@ -39,6 +39,8 @@ pub enum Code {
     UnknownName,
     /// `D05`: a key template that cannot be used.
     BadTemplate,
+    /// `K03`: a key template whose keys cannot be taken apart again.
+    AmbiguousTemplate,
     /// `D06`: a `where`, `order`, `key` or `filter` text that cannot be understood.
     BadCondition,
     /// `D07`: a suppression that suppresses nothing.
@@ -54,6 +56,7 @@ impl Code {
             Self::BadValue => "D03",
             Self::UnknownName => "D04",
             Self::BadTemplate => "D05",
+            Self::AmbiguousTemplate => "K03",
             Self::BadCondition => "D06",
             Self::UnusedAllow => "D07",
         }
@@ -197,6 +200,9 @@ mod tests {
     #[test]
     fn without_a_place_only_the_words_are_shown() {
         let shown = Diagnostic::error(Code::BadValue, Span::NONE, "no").because("x\ny");
-        assert_eq!(shown.render(&Source::default()), "error[D03]: no\n = reason: x\n           y\n");
+        assert_eq!(
+            shown.render(&Source::default()),
+            "error[D03]: no\n = reason: x\n           y\n"
+        );
     }
 }

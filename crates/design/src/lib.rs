@@ -5,20 +5,24 @@
 //! 3. [`plan`]: each access pattern becomes requests, with proofs and counter-examples.
 //! 4. [`lint`]: rules over the design and its plans.
 
+mod check;
 pub mod condition;
 pub mod cost;
 pub mod diagnostic;
 pub mod draft;
+pub mod emit;
 pub mod evaluate;
 pub mod generate;
 pub mod key;
 pub mod lint;
 pub mod model;
 pub mod plan;
+pub mod report;
 mod resolve;
 pub mod source;
 mod suggest;
 mod syntax;
 
+pub use check::{CheckReport, check, check_text};
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use model::Design;

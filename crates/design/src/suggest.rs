@@ -1,7 +1,7 @@
 //! "Did you mean": the known name nearest to what was written.
 
 /// The candidate that differs from `written` by the fewest edits, if it is near enough to be meant.
-pub fn nearest<'a>(
+pub(crate) fn nearest<'a>(
     written: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
@@ -22,7 +22,7 @@ pub fn nearest<'a>(
 }
 
 /// `fix` text for an unknown name: the nearest one, or all of them when they are few.
-pub fn did_you_mean<'a>(
+pub(crate) fn did_you_mean<'a>(
     written: &str,
     candidates: impl IntoIterator<Item = &'a str> + Clone,
 ) -> Option<String> {
@@ -30,8 +30,9 @@ pub fn did_you_mean<'a>(
         return Some(format!("did you mean `{name}`?"));
     }
     let all: Vec<&str> = candidates.into_iter().collect();
-    (!all.is_empty() && all.len() <= 16)
-        .then(|| format!("known: {}", all.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")))
+    (!all.is_empty() && all.len() <= 16).then(|| {
+        format!("known: {}", all.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "))
+    })
 }
 
 /// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.

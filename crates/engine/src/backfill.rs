@@ -10,8 +10,7 @@
 
 use std::sync::Arc;
 
-use keyloom_core::size::item_size;
-use keyloom_core::{Error, Result, image};
+use keyloom_core::{Error, Result};
 use keyloom_store::{Bytes, CommitError, Direction, KeyRange, Snapshot};
 
 use crate::catalog::record::Status;
@@ -36,11 +35,14 @@ pub(crate) struct Backfill {
 /// Takes up the indexes that were being filled when the database was closed.
 pub(crate) fn resume(database: &Inner) -> Result<()> {
     for table in database.catalog.all().values() {
-        for index in table.indexes.iter().filter(|index| index.status == Status::Creating) {
-            index.stats.set(0, 0);
+        let secondary = table.indexes.iter().filter(|index| index.status == Status::Creating);
+        let secondary = secondary.map(|index| (index.keyspace, &index.stats));
+        let vector = table.vector_indexes.iter().filter(|index| index.life.is_filling());
+        let vector = vector.map(|index| (index.keyspace, &index.stats));
+        for (index, stats) in secondary.chain(vector) {
+            stats.set(0, 0);
             let before = database.store.snapshot().map_err(store_error)?;
-            let table = Arc::clone(table);
-            Backfill { table, index: index.keyspace, before }.submit(database);
+            Backfill { table: Arc::clone(table), index, before }.submit(database);
         }
     }
     Ok(())
@@ -53,10 +55,7 @@ impl Backfill {
     }
 
     fn run(self, database: &Inner) -> Result<()> {
-        let Some(index) = self.table.indexes.iter().find(|index| index.keyspace == self.index)
-        else {
-            return Ok(());
-        };
+        let Some(stats) = self.table.stats_of(self.index) else { return Ok(()) };
         let range = KeyRange::prefix(&layout::entries(self.table.record.keyspace));
         let mut entries = self.before.scan(range, Direction::Forward);
         loop {
@@ -72,8 +71,8 @@ impl Backfill {
             let mut keys = Vec::with_capacity(chunk.len());
             for (key, value) in chunk {
                 let item = Stored::new(value).into_item()?;
-                if let Some((_, entry)) = write::index_entry(&self.table, index, &item) {
-                    index.stats.add(1, item_size(&entry) as i64);
+                if let Some(entry) = write::entry_in(&self.table, self.index, &item) {
+                    stats.add(1, entry.size_bytes as i64);
                     keys.push(key);
                 }
             }
@@ -86,8 +85,7 @@ impl Backfill {
     /// The current version of the table, unless the table or the index is gone.
     fn current(&self, database: &Inner) -> Option<Arc<Table>> {
         let table = database.catalog.find(self.table.name())?;
-        let same = table.record.id == self.table.record.id
-            && table.indexes.iter().any(|index| index.keyspace == self.index);
+        let same = table.record.id == self.table.record.id && table.stats_of(self.index).is_some();
         same.then_some(table)
     }
 
@@ -97,17 +95,13 @@ impl Backfill {
             // Held like a writer holds it: the index cannot be dropped in between.
             let _gate = self.table.shared.gate.read();
             let Some(table) = self.current(database) else { return Ok(false) };
-            let Some(index) = table.indexes.iter().find(|index| index.keyspace == self.index)
-            else {
-                return Ok(false);
-            };
             let locks: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
             let mut transaction = database.store.begin(&locks).map_err(store_error)?;
             let images = transaction.get_many(&locks).map_err(store_error)?;
             for image in images.into_iter().flatten() {
                 let item = Stored::new(image).into_item()?;
-                if let Some((key, entry)) = write::index_entry(&table, index, &item) {
-                    transaction.put(key.into(), image::encode(&entry).into());
+                if let Some(entry) = write::entry_in(&table, self.index, &item) {
+                    transaction.put(entry.key, entry.value);
                 }
             }
             match transaction.commit() {
@@ -126,6 +120,9 @@ impl Backfill {
         for index in record.indexes.iter_mut().filter(|index| index.keyspace == self.index) {
             index.status = Status::Active;
             index.backfilling = false;
+        }
+        for index in record.vector_indexes.iter_mut().filter(|i| i.keyspace == self.index) {
+            index.life = index.life.filled();
         }
         change.put(record, || Ok(Alongside::default()))?;
         Ok(())

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keyloom_core::Result;
-use keyloom_store::{Direction, KeyRange, Snapshot};
+use keyloom_store::{Bytes, Direction, KeyRange, Snapshot};
 use parking_lot::{Condvar, Mutex};
 
 use crate::catalog::record::Status;
@@ -16,6 +16,7 @@ use crate::catalog::{Stats, Table};
 use crate::image::Stored;
 use crate::layout::{self, Keyspace};
 use crate::store_error;
+use crate::vector::EntryRef;
 
 /// Whether the counts are complete.
 #[derive(Debug, Default)]
@@ -47,10 +48,17 @@ pub(crate) fn count_all(
     snapshot: &dyn Snapshot,
     is_ending: impl Fn() -> bool,
 ) -> Result<()> {
+    let item_size = |value: Bytes| Stored::new(value).size_bytes();
     for table in tables.values() {
-        count(snapshot, table.record.keyspace, &table.shared.stats, &is_ending)?;
+        count(snapshot, table.record.keyspace, &table.shared.stats, &is_ending, item_size)?;
         for index in table.indexes.iter().filter(|index| index.status != Status::Creating) {
-            count(snapshot, index.keyspace, &index.stats, &is_ending)?;
+            count(snapshot, index.keyspace, &index.stats, &is_ending, item_size)?;
+        }
+        for index in table.vector_indexes.iter().filter(|index| !index.life.is_filling()) {
+            let schema = &index.schema;
+            let entry_size =
+                |value: Bytes| EntryRef::new(&value, schema.dimensions)?.size_bytes(schema);
+            count(snapshot, index.keyspace, &index.stats, &is_ending, entry_size)?;
         }
     }
     Ok(())
@@ -61,6 +69,7 @@ fn count(
     keyspace: Keyspace,
     stats: &Stats,
     is_ending: impl Fn() -> bool,
+    size_of: impl Fn(Bytes) -> Result<usize>,
 ) -> Result<()> {
     let (mut items, mut bytes) = (0, 0);
     let range = KeyRange::prefix(&layout::entries(keyspace));
@@ -70,7 +79,7 @@ fn count(
         if items % 4096 == 0 && is_ending() {
             break;
         }
-        bytes += Stored::new(value).size_bytes()? as i64;
+        bytes += size_of(value)? as i64;
     }
     stats.add(items, bytes);
     Ok(())

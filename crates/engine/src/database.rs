@@ -1,7 +1,7 @@
 //! The database handle and what all operations share.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -55,6 +55,10 @@ pub struct Options {
     pub region: String,
     /// The AWS account that ARNs name.
     pub account: String,
+    /// The host and port that DescribeEndpoints names.
+    pub endpoint: String,
+    /// The directory whose subdirectories are the buckets of exports, imports and bulk operations.
+    pub bucket_root: Option<PathBuf>,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
     /// Whether expired items are removed, dropped tables cleaned up and old stream records trimmed
@@ -65,6 +69,11 @@ pub struct Options {
     /// How long a table's time to live must stay as it is before it can be changed again. AWS: about
     /// an hour.
     pub ttl_change_interval: Duration,
+    /// How long a vector index that is added to a table appears to be allocated; meanwhile the table
+    /// is `UPDATING`. AWS: half a minute.
+    pub index_allocation_time: Duration,
+    /// How long it appears to be filled after that, at least. AWS: many minutes.
+    pub index_filling_time: Duration,
 }
 
 impl Default for Options {
@@ -72,10 +81,14 @@ impl Default for Options {
         Self {
             region: "us-east-1".into(),
             account: "000000000000".into(),
+            endpoint: "localhost:8000".into(),
+            bucket_root: None,
             clock: Arc::new(SystemClock),
             background: true,
             maintenance_interval: Duration::from_secs(30),
             ttl_change_interval: Duration::ZERO,
+            index_allocation_time: Duration::ZERO,
+            index_filling_time: Duration::ZERO,
         }
     }
 }
@@ -181,6 +194,8 @@ impl Database {
         });
         retention::resume(&inner)?;
         crate::backfill::resume(&inner)?;
+        ops::backups::resume(&inner)?;
+        ops::transfers::resume(&inner)?;
         inner.background.start(&inner);
         Ok(Self { handle: Arc::new(Handle { inner }) })
     }
@@ -210,6 +225,9 @@ impl Database {
     }
 
     fn try_call(&self, target: &str, body: &[u8]) -> Result<Vec<u8>> {
+        if let Some(handler) = ops::body_handler(target) {
+            return handler(self.inner(), body);
+        }
         let handler = ops::handler(target).ok_or_else(request::unknown_operation)?;
         let body = json::parse(body)?;
         handler(self.inner(), Fields::of(&body)?)

@@ -16,7 +16,8 @@
 //! A keyspace is a table or one of its indexes. An item's key is its partition key and its sort key
 //! in the order-preserving codec of `keyloom_core::key`. An index entry's key is the index's hash
 //! values, its range values and then the item's own key, so that entries are unique and ties come in
-//! the order of the base key. Partitions lie in key order, which is what makes reads over a prefix of
+//! the order of the base key. An entry of a vector index lies under the value of its partition
+//! attribute, if it has one, and the item's own key; see [`crate::vector`]. Partitions lie in key order, which is what makes reads over a prefix of
 //! the partition key possible for the embedded API.
 
 use keyloom_core::schema::KeySchema;

@@ -53,7 +53,7 @@ impl Default for Config {
 
 impl Config {
     /// Refuses what would open the data to anyone.
-    pub(crate) fn check(&self) -> Result<(), StartError> {
+    pub fn check(&self) -> Result<(), StartError> {
         let loopback = self.address.ip().to_canonical().is_loopback();
         if !loopback && self.credentials.is_empty() {
             return Err(StartError::OpenToAll(self.address));

@@ -34,6 +34,10 @@ where
     };
     let mut connection = pin!(shared.http.serve_connection(TokioIo::new(metered), service));
     let mut lifecycle = shared.lifecycle.subscribe();
+    // The end may have begun between the accepting and now.
+    if *lifecycle.borrow() != Lifecycle::Serving {
+        lifecycle.mark_changed();
+    }
     let mut overseer = Overseer::default();
     let mut patience = Patience::of(&shared.limits);
     let mut closing = false;

@@ -18,8 +18,8 @@ use keyloom_store::{
 };
 
 const KEYS: u64 = 100_000;
-const ROUNDS: usize = 5;
-const ROUND: Duration = Duration::from_millis(400);
+const ROUNDS: usize = 7;
+const ROUND: Duration = Duration::from_millis(200);
 
 /// 60 bytes, in the manner of a database key: a shared prefix, then what differs.
 fn key(n: u64) -> Bytes {
@@ -49,26 +49,46 @@ impl Random {
     }
 }
 
-struct Bench {
-    filter: Option<String>,
+type Work<'a> = Box<dyn Fn(u64, &mut Random) + Sync + 'a>;
+
+/// Rows that are measured in turn, round by round, so that a busy moment of the machine hits all
+/// of them.
+#[derive(Default)]
+struct Section<'a> {
+    rows: Vec<(String, u64, Work<'a>)>,
 }
 
-impl Bench {
-    /// Runs rounds of `work` on so many threads and prints the median time per call and its rate.
-    fn row(&self, name: &str, threads: u64, work: impl Fn(u64, &mut Random) + Sync) {
-        if self.filter.as_ref().is_some_and(|filter| !name.contains(filter.as_str())) {
-            return;
+impl<'a> Section<'a> {
+    /// Adds a row: so many threads that do nothing but `work`.
+    fn row(
+        &mut self,
+        name: impl Into<String>,
+        threads: u64,
+        work: impl Fn(u64, &mut Random) + Sync + 'a,
+    ) {
+        self.rows.push((name.into(), threads, Box::new(work)));
+    }
+
+    /// Prints the median time per call and the median rate of each row.
+    fn run(mut self, filter: Option<&str>) {
+        self.rows.retain(|(name, ..)| filter.is_none_or(|filter| name.contains(filter)));
+        let mut rates = vec![Vec::new(); self.rows.len()];
+        for _ in 0..ROUNDS {
+            for ((_, threads, work), rates) in self.rows.iter().zip(&mut rates) {
+                rates.push(rate(*threads, work));
+            }
         }
-        let mut rates: Vec<f64> = (0..ROUNDS).map(|_| rate(threads, &work)).collect();
-        rates.sort_by(f64::total_cmp);
-        let rate = rates.get(ROUNDS / 2).copied().unwrap_or_default();
-        let micros = threads as f64 * 1e6 / rate;
-        let line = format!("{name:<52} {micros:>10.2} µs {rate:>12.0} /s\n");
-        std::io::stdout().write_all(line.as_bytes()).unwrap();
+        for ((name, threads, _), mut rates) in self.rows.into_iter().zip(rates) {
+            rates.sort_by(f64::total_cmp);
+            let rate = rates.get(ROUNDS / 2).copied().unwrap_or_default();
+            let micros = threads as f64 * 1e6 / rate;
+            let line = format!("{name:<52} {micros:>10.2} µs {rate:>12.0} /s\n");
+            std::io::stdout().write_all(line.as_bytes()).unwrap();
+        }
     }
 }
 
-fn rate(threads: u64, work: &(impl Fn(u64, &mut Random) + Sync)) -> f64 {
+fn rate(threads: u64, work: &Work<'_>) -> f64 {
     let calls = AtomicU64::new(0);
     let start = Instant::now();
     scope(|scope| {
@@ -119,28 +139,27 @@ fn read_modify_write(store: &dyn Store, n: u64, value: &Bytes) {
     transaction.commit().unwrap();
 }
 
-fn reads(bench: &Bench, name: &str, store: &dyn Store) {
-    let keys: Vec<Bytes> = (0..KEYS).map(key).collect();
-    let pick = |random: &mut Random| keys.get(random.below(KEYS) as usize).unwrap();
-    bench.row(&format!("{name}: get"), 1, |_, random| {
+fn reads<'a>(section: &mut Section<'a>, name: &str, store: &'a dyn Store, keys: &'a [Bytes]) {
+    let pick = move |random: &mut Random| keys.get(random.below(KEYS) as usize).unwrap();
+    section.row(format!("{name}: get"), 1, move |_, random| {
         black_box(store.get(pick(random)).unwrap().unwrap());
     });
-    bench.row(&format!("{name}: get, 2 threads"), 2, |_, random| {
+    section.row(format!("{name}: get, 2 threads"), 2, move |_, random| {
         black_box(store.get(pick(random)).unwrap().unwrap());
     });
-    bench.row(&format!("{name}: get, key missing"), 1, |_, random| {
+    section.row(format!("{name}: get, key missing"), 1, move |_, random| {
         let missing = [pick(random).as_ref(), b"?"].concat();
         assert!(store.get(&missing).unwrap().is_none());
     });
-    bench.row(&format!("{name}: get 25 keys at once"), 1, |_, random| {
+    section.row(format!("{name}: get 25 keys at once"), 1, move |_, random| {
         let wanted: Vec<&[u8]> = (0..25).map(|_| pick(random).as_ref()).collect();
         black_box(store.get_many(&wanted).unwrap());
     });
-    bench.row(&format!("{name}: snapshot"), 1, |_, _| {
+    section.row(format!("{name}: snapshot"), 1, move |_, _| {
         black_box(store.snapshot().unwrap());
     });
     for (what, direction) in [("forward", Direction::Forward), ("backward", Direction::Backward)] {
-        bench.row(&format!("{name}: scan 100, {what}"), 1, |_, random| {
+        section.row(format!("{name}: scan 100, {what}"), 1, move |_, random| {
             let middle = pick(random).as_ref();
             let range = match direction {
                 Direction::Forward => KeyRange::new(middle..),
@@ -154,54 +173,49 @@ fn reads(bench: &Bench, name: &str, store: &dyn Store) {
     }
 }
 
-fn writes(bench: &Bench, name: &str, store: &dyn Store) {
-    let value = value(1);
+fn writes<'a>(section: &mut Section<'a>, name: &str, store: &'a dyn Store, value: &'a Bytes) {
     for writers in [1, 16] {
-        bench.row(&format!("{name}: put, {writers} writers"), writers, |_, random| {
-            put(store, random.below(KEYS), &value);
+        section.row(format!("{name}: put, {writers} writers"), writers, move |_, random| {
+            put(store, random.below(KEYS), value);
         });
         let label = format!("{name}: read, write + 2 index entries, {writers} writers");
-        bench.row(&label, writers, |_, random| {
-            read_modify_write(store, random.below(KEYS), &value);
+        section.row(label, writers, move |_, random| {
+            read_modify_write(store, random.below(KEYS), value);
         });
     }
-    bench.row(&format!("{name}: read, write + 2, one key, 16 writers"), 16, |_, _| {
-        read_modify_write(store, 7, &value);
+    section.row(format!("{name}: read, write + 2, one key, 16 writers"), 16, move |_, _| {
+        read_modify_write(store, 7, value);
     });
 }
 
-/// The disk's own speed: the bytes of one put, written and synced in place or at the end.
-fn raw_syncs(bench: &Bench, path: &Path) {
+/// The disk's own speed: the bytes of one put, written and synced at the end of a file, or in the
+/// midst of one that was filled with zeros.
+fn raw_syncs(section: &mut Section<'_>, path: &Path) {
     let record = vec![0x5A; 60 + 1000 + 42];
-    let open = |name| File::create(path.join(name)).unwrap();
-    let write = |mut file: &File, at: u64| {
+    let length = record.len() as u64;
+    let write = move |mut file: &File, at: u64| {
         file.seek(SeekFrom::Start(at)).unwrap();
         file.write_all(&record).unwrap();
         file.sync_data().unwrap();
     };
-    let (appended, end) = (open("appended"), AtomicU64::new(0));
-    bench.row("durable disk: write + fdatasync, file grows", 1, |_, _| {
-        write(&appended, end.fetch_add(record.len() as u64, Ordering::Relaxed));
-    });
-    let zeroed = open("zeroed");
+    let (grows, zeroed) =
+        (File::create(path.join("grows")).unwrap(), File::create(path.join("zeroed")).unwrap());
     (&zeroed).write_all(&vec![0; 64 << 20]).unwrap();
     zeroed.sync_all().unwrap();
+    let (again, end) = (write.clone(), AtomicU64::new(0));
+    section.row("durable: bare write + fdatasync, file grows", 1, move |_, _| {
+        write(&grows, end.fetch_add(length, Ordering::Relaxed));
+    });
     let end = AtomicU64::new(0);
-    bench.row("durable disk: write + fdatasync, zeroed file", 1, |_, _| {
-        write(&zeroed, end.fetch_add(record.len() as u64, Ordering::Relaxed) % (63 << 20));
+    section.row("durable: bare write + fdatasync, zeroed file", 1, move |_, _| {
+        again(&zeroed, end.fetch_add(length, Ordering::Relaxed) % (63 << 20));
     });
 }
 
 fn main() {
     // Cargo adds `--bench`.
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
-    let bench = Bench { filter };
-    let memory = MemoryStore::new();
-    load(&memory);
-    reads(&bench, "memory", &memory);
-    writes(&bench, "memory", &memory);
-    bench.row("memory: fork", 1, |_, _| drop(black_box(memory.fork())));
-
+    let (keys, value): (Vec<Bytes>, Bytes) = ((0..KEYS).map(key).collect(), value(1));
     let directory = tempfile::tempdir_in(".").unwrap();
     let open = |name, durability| {
         let options = DiskOptions { durability, ..DiskOptions::default() };
@@ -209,11 +223,26 @@ fn main() {
         load(&store);
         store
     };
-    let disk = open("disk", Durability::Sync);
-    reads(&bench, "disk", &disk);
-    raw_syncs(&bench, directory.path());
-    writes(&bench, "durable", &disk);
-    raw_syncs(&bench, directory.path());
-    drop(disk);
-    writes(&bench, "relaxed", &open("relaxed", Durability::Relaxed));
+
+    let memory = MemoryStore::new();
+    load(&memory);
+    let mut section = Section::default();
+    reads(&mut section, "memory", &memory, &keys);
+    writes(&mut section, "memory", &memory, &value);
+    section.row("memory: fork", 1, |_, _| drop(black_box(memory.fork())));
+    section.run(filter.as_deref());
+
+    let durable = open("durable", Durability::Sync);
+    let mut section = Section::default();
+    reads(&mut section, "disk", &durable, &keys);
+    section.run(filter.as_deref());
+    let mut section = Section::default();
+    raw_syncs(&mut section, directory.path());
+    writes(&mut section, "durable", &durable, &value);
+    section.run(filter.as_deref());
+
+    let relaxed = open("relaxed", Durability::Relaxed);
+    let mut section = Section::default();
+    writes(&mut section, "relaxed", &relaxed, &value);
+    section.run(filter.as_deref());
 }

@@ -5,6 +5,7 @@
 pub mod constraint;
 pub mod message;
 pub mod request;
+pub mod resource;
 pub mod stream;
 pub mod table;
 
@@ -142,6 +143,8 @@ pub enum CancellationCode {
     ValidationError,
     /// PartiQL INSERT of an existing item.
     DuplicateItem,
+    /// PartiQL: the statement's table does not exist.
+    ResourceNotFound,
 }
 
 impl CancellationCode {
@@ -156,6 +159,7 @@ impl CancellationCode {
             Self::ThrottlingError => "ThrottlingError",
             Self::ValidationError => "ValidationError",
             Self::DuplicateItem => "DuplicateItem",
+            Self::ResourceNotFound => "ResourceNotFound",
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Sentences about requests as a whole: tables, paging, batches and transactions.
 
 use super::{CancellationCode, Error};
+use crate::schema::{KeyAttribute, ScalarType};
+use crate::value::AttributeValue;
 
 /// A condition was false.
 pub const CONDITIONAL_REQUEST_FAILED: &str = "The conditional request failed";
@@ -87,6 +89,7 @@ pub fn cancellation_code(error: &Error) -> CancellationCode {
         Error::ConditionalCheckFailed { .. } => CancellationCode::ConditionalCheckFailed,
         Error::TransactionConflict(_) => CancellationCode::TransactionConflict,
         Error::DuplicateItem(_) => CancellationCode::DuplicateItem,
+        Error::ResourceNotFound(_) => CancellationCode::ResourceNotFound,
         Error::ItemCollectionSizeLimitExceeded(_) => {
             CancellationCode::ItemCollectionSizeLimitExceeded
         }
@@ -201,6 +204,22 @@ pub fn no_key_condition() -> Error {
         "Either the KeyConditions or KeyConditionExpression parameter must be specified in the \
          request.",
     )
+}
+
+/// A read over a prefix of the partition key that this key cannot have. Not one of AWS's: only the
+/// embedded database has such reads.
+pub fn partition_prefix_type(key: &KeyAttribute, prefix: &AttributeValue) -> Error {
+    let (name, kind) = (&key.name, key.kind);
+    Error::Validation(match kind {
+        ScalarType::N => format!(
+            "Partition key {name} is a number, and only strings and binaries have prefixes: use Scan"
+        ),
+        ScalarType::S | ScalarType::B => format!(
+            "Partition key {name} has type {kind}, but the prefix has type {}: give a prefix of \
+             type {kind}",
+            prefix.attribute_type().as_str()
+        ),
+    })
 }
 
 /// `ALL_PROJECTED_ATTRIBUTES` without an index.

@@ -54,11 +54,6 @@ pub fn timestamp_missing() -> Error {
     Error::validation("Timestamp must be specified for ShardIteratorType AT_TIMESTAMP")
 }
 
-/// A filter for the children of a shard that it does not name.
-pub fn filter_without_shard() -> Error {
-    Error::validation("ShardFilter.ShardId must be specified for ShardFilter.Type CHILD_SHARDS")
-}
-
 /// A table whose stream was to be changed has none.
 pub fn no_stream(table: &str) -> Error {
     Error::Validation(format!("Table has no enabled stream: TableName: {table}"))

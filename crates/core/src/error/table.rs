@@ -155,11 +155,6 @@ pub fn replica_missing(region: &str) -> Error {
     invalid(format_args!("Replica specified in the Replica Update does not exist: {region}"))
 }
 
-/// An update that needs a feature this database does not have.
-pub fn not_available(what: &str, instead: &str) -> Error {
-    Error::Validation(format!("{what} is not available in this database: {instead}"))
-}
-
 /// A request about tags that names no resource.
 pub fn resource_arn_missing() -> Error {
     Error::validation("Invalid TableArn")

@@ -60,7 +60,7 @@ impl Prices {
             let message = format!("this is not TOML: {}", error.message().trim());
             diagnostics.borrow_mut().push(Diagnostic::error(Code::Syntax, span, message));
         }
-        let mut root = Section::root(&source, document.get_ref(), &diagnostics);
+        let mut root = Section::root(document.get_ref(), &diagnostics);
         let prices = Self {
             region: root.required_text("region").map(|text| text.value).unwrap_or_default(),
             hours_per_month: root.number("hours_per_month").map_or(730.0, |number| number.value),
@@ -125,7 +125,8 @@ mod tests {
 
     #[test]
     fn a_missing_price_is_reported() {
-        let (_, problems) = Prices::parse("p.toml", "region = \"x\"\n[standard]\nread_million = 1\n");
+        let (_, problems) =
+            Prices::parse("p.toml", "region = \"x\"\n[standard]\nread_million = 1\n");
         let messages: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
         assert!(messages.contains(&"`write_million` is missing in [standard]"), "{messages:?}");
         assert!(messages.contains(&"`infrequent_access` is missing in the design file"));

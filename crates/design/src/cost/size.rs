@@ -88,10 +88,7 @@ fn template_bytes(template: &KeyTemplate) -> f64 {
 /// the count of the entity that the field identifies.
 pub fn cardinality(design: &Design, entity: &Entity, field: &str) -> Option<f64> {
     let own = entity.field(field)?.cardinality();
-    own.or_else(|| {
-        let counts = design.entities().iter().filter(|other| other.identity() == [field]);
-        counts.filter_map(|other| other.volume.count).reduce(f64::max)
-    })
+    own.or_else(|| design.identified.get(field).copied())
 }
 
 /// How many items of an entity share the values of these fields, on average; nothing without a declared count.

@@ -8,7 +8,7 @@ use keyloom_keys::Value;
 
 use super::test::when_holds;
 use crate::key::{attribute_of, key_value};
-use crate::model::{Entity, EntityKey, FieldKind, Index, KeyShape, KeyType};
+use crate::model::{Entity, EntityKey, Field, FieldKind, Index, KeyShape, KeyType};
 
 /// One item of the design, as field values.
 #[derive(Clone, Debug)]
@@ -38,12 +38,41 @@ impl Row {
         }
     }
 
+    /// Whether the row can be written: every key that its fields call for can be built.
+    pub fn is_writable(&self) -> bool {
+        let primary = self.index_values(self.entity.table.primary()).is_some();
+        primary
+            && self.entity.keys.iter().all(|key| {
+                let absent = key.shape.template().fields().any(|f| !self.values.contains_key(f));
+                let unwanted = key.when.as_ref().is_some_and(|when| !when_holds(when, self));
+                absent || unwanted || self.key_attribute(key, KeyType::S).is_some()
+            })
+    }
+
     /// The key attributes of an index, in order; nothing if the row is not in it.
     pub fn index_values(&self, index: &Index) -> Option<Vec<AttributeValue>> {
         index
             .attributes()
             .map(|attribute| self.key_attribute(self.entity.key(&attribute.name)?, attribute.kind))
             .collect()
+    }
+
+    /// Reads a stored item back: attributes first, and what is only in keys from the key templates.
+    pub fn from_item(entity: &Arc<Entity>, item: &Item) -> Self {
+        let mut values = BTreeMap::new();
+        for key in &entity.keys {
+            let text = item.get(&key.attribute).and_then(AttributeValue::as_s);
+            let parsed = text.and_then(|text| key.shape.template().template().parse_key(text).ok());
+            for (name, value) in parsed.iter().flat_map(|fields| fields.iter()) {
+                values.insert(name.to_owned(), value.into_owned());
+            }
+        }
+        for field in &entity.fields {
+            if let Some(value) = item.get(&field.name).and_then(|stored| value_of(field, stored)) {
+                values.insert(field.name.clone(), value);
+            }
+        }
+        Self { entity: entity.clone(), values }
     }
 
     /// The item as it is stored: key attributes, fields, and the type attribute if the table has one.
@@ -76,8 +105,33 @@ impl Row {
     }
 }
 
+/// A stored attribute as a value of its field.
+fn value_of(field: &Field, stored: &AttributeValue) -> Option<Value<'static>> {
+    let text = match stored {
+        AttributeValue::S(text) => text.to_string(),
+        AttributeValue::N(number) => number.to_string(),
+        AttributeValue::Bool(flag) => return Some(Value::Bool(*flag)),
+        AttributeValue::B(bytes) => return Some(Value::Bytes(bytes.clone().into())),
+        AttributeValue::Ss(set) => set.first()?.to_string(),
+        AttributeValue::L(list) => return value_of(field, list.first()?),
+        _ => return None,
+    };
+    match field.format() {
+        Some(format) => Value::parse_for(&format, &text).ok().map(Value::into_owned),
+        None => Some(Value::Text(text.into())),
+    }
+}
+
+/// The primary key of a stored item as text, as [`Row::label`] gives it.
+pub fn item_label(entity: &Entity, item: &Item) -> String {
+    let primary = entity.table.primary();
+    let values: Vec<AttributeValue> =
+        primary.attributes().filter_map(|attribute| item.get(&attribute.name).cloned()).collect();
+    key_label(&values)
+}
+
 /// Key values as text, such as `USER#1 / ORDER#2`.
-pub(crate) fn key_label(values: &[AttributeValue]) -> String {
+fn key_label(values: &[AttributeValue]) -> String {
     let texts: Vec<String> = values.iter().map(value_text).collect();
     texts.join(" / ")
 }

@@ -116,6 +116,40 @@ impl Field {
         self.sequential || ulid || self.is_time()
     }
 
+    /// Whether `begins_with` means something: the field is stored and written in keys as the same text.
+    pub fn has_beginnings(&self) -> bool {
+        match &self.kind {
+            FieldKind::LooseTime => true,
+            FieldKind::Scalar(format) => {
+                let text = format.is_text()
+                    || matches!(
+                        format.kind(),
+                        FieldType::Year
+                            | FieldType::Month
+                            | FieldType::Date
+                            | FieldType::DateTime
+                            | FieldType::DateTimeMs
+                            | FieldType::Uuid
+                            | FieldType::Ulid
+                            | FieldType::Hex
+                    );
+                text && !format.is_desc()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether `contains` means something: texts, lists and sets.
+    pub fn has_parts(&self) -> bool {
+        match &self.kind {
+            FieldKind::Scalar(format) => format.is_text(),
+            FieldKind::List | FieldKind::TextSet | FieldKind::NumberSet | FieldKind::LooseTime => {
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// The type as design files write it.
     pub fn type_name(&self) -> String {
         match &self.kind {

@@ -8,6 +8,7 @@ mod field;
 mod table;
 mod write;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use self::access::{Access, End, Input, InputRole, Operand, OrderBy, Question, RawRead, Test};
@@ -37,6 +38,8 @@ pub struct Design {
     pub(crate) uniques: Vec<UniqueRule>,
     pub(crate) relationships: Vec<Relationship>,
     pub(crate) allows: Vec<Allow>,
+    /// Declared counts of entities that one field identifies, by that field.
+    pub(crate) identified: HashMap<String, f64>,
 }
 
 impl Design {

@@ -10,7 +10,8 @@ use crate::condition;
 use crate::evaluate::when_test;
 use crate::key::{FieldPiece, Piece};
 use crate::model::{
-    Access, Entity, EntityKey, Field, FieldKind, Index, IndexKey, InputRole, Operand, Question, Test,
+    Access, Entity, EntityKey, Field, FieldKind, Index, IndexKey, InputRole, Operand, Question,
+    Test,
 };
 use crate::resolve::literal;
 
@@ -65,9 +66,9 @@ impl Fan {
     /// The field it supplies.
     pub fn field(&self) -> &str {
         match self {
-            Self::Shards { field, .. } | Self::Values { field, .. } | Self::Buckets { field, .. } => {
-                field
-            }
+            Self::Shards { field, .. }
+            | Self::Values { field, .. }
+            | Self::Buckets { field, .. } => field,
         }
     }
 
@@ -107,7 +108,8 @@ pub(crate) fn bind<'a>(
     index: &'a Index,
 ) -> Result<Binding<'a>, Reason> {
     let key = entity.index_key(index).ok_or(Reason::NotThere)?;
-    let mut binder = Binder { access, entity, sources: Vec::new(), fans: Vec::new(), used: Vec::new() };
+    let mut binder =
+        Binder { access, entity, sources: Vec::new(), fans: Vec::new(), used: Vec::new() };
     binder.presence(&key)?;
     binder.hash(&key)?;
     let sort = binder.sort(&key);
@@ -183,7 +185,9 @@ impl Binder<'_> {
         for term in &when.terms {
             let read = |operand: &condition::Operand| {
                 let text = match operand {
-                    condition::Operand::Text(text) | condition::Operand::Number(text) => text.clone(),
+                    condition::Operand::Text(text) | condition::Operand::Number(text) => {
+                        text.clone()
+                    }
                     condition::Operand::Boolean(flag) => flag.to_string(),
                     condition::Operand::Input(_) => return None,
                 };
@@ -340,9 +344,10 @@ impl Binder<'_> {
     fn sort_value(&mut self, piece: &FieldPiece) -> bool {
         if self.is_bound(&piece.name) {
             // Bound in the partition key as a period: the sort key still has the finer value to ask for.
-            let fanned = self.fans.iter().any(|fan| {
-                fan.field() == piece.name && matches!(fan, Fan::Buckets { .. })
-            });
+            let fanned = self
+                .fans
+                .iter()
+                .any(|fan| fan.field() == piece.name && matches!(fan, Fan::Buckets { .. }));
             if !fanned {
                 self.use_up(piece);
                 return true;
@@ -367,11 +372,10 @@ impl Binder<'_> {
         if loose || !self.is_whole(piece) {
             return None;
         }
-        let ranged = matches!(
-            question.test,
-            Test::Range { .. } | Test::BeginsWith(_) | Test::Equal(_)
-        );
-        let ordered = part.shape.is_native() || super::range::is_contiguous(part, piece, &question.test);
+        let ranged =
+            matches!(question.test, Test::Range { .. } | Test::BeginsWith(_) | Test::Equal(_));
+        let ordered =
+            part.shape.is_native() || super::range::is_contiguous(part, piece, &question.test);
         (ranged && ordered).then(|| question.clone())
     }
 

@@ -19,8 +19,6 @@ pub(crate) struct Candidate {
     pub(crate) order: Option<OrderProblem>,
     pub(crate) bleeds: Vec<Bleed>,
     pub(crate) uncovered: Vec<String>,
-    /// The base item is fetched for each index entry (local index).
-    pub(crate) fetches: bool,
     pub(crate) inconsistent: Option<String>,
     pub(crate) exact: bool,
 }
@@ -40,6 +38,11 @@ impl Candidate {
     pub(crate) fn is_get(&self) -> bool {
         let [read] = self.reads.as_slice() else { return false };
         self.exact && read.index == 0 && read.filter.is_empty() && !read.type_filter
+    }
+
+    /// Whether there is at most one item to filter.
+    pub(crate) fn is_single_item(&self) -> bool {
+        matches!(self.reads.as_slice(), [read] if self.exact && read.index == 0)
     }
 
     pub(crate) fn calls(&self) -> f64 {
@@ -150,7 +153,6 @@ pub(crate) fn separately(space: &Space, access: &Access) -> Option<Candidate> {
                 so_far.order = so_far.order.or(own.order);
                 so_far.bleeds.extend(own.bleeds);
                 so_far.uncovered.extend(own.uncovered);
-                so_far.fetches |= own.fetches;
                 so_far.inconsistent = so_far.inconsistent.or(own.inconsistent);
                 so_far.exact = false;
                 so_far
@@ -162,7 +164,9 @@ pub(crate) fn separately(space: &Space, access: &Access) -> Option<Candidate> {
 
 /// Whether reading entity by entity is better than one read for all.
 pub(crate) fn is_better(separate: &Candidate, joint: &Candidate) -> bool {
-    let key = |c: &Candidate| (c.inconsistent.is_some(), !c.is_pure(), c.order.is_some(), c.is_filtered());
+    let key = |c: &Candidate| {
+        (c.inconsistent.is_some(), !c.is_pure(), c.order.is_some(), c.is_filtered())
+    };
     key(separate) < key(joint)
 }
 
@@ -191,7 +195,8 @@ fn bind_all<'a>(
     let mut texts = bindings.iter().map(|binding| hash_text(binding));
     let first = texts.next().unwrap_or_default();
     if let Some(other) = texts.find(|text| *text != first) {
-        let why = format!("its entities lie under different partition keys: `{first}` and `{other}`");
+        let why =
+            format!("its entities lie under different partition keys: `{first}` and `{other}`");
         return Err(vec![reject(index, "", Reason::Worse { why })]);
     }
     Ok(bindings)
@@ -217,6 +222,7 @@ fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candid
     let mut bled = bleed(space, &read);
     if bled.is_only_strangers() && read.table.type_attribute.is_some() {
         read.type_filter = true;
+        read.limit = None;
         bled = Bleed::default();
     }
     let order = match direction(access, &read) {
@@ -230,13 +236,12 @@ fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candid
         }
     };
     let index = read.index();
-    let inconsistent = (access.consistent && index.kind == IndexKind::Global)
-        .then(|| index.label().to_owned());
+    let inconsistent =
+        (access.consistent && index.kind == IndexKind::Global).then(|| index.label().to_owned());
     let missing = uncovered(access, &read.entities, index);
-    let fetched = fetches(index) && !missing.is_empty();
+    read.fetches = fetches(read.index()) && !missing.is_empty();
     Candidate {
-        uncovered: if fetched { Vec::new() } else { missing },
-        fetches: fetched,
+        uncovered: if read.fetches { Vec::new() } else { missing },
         order,
         bleeds: vec![bled],
         inconsistent,
@@ -267,6 +272,7 @@ fn read_of(access: &Access, at: usize, bindings: &[Binding]) -> Option<Read> {
         type_filter: false,
         forward: true,
         limit,
+        fetches: false,
     })
 }
 
@@ -308,9 +314,12 @@ fn same_sort(a: &Binding, b: &Binding) -> bool {
         _ => None,
     };
     let next = |binding: &Binding| match &binding.range.sort {
-        SortPart::Open { attribute: 0, pieces, range: Some(_) } => {
-            binding.key.range.first().and_then(|part| part.shape.template().pieces().get(*pieces)).cloned()
-        }
+        SortPart::Open { attribute: 0, pieces, range: Some(_) } => binding
+            .key
+            .range
+            .first()
+            .and_then(|part| part.shape.template().pieces().get(*pieces))
+            .cloned(),
         _ => None,
     };
     match (&a.range.sort, &b.range.sort) {

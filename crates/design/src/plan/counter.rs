@@ -12,8 +12,8 @@ use keyloom_keys::{Timestamp, Value};
 
 use super::concrete::{ConcreteRead, SortCondition, concretize};
 use super::simulate::{answer, labels, simulate};
-use super::{Plan, Problem, Proof};
-use crate::evaluate::{Inputs, Row, expected, operand_value};
+use super::{Plan, Problem, Proof, Verdict};
+use crate::evaluate::{Inputs, Mismatch, Row, expected, operand_value};
 use crate::generate::{sample, shard_of};
 use crate::key::{Language, extent};
 use crate::model::{
@@ -31,8 +31,8 @@ pub struct CounterExample {
     pub returns: Vec<String>,
     /// The primary keys of what should be returned, in order.
     pub should_return: Vec<String>,
-    /// What is wrong, in words.
-    pub wrong: String,
+    /// What is wrong.
+    pub wrong: Mismatch,
 }
 
 /// Looks for a counter-example to any failed proof about the rows of a pattern.
@@ -73,10 +73,12 @@ enum Style {
     Along,
     /// Texts that begin with one another.
     Nested,
+    /// A page full of rows that a filter throws away, and wanted ones on both sides of it.
+    Filtered,
 }
 
 impl Style {
-    const ALL: [Self; 3] = [Self::Against, Self::Along, Self::Nested];
+    const ALL: [Self; 4] = [Self::Against, Self::Along, Self::Nested, Self::Filtered];
 }
 
 fn attempt(
@@ -88,12 +90,16 @@ fn attempt(
 ) -> Option<CounterExample> {
     let reads = reads(access, plan, inputs)?;
     let mut rows: Vec<Row> = Vec::new();
-    for entity in access.via.iter().chain(&access.find) {
-        rows.extend(wanted_rows(access, entity, inputs, style));
-        rows.extend(neighbours(access, entity, inputs));
-    }
-    for entity in strangers {
-        rows.extend(stranger_row(entity, &reads, &rows));
+    if style == Style::Filtered {
+        rows.extend(filtered_rows(access, plan, inputs));
+    } else {
+        for entity in access.via.iter().chain(&access.find) {
+            rows.extend(wanted_rows(access, entity, inputs, style));
+            rows.extend(neighbours(access, entity, inputs));
+        }
+        for entity in strangers {
+            rows.extend(stranger_row(entity, &reads, &rows));
+        }
     }
     let rows = distinct(rows);
     wrong_on(access, plan, inputs, &reads, &rows)?;
@@ -117,7 +123,7 @@ fn reads(access: &Access, plan: &Plan, inputs: &Inputs) -> Option<Vec<ConcreteRe
     Some(reads)
 }
 
-type Wrong = (Vec<String>, Vec<String>, String);
+type Wrong = (Vec<String>, Vec<String>, Mismatch);
 
 fn wrong_on(
     access: &Access,
@@ -129,7 +135,7 @@ fn wrong_on(
     let returned = labels(&answer(access, plan, reads, rows));
     let wanted = expected(access, inputs, rows);
     let mismatch = wanted.compare(&returned).err()?;
-    Some((returned, labels(&wanted.rows), mismatch.to_string()))
+    Some((returned, labels(&wanted.rows), mismatch))
 }
 
 /// Takes rows away as long as the answer stays wrong.
@@ -155,12 +161,19 @@ fn shrink(
 
 /// Two rows with one primary key are one item; the later would overwrite the earlier.
 fn distinct(rows: Vec<Row>) -> Vec<Row> {
-    let by_key: BTreeMap<String, Row> = rows.into_iter().map(|row| (row.label(), row)).collect();
+    let writable = rows.into_iter().filter(Row::is_writable);
+    let by_key: BTreeMap<String, Row> = writable.map(|row| (row.label(), row)).collect();
     by_key.into_values().collect()
 }
 
-/// The entities that a failed purity proof names.
+/// The entities that share the key range: those that a failed purity proof names, and where a filter on
+/// the type keeps others out, all others of the table.
 fn strangers(design: &Design, plan: &Plan) -> Vec<Arc<Entity>> {
+    if let Some(read) = plan.reads.iter().find(|read| read.type_filter) {
+        let others = design.entities_in(&read.table);
+        let found = |entity: &Entity| read.entities.iter().any(|wanted| wanted.name == entity.name);
+        return others.filter(|entity| !found(entity)).cloned().collect();
+    }
     let names = plan.problems.iter().flat_map(|problem| match problem {
         Problem::Bleed { entities, .. } => entities.as_slice(),
         _ => &[],
@@ -182,7 +195,7 @@ pub(crate) fn inputs_numbered(access: &Access, n: u32) -> Inputs {
         let value = match input.role {
             InputRole::Value => sample(field, 3 + n),
             InputRole::Low => sample(field, 2 + n),
-            InputRole::High => sample(field, 20 + n),
+            InputRole::High => sample(field, 120 + n),
             InputRole::Prefix => {
                 let text = sample(field, 3 + n).to_string();
                 let part: String = text.chars().take(4).collect();
@@ -219,7 +232,7 @@ fn inputs_like(
 }
 
 /// The sample numbers of rows: close together, apart, and on both sides of a change of digits.
-const NUMBERS: [u32; 5] = [3, 9, 10, 11, 12];
+const NUMBERS: [u32; 6] = [3, 9, 10, 11, 40, 100];
 
 fn wanted_rows(access: &Access, entity: &Arc<Entity>, inputs: &Inputs, style: Style) -> Vec<Row> {
     let last = NUMBERS.len() - 1;
@@ -227,30 +240,41 @@ fn wanted_rows(access: &Access, entity: &Arc<Entity>, inputs: &Inputs, style: St
         .filter_map(|k| {
             let up = NUMBERS.get(k).copied()?;
             let down = NUMBERS.get(last - k).copied()?;
-            let mut row = Row { entity: entity.clone(), values: BTreeMap::new() };
-            for field in &entity.fields {
+            Some(wanted_row(access, entity, inputs, |field| {
                 let ordered = access.order.iter().any(|term| term.field == field.name);
                 let n = if ordered || style == Style::Along { up } else { down };
-                let free = match (style, &field.kind) {
+                match (style, &field.kind) {
                     (Style::Nested, FieldKind::Scalar(format))
                         if crate::key::may_hold_separator(format) =>
                     {
                         nested(k)
                     }
                     _ => sample(field, n),
-                };
-                if let Some(value) = value_for(access, entity, field, inputs, free) {
-                    row.values.insert(field.name.clone(), value);
                 }
-            }
-            set_shards(&mut row);
-            Some(row)
+            }))
         })
         .collect()
 }
 
+/// A row that satisfies the conditions; fields without a condition have the free values.
+fn wanted_row(
+    access: &Access,
+    entity: &Arc<Entity>,
+    inputs: &Inputs,
+    free: impl Fn(&Field) -> Value<'static>,
+) -> Row {
+    let mut row = Row { entity: entity.clone(), values: BTreeMap::new() };
+    for field in &entity.fields {
+        if let Some(value) = value_for(access, entity, field, inputs, free(field)) {
+            row.values.insert(field.name.clone(), value);
+        }
+    }
+    set_shards(&mut row);
+    row
+}
+
 fn nested(k: usize) -> Value<'static> {
-    let texts = ["a", "a b", "a!", "ab", "b"];
+    let texts = ["a", "a b", "a!", "ab", "a$", "a#"];
     Value::Text(texts.get(k).copied().unwrap_or("c").to_owned().into())
 }
 
@@ -274,9 +298,9 @@ fn value_for(
             let prefix = value(operand)?.to_string();
             let free = free.to_string();
             let text = if free.starts_with(&prefix) { free } else { format!("{prefix}{free}") };
-            let parsed = field.format().and_then(|format| {
-                Value::parse_for(&format, &text).ok().map(Value::into_owned)
-            });
+            let parsed = field
+                .format()
+                .and_then(|format| Value::parse_for(&format, &text).ok().map(Value::into_owned));
             parsed.or(Some(Value::Text(text.into())))
         }
         Test::Missing => None,
@@ -319,6 +343,34 @@ fn inside(
     }
 }
 
+/// The most rows that a counter-example to a limit may take.
+const MAX_FILLED: u64 = 25;
+
+/// As many rows as the limit counts, none of which a filter keeps, and a wanted row before and after them.
+fn filtered_rows(access: &Access, plan: &Plan, inputs: &Inputs) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let limit =
+        access.limit.filter(|limit| *limit <= MAX_FILLED && plan.verdict == Verdict::Filter);
+    let Some(limit) = limit else { return rows };
+    let filtered: Vec<&str> =
+        plan.reads.iter().flat_map(|read| &read.filter).map(|q| q.field.as_str()).collect();
+    for entity in access.via.iter().chain(&access.find) {
+        rows.extend([50, 200].map(|n| wanted_row(access, entity, inputs, |f| sample(f, n))));
+        for n in 0..limit as u32 {
+            let mut row = wanted_row(access, entity, inputs, |field| sample(field, 100 + n));
+            for field in filtered.iter().filter_map(|name| entity.field(name)) {
+                let other = (1..30)
+                    .map(|n| sample(field, n))
+                    .find(|value| Some(value) != row.values.get(&field.name));
+                row.values.extend(other.map(|value| (field.name.clone(), value)));
+            }
+            set_shards(&mut row);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
 /// Rows that almost satisfy the conditions: their texts begin with the text asked for.
 fn neighbours(access: &Access, entity: &Arc<Entity>, inputs: &Inputs) -> Vec<Row> {
     let Some(model) = wanted_rows(access, entity, inputs, Style::Along).into_iter().next() else {
@@ -329,21 +381,18 @@ fn neighbours(access: &Access, entity: &Arc<Entity>, inputs: &Inputs) -> Vec<Row
     for term in &access.terms {
         let Test::Equal(operand) = &term.test else { continue };
         let Some(Value::Text(text)) = operand_value(operand, inputs) else { continue };
-        for tail in ["0".to_owned(), format!("{separator}x")] {
+        for tail in ["0".to_owned(), format!("{separator}0"), format!("{separator}x")] {
             let mut row = model.clone();
             row.values.insert(term.field.clone(), Value::Text(format!("{text}{tail}").into()));
             set_shards(&mut row);
-            if row.index_values(entity.table.primary()).is_some() {
-                rows.push(row);
-            }
+            rows.push(row);
         }
     }
     rows
 }
 
 pub(crate) fn sample_row(entity: &Arc<Entity>, n: u32) -> Row {
-    let values =
-        entity.fields.iter().map(|field| (field.name.clone(), sample(field, n))).collect();
+    let values = entity.fields.iter().map(|field| (field.name.clone(), sample(field, n))).collect();
     let mut row = Row { entity: entity.clone(), values };
     set_shards(&mut row);
     row
@@ -357,7 +406,8 @@ pub(crate) fn set_shards(row: &mut Row) {
         if shards.by.is_empty() {
             continue;
         }
-        let values: Option<Vec<Value>> = shards.by.iter().map(|f| row.values.get(f).cloned()).collect();
+        let values: Option<Vec<Value>> =
+            shards.by.iter().map(|f| row.values.get(f).cloned()).collect();
         if let Some(values) = values {
             let shard = shard_of(&values, shards.count);
             row.values.insert(field.name.clone(), Value::from(shard));
@@ -376,7 +426,8 @@ fn stranger_row(entity: &Arc<Entity>, reads: &[ConcreteRead], others: &[Row]) ->
         let mut row = sample_row(entity, 3);
         if let Some(first) = others.first() {
             for (name, value) in &first.values {
-                let same = first.entity.field(name).map(|f| &f.kind) == entity.field(name).map(|f| &f.kind);
+                let same = first.entity.field(name).map(|f| &f.kind)
+                    == entity.field(name).map(|f| &f.kind);
                 if same && entity.field(name).is_some() {
                     row.values.insert(name.clone(), value.clone());
                 }
@@ -388,7 +439,8 @@ fn stranger_row(entity: &Arc<Entity>, reads: &[ConcreteRead], others: &[Row]) ->
         if !simulate(read, std::slice::from_ref(&row)).is_empty() {
             return Some(row);
         }
-        if let (Some((_, condition)), Some(part)) = (&read.sort, key.parts().nth(read.equal.len())) {
+        if let (Some((_, condition)), Some(part)) = (&read.sort, key.parts().nth(read.equal.len()))
+        {
             let mut wanted = condition_language(condition)?;
             let text = wanted.shared_text(&part.shape.template().language()).or_else(|| {
                 wanted.anything();

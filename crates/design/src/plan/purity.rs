@@ -108,16 +108,32 @@ fn open_end(read: &Read, key: &IndexKey) -> Option<String> {
     (varies && !template.pieces().is_empty()).then(|| super::request::pieces_text(pieces))
 }
 
-/// Without a policy, a value with the separator in it falls into its neighbours' ranges.
+/// Without a policy, a value with the separator in it falls into its neighbours' ranges: where the key is
+/// known whole, only if another value of varying length follows it; in a prefix, if anything does.
 fn unescaped(read: &Read, key: &IndexKey) -> Option<String> {
-    key.parts()
-        .filter(|part| !part.shape.is_native())
-        .map(|part| part.shape.template())
-        .filter(|template| template.escape() == Escape::None && template.pieces().len() > 1)
-        .flat_map(KeyTemplate::field_pieces)
-        .find(|piece| {
-            let bound = read.range.source(&piece.name).is_some();
-            bound && piece.format.is_text() && crate::key::may_hold_separator(&piece.format)
+    let hashes = key.hash.len();
+    key.parts().enumerate().find_map(|(at, part)| {
+        let template = part.shape.template();
+        if part.shape.is_native() || template.escape() != Escape::None {
+            return None;
+        }
+        let whole = at < hashes
+            || match &read.range.sort {
+                SortPart::Exact => true,
+                SortPart::Open { attribute, .. } => at - hashes < *attribute,
+                SortPart::Whole | SortPart::Common(_) => false,
+            };
+        template.pieces().iter().enumerate().find_map(|(n, piece)| {
+            let field = piece.as_field()?;
+            let mut after = template.pieces().iter().skip(n + 1);
+            let followed = if whole {
+                after.filter_map(Piece::as_field).any(|next| !next.format.is_fixed_width())
+            } else {
+                after.next().is_some()
+            };
+            let bound = read.range.source(&field.name).is_some();
+            (bound && followed && crate::key::may_hold_separator(&field.format))
+                .then(|| field.name.clone())
         })
-        .map(|piece| piece.name.clone())
+    })
 }

@@ -73,10 +73,8 @@ impl ReadRange {
             SortPart::Open { pieces, range, .. } => {
                 template.add_to(&mut language, *pieces);
                 let next = template.pieces().get(*pieces).and_then(Piece::as_field);
-                if let (Some(Question { test: Test::Range { .. } | Test::Equal(_), .. }), Some(field)) =
-                    (range, next)
-                {
-                    language.classes(&[first_bytes(&field.format)]);
+                if let (Some(question), Some(field)) = (range, next) {
+                    language.classes(&begins_inside(&field.format, &question.test));
                 }
                 language.anything();
             }
@@ -97,6 +95,18 @@ fn add_pieces(language: &mut Language, template: &KeyTemplate, pieces: &[Piece])
     }
 }
 
+/// The first byte of every text inside a range on a field; none where the range may hold the bare prefix.
+fn begins_inside(format: &FieldFormat, test: &Test) -> Vec<ByteSet> {
+    let text = format.is_text() || matches!(format.kind(), FieldType::Hex);
+    match test {
+        // Without a lower end, a range of texts begins with the prefix itself.
+        Test::Range { low: None, .. } if text && !format.is_desc() => Vec::new(),
+        Test::Range { high: None, .. } if text && format.is_desc() => Vec::new(),
+        Test::Range { .. } | Test::Equal(_) => vec![first_bytes(format)],
+        _ => Vec::new(),
+    }
+}
+
 /// Every byte that a text between two written values can begin with.
 fn first_bytes(format: &FieldFormat) -> ByteSet {
     match format.kind() {
@@ -104,7 +114,9 @@ fn first_bytes(format: &FieldFormat) -> ByteSet {
         FieldType::Ulid => ByteSet::range(b'0', b'7'),
         FieldType::Uuid | FieldType::Hex => ByteSet::range(b'0', b'f'),
         FieldType::Bool => ByteSet::range(b'0', b'1'),
-        FieldType::String | FieldType::Token | FieldType::Fixed | FieldType::Enum(_) => ByteSet::ALL,
+        FieldType::String | FieldType::Token | FieldType::Fixed | FieldType::Enum(_) => {
+            ByteSet::ALL
+        }
         _ => ByteSet::range(b'0', b'9'),
     }
 }

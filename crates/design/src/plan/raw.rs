@@ -13,6 +13,7 @@ use super::space::Space;
 use super::verdict::{problems, proofs, refused};
 use super::{Plan, Problem, Proof, Verdict};
 use crate::cost::Prices;
+use crate::evaluate::Mismatch;
 use crate::model::{Access, Design};
 use crate::source::Span;
 
@@ -46,12 +47,7 @@ pub struct RawProblem {
     pub span: Span,
 }
 
-pub(super) fn plan_raw(
-    design: &Design,
-    space: &Space,
-    access: &Access,
-    prices: &Prices,
-) -> Plan {
+pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: &Prices) -> Plan {
     let form = match legal::check(access) {
         Ok(form) => form,
         Err(found) => {
@@ -66,7 +62,6 @@ pub(super) fn plan_raw(
         order: meaning.order,
         bleeds: meaning.bleeds,
         uncovered: meaning.uncovered,
-        fetches: false,
         inconsistent: meaning.inconsistent,
         exact: false,
     };
@@ -96,7 +91,9 @@ pub(super) fn plan_raw(
     }
     plan.counter_example = counter::find(design, access, &plan);
     if plan.proofs.rows == Proof::NotAsked && !access.terms.is_empty() {
-        let found = meaning::differs(design, access, &plan);
+        let ordered = plan.proofs.order != Proof::Refuted;
+        let found = meaning::differs(design, access, &plan)
+            .filter(|found| ordered && !matches!(found.wrong, Mismatch::Disorder(_)));
         if found.is_some() {
             plan.proofs.rows = Proof::Refuted;
             plan.counter_example = found;

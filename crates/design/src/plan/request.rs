@@ -5,7 +5,7 @@ use keyloom_core::json::write_value;
 use serde_json::{Map, Value as Json, json};
 
 use super::bind::Source;
-use super::concrete::{ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondition, concretize};
+use super::concrete::{FilterTest, ReadForm, ReadKind, SortCondition, concretize};
 use super::range::SortPart;
 use super::{Plan, Read};
 use crate::condition::Comparison;
@@ -120,6 +120,9 @@ pub fn to_request<V: RequestValue>(read: &ReadForm<V>) -> Request {
     }
     if read.consistent {
         body.insert("ConsistentRead".into(), json!(true));
+    }
+    if read.all_attributes {
+        body.insert("Select".into(), json!("ALL_ATTRIBUTES"));
     }
     Request { operation: "Query".to_owned(), body: Json::Object(body) }
 }
@@ -241,6 +244,7 @@ impl Shaper<'_> {
             forward: self.read.forward,
             limit: self.read.limit,
             consistent: self.access.consistent,
+            all_attributes: self.read.fetches,
         }
     }
 
@@ -305,7 +309,9 @@ impl Shaper<'_> {
 
     fn filter(&self) -> Vec<(String, FilterTest<Placeholder>)> {
         let mut tests = Vec::new();
-        if let Some(name) = self.read.table.type_attribute.as_ref().filter(|_| self.read.type_filter) {
+        if let Some(name) =
+            self.read.table.type_attribute.as_ref().filter(|_| self.read.type_filter)
+        {
             let names = self
                 .read
                 .entities
@@ -411,9 +417,4 @@ pub(crate) fn projection_json(projection: &Projection) -> Json {
             json!({ "ProjectionType": "INCLUDE", "NonKeyAttributes": names })
         }
     }
-}
-
-/// A concrete read as its request body, for runners.
-pub fn concrete_request(read: &ConcreteRead) -> Request {
-    to_request(read)
 }

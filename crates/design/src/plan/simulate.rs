@@ -6,13 +6,23 @@ use keyloom_core::AttributeValue;
 use keyloom_core::key::encode_key_value;
 
 use super::Plan;
-use super::concrete::{ConcreteRead, FilterTest, SortCondition};
+use super::concrete::{ConcreteRead, FilterTest, SortCondition, concretize};
 use crate::condition::Comparison;
-use crate::evaluate::{Row, is_linked, order_of};
+use crate::evaluate::{Inputs, Row, is_linked, order_of};
 use crate::model::Access;
 
 /// The rows that a read returns: what the engine would answer, worked out on key bytes.
 pub fn simulate<'r>(read: &ConcreteRead, rows: &'r [Row]) -> Vec<&'r Row> {
+    let mut found = evaluated(read, rows);
+    found.retain(|row| {
+        let item = row.item();
+        read.filter.iter().all(|(name, test)| filter_holds(test, item.get(name)))
+    });
+    found
+}
+
+/// The rows that a read evaluates, before its filter.
+pub(super) fn evaluated<'r>(read: &ConcreteRead, rows: &'r [Row]) -> Vec<&'r Row> {
     let mut found: Vec<(Vec<u8>, String, &Row)> = rows
         .iter()
         .filter(|row| row.entity.table.name == read.table)
@@ -23,14 +33,7 @@ pub fn simulate<'r>(read: &ConcreteRead, rows: &'r [Row]) -> Vec<&'r Row> {
         found.reverse();
     }
     found.truncate(read.limit.map_or(usize::MAX, |limit| limit as usize));
-    found
-        .into_iter()
-        .map(|(_, _, row)| row)
-        .filter(|row| {
-            let item = row.item();
-            read.filter.iter().all(|(name, test)| filter_holds(test, item.get(name)))
-        })
-        .collect()
+    found.into_iter().map(|(_, _, row)| row).collect()
 }
 
 /// The sort key bytes of a row's entry, if the read covers it.
@@ -128,6 +131,20 @@ fn contains(value: &AttributeValue, part: &AttributeValue) -> bool {
         (AttributeValue::Ss(set), AttributeValue::S(part)) => set.contains(part),
         _ => false,
     }
+}
+
+/// Runs a whole plan on rows, as an engine would: the rows it returns, in order.
+pub fn run<'r>(
+    access: &Access,
+    plan: &Plan,
+    inputs: &Inputs,
+    rows: &'r [Row],
+) -> Result<Vec<&'r Row>, String> {
+    let reads = match &plan.raw {
+        Some(raw) => vec![raw.concrete(inputs)?],
+        None => concretize(access, plan, inputs)?,
+    };
+    Ok(answer(access, plan, &reads, rows))
 }
 
 /// The rows that a whole plan returns: its reads merged in the order asked for, then the second step,

@@ -103,7 +103,8 @@ fn verdict(candidate: &Candidate) -> Verdict {
         Verdict::Filter
     } else if !candidate.uncovered.is_empty() {
         Verdict::TwoStep
-    } else if candidate.reads.len() > 1 || candidate.reads.iter().any(|read| !read.fans.is_empty()) {
+    } else if candidate.reads.len() > 1 || candidate.reads.iter().any(|read| !read.fans.is_empty())
+    {
         Verdict::FanOut
     } else {
         Verdict::Query
@@ -117,7 +118,10 @@ pub(super) fn proofs(access: &Access, candidate: &Candidate) -> Proofs {
     Proofs {
         rows: Proof::Proven,
         order: asked(!access.order.is_empty(), ordered),
-        limit: asked(access.limit.is_some(), ordered && pure && !candidate.is_filtered()),
+        limit: asked(
+            access.limit.is_some(),
+            ordered && pure && (!candidate.is_filtered() || candidate.is_single_item()),
+        ),
         purity: Proof::of(pure),
         coverage: Proof::of(candidate.uncovered.is_empty()),
         consistency: asked(access.consistent, candidate.inconsistent.is_none()),

@@ -10,9 +10,31 @@ use crate::suggest::did_you_mean;
 
 /// Type names for "did you mean".
 const TYPES: [&str; 25] = [
-    "string", "token", "fixed", "u8", "u16", "u32", "u64", "i64", "decimal", "year", "month", "date",
-    "hour", "datetime", "epoch_ms", "uuid", "ulid", "bool", "hex", "shard", "number", "binary", "list",
-    "map", "string_set",
+    "string",
+    "token",
+    "fixed",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "i64",
+    "decimal",
+    "year",
+    "month",
+    "date",
+    "hour",
+    "datetime",
+    "epoch_ms",
+    "uuid",
+    "ulid",
+    "bool",
+    "hex",
+    "shard",
+    "number",
+    "binary",
+    "list",
+    "map",
+    "string_set",
 ];
 
 impl Resolver<'_> {
@@ -70,14 +92,19 @@ impl Resolver<'_> {
     fn scalar(&mut self, draft: &FieldDraft, entity: &str) -> Option<FieldFormat> {
         let mut type_name = draft.kind.value.clone();
         if type_name == "decimal" {
-            type_name = format!("decimal:{}.{}", draft.width.unwrap_or(18), draft.scale.unwrap_or(2));
+            type_name =
+                format!("decimal:{}.{}", draft.width.unwrap_or(18), draft.scale.unwrap_or(2));
         }
         let text = FieldFormat::parse(&type_name)
             .is_ok_and(|format| matches!(format.kind(), FieldType::String | FieldType::Token));
         let values: Vec<String> = draft.values.iter().map(|value| value.value.clone()).collect();
         let listed = !values.is_empty();
         let spec = FormatSpec {
-            width: if draft.kind.value == "decimal" { None } else { draft.width.map(|n| n as usize) },
+            width: if draft.kind.value == "decimal" {
+                None
+            } else {
+                draft.width.map(|n| n as usize)
+            },
             plain: draft.plain,
             max_bytes: if text && !listed { draft.max.map(|n| n as usize) } else { None },
             values: listed.then_some(values),

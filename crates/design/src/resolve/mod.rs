@@ -8,7 +8,7 @@ mod relationship;
 mod table;
 mod write;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 pub(crate) use self::access::literal;
@@ -67,6 +67,7 @@ pub(crate) fn resolve(draft: Draft, source: Source) -> (Option<Design>, Vec<Diag
     let name = draft.name.map_or_else(|| design_name(&source), |name| name.value);
     let description = draft.description.map(|text| text.value).unwrap_or_default();
     let design = Design {
+        identified: identified(&entities),
         source,
         name,
         description,
@@ -79,6 +80,17 @@ pub(crate) fn resolve(draft: Draft, source: Source) -> (Option<Design>, Vec<Diag
         allows,
     };
     (Some(design), diagnostics)
+}
+
+fn identified(entities: &[Arc<Entity>]) -> HashMap<String, f64> {
+    let mut counts: HashMap<String, f64> = HashMap::new();
+    for entity in entities {
+        if let ([field], Some(count)) = (entity.identity().as_slice(), entity.volume.count) {
+            let known = counts.entry((*field).to_owned()).or_insert(count);
+            *known = known.max(count);
+        }
+    }
+    counts
 }
 
 /// The file's name without folder and ending.

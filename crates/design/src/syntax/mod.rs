@@ -19,18 +19,19 @@ use crate::draft::{AllowDraft, Draft};
 use crate::source::{Source, Span};
 
 /// Reads a design file as far as it can be read, and lists what is wrong with it.
-pub fn read(source: &Source) -> (Draft, Vec<Diagnostic>) {
+pub(crate) fn read(source: &Source) -> (Draft, Vec<Diagnostic>) {
     let diagnostics = RefCell::new(Vec::new());
     let (document, errors) = DeTable::parse_recoverable(source.text());
     for error in errors {
         let span = error.span().map_or(Span::NONE, |span| Span::new(span.start, span.end));
         let message = error.message().trim().to_owned();
         diagnostics.borrow_mut().push(
-            Diagnostic::error(Code::Syntax, span, format!("this is not TOML: {message}"))
-                .because("a design file is TOML 1.0; what follows the mistake was read as well as possible"),
+            Diagnostic::error(Code::Syntax, span, format!("this is not TOML: {message}")).because(
+                "a design file is TOML 1.0; what follows the mistake was read as well as possible",
+            ),
         );
     }
-    let root = Section::root(source, document.get_ref(), &diagnostics);
+    let root = Section::root(document.get_ref(), &diagnostics);
     let draft = read_design(root);
     (draft, diagnostics.into_inner())
 }

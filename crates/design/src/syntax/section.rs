@@ -7,14 +7,13 @@ use toml::Spanned as TomlSpanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::source::{Source, Span, Spanned};
+use crate::source::{Span, Spanned};
 use crate::suggest::did_you_mean;
 
 type Entry<'a> = (&'a str, Span, &'a TomlSpanned<DeValue<'a>>);
 
 /// One table of the file, with the names that were asked for.
 pub(crate) struct Section<'a> {
-    source: &'a Source,
     entries: Vec<Entry<'a>>,
     asked: Vec<&'static str>,
     path: String,
@@ -24,21 +23,16 @@ pub(crate) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub(crate) fn root(
-        source: &'a Source,
-        table: &'a DeTable<'a>,
-        diagnostics: &'a RefCell<Vec<Diagnostic>>,
-    ) -> Self {
+    pub(crate) fn root(table: &'a DeTable<'a>, diagnostics: &'a RefCell<Vec<Diagnostic>>) -> Self {
         let name = Spanned::new(String::new(), Span::NONE);
         let entries = entries_of(table);
         let asked = Vec::new();
         let path = "the design file".to_owned();
-        Self { source, entries, asked, path, name, span: Span::NONE, diagnostics }
+        Self { entries, asked, path, name, span: Span::NONE, diagnostics }
     }
 
     fn child(&self, name: Spanned<String>, table: &'a DeTable<'a>, path: String) -> Self {
         Self {
-            source: self.source,
             entries: entries_of(table),
             asked: Vec::new(),
             path,
@@ -56,10 +50,6 @@ impl<'a> Section<'a> {
     /// Where the section's name stands.
     pub(crate) fn span(&self) -> Span {
         self.span
-    }
-
-    pub(crate) fn source(&self) -> &'a Source {
-        self.source
     }
 
     /// Reports a mistake in this section.

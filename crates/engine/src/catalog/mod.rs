@@ -16,8 +16,9 @@ use keyloom_store::{Bytes, Direction, KeyRange, Store};
 use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 
+use record::Status;
 pub(crate) use record::TableRecord;
-pub(crate) use table::{Index, Stats, Table};
+pub(crate) use table::{Index, Stats, Table, VectorIndex};
 
 use crate::layout::{self, Keyspace};
 use crate::store_error;
@@ -46,9 +47,10 @@ impl Catalog {
         Ok(Self { tables: ArcSwap::from_pointee(tables), changing: Mutex::new(()) })
     }
 
-    /// The table that a data operation names.
+    /// The table that a data operation names. It is not there before it has been filled.
     pub(crate) fn table(&self, name_or_arn: &str) -> Result<Arc<Table>> {
-        self.find(name_or_arn).ok_or_else(request::resource_not_found)
+        let table = self.find(name_or_arn).filter(|table| table.record.status != Status::Creating);
+        table.ok_or_else(request::resource_not_found)
     }
 
     /// The table that a control operation names.
@@ -140,12 +142,11 @@ impl Change<'_> {
     ) -> Result<()> {
         let key = layout::stream(keyspace);
         let mut transaction = self.store.begin(&[&key]).map_err(store_error)?;
-        match stream {
-            Some(stream) => transaction.put(key.into(), encode(stream)?.into()),
-            None => {
-                transaction.delete(key.into());
-                transaction.put(layout::dropped(keyspace).into(), Bytes::new());
-            }
+        if let Some(stream) = stream {
+            transaction.put(key.into(), encode(stream)?.into());
+        } else {
+            transaction.delete(key.into());
+            transaction.put(layout::dropped(keyspace).into(), Bytes::new());
         }
         transaction.commit().map_err(crate::commit_error)
     }

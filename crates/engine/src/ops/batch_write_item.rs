@@ -77,7 +77,7 @@ impl BatchWriteItemInput {
         let tables = fields.structure("RequestItems")?;
         let mut requests = Vec::new();
         for (name, _) in entries {
-            let list = tables.map(|tables| tables.structures(name)).transpose()?.flatten();
+            let list = tables.as_ref().map(|tables| tables.structures(name)).transpose()?.flatten();
             let list = list.unwrap_or_default();
             if list.is_empty() || list.len() > limits::MAX_BATCH_WRITE_REQUESTS {
                 return Err(request::batch_write_count(name, list.len()));
@@ -160,7 +160,7 @@ fn plan(database: &Inner, name: &str, request: WriteRequest) -> Result<Write> {
             if item_size(&item) > limits::MAX_ITEM_BYTES {
                 return Err(request::item_too_large());
             }
-            (table.schema.key_of(&item)?, Edit::Put(item))
+            (table.schema.key_of(&item)?, Edit::Put(item.into()))
         }
         WriteRequest::Delete(key) => {
             table.schema.check_key(&key)?;

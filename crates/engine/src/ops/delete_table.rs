@@ -1,7 +1,7 @@
 //! DeleteTable.
 
 use keyloom_core::Result;
-use keyloom_core::error::{request, table as table_error};
+use keyloom_core::error::{message, request, table as table_error};
 
 use crate::catalog::Alongside;
 use crate::catalog::record::{IndexRecord, Status};
@@ -19,6 +19,11 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     }
     if table.record.status != Status::Active {
         return Err(request::table_being_changed(table.name(), table.record.status.as_str()));
+    }
+    if !table.record.vector_indexes.is_empty()
+        && table.record.index_in_the_making(database.clock.now_ms()).is_some()
+    {
+        return Err(message::vector::table_has_unfinished_index());
     }
     let building = |index: &&IndexRecord| index.status == Status::Creating;
     if let Some(index) = table.record.indexes.iter().find(building) {

@@ -12,6 +12,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let table = database.catalog.described_table(name)?;
     database.counted.wait();
     let mut json = JsonWriter::object();
-    description::write(&mut json, "Table", database, &table, table.record.status);
+    let status = table.record.status_at(database.clock.now_ms());
+    description::write(&mut json, "Table", database, &table, status);
     Ok(json.finish())
 }

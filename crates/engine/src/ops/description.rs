@@ -1,7 +1,9 @@
 //! `TableDescription`: what CreateTable, UpdateTable, DeleteTable and DescribeTable say of a table.
 
+use keyloom_core::schema::SearchRole;
+
 use crate::catalog::record::{
-    Billing, IndexRecord, KeyElement, OnDemandLimit, ProjectionRecord, Status, Throughput,
+    Billing, IndexRecord, KeyElement, OnDemandLimit, Phase, ProjectionRecord, Status, Throughput,
     VectorIndexRecord,
 };
 use crate::catalog::{Stats, Table, TableRecord};
@@ -39,7 +41,7 @@ pub(crate) fn write(
         json.string("TableId", &record.id);
         billing(json, &record.billing);
         indexes(json, table, &arn, status);
-        vector_indexes(json, table, &arn);
+        vector_indexes(json, database, table, &arn, status);
         stream(json, table, &arn);
         settings(json, table);
     });
@@ -180,12 +182,36 @@ fn index(
     warm(json, index_warm_of(record, billing));
 }
 
-fn vector_indexes(json: &mut JsonWriter, table: &Table, arn: &str) {
+fn vector_indexes(
+    json: &mut JsonWriter,
+    database: &Inner,
+    table: &Table,
+    arn: &str,
+    table_status: Status,
+) {
     if table.record.vector_indexes.is_empty() {
         return;
     }
-    json.list("VectorIndexes", &table.record.vector_indexes, |json, index| {
-        json.nested(|json| vector_index(json, index, arn));
+    let now_ms = database.clock.now_ms();
+    let indexes = table.record.vector_indexes.iter().zip(&table.vector_indexes);
+    json.list("VectorIndexes", indexes, |json, (record, index)| {
+        let (status, backfilling) = match (table_status, record.life.phase(now_ms)) {
+            // An index is created and deleted with its table.
+            (Status::Creating | Status::Deleting, _) => (table_status, None),
+            (_, Phase::Allocating) => (Status::Creating, Some(false)),
+            (_, Phase::Backfilling) => (Status::Creating, Some(true)),
+            (_, Phase::Active) => (Status::Active, None),
+            (_, Phase::Deleting) => (Status::Deleting, None),
+        };
+        json.nested(|json| {
+            vector_index(json, record, arn);
+            json.string("IndexStatus", status.as_str());
+            if let Some(backfilling) = backfilling {
+                json.boolean("Backfilling", backfilling);
+            }
+            json.integer("IndexSizeBytes", index.stats.bytes());
+            json.integer("ItemCount", index.stats.items());
+        });
     });
 }
 
@@ -198,15 +224,12 @@ fn vector_index(json: &mut JsonWriter, record: &VectorIndexRecord, arn: &str) {
         json.list("SearchSchema", &record.search_schema, |json, element| {
             json.nested(|json| {
                 json.string("AttributeName", &element.name);
-                json.string("SearchType", if element.hash { "HASH" } else { "INLINE_FILTER" });
+                let role = if element.hash { SearchRole::Hash } else { SearchRole::InlineFilter };
+                json.string("SearchSchemaElementType", role.as_str());
             });
         });
     }
     projection(json, &record.projection);
-    json.string("IndexStatus", record.status.as_str());
-    if record.status == Status::Creating {
-        json.boolean("Backfilling", record.backfilling);
-    }
     json.string("IndexArn", &format!("{arn}/index/{}", record.name));
 }
 
@@ -252,5 +275,8 @@ fn global_settings(json: &mut JsonWriter, record: &TableRecord) {
     if let Some(replicas) = record.settings.get("Replicas") {
         json.string("GlobalTableVersion", "2019.11.21");
         json.stored("Replicas", replicas);
+    }
+    if let Some(restore) = record.settings.get("RestoreSummary") {
+        json.stored("RestoreSummary", restore);
     }
 }

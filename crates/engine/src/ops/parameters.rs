@@ -20,9 +20,13 @@ pub enum ReturnConsumedCapacity {
 
 impl ReturnConsumedCapacity {
     pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
+        Ok(Self::named(fields.string("ReturnConsumedCapacity")?, constraints))
+    }
+
+    /// The choice of this name.
+    pub(crate) fn named(name: Option<&str>, constraints: &mut Constraints) -> Self {
         let choices = [("INDEXES", Self::Indexes), ("TOTAL", Self::Total), ("NONE", Self::None)];
-        let value = fields.string("ReturnConsumedCapacity")?;
-        Ok(constraints.one_of(value, "returnConsumedCapacity", &choices).unwrap_or_default())
+        constraints.one_of(name, "returnConsumedCapacity", &choices).unwrap_or_default()
     }
 
     /// The detail that the answer shows; none if nothing was asked.

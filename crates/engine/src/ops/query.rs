@@ -1,6 +1,6 @@
 //! Query.
 
-use keyloom_core::error::request;
+use keyloom_core::error::{message, request};
 use keyloom_core::expr::{
     Bindings, Condition, ExpressionKind, KeyCondition, KeyConditionTree, Parameters, Projection,
     check_keys_are_scalars,
@@ -152,6 +152,7 @@ fn plan(
     table: std::sync::Arc<Table>,
 ) -> Result<ReadPlan> {
     let read = &input.read;
+    read.refuse_vector_index(&table, message::vector::query_not_supported)?;
     let index = read.index_position(&table)?;
     let direction = if input.forward { Direction::Forward } else { Direction::Backward };
     let mut plan = ReadPlan {
@@ -163,6 +164,7 @@ fn plan(
         filter: expressions.filter,
         projection: expressions.projection,
         fetch_base: false,
+        filter_entry: false,
         segment: None,
         count_only: read.select == Some(Select::Count),
     };

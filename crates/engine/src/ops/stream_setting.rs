@@ -10,11 +10,20 @@ use crate::layout::Keyspace;
 use crate::stream::{Moment, StreamRecord, registry};
 use crate::wire::{Constraints, Fields};
 
-/// The stream that is asked for: nothing said, switched off, or a view type.
+/// What shall become of a table's stream.
+#[derive(Clone, Debug)]
+pub(crate) enum StreamChange {
+    /// A new stream of this view type.
+    Begin(String),
+    /// No stream.
+    End,
+}
+
+/// What the request wants, if it says anything of a stream.
 pub(crate) fn decode(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
-) -> Result<Option<Option<String>>> {
+) -> Result<Option<StreamChange>> {
     let Some(stream) = fields.structure("StreamSpecification")? else { return Ok(None) };
     let enabled = stream.boolean("StreamEnabled")?;
     constraints.required(enabled.is_some(), "streamSpecification.streamEnabled");
@@ -23,10 +32,10 @@ pub(crate) fn decode(
     let view = stream.string("StreamViewType")?;
     constraints.one_of(view, "streamSpecification.streamViewType", &views);
     match (enabled.unwrap_or(false), view) {
-        (true, Some(view)) => Ok(Some(Some(view.to_owned()))),
+        (true, Some(view)) => Ok(Some(StreamChange::Begin(view.to_owned()))),
         (true, None) => Err(request::stream_view_missing()),
         (false, Some(_)) => Err(request::stream_view_without_stream()),
-        (false, None) => Ok(Some(None)),
+        (false, None) => Ok(Some(StreamChange::End)),
     }
 }
 

@@ -120,7 +120,7 @@ fn run(database: &Inner, input: TransactGetItemsInput) -> Result<TransactGetItem
     for get in &input.gets {
         let table = database.catalog.table(&get.table_name)?;
         // A key of the wrong shape cancels the transaction; an empty one refuses the request.
-        let fits = table.key().is_in(&get.key) && get.key.len() == table.key().len();
+        let fits = table.key().has_types_of(&get.key) && get.key.len() == table.key().len();
         match table.schema.check_key(&get.key) {
             Err(error) if fits => return Err(error),
             Err(error) => keys.push(Err(error)),

@@ -139,37 +139,34 @@ impl TransactAction {
             }
         }
         let (kind, action) = match found.as_slice() {
-            [(kind, action)] => (*kind, *action),
+            [(kind, action)] => (*kind, action),
             [] => return Err(request::transact_item_empty()),
             _ => return Err(request::transact_item_ambiguous()),
         };
         let path = format!("transactItems.{}.member.{}", position + 1, lower_first(kind));
         let table_name = action.string("TableName")?;
         constraints.table_name_at(table_name, &format!("{path}.tableName"));
-        let mut condition = ConditionInput::decode(&action, constraints)?;
-        condition.decode_values(&action)?;
+        let mut condition = ConditionInput::decode(action, constraints)?;
+        condition.decode_values(action)?;
         let item = |name: &str| action.item(name);
-        let edit = match kind {
-            "Put" => {
-                constraints.required(action.has("Item"), &format!("{path}.item"));
-                TransactEdit::Put(item("Item")?.unwrap_or_default())
-            }
-            _ => {
-                constraints.required(action.has("Key"), &format!("{path}.key"));
-                let key = item("Key")?.unwrap_or_default();
-                match kind {
-                    "Update" => {
-                        let update = action.owned_string("UpdateExpression")?;
-                        let path = format!("{path}.updateExpression");
-                        constraints.required(update.is_some(), &path);
-                        TransactEdit::Update(key, update.unwrap_or_default())
-                    }
-                    "Delete" => TransactEdit::Delete(key),
-                    _ => {
-                        let path = format!("{path}.conditionExpression");
-                        constraints.required(condition.expression.is_some(), &path);
-                        TransactEdit::Check(key)
-                    }
+        let edit = if kind == "Put" {
+            constraints.required(action.has("Item"), &format!("{path}.item"));
+            TransactEdit::Put(item("Item")?.unwrap_or_default())
+        } else {
+            constraints.required(action.has("Key"), &format!("{path}.key"));
+            let key = item("Key")?.unwrap_or_default();
+            match kind {
+                "Update" => {
+                    let update = action.owned_string("UpdateExpression")?;
+                    let path = format!("{path}.updateExpression");
+                    constraints.required(update.is_some(), &path);
+                    TransactEdit::Update(key, update.unwrap_or_default())
+                }
+                "Delete" => TransactEdit::Delete(key),
+                _ => {
+                    let path = format!("{path}.conditionExpression");
+                    constraints.required(condition.expression.is_some(), &path);
+                    TransactEdit::Check(key)
                 }
             }
         };
@@ -177,7 +174,7 @@ impl TransactAction {
             table_name: table_name.unwrap_or_default().to_owned(),
             edit,
             condition,
-            return_item_on_failure: wants_item_on_failure(&action, constraints)?,
+            return_item_on_failure: wants_item_on_failure(action, constraints)?,
         })
     }
 
@@ -206,7 +203,7 @@ impl TransactAction {
         };
         // A key of the wrong shape cancels the transaction; an empty or too long one, and an item
         // that is too large, refuse the request.
-        let fits = table.key().is_in(given) && (is_put || given.len() == table.key().len());
+        let fits = table.key().has_types_of(given) && (is_put || given.len() == table.key().len());
         let checked = if is_put {
             table.schema.check_item(given, KeyContext::Put)
         } else {
@@ -229,7 +226,7 @@ impl TransactAction {
         }
         let key = table.schema.key_of(given)?;
         let edit = match (&self.edit, update) {
-            (TransactEdit::Put(item), _) => Edit::Put(item.clone()),
+            (TransactEdit::Put(item), _) => Edit::Put(item.clone().into()),
             (TransactEdit::Delete(_), _) => Edit::Delete,
             (TransactEdit::Update(..), Some(update)) => Edit::Update(update),
             _ => Edit::Check,
@@ -274,7 +271,13 @@ fn run(database: &Inner, input: TransactWriteItemsInput) -> Result<TransactWrite
             let store = database.store.as_ref();
             match database.tokens.admit(store, now_ms, scope, token, input.fingerprint)? {
                 Admission::New(held) => Some(held),
-                Admission::Done => return replayed(database, &writes, &names),
+                Admission::Done => {
+                    let consumed_capacity = replay_costs(database, &writes, &names)?;
+                    return Ok(TransactWriteItemsOutput {
+                        consumed_capacity,
+                        ..Default::default()
+                    });
+                }
             }
         }
     };
@@ -348,13 +351,16 @@ pub(crate) fn check_distinct<'a>(keys: impl Iterator<Item = &'a Vec<u8>>) -> Res
 fn conflict_reasons(conflicts: &[bool]) -> Vec<CancellationReason> {
     conflicts
         .iter()
-        .map(|&conflict| match conflict {
-            false => CancellationReason::default(),
-            true => CancellationReason {
-                code: CancellationCode::TransactionConflict,
-                message: Some(request::transaction_conflict().message()),
-                item: None,
-            },
+        .map(|&conflict| {
+            if !conflict {
+                CancellationReason::default()
+            } else {
+                CancellationReason {
+                    code: CancellationCode::TransactionConflict,
+                    message: Some(request::transaction_conflict().message()),
+                    item: None,
+                }
+            }
         })
         .collect()
 }
@@ -368,12 +374,12 @@ fn transactional(mut cost: ConsumedCapacity) -> ConsumedCapacity {
     cost
 }
 
-/// The answer to a transaction that was done before: it costs reads of its items.
-fn replayed(
+/// What a transaction costs that was done before: reads of its items.
+pub(crate) fn replay_costs(
     database: &Inner,
     writes: &[Write],
     names: &[&str],
-) -> Result<TransactWriteItemsOutput> {
+) -> Result<Vec<ConsumedCapacity>> {
     let mut costs = Vec::new();
     for (write, name) in writes.iter().zip(names) {
         let stored = read::lookup(database, &write.table.item_key(&write.key)?)?;
@@ -382,7 +388,7 @@ fn replayed(
         cost.add_table(Arm::transactional_read(read_units(size, ReadMode::Transactional)));
         add_cost(&mut costs, cost);
     }
-    Ok(TransactWriteItemsOutput { consumed_capacity: costs, ..Default::default() })
+    Ok(costs)
 }
 
 fn lower_first(name: &str) -> String {

@@ -6,6 +6,8 @@
 
 mod conflict;
 mod effect;
+mod entry;
+mod vector;
 
 use std::sync::Arc;
 
@@ -17,7 +19,7 @@ use keyloom_store::{CommitError, Transaction};
 
 pub(crate) use conflict::InFlight;
 use effect::Effect;
-pub(crate) use effect::index_entry;
+pub(crate) use entry::entry_in;
 
 use crate::catalog::Table;
 use crate::database::Inner;
@@ -43,7 +45,7 @@ pub(crate) struct Write {
 #[derive(Debug)]
 pub(crate) enum Edit {
     /// It becomes this item.
-    Put(Item),
+    Put(Arc<Item>),
     /// It is changed by an update expression.
     Update(Update),
     /// It is removed.
@@ -68,7 +70,7 @@ pub(crate) struct Written {
     /// The item before.
     pub(crate) old: Option<Stored>,
     /// The item after.
-    pub(crate) new: Option<Item>,
+    pub(crate) new: Option<Arc<Item>>,
     /// What it costs outside a transaction.
     pub(crate) cost: ConsumedCapacity,
 }
@@ -121,7 +123,7 @@ pub(crate) struct Companion {
 /// Writes one item; waits for others that write it.
 pub(crate) fn one(database: &Inner, mut write: Write, return_item: bool) -> Result<Written> {
     let keys = [write.table.item_key(&write.key)?];
-    let _single = database.in_flight.enter_single(&keys)?;
+    keys.iter().try_for_each(|key| database.in_flight.check_single(key))?;
     match attempt_until_decided(database, std::slice::from_mut(&mut write), &keys, None) {
         Ok(mut written) => {
             written.pop().ok_or_else(|| Error::InternalServer("a write left no result".into()))
@@ -138,24 +140,21 @@ pub(crate) fn one(database: &Inner, mut write: Write, return_item: bool) -> Resu
 /// Writes several items without conditions, each for itself, in one commit. `None` for an item that
 /// a transaction holds.
 pub(crate) fn each(database: &Inner, writes: Vec<Write>) -> Result<Vec<Option<Written>>> {
-    let keys: Vec<[Vec<u8>; 1]> = writes
-        .iter()
-        .map(|write| Ok([write.table.item_key(&write.key)?]))
-        .collect::<Result<_>>()?;
-    let mut held = Vec::with_capacity(keys.len());
-    let (mut free, mut free_keys) = (Vec::new(), Vec::new());
-    for (write, key) in writes.into_iter().zip(&keys) {
-        let hold = database.in_flight.enter_single(key).ok();
-        if hold.is_some() {
+    let mut is_free = Vec::with_capacity(writes.len());
+    let (mut free, mut keys) = (Vec::new(), Vec::new());
+    for write in writes {
+        let key = write.table.item_key(&write.key)?;
+        let is_held = database.in_flight.check_single(&key).is_err();
+        is_free.push(!is_held);
+        if !is_held {
             free.push(write);
-            free_keys.extend(key.iter().cloned());
+            keys.push(key);
         }
-        held.push(hold);
     }
-    let written = match attempt_until_decided(database, &mut free, &free_keys, None) {
+    let written = match attempt_until_decided(database, &mut free, &keys, None) {
         Ok(written) => written,
         Err(Failure::Error(error)) => return Err(error),
-        Err(Failure::Conflict(_)) => return Ok(held.iter().map(|_| None).collect()),
+        Err(Failure::Conflict(_)) => return Ok(is_free.iter().map(|_| None).collect()),
         Err(Failure::Refused(refusals)) => {
             let refusal = refusals.into_iter().flatten().next();
             return Err(refusal.map_or_else(
@@ -165,7 +164,7 @@ pub(crate) fn each(database: &Inner, writes: Vec<Write>) -> Result<Vec<Option<Wr
         }
     };
     let mut written = written.into_iter();
-    Ok(held.iter().map(|hold| hold.as_ref().and_then(|_| written.next())).collect())
+    Ok(is_free.into_iter().map(|is_free| is_free.then(|| written.next()).flatten()).collect())
 }
 
 /// Writes all items or none. Items that another request holds make it fail at once, as on AWS.
@@ -260,7 +259,8 @@ fn attempt(
 /// Takes the current version of each table: an index may have come or gone since the plan.
 fn refresh_tables(database: &Inner, writes: &mut [Write]) -> Result<()> {
     for write in writes {
-        let current = database.catalog.table(write.table.name())?;
+        let current = database.catalog.find(write.table.name());
+        let current = current.ok_or_else(keyloom_core::error::request::resource_not_found)?;
         if current.version != write.table.version {
             if current.record.id != write.table.record.id {
                 return Err(keyloom_core::error::request::resource_not_found());
@@ -288,11 +288,11 @@ fn commit(
     let mut numbers = sequences.numbers();
     for ((write, key), effect) in writes.iter().zip(keys).zip(&effects) {
         effect.stage(key, transaction.as_mut());
-        if effect.is_streamed() {
-            if let Some(sequence) = numbers.next() {
-                let now_ms = database.clock.now_ms();
-                effect.stage_record(write, key, sequence, now_ms, transaction.as_mut());
-            }
+        if effect.is_streamed()
+            && let Some(sequence) = numbers.next()
+        {
+            let now_ms = database.clock.now_ms();
+            effect.stage_record(write, key, sequence, now_ms, transaction.as_mut());
         }
     }
     if let Some(companion) = companion {

@@ -3,12 +3,19 @@
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 mod backfill;
+mod backups;
+mod every_operation;
+mod restart;
+mod settings;
 mod streams;
 mod tags;
 mod time_to_live;
+mod transfers;
 mod update_table;
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use keyloom_engine::{Database, ManualClock, Options};
@@ -16,6 +23,26 @@ use serde_json::{Value, json};
 
 /// A moment in November 2026.
 const START_MS: u64 = 1_794_700_800_000;
+
+/// A directory of its own, removed at the end.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("keyloom-control-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 /// A database with its clock, without threads of its own.
 struct Fixture {
@@ -25,10 +52,15 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
+        Self::with_buckets(None)
+    }
+
+    fn with_buckets(bucket_root: Option<PathBuf>) -> Self {
         let clock = Arc::new(ManualClock::at_ms(START_MS));
         let options = Options {
             clock: Arc::clone(&clock) as Arc<dyn keyloom_engine::Clock>,
             background: false,
+            bucket_root,
             ..Options::default()
         };
         Self { db: Database::memory_with(options), clock }

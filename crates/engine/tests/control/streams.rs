@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{Fixture, START_MS, call, describe, err, everything, ok, table};
 
-const HOUR: Duration = Duration::from_secs(3600);
+const HOUR: Duration = Duration::from_hours(1);
 
 /// The ARN of a table's latest stream.
 pub(crate) fn arn(db: &Database, table: &str) -> String {
@@ -35,7 +35,7 @@ fn drain(db: &Database, mut iterator: String) -> (Vec<Value>, Option<String>) {
         records.extend(read.iter().cloned());
         match page.get("NextShardIterator") {
             None => return (records, None),
-            Some(next) => iterator = next.as_str().unwrap().to_owned(),
+            Some(next) => next.as_str().unwrap().clone_into(&mut iterator),
         }
         if read.is_empty() {
             return (records, Some(iterator));
@@ -171,7 +171,7 @@ fn iterators_expire_after_a_quarter_of_an_hour() {
     let f = fixture("KEYS_ONLY");
     let arn = arn(&f.db, "music");
     let iterator = iterator(&f.db, &arn, &shards(&f.db, &arn)[0], "TRIM_HORIZON");
-    f.advance(Duration::from_secs(15 * 60));
+    f.advance(Duration::from_mins(15));
     f.ok("GetRecords", json!({"ShardIterator": iterator}));
     f.advance(Duration::from_secs(1));
     let (code, _) = f.err("GetRecords", json!({"ShardIterator": iterator}));
@@ -258,7 +258,7 @@ fn shards_rotate_and_old_records_are_trimmed() {
     assert_eq!(records(&f.db, &arn).len(), 2);
     f.advance(18 * HOUR);
     let lagging = iterator(&f.db, &arn, &first_shard, "TRIM_HORIZON");
-    f.advance(HOUR + Duration::from_secs(60));
+    f.advance(HOUR + Duration::from_mins(1));
     // A day has passed: the first record counts as gone before anybody has removed it.
     let at = json!({
         "StreamArn": arn, "ShardId": first_shard["ShardId"],

@@ -103,7 +103,7 @@ fn more_time_saves_an_item() {
     let f = fixture();
     enable(&f);
     put(&f, 1, seconds(now_s() + 5));
-    f.advance(Duration::from_secs(60));
+    f.advance(Duration::from_mins(1));
     put(&f, 1, seconds(now_s() + 600));
     f.tidy();
     assert_eq!(everything(&f.db, "music", None).len(), 1);
@@ -119,7 +119,7 @@ fn a_switched_off_table_keeps_its_items() {
         "TimeToLiveSpecification": {"Enabled": false, "AttributeName": "ttl"},
     });
     f.ok("UpdateTimeToLive", off);
-    f.advance(Duration::from_secs(60));
+    f.advance(Duration::from_mins(1));
     f.tidy();
     assert_eq!(everything(&f.db, "music", None).len(), 1);
     enable(&f);

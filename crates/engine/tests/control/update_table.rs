@@ -62,7 +62,7 @@ fn decreases_are_limited_within_a_day() {
     }
     let body = json!({"TableName": "music", "ProvisionedThroughput": throughput(95, 5)});
     assert_eq!(f.err("UpdateTable", body.clone()).0, "LimitExceededException");
-    f.advance(Duration::from_secs(3600));
+    f.advance(Duration::from_hours(1));
     f.ok("UpdateTable", body);
     assert_eq!(describe(&f.db, "music")["ProvisionedThroughput"]["NumberOfDecreasesToday"], 5);
 }
@@ -117,7 +117,7 @@ fn switches_to_on_demand_are_limited_within_a_day() {
         f.ok("UpdateTable", back.clone());
     }
     assert_eq!(f.err("UpdateTable", on_demand.clone()).0, "LimitExceededException");
-    f.advance(Duration::from_secs(24 * 3600));
+    f.advance(Duration::from_hours(24));
     f.ok("UpdateTable", on_demand);
 }
 
@@ -254,11 +254,6 @@ fn requests_that_make_no_sense_are_refused() {
             validation,
             "This operation cannot be performed with given input values.",
         ),
-        (
-            json!({"TableName": "music", "StreamSpecification": {"StreamEnabled": false}}),
-            validation,
-            "Table already has a disabled stream: TableName: music",
-        ),
     ] {
         let (found_code, found) = f.err("UpdateTable", body.clone());
         assert_eq!(found_code, code, "{body}: {found}");
@@ -295,6 +290,11 @@ fn settings_are_stored_and_shown() {
 fn a_stream_begins_ends_and_begins_anew() {
     let f = Fixture::new();
     f.ok("CreateTable", table("music", json!({})));
+    let end = json!({"TableName": "music", "StreamSpecification": {"StreamEnabled": false}});
+    assert_eq!(
+        f.err("UpdateTable", end).1,
+        "Table already has a disabled stream: TableName: music"
+    );
     let begin = json!({
         "TableName": "music",
         "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"},

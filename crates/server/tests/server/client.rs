@@ -189,3 +189,10 @@ impl Client {
         self.try_receive(true).map(|response| response.status)
     }
 }
+
+/// A number on the server's page of metrics.
+pub(crate) fn counter(server: &RunningServer, name: &str) -> u64 {
+    let page = ask(server, "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n");
+    let value = page.text().lines().find_map(|line| line.strip_prefix(name));
+    value.unwrap_or_else(|| panic!("no {name}")).trim().parse().unwrap()
+}

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::client::{Client, echo, post};
+use crate::client::{Client, counter, echo, post};
 
 const CONNECTIONS: u64 = 10_000;
 /// Tells the test below that it is the other process, and where the server is.
@@ -35,9 +35,9 @@ fn ten_thousand_idle_connections_stop_nobody() {
 
     let open = (0..1000).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
-        open_connections(server.addr()) > count
+        counter(&server, "keyloom_connections ") > count
     });
-    assert!(open, "{} of {count} connections are open", open_connections(server.addr()));
+    assert!(open, "{} of {count} connections are open", counter(&server, "keyloom_connections "));
     let mut client = Client::connect(server.addr());
     let started = Instant::now();
     for _ in 0..100 {
@@ -72,10 +72,4 @@ fn hold_connections(role: &str) {
     std::io::stdout().flush().unwrap();
     // Until the test ends this process, or its own end closes our input.
     let _ = std::io::stdin().read_line(&mut String::new());
-}
-
-fn open_connections(server: SocketAddr) -> u64 {
-    let page = Client::connect(server).ask("GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n");
-    let line = page.text().lines().find(|line| line.starts_with("keyloom_connections "));
-    line.unwrap().rsplit(' ').next().unwrap().parse().unwrap()
 }

@@ -3,7 +3,7 @@
 use keyloom_engine::Reply;
 use keyloom_server::{Backend, Server};
 
-use crate::client::{Client, ask, config, post};
+use crate::client::{Client, ask, config, counter, post};
 
 /// Throttles writes.
 struct Throttling;
@@ -44,11 +44,7 @@ fn the_page_counts_what_happened() {
     ] {
         assert!(text.lines().any(|other| other == line), "{line} in\n{text}");
     }
-    let value = |name: &str| -> u64 {
-        let line = text.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
-        line.rsplit(' ').next().unwrap().parse().unwrap()
-    };
-    assert!(value("keyloom_received_bytes_total") > 204 * 100);
-    assert!(value("keyloom_sent_bytes_total") > 204 * 100);
+    assert!(counter(&server, "keyloom_received_bytes_total ") > 204 * 100);
+    assert!(counter(&server, "keyloom_sent_bytes_total ") > 204 * 100);
     assert!(!text.contains("Invented"), "no client can add a row");
 }

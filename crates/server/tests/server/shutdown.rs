@@ -61,6 +61,19 @@ fn a_client_that_does_not_say_goodbye_is_not_waited_for() {
 }
 
 #[test]
+fn a_connection_accepted_at_the_last_moment_does_not_hold_up_the_end() {
+    for _ in 0..50 {
+        let server = echo();
+        let address = server.addr();
+        let mut late: Vec<Client> = (0..20).map(|_| Client::connect(address)).collect();
+        let started = Instant::now();
+        server.shutdown();
+        assert!(started.elapsed() < Duration::from_secs(4));
+        assert!(late.iter_mut().all(Client::is_closed));
+    }
+}
+
+#[test]
 fn an_idle_server_ends_at_once_and_frees_its_port() {
     let server = echo();
     let address = server.addr();

@@ -62,17 +62,13 @@ pub fn index_key_type_mismatch(
 }
 
 /// An item whose attribute is a key of an index, and empty.
-pub fn index_key_empty(
-    index: &IndexSchema,
-    attribute: &KeyAttribute,
-    value: &AttributeValue,
-) -> Error {
+pub fn index_key_empty(index: &str, attribute: &KeyAttribute, value: &AttributeValue) -> Error {
     Error::Validation(format!(
         "One or more parameter values are not valid. A value specified for a secondary index key is \
          not supported. The AttributeValue for a key attribute cannot contain an empty {} value. \
          IndexName: {}, IndexKey: {}",
         kind_of_empty(value),
-        index.name,
+        index,
         attribute.name
     ))
 }

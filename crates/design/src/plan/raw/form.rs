@@ -48,10 +48,6 @@ impl RawForm {
         }
     }
 
-    pub(super) fn set_forward(&mut self, forward: bool) {
-        self.read.forward = forward;
-    }
-
     /// The names of its inputs: `{user_id}` in a text.
     pub fn inputs(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
@@ -122,6 +118,7 @@ impl RawForm {
             forward: self.read.forward,
             limit: self.read.limit,
             consistent: self.read.consistent,
+            all_attributes: false,
         })
     }
 }

@@ -1,6 +1,5 @@
 //! DescribeStream.
 
-use keyloom_core::error::stream as message;
 use keyloom_core::{Result, limits};
 
 use crate::database::Inner;
@@ -21,11 +20,6 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     }
     let parent = parent_filter(&fields, &mut constraints)?;
     constraints.finish()?;
-    let parent = match parent {
-        Some(None) => return Err(message::filter_without_shard()),
-        Some(parent) => parent,
-        None => None,
-    };
 
     let stream = find(database, arn)?;
     let now_ms = database.clock.now_ms();
@@ -57,19 +51,20 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     Ok(json.finish())
 }
 
-/// The shard whose children are wanted: nothing said, a filter without a shard, or a shard.
+/// The shard whose children are wanted, if not all shards are.
 fn parent_filter<'a>(
     fields: &Fields<'a>,
     constraints: &mut Constraints,
-) -> Result<Option<Option<&'a str>>> {
+) -> Result<Option<&'a str>> {
     let Some(filter) = fields.structure("ShardFilter")? else { return Ok(None) };
     let kind = filter.string("Type")?;
     constraints.one_of(kind, "shardFilter.type", &[("CHILD_SHARDS", ())]);
     let shard = filter.string("ShardId")?;
+    constraints.required(shard.is_some(), "shardFilter.shardId");
     if let Some(shard) = shard {
         constraints.length(shard, "shardFilter.shardId", 28, 65);
     }
-    Ok(Some(shard))
+    Ok(shard)
 }
 
 fn write_shard(json: &mut JsonWriter, shard: &Shard) {

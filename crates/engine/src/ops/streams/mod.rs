@@ -58,7 +58,7 @@ fn arn_parameter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> Resu
 }
 
 /// The stream of this ARN, unless it is gone.
-fn find(database: &Inner, arn: &str) -> Result<StreamRecord> {
+pub(crate) fn find(database: &Inner, arn: &str) -> Result<StreamRecord> {
     let now_ms = database.clock.now_ms();
     let streams = registry::all(database.store.as_ref())?;
     // The region and the account in an ARN choose nothing here, as with tables.

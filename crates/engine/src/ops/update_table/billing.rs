@@ -6,8 +6,8 @@ use keyloom_core::{Result, limits};
 use crate::catalog::record::{Billing, OnDemandLimit, Throughput};
 use crate::ops::description::warm_of;
 
-use super::Update;
 use super::input::{IndexUpdate, UpdateTableInput};
+use super::{Update, vectors};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const HOUR_MS: u64 = 60 * 60 * 1000;
@@ -57,10 +57,8 @@ pub(super) fn apply(input: &UpdateTableInput, update: &mut Update) -> Result<()>
 pub(super) fn check_on_demand_limit(limit: Option<&OnDemandLimit>, on_demand: bool) -> Result<()> {
     let Some(limit) = limit else { return Ok(()) };
     let members = [("MaxReadRequestUnits", limit.read), ("MaxWriteRequestUnits", limit.write)];
-    if !on_demand {
-        if let Some((member, _)) = members.iter().find(|(_, value)| value.is_some()) {
-            return Err(message::on_demand_limit_needs_on_demand(member));
-        }
+    if !on_demand && let Some((member, _)) = members.iter().find(|(_, value)| value.is_some()) {
+        return Err(message::on_demand_limit_needs_on_demand(member));
     }
     for (member, value) in members {
         if value.is_some_and(|value| value == 0 || value < -1) {
@@ -120,6 +118,7 @@ fn switch_to_on_demand(update: &mut Update) -> Result<()> {
 
 /// Every global index needs throughput in the same request.
 fn switch_to_provisioned(input: &UpdateTableInput, update: &mut Update) -> Result<()> {
+    vectors::check_provisioned(update)?;
     let has_throughput = |name: &str| {
         input.indexes.iter().any(|update| match update {
             IndexUpdate::Update { name: updated, capacity } => {

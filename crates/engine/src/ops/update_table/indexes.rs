@@ -26,7 +26,8 @@ pub(super) fn apply(
         }
     }
     let is_online = |wanted: &&IndexUpdate| !matches!(wanted, IndexUpdate::Update { .. });
-    if input.indexes.iter().filter(is_online).count() > 1 {
+    let online = input.indexes.iter().filter(is_online).count();
+    if online + input.vector_indexes.len() > 1 {
         return Err(message::one_index_at_a_time());
     }
     for wanted in &input.indexes {
@@ -47,7 +48,7 @@ fn create(
 ) -> Result<()> {
     let record = &mut update.record;
     let schema = record.typed_schema().with_index(&index.definition, &input.definitions)?;
-    if record.indexes.iter().any(|index| index.status == Status::Creating) {
+    if record.index_in_the_making(update.now_ms).is_some() {
         return Err(message::one_index_at_a_time());
     }
     let name = index.definition.name.as_deref().unwrap_or_default();
@@ -106,8 +107,7 @@ fn delete(name: &str, update: &mut Update) -> Result<()> {
     let position = record.indexes.iter().position(|index| index.global && index.name == name);
     let Some(position) = position else { return Err(request::resource_not_found()) };
     // An index that is still being filled may go; any other waits until that one is done.
-    let building = record.indexes.iter().position(|index| index.status == Status::Creating);
-    if building.is_some_and(|building| building != position) {
+    if record.index_in_the_making(update.now_ms).is_some_and(|building| building != name) {
         return Err(message::one_index_at_a_time());
     }
     let schema = record.typed_schema().without_index(name);

@@ -9,10 +9,12 @@ use crate::catalog::record::{EncryptionSetting, IndexCapacity, OnDemandLimit, Th
 use crate::wire::{Constraints, Fields};
 
 use crate::ops::parameters::described_table;
+use crate::ops::stream_setting::StreamChange;
 use crate::ops::table_input::{self, IndexInput};
 use crate::ops::{create_table, stream_setting};
 
 use super::replicas::ReplicaUpdate;
+use super::vectors::VectorIndexUpdate;
 
 /// More units than this are refused before the table is looked at.
 const MAX_COUNTED_UNITS: i64 = 1_000_000_000_000;
@@ -28,6 +30,7 @@ pub(super) struct UpdateTableInput {
     pub(super) on_demand_limit: Option<OnDemandLimit>,
     pub(super) warm: Option<Throughput>,
     pub(super) indexes: Vec<IndexUpdate>,
+    pub(super) vector_indexes: Vec<VectorIndexUpdate>,
     pub(super) stream: Option<StreamChange>,
     pub(super) encryption: Option<EncryptionSetting>,
     pub(super) table_class: Option<String>,
@@ -54,14 +57,6 @@ impl IndexUpdate {
     }
 }
 
-/// What shall become of the table's stream.
-#[derive(Clone, Debug)]
-pub(super) enum StreamChange {
-    /// A new stream of this view type.
-    Begin(String),
-    End,
-}
-
 impl UpdateTableInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = described_table(fields)?;
@@ -70,6 +65,7 @@ impl UpdateTableInput {
         model::check_attributes(&definitions, "attributeDefinitions", constraints.violations());
         let throughput = table_input::throughput(fields, &mut constraints, "")?;
         let indexes = index_updates(fields, &mut constraints)?;
+        let vector_indexes = VectorIndexUpdate::decode(fields, &mut constraints)?;
         let mut input = Self {
             table_name: table_name.to_owned(),
             definitions,
@@ -84,13 +80,12 @@ impl UpdateTableInput {
         };
         input.decode_choices(fields, &mut constraints)?;
         input.replicas = ReplicaUpdate::decode(fields, &mut constraints)?;
-        input.stream = stream_setting::decode(fields, &mut constraints)?
-            .map(|view| view.map_or(StreamChange::End, StreamChange::Begin));
+        input.stream = stream_setting::decode(fields, &mut constraints)?;
         constraints.finish()?;
         input.check_units()?;
-        let indexes: Vec<Option<IndexUpdate>> = indexes;
-        input.check_not_empty(indexes.is_empty(), fields)?;
+        input.check_not_empty(indexes.is_empty() && vector_indexes.is_empty())?;
         input.indexes = each_once(indexes)?;
+        input.vector_indexes = VectorIndexUpdate::all(vector_indexes)?;
         Ok(input)
     }
 
@@ -133,10 +128,7 @@ impl UpdateTableInput {
         Ok(())
     }
 
-    fn check_not_empty(&self, no_index: bool, fields: &Fields<'_>) -> Result<()> {
-        if fields.list("VectorIndexUpdates")?.is_some_and(|updates| !updates.is_empty()) {
-            return Err(message::not_available("VectorIndexUpdates", "name no vector index"));
-        }
+    fn check_not_empty(&self, no_index: bool) -> Result<()> {
         let nothing = no_index
             && self.on_demand.is_none()
             && self.throughput.is_none()
@@ -185,7 +177,11 @@ fn index_updates(
     Ok(updates)
 }
 
-fn index_name(fields: &Fields<'_>, constraints: &mut Constraints, path: &str) -> Result<String> {
+pub(super) fn index_name(
+    fields: &Fields<'_>,
+    constraints: &mut Constraints,
+    path: &str,
+) -> Result<String> {
     let path = format!("{path}.indexName");
     let name = fields.owned_string("IndexName")?;
     match &name {

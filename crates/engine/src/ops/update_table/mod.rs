@@ -1,7 +1,7 @@
 //! UpdateTable.
 //!
 //! The request is read ([`input`]), then applied part by part to a copy of the table's record:
-//! [`billing`], [`indexes`], the stream and the other settings. The answer shows the table as it was
+//! [`billing`], [`indexes`], [`vectors`], the stream and the other settings. The answer shows the table as it was
 //! before the change took effect, with the status `UPDATING`; the change itself takes effect at once.
 //! Only a new index takes longer: its items are copied in the background.
 
@@ -9,6 +9,7 @@ mod billing;
 mod indexes;
 mod input;
 mod replicas;
+mod vectors;
 
 use keyloom_core::Result;
 use keyloom_core::error::{request, table as message};
@@ -22,8 +23,9 @@ use crate::layout::Keyspace;
 use crate::store_error;
 use crate::wire::{Fields, JsonWriter};
 
+use super::stream_setting::StreamChange;
 use super::{description, stream_setting};
-use input::{StreamChange, UpdateTableInput};
+use input::UpdateTableInput;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = UpdateTableInput::decode(&fields)?;
@@ -35,6 +37,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut update = Update::of(&table.record, database.clock.now_ms());
     billing::apply(&input, &mut update)?;
     indexes::apply(&input, &change, &mut update)?;
+    vectors::apply(&input, &database.options, &change, &mut update)?;
     update.apply_stream(&input, database, &change)?;
     update.apply_settings(&input)?;
     let shown = update.publish(database, &change, &table)?;
@@ -110,7 +113,7 @@ impl Update {
                 Some(TableClassSetting { class: class.clone(), changed_ms: Some(self.now_ms) });
         }
         if input.encryption.is_some() {
-            record.encryption = input.encryption.clone();
+            record.encryption.clone_from(&input.encryption);
         }
         replicas::apply(input, record)?;
         self.shown.deletion_protection = record.deletion_protection;

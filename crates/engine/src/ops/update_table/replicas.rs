@@ -67,8 +67,8 @@ impl Replica {
         })
     }
 
-    /// Writes what the request says over what is known of the replica.
-    fn describe(&self, known: &mut Map<String, Value>) {
+    /// The replica's description: what the request says over what is known of it.
+    fn described(&self, mut known: Map<String, Value>) -> Value {
         known.insert("RegionName".into(), json!(self.region));
         known.insert("ReplicaStatus".into(), json!("ACTIVE"));
         if let Some(key) = &self.key {
@@ -81,6 +81,7 @@ impl Replica {
             let throughput = json!({ "ReadCapacityUnits": units });
             known.insert("ProvisionedThroughputOverride".into(), throughput);
         }
+        Value::Object(known)
     }
 }
 
@@ -101,20 +102,19 @@ pub(super) fn apply(input: &UpdateTableInput, record: &mut TableRecord) -> Resul
             ReplicaUpdate::Create(replica) | ReplicaUpdate::Update(replica) => &replica.region,
             ReplicaUpdate::Delete(region) => region,
         };
-        let known = replicas.iter_mut().find(|known| known["RegionName"] == json!(region));
+        let is_same = |known: &Value| known.get("RegionName") == Some(&json!(region));
+        let known = replicas.iter().position(is_same);
         match (update, known) {
             (ReplicaUpdate::Create(_), Some(_)) => return Err(message::replica_exists(region)),
-            (ReplicaUpdate::Create(replica), None) => {
-                let mut known = Map::new();
-                replica.describe(&mut known);
-                replicas.push(Value::Object(known));
+            (ReplicaUpdate::Create(replica), None) => replicas.push(replica.described(Map::new())),
+            (ReplicaUpdate::Update(replica), Some(position)) => {
+                if let Value::Object(known) = replicas.remove(position) {
+                    replicas.insert(position, replica.described(known));
+                }
             }
-            (ReplicaUpdate::Update(replica), Some(Value::Object(known))) => replica.describe(known),
-            (ReplicaUpdate::Update(_), _) | (ReplicaUpdate::Delete(_), None) => {
+            (ReplicaUpdate::Delete(_), Some(position)) => drop(replicas.remove(position)),
+            (ReplicaUpdate::Update(_) | ReplicaUpdate::Delete(_), None) => {
                 return Err(message::replica_missing(region));
-            }
-            (ReplicaUpdate::Delete(_), Some(_)) => {
-                replicas.retain(|known| known["RegionName"] != json!(region));
             }
         }
     }

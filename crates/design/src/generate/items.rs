@@ -1,0 +1,241 @@
+//! A data set for a design: the same for the same seed, shaped by the declared volumes, with enough
+//! ties, neighbours and extremes to break a wrong key.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use keyloom_keys::Value;
+
+use super::random::Random;
+use super::value::{Taste, random_value};
+use crate::evaluate::{Inputs, Row};
+use crate::model::{Access, Design, Entity, Field, FieldKind, InputRole};
+use crate::plan::set_shards;
+
+/// What to generate.
+#[derive(Clone, Copy, Debug)]
+pub struct GenerateOptions {
+    /// How many items in all, about.
+    pub items: usize,
+    /// The seed.
+    pub seed: u64,
+    /// Whether nasty values are among them.
+    pub adversarial: bool,
+}
+
+impl Default for GenerateOptions {
+    fn default() -> Self {
+        Self { items: 1000, seed: 1, adversarial: true }
+    }
+}
+
+/// Generates items of every entity. No two have the same primary key.
+pub fn generate(design: &Design, options: &GenerateOptions) -> Vec<Row> {
+    let mut maker = Maker {
+        random: Random::new(options.seed),
+        options,
+        pools: HashMap::new(),
+        rows: Vec::new(),
+        taken: HashSet::new(),
+    };
+    let mut entities: Vec<&Arc<Entity>> = design.entities().iter().collect();
+    // What others point at comes first.
+    entities.sort_by_key(|entity| entity.identity().len());
+    let shares = shares(design, options.items);
+    for entity in entities {
+        let wanted = shares.get(entity.name.as_str()).copied().unwrap_or(1);
+        maker.make(entity, wanted);
+    }
+    maker.rows
+}
+
+/// How many items of each entity: by declared counts, at least a few of each.
+fn shares(design: &Design, items: usize) -> HashMap<&str, usize> {
+    let weight = |entity: &Entity| entity.volume.count.unwrap_or(1000.0).max(1.0).sqrt();
+    let total: f64 = design.entities().iter().map(|entity| weight(entity)).sum();
+    design
+        .entities()
+        .iter()
+        .map(|entity| {
+            let share = weight(entity) / total.max(1.0) * items as f64;
+            (entity.name.as_str(), (share.round() as usize).max(3))
+        })
+        .collect()
+}
+
+struct Maker<'a> {
+    random: Random,
+    options: &'a GenerateOptions,
+    /// Values by field name, so that entities refer to one another.
+    pools: HashMap<String, Vec<Value<'static>>>,
+    rows: Vec<Row>,
+    taken: HashSet<(String, String)>,
+}
+
+impl Maker<'_> {
+    fn make(&mut self, entity: &Arc<Entity>, wanted: usize) {
+        let targets = self.targets(entity);
+        let mut misses = 0;
+        let mut made = 0;
+        while made < wanted && misses < wanted * 4 + 20 {
+            let row = self.row(entity, made, wanted, &targets);
+            let label = (entity.table.name.clone(), row.label());
+            if row.is_writable() && self.taken.insert(label) {
+                self.rows.push(row);
+                made += 1;
+            } else {
+                misses += 1;
+            }
+        }
+    }
+
+    /// Rows of entities whose whole identity this entity holds: it points at them.
+    fn targets(&self, entity: &Entity) -> Vec<(Vec<String>, Vec<usize>)> {
+        let mut found: Vec<(Vec<String>, Vec<usize>)> = Vec::new();
+        for (at, row) in self.rows.iter().enumerate() {
+            let identity: Vec<String> =
+                row.entity.identity().into_iter().map(str::to_owned).collect();
+            let points = identity.len() > 1
+                && row.entity.name != entity.name
+                && identity.iter().all(|field| entity.field(field).is_some());
+            if !points {
+                continue;
+            }
+            match found.iter_mut().find(|(known, _)| *known == identity) {
+                Some((_, rows)) => rows.push(at),
+                None => found.push((identity, vec![at])),
+            }
+        }
+        found
+    }
+
+    fn row(
+        &mut self,
+        entity: &Arc<Entity>,
+        n: usize,
+        wanted: usize,
+        targets: &[(Vec<String>, Vec<usize>)],
+    ) -> Row {
+        let mut values: BTreeMap<String, Value<'static>> = BTreeMap::new();
+        for field in &entity.fields {
+            let share = field.present.map_or(60, |share| (share * 100.0) as usize);
+            if field.optional && !self.random.percent(share) {
+                continue;
+            }
+            let value = self.value(entity, field, n, wanted);
+            values.insert(field.name.clone(), value);
+        }
+        for (identity, rows) in targets {
+            let target = self.random.pick(rows).copied().and_then(|at| self.rows.get(at)).cloned();
+            let Some(target) = target.filter(|_| self.random.percent(90)) else { continue };
+            for field in identity {
+                if let Some(value) = target.values.get(field) {
+                    values.insert(field.clone(), value.clone());
+                }
+            }
+        }
+        let mut row = Row { entity: entity.clone(), values };
+        set_shards(&mut row);
+        row
+    }
+
+    fn value(&mut self, entity: &Entity, field: &Field, n: usize, wanted: usize) -> Value<'static> {
+        let in_key = entity.keys.iter().any(|key| {
+            key.shape.template().fields().any(|name| name == field.name) && !key.shape.is_native()
+        });
+        let taste = Taste {
+            separator: &entity.table.separator,
+            escape: entity.table.escape,
+            in_key,
+            adversarial: self.options.adversarial,
+        };
+        let identity = entity.identity();
+        let names = is_reference(field);
+        if !names {
+            return random_value(&mut self.random, field, taste);
+        }
+        if identity == [field.name.as_str()] {
+            let pool = self.pool(field, taste, wanted);
+            if let Some(value) = pool.get(n) {
+                return value.clone();
+            }
+            let value = random_value(&mut self.random, field, taste);
+            self.pools.entry(field.name.clone()).or_default().push(value.clone());
+            return value;
+        }
+        // The last part of a longer identity is mostly new, the others are shared.
+        let own = identity.last() == Some(&field.name.as_str()) && self.random.percent(70);
+        if own {
+            return random_value(&mut self.random, field, taste);
+        }
+        let size = (wanted / 12).clamp(4, 400);
+        let pool = self.pool(field, taste, size);
+        let at = self.random.below(pool.len());
+        pool.get(at).cloned().unwrap_or_else(|| random_value(&mut self.random, field, taste))
+    }
+
+    fn pool(&mut self, field: &Field, taste: Taste, size: usize) -> Vec<Value<'static>> {
+        if let Some(pool) = self.pools.get(&field.name) {
+            return pool.clone();
+        }
+        let pool: Vec<Value<'static>> =
+            (0..size.max(1)).map(|_| random_value(&mut self.random, field, taste)).collect();
+        self.pools.insert(field.name.clone(), pool.clone());
+        pool
+    }
+}
+
+/// Fields that name something: texts and identifiers, but no times, numbers or documents.
+fn is_reference(field: &Field) -> bool {
+    let listed = field.values().is_some();
+    let text = match &field.kind {
+        FieldKind::Scalar(format) => format.is_text() || field.is_identifier(),
+        _ => false,
+    };
+    text && !listed
+}
+
+/// Inputs for calls of a pattern: most of them taken from the rows, so that there is something to find.
+pub fn inputs_for(access: &Access, rows: &[Row], seed: u64, calls: usize) -> Vec<Inputs> {
+    let mut random = Random::new(seed);
+    let Some(asked) = access.asked() else { return Vec::new() };
+    let mine: Vec<&Row> = rows.iter().filter(|row| row.entity.name == asked.name).collect();
+    (0..calls)
+        .map(|call| {
+            let row = random.pick(&mine).copied();
+            let other = random.pick(&mine).copied();
+            let strange = call % 8 == 7;
+            input_set(access, asked, if strange { None } else { row }, other, call)
+        })
+        .collect()
+}
+
+fn input_set(
+    access: &Access,
+    asked: &Entity,
+    row: Option<&Row>,
+    other: Option<&Row>,
+    call: usize,
+) -> Inputs {
+    let mut inputs = Inputs::new();
+    for input in &access.inputs {
+        let Some(field) = asked.field(&input.field) else { continue };
+        let from = |row: Option<&Row>| row.and_then(|row| row.values.get(&field.name).cloned());
+        let fallback = || super::sample(field, 30 + call as u32);
+        let (a, b) = (from(row).unwrap_or_else(fallback), from(other).unwrap_or_else(fallback));
+        let (low, high) =
+            if crate::key::compare(&a, &b).is_le() { (a.clone(), b) } else { (b, a.clone()) };
+        let value = match input.role {
+            InputRole::Value => a,
+            InputRole::Low => low,
+            InputRole::High => high,
+            InputRole::Prefix => {
+                let text = a.to_string();
+                let count = (text.chars().count() / 2).max(1);
+                Value::Text(text.chars().take(count).collect::<String>().into())
+            }
+        };
+        inputs.insert(input.name.clone(), value);
+    }
+    inputs
+}

@@ -1,0 +1,399 @@
+//! K05–K08, E04, I09, A01–A06, A10: what the planner found out about patterns.
+
+use keyloom_core::limits::MAX_PAGE_BYTES;
+
+use super::{Context, Findings, quoted, short, short_bytes};
+use crate::cost::{cardinality, entry_size};
+use crate::diagnostic::Severity;
+use crate::model::{Access, Question, Test};
+use crate::plan::{Plan, Problem, RawRule, Reason, Verdict};
+
+fn patterns<'a>(context: &'a Context) -> impl Iterator<Item = (&'a Access, &'a Plan)> {
+    context.design.accesses().iter().zip(context.plans)
+}
+
+fn raw_findings(context: &Context, findings: &mut Findings, wanted: RawRule) {
+    for (access, plan) in patterns(context) {
+        for problem in &plan.problems {
+            if let Problem::Raw(raw) = problem
+                && raw.rule == wanted
+            {
+                findings
+                    .add(raw.span, &access.name, raw.message.clone())
+                    .because(raw.evidence.clone())
+                    .fix(raw.fix.clone());
+            }
+        }
+    }
+}
+
+/// Why a refused pattern is refused.
+#[derive(PartialEq, Eq)]
+enum Refusal {
+    /// A range or prefix on a partition key field.
+    PartitionRange,
+    /// Its conditions are on fields that no key has.
+    NoKey,
+    /// A partition key lacks fields.
+    Scan,
+}
+
+fn refusal(access: &Access, plan: &Plan) -> Option<Refusal> {
+    if plan.verdict != Verdict::Refused || access.raw.is_some() {
+        return None;
+    }
+    if plan.problems.iter().any(|problem| matches!(problem, Problem::NoKeyForStep { .. })) {
+        return Some(Refusal::NoKey);
+    }
+    if plan.rejected.iter().any(|no| matches!(no.reason, Reason::PartitionRange { .. })) {
+        return Some(Refusal::PartitionRange);
+    }
+    let in_some_key = |term: &Question| {
+        access.asked().is_some_and(|entity| {
+            entity
+                .keys
+                .iter()
+                .any(|key| key.shape.template().fields().any(|name| name == term.field))
+        })
+    };
+    let pinned = access.terms.iter().any(|term| matches!(term.test, Test::Equal(_)));
+    if pinned && !access.terms.iter().any(in_some_key) {
+        return Some(Refusal::NoKey);
+    }
+    Some(Refusal::Scan)
+}
+
+fn reasons(plan: &Plan) -> String {
+    let lines: Vec<String> = plan
+        .rejected
+        .iter()
+        .filter(|no| no.reason != Reason::NotChosen)
+        .map(|no| {
+            let entity =
+                if no.entity.is_empty() { String::new() } else { format!(" ({})", no.entity) };
+            format!("{}{entity}: {}", no.index, no.reason)
+        })
+        .collect();
+    lines.join("\n")
+}
+
+/// Three ways out of a missing key.
+fn ways_out(access: &Access) -> String {
+    let asked = access.asked();
+    let pinned: Vec<&str> = access
+        .terms
+        .iter()
+        .filter(|term| matches!(term.test, Test::Equal(_)))
+        .map(|term| term.field.as_str())
+        .collect();
+    let rest: Vec<&str> = access
+        .terms
+        .iter()
+        .map(|term| term.field.as_str())
+        .chain(access.order.iter().map(|term| term.field.as_str()))
+        .filter(|name| !pinned.contains(name))
+        .collect();
+    let name = asked.map_or_else(String::new, |entity| entity.name.clone());
+    if pinned.is_empty() {
+        return format!(
+            "pin something by =: there is no key that all wanted `{name}` share; for a list of everything, shard it: \"ALL#{{shard}}\""
+        );
+    }
+    let hash = pinned.iter().map(|f| format!("{{{f}}}")).collect::<Vec<_>>().join("#");
+    let sort = rest.iter().map(|f| format!("{{{f}}}")).collect::<Vec<_>>().join("#");
+    let prefix = name.to_uppercase();
+    let sort =
+        if sort.is_empty() { format!("{prefix}#…") } else { format!("{prefix}#{sort}#…") };
+    format!(
+        "add a key for it: GSI1PK = \"{}#{hash}\", GSI1SK = \"{sort}\" (or a native index: partition_key = [{}])",
+        pinned.first().map(|f| f.trim_end_matches("_id").to_uppercase()).unwrap_or_default(),
+        pinned.iter().map(|f| format!("\"{f}\"")).collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// K05
+pub(super) fn partition_range(context: &Context, findings: &mut Findings) {
+    raw_findings(context, findings, RawRule::PartitionNotEqual);
+    for (access, plan) in patterns(context) {
+        if refusal(access, plan) == Some(Refusal::PartitionRange) {
+            findings
+                .add(
+                    access.span,
+                    &access.name,
+                    format!("`{}` asks for a range of partition keys", access.name),
+                )
+                .because(reasons(plan))
+                .fix(format!(
+                    "(a) move the field into the sort key;\n(b) {};\n(c) declare the values or periods, so that each is one query",
+                    ways_out(access)
+                ));
+        }
+    }
+}
+
+/// K06
+pub(super) fn two_conditions(context: &Context, findings: &mut Findings) {
+    raw_findings(context, findings, RawRule::TwoConditions);
+}
+
+/// K07
+pub(super) fn bad_prefix(context: &Context, findings: &mut Findings) {
+    raw_findings(context, findings, RawRule::NeverMatches);
+}
+
+/// K08
+pub(super) fn cut_period(context: &Context, findings: &mut Findings) {
+    raw_findings(context, findings, RawRule::CutsLastPeriod);
+}
+
+/// E04
+pub(super) fn filter_on_key(context: &Context, findings: &mut Findings) {
+    raw_findings(context, findings, RawRule::FilterOnKey);
+}
+
+/// I09
+pub(super) fn inconsistent(context: &Context, findings: &mut Findings) {
+    for (access, plan) in patterns(context) {
+        for problem in &plan.problems {
+            let Problem::Inconsistent { index } = problem else { continue };
+            findings
+                .add(
+                    access.span,
+                    &access.name,
+                    format!("`{}` wants a strongly consistent read of {index}", access.name),
+                )
+                .because("global indexes are copied after the write; DynamoDB refuses ConsistentRead on them")
+                .fix("drop `consistent`, read the table by its primary key, or use a local index");
+        }
+    }
+}
+
+/// A01
+pub(super) fn scan(context: &Context, findings: &mut Findings) {
+    for (access, plan) in patterns(context) {
+        if refusal(access, plan) == Some(Refusal::Scan) {
+            findings
+                .add(access.span, &access.name, format!("`{}` would need a Scan", access.name))
+                .because(reasons(plan))
+                .fix(ways_out(access));
+        }
+    }
+}
+
+/// A02
+pub(super) fn filter_waste(context: &Context, findings: &mut Findings) {
+    for (access, plan) in patterns(context) {
+        if plan.verdict != Verdict::Filter {
+            continue;
+        }
+        let fields: Vec<&str> =
+            plan.reads.iter().flat_map(|read| &read.filter).map(|q| q.field.as_str()).collect();
+        let kept = access.keeps.or_else(|| estimated_keep(context, access, plan));
+        let (severity, share) = match kept {
+            Some(kept) if kept < 0.2 => (Severity::Warn, Some(1.0 - kept)),
+            Some(kept) if kept < 0.5 => (Severity::Info, Some(1.0 - kept)),
+            Some(_) => continue,
+            None => (Severity::Info, None),
+        };
+        let what = if fields.is_empty() { "the entity's type".to_owned() } else { quoted(&fields) };
+        let waste = share.map_or_else(
+            || "how much it throws away is unknown: declare `keeps`".to_owned(),
+            |share| format!("it throws away about {:.0} % of what is read", share * 100.0),
+        );
+        let units = plan.estimate.read_units.map_or_else(String::new, |units| {
+            format!("; each call costs {} read units, whatever the filter keeps", short(units))
+        });
+        findings
+            .add(access.span, &access.name, format!("`{}` filters by {what} after reading", access.name))
+            .because(format!("{waste}{units}; a filter never saves capacity, and a limit counts what was read"))
+            .fix(format!("put {what} into a key: after the pinned part of the sort key, or in an index of its own"))
+            .severity(severity);
+    }
+}
+
+/// What equality filters keep, from the number of values of their fields.
+fn estimated_keep(context: &Context, access: &Access, plan: &Plan) -> Option<f64> {
+    let entity = access.asked()?;
+    let mut kept = 1.0;
+    for question in plan.reads.iter().flat_map(|read| &read.filter) {
+        match &question.test {
+            Test::Equal(_) => {
+                kept /= cardinality(context.design, entity, &question.field)?.max(1.0)
+            }
+            Test::In(values) => {
+                let all = cardinality(context.design, entity, &question.field)?.max(1.0);
+                kept *= (values.len() as f64 / all).min(1.0);
+            }
+            _ => return None,
+        }
+    }
+    Some(kept)
+}
+
+/// A03
+pub(super) fn wrong_order(context: &Context, findings: &mut Findings) {
+    for (access, plan) in patterns(context) {
+        for problem in &plan.problems {
+            let Problem::Order { why, fix } = problem else { continue };
+            let span = access.order.first().map_or(access.span, |term| term.span);
+            let order: Vec<String> = access
+                .order
+                .iter()
+                .map(|t| format!("{}{}", t.field, if t.descending { " desc" } else { "" }))
+                .collect();
+            findings
+                .add(
+                    span,
+                    &access.name,
+                    format!("`{}` does not come in the order `{}`", access.name, order.join(", ")),
+                )
+                .because(with_example(why, plan))
+                .fix(fix.clone());
+        }
+    }
+}
+
+fn with_example(why: &str, plan: &Plan) -> String {
+    match &plan.counter_example {
+        Some(example) => format!(
+            "{why}\nfor example it returns {} and should return {}",
+            shown(&example.returns),
+            shown(&example.should_return)
+        ),
+        None => why.to_owned(),
+    }
+}
+
+fn shown(keys: &[String]) -> String {
+    if keys.is_empty() { "nothing".to_owned() } else { quoted(keys) }
+}
+
+/// A04
+pub(super) fn bleeds(context: &Context, findings: &mut Findings) {
+    for (access, plan) in patterns(context) {
+        for problem in &plan.problems {
+            match problem {
+                Problem::Bleed { why, entities } => {
+                    let fix = if entities.is_empty() {
+                        "close the key of the parent with a separator, or use a fixed-width id"
+                    } else {
+                        "give the wanted rows a sort key prefix of their own and ask for it, list the others in `find`, or set type_attribute on the table"
+                    };
+                    findings
+                        .add(
+                            access.span,
+                            &access.name,
+                            format!("`{}` also returns other rows", access.name),
+                        )
+                        .because(with_example(why, plan))
+                        .fix(fix);
+                }
+                Problem::MissingRows { entities, why } => {
+                    findings
+                        .add(
+                            access.span,
+                            &access.name,
+                            format!("`{}` never returns {}", access.name, quoted(entities)),
+                        )
+                        .because(with_example(why, plan))
+                        .fix(format!(
+                            "give {} a key under the same partition of this index",
+                            quoted(entities)
+                        ));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A05
+pub(super) fn one_by_one(context: &Context, findings: &mut Findings) {
+    for (access, plan) in patterns(context) {
+        for problem in &plan.problems {
+            let Problem::OneByOne { entity } = problem else { continue };
+            let why = plan.hydrate.as_ref().map(|step| step.reason.clone()).unwrap_or_default();
+            findings
+                .add(
+                    access.span,
+                    &access.name,
+                    format!("`{}` fetches each `{entity}` with a query of its own", access.name),
+                )
+                .because(why)
+                .fix(format!(
+                    "store the primary key fields of `{entity}` in the link item, so that BatchGetItem can fetch 100 at once"
+                ));
+        }
+    }
+}
+
+/// A06
+pub(super) fn no_key(context: &Context, findings: &mut Findings) {
+    for (access, plan) in patterns(context) {
+        let step = plan.problems.iter().find_map(|problem| match problem {
+            Problem::NoKeyForStep { entity, fields } => Some((entity, fields)),
+            _ => None,
+        });
+        if let Some((entity, fields)) = step {
+            findings
+                .add(
+                    access.span,
+                    &access.name,
+                    format!("`{}` cannot build the key of `{entity}`", access.name),
+                )
+                .because(format!("the link items do not have {}", quoted(fields)))
+                .fix(format!(
+                    "store {} in the link items, or index `{entity}` by what they have",
+                    quoted(fields)
+                ));
+            continue;
+        }
+        if refusal(access, plan) != Some(Refusal::NoKey) {
+            continue;
+        }
+        let fields: Vec<&str> = access.terms.iter().map(|term| term.field.as_str()).collect();
+        let entity = access.asked().map(|entity| entity.name.clone()).unwrap_or_default();
+        findings
+            .add(
+                access.span,
+                &access.name,
+                format!(
+                    "`{}` knows {}, which no key of `{entity}` holds",
+                    access.name,
+                    quoted(&fields)
+                ),
+            )
+            .because(reasons(plan))
+            .fix(ways_out(access));
+    }
+}
+
+/// A10
+pub(super) fn large_page(context: &Context, findings: &mut Findings) {
+    for (access, plan) in patterns(context) {
+        let Some(limit) = access.limit else { continue };
+        let sizes = plan.reads.iter().flat_map(|read| {
+            read.entities
+                .iter()
+                .filter(|entity| entity.volume.size.is_some())
+                .map(|entity| entry_size(entity, read.index()))
+        });
+        let Some(size) = sizes.reduce(f64::max) else { continue };
+        let bytes = size * limit as f64;
+        if bytes <= MAX_PAGE_BYTES as f64 {
+            continue;
+        }
+        findings
+            .add(
+                access.span,
+                &access.name,
+                format!("`{}` wants {limit} items, which do not fit one page", access.name),
+            )
+            .because(format!(
+                "{limit} items of {} are {}; a page ends at 1 MB",
+                short_bytes(size),
+                short_bytes(bytes)
+            ))
+            .fix("lower the limit, project less into the index, or read on with LastEvaluatedKey");
+    }
+}

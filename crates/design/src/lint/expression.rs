@@ -1,0 +1,161 @@
+//! E01–E03: hand-written expressions.
+
+use keyloom_core::expr::ast::{Name, Path, PathPart, Section, Update};
+use keyloom_core::expr::is_reserved;
+use keyloom_core::expr::parser::parse_update;
+
+use super::{Context, Findings};
+use crate::condition::Condition;
+use crate::model::{UpdateExpression, Write};
+use crate::source::Span;
+
+/// E01: words that DynamoDB keeps for itself.
+pub(super) fn reserved(context: &Context, findings: &mut Findings) {
+    for access in context.design.accesses() {
+        let Some(raw) = &access.raw else { continue };
+        let texts = [(Some(&raw.key), raw.key_span), (raw.filter.as_ref(), raw.filter_span)];
+        for (condition, span) in texts {
+            for word in condition.into_iter().flat_map(names_of).filter(|name| is_reserved(name)) {
+                add_reserved(findings, span, &access.name, word);
+            }
+        }
+    }
+    for (write, expression, update) in updates(context) {
+        let mut seen: Vec<String> = Vec::new();
+        for path in all_paths(&update) {
+            for part in &path.0 {
+                if let PathPart::Name(Name::Literal(word)) = part
+                    && is_reserved(word)
+                    && !seen.iter().any(|known| known == word.as_str())
+                {
+                    seen.push(word.to_string());
+                    add_reserved(findings, expression.text.span, &write.name, word);
+                }
+            }
+        }
+    }
+}
+
+fn add_reserved(findings: &mut Findings, span: Span, subject: &str, word: &str) {
+    findings
+        .add(span, subject, format!("`{word}` is a reserved word"))
+        .because(format!(
+            "DynamoDB answers: Attribute name is a reserved keyword; reserved keyword: {word}"
+        ))
+        .fix(format!("write #{word} and add \"#{word}\": \"{word}\" to ExpressionAttributeNames"));
+}
+
+fn names_of(condition: &Condition) -> impl Iterator<Item = &str> {
+    condition
+        .terms
+        .iter()
+        .flat_map(|term| term.name.split('.'))
+        .filter(|name| !name.starts_with('#'))
+}
+
+/// Writes with an expression that can be parsed.
+fn updates<'a>(
+    context: &'a Context,
+) -> impl Iterator<Item = (&'a Write, &'a UpdateExpression, Update)> {
+    context.design.writes().iter().filter_map(|write| {
+        let expression = write.expression.as_ref()?;
+        let parsed = parse_update(&expression.text.value).ok()?;
+        Some((write, expression, parsed.tree))
+    })
+}
+
+fn targets(update: &Update) -> Vec<&Path> {
+    update
+        .0
+        .iter()
+        .flat_map(|section| match section {
+            Section::Set(actions) => actions.iter().map(|(path, _)| path).collect::<Vec<_>>(),
+            Section::Remove(paths) => paths.iter().collect(),
+            Section::Add(actions) | Section::Delete(actions) => {
+                actions.iter().map(|(path, _)| path).collect()
+            }
+        })
+        .collect()
+}
+
+fn all_paths(update: &Update) -> Vec<&Path> {
+    use keyloom_core::expr::ast::{Operand, SetValue};
+    fn of_operand<'a>(operand: &'a Operand, paths: &mut Vec<&'a Path>) {
+        match operand {
+            Operand::Path(path) => paths.push(path),
+            Operand::Value(_) => {}
+            Operand::Call(call) => call.arguments.iter().for_each(|inner| of_operand(inner, paths)),
+        }
+    }
+    let mut paths = targets(update);
+    for section in &update.0 {
+        let Section::Set(actions) = section else { continue };
+        for (_, value) in actions {
+            match value {
+                SetValue::Operand(operand) => of_operand(operand, &mut paths),
+                SetValue::Plus(a, b) | SetValue::Minus(a, b) => {
+                    of_operand(a, &mut paths);
+                    of_operand(b, &mut paths);
+                }
+            }
+        }
+    }
+    paths
+}
+
+/// A path with its placeholders looked up: `address`, `city`.
+fn resolved(path: &Path, expression: &UpdateExpression) -> Vec<String> {
+    path.0
+        .iter()
+        .map(|part| match part {
+            PathPart::Name(Name::Literal(name)) => name.to_string(),
+            PathPart::Name(Name::Placeholder(alias)) => expression
+                .names
+                .iter()
+                .find(|(short, _)| short == alias.as_str())
+                .map_or_else(|| alias.to_string(), |(_, name)| name.clone()),
+            PathPart::Index(at) => format!("[{at}]"),
+        })
+        .collect()
+}
+
+/// E02: one action would write inside what another writes.
+pub(super) fn overlapping(context: &Context, findings: &mut Findings) {
+    for (write, expression, update) in updates(context) {
+        let paths: Vec<Vec<String>> =
+            targets(&update).into_iter().map(|path| resolved(path, expression)).collect();
+        for (at, path) in paths.iter().enumerate() {
+            let clash = paths
+                .iter()
+                .take(at)
+                .find(|earlier| earlier.starts_with(path) || path.starts_with(earlier));
+            let Some(clash) = clash else { continue };
+            findings
+                .add(
+                    expression.text.span,
+                    &write.name,
+                    format!("`{}` and `{}` overlap in one update", clash.join("."), path.join(".")),
+                )
+                .because("DynamoDB answers: Two document paths overlap with each other")
+                .fix("keep one of them, or make two updates");
+        }
+    }
+}
+
+/// E03: a key attribute is fixed for the item's life.
+pub(super) fn key_update(context: &Context, findings: &mut Findings) {
+    for (write, expression, update) in updates(context) {
+        for path in targets(&update) {
+            let names = resolved(path, expression);
+            let Some(first) = names.first() else { continue };
+            let key = write.entities.iter().any(|e| e.table.primary().has_attribute(first));
+            if !key {
+                continue;
+            }
+            findings
+                .add(expression.text.span, &write.name, format!("`{}` updates the key attribute `{first}`", write.name))
+                .because(format!("DynamoDB answers: Cannot update attribute {first}. This attribute is part of the key"))
+                .fix("delete the item and put it under its new key, in one transaction");
+        }
+    }
+}

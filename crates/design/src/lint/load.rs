@@ -1,0 +1,132 @@
+//! Declared load: how much one partition key value gets.
+
+use std::sync::Arc;
+
+use super::Context;
+use crate::cost::{cardinality, item_size, items_under};
+use crate::model::{Entity, Index, IndexKey};
+
+/// Write units per second that one physical partition takes.
+pub(super) const PARTITION_WRITES: f64 = 1000.0;
+/// Read units per second that one physical partition takes.
+pub(super) const PARTITION_READS: f64 = 3000.0;
+
+/// The peak load on an index by one entity, in units per second.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Load {
+    pub(super) writes: f64,
+    pub(super) reads: f64,
+}
+
+impl Load {
+    pub(super) fn is_declared(self) -> bool {
+        self.writes > 0.0 || self.reads > 0.0
+    }
+
+    /// How far it is beyond what one partition takes; more than 1 is too much.
+    pub(super) fn excess(self, share: f64) -> f64 {
+        (self.writes * share / PARTITION_WRITES).max(self.reads * share / PARTITION_READS)
+    }
+
+    pub(super) fn describe(self, share: f64) -> String {
+        let mut parts = Vec::new();
+        if self.writes > 0.0 {
+            parts.push(format!(
+                "{} write units/s at peak (one partition takes 1000)",
+                super::short(self.writes * share)
+            ));
+        }
+        if self.reads > 0.0 {
+            parts.push(format!(
+                "{} read units/s at peak (one partition takes 3000)",
+                super::short(self.reads * share)
+            ));
+        }
+        parts.join(" and ")
+    }
+}
+
+/// The declared peak load of an entity on an index.
+pub(super) fn load(context: &Context, entity: &Entity, index: &Index) -> Load {
+    let mut load = Load::default();
+    for (write, plan) in context.design.writes().iter().zip(context.writes) {
+        let Some(rate) = write.rate else { continue };
+        if !write.entities.iter().any(|written| written.name == entity.name) {
+            continue;
+        }
+        let per_call = match &index.name {
+            None => plan.table_units / write.entities.len().max(1) as f64,
+            Some(name) => plan
+                .effects
+                .iter()
+                .filter(|effect| effect.entity == entity.name && effect.index == *name)
+                .map(|effect| effect.units)
+                .sum(),
+        };
+        load.writes += rate.peak * per_call;
+    }
+    for plan in context.plans {
+        let Some(units) = plan.estimate.peak_units_per_second else { continue };
+        let mine = plan.reads.iter().any(|read| {
+            read.index().name == index.name
+                && read.entities.iter().any(|found| found.name == entity.name)
+        });
+        if mine {
+            load.reads += units;
+        }
+    }
+    load
+}
+
+/// Whether the design says anything about how much of an entity there is or how often it is used.
+pub(super) fn is_loaded(context: &Context, entity: &Entity) -> bool {
+    let table = entity.table.primary();
+    entity.volume.count.is_some()
+        || entity.volume.growth.is_some()
+        || load(context, entity, table).is_declared()
+        || context
+            .design
+            .accesses()
+            .iter()
+            .any(|access| access.rate.is_some() && access.finds(entity))
+}
+
+/// How many different partition key values there are, as far as every field's number is known.
+pub(super) fn key_values(context: &Context, entity: &Entity, key: &IndexKey) -> Option<f64> {
+    let mut values = 1.0;
+    for field in key.hash_fields() {
+        values *= cardinality(context.design, entity, field)?;
+    }
+    Some(values)
+}
+
+/// The share of the busiest partition key value.
+pub(super) fn hottest_share(context: &Context, entity: &Entity, key: &IndexKey) -> Option<f64> {
+    let mut share = 1.0;
+    for name in key.hash_fields() {
+        let top = entity.field(name).and_then(|field| field.top_share);
+        let even = cardinality(context.design, entity, name).map(|values| 1.0 / values.max(1.0));
+        share *= match (top, even) {
+            (Some(top), Some(even)) => top.max(even),
+            (Some(top), None) => top,
+            (None, Some(even)) => even,
+            (None, None) => return None,
+        };
+    }
+    Some(share)
+}
+
+/// The bytes of the largest item collection under one partition key value.
+pub(super) fn collection_bytes(context: &Context, entity: &Arc<Entity>) -> Option<f64> {
+    let key = entity.primary_key();
+    let count = entity.volume.count?;
+    let share = hottest_share(context, entity, &key);
+    let items = match share {
+        Some(share) => count * share,
+        None => {
+            let fields: Vec<&str> = key.hash_fields().collect();
+            items_under(context.design, entity, &fields)?
+        }
+    };
+    Some(items * item_size(entity))
+}

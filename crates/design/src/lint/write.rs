@@ -1,0 +1,172 @@
+//! A07–A09, A11, A12, W01: writes.
+
+use super::{Context, Findings, key_text, quoted, short_bytes};
+use crate::diagnostic::Severity;
+use crate::model::{Entity, Write, WriteKind};
+
+/// A07: two items that belong together, written one after the other.
+pub(super) fn not_together(context: &Context, findings: &mut Findings) {
+    for write in context.design.writes() {
+        let names: Vec<&str> = write.entities.iter().map(|entity| entity.name.as_str()).collect();
+        if names.len() > 1 && write.kind != WriteKind::Transact {
+            findings
+                .add(
+                    write.span,
+                    &write.name,
+                    format!("`{}` writes {} one after the other", write.name, quoted(&names)),
+                )
+                .because("if the program stops in between, or two of them run at once, the items contradict each other; two puts side by side are not atomic")
+                .fix("kind = \"transact\": TransactWriteItems writes all or none, for twice the write units");
+        }
+    }
+    for rule in context.design.uniques() {
+        let Some(by) = &rule.by else { continue };
+        for write in context.design.writes() {
+            let creates = matches!(write.kind, WriteKind::Put | WriteKind::Create);
+            let writes = |entity: &Entity| write.entities.iter().any(|e| e.name == entity.name);
+            if creates && writes(&rule.entity) && !writes(by) {
+                findings
+                    .add(
+                        write.span,
+                        &write.name,
+                        format!("`{}` writes `{}` without its `{}`", write.name, rule.entity.name, by.name),
+                    )
+                    .because(format!("`{}` keeps {} unique", rule.name, quoted(&rule.fields)))
+                    .fix(format!("write both in one transaction: entity = [\"{}\", \"{}\"], kind = \"transact\"", rule.entity.name, by.name));
+            }
+        }
+    }
+}
+
+/// A08: a condition does in one request what a read and a write do in two.
+pub(super) fn reads_first(context: &Context, findings: &mut Findings) {
+    for write in context.design.writes().iter().filter(|write| write.reads_first) {
+        let fix = match write.kind {
+            WriteKind::Put | WriteKind::Create => {
+                "let the write check: ConditionExpression = attribute_not_exists(PK), kind = \"create\""
+            }
+            _ => {
+                "let the write check and change: UpdateExpression with a ConditionExpression on a version"
+            }
+        };
+        findings
+            .add(write.span, &write.name, format!("`{}` reads the item before it writes it", write.name))
+            .because("another write may come in between and is lost; the read costs units and a round trip")
+            .fix(fix);
+    }
+}
+
+const KILOBYTE: f64 = 1024.0;
+
+/// A09: items grow until a write fails.
+pub(super) fn large_item(context: &Context, findings: &mut Findings) {
+    for entity in context.design.entities() {
+        let declared = entity.volume.max_size.or(entity.volume.size).unwrap_or(0.0);
+        let fields: f64 =
+            entity.fields.iter().filter_map(|field| field.max_bytes).map(|n| n as f64).sum();
+        let most = declared.max(fields);
+        let severity = if most >= 300.0 * KILOBYTE {
+            Severity::Warn
+        } else if most >= 100.0 * KILOBYTE {
+            Severity::Info
+        } else {
+            continue;
+        };
+        findings
+            .add(
+                entity.span,
+                &entity.name,
+                format!("`{}` may grow to {}", entity.name, short_bytes(most)),
+            )
+            .because(format!(
+                "an item has at most 400 KB, and each write of this one costs {:.0} write units",
+                (most / KILOBYTE).ceil()
+            ))
+            .fix("split it into items under the same partition key, or keep the large part in object storage")
+            .severity(severity);
+    }
+}
+
+/// A11: somebody must write what is read.
+pub(super) fn unfed(context: &Context, findings: &mut Findings) {
+    if context.design.writes().is_empty() {
+        return;
+    }
+    let feeds = |write: &Write, entity: &Entity| {
+        matches!(write.kind, WriteKind::Put | WriteKind::Create | WriteKind::Transact)
+            && write.entities.iter().any(|written| written.name == entity.name)
+    };
+    for entity in context.design.entities() {
+        let read = context.design.accesses().iter().find(|access| access.finds(entity));
+        let fed = context.design.writes().iter().any(|write| feeds(write, entity));
+        if let (Some(access), false) = (read, fed) {
+            findings
+                .add(
+                    entity.span,
+                    &entity.name,
+                    format!("`{}` is read by `{}` and written by nobody", entity.name, access.name),
+                )
+                .because("no write puts or creates it, so its index keys and cost are not checked")
+                .fix(format!("add [write.\"…\"] entity = \"{}\", kind = \"put\"", entity.name));
+        }
+    }
+}
+
+/// A12: a primary key cannot change; the item moves.
+pub(super) fn key_field_changes(context: &Context, findings: &mut Findings) {
+    for write in context.design.writes().iter().filter(|write| write.kind == WriteKind::Update) {
+        for entity in &write.entities {
+            for part in entity.primary_key().parts() {
+                for field in part.shape.template().fields() {
+                    let Some(set) = write.sets.iter().find(|set| set.value == field) else {
+                        continue;
+                    };
+                    findings
+                        .add(
+                            set.span,
+                            &write.name,
+                            format!("`{}` changes `{field}`, which is in the primary key {}", write.name, key_text(part)),
+                        )
+                        .because("an update cannot change a primary key: the item must be deleted and put anew, in one transaction")
+                        .fix(format!("keep `{field}` out of the primary key, or make it kind = \"transact\" with a delete and a put"));
+                }
+            }
+        }
+    }
+}
+
+/// W01: an index key that is not rewritten leads to the old place.
+pub(super) fn stale_index_key(context: &Context, findings: &mut Findings) {
+    for (write, plan) in context.design.writes().iter().zip(context.writes) {
+        for effect in &plan.effects {
+            if effect.rewrites.is_empty() || effect.lacks.is_empty() || effect.index == "table" {
+                continue;
+            }
+            findings
+                .add(
+                    write.span,
+                    &write.name,
+                    format!(
+                        "`{}` cannot rebuild {} of {}",
+                        write.name,
+                        quoted(&effect.rewrites),
+                        effect.index
+                    ),
+                )
+                .because(format!(
+                    "the key also holds {}, which the caller does not give; left alone, the index answers with the old value",
+                    quoted(&effect.lacks)
+                ))
+                .fix(format!(
+                    "give them to the update (given = [{}]), or index the attributes natively, which need no rebuilding",
+                    write
+                        .given
+                        .iter()
+                        .chain(&effect.lacks)
+                        .map(|name| format!("\"{name}\""))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                ));
+        }
+    }
+}

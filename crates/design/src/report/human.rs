@@ -1,0 +1,90 @@
+//! The report for people.
+
+use std::fmt::Write as _;
+
+use super::{dollars, proofs, summary};
+use crate::check::CheckReport;
+use crate::lint::short;
+use crate::plan::{Plan, Proof};
+
+/// Patterns, findings and cost of one file, as text.
+pub fn human(report: &CheckReport) -> String {
+    let mut out = String::new();
+    let name = report.source.name();
+    if let Some(design) = &report.design {
+        let indexes: usize = design.tables().iter().map(|table| table.secondary().len()).sum();
+        let _ = writeln!(
+            out,
+            "{name}: {} entities, {} indexes, {} patterns",
+            design.entities().len(),
+            indexes,
+            design.accesses().len()
+        );
+        write_patterns(&mut out, &report.plans);
+    }
+    for finding in &report.findings {
+        let _ = write!(out, "\n{}", finding.render(&report.source));
+    }
+    let total = report.bill.total;
+    if total.on_demand > 0.0 {
+        let _ = writeln!(
+            out,
+            "\ncost: {} a month on demand, {} provisioned",
+            dollars(total.on_demand),
+            dollars(total.provisioned)
+        );
+    }
+    let suppressed = match report.suppressed.len() {
+        0 => String::new(),
+        count => format!(" ({count} suppressed)"),
+    };
+    let _ = writeln!(out, "\n{name}: {}{suppressed}", summary(report.findings.iter()));
+    out
+}
+
+fn write_patterns(out: &mut String, plans: &[Plan]) {
+    let width = plans.iter().map(|plan| plan.name.chars().count()).max().unwrap_or(0).min(48);
+    for plan in plans {
+        let index = plan.index_name().unwrap_or(if plan.reads.is_empty() { "-" } else { "table" });
+        let _ = writeln!(
+            out,
+            "  {:<8} {:<width$}  {index:<8} {}",
+            plan.verdict.as_str(),
+            plan.name,
+            details(plan),
+        );
+    }
+}
+
+fn details(plan: &Plan) -> String {
+    let mut parts = Vec::new();
+    if let Some(units) = plan.estimate.read_units {
+        parts.push(format!("{} RU", short(units)));
+    }
+    let calls = plan.calls();
+    if calls > 1.0 {
+        parts.push(format!("{} requests", short(calls)));
+    }
+    if let Some(pages) = plan.estimate.pages.filter(|pages| *pages > calls.max(1.0)) {
+        parts.push(format!("{} pages", short(pages)));
+    }
+    if let Some(money) = plan.estimate.money {
+        parts.push(format!("{}/month", dollars(money.on_demand)));
+    }
+    let shown = |wanted: Proof| {
+        let names: Vec<&str> = proofs(plan)
+            .into_iter()
+            .filter(|(_, proof)| *proof == wanted)
+            .map(|(name, _)| name)
+            .collect();
+        names.join(", ")
+    };
+    let refuted = shown(Proof::Refuted);
+    let proven = shown(Proof::Proven);
+    if refuted.is_empty() && !proven.is_empty() {
+        parts.push(format!("proven: {proven}"));
+    } else if !plan.reads.is_empty() && !refuted.is_empty() {
+        parts.push(format!("NOT proven: {refuted}"));
+    }
+    parts.join(", ")
+}
