@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Try(commands::try_design::Try),
     /// Write the tables of a design for other tools.
     Deploy(commands::deploy::Deploy),
+    /// Write the Rust module of a design.
+    Generate(commands::generate::Generate),
     /// Serve a DynamoDB endpoint, durable or in memory.
     Serve(commands::serve::Serve),
 }

@@ -159,7 +159,9 @@ pub(crate) fn derives(attributes: &[syn::Attribute]) -> Vec<String> {
         if let Ok(paths) =
             attribute.parse_args_with(Punctuated::<syn::Path, Token![,]>::parse_terminated)
         {
-            names.extend(paths.iter().filter_map(|path| Some(path.segments.last()?.ident.to_string())));
+            names.extend(
+                paths.iter().filter_map(|path| Some(path.segments.last()?.ident.to_string())),
+            );
         }
     }
     names

@@ -1,9 +1,11 @@
 //! The design's own checks, at compile time: the file is parsed, keys are compared, every pattern is planned.
 
+use std::fmt::Write as _;
+
 use keyloom_design::cost::Prices;
 use keyloom_design::model::{Design, Entity, EntityKey};
-use keyloom_design::plan::{Plan, Problem, Verdict, plan};
-use keyloom_design::{Diagnostic, Severity};
+use keyloom_design::plan::{Plan, Problem, Rejected, Verdict};
+use keyloom_design::{Diagnostic, Severity, check as check_design};
 use keyloom_keys::Relation;
 use proc_macro2::Span;
 
@@ -43,9 +45,25 @@ pub(crate) fn check(module: &Module, toml: &Toml) -> syn::Result<Design> {
     for access in &module.accesses {
         check_inputs(module, &design, access, &mut errors);
     }
-    for plan in plan(&design, &Prices::default()) {
+    let report = check_design(&design, &Prices::default());
+    for plan in &report.plans {
         let access = module.accesses.iter().find(|access| access.title.value == plan.name);
-        check_plan(&plan, access.map_or(fallback, |access| access.span), &mut errors);
+        check_plan(plan, access.map_or(fallback, |access| access.span), &mut errors);
+    }
+    if let Some(error) = errors.0 {
+        return Err(error);
+    }
+    // What `keyloom check` fails on, the compiler fails on.
+    let mut errors = Errors::default();
+    for finding in report.findings.iter().filter(|found| found.severity == Severity::Error) {
+        let span = toml.span_at(finding.span.start()).unwrap_or(fallback);
+        let mut message = format!("{}: {}", finding.rule, finding.message);
+        for (label, part) in [("evidence", &finding.evidence), ("fix", &finding.fix)] {
+            if !part.is_empty() {
+                let _ = write!(message, "\n{label}: {part}");
+            }
+        }
+        errors.push(span, message);
     }
     match errors.0 {
         Some(error) => Err(error),
@@ -57,7 +75,7 @@ fn sentence(problem: &Diagnostic) -> String {
     let mut text = problem.message.clone();
     for (label, part) in [("reason", &problem.reason), ("fix", &problem.fix)] {
         if let Some(part) = part {
-            text.push_str(&format!("\n{label}: {part}"));
+            let _ = write!(text, "\n{label}: {part}");
         }
     }
     text
@@ -93,7 +111,8 @@ fn check_keys(module: &Module, design: &Design, errors: &mut Errors) {
 
 fn key_span(module: &Module, entity: &str, attribute: &str) -> Span {
     let declared = module.entities.iter().find(|known| known.name == entity);
-    let key = declared.and_then(|known| known.keys.iter().find(|(name, _)| name.value == attribute));
+    let key =
+        declared.and_then(|known| known.keys.iter().find(|(name, _)| name.value == attribute));
     match (key, declared) {
         (Some((_, template)), _) => template.span,
         (None, Some(declared)) => declared.span,
@@ -160,8 +179,8 @@ fn check_inputs(module: &Module, design: &Design, access: &Access, errors: &mut 
         };
         let asked = pattern.asked().map(|entity| entity.name.clone()).unwrap_or_default();
         let entity = module.entities.iter().find(|entity| entity.name == asked.as_str());
-        let field = entity
-            .and_then(|entity| entity.fields.iter().find(|f| f.name == input.field.as_str()));
+        let field =
+            entity.and_then(|entity| entity.fields.iter().find(|f| f.name == input.field.as_str()));
         if let Some(field) = field.filter(|field| !kind.compares_with(field.kind)) {
             let ty = &field.ty;
             let message = format!(
@@ -190,13 +209,11 @@ fn check_plan(plan: &Plan, span: Span, errors: &mut Errors) {
     if plan.verdict == Verdict::Refused {
         let mut message = format!("no key leads to `{}`: it would read the whole table", plan.name);
         for rejected in &plan.rejected {
-            message.push_str(&format!(
-                "\n{} ({}): {}",
-                rejected.index, rejected.entity, rejected.reason
-            ));
+            let Rejected { index, entity, reason } = rejected;
+            let _ = write!(message, "\n{index} ({entity}): {reason}");
         }
         for problem in &plan.problems {
-            message.push_str(&format!("\n{}", describe(problem).unwrap_or_default()));
+            let _ = write!(message, "\n{}", describe(problem).unwrap_or_default());
         }
         errors.push(span, message);
         return;
@@ -209,7 +226,9 @@ fn check_plan(plan: &Plan, span: Span, errors: &mut Errors) {
 /// What is wrong with a plan; nothing for what only costs.
 fn describe(problem: &Problem) -> Option<String> {
     Some(match problem {
-        Problem::Order { why, fix } => format!("rows do not come in the order asked for: {why}\nfix: {fix}"),
+        Problem::Order { why, fix } => {
+            format!("rows do not come in the order asked for: {why}\nfix: {fix}")
+        }
         Problem::Bleed { entities, why } => {
             format!("`{}` would be among the rows: {why}", entities.join("`, `"))
         }

@@ -24,6 +24,12 @@ pub(crate) fn write(module: &Module) -> syn::Result<Toml> {
     for access in &module.accesses {
         write_access(&mut toml, access);
     }
+    for allow in &module.allows {
+        toml.element("allow");
+        for (name, value) in allow {
+            toml.pair(name, value);
+        }
+    }
     Ok(toml)
 }
 

@@ -68,7 +68,8 @@ pub fn design(args: TokenStream, input: TokenStream) -> TokenStream {
     }
 }
 
-const OUTSIDE: &str = "this belongs inside a module with #[keyloom::design(table(…))], which knows the tables";
+const OUTSIDE: &str =
+    "this belongs inside a module with #[keyloom::design(table(…))], which knows the tables";
 
 fn outside() -> TokenStream {
     syn::Error::new(proc_macro2::Span::call_site(), OUTSIDE).to_compile_error().into()

@@ -85,6 +85,8 @@ pub(crate) struct Access {
 pub(crate) struct Module {
     pub(crate) design: Ident,
     pub(crate) tables: Vec<Table>,
+    /// Findings that are accepted: the members of an `[[allow]]` section each.
+    pub(crate) allows: Vec<Vec<(Text, Value)>>,
     pub(crate) entities: Vec<Entity>,
     pub(crate) accesses: Vec<Access>,
 }
@@ -92,16 +94,17 @@ pub(crate) struct Module {
 /// Reads a module and takes our attributes out of it.
 pub(crate) fn module(args: Vec<Arg>, module: &mut ItemMod) -> syn::Result<Module> {
     let mut design = Ident::new(&camel_case(&module.ident.to_string()), module.ident.span());
-    let mut tables = Vec::new();
+    let (mut tables, mut allows) = (Vec::new(), Vec::new());
     for arg in args {
         match arg {
             Arg::List(name, parts) if name.value == "table" => tables.push(table(&name, parts)?),
+            Arg::List(name, parts) if name.value == "allow" => allows.push(allow(parts)?),
             Arg::Pair(name, value) if name.value == "name" => {
                 let text = value.text()?;
                 design = Ident::new(&text.value, text.span);
             }
             other => {
-                let message = "write table(NAME, PARTITION_KEY, SORT_KEY, …), or name = NAME";
+                let message = "write table(NAME, PARTITION_KEY, SORT_KEY, …), allow(RULE, reason = \"…\") or name = NAME";
                 return Err(syn::Error::new(other.name().span, message));
             }
         }
@@ -112,7 +115,8 @@ pub(crate) fn module(args: Vec<Arg>, module: &mut ItemMod) -> syn::Result<Module
     }
     let span = module.ident.span();
     let Some((_, items)) = &mut module.content else {
-        let message = "the items of a design must stand in the module itself: write `mod name { … }`";
+        let message =
+            "the items of a design must stand in the module itself: write `mod name { … }`";
         return Err(syn::Error::new(span, message));
     };
     let (mut entities, mut accesses) = (Vec::new(), Vec::new());
@@ -124,7 +128,20 @@ pub(crate) fn module(args: Vec<Arg>, module: &mut ItemMod) -> syn::Result<Module
             accesses.push(access(item)?);
         }
     }
-    Ok(Module { design, tables, entities, accesses })
+    Ok(Module { design, tables, allows, entities, accesses })
+}
+
+/// `allow(P01, subject = "Task", reason = "…")`
+fn allow(args: Vec<Arg>) -> syn::Result<Vec<(Text, Value)>> {
+    args.into_iter()
+        .map(|arg| match arg {
+            Arg::Word(rule) => Ok((Text::new("rule", rule.span), Value::Text(rule))),
+            Arg::Pair(name, value) => Ok((name, value)),
+            Arg::List(name, _) => {
+                Err(syn::Error::new(name.span, "write allow(RULE, reason = \"…\")"))
+            }
+        })
+        .collect()
 }
 
 /// `task_manager` is `TaskManager`.
@@ -257,7 +274,9 @@ const ENTITY_OPTIONS: [&str; 5] = ["count", "size", "max_size", "growth", "descr
 
 fn entity_arg(entity: &mut Entity, arg: Arg) -> syn::Result<()> {
     match arg {
-        Arg::Pair(name, value) if name.value == "table" => entity.table = Some(value.text()?.clone()),
+        Arg::Pair(name, value) if name.value == "table" => {
+            entity.table = Some(value.text()?.clone())
+        }
         Arg::Pair(name, value) if ENTITY_OPTIONS.contains(&name.value.as_str()) => {
             entity.options.push((name, value));
         }
@@ -354,11 +373,13 @@ fn check_field(field: &Field) -> syn::Result<()> {
         return Err(syn::Error::new(field.ty.span(), "a version is a `u64`"));
     }
     if field.ttl && !field.kind.is_whole_number() {
-        let message = "a time to live is a whole number of seconds since 1970: use `u64` or `Option<u64>`";
+        let message =
+            "a time to live is a whole number of seconds since 1970: use `u64` or `Option<u64>`";
         return Err(syn::Error::new(field.ty.span(), message));
     }
     if let Some(word) = field.options.iter().find(|(name, _)| name.value == "key_only") {
-        let message = "a field of a struct is stored as an attribute; `key_only` is for design files";
+        let message =
+            "a field of a struct is stored as an attribute; `key_only` is for design files";
         return Err(syn::Error::new(word.0.span, message));
     }
     Ok(())
@@ -429,7 +450,8 @@ fn access(item: &mut ItemStruct) -> syn::Result<Access> {
         }
         Fields::Unit => {}
         Fields::Unnamed(_) => {
-            let message = "the inputs of an access pattern have names: struct Name { input: String }";
+            let message =
+                "the inputs of an access pattern have names: struct Name { input: String }";
             return Err(syn::Error::new(access.span, message));
         }
     }

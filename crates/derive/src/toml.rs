@@ -26,6 +26,11 @@ impl Toml {
         self.places.push((start..self.text.len(), span));
     }
 
+    /// Starts an element of a list of sections such as `[[allow]]`.
+    pub(crate) fn element(&mut self, name: &str) {
+        let _ = writeln!(self.text, "\n[[{name}]]");
+    }
+
     /// `name = value`
     pub(crate) fn pair(&mut self, name: &Text, value: &Value) {
         let start = self.text.len();

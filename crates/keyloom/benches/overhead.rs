@@ -1,7 +1,12 @@
 //! What the types cost: the typed calls beside the engine's own, on a database in memory.
 //!
 //! `cargo bench -p keyloom --bench overhead`. Wall clock, the two sides in turns, so that only their ratio matters.
-#![expect(clippy::print_stdout, clippy::unwrap_used, clippy::disallowed_macros, reason = "a benchmark")]
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::disallowed_macros,
+    reason = "a benchmark"
+)]
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +19,12 @@ mod bench {
     use super::*;
 
     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
-    #[entity(PK = "PROJECT#{project}", SK = "TASK#{task}", GSI1PK = "TASK#{task}", GSI1SK = "METADATA")]
+    #[entity(
+        PK = "PROJECT#{project}",
+        SK = "TASK#{task}",
+        GSI1PK = "TASK#{task}",
+        GSI1SK = "METADATA"
+    )]
     pub struct Task {
         pub project: String,
         pub task: String,
@@ -96,7 +106,11 @@ fn compare(what: &str, mut raw: impl FnMut(usize), mut typed: impl FnMut(usize))
     }
     let each = |time: Duration| time.as_nanos() as f64 / ITEMS as f64;
     let over = 100.0 * (each(best_typed) / each(best_raw) - 1.0);
-    println!("{what}: raw {:.0} ns, typed {:.0} ns, {over:+.1} %", each(best_raw), each(best_typed));
+    println!(
+        "{what}: raw {:.0} ns, typed {:.0} ns, {over:+.1} %",
+        each(best_raw),
+        each(best_typed)
+    );
 }
 
 fn main() {

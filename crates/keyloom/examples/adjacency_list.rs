@@ -20,8 +20,10 @@ mod social {
     /// `user` follows `followed`; the followed user's item counts it in the same transaction.
     #[derive(Entity, Serialize, Deserialize, Debug)]
     #[entity(
-        PK = "USER#{follower}", SK = "FOLLOWS#{user}",
-        GSI1PK = "FOLLOWED#{user}", GSI1SK = "BY#{follower}",
+        PK = "USER#{follower}",
+        SK = "FOLLOWS#{user}",
+        GSI1PK = "FOLLOWED#{user}",
+        GSI1SK = "BY#{follower}",
         counted_in(User::followers)
     )]
     pub struct Follow {
@@ -52,7 +54,10 @@ fn main() -> keyloom::Result<()> {
         social.create(&Follow { follower: follower.into(), user: user.into() })?;
     }
     println!("ann follows {:?}", social.query(FollowedBy { follower: "ann".into() }).collect()?);
-    println!("bob is followed by {:?}", social.query(FollowersOf { user: "bob".into() }).collect()?);
+    println!(
+        "bob is followed by {:?}",
+        social.query(FollowersOf { user: "bob".into() }).collect()?
+    );
     println!("{:?}", social.get(User::at("bob"))?);
     Ok(())
 }

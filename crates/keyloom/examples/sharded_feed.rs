@@ -11,7 +11,11 @@ mod events {
     use super::*;
 
     #[derive(Entity, Serialize, Deserialize, Debug)]
-    #[entity(PK = "EVENTS#{day}#{shard}", SK = "EVENT#{number}", shard(shard, shards = 8, by(number)))]
+    #[entity(
+        PK = "EVENTS#{day}#{shard}",
+        SK = "EVENT#{number}",
+        shard(shard, shards = 8, by(number))
+    )]
     pub struct Event {
         #[field(type = "date")]
         pub day: String,

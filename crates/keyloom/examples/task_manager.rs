@@ -42,7 +42,12 @@ mod task_manager {
     }
 
     #[derive(Entity, Serialize, Deserialize, Clone, Debug)]
-    #[entity(PK = "TASK#{task}", SK = "ASSIGNEE#{user}", GSI1PK = "USER#{user}", GSI1SK = "ASSIGNED#{task}")]
+    #[entity(
+        PK = "TASK#{task}",
+        SK = "ASSIGNEE#{user}",
+        GSI1PK = "USER#{user}",
+        GSI1SK = "ASSIGNED#{task}"
+    )]
     pub struct Assignment {
         pub task: String,
         pub user: String,
@@ -56,7 +61,12 @@ mod task_manager {
     }
 
     #[derive(Entity, Serialize, Deserialize, Clone, Debug)]
-    #[entity(PK = "TASK#{task}", SK = "COMMENT#{at}#{user}", GSI1PK = "USER#{user}", GSI1SK = "AT#{at}#COMMENT#{task}")]
+    #[entity(
+        PK = "TASK#{task}",
+        SK = "COMMENT#{at}#{user}",
+        GSI1PK = "USER#{user}",
+        GSI1SK = "AT#{at}#COMMENT#{task}"
+    )]
     pub struct Comment {
         pub task: String,
         pub user: String,
@@ -65,7 +75,12 @@ mod task_manager {
     }
 
     #[derive(Entity, Serialize, Deserialize, Clone, Debug)]
-    #[entity(PK = "TASK#{task}", SK = "FILE#{at}#{user}", GSI1PK = "USER#{user}", GSI1SK = "AT#{at}#FILE#{task}")]
+    #[entity(
+        PK = "TASK#{task}",
+        SK = "FILE#{at}#{user}",
+        GSI1PK = "USER#{user}",
+        GSI1SK = "AT#{at}#FILE#{task}"
+    )]
     pub struct Attachment {
         pub task: String,
         pub user: String,

@@ -15,7 +15,8 @@ fn main() -> keyloom::Result<()> {
 
     let december = table.query("USER#123").begins_with("ORDER#2024-12").collect()?;
     println!("in December: {}", december.len());
-    let large = table.query("USER#123").begins_with("ORDER#").filter("total", Op::gt(50)).collect()?;
+    let large =
+        table.query("USER#123").begins_with("ORDER#").filter("total", Op::gt(50)).collect()?;
     println!("large: {}", large.len());
     let paid = Update::new().set("status", "paid").append("history", "paid by card");
     let pending = [("status", Op::eq("pending"))];

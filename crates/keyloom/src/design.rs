@@ -57,9 +57,9 @@ impl Model {
     /// An access pattern and how it is read.
     pub fn pattern(&self, name: &str) -> Result<(&Pattern, &Plan)> {
         let mut both = self.design.accesses().iter().zip(&self.plans);
-        let (pattern, plan) = both.find(|(pattern, _)| pattern.name == name).ok_or_else(|| {
-            Error::Design(format!("the design has no access pattern `{name}`"))
-        })?;
+        let (pattern, plan) = both
+            .find(|(pattern, _)| pattern.name == name)
+            .ok_or_else(|| Error::Design(format!("the design has no access pattern `{name}`")))?;
         Ok((pattern, plan.get_or_init(|| plan_access(&self.design, pattern, &Prices::default()))))
     }
 }

@@ -128,7 +128,8 @@ impl EntityModel {
         let mut keys = Vec::new();
         for attribute in declared.table.key_attributes() {
             let found = declared.keys.iter().position(|key| key.attribute == attribute.name);
-            if let Some((position, key)) = found.and_then(|at| declared.keys.get(at).map(|k| (at, k)))
+            if let Some((position, key)) =
+                found.and_then(|at| declared.keys.get(at).map(|k| (at, k)))
             {
                 keys.push(key_model(declared, position, key, attribute.kind));
             }
@@ -163,10 +164,7 @@ impl EntityModel {
     }
 
     /// The primary key as an item.
-    pub(crate) fn key_item<'v>(
-        &self,
-        field: impl Fn(&str) -> Option<Value<'v>>,
-    ) -> Result<Item> {
+    pub(crate) fn key_item<'v>(&self, field: impl Fn(&str) -> Option<Value<'v>>) -> Result<Item> {
         let mut attributes = Vec::with_capacity(self.primary);
         for key in self.keys.iter().take(self.primary) {
             match self.build(key, &field)? {
@@ -328,12 +326,7 @@ impl EntityModel {
     }
 }
 
-fn key_model(
-    declared: &Declared,
-    position: usize,
-    key: &DeclaredKey,
-    kind: KeyType,
-) -> KeyModel {
+fn key_model(declared: &Declared, position: usize, key: &DeclaredKey, kind: KeyType) -> KeyModel {
     let template = key.shape.template();
     let source = |name: &str| match declared.field(name).map(|field| &field.kind) {
         Some(FieldKind::Shard(shards)) if !shards.by.is_empty() => {

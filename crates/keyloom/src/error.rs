@@ -142,11 +142,8 @@ impl ItemError {
 
     /// The same error, one level further out.
     pub(crate) fn inside(mut self, name: &str) -> Self {
-        self.path = if self.path.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{name}.{}", self.path)
-        };
+        self.path =
+            if self.path.is_empty() { name.to_owned() } else { format!("{name}.{}", self.path) };
         self
     }
 }
@@ -207,7 +204,9 @@ impl fmt::Display for Error {
             Self::AlreadyExists { entity, key } => {
                 write!(f, "a `{entity}` with the key {key} exists already")
             }
-            Self::NotFound { entity, key } => write!(f, "there is no `{entity}` with the key {key}"),
+            Self::NotFound { entity, key } => {
+                write!(f, "there is no `{entity}` with the key {key}")
+            }
             Self::NotUnique { entity, rule } => {
                 write!(f, "another `{entity}` has the same value of `{rule}`")
             }

@@ -38,7 +38,9 @@ impl Placeholders {
         short
     }
 
-    pub(crate) fn into_parts(self) -> (Option<Vec<(Str, Str)>>, Option<Vec<(Str, AttributeValue)>>) {
+    pub(crate) fn into_parts(
+        self,
+    ) -> (Option<Vec<(Str, Str)>>, Option<Vec<(Str, AttributeValue)>>) {
         let names = (!self.names.is_empty()).then_some(self.names);
         let values = (!self.values.is_empty()).then_some(self.values);
         (names, values)

@@ -2,8 +2,8 @@
 
 pub use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "remote")]
+pub use crate::remote::{Endpoint, Remote};
 pub use crate::{
     Access, Database, Design as _, Entity, EntityKey as _, Result, Table, Timestamp, Ulid, Uuid,
 };
-#[cfg(feature = "remote")]
-pub use crate::remote::{Endpoint, Remote};

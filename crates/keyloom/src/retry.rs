@@ -23,11 +23,7 @@ pub struct Retry {
 
 impl Default for Retry {
     fn default() -> Self {
-        Self {
-            max_attempts: 5,
-            base: Duration::from_millis(50),
-            cap: Duration::from_secs(5),
-        }
+        Self { max_attempts: 5, base: Duration::from_millis(50), cap: Duration::from_secs(5) }
     }
 }
 

@@ -39,7 +39,8 @@ pub(crate) fn create_missing(backend: &Backend, retry: &Retry, design: &Design) 
                 ttl.string("AttributeName", attribute);
             });
             let body = body.finish();
-            let set = retry.run("UpdateTimeToLive", true, |_| backend.call("UpdateTimeToLive", &body));
+            let set =
+                retry.run("UpdateTimeToLive", true, |_| backend.call("UpdateTimeToLive", &body));
             match set {
                 // Some emulators never expire anything; reads hide what has expired all the same.
                 Ok(_) | Err(Error::Database(keyloom_core::Error::UnknownOperation(_))) => {}
@@ -122,10 +123,9 @@ fn create_body(table: &Table) -> Vec<u8> {
         object.string("AttributeType", key.kind.as_str());
     });
     key_schema(&mut body, table.primary());
-    for (kind, name) in [
-        (IndexKind::Global, "GlobalSecondaryIndexes"),
-        (IndexKind::Local, "LocalSecondaryIndexes"),
-    ] {
+    for (kind, name) in
+        [(IndexKind::Global, "GlobalSecondaryIndexes"), (IndexKind::Local, "LocalSecondaryIndexes")]
+    {
         let indexes: Vec<&Index> =
             table.secondary().iter().filter(|index| index.kind == kind).collect();
         if !indexes.is_empty() {
@@ -142,12 +142,15 @@ fn create_body(table: &Table) -> Vec<u8> {
     if let Some(view) = table.stream {
         body.object("StreamSpecification", |stream| {
             stream.boolean("StreamEnabled", true);
-            stream.string("StreamViewType", match view {
-                StreamView::KeysOnly => "KEYS_ONLY",
-                StreamView::NewImage => "NEW_IMAGE",
-                StreamView::OldImage => "OLD_IMAGE",
-                StreamView::NewAndOldImages => "NEW_AND_OLD_IMAGES",
-            });
+            stream.string(
+                "StreamViewType",
+                match view {
+                    StreamView::KeysOnly => "KEYS_ONLY",
+                    StreamView::NewImage => "NEW_IMAGE",
+                    StreamView::OldImage => "OLD_IMAGE",
+                    StreamView::NewAndOldImages => "NEW_AND_OLD_IMAGES",
+                },
+            );
         });
     }
     if table.class == TableClass::InfrequentAccess {

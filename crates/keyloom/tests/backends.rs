@@ -21,7 +21,10 @@ fn embedded_in_memory() {
 #[test]
 fn embedded_on_disk() {
     let directory = tempfile::tempdir().unwrap();
-    suite::run(&Suite::open(Database::open(directory.path()).unwrap()).unwrap(), suite::Can::Everything);
+    suite::run(
+        &Suite::open(Database::open(directory.path()).unwrap()).unwrap(),
+        suite::Can::Everything,
+    );
 }
 
 #[test]

@@ -117,10 +117,15 @@ fn serve(
 fn split(body: &str, fault: Fault) -> (Option<String>, String) {
     let inner = body.strip_prefix(r#"{"RequestItems":"#).unwrap().strip_suffix('}').unwrap();
     let list = inner.strip_prefix(r#"{"faults":["#).unwrap().strip_suffix("]}").unwrap();
-    let requests: Vec<String> =
-        list.split(r#",{"PutRequest""#).enumerate().map(|(at, part)| {
-            if at == 0 { part.to_owned() } else { format!(r#"{{"PutRequest"{part}"#) }
-        }).collect();
+    let requests: Vec<String> = list
+        .split(r#",{"PutRequest""#)
+        .enumerate()
+        .map(
+            |(at, part)| {
+                if at == 0 { part.to_owned() } else { format!(r#"{{"PutRequest"{part}"#) }
+            },
+        )
+        .collect();
     let half = if fault == Fault::Half { requests.len() / 2 } else { 0 };
     let table = |requests: &[String]| format!(r#"{{"faults":[{}]}}"#, requests.join(","));
     let done = (half > 0).then(|| format!(r#"{{"RequestItems":{}}}"#, table(&requests[..half])));
@@ -142,7 +147,18 @@ fn request(socket: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     socket.read_exact(&mut body).ok()?;
     let target = header("x-amz-target:")?;
     let operation = target.split_once('.')?.1;
-    let names = ["PutItem", "GetItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "BatchGetItem", "Query", "CreateTable", "DescribeTable", "TransactWriteItems"];
+    let names = [
+        "PutItem",
+        "GetItem",
+        "UpdateItem",
+        "DeleteItem",
+        "BatchWriteItem",
+        "BatchGetItem",
+        "Query",
+        "CreateTable",
+        "DescribeTable",
+        "TransactWriteItems",
+    ];
     let name = names.iter().find(|name| name.to_lowercase() == operation)?;
     Some((format!("DynamoDB_20120810.{name}"), body))
 }
@@ -158,7 +174,8 @@ fn open(endpoint: &Endpoint, max_attempts: u32) -> Table<Faults> {
     let short = Duration::from_millis(300);
     let remote =
         Remote::new(keyloom::remote::Endpoint::url(&endpoint.url).timeouts(short, short)).unwrap();
-    let retry = Retry { max_attempts, base: Duration::from_millis(1), cap: Duration::from_millis(5) };
+    let retry =
+        Retry { max_attempts, base: Duration::from_millis(1), cap: Duration::from_millis(5) };
     Faults::open(remote).unwrap().with_retry(retry)
 }
 
@@ -193,7 +210,8 @@ fn attempts_end_and_the_error_says_what_happened() {
 #[test]
 fn nobody_listening_is_known_not_to_be_done() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let remote = Remote::new(keyloom::remote::Endpoint::url(format!("http://127.0.0.1:{port}"))).unwrap();
+    let remote =
+        Remote::new(keyloom::remote::Endpoint::url(format!("http://127.0.0.1:{port}"))).unwrap();
     let retry = Retry { max_attempts: 2, base: Duration::ZERO, cap: Duration::ZERO };
     let error = Faults::open(remote).unwrap().with_retry(retry).put(&note(1)).unwrap_err();
     assert!(matches!(&error, Error::Transport(error) if !error.outcome_unknown), "{error}");
@@ -225,7 +243,10 @@ fn a_transaction_whose_answer_is_lost_is_done_once() {
     let both = table.transaction().create(&note(2)).apply(Note::patch(1u32).add_reads(1));
     both.commit().unwrap();
     assert_eq!(table.get(Note::at(1u32)).unwrap().unwrap().reads, 1);
-    assert_eq!(endpoint.asked.lock().unwrap().iter().filter(|o| *o == "TransactWriteItems").count(), 2);
+    assert_eq!(
+        endpoint.asked.lock().unwrap().iter().filter(|o| *o == "TransactWriteItems").count(),
+        2
+    );
 }
 
 #[test]

@@ -5,8 +5,8 @@
 use keyloom_core::Item;
 use keyloom_engine::{
     BatchGetItemInput, BatchWriteItemInput, Database, DeleteItemInput, GetItemInput, PageOutput,
-    PutItemInput, QueryInput, ScanInput, TransactGetItemsInput, TransactWriteItemsInput,
-    UpdateItemInput, WriteRequest,
+    PutItemInput, QueryInput, ReturnValues, ScanInput, TransactGetItemsInput,
+    TransactWriteItemsInput, UpdateItemInput, WriteRequest, WriteReturns,
 };
 
 #[cfg(feature = "remote")]
@@ -41,6 +41,11 @@ impl From<Remote> for Backend {
     fn from(remote: Remote) -> Self {
         Self::Remote(remote)
     }
+}
+
+/// What a write returns of the item, and nothing else.
+pub(crate) fn returning(values: ReturnValues) -> WriteReturns {
+    WriteReturns { values, ..WriteReturns::default() }
 }
 
 /// One page of rows as they are stored.
@@ -113,10 +118,7 @@ impl Backend {
     }
 
     /// The items found, and the keys that were left.
-    pub(crate) fn batch_get(
-        &self,
-        input: BatchGetItemInput,
-    ) -> Answer<(Keyed<Item>, Keyed<Item>)> {
+    pub(crate) fn batch_get(&self, input: BatchGetItemInput) -> Answer<(Keyed<Item>, Keyed<Item>)> {
         dispatch!(self,
             database => {
                 let output = database.batch_get_item(input)?;
@@ -132,10 +134,7 @@ impl Backend {
     }
 
     /// The writes that were left.
-    pub(crate) fn batch_write(
-        &self,
-        input: BatchWriteItemInput,
-    ) -> Answer<Keyed<WriteRequest>> {
+    pub(crate) fn batch_write(&self, input: BatchWriteItemInput) -> Answer<Keyed<WriteRequest>> {
         dispatch!(self,
             database => Ok(database.batch_write_item(input)?.unprocessed),
             remote => remote.batch_write(&input))

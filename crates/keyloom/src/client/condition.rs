@@ -77,7 +77,9 @@ impl Op {
             Self::Le(v) => format!("{name} <= {}", value(v)),
             Self::Gt(v) => format!("{name} > {}", value(v)),
             Self::Ge(v) => format!("{name} >= {}", value(v)),
-            Self::Between(low, high) => format!("{name} BETWEEN {} AND {}", value(low), value(high)),
+            Self::Between(low, high) => {
+                format!("{name} BETWEEN {} AND {}", value(low), value(high))
+            }
             Self::BeginsWith(v) => format!("begins_with({name}, {})", value(v)),
             Self::In(values) => {
                 let values: Vec<String> = values.iter().map(value).collect();

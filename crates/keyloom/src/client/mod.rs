@@ -27,7 +27,7 @@ pub use condition::Op;
 pub use read::{RawQuery, RawScan};
 pub use update::Update;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, returning};
 use crate::error::{Error, Result};
 use crate::expression::Placeholders;
 use crate::item::{from_item, to_item};
@@ -160,7 +160,7 @@ impl TableClient {
                 table_name: self.table.clone(),
                 item: item.clone(),
                 condition: condition.clone(),
-                return_values: ReturnValues::AllOld,
+                returns: returning(ReturnValues::AllOld),
                 ..PutItemInput::default()
             })
         })
@@ -208,7 +208,7 @@ impl TableClient {
                 key: key.clone(),
                 update: (!text.is_empty()).then(|| text.clone()),
                 condition: condition.clone(),
-                return_values: ReturnValues::AllNew,
+                returns: returning(ReturnValues::AllNew),
                 ..UpdateItemInput::default()
             })
         })?;
@@ -222,7 +222,7 @@ impl TableClient {
             self.backend.delete_item(DeleteItemInput {
                 table_name: self.table.clone(),
                 key: key.clone(),
-                return_values: ReturnValues::AllOld,
+                returns: returning(ReturnValues::AllOld),
                 ..DeleteItemInput::default()
             })
         })
@@ -246,9 +246,7 @@ impl TableClient {
 
     /// Deletes any number of items, in requests of 25.
     pub fn batch_delete<K: Into<ItemKey>>(&self, keys: impl IntoIterator<Item = K>) -> Result<()> {
-        let delete = |key: K| {
-            Ok((self.table.clone(), WriteRequest::Delete(self.key(key.into())?)))
-        };
+        let delete = |key: K| Ok((self.table.clone(), WriteRequest::Delete(self.key(key.into())?)));
         let writes = keys.into_iter().map(delete).collect::<Result<_>>()?;
         write_all(&self.backend, &self.retry, writes)
     }

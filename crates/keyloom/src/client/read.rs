@@ -23,12 +23,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn input(
-        &self,
-        table: &str,
-        mut placeholders: Placeholders,
-        start: Option<Item>,
-    ) -> ReadInput {
+    fn input(&self, table: &str, mut placeholders: Placeholders, start: Option<Item>) -> ReadInput {
         let filter = condition::all(&mut placeholders, &self.filters);
         let projected: Vec<String> =
             self.attributes.iter().map(|path| placeholders.path(path)).collect();

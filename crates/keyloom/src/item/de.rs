@@ -47,9 +47,7 @@ impl<'de> Deserializer<'de> for ValueReader {
             AttributeValue::B(bytes) => visitor.visit_byte_buf(bytes),
             AttributeValue::Bool(flag) => visitor.visit_bool(flag),
             AttributeValue::Null => visitor.visit_unit(),
-            AttributeValue::Ss(texts) => {
-                list(texts.into_iter().map(AttributeValue::S), visitor)
-            }
+            AttributeValue::Ss(texts) => list(texts.into_iter().map(AttributeValue::S), visitor),
             AttributeValue::Ns(numbers) => {
                 list(numbers.into_iter().map(AttributeValue::N), visitor)
             }

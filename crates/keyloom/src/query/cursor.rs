@@ -54,12 +54,15 @@ impl Cursor {
             content.get(1..).and_then(|rest| rest.split_first_chunk::<8>()).ok_or_else(damaged)?;
         if u64::from_be_bytes(*made_for) != fingerprint {
             return Err(Error::Cursor(
-                "it belongs to another query: use it with the pattern and the inputs it came from".into(),
+                "it belongs to another query: use it with the pattern and the inputs it came from"
+                    .into(),
             ));
         }
         let Ok(Json::Array(list)) = json::parse(list) else { return Err(damaged()) };
         if list.len() != reads {
-            return Err(Error::Cursor("the design has changed since it was made: start anew".into()));
+            return Err(Error::Cursor(
+                "the design has changed since it was made: start anew".into(),
+            ));
         }
         let position = |json: &Json<'_>| match json {
             Json::Number(number) if number.as_str() == "0" => Ok(Position::Start),

@@ -31,7 +31,8 @@ fn same_items<D>(table: &Table<D>, planned: &Planned, rows: &[Item]) -> Result<V
     let keys: Vec<(String, Item)> = rows
         .iter()
         .map(|row| {
-            let parts = names.iter().filter_map(|name| Some(((*name).into(), row.get(name)?.clone())));
+            let parts =
+                names.iter().filter_map(|name| Some(((*name).into(), row.get(name)?.clone())));
             (read.table.name.clone(), parts.collect())
         })
         .collect();
@@ -80,7 +81,8 @@ fn queried_items<D>(
                 tests.push(format!("{name} = {}", placeholders.value(AttributeValue::from(value))));
             }
             let (names, values) = placeholders.into_parts();
-            let mut input = QueryInput { key_condition: Some(tests.join(" AND ")), ..QueryInput::default() };
+            let mut input =
+                QueryInput { key_condition: Some(tests.join(" AND ")), ..QueryInput::default() };
             input.read.table_name.clone_from(&entity.table.name);
             input.read.index_name.clone_from(&index.name);
             input.read.projection.names = names;

@@ -180,7 +180,11 @@ fn groups(reads: &[Read], count: usize, forward: bool, order: &[OrderBy]) -> Vec
     let everything = || vec![(0..count).collect::<Vec<_>>()];
     let [read] = reads else {
         // One read per entity: in the order asked for, or entity by entity.
-        return if order.is_empty() { (0..count).map(|at| vec![at]).collect() } else { everything() };
+        return if order.is_empty() {
+            (0..count).map(|at| vec![at]).collect()
+        } else {
+            everything()
+        };
     };
     let Some(periods) = read.fans.iter().position(|fan| matches!(fan, Fan::Buckets { .. })) else {
         return everything();

@@ -171,9 +171,7 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
             Take::Items(items) => items,
             // Paging through by cursors means all of them.
             Take::AsDeclared if self.limit.is_some() || self.after.is_some() => usize::MAX,
-            Take::AsDeclared => {
-                planned.pattern.limit.map_or(usize::MAX, |limit| limit as usize)
-            }
+            Take::AsDeclared => planned.pattern.limit.map_or(usize::MAX, |limit| limit as usize),
         };
         Ok(Pages {
             table: self.table,

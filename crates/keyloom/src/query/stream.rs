@@ -54,9 +54,10 @@ impl Stream {
     }
 
     fn place_of(&self, row: &Item) -> Item {
-        let parts = self.place.iter().filter_map(|name| {
-            Some((name.as_str().into(), row.get(name)?.clone()))
-        });
+        let parts = self
+            .place
+            .iter()
+            .filter_map(|name| Some((name.as_str().into(), row.get(name)?.clone())));
         parts.collect()
     }
 

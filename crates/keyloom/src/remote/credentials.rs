@@ -165,7 +165,8 @@ mod tests {
             variable: Box::new(|name| {
                 variables.iter().find(|(known, _)| *known == name).map(|(_, v)| (*v).to_owned())
             }),
-            file: Box::new(|path| match path.to_str() {
+            file: Box::new(|path| {
+                match path.to_str() {
                 Some("/home/u/.aws/credentials") => Some(
                     "[default]\naws_access_key_id = A\naws_secret_access_key=B\n\n[work]\n# x = y\naws_access_key_id=C\naws_secret_access_key=D\naws_session_token=E".into(),
                 ),
@@ -173,6 +174,7 @@ mod tests {
                     Some("[default]\nregion = eu-west-1\n[profile work]\nregion=eu-north-1".into())
                 }
                 _ => None,
+            }
             }),
         }
     }

@@ -91,11 +91,7 @@ impl Remote {
             .limit(MAX_ANSWER_BYTES)
             .read_to_vec()
             .map_err(|error| Failure::NoAnswer(error.to_string()))?;
-        if status == 200 {
-            Ok(answer)
-        } else {
-            Err(wire::error_from(status, &answer).into())
-        }
+        if status == 200 { Ok(answer) } else { Err(wire::error_from(status, &answer).into()) }
     }
 
     fn request<R: Request>(&self, input: &R) -> Result<Vec<u8>, Failure> {
@@ -155,7 +151,8 @@ impl Remote {
 /// Whether anything can have reached the endpoint.
 fn no_answer(error: &ureq::Error) -> Failure {
     let reason = error.to_string();
-    let refused = matches!(error, ureq::Error::Io(io) if io.kind() == std::io::ErrorKind::ConnectionRefused);
+    let refused =
+        matches!(error, ureq::Error::Io(io) if io.kind() == std::io::ErrorKind::ConnectionRefused);
     match error {
         ureq::Error::HostNotFound
         | ureq::Error::ConnectionFailed

@@ -19,11 +19,8 @@ pub(super) fn headers(
 ) -> Vec<(&'static str, String)> {
     let time = stamp(now_ms);
     let day = time.get(..8).unwrap_or_default();
-    let mut signed = vec![
-        ("content-type", "application/x-amz-json-1.0"),
-        ("host", host),
-        ("x-amz-date", &time),
-    ];
+    let mut signed =
+        vec![("content-type", "application/x-amz-json-1.0"), ("host", host), ("x-amz-date", &time)];
     if let Some(token) = &credentials.session_token {
         signed.push(("x-amz-security-token", token));
     }
@@ -72,10 +69,11 @@ mod tests {
     fn the_signing_key_is_that_of_the_documentation() {
         // AWS's published example of key derivation.
         let parts: [&[u8]; 4] = [b"20150830", b"us-east-1", b"iam", b"aws4_request"];
-        let key = parts.iter().fold(
-            b"AWS4wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".to_vec(),
-            |key, part| mac(&key, part),
-        );
+        let key = parts
+            .iter()
+            .fold(b"AWS4wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".to_vec(), |key, part| {
+                mac(&key, part)
+            });
         assert_eq!(hex(&key), "c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9");
     }
 

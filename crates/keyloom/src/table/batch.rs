@@ -140,7 +140,8 @@ pub(crate) fn write_all(
         });
         let count = fits.count();
         let chunk: Vec<_> = waiting.drain(..count).collect();
-        let input = BatchWriteItemInput { requests: chunk.clone(), ..BatchWriteItemInput::default() };
+        let input =
+            BatchWriteItemInput { requests: chunk.clone(), ..BatchWriteItemInput::default() };
         let sent = retry.run("BatchWriteItem", true, |_| backend.batch_write(input.clone()));
         let left = match sent {
             Ok(left) => left,
@@ -201,7 +202,8 @@ pub(crate) fn get_all(
             distinct.push((table.clone(), key.clone()));
         }
     }
-    let names: Vec<&str> = keys.first().iter().flat_map(|(_, key)| key.keys().map(|n| n.as_str())).collect();
+    let names: Vec<&str> =
+        keys.first().iter().flat_map(|(_, key)| key.keys().map(|n| n.as_str())).collect();
     let found = get_distinct(backend, retry, distinct, consistent)?;
     let mut by_key: std::collections::HashMap<String, Item> = std::collections::HashMap::new();
     for (table, item) in found {
@@ -232,15 +234,18 @@ fn get_distinct(
         let count = waiting.len().min(MAX_KEYS);
         let chunk: Vec<_> = waiting.drain(..count).collect();
         let input = get_input(&chunk, consistent);
-        let (more, left) =
-            retry.run("BatchGetItem", true, |_| backend.batch_get(input.clone()))?;
+        let (more, left) = retry.run("BatchGetItem", true, |_| backend.batch_get(input.clone()))?;
         idle = if left.len() == count { idle + 1 } else { 0 };
         let slow = !left.is_empty();
         found.extend(more);
         left.into_iter().rev().for_each(|key| waiting.push_front(key));
         if idle >= retry.max_attempts.max(1) {
             let gets = waiting.into_iter().collect();
-            return Err(Error::Unprocessed(Unprocessed { attempts: idle, gets, ..Unprocessed::default() }));
+            return Err(Error::Unprocessed(Unprocessed {
+                attempts: idle,
+                gets,
+                ..Unprocessed::default()
+            }));
         }
         if slow && idle > 0 {
             retry.pause(idle);

@@ -1,12 +1,13 @@
 //! Changing some fields without reading the item.
 
 use keyloom_core::{AttributeValue, Item, Number};
-use keyloom_engine::{TransactEdit, UpdateItemInput};
+use keyloom_engine::{ReturnValues, TransactEdit, UpdateItemInput};
 use keyloom_keys::Value;
 use serde::Serialize;
 
 use super::Table;
 use super::step::{Refused, Step};
+use crate::backend::returning;
 use crate::design::Design;
 use crate::entity::{Entity, EntityKey, entity_model, key_text};
 use crate::error::{Error, Result};
@@ -43,7 +44,11 @@ impl<E: Entity> Patch<E> {
     }
 
     /// Sets a field that keys use. The derive's setters call this.
-    pub fn set_key<T: Serialize + KeyValue + ?Sized>(mut self, name: &'static str, value: &T) -> Self {
+    pub fn set_key<T: Serialize + KeyValue + ?Sized>(
+        mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Self {
         self.push(name, value, owned(value));
         self
     }
@@ -106,7 +111,11 @@ impl<E: Entity> Patch<E> {
         let adds: Vec<String> = adds
             .into_iter()
             .map(|(name, by)| {
-                format!("{} {}", placeholders.name(name), placeholders.value(Number::from(by).into()))
+                format!(
+                    "{} {}",
+                    placeholders.name(name),
+                    placeholders.value(Number::from(by).into())
+                )
             })
             .collect();
         let clauses = [("SET", sets), ("REMOVE", removes), ("ADD", adds)];
@@ -115,7 +124,8 @@ impl<E: Entity> Patch<E> {
             .filter(|(_, parts)| !parts.is_empty())
             .map(|(word, parts)| format!("{word} {}", parts.join(", ")))
             .collect();
-        let present = format!("attribute_exists({})", placeholders.name(model.partition_attribute()));
+        let present =
+            format!("attribute_exists({})", placeholders.name(model.partition_attribute()));
         let condition = placeholders.condition(Some(present));
         let refused = Refused::NotFound { entity: E::NAME, key: key_text(&key) };
         let edit = TransactEdit::Update(key.clone(), update.join(" "));
@@ -144,7 +154,7 @@ impl<D: Design> Table<D> {
                 key: key.clone(),
                 update: (!update.is_empty()).then(|| update.clone()),
                 condition: step.action.condition.clone(),
-                return_values: keyloom_engine::ReturnValues::AllNew,
+                returns: returning(ReturnValues::AllNew),
                 ..UpdateItemInput::default()
             })
         });

@@ -53,17 +53,14 @@ impl<D: Design> Table<D> {
 
     /// The items with these keys, in the order of the keys; none for those that do not exist. Any number of keys, in
     /// requests of 100.
-    pub fn get_many<K>(
-        &self,
-        keys: impl IntoIterator<Item = K>,
-    ) -> Result<Vec<Option<K::Entity>>>
+    pub fn get_many<K>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<Option<K::Entity>>>
     where
         K: EntityKey<Entity: Entity<Design = D>>,
     {
         let model = entity_model::<K::Entity>()?;
-        let keys = keys.into_iter().map(|key| {
-            Ok((model.table().to_owned(), model.key_item(|name| key.field(name))?))
-        });
+        let keys = keys
+            .into_iter()
+            .map(|key| Ok((model.table().to_owned(), model.key_item(|name| key.field(name))?)));
         let keys: Vec<(String, Item)> = keys.collect::<Result<_>>()?;
         let found = get_all(&self.backend, &self.retry, &keys, false)?;
         found.into_iter().map(|item| self.read_some(model, item)).collect()
@@ -96,9 +93,8 @@ impl<D: Design> Table<D> {
     }
 
     fn read_some<E: Entity>(&self, model: &EntityModel, item: Option<Item>) -> Result<Option<E>> {
-        let shown = item.filter(|item| {
-            !self.hides_expired() || !model.is_expired(item, now_seconds)
-        });
+        let shown =
+            item.filter(|item| !self.hides_expired() || !model.is_expired(item, now_seconds));
         shown.map(|item| model.read(item)).transpose()
     }
 }

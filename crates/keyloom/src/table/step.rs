@@ -4,7 +4,7 @@ use keyloom_core::error::CancellationCode;
 use keyloom_core::{Error as Refusal, Item};
 use keyloom_engine::{
     ConditionInput, DeleteItemInput, PutItemInput, TransactAction, TransactEdit,
-    TransactWriteItemsInput, UpdateItemInput,
+    TransactWriteItemsInput, UpdateItemInput, WriteReturns,
 };
 
 use crate::backend::Backend;
@@ -21,10 +21,22 @@ pub(crate) struct Step {
 /// What a failed condition means.
 #[derive(Clone, Debug)]
 pub(crate) enum Refused {
-    AlreadyExists { entity: &'static str, key: String },
-    NotFound { entity: &'static str, key: String },
-    NotUnique { entity: &'static str, rule: String },
-    Conflict { entity: &'static str, key: String },
+    AlreadyExists {
+        entity: &'static str,
+        key: String,
+    },
+    NotFound {
+        entity: &'static str,
+        key: String,
+    },
+    NotUnique {
+        entity: &'static str,
+        rule: String,
+    },
+    Conflict {
+        entity: &'static str,
+        key: String,
+    },
     /// Nothing more than what the database says.
     Plain,
 }
@@ -81,16 +93,15 @@ fn run_alone(backend: &Backend, retry: &Retry, step: Step) -> Result<()> {
         TransactEdit::Delete(_) | TransactEdit::Check(_) => "DeleteItem",
     };
     // Puts and deletes have the same result when repeated; an update may add.
-    let repeatable = !matches!(&action.edit, TransactEdit::Update(_, update) if update.contains("ADD"));
-    let done = retry.run(operation, repeatable, |attempt| {
-        match send_alone(backend, &action) {
-            Err(Failure::Refused(Refusal::ConditionalCheckFailed { item }))
-                if was_ours(&action.edit, item.as_ref(), attempt) =>
-            {
-                Ok(())
-            }
-            other => other,
+    let repeatable =
+        !matches!(&action.edit, TransactEdit::Update(_, update) if update.contains("ADD"));
+    let done = retry.run(operation, repeatable, |attempt| match send_alone(backend, &action) {
+        Err(Failure::Refused(Refusal::ConditionalCheckFailed { item }))
+            if was_ours(&action.edit, item.as_ref(), attempt) =>
+        {
+            Ok(())
         }
+        other => other,
     });
     match done {
         Err(Error::Database(error @ Refusal::ConditionalCheckFailed { .. })) => {
@@ -112,13 +123,14 @@ fn was_ours(edit: &TransactEdit, found: Option<&Item>, attempt: Attempt) -> bool
 
 fn send_alone(backend: &Backend, action: &TransactAction) -> Result<(), Failure> {
     let (table_name, condition) = (action.table_name.clone(), action.condition.clone());
-    let return_item_on_failure = condition.expression.is_some();
+    let returns =
+        WriteReturns { item_on_failure: condition.expression.is_some(), ..WriteReturns::default() };
     match &action.edit {
         TransactEdit::Put(item) => backend.put_item(PutItemInput {
             table_name,
             item: item.clone(),
             condition,
-            return_item_on_failure,
+            returns,
             ..PutItemInput::default()
         }),
         TransactEdit::Update(key, update) => backend.update_item(UpdateItemInput {
@@ -126,7 +138,7 @@ fn send_alone(backend: &Backend, action: &TransactAction) -> Result<(), Failure>
             key: key.clone(),
             update: Some(update.clone()),
             condition,
-            return_item_on_failure,
+            returns,
             ..UpdateItemInput::default()
         }),
         TransactEdit::Delete(key) | TransactEdit::Check(key) => {
@@ -134,7 +146,7 @@ fn send_alone(backend: &Backend, action: &TransactAction) -> Result<(), Failure>
                 table_name,
                 key: key.clone(),
                 condition,
-                return_item_on_failure,
+                returns,
                 ..DeleteItemInput::default()
             })
         }

@@ -1,13 +1,12 @@
 //! Writing items: blindly, if absent, and by reading, changing and writing back under a guard.
 
 use keyloom_core::Item;
-use keyloom_engine::{
-    ConditionInput, DeleteItemInput, PutItemInput, ReturnValues, TransactEdit,
-};
+use keyloom_engine::{ConditionInput, DeleteItemInput, PutItemInput, ReturnValues, TransactEdit};
 
 use super::Table;
 use super::companion::{companions, count_steps};
 use super::step::{self, Refused, Step};
+use crate::backend::returning;
 use crate::design::Design;
 use crate::entity::{Entity, EntityKey, EntityModel, entity_model, key_text};
 use crate::error::{Error, Result};
@@ -149,7 +148,7 @@ impl<D: Design> Table<D> {
             self.backend.delete_item(DeleteItemInput {
                 table_name: model.table().to_owned(),
                 key: model.key_item(|name| key.field(name))?,
-                return_values: ReturnValues::AllOld,
+                returns: returning(ReturnValues::AllOld),
                 ..DeleteItemInput::default()
             })
         })?;

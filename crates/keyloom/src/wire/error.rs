@@ -159,9 +159,14 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
-        assert_eq!(error_from(400, br#"{"__type":"x#ValidationException","message":"no"}"#), Error::validation("no"));
+        assert_eq!(
+            error_from(400, br#"{"__type":"x#ValidationException","message":"no"}"#),
+            Error::validation("no")
+        );
         assert!(matches!(error_from(503, b"<html>"), Error::InternalServer(_)));
-        assert!(matches!(error_from(400, br#"{"__type":"x#Strange","message":"m"}"#), Error::Validation(m) if m == "Strange: m"));
+        assert!(
+            matches!(error_from(400, br#"{"__type":"x#Strange","message":"m"}"#), Error::Validation(m) if m == "Strange: m")
+        );
     }
 
     #[test]

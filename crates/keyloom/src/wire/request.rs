@@ -4,7 +4,7 @@ use keyloom_engine::{
     BatchGetItemInput, BatchWriteItemInput, ConditionInput, DeleteItemInput, GetItemInput,
     ProjectionInput, PutItemInput, QueryInput, ReadInput, ReturnValues, ScanInput, Select,
     TransactAction, TransactEdit, TransactGetItemsInput, TransactWriteItemsInput, UpdateItemInput,
-    WriteRequest,
+    WriteRequest, WriteReturns,
 };
 
 use super::Object;
@@ -34,8 +34,8 @@ fn projection(body: &mut Object, projection: &ProjectionInput) {
     body.names(projection.names.as_deref());
 }
 
-fn returned(body: &mut Object, values: ReturnValues, on_failure: bool) {
-    let name = match values {
+fn returned(body: &mut Object, returns: WriteReturns) {
+    let name = match returns.values {
         ReturnValues::None => None,
         ReturnValues::AllOld => Some("ALL_OLD"),
         ReturnValues::UpdatedOld => Some("UPDATED_OLD"),
@@ -43,7 +43,7 @@ fn returned(body: &mut Object, values: ReturnValues, on_failure: bool) {
         ReturnValues::UpdatedNew => Some("UPDATED_NEW"),
     };
     body.optional_string("ReturnValues", name);
-    item_on_failure(body, on_failure);
+    item_on_failure(body, returns.item_on_failure);
 }
 
 fn item_on_failure(body: &mut Object, wanted: bool) {
@@ -76,7 +76,7 @@ impl Request for PutItemInput {
         body.string("TableName", &self.table_name);
         body.item("Item", &self.item);
         condition(body, &self.condition);
-        returned(body, self.return_values, self.return_item_on_failure);
+        returned(body, self.returns);
     }
 }
 
@@ -87,7 +87,7 @@ impl Request for DeleteItemInput {
         body.string("TableName", &self.table_name);
         body.item("Key", &self.key);
         condition(body, &self.condition);
-        returned(body, self.return_values, self.return_item_on_failure);
+        returned(body, self.returns);
     }
 }
 
@@ -99,7 +99,7 @@ impl Request for UpdateItemInput {
         body.item("Key", &self.key);
         body.optional_string("UpdateExpression", self.update.as_deref());
         condition(body, &self.condition);
-        returned(body, self.return_values, self.return_item_on_failure);
+        returned(body, self.returns);
     }
 }
 

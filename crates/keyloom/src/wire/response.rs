@@ -110,7 +110,8 @@ pub(crate) fn left_writes(body: &[u8]) -> Answer<Keyed<WriteRequest>> {
                 let new = object(put)?.get("Item").ok_or_else(|| damaged("a put without item"))?;
                 WriteRequest::Put(item(new)?)
             } else if let Some(delete) = request.get("DeleteRequest") {
-                let key = object(delete)?.get("Key").ok_or_else(|| damaged("a delete without key"))?;
+                let key =
+                    object(delete)?.get("Key").ok_or_else(|| damaged("a delete without key"))?;
                 WriteRequest::Delete(item(key)?)
             } else {
                 return Err(damaged("a write that is neither put nor delete"));

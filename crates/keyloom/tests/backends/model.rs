@@ -11,9 +11,13 @@ pub(crate) enum Status {
     Done,
 }
 
-#[keyloom::design(
-    table(suite, PK, SK, index(GSI1, GSI1PK, GSI1SK), index(GSI2, GSI2PK, GSI2SK, projection = "keys"))
-)]
+#[keyloom::design(table(
+    suite,
+    PK,
+    SK,
+    index(GSI1, GSI1PK, GSI1SK),
+    index(GSI2, GSI2PK, GSI2SK, projection = "keys")
+))]
 pub(crate) mod suite {
     use super::*;
 
@@ -39,8 +43,10 @@ pub(crate) mod suite {
 
     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
     #[entity(
-        PK = "USER#{user_id}", SK = "TEAM#{team_id}",
-        GSI1PK = "TEAM#{team_id}", GSI1SK = "USER#{user_id}",
+        PK = "USER#{user_id}",
+        SK = "TEAM#{team_id}",
+        GSI1PK = "TEAM#{team_id}",
+        GSI1SK = "USER#{user_id}",
         counted_in(Team::member_count)
     )]
     pub(crate) struct Membership {
@@ -51,9 +57,12 @@ pub(crate) mod suite {
 
     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
     #[entity(
-        PK = "PROJECT#{project_id}", SK = "TASK#{number}",
-        GSI1PK = "STATUS#{status}", GSI1SK = "DUE#{due}#{number}",
-        GSI2PK = "ASSIGNEE#{assignee}", GSI2SK = "TASK#{number}"
+        PK = "PROJECT#{project_id}",
+        SK = "TASK#{number}",
+        GSI1PK = "STATUS#{status}",
+        GSI1SK = "DUE#{due}#{number}",
+        GSI2PK = "ASSIGNEE#{assignee}",
+        GSI2SK = "TASK#{number}"
     )]
     pub(crate) struct Task {
         pub(crate) project_id: String,

@@ -75,9 +75,8 @@ fn single_items(table: &Table<Suite>) {
 
 fn index_keys_follow_every_change(table: &Table<Suite>) {
     let due = Timestamp::from_secs(1_000_000);
-    let with = |status, limit| {
-        table.query(DueTasks { status, due: limit }).collect().unwrap().len()
-    };
+    let with =
+        |status, limit| table.query(DueTasks { status, due: limit }).collect().unwrap().len();
     let first = Task { due: Some(due), assignee: Some("ann".into()), ..task("keys", 1) };
     table.put(&first).unwrap();
     table.put(&task("keys", 2)).unwrap();
@@ -89,7 +88,10 @@ fn index_keys_follow_every_change(table: &Table<Suite>) {
     let patch = Task::patch("keys", 1u32).status(Status::Done).due(later).title("new");
     let patched = table.apply(patch).unwrap();
     assert_eq!((patched.status, patched.title.as_str()), (Status::Done, "new"));
-    assert_eq!((with(Status::Doing, later), with(Status::Done, due), with(Status::Done, later)), (0, 0, 1));
+    assert_eq!(
+        (with(Status::Doing, later), with(Status::Done, due), with(Status::Done, later)),
+        (0, 0, 1)
+    );
     // The second index holds keys only: the items are fetched.
     let anns = || table.query(TasksOfAssignee { assignee: "ann" }).collect().unwrap();
     assert_eq!(anns(), [patched]);
@@ -150,12 +152,14 @@ fn pages_limits_and_cursors(table: &Table<Suite>) {
 }
 
 fn collections_are_enums(table: &Table<Suite>) {
-    let comment =
-        Comment { project_id: "mixed".into(), number: 1, position: 1, text: "hi".into() };
+    let comment = Comment { project_id: "mixed".into(), number: 1, position: 1, text: "hi".into() };
     table.put(&task("mixed", 1)).unwrap();
     table.put(&comment).unwrap();
     let found = table.query(ProjectItems { project_id: "mixed".into() }).collect().unwrap();
-    assert_eq!(found, [ProjectItemsItem::Comment(comment), ProjectItemsItem::Task(task("mixed", 1))]);
+    assert_eq!(
+        found,
+        [ProjectItemsItem::Comment(comment), ProjectItemsItem::Task(task("mixed", 1))]
+    );
 }
 
 fn fan_out_over_shards(table: &Table<Suite>) {
@@ -189,9 +193,8 @@ fn fan_out_over_months(table: &Table<Suite>) {
         }
     }
     table.batch().put_all(&readings).run().unwrap();
-    let query = |from, to| {
-        table.query(ReadingsBetween { sensor: "s".into(), at_from: from, at_to: to })
-    };
+    let query =
+        |from, to| table.query(ReadingsBetween { sensor: "s".into(), at_from: from, at_to: to });
     let found = query(day(1, 15), day(3, 1)).collect().unwrap();
     let mut expected: Vec<Reading> = readings[1..7].to_vec();
     expected.reverse();
