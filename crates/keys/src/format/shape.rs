@@ -219,9 +219,14 @@ impl FieldFormat {
             FieldType::String | FieldType::Fixed if low => Value::from("\0".repeat(width)),
             FieldType::String | FieldType::Fixed => {
                 // The greatest character that fits.
-                let first = ['\u{10FFFE}', '\u{FFFD}', '\u{7FF}', '~'].into_iter().find(|c| c.len_utf8() <= width);
+                let first = ['\u{10FFFE}', '\u{FFFD}', '\u{7FF}', '~']
+                    .into_iter()
+                    .find(|c| c.len_utf8() <= width);
                 let first = first.unwrap_or('~');
-                Value::from(format!("{first}{}", "~".repeat(width.saturating_sub(first.len_utf8()))))
+                Value::from(format!(
+                    "{first}{}",
+                    "~".repeat(width.saturating_sub(first.len_utf8()))
+                ))
             }
             FieldType::Token => Value::from(if low { "-" } else { "z" }),
             FieldType::Enum(values) => {
