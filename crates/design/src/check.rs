@@ -63,7 +63,8 @@ pub fn check_text(file_name: &str, text: &str, prices: &Prices) -> CheckReport {
         Some(design) => check(&design, prices),
         None => CheckReport { source: Source::new(file_name, text), ..CheckReport::default() },
     };
-    let found: Vec<Finding> = diagnostics.iter().map(|problem: &Diagnostic| problem.into()).collect();
+    let found: Vec<Finding> =
+        diagnostics.iter().map(|problem: &Diagnostic| problem.into()).collect();
     report.findings.splice(0..0, found);
     report.findings.sort_by_key(|finding| (finding.span, finding.rule));
     report

@@ -200,6 +200,9 @@ mod tests {
     #[test]
     fn without_a_place_only_the_words_are_shown() {
         let shown = Diagnostic::error(Code::BadValue, Span::NONE, "no").because("x\ny");
-        assert_eq!(shown.render(&Source::default()), "error[D03]: no\n = reason: x\n           y\n");
+        assert_eq!(
+            shown.render(&Source::default()),
+            "error[D03]: no\n = reason: x\n           y\n"
+        );
     }
 }

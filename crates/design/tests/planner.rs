@@ -17,7 +17,8 @@ fn design(text: &str) -> Design {
 
 fn plan_of(text: &str, name: &str) -> (Design, Plan) {
     let design = design(text);
-    let plan = plan(&design, &Prices::default()).into_iter().find(|plan| plan.name == name).unwrap();
+    let plan =
+        plan(&design, &Prices::default()).into_iter().find(|plan| plan.name == name).unwrap();
     (design, plan)
 }
 
@@ -130,9 +131,18 @@ fn verdicts_of_the_task_system() {
         for request in shapes(design.access(&p.name).unwrap(), p) {
             println!("   {}", request.to_json());
         }
-        for r in &p.rejected { println!("   not {}: {}", r.index, r.reason); }
-        for r in &p.problems { println!("   problem {r:?}"); }
-        if let Some(c) = &p.counter_example { println!("   counter {:?} returns {:?} should {:?}: {}", c.inputs, c.returns, c.should_return, c.wrong); }
+        for r in &p.rejected {
+            println!("   not {}: {}", r.index, r.reason);
+        }
+        for r in &p.problems {
+            println!("   problem {r:?}");
+        }
+        if let Some(c) = &p.counter_example {
+            println!(
+                "   counter {:?} returns {:?} should {:?}: {}",
+                c.inputs, c.returns, c.should_return, c.wrong
+            );
+        }
         println!("   {:?}", p.estimate);
     }
     assert_eq!(shown.len(), 8);
@@ -140,7 +150,8 @@ fn verdicts_of_the_task_system() {
 
 #[test]
 fn a_versioned_document_breaks_at_version_ten() {
-    let (_, p) = plan_of(r#"
+    let (_, p) = plan_of(
+        r#"
 [table.docs]
 partition_key = "PK"
 sort_key = "SK"
@@ -156,8 +167,13 @@ find = "Version"
 where = "doc_id = ?"
 order = "version desc"
 limit = 1
-"#, "latest");
-    assert_eq!((p.verdict, p.proofs.order, p.proofs.limit), (Verdict::Query, Proof::Refuted, Proof::Refuted));
+"#,
+        "latest",
+    );
+    assert_eq!(
+        (p.verdict, p.proofs.order, p.proofs.limit),
+        (Verdict::Query, Proof::Refuted, Proof::Refuted)
+    );
     let counter = p.counter_example.unwrap();
     assert_eq!(counter.rows.len(), 2, "{counter:?}");
 }

@@ -31,12 +31,12 @@ fn field() -> impl Strategy<Value = &'static str> {
 }
 
 /// A key template of up to three parts, some of them texts.
-fn template(prefixes: Vec<&'static str>) -> impl Strategy<Value = String> {
+fn template(prefixes: Vec<&'static str>, sparse: bool) -> impl Strategy<Value = String> {
     let parts = prop::collection::vec(field(), 0..3);
-    (select(prefixes), parts, any::<bool>()).prop_map(|(prefix, parts, bucket)| {
+    (select(prefixes), parts, any::<bool>()).prop_map(move |(prefix, parts, bucket)| {
         let mut seen: Vec<&str> = Vec::new();
         let mut text = prefix.to_owned();
-        for part in parts.into_iter().filter(|part| *part != "o") {
+        for part in parts.into_iter().filter(|part| sparse || *part != "o") {
             if seen.contains(&part) {
                 continue;
             }
@@ -59,9 +59,10 @@ struct EntityPlan {
 }
 
 fn entity() -> impl Strategy<Value = EntityPlan> {
-    let hash = template(vec!["U#", "U#", "V#", "UV#"]);
-    let sort = template(vec!["", "E#", "F#", "E#F#", "E"]);
-    let index = prop::option::of((template(vec!["U#", "W#"]), template(vec!["", "E#", "F#"])));
+    let hash = template(vec!["U#", "U#", "V#", "UV#"], false);
+    let sort = template(vec!["", "E#", "F#", "E#F#", "E"], false);
+    let index =
+        prop::option::of((template(vec!["U#", "W#"], true), template(vec!["", "E#", "F#"], true)));
     (hash, sort, index).prop_map(|(hash, sort, index)| EntityPlan { hash, sort, index })
 }
 
@@ -88,14 +89,23 @@ fn pattern() -> impl Strategy<Value = PatternPlan> {
     let limit = prop::option::of(1_u32..6);
     (finds, any::<bool>(), 0_usize..3, range, extra, order, limit).prop_map(
         |(finds, through_index, pinned, range, extra, order, limit)| PatternPlan {
-            finds, through_index, pinned, range, extra, order, limit,
+            finds,
+            through_index,
+            pinned,
+            range,
+            extra,
+            order,
+            limit,
         },
     )
 }
 
 fn names_in(template: &str) -> Vec<&str> {
     let parts = template.split('{').skip(1);
-    parts.filter_map(|part| part.split('}').next()).filter_map(|name| name.split(':').next()).collect()
+    parts
+        .filter_map(|part| part.split('}').next())
+        .filter_map(|name| name.split(':').next())
+        .collect()
 }
 
 impl PatternPlan {
@@ -143,7 +153,8 @@ fn design_text() -> impl Strategy<Value = String> {
             if typed { "type_attribute = \"kind\"\n" } else { "" }
         );
         for (n, entity) in entities.iter().enumerate() {
-            let _ = write!(text, "[entity.E{n}]\nPK = \"{}\"\nSK = \"{}\"\n", entity.hash, entity.sort);
+            let _ =
+                write!(text, "[entity.E{n}]\nPK = \"{}\"\nSK = \"{}\"\n", entity.hash, entity.sort);
             if let Some((hash, sort)) = &entity.index {
                 let _ = write!(text, "G1 = \"{hash}\"\nG2 = \"{sort}\"\n");
             }
@@ -189,8 +200,15 @@ fn check_call(access: &Access, plan: &Plan, inputs: &Inputs, rows: &[Row]) -> Re
     Ok(())
 }
 
+/// Few cases by default, so that the suite stays quick; `PROPTEST_CASES=3000` for the long run.
+fn config() -> ProptestConfig {
+    let cases =
+        std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(64);
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn proven_plans_answer_like_brute_force(text in design_text(), seed in any::<u64>()) {

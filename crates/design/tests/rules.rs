@@ -43,8 +43,13 @@ fn every_rule_fires_where_it_should_and_is_silent_where_it_should_not() {
             failures.push(format!("{} did not fire; found:\n{}", case.rule, shown(&fired)));
         }
         for finding in fired.iter().filter(|finding| finding.rule == case.rule) {
-            assert!(!finding.message.is_empty() && !finding.evidence.is_empty() && !finding.fix.is_empty(),
-                "{} must have message, evidence and fix: {finding:?}", case.rule);
+            assert!(
+                !finding.message.is_empty()
+                    && !finding.evidence.is_empty()
+                    && !finding.fix.is_empty(),
+                "{} must have message, evidence and fix: {finding:?}",
+                case.rule
+            );
         }
         let calm = findings(case.silent);
         let broken = calm.iter().any(|f| f.rule.starts_with('D') && f.rule != "D07");
@@ -66,7 +71,8 @@ fn no_rule_is_without_a_case() {
 #[test]
 fn i10_compares_two_designs() {
     let old = Design::parse("old.toml", TABLE).0.unwrap();
-    let wider = TABLE.replace("sort_key = \"GSI1SK\"", "sort_key = \"GSI1SK\"\nprojection = \"keys\"");
+    let wider =
+        TABLE.replace("sort_key = \"GSI1SK\"", "sort_key = \"GSI1SK\"\nprojection = \"keys\"");
     let new = Design::parse("new.toml", &wider).0.unwrap();
     let found = index_changes(&old, &new);
     assert_eq!(found.len(), 1);
@@ -93,10 +99,16 @@ reason = "left over"
     let report = check_text("t.toml", &format!("{TABLE}{design}"), &Prices::default());
     assert_eq!(report.suppressed.len(), 1);
     assert_eq!(report.suppressed[0].0.rule, "U01");
-    let unused: Vec<&str> = report.findings.iter().filter(|f| f.rule == "D07").map(|f| f.message.as_str()).collect();
+    let unused: Vec<&str> =
+        report.findings.iter().filter(|f| f.rule == "D07").map(|f| f.message.as_str()).collect();
     assert_eq!(unused, ["the suppression of K01 suppresses nothing"]);
-    let bare = check_text("t.toml", &format!("{TABLE}[[allow]]\nrule = \"K01\"\n"), &Prices::default());
-    assert!(bare.findings.iter().any(|f| f.message == "a suppression needs a `reason`"), "{}", shown(&bare.findings));
+    let bare =
+        check_text("t.toml", &format!("{TABLE}[[allow]]\nrule = \"K01\"\n"), &Prices::default());
+    assert!(
+        bare.findings.iter().any(|f| f.message == "a suppression needs a `reason`"),
+        "{}",
+        shown(&bare.findings)
+    );
 }
 
 const CASES: &[Case] = &[

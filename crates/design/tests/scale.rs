@@ -53,7 +53,11 @@ fn a_large_design_is_checked() {
     let report = check(&design, &Prices::default());
     let checked = start.elapsed();
     let rendered = report::json(std::slice::from_ref(&report)).to_string();
-    println!("parse {parsed:?}, check {checked:?}, json {:?} ({} bytes)", start.elapsed(), rendered.len());
+    println!(
+        "parse {parsed:?}, check {checked:?}, json {:?} ({} bytes)",
+        start.elapsed(),
+        rendered.len()
+    );
     assert_eq!(report.plans.len(), 500);
     assert_eq!(report.findings.iter().filter(|f| f.rule == "A01").count(), 0);
 }

@@ -125,7 +125,9 @@ impl Test {
     /// The operands, from left to right.
     pub fn operands(&self) -> Vec<&Operand> {
         match self {
-            Self::Compare(_, a) | Self::BeginsWith(a) | Self::Contains(a) | Self::Lacks(a) => vec![a],
+            Self::Compare(_, a) | Self::BeginsWith(a) | Self::Contains(a) | Self::Lacks(a) => {
+                vec![a]
+            }
             Self::Between(a, b) => vec![a, b],
             Self::In(list) => list.iter().collect(),
             Self::Exists | Self::Missing => Vec::new(),

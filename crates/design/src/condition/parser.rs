@@ -248,7 +248,11 @@ mod tests {
     fn mistakes_say_what_and_where() {
         for (written, message, start) in [
             ("", "a name is expected here, not the end", 0),
-            ("a", "an operator (=, <, <=, >, >=, between, begins_with, in) is expected here, not the end", 1),
+            (
+                "a",
+                "an operator (=, <, <=, >, >=, between, begins_with, in) is expected here, not the end",
+                1,
+            ),
             ("a = ? or b = ?", "conditions are joined by `and` only", 6),
             ("a = b", "an input `?` or a value is expected here, not `b`", 4),
             ("a between ? ?", "`and` with the upper end is expected here, not an input", 12),

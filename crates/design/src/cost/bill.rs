@@ -118,10 +118,8 @@ pub(crate) fn index_bytes(entities: &[&Arc<Entity>], index: &Index) -> f64 {
         .iter()
         .filter_map(|entity| {
             let key = entity.index_key(index)?;
-            let share: f64 = key
-                .fields()
-                .filter_map(|field| entity.field(field)?.present)
-                .fold(1.0, f64::min);
+            let share: f64 =
+                key.fields().filter_map(|field| entity.field(field)?.present).fold(1.0, f64::min);
             Some(entity.volume.count? * share * (entry_size(entity, index) + overhead))
         })
         .sum()

@@ -125,7 +125,8 @@ mod tests {
 
     #[test]
     fn a_missing_price_is_reported() {
-        let (_, problems) = Prices::parse("p.toml", "region = \"x\"\n[standard]\nread_million = 1\n");
+        let (_, problems) =
+            Prices::parse("p.toml", "region = \"x\"\n[standard]\nread_million = 1\n");
         let messages: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
         assert!(messages.contains(&"`write_million` is missing in [standard]"), "{messages:?}");
         assert!(messages.contains(&"`infrequent_access` is missing in the design file"));

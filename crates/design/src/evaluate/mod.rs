@@ -47,11 +47,13 @@ pub fn expected<'r>(access: &Access, inputs: &Inputs, rows: &'r [Row]) -> Expect
             .map(|row| Ranked { row, by: row })
             .collect(),
         Some(via) => {
-            let links =
-                rows.iter().filter(|row| row.entity.name == via.name && satisfies(access, inputs, row));
+            let links = rows
+                .iter()
+                .filter(|row| row.entity.name == via.name && satisfies(access, inputs, row));
             links
                 .filter_map(|link| {
-                    let row = rows.iter().find(|row| access.finds(&row.entity) && is_linked(link, row));
+                    let row =
+                        rows.iter().find(|row| access.finds(&row.entity) && is_linked(link, row));
                     row.map(|row| Ranked { row, by: link })
                 })
                 .collect()

@@ -29,8 +29,10 @@ pub(crate) fn holds(
             operands.iter().any(|operand| check(operand, &|wanted| equal(value, wanted)))
         }
         Test::Range { low, high } => {
-            let above = |end: &End| check(&end.operand, &|bound| is_above(value, bound, end.inclusive));
-            let below = |end: &End| check(&end.operand, &|bound| is_below(value, bound, end.inclusive));
+            let above =
+                |end: &End| check(&end.operand, &|bound| is_above(value, bound, end.inclusive));
+            let below =
+                |end: &End| check(&end.operand, &|bound| is_below(value, bound, end.inclusive));
             low.as_ref().is_none_or(above) && high.as_ref().is_none_or(below)
         }
         Test::BeginsWith(operand) => {
@@ -120,15 +122,15 @@ pub(crate) fn when_test(
             Comparison::Less => Test::Range { low: None, high: Some(end(operand, false)?) },
             Comparison::LessOrEqual => Test::Range { low: None, high: Some(end(operand, true)?) },
             Comparison::Greater => Test::Range { low: Some(end(operand, false)?), high: None },
-            Comparison::GreaterOrEqual => Test::Range { low: Some(end(operand, true)?), high: None },
+            Comparison::GreaterOrEqual => {
+                Test::Range { low: Some(end(operand, true)?), high: None }
+            }
         },
         condition::Test::Between(low, high) => {
             Test::Range { low: Some(end(low, true)?), high: Some(end(high, true)?) }
         }
         condition::Test::BeginsWith(operand) => Test::BeginsWith(read(operand)?),
-        condition::Test::In(list) => {
-            Test::In(list.iter().map(read).collect::<Option<Vec<_>>>()?)
-        }
+        condition::Test::In(list) => Test::In(list.iter().map(read).collect::<Option<Vec<_>>>()?),
         condition::Test::Exists => Test::Exists,
         condition::Test::Missing => Test::Missing,
         condition::Test::Contains(operand) => Test::Contains(read(operand)?),

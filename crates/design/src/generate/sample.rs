@@ -51,8 +51,12 @@ pub(crate) fn sample_of(format: &FieldFormat, n: u32) -> Value<'static> {
             let unscaled = i128::from(n) * 10_i128.pow(u32::from(*scale));
             Decimal::new(unscaled, *scale).map_or(Value::from(n), Value::Decimal)
         }
-        FieldType::Uuid => Value::Uuid(Uuid(0x0190_0000_0000_7000_8000_0000_0000_0000 + u128::from(n))),
-        FieldType::Ulid => Value::Ulid(Ulid(0x018c_0000_0000_0000_0000_0000_0000_0000 + u128::from(n))),
+        FieldType::Uuid => {
+            Value::Uuid(Uuid(0x0190_0000_0000_7000_8000_0000_0000_0000 + u128::from(n)))
+        }
+        FieldType::Ulid => {
+            Value::Ulid(Ulid(0x018c_0000_0000_0000_0000_0000_0000_0000 + u128::from(n)))
+        }
         FieldType::Bool => Value::Bool(n % 2 == 1),
         FieldType::Hex => {
             let width = format.width().unwrap_or(4);
@@ -88,8 +92,25 @@ mod tests {
     #[test]
     fn samples_can_be_written_and_ascend() {
         for name in [
-            "string", "token", "fixed:5", "u8", "u16", "u32:6", "u64", "u32:plain", "i64", "decimal:10.2",
-            "date", "datetime", "datetime:ms", "epoch_ms", "uuid", "ulid", "hex", "hex:2", "string:desc",
+            "string",
+            "token",
+            "fixed:5",
+            "u8",
+            "u16",
+            "u32:6",
+            "u64",
+            "u32:plain",
+            "i64",
+            "decimal:10.2",
+            "date",
+            "datetime",
+            "datetime:ms",
+            "epoch_ms",
+            "uuid",
+            "ulid",
+            "hex",
+            "hex:2",
+            "string:desc",
         ] {
             let format = FieldFormat::parse(name).unwrap();
             for n in 0..60 {

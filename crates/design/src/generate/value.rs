@@ -7,14 +7,27 @@ use crate::model::{Escape, Field, FieldKind};
 
 /// Words for names and titles.
 const WORDS: [&str; 24] = [
-    "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "harbor", "indigo", "juniper", "karst",
-    "lagoon", "meadow", "nectar", "onyx", "prairie", "quartz", "river", "summit", "tundra", "umber",
-    "valley", "willow", "zephyr",
+    "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "harbor", "indigo", "juniper",
+    "karst", "lagoon", "meadow", "nectar", "onyx", "prairie", "quartz", "river", "summit",
+    "tundra", "umber", "valley", "willow", "zephyr",
 ];
 
 /// Texts that break careless keys: prefixes of one another, bytes below the separator, numbers as text.
 const NASTY: [&str; 14] = [
-    "a", "ab", "a0", "a!", "a b", "1", "10", "9", "~", "é", "日本", "A", "-", "zzzzzzzzzzzzzzzzzzzzzzzz",
+    "a",
+    "ab",
+    "a0",
+    "a!",
+    "a b",
+    "1",
+    "10",
+    "9",
+    "~",
+    "é",
+    "日本",
+    "A",
+    "-",
+    "zzzzzzzzzzzzzzzzzzzzzzzz",
 ];
 
 /// 2024-01-01T00:00:00Z.
@@ -53,7 +66,9 @@ fn random_scalar(random: &mut Random, format: &FieldFormat, taste: Taste) -> Val
         FieldType::String | FieldType::Token => random_text(random, format, taste, nasty),
         FieldType::Fixed => {
             let width = format.width().unwrap_or(1);
-            Value::Text(format!("{:0width$}", random.below(10_usize.pow(width.min(9) as u32))).into())
+            Value::Text(
+                format!("{:0width$}", random.below(10_usize.pow(width.min(9) as u32))).into(),
+            )
         }
         FieldType::Enum(values) => {
             Value::Text(random.pick(values).cloned().unwrap_or_default().into())
@@ -81,11 +96,14 @@ fn random_scalar(random: &mut Random, format: &FieldFormat, taste: Taste) -> Val
         }
         FieldType::Ulid => {
             let time = u128::from(moment(random).unsigned_abs()) << 80;
-            Value::Ulid(Ulid(time | u128::from(random.next()) << 16 | u128::from(random.next() as u16)))
+            Value::Ulid(Ulid(
+                time | u128::from(random.next()) << 16 | u128::from(random.next() as u16),
+            ))
         }
         FieldType::Bool => Value::Bool(random.percent(50)),
         FieldType::Hex => {
-            let bytes = (0..format.width().unwrap_or(8)).map(|_| random.next() as u8).collect::<Vec<_>>();
+            let bytes =
+                (0..format.width().unwrap_or(8)).map(|_| random.next() as u8).collect::<Vec<_>>();
             Value::Bytes(bytes.into())
         }
         _ => {

@@ -43,9 +43,7 @@ pub fn attribute_of(field: &Field, value: &Value) -> AttributeValue {
     match value {
         Value::Int(_) | Value::Decimal(_) => number(value.to_string()),
         Value::Bool(flag) => AttributeValue::Bool(*flag),
-        Value::Bytes(bytes) if field.kind == FieldKind::Binary => {
-            AttributeValue::B(bytes.to_vec())
-        }
+        Value::Bytes(bytes) if field.kind == FieldKind::Binary => AttributeValue::B(bytes.to_vec()),
         Value::Text(text) if field.kind == FieldKind::Number => number(text.to_string()),
         Value::Text(text) if field.kind == FieldKind::List => {
             AttributeValue::L(vec![AttributeValue::from(text.as_ref())])

@@ -50,7 +50,10 @@ fn refusal(access: &Access, plan: &Plan) -> Option<Refusal> {
     }
     let in_some_key = |term: &Question| {
         access.asked().is_some_and(|entity| {
-            entity.keys.iter().any(|key| key.shape.template().fields().any(|name| name == term.field))
+            entity
+                .keys
+                .iter()
+                .any(|key| key.shape.template().fields().any(|name| name == term.field))
         })
     };
     let pinned = access.terms.iter().any(|term| matches!(term.test, Test::Equal(_)));
@@ -66,7 +69,8 @@ fn reasons(plan: &Plan) -> String {
         .iter()
         .filter(|no| no.reason != Reason::NotChosen)
         .map(|no| {
-            let entity = if no.entity.is_empty() { String::new() } else { format!(" ({})", no.entity) };
+            let entity =
+                if no.entity.is_empty() { String::new() } else { format!(" ({})", no.entity) };
             format!("{}{entity}: {}", no.index, no.reason)
         })
         .collect();
@@ -98,7 +102,8 @@ fn ways_out(access: &Access) -> String {
     let hash = pinned.iter().map(|f| format!("{{{f}}}")).collect::<Vec<_>>().join("#");
     let sort = rest.iter().map(|f| format!("{{{f}}}")).collect::<Vec<_>>().join("#");
     let prefix = name.to_uppercase();
-    let sort = if sort.is_empty() { format!("{prefix}#…") } else { format!("{prefix}#{sort}#…") };
+    let sort =
+        if sort.is_empty() { format!("{prefix}#…") } else { format!("{prefix}#{sort}#…") };
     format!(
         "add a key for it: GSI1PK = \"{}#{hash}\", GSI1SK = \"{sort}\" (or a native index: partition_key = [{}])",
         pinned.first().map(|f| f.trim_end_matches("_id").to_uppercase()).unwrap_or_default(),
@@ -212,7 +217,9 @@ fn estimated_keep(context: &Context, access: &Access, plan: &Plan) -> Option<f64
     let mut kept = 1.0;
     for question in plan.reads.iter().flat_map(|read| &read.filter) {
         match &question.test {
-            Test::Equal(_) => kept /= cardinality(context.design, entity, &question.field)?.max(1.0),
+            Test::Equal(_) => {
+                kept /= cardinality(context.design, entity, &question.field)?.max(1.0)
+            }
             Test::In(values) => {
                 let all = cardinality(context.design, entity, &question.field)?.max(1.0);
                 kept *= (values.len() as f64 / all).min(1.0);
@@ -335,7 +342,10 @@ pub(super) fn no_key(context: &Context, findings: &mut Findings) {
                     format!("`{}` cannot build the key of `{entity}`", access.name),
                 )
                 .because(format!("the link items do not have {}", quoted(fields)))
-                .fix(format!("store {} in the link items, or index `{entity}` by what they have", quoted(fields)));
+                .fix(format!(
+                    "store {} in the link items, or index `{entity}` by what they have",
+                    quoted(fields)
+                ));
             continue;
         }
         if refusal(access, plan) != Some(Refusal::NoKey) {
@@ -347,7 +357,11 @@ pub(super) fn no_key(context: &Context, findings: &mut Findings) {
             .add(
                 access.span,
                 &access.name,
-                format!("`{}` knows {}, which no key of `{entity}` holds", access.name, quoted(&fields)),
+                format!(
+                    "`{}` knows {}, which no key of `{entity}` holds",
+                    access.name,
+                    quoted(&fields)
+                ),
             )
             .because(reasons(plan))
             .fix(ways_out(access));
@@ -375,7 +389,11 @@ pub(super) fn large_page(context: &Context, findings: &mut Findings) {
                 &access.name,
                 format!("`{}` wants {limit} items, which do not fit one page", access.name),
             )
-            .because(format!("{limit} items of {} are {}; a page ends at 1 MB", short_bytes(size), short_bytes(bytes)))
+            .because(format!(
+                "{limit} items of {} are {}; a page ends at 1 MB",
+                short_bytes(size),
+                short_bytes(bytes)
+            ))
             .fix("lower the limit, project less into the index, or read on with LastEvaluatedKey");
     }
 }

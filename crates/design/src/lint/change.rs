@@ -1,7 +1,7 @@
 //! I10: what a new design asks of indexes that exist already.
 
-use super::{Finding, index_subject, rule};
 use super::{Context, Findings};
+use super::{Finding, index_subject, rule};
 use crate::model::{Design, Index};
 
 /// One design alone changes nothing; see [`index_changes`].
@@ -42,8 +42,10 @@ pub fn index_changes(deployed: &Design, wanted: &Design) -> Vec<Finding> {
 
 fn difference(old: &Index, new: &Index) -> Option<&'static str> {
     let names = |index: &Index| {
-        let hash: Vec<String> = index.hash.iter().map(|a| format!("{}:{}", a.name, a.kind.as_str())).collect();
-        let range: Vec<String> = index.range.iter().map(|a| format!("{}:{}", a.name, a.kind.as_str())).collect();
+        let hash: Vec<String> =
+            index.hash.iter().map(|a| format!("{}:{}", a.name, a.kind.as_str())).collect();
+        let range: Vec<String> =
+            index.range.iter().map(|a| format!("{}:{}", a.name, a.kind.as_str())).collect();
         (hash, range, index.kind)
     };
     if names(old) != names(new) {

@@ -61,7 +61,8 @@ pub(super) fn mergeable(context: &Context, findings: &mut Findings) {
             table.secondary().iter().filter(|index| index.kind == IndexKind::Global).collect();
         for (at, second) in global.iter().enumerate() {
             let first = global.iter().take(at).find(|first| {
-                can_overload(context, table, first, second) || serves(context.design, table, first, second)
+                can_overload(context, table, first, second)
+                    || serves(context.design, table, first, second)
             });
             let Some(first) = first else { continue };
             let how = if can_overload(context, table, first, second) {
@@ -93,9 +94,11 @@ fn can_overload(context: &Context, table: &Table, a: &Index, b: &Index) -> bool 
         && a.projection == b.projection;
     let mut entities = context.design.entities_in(table).peekable();
     let templates = |index: &Index| {
-        context.design.entities_in(table).filter_map(|e| e.index_key(index)).any(|key| {
-            key.parts().all(|part| !part.shape.is_native())
-        })
+        context
+            .design
+            .entities_in(table)
+            .filter_map(|e| e.index_key(index))
+            .any(|key| key.parts().all(|part| !part.shape.is_native()))
     };
     same_shape
         && entities.peek().is_some()
@@ -142,7 +145,11 @@ pub(super) fn many(context: &Context, findings: &mut Findings) {
                 .add(
                     write.span,
                     &write.name,
-                    format!("`{}` writes {} times what the table itself takes", write.name, short(factor)),
+                    format!(
+                        "`{}` writes {} times what the table itself takes",
+                        write.name,
+                        short(factor)
+                    ),
                 )
                 .because(format!(
                     "{} write units, {} of them in indexes",
@@ -189,7 +196,11 @@ pub(super) fn wide_projection(context: &Context, findings: &mut Findings) {
             .add(
                 index.span,
                 &index_subject(table, index),
-                format!("{} copies every attribute, and its patterns need {}", index.label(), needed.len()),
+                format!(
+                    "{} copies every attribute, and its patterns need {}",
+                    index.label(),
+                    needed.len()
+                ),
             )
             .because(format!(
                 "patterns {} return only {}",
@@ -237,8 +248,11 @@ pub(super) fn back_pressure(context: &Context, findings: &mut Findings) {
         if index.kind != IndexKind::Global || key.hash_fields().next().is_none() {
             continue;
         }
-        let values = super::load::key_values(context, entity, &key).filter(|values| *values < 100.0);
-        let Some(values) = values.filter(|_| super::load::is_loaded(context, entity)) else { continue };
+        let values =
+            super::load::key_values(context, entity, &key).filter(|values| *values < 100.0);
+        let Some(values) = values.filter(|_| super::load::is_loaded(context, entity)) else {
+            continue;
+        };
         let load = load(context, entity, index);
         let share = super::load::hottest_share(context, entity, &key).unwrap_or(1.0 / values);
         let Some(part) = key.hash.first() else { continue };
@@ -272,7 +286,9 @@ pub(super) fn dense(context: &Context, findings: &mut Findings) {
             continue;
         }
         let optional = key.fields().filter_map(|name| entity.field(name)).filter(|f| f.optional);
-        let Some(share) = optional.filter_map(|field| field.present).reduce(f64::min) else { continue };
+        let Some(share) = optional.filter_map(|field| field.present).reduce(f64::min) else {
+            continue;
+        };
         if share <= 0.5 {
             continue;
         }
@@ -281,7 +297,12 @@ pub(super) fn dense(context: &Context, findings: &mut Findings) {
             .add(
                 part.span,
                 &entity.name,
-                format!("{:.0} % of `{}` are in the sparse index {}", share * 100.0, entity.name, index.label()),
+                format!(
+                    "{:.0} % of `{}` are in the sparse index {}",
+                    share * 100.0,
+                    entity.name,
+                    index.label()
+                ),
             )
             .because(format!("it stores nearly as much as {} itself", table.name))
             .fix("index the rarer state instead, or accept it as a full index");
@@ -299,7 +320,8 @@ pub(super) fn accidental(context: &Context, findings: &mut Findings) {
             .iter()
             .filter_map(|name| context.design.access(name))
             .any(|access| {
-                access.finds(entity) || access.via.as_ref().is_some_and(|via| via.name == entity.name)
+                access.finds(entity)
+                    || access.via.as_ref().is_some_and(|via| via.name == entity.name)
             });
         let others: Vec<&str> = context
             .design
@@ -307,10 +329,9 @@ pub(super) fn accidental(context: &Context, findings: &mut Findings) {
             .filter(|other| other.name != entity.name && other.index_key(index).is_some())
             .map(|other| other.name.as_str())
             .collect();
-        let served = context
-            .plans
-            .iter()
-            .any(|plan| plan.verdict != Verdict::Refused && plan.index_name() == index.name.as_deref());
+        let served = context.plans.iter().any(|plan| {
+            plan.verdict != Verdict::Refused && plan.index_name() == index.name.as_deref()
+        });
         if wanted || others.is_empty() || !served {
             continue;
         }

@@ -10,9 +10,10 @@ use crate::model::{Entity, EntityKey, Escape, FieldKind, KeyShape, Test};
 fn sort_templates(entity: &Entity) -> impl Iterator<Item = (&EntityKey, &KeyTemplate)> {
     entity.keys.iter().filter_map(|key| match &key.shape {
         KeyShape::Template(template) => {
-            let sorts = entity.table.indexes.iter().any(|index| {
-                index.range.iter().any(|attribute| attribute.name == key.attribute)
-            });
+            let sorts =
+                entity.table.indexes.iter().any(|index| {
+                    index.range.iter().any(|attribute| attribute.name == key.attribute)
+                });
             sorts.then_some((key, template))
         }
         KeyShape::Native(_) => None,
@@ -33,7 +34,10 @@ pub(super) fn unpadded_number(context: &Context, findings: &mut Findings) {
                 }
                 let example = match template.template().order() {
                     Order::Broken(found) if found.field == piece.name => {
-                        format!("`{}` sorts before `{}`, although 10 is greater than 9", found.greater, found.lesser)
+                        format!(
+                            "`{}` sorts before `{}`, although 10 is greater than 9",
+                            found.greater, found.lesser
+                        )
                     }
                     _ => "`10` sorts before `9`".to_owned(),
                 };
@@ -159,7 +163,8 @@ pub(super) fn low_bytes(context: &Context, findings: &mut Findings) {
                 .find(|piece| piece.name == broken.field)
                 .is_some_and(|piece| piece.format.is_text());
             let matters = context.design.accesses().iter().any(|access| {
-                let asked = access.finds(entity) || access.via.as_ref().is_some_and(|via| via.name == entity.name);
+                let asked = access.finds(entity)
+                    || access.via.as_ref().is_some_and(|via| via.name == entity.name);
                 asked
                     && (access.order.iter().any(|term| term.field == broken.field)
                         || access.terms.iter().any(|term| {

@@ -84,7 +84,11 @@ pub(super) fn is_loaded(context: &Context, entity: &Entity) -> bool {
     entity.volume.count.is_some()
         || entity.volume.growth.is_some()
         || load(context, entity, table).is_declared()
-        || context.design.accesses().iter().any(|access| access.rate.is_some() && access.finds(entity))
+        || context
+            .design
+            .accesses()
+            .iter()
+            .any(|access| access.rate.is_some() && access.finds(entity))
 }
 
 /// How many different partition key values there are, as far as every field's number is known.

@@ -97,7 +97,12 @@ pub(crate) struct Findings {
 
 impl Findings {
     /// Adds a finding of the rule's usual severity; evidence and fix follow by [`Draft::because`] and [`Draft::fix`].
-    pub(crate) fn add(&mut self, span: Span, subject: &str, message: impl Into<String>) -> Draft<'_> {
+    pub(crate) fn add(
+        &mut self,
+        span: Span,
+        subject: &str,
+        message: impl Into<String>,
+    ) -> Draft<'_> {
         self.list.push(Finding {
             rule: self.rule.id,
             severity: self.rule.severity,
@@ -223,8 +228,7 @@ pub(crate) fn run(context: &Context) -> LintResult {
         let mut findings = Findings { rule: *rule, list: Vec::new() };
         (rule.check)(context, &mut findings);
         for finding in findings.list {
-            let allowed =
-                context.design.allows().iter().position(|allow| applies(allow, &finding));
+            let allowed = context.design.allows().iter().position(|allow| applies(allow, &finding));
             match allowed.and_then(|at| context.design.allows().get(at).map(|allow| (at, allow))) {
                 Some((at, allow)) => {
                     if let Some(flag) = used.get_mut(at) {

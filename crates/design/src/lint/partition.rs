@@ -124,7 +124,8 @@ pub(super) fn time_only(context: &Context, findings: &mut Findings) {
         let evidence = if load.is_declared() {
             format!("the current period gets all of it: {}", load.describe(1.0))
         } else {
-            "all new items go to the current period's partition, and the load moves on with it".to_owned()
+            "all new items go to the current period's partition, and the load moves on with it"
+                .to_owned()
         };
         findings
             .add(
@@ -238,10 +239,15 @@ pub(super) fn local_index_heat(context: &Context, findings: &mut Findings) {
             .add(
                 part.span,
                 &entity.name,
-                format!("a hot collection of `{}` cannot be split, because the table has a local index", entity.name),
+                format!(
+                    "a hot collection of `{}` cannot be split, because the table has a local index",
+                    entity.name
+                ),
             )
             .because(load.describe(share))
-            .fix("use a global index instead of the local one, or add a shard to the partition key");
+            .fix(
+                "use a global index instead of the local one, or add a shard to the partition key",
+            );
     }
 }
 
@@ -266,7 +272,9 @@ pub(super) fn increasing_heat(context: &Context, findings: &mut Findings) {
         let load = load(context, entity, entity.table.primary());
         let share = hottest_share(context, entity, &key)
             .filter(|share| load.writes * share > super::load::PARTITION_WRITES);
-        let (true, Some(share), Some(part)) = (increasing, share, key.range.first()) else { continue };
+        let (true, Some(share), Some(part)) = (increasing, share, key.range.first()) else {
+            continue;
+        };
         findings
             .add(
                 part.span,
@@ -285,9 +293,16 @@ pub(super) fn increasing_heat(context: &Context, findings: &mut Findings) {
 pub(super) fn unbounded_read(context: &Context, findings: &mut Findings) {
     for (access, plan) in context.design.accesses().iter().zip(context.plans) {
         let Some(bytes) = plan.estimate.bytes else { continue };
-        let read = matches!(plan.verdict, Verdict::Query | Verdict::FanOut | Verdict::Filter | Verdict::TwoStep);
+        let read = matches!(
+            plan.verdict,
+            Verdict::Query | Verdict::FanOut | Verdict::Filter | Verdict::TwoStep
+        );
         let per_request = bytes / plan.calls().max(1.0);
-        if !read || access.limit.is_some() || access.all_pages || per_request <= MAX_PAGE_BYTES as f64 {
+        if !read
+            || access.limit.is_some()
+            || access.all_pages
+            || per_request <= MAX_PAGE_BYTES as f64
+        {
             continue;
         }
         let units = plan.estimate.read_units.unwrap_or_default();
@@ -310,13 +325,14 @@ pub(super) fn random_shard(context: &Context, findings: &mut Findings) {
         let random: Vec<&str> = key
             .hash_fields()
             .filter(|name| {
-                entity.field(name).is_some_and(|field| {
-                    matches!(&field.kind, FieldKind::Shard(shards) if shards.by.is_empty())
-                })
+                entity.field(name).is_some_and(
+                    |field| matches!(&field.kind, FieldKind::Shard(shards) if shards.by.is_empty()),
+                )
             })
             .collect();
         let Some(shard) = random.first() else { continue };
-        let others: Vec<&str> = entity.identity().into_iter().filter(|name| !random.contains(name)).collect();
+        let others: Vec<&str> =
+            entity.identity().into_iter().filter(|name| !random.contains(name)).collect();
         let by_id = |access: &&Access| {
             access.finds(entity)
                 && !others.is_empty()
@@ -331,7 +347,10 @@ pub(super) fn random_shard(context: &Context, findings: &mut Findings) {
                 format!("`{}` reads one `{}` and has to ask every shard", access.name, entity.name),
             )
             .because(format!("`{shard}` is random, so {} do not tell the shard", quoted(&others)))
-            .fix(format!("calculate it: {shard} = {{ type = \"shard\", shards = …, by = {} }}", by_list(&others)));
+            .fix(format!(
+                "calculate it: {shard} = {{ type = \"shard\", shards = …, by = {} }}",
+                by_list(&others)
+            ));
     }
 }
 
@@ -357,9 +376,14 @@ pub(super) fn shard_count(context: &Context, findings: &mut Findings) {
         // The other parts of the key spread the load already.
         let mut share = 1.0;
         for field in key.hash_fields().filter(|field| *field != name) {
-            share *= entity.field(field).and_then(|f| f.top_share.or_else(|| f.cardinality().map(|n| 1.0 / n))).unwrap_or(1.0);
+            share *= entity
+                .field(field)
+                .and_then(|f| f.top_share.or_else(|| f.cardinality().map(|n| 1.0 / n)))
+                .unwrap_or(1.0);
         }
-        let Ok(needed) = Shards::for_rate(load.writes * share, load.reads * share, 1.5) else { continue };
+        let Ok(needed) = Shards::for_rate(load.writes * share, load.reads * share, 1.5) else {
+            continue;
+        };
         let needed = needed.count();
         let Some(part) = key.hash.first() else { continue };
         let verdict = if count < needed {

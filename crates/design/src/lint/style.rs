@@ -17,10 +17,17 @@ pub(super) fn mixed(context: &Context, findings: &mut Findings) {
                 .add(
                     table.span,
                     &table.name,
-                    format!("table `{}` separates key parts in {} ways", table.name, separators.len()),
+                    format!(
+                        "table `{}` separates key parts in {} ways",
+                        table.name,
+                        separators.len()
+                    ),
                 )
                 .because(shown.join(", "))
-                .fix(format!("use `{}` everywhere, or set `separator` on the table", table.separator));
+                .fix(format!(
+                    "use `{}` everywhere, or set `separator` on the table",
+                    table.separator
+                ));
         }
         if cases.len() > 1 {
             let shown: Vec<String> =
@@ -29,7 +36,11 @@ pub(super) fn mixed(context: &Context, findings: &mut Findings) {
                 .add(
                     table.span,
                     &table.name,
-                    format!("table `{}` writes key prefixes in {} case styles", table.name, cases.len()),
+                    format!(
+                        "table `{}` writes key prefixes in {} case styles",
+                        table.name,
+                        cases.len()
+                    ),
                 )
                 .because(shown.join(", "))
                 .fix("write all prefixes the same way, for example USER#");
@@ -91,7 +102,8 @@ pub(super) fn many_components(context: &Context, findings: &mut Findings) {
             .accesses()
             .iter()
             .filter(|access| {
-                access.finds(entity) || access.via.as_ref().is_some_and(|via| via.name == entity.name)
+                access.finds(entity)
+                    || access.via.as_ref().is_some_and(|via| via.name == entity.name)
             })
             .collect();
         for key in entity.keys.iter().filter(|key| !key.shape.is_native()) {
@@ -149,7 +161,11 @@ pub(super) fn opaque(context: &Context, findings: &mut Findings) {
         let Some(first) = key.hash.first() else { continue };
         let prefix = entity.name.to_uppercase();
         findings
-            .add(first.span, &entity.name, format!("the keys of `{}` do not say what they are", entity.name))
+            .add(
+                first.span,
+                &entity.name,
+                format!("the keys of `{}` do not say what they are", entity.name),
+            )
             .because(example(entity))
             .fix(format!("begin them with a type: {} = \"{prefix}#…\"", first.attribute));
     }

@@ -18,8 +18,9 @@ pub(super) fn time_only(context: &Context, findings: &mut Findings) {
             .filter_map(|name| entity.field(name))
             .collect();
         fields.retain(|field| !matches!(field.kind, FieldKind::Shard(_)));
-        let hash_is_id = key.hash_fields().filter_map(|n| entity.field(n)).any(Field::is_identifier)
-            && fields.is_empty();
+        let hash_is_id =
+            key.hash_fields().filter_map(|n| entity.field(n)).any(Field::is_identifier)
+                && fields.is_empty();
         let (Some(finest), Some(part)) = (fields.last(), key.range.last()) else { continue };
         let components = parts_of_time(&fields);
         if hash_is_id || !(fields.iter().all(|field| field.is_time()) || components) {
@@ -34,7 +35,11 @@ pub(super) fn time_only(context: &Context, findings: &mut Findings) {
             .add(
                 part.span,
                 &entity.name,
-                format!("two `{}` in the same {step} have the same key {}", entity.name, key_text(part)),
+                format!(
+                    "two `{}` in the same {step} have the same key {}",
+                    entity.name,
+                    key_text(part)
+                ),
             )
             .because("the second put replaces the first without an error")
             .fix(format!(
@@ -56,12 +61,13 @@ pub(super) fn shared_key(context: &Context, findings: &mut Findings) {
     // Only keys that begin alike can meet, so entities are compared within groups.
     let mut groups: HashMap<(&str, String), Vec<&Arc<Entity>>> = HashMap::new();
     for entity in context.design.entities() {
-        let beginning = entity.primary_key().hash.first().map_or_else(String::new, |part| {
-            match part.shape.template().pieces().first() {
-                Some(Piece::Literal(text)) => text.clone(),
-                _ => String::new(),
-            }
-        });
+        let beginning =
+            entity.primary_key().hash.first().map_or_else(String::new, |part| {
+                match part.shape.template().pieces().first() {
+                    Some(Piece::Literal(text)) => text.clone(),
+                    _ => String::new(),
+                }
+            });
         groups.entry((entity.table.name.as_str(), beginning)).or_default().push(entity);
     }
     let mut keys: Vec<&(&str, String)> = groups.keys().collect();
@@ -74,7 +80,9 @@ pub(super) fn shared_key(context: &Context, findings: &mut Findings) {
             if !alike {
                 continue;
             }
-            let (Some(left), Some(right)) = (groups.get(*first), groups.get(*second)) else { continue };
+            let (Some(left), Some(right)) = (groups.get(*first), groups.get(*second)) else {
+                continue;
+            };
             for (i, a) in left.iter().enumerate() {
                 let skip = if first == second { i + 1 } else { 0 };
                 pairs.extend(right.iter().skip(skip).map(|b| (*a, *b)));
@@ -84,7 +92,11 @@ pub(super) fn shared_key(context: &Context, findings: &mut Findings) {
     for (a, b) in pairs {
         if let Some(example) = common_key(a, b) {
             findings
-                .add(b.span, &b.name, format!("`{}` and `{}` can have the same primary key", a.name, b.name))
+                .add(
+                    b.span,
+                    &b.name,
+                    format!("`{}` and `{}` can have the same primary key", a.name, b.name),
+                )
                 .because(format!("for example `{example}`: a put of one replaces the other"))
                 .fix("give each its own text in the sort key, for example the entity's name");
         }
@@ -98,7 +110,8 @@ fn common_key(a: &Entity, b: &Entity) -> Option<String> {
         .zip(theirs.parts())
         .map(|(x, y)| {
             let (x, y) = (x.shape.template(), y.shape.template());
-            if let (Some(Piece::Literal(p)), Some(Piece::Literal(q))) = (x.pieces().first(), y.pieces().first())
+            if let (Some(Piece::Literal(p)), Some(Piece::Literal(q))) =
+                (x.pieces().first(), y.pieces().first())
                 && !p.starts_with(q.as_str())
                 && !q.starts_with(p.as_str())
             {
@@ -138,9 +151,16 @@ pub(super) fn unenforced(context: &Context, findings: &mut Findings) {
                     .add(
                         rule.span,
                         &rule.name,
-                        format!("the primary key of `{}` is not made of {}", by.name, quoted(&fields)),
+                        format!(
+                            "the primary key of `{}` is not made of {}",
+                            by.name,
+                            quoted(&fields)
+                        ),
                     )
-                    .because(format!("it is made of {}, so two items may share the values", quoted(&by.identity())))
+                    .because(format!(
+                        "it is made of {}, so two items may share the values",
+                        quoted(&by.identity())
+                    ))
                     .fix(format!("key `{}` by {} and nothing else", by.name, quoted(&fields)));
             }
             Some(_) => {}

@@ -45,7 +45,9 @@ pub(super) fn reads_first(context: &Context, findings: &mut Findings) {
             WriteKind::Put | WriteKind::Create => {
                 "let the write check: ConditionExpression = attribute_not_exists(PK), kind = \"create\""
             }
-            _ => "let the write check and change: UpdateExpression with a ConditionExpression on a version",
+            _ => {
+                "let the write check and change: UpdateExpression with a ConditionExpression on a version"
+            }
         };
         findings
             .add(write.span, &write.name, format!("`{}` reads the item before it writes it", write.name))
@@ -60,7 +62,8 @@ const KILOBYTE: f64 = 1024.0;
 pub(super) fn large_item(context: &Context, findings: &mut Findings) {
     for entity in context.design.entities() {
         let declared = entity.volume.max_size.or(entity.volume.size).unwrap_or(0.0);
-        let fields: f64 = entity.fields.iter().filter_map(|field| field.max_bytes).map(|n| n as f64).sum();
+        let fields: f64 =
+            entity.fields.iter().filter_map(|field| field.max_bytes).map(|n| n as f64).sum();
         let most = declared.max(fields);
         let severity = if most >= 300.0 * KILOBYTE {
             Severity::Warn
@@ -115,7 +118,9 @@ pub(super) fn key_field_changes(context: &Context, findings: &mut Findings) {
         for entity in &write.entities {
             for part in entity.primary_key().parts() {
                 for field in part.shape.template().fields() {
-                    let Some(set) = write.sets.iter().find(|set| set.value == field) else { continue };
+                    let Some(set) = write.sets.iter().find(|set| set.value == field) else {
+                        continue;
+                    };
                     findings
                         .add(
                             set.span,

@@ -179,13 +179,21 @@ impl Test {
     /// As people write it.
     pub fn describe(&self, field: &str) -> String {
         let end = |end: &End, open: &str, closed: &str| {
-            format!("{field} {} {}", if end.inclusive { closed } else { open }, end.operand.describe())
+            format!(
+                "{field} {} {}",
+                if end.inclusive { closed } else { open },
+                end.operand.describe()
+            )
         };
         match self {
             Self::Equal(value) => format!("{field} = {}", value.describe()),
             Self::NotEqual(value) => format!("{field} <> {}", value.describe()),
             Self::Range { low: Some(low), high: Some(high) } if low.inclusive && high.inclusive => {
-                format!("{field} between {} and {}", low.operand.describe(), high.operand.describe())
+                format!(
+                    "{field} between {} and {}",
+                    low.operand.describe(),
+                    high.operand.describe()
+                )
             }
             Self::Range { low, high } => {
                 let low = low.iter().map(|low| end(low, ">", ">="));

@@ -143,7 +143,9 @@ impl Field {
     pub fn has_parts(&self) -> bool {
         match &self.kind {
             FieldKind::Scalar(format) => format.is_text(),
-            FieldKind::List | FieldKind::TextSet | FieldKind::NumberSet | FieldKind::LooseTime => true,
+            FieldKind::List | FieldKind::TextSet | FieldKind::NumberSet | FieldKind::LooseTime => {
+                true
+            }
             _ => false,
         }
     }

@@ -10,7 +10,8 @@ use crate::condition;
 use crate::evaluate::when_test;
 use crate::key::{FieldPiece, Piece};
 use crate::model::{
-    Access, Entity, EntityKey, Field, FieldKind, Index, IndexKey, InputRole, Operand, Question, Test,
+    Access, Entity, EntityKey, Field, FieldKind, Index, IndexKey, InputRole, Operand, Question,
+    Test,
 };
 use crate::resolve::literal;
 
@@ -65,9 +66,9 @@ impl Fan {
     /// The field it supplies.
     pub fn field(&self) -> &str {
         match self {
-            Self::Shards { field, .. } | Self::Values { field, .. } | Self::Buckets { field, .. } => {
-                field
-            }
+            Self::Shards { field, .. }
+            | Self::Values { field, .. }
+            | Self::Buckets { field, .. } => field,
         }
     }
 
@@ -85,7 +86,6 @@ impl Fan {
 #[derive(Clone, Debug)]
 pub(crate) struct Binding<'a> {
     pub(crate) entity: &'a Arc<Entity>,
-    pub(crate) index: &'a Index,
     pub(crate) key: IndexKey<'a>,
     pub(crate) range: ReadRange,
     pub(crate) fans: Vec<Fan>,
@@ -107,7 +107,8 @@ pub(crate) fn bind<'a>(
     index: &'a Index,
 ) -> Result<Binding<'a>, Reason> {
     let key = entity.index_key(index).ok_or(Reason::NotThere)?;
-    let mut binder = Binder { access, entity, sources: Vec::new(), fans: Vec::new(), used: Vec::new() };
+    let mut binder =
+        Binder { access, entity, sources: Vec::new(), fans: Vec::new(), used: Vec::new() };
     binder.presence(&key)?;
     binder.hash(&key)?;
     let sort = binder.sort(&key);
@@ -117,7 +118,7 @@ pub(crate) fn bind<'a>(
         return Err(Reason::TooWide { calls: calls as u64 });
     }
     let range = ReadRange { entity: entity.clone(), sources: binder.sources, sort };
-    Ok(Binding { entity, index, key, range, fans: binder.fans, residual })
+    Ok(Binding { entity, key, range, fans: binder.fans, residual })
 }
 
 struct Binder<'a> {
@@ -183,7 +184,9 @@ impl Binder<'_> {
         for term in &when.terms {
             let read = |operand: &condition::Operand| {
                 let text = match operand {
-                    condition::Operand::Text(text) | condition::Operand::Number(text) => text.clone(),
+                    condition::Operand::Text(text) | condition::Operand::Number(text) => {
+                        text.clone()
+                    }
                     condition::Operand::Boolean(flag) => flag.to_string(),
                     condition::Operand::Input(_) => return None,
                 };
@@ -340,9 +343,10 @@ impl Binder<'_> {
     fn sort_value(&mut self, piece: &FieldPiece) -> bool {
         if self.is_bound(&piece.name) {
             // Bound in the partition key as a period: the sort key still has the finer value to ask for.
-            let fanned = self.fans.iter().any(|fan| {
-                fan.field() == piece.name && matches!(fan, Fan::Buckets { .. })
-            });
+            let fanned = self
+                .fans
+                .iter()
+                .any(|fan| fan.field() == piece.name && matches!(fan, Fan::Buckets { .. }));
             if !fanned {
                 self.use_up(piece);
                 return true;
@@ -367,11 +371,10 @@ impl Binder<'_> {
         if loose || !self.is_whole(piece) {
             return None;
         }
-        let ranged = matches!(
-            question.test,
-            Test::Range { .. } | Test::BeginsWith(_) | Test::Equal(_)
-        );
-        let ordered = part.shape.is_native() || super::range::is_contiguous(part, piece, &question.test);
+        let ranged =
+            matches!(question.test, Test::Range { .. } | Test::BeginsWith(_) | Test::Equal(_));
+        let ordered =
+            part.shape.is_native() || super::range::is_contiguous(part, piece, &question.test);
         (ranged && ordered).then(|| question.clone())
     }
 

@@ -164,7 +164,9 @@ pub(crate) fn separately(space: &Space, access: &Access) -> Option<Candidate> {
 
 /// Whether reading entity by entity is better than one read for all.
 pub(crate) fn is_better(separate: &Candidate, joint: &Candidate) -> bool {
-    let key = |c: &Candidate| (c.inconsistent.is_some(), !c.is_pure(), c.order.is_some(), c.is_filtered());
+    let key = |c: &Candidate| {
+        (c.inconsistent.is_some(), !c.is_pure(), c.order.is_some(), c.is_filtered())
+    };
     key(separate) < key(joint)
 }
 
@@ -193,7 +195,8 @@ fn bind_all<'a>(
     let mut texts = bindings.iter().map(|binding| hash_text(binding));
     let first = texts.next().unwrap_or_default();
     if let Some(other) = texts.find(|text| *text != first) {
-        let why = format!("its entities lie under different partition keys: `{first}` and `{other}`");
+        let why =
+            format!("its entities lie under different partition keys: `{first}` and `{other}`");
         return Err(vec![reject(index, "", Reason::Worse { why })]);
     }
     Ok(bindings)
@@ -233,8 +236,8 @@ fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candid
         }
     };
     let index = read.index();
-    let inconsistent = (access.consistent && index.kind == IndexKind::Global)
-        .then(|| index.label().to_owned());
+    let inconsistent =
+        (access.consistent && index.kind == IndexKind::Global).then(|| index.label().to_owned());
     let missing = uncovered(access, &read.entities, index);
     read.fetches = fetches(read.index()) && !missing.is_empty();
     Candidate {
@@ -311,9 +314,12 @@ fn same_sort(a: &Binding, b: &Binding) -> bool {
         _ => None,
     };
     let next = |binding: &Binding| match &binding.range.sort {
-        SortPart::Open { attribute: 0, pieces, range: Some(_) } => {
-            binding.key.range.first().and_then(|part| part.shape.template().pieces().get(*pieces)).cloned()
-        }
+        SortPart::Open { attribute: 0, pieces, range: Some(_) } => binding
+            .key
+            .range
+            .first()
+            .and_then(|part| part.shape.template().pieces().get(*pieces))
+            .cloned(),
         _ => None,
     };
     match (&a.range.sort, &b.range.sort) {

@@ -85,7 +85,11 @@ pub enum FilterTest<V> {
 }
 
 /// Fills the inputs into a plan's reads; an input without a value, or one that does not fit, is an error.
-pub fn concretize(access: &Access, plan: &Plan, inputs: &Inputs) -> Result<Vec<ConcreteRead>, String> {
+pub fn concretize(
+    access: &Access,
+    plan: &Plan,
+    inputs: &Inputs,
+) -> Result<Vec<ConcreteRead>, String> {
     let mut reads = Vec::new();
     for read in &plan.reads {
         for fanned in fan_out(read, inputs)? {
@@ -217,7 +221,8 @@ impl Filler<'_> {
                 .map(|(_, value)| value.clone())
                 .ok_or_else(|| format!("`{name}` has no value")),
             Some(Source::Calculated { by, shards }) => {
-                let values: Result<Vec<Value>, String> = by.iter().map(|f| self.pinned(f)).collect();
+                let values: Result<Vec<Value>, String> =
+                    by.iter().map(|f| self.pinned(f)).collect();
                 Ok(Value::from(crate::generate::shard_of(&values?, *shards)))
             }
             None => Err(format!("`{name}` has no value")),
@@ -311,8 +316,9 @@ impl Filler<'_> {
         if template.escape() == crate::model::Escape::None && range.is_none() {
             let bound: Vec<Piece> = template.pieces().iter().take(pieces).cloned().collect();
             let text = self.written(template, &bound)?;
-            return Ok((!text.is_empty())
-                .then(|| SortCondition::BeginsWith(AttributeValue::from(text))));
+            return Ok(
+                (!text.is_empty()).then(|| SortCondition::BeginsWith(AttributeValue::from(text)))
+            );
         }
         let mut bound: Vec<(&str, Value)> = Vec::new();
         for piece in template.pieces().iter().take(pieces).filter_map(Piece::as_field) {
@@ -327,8 +333,10 @@ impl Filler<'_> {
             ),
             None => None,
         };
-        let keys =
-            template.template().range(&bound, condition.as_ref()).map_err(|error| error.to_string())?;
+        let keys = template
+            .template()
+            .range(&bound, condition.as_ref())
+            .map_err(|error| error.to_string())?;
         let text = |text: &str| AttributeValue::from(text);
         Ok(match keys.kind() {
             RangeKind::All => None,
@@ -351,9 +359,7 @@ impl Filler<'_> {
             self.native(template, kind, &value)
         };
         match &question.test {
-            Test::Equal(operand) => {
-                Ok(SortCondition::Compare(Comparison::Equal, value(operand)?))
-            }
+            Test::Equal(operand) => Ok(SortCondition::Compare(Comparison::Equal, value(operand)?)),
             Test::Range { low: Some(low), high: Some(high) } if low.inclusive && high.inclusive => {
                 Ok(SortCondition::Between(value(&low.operand)?, value(&high.operand)?))
             }
@@ -363,7 +369,8 @@ impl Filler<'_> {
                 Ok(SortCondition::Compare(operator, value(&low.operand)?))
             }
             Test::Range { low: None, high: Some(high) } => {
-                let operator = if high.inclusive { Comparison::LessOrEqual } else { Comparison::Less };
+                let operator =
+                    if high.inclusive { Comparison::LessOrEqual } else { Comparison::Less };
                 Ok(SortCondition::Compare(operator, value(&high.operand)?))
             }
             other => Err(format!("{} cannot be a key condition", other.describe(&question.field))),
@@ -389,7 +396,9 @@ impl Filler<'_> {
 
     fn filter(&self) -> Result<Vec<(String, FilterTest<AttributeValue>)>, String> {
         let mut tests = Vec::new();
-        if let Some(name) = self.read.table.type_attribute.as_ref().filter(|_| self.read.type_filter) {
+        if let Some(name) =
+            self.read.table.type_attribute.as_ref().filter(|_| self.read.type_filter)
+        {
             let names = self.read.entities.iter().map(|e| AttributeValue::from(e.name.as_str()));
             tests.push((name.clone(), FilterTest::In(names.collect())));
         }
@@ -433,8 +442,7 @@ fn filter_test(
     Ok(match test {
         Test::Equal(operand) => {
             let wanted = typed(field, &resolve(operand, inputs)?)?;
-            let (first, last) =
-                (moment(field, wanted.clone(), false), moment(field, wanted, true));
+            let (first, last) = (moment(field, wanted.clone(), false), moment(field, wanted, true));
             if compare(&first, &last) == Ordering::Equal {
                 FilterTest::Compare(Comparison::Equal, attribute_of(field, &first))
             } else {
@@ -457,9 +465,9 @@ fn filter_test(
         Test::Range { .. } => {
             return Err(format!("state the range of `{}` with between", field.name));
         }
-        Test::BeginsWith(operand) => FilterTest::BeginsWith(AttributeValue::from(
-            resolve(operand, inputs)?.to_string(),
-        )),
+        Test::BeginsWith(operand) => {
+            FilterTest::BeginsWith(AttributeValue::from(resolve(operand, inputs)?.to_string()))
+        }
         Test::In(operands) => {
             FilterTest::In(operands.iter().map(value).collect::<Result<Vec<_>, _>>()?)
         }

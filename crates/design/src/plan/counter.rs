@@ -298,9 +298,9 @@ fn value_for(
             let prefix = value(operand)?.to_string();
             let free = free.to_string();
             let text = if free.starts_with(&prefix) { free } else { format!("{prefix}{free}") };
-            let parsed = field.format().and_then(|format| {
-                Value::parse_for(&format, &text).ok().map(Value::into_owned)
-            });
+            let parsed = field
+                .format()
+                .and_then(|format| Value::parse_for(&format, &text).ok().map(Value::into_owned));
             parsed.or(Some(Value::Text(text.into())))
         }
         Test::Missing => None,
@@ -349,7 +349,8 @@ const MAX_FILLED: u64 = 25;
 /// As many rows as the limit counts, none of which a filter keeps, and a wanted row before and after them.
 fn filtered_rows(access: &Access, plan: &Plan, inputs: &Inputs) -> Vec<Row> {
     let mut rows = Vec::new();
-    let limit = access.limit.filter(|limit| *limit <= MAX_FILLED && plan.verdict == Verdict::Filter);
+    let limit =
+        access.limit.filter(|limit| *limit <= MAX_FILLED && plan.verdict == Verdict::Filter);
     let Some(limit) = limit else { return rows };
     let filtered: Vec<&str> =
         plan.reads.iter().flat_map(|read| &read.filter).map(|q| q.field.as_str()).collect();
@@ -391,8 +392,7 @@ fn neighbours(access: &Access, entity: &Arc<Entity>, inputs: &Inputs) -> Vec<Row
 }
 
 pub(crate) fn sample_row(entity: &Arc<Entity>, n: u32) -> Row {
-    let values =
-        entity.fields.iter().map(|field| (field.name.clone(), sample(field, n))).collect();
+    let values = entity.fields.iter().map(|field| (field.name.clone(), sample(field, n))).collect();
     let mut row = Row { entity: entity.clone(), values };
     set_shards(&mut row);
     row
@@ -406,7 +406,8 @@ pub(crate) fn set_shards(row: &mut Row) {
         if shards.by.is_empty() {
             continue;
         }
-        let values: Option<Vec<Value>> = shards.by.iter().map(|f| row.values.get(f).cloned()).collect();
+        let values: Option<Vec<Value>> =
+            shards.by.iter().map(|f| row.values.get(f).cloned()).collect();
         if let Some(values) = values {
             let shard = shard_of(&values, shards.count);
             row.values.insert(field.name.clone(), Value::from(shard));
@@ -425,7 +426,8 @@ fn stranger_row(entity: &Arc<Entity>, reads: &[ConcreteRead], others: &[Row]) ->
         let mut row = sample_row(entity, 3);
         if let Some(first) = others.first() {
             for (name, value) in &first.values {
-                let same = first.entity.field(name).map(|f| &f.kind) == entity.field(name).map(|f| &f.kind);
+                let same = first.entity.field(name).map(|f| &f.kind)
+                    == entity.field(name).map(|f| &f.kind);
                 if same && entity.field(name).is_some() {
                     row.values.insert(name.clone(), value.clone());
                 }
@@ -437,7 +439,8 @@ fn stranger_row(entity: &Arc<Entity>, reads: &[ConcreteRead], others: &[Row]) ->
         if !simulate(read, std::slice::from_ref(&row)).is_empty() {
             return Some(row);
         }
-        if let (Some((_, condition)), Some(part)) = (&read.sort, key.parts().nth(read.equal.len())) {
+        if let (Some((_, condition)), Some(part)) = (&read.sort, key.parts().nth(read.equal.len()))
+        {
             let mut wanted = condition_language(condition)?;
             let text = wanted.shared_text(&part.shape.template().language()).or_else(|| {
                 wanted.anything();

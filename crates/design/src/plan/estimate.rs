@@ -30,7 +30,13 @@ pub struct Estimate {
 pub(super) fn estimate(design: &Design, access: &Access, plan: &Plan, prices: &Prices) -> Estimate {
     let Some(first) = plan.reads.first() else { return Estimate::default() };
     let mode = if access.consistent { ReadMode::Strong } else { ReadMode::Eventual };
-    let mut total = Estimate { items: Some(0.0), bytes: Some(0.0), read_units: Some(0.0), pages: Some(0.0), ..Estimate::default() };
+    let mut total = Estimate {
+        items: Some(0.0),
+        bytes: Some(0.0),
+        read_units: Some(0.0),
+        pages: Some(0.0),
+        ..Estimate::default()
+    };
     for read in &plan.reads {
         let part = of_read(design, access, plan, read, mode);
         let add = |sum: Option<f64>, part: Option<f64>| sum.zip(part).map(|(a, b)| a + b);
@@ -57,20 +63,11 @@ fn price(read: &Read, average: f64, peak: f64, prices: &Prices) -> Money {
     }
 }
 
-fn of_read(
-    design: &Design,
-    access: &Access,
-    plan: &Plan,
-    read: &Read,
-    mode: ReadMode,
-) -> Estimate {
+fn of_read(design: &Design, access: &Access, plan: &Plan, read: &Read, mode: ReadMode) -> Estimate {
     let calls = read.calls();
     let share = 1.0 / plan.reads.len() as f64;
-    let items = if plan.is_get(read) {
-        Some(calls)
-    } else {
-        items_read(design, access, read, share)
-    };
+    let items =
+        if plan.is_get(read) { Some(calls) } else { items_read(design, access, read, share) };
     let sizes: Vec<f64> =
         read.entities.iter().map(|entity| entry_size(entity, read.index())).collect();
     let size = sizes.iter().sum::<f64>() / sizes.len().max(1) as f64;
@@ -97,10 +94,7 @@ fn items_read(design: &Design, access: &Access, read: &Read, share: f64) -> Opti
             .map(|(field, _)| field.as_str())
             .filter(|field| !spread(read, field))
             .collect();
-        read.entities
-            .iter()
-            .map(|entity| items_under(design, entity, &fields))
-            .sum::<Option<f64>>()
+        read.entities.iter().map(|entity| items_under(design, entity, &fields)).sum::<Option<f64>>()
     };
     let unlimited = stated.or_else(counted);
     match read.limit {
@@ -115,9 +109,9 @@ fn items_read(design: &Design, access: &Access, read: &Read, share: f64) -> Opti
 
 /// All values of a fanned field are read, so it narrows nothing.
 fn spread(read: &Read, field: &str) -> bool {
-    read.fans.iter().any(|fan| {
-        fan.field() == field && matches!(fan, Fan::Shards { .. } | Fan::Buckets { .. })
-    })
+    read.fans
+        .iter()
+        .any(|fan| fan.field() == field && matches!(fan, Fan::Shards { .. } | Fan::Buckets { .. }))
 }
 
 /// Items fetched in a second step are charged one by one.

@@ -28,17 +28,15 @@ mod write;
 use std::sync::Arc;
 
 pub use self::bind::{Fan, Source};
-pub use self::concrete::{
-    ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondition, concretize,
-};
+pub use self::concrete::{ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondition, concretize};
 pub use self::counter::CounterExample;
 pub(crate) use self::counter::set_shards;
 pub use self::estimate::Estimate;
 pub use self::range::{ReadRange, SortPart};
 pub use self::raw::{RawForm, RawProblem, RawRule};
 pub use self::reach::{IndexUse, index_uses};
-pub(crate) use self::request::projection_json;
 pub use self::request::{Placeholder, Request, RequestValue, requests, shapes, to_request};
+pub(crate) use self::request::{pieces_text, projection_json};
 pub use self::runner::{predicted_units, second_step};
 pub use self::simulate::{run, simulate};
 pub(crate) use self::space::Space;
@@ -237,7 +235,9 @@ pub enum Reason {
 
 impl std::fmt::Display for Reason {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let list = |names: &[String]| names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+        let list = |names: &[String]| {
+            names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+        };
         match self {
             Self::NotThere => f.write_str("the entity has no key there"),
             Self::PartitionOpen { template, open, bound } if bound.is_empty() => {

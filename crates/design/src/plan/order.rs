@@ -54,7 +54,8 @@ pub(crate) fn direction(access: &Access, read: &Read) -> Result<bool, OrderProbl
 
 /// A field that has one value in each request sorts nothing.
 fn is_constant(read: &Read, field: &str) -> bool {
-    let bucket = read.fans.iter().any(|fan| fan.field() == field && matches!(fan, Fan::Buckets { .. }));
+    let bucket =
+        read.fans.iter().any(|fan| fan.field() == field && matches!(fan, Fan::Buckets { .. }));
     !bucket
         && matches!(
             read.range.source(field),
@@ -126,10 +127,13 @@ impl<'a> Walk<'a> {
             SortPart::Whole => (0, 0),
             SortPart::Exact => (usize::MAX, 0),
             SortPart::Open { attribute, pieces, .. } => (*attribute, *pieces),
-            SortPart::Common(pieces) => (0, pieces.len().saturating_sub(usize::from(
-                // A common literal that is only part of the entity's literal leaves the rest of it open.
-                self.ends_inside_literal(pieces),
-            ))),
+            SortPart::Common(pieces) => (
+                0,
+                pieces.len().saturating_sub(usize::from(
+                    // A common literal that is only part of the entity's literal leaves the rest of it open.
+                    self.ends_inside_literal(pieces),
+                )),
+            ),
         }
     }
 
@@ -166,7 +170,8 @@ impl<'a> Walk<'a> {
                     "`{}` is written with varying fractions or offsets, and its text does not sort by time",
                     piece.name
                 ),
-                fix: "use the type datetime or datetime:ms, which are UTC and of fixed width".to_owned(),
+                fix: "use the type datetime or datetime:ms, which are UTC and of fixed width"
+                    .to_owned(),
                 instead: None,
                 broken: None,
             });
@@ -214,7 +219,9 @@ impl<'a> Walk<'a> {
         };
         OrderProblem {
             why: format!("`{wanted}` is not in {place} after what the pattern binds"),
-            fix: format!("add an index whose sort key has `{wanted}` there, or sort in the program"),
+            fix: format!(
+                "add an index whose sort key has `{wanted}` there, or sort in the program"
+            ),
             instead: None,
             broken: None,
         }

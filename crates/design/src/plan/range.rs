@@ -114,7 +114,9 @@ fn first_bytes(format: &FieldFormat) -> ByteSet {
         FieldType::Ulid => ByteSet::range(b'0', b'7'),
         FieldType::Uuid | FieldType::Hex => ByteSet::range(b'0', b'f'),
         FieldType::Bool => ByteSet::range(b'0', b'1'),
-        FieldType::String | FieldType::Token | FieldType::Fixed | FieldType::Enum(_) => ByteSet::ALL,
+        FieldType::String | FieldType::Token | FieldType::Fixed | FieldType::Enum(_) => {
+            ByteSet::ALL
+        }
         _ => ByteSet::range(b'0', b'9'),
     }
 }

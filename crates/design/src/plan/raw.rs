@@ -47,12 +47,7 @@ pub struct RawProblem {
     pub span: Span,
 }
 
-pub(super) fn plan_raw(
-    design: &Design,
-    space: &Space,
-    access: &Access,
-    prices: &Prices,
-) -> Plan {
+pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: &Prices) -> Plan {
     let form = match legal::check(access) {
         Ok(form) => form,
         Err(found) => {

@@ -20,9 +20,10 @@ pub fn index_uses(design: &Design, plans: &[Plan]) -> Vec<IndexUse> {
     for table in design.tables() {
         for index in &table.indexes {
             let reads = |plan: &&Plan| {
-                let first = plan.reads.iter().any(|read| {
-                    read.table.name == table.name && read.index().name == index.name
-                });
+                let first = plan
+                    .reads
+                    .iter()
+                    .any(|read| read.table.name == table.name && read.index().name == index.name);
                 let second = plan.hydrate.as_ref().is_some_and(|hydrate| {
                     let fetched = hydrate.entities.iter().any(|e| e.table.name == table.name);
                     fetched && hydrate.index == index.name

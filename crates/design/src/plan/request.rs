@@ -309,7 +309,9 @@ impl Shaper<'_> {
 
     fn filter(&self) -> Vec<(String, FilterTest<Placeholder>)> {
         let mut tests = Vec::new();
-        if let Some(name) = self.read.table.type_attribute.as_ref().filter(|_| self.read.type_filter) {
+        if let Some(name) =
+            self.read.table.type_attribute.as_ref().filter(|_| self.read.type_filter)
+        {
             let names = self
                 .read
                 .entities

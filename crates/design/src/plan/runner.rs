@@ -64,7 +64,9 @@ fn primary_key(entity: &Entity, item: &Item) -> Json {
     let primary = entity.table.primary();
     let key: Map<String, Json> = primary
         .attributes()
-        .filter_map(|attribute| Some((attribute.name.clone(), item.get(&attribute.name)?.to_json())))
+        .filter_map(|attribute| {
+            Some((attribute.name.clone(), item.get(&attribute.name)?.to_json()))
+        })
         .collect();
     Json::Object(key)
 }

@@ -103,7 +103,8 @@ fn verdict(candidate: &Candidate) -> Verdict {
         Verdict::Filter
     } else if !candidate.uncovered.is_empty() {
         Verdict::TwoStep
-    } else if candidate.reads.len() > 1 || candidate.reads.iter().any(|read| !read.fans.is_empty()) {
+    } else if candidate.reads.len() > 1 || candidate.reads.iter().any(|read| !read.fans.is_empty())
+    {
         Verdict::FanOut
     } else {
         Verdict::Query

@@ -65,7 +65,9 @@ pub fn plan_write(_design: &Design, write: &Write, prices: &Prices) -> WritePlan
     let class = write.entities.first().map(|entity| prices.class(entity.table.class));
     let money = write.rate.zip(class).map(|(rate, class)| Money {
         on_demand: rate.average * units * prices.seconds_per_month() / 1e6 * class.write_million,
-        provisioned: (rate.peak * units).ceil() * prices.hours_per_month * class.write_capacity_hour,
+        provisioned: (rate.peak * units).ceil()
+            * prices.hours_per_month
+            * class.write_capacity_hour,
     });
     WritePlan {
         name: write.name.clone(),

@@ -50,7 +50,8 @@ pub fn explain(access: &Access, plan: &Plan, inputs: Option<&Inputs>) -> Result<
     if !plan.rejected.is_empty() {
         let _ = writeln!(out, "\nother indexes");
         for no in &plan.rejected {
-            let entity = if no.entity.is_empty() { String::new() } else { format!(" ({})", no.entity) };
+            let entity =
+                if no.entity.is_empty() { String::new() } else { format!(" ({})", no.entity) };
             let _ = writeln!(out, "  {}{entity}: {}", no.index, no.reason);
         }
     }
@@ -99,18 +100,24 @@ fn write_question(out: &mut String, access: &Access) {
 fn write_steps(out: &mut String, plan: &Plan) {
     for fan in plan.reads.iter().flat_map(|read| &read.fans) {
         let text = match fan {
-            Fan::Shards { field, count } => format!("once for each of the {count} shards of `{field}`"),
+            Fan::Shards { field, count } => {
+                format!("once for each of the {count} shards of `{field}`")
+            }
             Fan::Values { field, values } => {
                 format!("once for each of the {} values of `{field}`", values.len())
             }
             Fan::Buckets { field, precision, .. } => {
-                format!("once for each {} that the range of `{field}` touches", format!("{precision:?}").to_lowercase())
+                format!(
+                    "once for each {} that the range of `{field}` touches",
+                    format!("{precision:?}").to_lowercase()
+                )
             }
         };
         let _ = writeln!(out, "  {text}, merged in key order");
     }
     if let Some(step) = &plan.hydrate {
-        let how = if step.batch { "BatchGetItem, 100 keys at a time" } else { "one Query for each item" };
+        let how =
+            if step.batch { "BatchGetItem, 100 keys at a time" } else { "one Query for each item" };
         let _ = writeln!(out, "  then {how}: {}", step.reason);
     }
 }
@@ -154,7 +161,9 @@ fn write_problems(out: &mut String, plan: &Plan) {
             }
             Problem::OneByOne { entity } => format!("each {entity} takes a request of its own"),
             Problem::Inconsistent { index } => format!("{index} is never strongly consistent"),
-            Problem::Raw(raw) => format!("{}\n    {}\n    fix: {}", raw.message, raw.evidence, raw.fix),
+            Problem::Raw(raw) => {
+                format!("{}\n    {}\n    fix: {}", raw.message, raw.evidence, raw.fix)
+            }
         };
         let _ = writeln!(out, "  {text}");
     }

@@ -119,9 +119,12 @@ fn bill_json(report: &CheckReport) -> Json {
 
 /// One pattern of the report.
 pub fn pattern_json(access: &Access, plan: &Plan) -> Json {
-    let requests: Vec<Json> = shapes(access, plan).iter().map(|request| request.to_json()).collect();
-    let proven: Map<String, Json> =
-        proofs(plan).into_iter().map(|(name, proof)| (name.to_owned(), json!(proof.as_str()))).collect();
+    let requests: Vec<Json> =
+        shapes(access, plan).iter().map(|request| request.to_json()).collect();
+    let proven: Map<String, Json> = proofs(plan)
+        .into_iter()
+        .map(|(name, proof)| (name.to_owned(), json!(proof.as_str())))
+        .collect();
     json!({
         "name": plan.name,
         "verdict": plan.verdict.as_str(),
@@ -163,8 +166,11 @@ pub(super) fn counter_json(example: &CounterExample) -> Json {
             serde_json::from_slice(&bytes).unwrap_or(Json::Null)
         })
         .collect();
-    let inputs: Map<String, Json> =
-        example.inputs.iter().map(|(name, value)| (name.clone(), json!(value.to_string()))).collect();
+    let inputs: Map<String, Json> = example
+        .inputs
+        .iter()
+        .map(|(name, value)| (name.clone(), json!(value.to_string())))
+        .collect();
     json!({
         "inputs": inputs,
         "items": items,

@@ -45,9 +45,11 @@ fn row(plan: &Plan) -> String {
     let shown: Vec<String> = proofs(plan)
         .into_iter()
         .filter(|(_, proof)| *proof != Proof::NotAsked)
-        .map(|(name, proof)| {
-            if proof == Proof::Proven { name.to_owned() } else { format!("**not {name}**") }
-        })
+        .map(
+            |(name, proof)| {
+                if proof == Proof::Proven { name.to_owned() } else { format!("**not {name}**") }
+            },
+        )
         .collect();
     format!(
         "| {} | {} | {} | {} | {} | {} |\n",

@@ -29,7 +29,8 @@ impl Resolver<'_> {
         }
         self.check_one_table(&find, &draft);
         let asked: Vec<Arc<Entity>> = via.iter().cloned().chain(find.iter().cloned()).collect();
-        let asked = if via.is_some() { asked.get(..1).unwrap_or_default() } else { asked.as_slice() };
+        let asked =
+            if via.is_some() { asked.get(..1).unwrap_or_default() } else { asked.as_slice() };
         let (terms, inputs) = match &draft.condition {
             Some(text) => self.questions(text, asked, &name),
             None => (Vec::new(), Vec::new()),
@@ -257,9 +258,8 @@ impl Resolver<'_> {
                 }
             }
             condition::Test::Between(low, high) => {
-                let mut end = |value, role| {
-                    Some(End { operand: operand(value, role)?, inclusive: true })
-                };
+                let mut end =
+                    |value, role| Some(End { operand: operand(value, role)?, inclusive: true });
                 let low = end(low, InputRole::Low)?;
                 let high = end(high, InputRole::High)?;
                 Test::Range { low: Some(low), high: Some(high) }
@@ -318,15 +318,22 @@ fn untestable(test: &condition::Test, field: &Field, span: Span) -> Option<Diagn
     if fits {
         return None;
     }
-    let message = format!("`{word}` does not work on `{}`, which is a {}", field.name, field.type_name());
+    let message =
+        format!("`{word}` does not work on `{}`, which is a {}", field.name, field.type_name());
     let problem = Diagnostic::error(Code::BadCondition, span, message)
-        .because("it compares texts, and this field is stored as a number, reversed or as a document")
+        .because(
+            "it compares texts, and this field is stored as a number, reversed or as a document",
+        )
         .fix(Some("use =, <, >, between".to_owned()));
     Some(problem)
 }
 
 /// Reads a value that a condition states.
-pub(crate) fn literal(field: &Field, text: &str, role: InputRole) -> Result<Value<'static>, String> {
+pub(crate) fn literal(
+    field: &Field,
+    text: &str,
+    role: InputRole,
+) -> Result<Value<'static>, String> {
     let plain = || Value::from(text.to_owned());
     match (&field.kind, role) {
         (_, InputRole::Prefix) => Ok(plain()),
@@ -417,7 +424,8 @@ impl Inputs {
 fn merge(into: &mut Test, other: Test) -> bool {
     match (into, other) {
         (Test::Range { low, high }, Test::Range { low: other_low, high: other_high }) => {
-            let clash = (low.is_some() && other_low.is_some()) || (high.is_some() && other_high.is_some());
+            let clash =
+                (low.is_some() && other_low.is_some()) || (high.is_some() && other_high.is_some());
             if clash {
                 return false;
             }

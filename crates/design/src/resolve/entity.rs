@@ -14,7 +14,7 @@ use crate::model::{
     Entity, EntityKey, Escape, Field, FieldKind, KeyAttribute, KeyShape, KeyType, Table, Volume,
 };
 use crate::source::{Span, Spanned};
-use crate::suggest::did_you_mean;
+use crate::suggest::{did_you_mean, nearest};
 
 impl Resolver<'_> {
     pub(super) fn entity(&mut self, draft: EntityDraft) {
@@ -22,9 +22,11 @@ impl Resolver<'_> {
         let Some(table) = self.table_of(&draft) else { return };
         let mut fields: Vec<Field> = Vec::new();
         for field in draft.fields {
-            fields.extend(self.field(field, &name));
+            fields.push(self.field(field, &name));
         }
         let mut keys = Vec::new();
+        let written: Vec<String> =
+            draft.keys.iter().map(|key| key.attribute.value.clone()).collect();
         for key in draft.keys {
             keys.extend(self.key(key, &table, &mut fields, &name));
         }
@@ -44,7 +46,7 @@ impl Resolver<'_> {
                 growth: draft.growth,
             },
         };
-        self.check_keys(&entity);
+        self.check_keys(&entity, &written);
         self.entities.push(Arc::new(entity));
     }
 
@@ -62,7 +64,10 @@ impl Resolver<'_> {
         let found = self.tables.iter().find(|table| table.name == written.value).cloned();
         if found.is_none() {
             let known: Vec<&str> = self.tables.iter().map(|table| table.name.as_str()).collect();
-            let message = format!("entity `{subject}` is in table `{}`, which is not declared", written.value);
+            let message = format!(
+                "entity `{subject}` is in table `{}`, which is not declared",
+                written.value
+            );
             let problem = Diagnostic::error(Code::UnknownName, written.span, message)
                 .fix(did_you_mean(&written.value, known))
                 .about(subject);
@@ -176,14 +181,22 @@ impl Resolver<'_> {
         Some(template)
     }
 
-    fn unknown_field(&mut self, name: &str, text: &Spanned<String>, fields: &[Field], entity: &str) {
+    fn unknown_field(
+        &mut self,
+        name: &str,
+        text: &Spanned<String>,
+        fields: &[Field],
+        entity: &str,
+    ) {
         let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
         let at = text.value.find(&format!("{{{name}")).map_or(0, |at| at + 1);
         let span = self.inside(text, Span::new(at, at + name.len()));
-        let fix = did_you_mean(name, known.iter().copied()).filter(|_| !known.is_empty());
-        let fix = fix.unwrap_or_else(|| {
-            format!("declare it in [entity.{entity}.fields], or write its type here: {{{name}:ulid}}")
-        });
+        let fix = match nearest(name, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!(
+                "declare it in [entity.{entity}.fields], or write its type here: {{{name}:ulid}}"
+            ),
+        };
         let message = format!("entity `{entity}` has no field `{name}`");
         let problem =
             Diagnostic::error(Code::UnknownName, span, message).fix(Some(fix)).about(entity);
@@ -194,7 +207,8 @@ impl Resolver<'_> {
         let at = error.span();
         let span = self.inside(text, Span::new(at.start, at.end));
         // The key library has one error type; what it says of parts that run into each other is K03.
-        let message = format!("the key template `{}` cannot be used: {}", text.value, error.reason());
+        let message =
+            format!("the key template `{}` cannot be used: {}", text.value, error.reason());
         let problem = if error.reason().starts_with("nobody can tell") {
             Diagnostic::error(Code::AmbiguousTemplate, span, message)
                 .because("different values give the same key: \"1\" + \"23\" and \"12\" + \"3\" are both \"123\"")
@@ -217,7 +231,9 @@ impl Resolver<'_> {
             let field = fields.iter().find(|field| field.name == name);
             let Some(field) = field.filter(|field| field.format().is_none()) else { continue };
             let fix = match field.kind {
-                FieldKind::Number => "use u32, u64, i64 or decimal, which keep their order in a text",
+                FieldKind::Number => {
+                    "use u32, u64, i64 or decimal, which keep their order in a text"
+                }
                 _ => "keys hold texts, numbers, times and identifiers",
             };
             let message =
@@ -252,9 +268,8 @@ impl Resolver<'_> {
                     .about(entity);
                 self.report(problem);
             }
-            let is_input = |operand: &&condition::Operand| {
-                matches!(operand, condition::Operand::Input(_))
-            };
+            let is_input =
+                |operand: &&condition::Operand| matches!(operand, condition::Operand::Input(_));
             if term.test.operands().iter().any(is_input) {
                 let message = "`when` is decided by the item alone and has no inputs";
                 let problem = Diagnostic::error(Code::BadCondition, span, message)
@@ -302,9 +317,8 @@ impl Resolver<'_> {
             let format = field.format().or_else(|| FieldFormat::parse("i64:plain").ok());
             let text = format!("{{{}}}", field.name);
             let role = role_of(table, &attribute.name);
-            let parsed = KeyTemplate::parse(&text, &table.separator, Escape::None, role, |_| {
-                format.clone()
-            });
+            let parsed =
+                KeyTemplate::parse(&text, &table.separator, Escape::None, role, |_| format.clone());
             if let Ok(template) = parsed {
                 keys.push(EntityKey {
                     attribute: attribute.name.clone(),
@@ -333,14 +347,19 @@ impl Resolver<'_> {
     }
 
     /// The primary key must be whole, and every other key attribute must complete some index.
-    fn check_keys(&mut self, entity: &Entity) {
+    fn check_keys(&mut self, entity: &Entity, written: &[String]) {
         let name = entity.name.as_str();
         for attribute in entity.table.primary().attributes() {
-            if entity.key(&attribute.name).is_none() {
+            // A key that was written with a mistake has been reported already.
+            if entity.key(&attribute.name).is_none() && !written.contains(&attribute.name) {
                 let message =
                     format!("entity `{name}` does not say what its key `{}` is", attribute.name);
                 let problem = Diagnostic::error(Code::BadTemplate, entity.span, message)
-                    .fix(Some(format!("add {} = \"{}#{{id}}\"", attribute.name, name.to_uppercase())))
+                    .fix(Some(format!(
+                        "add {} = \"{}#{{id}}\"",
+                        attribute.name,
+                        name.to_uppercase()
+                    )))
                     .about(name);
                 self.report(problem);
             }
@@ -354,16 +373,21 @@ impl Resolver<'_> {
             else {
                 continue;
             };
-            if !used && !key.shape.is_native() {
-                let missing: Vec<&str> = index
-                    .attributes()
-                    .map(|attribute| attribute.name.as_str())
-                    .filter(|attribute| entity.key(attribute).is_none())
-                    .collect();
+            let missing: Vec<&str> = index
+                .attributes()
+                .map(|attribute| attribute.name.as_str())
+                .filter(|attribute| entity.key(attribute).is_none())
+                .filter(|attribute| !written.iter().any(|known| known == attribute))
+                .collect();
+            if !used && !key.shape.is_native() && !missing.is_empty() {
                 let problem = Diagnostic::error(
                     Code::BadTemplate,
                     key.span,
-                    format!("entity `{name}` writes `{}` but not `{}`", key.attribute, missing.join("`, `")),
+                    format!(
+                        "entity `{name}` writes `{}` but not `{}`",
+                        key.attribute,
+                        missing.join("`, `")
+                    ),
                 )
                 .because(format!(
                     "an item without one of the key attributes is not in {}",
@@ -382,10 +406,8 @@ const ENTITY_SETTINGS: [&str; 7] =
     ["table", "fields", "count", "size", "max_size", "growth", "description"];
 
 fn role_of(table: &Table, attribute: &str) -> KeyRole {
-    let sort = table
-        .indexes
-        .iter()
-        .any(|index| index.range.iter().any(|range| range.name == attribute));
+    let sort =
+        table.indexes.iter().any(|index| index.range.iter().any(|range| range.name == attribute));
     if sort { KeyRole::Sort } else { KeyRole::Partition }
 }
 

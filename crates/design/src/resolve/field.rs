@@ -10,16 +10,41 @@ use crate::suggest::did_you_mean;
 
 /// Type names for "did you mean".
 const TYPES: [&str; 25] = [
-    "string", "token", "fixed", "u8", "u16", "u32", "u64", "i64", "decimal", "year", "month", "date",
-    "hour", "datetime", "epoch_ms", "uuid", "ulid", "bool", "hex", "shard", "number", "binary", "list",
-    "map", "string_set",
+    "string",
+    "token",
+    "fixed",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "i64",
+    "decimal",
+    "year",
+    "month",
+    "date",
+    "hour",
+    "datetime",
+    "epoch_ms",
+    "uuid",
+    "ulid",
+    "bool",
+    "hex",
+    "shard",
+    "number",
+    "binary",
+    "list",
+    "map",
+    "string_set",
 ];
 
 impl Resolver<'_> {
-    pub(super) fn field(&mut self, draft: FieldDraft, entity: &str) -> Option<Field> {
-        let kind = self.field_kind(&draft, entity)?;
+    pub(super) fn field(&mut self, draft: FieldDraft, entity: &str) -> Field {
+        // After a mistake the field is taken for a text, so that one mistake is reported once.
+        let kind = self
+            .field_kind(&draft, entity)
+            .unwrap_or_else(|| FieldKind::Scalar(FieldFormat::string()));
         let max_bytes = draft.max;
-        Some(Field {
+        Field {
             name: draft.name.value,
             span: draft.name.span,
             kind,
@@ -32,7 +57,7 @@ impl Resolver<'_> {
             present: draft.present,
             max_bytes,
             size: draft.size,
-        })
+        }
     }
 
     fn field_kind(&mut self, draft: &FieldDraft, entity: &str) -> Option<FieldKind> {
@@ -70,14 +95,19 @@ impl Resolver<'_> {
     fn scalar(&mut self, draft: &FieldDraft, entity: &str) -> Option<FieldFormat> {
         let mut type_name = draft.kind.value.clone();
         if type_name == "decimal" {
-            type_name = format!("decimal:{}.{}", draft.width.unwrap_or(18), draft.scale.unwrap_or(2));
+            type_name =
+                format!("decimal:{}.{}", draft.width.unwrap_or(18), draft.scale.unwrap_or(2));
         }
         let text = FieldFormat::parse(&type_name)
             .is_ok_and(|format| matches!(format.kind(), FieldType::String | FieldType::Token));
         let values: Vec<String> = draft.values.iter().map(|value| value.value.clone()).collect();
         let listed = !values.is_empty();
         let spec = FormatSpec {
-            width: if draft.kind.value == "decimal" { None } else { draft.width.map(|n| n as usize) },
+            width: if draft.kind.value == "decimal" {
+                None
+            } else {
+                draft.width.map(|n| n as usize)
+            },
             plain: draft.plain,
             max_bytes: if text && !listed { draft.max.map(|n| n as usize) } else { None },
             values: listed.then_some(values),
@@ -88,13 +118,16 @@ impl Resolver<'_> {
             Ok(format) => Some(format),
             Err(error) => {
                 let name = draft.kind.value.split(':').next().unwrap_or_default();
-                let message = format!(
-                    "field `{}` cannot have the type `{}`: {}",
-                    draft.name.value,
-                    draft.kind.value,
-                    error.reason()
-                );
                 let fix = if TYPES.contains(&name) { None } else { did_you_mean(name, TYPES) };
+                // The list of all types says nothing more once the right one is named.
+                let reason = match (&fix, error.reason().split_once(';')) {
+                    (Some(_), Some((first, _))) => first,
+                    _ => error.reason(),
+                };
+                let message = format!(
+                    "field `{}` cannot have the type `{}`: {reason}",
+                    draft.name.value, draft.kind.value
+                );
                 let problem = Diagnostic::error(Code::BadValue, draft.kind.span, message);
                 self.report(problem.fix(fix).about(entity));
                 None

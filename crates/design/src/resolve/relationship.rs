@@ -49,8 +49,7 @@ impl Resolver<'_> {
             };
             implied.extend(target);
         }
-        let relationship =
-            Relationship { name, span: draft.name.span, from, to, kind, through };
+        let relationship = Relationship { name, span: draft.name.span, from, to, kind, through };
         Some((relationship, implied))
     }
 
@@ -89,7 +88,11 @@ impl Resolver<'_> {
             ("many-to-many", RelationshipKind::ManyToMany),
         ];
         let Some(text) = &draft.kind else {
-            return Some(if linked { RelationshipKind::ManyToMany } else { RelationshipKind::OneToMany });
+            return Some(if linked {
+                RelationshipKind::ManyToMany
+            } else {
+                RelationshipKind::OneToMany
+            });
         };
         let found = kinds.iter().find(|(name, _)| *name == text.value).map(|&(_, kind)| kind);
         let problem = match found {

@@ -69,11 +69,11 @@ impl Resolver<'_> {
         let label = format!("{table}.{}", draft.name.value);
         let mut hash = self.attributes(&draft.partition_key);
         let range = self.attributes(&draft.sort_key);
-        let (kind, most) =
-            if draft.local { (IndexKind::Local, 1) } else { (IndexKind::Global, 4) };
+        let (kind, most) = if draft.local { (IndexKind::Local, 1) } else { (IndexKind::Global, 4) };
         if draft.local {
             let own = so_far.first().map(|primary| primary.hash.clone()).unwrap_or_default();
-            let same = hash.is_empty() || hash.iter().map(|a| &a.name).eq(own.iter().map(|a| &a.name));
+            let same =
+                hash.is_empty() || hash.iter().map(|a| &a.name).eq(own.iter().map(|a| &a.name));
             if !same {
                 let span = draft.partition_key.first().map_or(draft.name.span, |name| name.span);
                 let problem = Diagnostic::error(
@@ -187,7 +187,8 @@ impl Resolver<'_> {
     fn check_index_counts(&mut self, draft: &TableDraft) {
         let local = draft.indexes.iter().filter(|index| index.local).count();
         if local > limits::MAX_LOCAL_INDEXES {
-            let message = format!("a table has at most {} local indexes", limits::MAX_LOCAL_INDEXES);
+            let message =
+                format!("a table has at most {} local indexes", limits::MAX_LOCAL_INDEXES);
             let problem = Diagnostic::error(Code::BadValue, draft.name.span, message);
             self.report(problem.about(draft.name.value.clone()));
         }

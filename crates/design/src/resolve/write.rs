@@ -30,7 +30,8 @@ impl Resolver<'_> {
         given.extend(draft.sets.iter().map(|field| field.value.clone()));
         given.sort_unstable();
         given.dedup();
-        let names = draft.names.into_iter().map(|(short, long)| (short.value, long.value)).collect();
+        let names =
+            draft.names.into_iter().map(|(short, long)| (short.value, long.value)).collect();
         Some(Write {
             name,
             span: draft.name.span,

@@ -72,8 +72,7 @@ fn read_field<'a>(
     field.immutable = parts.boolean("immutable").unwrap_or(false);
     field.sequential = parts.boolean("sequential").unwrap_or(false);
     field.distinct = parts.number("distinct").map(|number| number.value);
-    field.top_share =
-        parts.value("top_share").and_then(|value| share(&parts, "top_share", value));
+    field.top_share = parts.value("top_share").and_then(|value| share(&parts, "top_share", value));
     field.present = parts.value("present").and_then(|value| share(&parts, "present", value));
     field.shards = parts.integer("shards", 1..=100_000);
     field.shard_by = parts.texts("by");

@@ -26,8 +26,9 @@ pub(crate) fn read(source: &Source) -> (Draft, Vec<Diagnostic>) {
         let span = error.span().map_or(Span::NONE, |span| Span::new(span.start, span.end));
         let message = error.message().trim().to_owned();
         diagnostics.borrow_mut().push(
-            Diagnostic::error(Code::Syntax, span, format!("this is not TOML: {message}"))
-                .because("a design file is TOML 1.0; what follows the mistake was read as well as possible"),
+            Diagnostic::error(Code::Syntax, span, format!("this is not TOML: {message}")).because(
+                "a design file is TOML 1.0; what follows the mistake was read as well as possible",
+            ),
         );
     }
     let root = Section::root(document.get_ref(), &diagnostics);

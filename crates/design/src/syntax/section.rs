@@ -23,10 +23,7 @@ pub(crate) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub(crate) fn root(
-        table: &'a DeTable<'a>,
-        diagnostics: &'a RefCell<Vec<Diagnostic>>,
-    ) -> Self {
+    pub(crate) fn root(table: &'a DeTable<'a>, diagnostics: &'a RefCell<Vec<Diagnostic>>) -> Self {
         let name = Spanned::new(String::new(), Span::NONE);
         let entries = entries_of(table);
         let asked = Vec::new();

@@ -17,22 +17,28 @@ pub(crate) fn read(mut section: Section) -> TableDraft {
     table.type_attribute = section.text("type_attribute");
     table.separator = section.text("separator");
     table.escape = section.text("escape");
-    table.billing = choice(&mut section, "billing", &[
-        ("on-demand", Billing::OnDemand),
-        ("provisioned", Billing::Provisioned),
-    ])
+    table.billing = choice(
+        &mut section,
+        "billing",
+        &[("on-demand", Billing::OnDemand), ("provisioned", Billing::Provisioned)],
+    )
     .unwrap_or(Billing::OnDemand);
-    table.class = choice(&mut section, "class", &[
-        ("standard", TableClass::Standard),
-        ("infrequent-access", TableClass::InfrequentAccess),
-    ])
+    table.class = choice(
+        &mut section,
+        "class",
+        &[("standard", TableClass::Standard), ("infrequent-access", TableClass::InfrequentAccess)],
+    )
     .unwrap_or(TableClass::Standard);
-    table.stream = choice(&mut section, "stream", &[
-        ("keys", StreamView::KeysOnly),
-        ("new", StreamView::NewImage),
-        ("old", StreamView::OldImage),
-        ("both", StreamView::NewAndOldImages),
-    ]);
+    table.stream = choice(
+        &mut section,
+        "stream",
+        &[
+            ("keys", StreamView::KeysOnly),
+            ("new", StreamView::NewImage),
+            ("old", StreamView::OldImage),
+            ("both", StreamView::NewAndOldImages),
+        ],
+    );
     table.indexes = section.named_sections("index").into_iter().map(read_index).collect();
     section.finish();
     table

@@ -63,10 +63,8 @@ impl Checker<'_> {
         for attribute in index.attributes() {
             let terms = self.terms(&attribute.name);
             if let [first, second, ..] = terms.as_slice() {
-                let message = format!(
-                    "`{}` has two conditions: `{first}` and `{second}`",
-                    attribute.name
-                );
+                let message =
+                    format!("`{}` has two conditions: `{first}` and `{second}`", attribute.name);
                 let fix = "state the range on the field instead: where = \"… and at > ?\" compiles to one BETWEEN that stays below the prefix".to_owned();
                 self.report(
                     RawRule::TwoConditions,
@@ -78,11 +76,8 @@ impl Checker<'_> {
         }
         for term in &self.raw.key.terms {
             if !index.has_attribute(bare(&term.name)) {
-                let message = format!(
-                    "`{}` is not a key attribute of {}",
-                    bare(&term.name),
-                    index.label()
-                );
+                let message =
+                    format!("`{}` is not a key attribute of {}", bare(&term.name), index.label());
                 let fix = "name the index the condition is for: index = \"GSI1\"".to_owned();
                 let evidence = "a key condition may mention only the keys of one index";
                 self.report(RawRule::TwoConditions, message, evidence, fix);
@@ -131,13 +126,13 @@ impl Checker<'_> {
                     "pin `{}` by =, or move `{}` before it in the key",
                     stop.name, attribute.name
                 );
-                let evidence =
-                    "sort key attributes are used from the left without a gap, and only the last one used may have a range";
+                let evidence = "sort key attributes are used from the left without a gap, and only the last one used may have a range";
                 self.report(RawRule::TwoConditions, message, evidence, fix);
             }
             let begins = matches!(term.test, Test::BeginsWith(_));
             if begins && attribute.kind == KeyType::N {
-                let message = format!("`{}` is a number, and begins_with works on texts", attribute.name);
+                let message =
+                    format!("`{}` is a number, and begins_with works on texts", attribute.name);
                 let fix = "use a range: between ? and ?".to_owned();
                 self.report(RawRule::TwoConditions, message, "DynamoDB refuses it", fix);
             }
@@ -182,11 +177,19 @@ fn partition_fix(attribute: &KeyAttribute, term: Option<&Term>) -> String {
     });
     let split = text.as_deref().and_then(|text| {
         let parts: Vec<&str> = text.trim_end_matches('#').split('#').collect();
-        (parts.len() > 2).then(|| (parts.iter().take(2).copied().collect::<Vec<_>>().join("#"), parts.iter().skip(2).copied().collect::<Vec<_>>().join("#")))
+        (parts.len() > 2).then(|| {
+            (
+                parts.iter().take(2).copied().collect::<Vec<_>>().join("#"),
+                parts.iter().skip(2).copied().collect::<Vec<_>>().join("#"),
+            )
+        })
     });
     let moved = match split {
         Some((head, tail)) => {
-            format!("(a) move the tail into the sort key: {} = \"{head}\" and the sort key begins with \"{tail}#\"", attribute.name)
+            format!(
+                "(a) move the tail into the sort key: {} = \"{head}\" and the sort key begins with \"{tail}#\"",
+                attribute.name
+            )
         }
         None => format!("(a) move what varies from `{}` into the sort key", attribute.name),
     };
@@ -215,7 +218,9 @@ fn form(access: &Access, raw: &RawRead, table: &Table, index: &Index) -> ReadFor
                 equal.push((attribute.name.clone(), value(operand)));
                 continue;
             }
-            Test::Compare(comparison, operand) => SortCondition::Compare(*comparison, value(operand)),
+            Test::Compare(comparison, operand) => {
+                SortCondition::Compare(*comparison, value(operand))
+            }
             Test::Between(low, high) => SortCondition::Between(value(low), value(high)),
             Test::BeginsWith(operand) => SortCondition::BeginsWith(value(operand)),
             _ => break,

@@ -106,7 +106,9 @@ fn partition_matches(
         meaning.problems.push(RawProblem {
             rule: RawRule::NeverMatches,
             message: format!("no `{entity}` has the partition key `{text}`"),
-            evidence: format!("its partition key is `{template}`; the request is legal and always empty"),
+            evidence: format!(
+                "its partition key is `{template}`; the request is legal and always empty"
+            ),
             fix: "use the same template for writing and reading".to_owned(),
             span,
         });
@@ -126,14 +128,21 @@ fn meets(template: &KeyTemplate, sample: &str, written: &str) -> bool {
     let mut rest = written;
     while let Some((before, after)) = rest.split_once('{') {
         shape.literal(before.as_bytes());
-        shape.text(keyloom_keys::ByteSet::range(0x20, 0x7e), template.template().separator().as_bytes());
+        shape.text(
+            keyloom_keys::ByteSet::range(0x20, 0x7e),
+            template.template().separator().as_bytes(),
+        );
         rest = after.split_once('}').map_or("", |(_, tail)| tail);
     }
     shape.literal(rest.as_bytes());
     shape.shared_text(&template.language()).is_some()
 }
 
-fn sort_template<'a>(key: &IndexKey<'a>, read: &ConcreteRead, index: &Index) -> Option<&'a KeyTemplate> {
+fn sort_template<'a>(
+    key: &IndexKey<'a>,
+    read: &ConcreteRead,
+    index: &Index,
+) -> Option<&'a KeyTemplate> {
     let at = read.equal.len().checked_sub(index.hash.len())?;
     key.range.get(at).filter(|part| !part.shape.is_native()).map(|part| part.shape.template())
 }
@@ -294,7 +303,13 @@ fn covered(template: &KeyTemplate, text: &str) -> usize {
             Piece::Field(_) => match pieces.peek() {
                 Some((_, Piece::Literal(next))) => match rest.split_once(next.as_str()) {
                     Some((before, _)) => rest = rest.get(before.len()..).unwrap_or(""),
-                    None => return if rest.is_empty() { at } else { at + usize::from(is_whole(piece, rest)) },
+                    None => {
+                        return if rest.is_empty() {
+                            at
+                        } else {
+                            at + usize::from(is_whole(piece, rest))
+                        };
+                    }
                 },
                 _ => return at + usize::from(is_whole(piece, rest)),
             },
@@ -318,7 +333,11 @@ fn strangers(
     let Some(first) = access.find.first() else { return Bleed::default() };
     let mut wanted: Vec<Language> = Vec::new();
     for ((_, value), (_, written)) in read.equal.iter().zip(form.equal()) {
-        wanted.push(text_language(value.as_s().unwrap_or_default(), &written.text, &first.table.separator));
+        wanted.push(text_language(
+            value.as_s().unwrap_or_default(),
+            &written.text,
+            &first.table.separator,
+        ));
     }
     if let Some((_, condition)) = &read.sort {
         wanted.push(condition_language(condition));
@@ -403,11 +422,18 @@ fn equivalent(
         (Some((_, condition)), Some(part)) => {
             let template = part.shape.template();
             let pieces = match condition {
-                SortCondition::BeginsWith(value) => covered(template, value.as_s().unwrap_or_default()),
+                SortCondition::BeginsWith(value) => {
+                    covered(template, value.as_s().unwrap_or_default())
+                }
                 SortCondition::Between(low, high) => {
-                    let (low, high) = (low.as_s().unwrap_or_default(), high.as_s().unwrap_or_default());
-                    let shared: String =
-                        low.chars().zip(high.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
+                    let (low, high) =
+                        (low.as_s().unwrap_or_default(), high.as_s().unwrap_or_default());
+                    let shared: String = low
+                        .chars()
+                        .zip(high.chars())
+                        .take_while(|(a, b)| a == b)
+                        .map(|(a, _)| a)
+                        .collect();
                     covered(template, &shared)
                 }
                 SortCondition::Compare(..) => 0,
