@@ -22,8 +22,8 @@ pub fn inputs_from(access: &Access, given: &[(&str, &str)]) -> Result<Inputs, St
                 return Err(format!("`{}` has no input `{name}`{hint}", access.name));
             }
         };
-        let entities = access.via.iter().chain(&access.find);
-        let field = entities.filter_map(|entity| entity.field(field_name)).next();
+        let mut entities = access.via.iter().chain(&access.find);
+        let field = entities.find_map(|entity| entity.field(field_name));
         let value = match (field.map(|field| &field.kind), role) {
             (
                 Some(FieldKind::Scalar(format)),

@@ -1,5 +1,4 @@
 //! Reports, infrastructure and documentation of one design.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use keyloom_design::cost::Prices;
 use keyloom_design::emit::{Target, emit};

@@ -90,14 +90,13 @@ pub(crate) fn capacity(report: &CheckReport, table: &Table, index: &Index) -> Op
 
 /// A name as CloudFormation and CDK like it: `task-events` becomes `TaskEvents`.
 pub(crate) fn pascal_case(name: &str) -> String {
-    name.split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|part| !part.is_empty())
-        .map(|part| {
-            let mut chars = part.chars();
-            let first = chars.next().map(|c| c.to_ascii_uppercase()).unwrap_or_default();
-            format!("{first}{}", chars.as_str())
-        })
-        .collect()
+    let mut joined = String::with_capacity(name.len());
+    for part in name.split(|c: char| !c.is_ascii_alphanumeric()) {
+        let mut chars = part.chars();
+        joined.extend(chars.next().map(|c| c.to_ascii_uppercase()));
+        joined.push_str(chars.as_str());
+    }
+    joined
 }
 
 /// The tables of a design with their indexes, as all emitters need them.

@@ -121,6 +121,14 @@ pub(crate) fn bind<'a>(
     Ok(Binding { entity, key, range, fans: binder.fans, residual })
 }
 
+/// Whether an operand is one value of a field, not a period of several.
+fn pins(piece: &FieldPiece, operand: &Operand) -> bool {
+    match operand {
+        Operand::Input(_) => true,
+        Operand::Value(value) => piece.format.encode(value).is_ok(),
+    }
+}
+
 struct Binder<'a> {
     access: &'a Access,
     entity: &'a Arc<Entity>,
@@ -248,7 +256,7 @@ impl Binder<'_> {
         match question {
             Some(Test::Equal(operand)) => {
                 // A whole day given for a finer field is a range, not a value.
-                if !self.pins(piece, &operand) {
+                if !pins(piece, &operand) {
                     return self.bucket(piece, &Test::Equal(operand));
                 }
                 self.put(name, Source::Pinned(operand));
@@ -259,13 +267,6 @@ impl Binder<'_> {
             Some(test @ Test::Range { low: Some(_), high: Some(_) }) => self.bucket(piece, &test),
             Some(_) => false,
             None => self.unasked_hash_field(piece),
-        }
-    }
-
-    fn pins(&self, piece: &FieldPiece, operand: &Operand) -> bool {
-        match operand {
-            Operand::Input(_) => true,
-            Operand::Value(value) => piece.format.encode(value).is_ok(),
         }
     }
 
@@ -354,7 +355,7 @@ impl Binder<'_> {
             return false;
         }
         match self.question(&piece.name).map(|question| question.test.clone()) {
-            Some(Test::Equal(operand)) if self.pins(piece, &operand) => {
+            Some(Test::Equal(operand)) if pins(piece, &operand) => {
                 self.put(&piece.name, Source::Pinned(operand));
                 self.use_up(piece);
                 true

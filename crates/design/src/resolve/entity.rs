@@ -147,12 +147,12 @@ impl Resolver<'_> {
         entity: &str,
     ) -> Option<KeyTemplate> {
         let unknown: RefCell<Vec<String>> = RefCell::new(Vec::new());
-        let format_of = |name: &str| match fields.iter().find(|field| field.name == name) {
-            Some(field) => field.format(),
-            None => {
+        let format_of = |name: &str| {
+            let known = fields.iter().find(|field| field.name == name);
+            if known.is_none() {
                 unknown.borrow_mut().push(name.to_owned());
-                None
             }
+            known.and_then(Field::format)
         };
         let role = role_of(table, &attribute.name);
         let parsed =
