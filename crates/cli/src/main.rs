@@ -1,2 +1,33 @@
 //! The `keyloom` command.
-fn main() {}
+//!
+//! `args` says what can be typed, `commands` has one file per command, `output` is how they speak;
+//! `trial` runs a design's patterns on the embedded engine.
+
+mod args;
+mod commands;
+mod design_file;
+mod nearest;
+mod output;
+mod progress;
+mod trial;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::Arguments;
+use output::Output;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut output = Output::stdout();
+    match commands::run(arguments.command, &mut output) {
+        Ok(code) => code,
+        // Whoever read our output has seen enough.
+        Err(output::Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::complain(&failure);
+            failure.code()
+        }
+    }
+}

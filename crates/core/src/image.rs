@@ -183,6 +183,20 @@ pub struct RawValue<'a> {
 }
 
 impl RawValue<'_> {
+    /// Whether this is `value`. Strings and binaries are compared where they lie.
+    pub fn equals(self, value: &AttributeValue) -> Result<bool> {
+        if self.attribute_type() != value.attribute_type() {
+            return Ok(false);
+        }
+        let mut payload = self.payload;
+        Ok(match value {
+            AttributeValue::S(text) => payload.bytes()? == text.as_bytes(),
+            AttributeValue::B(bytes) => payload.bytes()? == bytes,
+            AttributeValue::N(number) => payload.number()? == *number,
+            _ => self.decode()? == *value,
+        })
+    }
+
     /// The type of the value.
     pub fn attribute_type(self) -> AttributeType {
         self.tag.attribute_type()

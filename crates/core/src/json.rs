@@ -6,24 +6,22 @@
 
 mod read;
 mod shape;
+mod tree;
 mod write;
 
 pub use read::{item_from, value_from};
 pub use shape::{check_item, check_value};
+pub use tree::{Json, JsonNumber, JsonObject};
 pub(crate) use write::{open_value, write_binary, write_number, write_utf8};
 pub use write::{write_item, write_string, write_value};
 
 use crate::error::{Result, message};
 
-/// A JSON document that borrows its strings from the text.
-pub type Json<'a> = serde_json_borrow::Value<'a>;
-
 /// Parses a document.
 ///
-/// Nesting is limited to 128 levels: twice what the deepest item needs, and no stack is exhausted.
 /// AWS answers text that is not JSON with a `SerializationException` without a message.
 pub fn parse(text: &[u8]) -> Result<Json<'_>> {
-    serde_json::from_slice(text).map_err(|_| message::value::not_json())
+    tree::parse(text).ok_or_else(message::value::not_json)
 }
 
 #[cfg(test)]

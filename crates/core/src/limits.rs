@@ -26,8 +26,8 @@ pub const MAX_EXPRESSION_BYTES: usize = 4096;
 pub const MAX_EXPRESSION_OPERATORS: usize = 300;
 /// Operands of `IN`.
 pub const MAX_IN_OPERANDS: usize = 100;
-/// Operands of a PartiQL `IN` on the partition key.
-pub const MAX_PARTIQL_HASH_IN_OPERANDS: usize = 50;
+/// Key ranges that one PartiQL read is taken apart into, as by `IN` on the partition key.
+pub const MAX_PARTIQL_READS: usize = 50;
 /// The longest `#name` or `:value` token.
 pub const MAX_SUBSTITUTION_TOKEN_BYTES: usize = 255;
 /// All substitutions of a request together.
@@ -47,6 +47,8 @@ pub const MAX_TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
 pub const MAX_BATCH_STATEMENTS: usize = 25;
 /// The longest PartiQL statement.
 pub const MAX_STATEMENT_CHARS: usize = 8192;
+/// How long a client request token is honoured after its transaction.
+pub const CLIENT_TOKEN_SECONDS: u64 = 10 * 60;
 /// The longest client request token.
 pub const MAX_CLIENT_TOKEN_CHARS: usize = 36;
 
@@ -94,6 +96,10 @@ pub const MAX_CAPACITY_DECREASES_PER_DAY: usize = 27;
 /// The longest point-in-time recovery window.
 pub const MAX_RECOVERY_DAYS: u32 = 35;
 
+/// Vector indexes of a table.
+pub const MAX_VECTOR_INDEXES: usize = 5;
+/// Inline filters of a vector index.
+pub const MAX_INLINE_FILTERS: usize = 18;
 /// Dimensions of a vector index.
 pub const MAX_VECTOR_DIMENSIONS: usize = 4096;
 /// Results of one vector search.

@@ -8,11 +8,14 @@ mod arithmetic;
 mod convert;
 mod parse;
 mod print;
+mod scale;
 
 use std::cmp::Ordering;
 use std::fmt;
 
 use crate::error::{Error, message};
+
+pub use scale::{has_readable_scale, scale_error};
 
 /// The most significant digits that a number may have.
 pub const MAX_DIGITS: u32 = 38;

@@ -5,8 +5,13 @@ pub mod definition;
 pub mod model;
 mod project;
 mod validate;
+mod vector;
 
 pub use check::KeyContext;
+pub use vector::{
+    DistanceFunction, SearchElement, SearchRole, VectorEntry, VectorFault, VectorIndexSchema,
+    vector_entry_size,
+};
 
 use std::fmt;
 
@@ -155,13 +160,6 @@ impl KeySchema {
         self.attributes().map(|attribute| attribute.kind).collect()
     }
 
-    /// Whether an item has every key attribute, each of the right type.
-    pub fn is_in(&self, item: &Item) -> bool {
-        self.attributes().all(|attribute| {
-            item.get(&attribute.name).is_some_and(|value| attribute.kind.accepts(value))
-        })
-    }
-
     /// Appends the encoded partition key of an item.
     pub fn encode_hash(&self, item: &Item, out: &mut Vec<u8>) -> Result<()> {
         encode(&self.hash, item, out)
@@ -240,13 +238,15 @@ pub struct TableSchema {
     pub attributes: Vec<KeyAttribute>,
     /// The secondary indexes.
     pub indexes: Vec<IndexSchema>,
+    /// The vector indexes.
+    pub vector_indexes: Vec<VectorIndexSchema>,
 }
 
 impl TableSchema {
     /// A table without indexes.
     pub fn new(name: impl Into<Str>, key: KeySchema) -> Self {
         let attributes = key.attributes().cloned().collect();
-        Self { name: name.into(), key, attributes, indexes: Vec::new() }
+        Self { name: name.into(), key, attributes, indexes: Vec::new(), vector_indexes: Vec::new() }
     }
 
     /// The index with this name.

@@ -1,17 +1,23 @@
 //! The database handle and what all operations share.
 
 use std::fmt;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use keyloom_core::error::request;
 use keyloom_core::{Error, Result, json};
-use keyloom_store::{CommitError, MemoryStore, Store, StoreError};
+use keyloom_store::{
+    CommitError, DiskOptions, DiskStore, MemoryStore, OpenReport, Store, StoreError,
+};
 
 use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::clock::{Clock, SystemClock};
+use crate::counting::{self, Counted};
+use crate::idempotency::Tokens;
 use crate::ops;
-use crate::stream::Sequencer;
+use crate::stream::{Sequencer, retention};
 use crate::wire::{Fields, Reply};
 use crate::write::InFlight;
 
@@ -28,7 +34,18 @@ use crate::write::InFlight;
 /// ```
 #[derive(Clone)]
 pub struct Database {
+    handle: Arc<Handle>,
+}
+
+/// What the clones of a handle count: the last one to go ends the threads and closes the store.
+struct Handle {
     inner: Arc<Inner>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.inner.background.end();
+    }
 }
 
 /// Settings of a database that have nothing to do with where it is stored.
@@ -38,11 +55,25 @@ pub struct Options {
     pub region: String,
     /// The AWS account that ARNs name.
     pub account: String,
+    /// The host and port that DescribeEndpoints names.
+    pub endpoint: String,
+    /// The directory whose subdirectories are the buckets of exports, imports and bulk operations.
+    pub bucket_root: Option<PathBuf>,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
     /// Whether expired items are removed, dropped tables cleaned up and old stream records trimmed
     /// by a thread. Without it, [`Database::run_maintenance`] does the same when called.
     pub background: bool,
+    /// How often that thread looks for work: how long an expired item may stay, for example.
+    pub maintenance_interval: Duration,
+    /// How long a table's time to live must stay as it is before it can be changed again. AWS: about
+    /// an hour.
+    pub ttl_change_interval: Duration,
+    /// How long a vector index that is added to a table appears to be allocated; meanwhile the table
+    /// is `UPDATING`. AWS: half a minute.
+    pub index_allocation_time: Duration,
+    /// How long it appears to be filled after that, at least. AWS: many minutes.
+    pub index_filling_time: Duration,
 }
 
 impl Default for Options {
@@ -50,14 +81,22 @@ impl Default for Options {
         Self {
             region: "us-east-1".into(),
             account: "000000000000".into(),
+            endpoint: "localhost:8000".into(),
+            bucket_root: None,
             clock: Arc::new(SystemClock),
             background: true,
+            maintenance_interval: Duration::from_secs(30),
+            ttl_change_interval: Duration::ZERO,
+            index_allocation_time: Duration::ZERO,
+            index_filling_time: Duration::ZERO,
         }
     }
 }
 
-/// What all clones of a handle share.
+/// What all clones of a handle share, and the background threads with them.
 pub(crate) struct Inner {
+    /// For the threads that a request starts.
+    pub(crate) me: Weak<Inner>,
     pub(crate) store: Arc<dyn Store>,
     /// The same store, if it is in memory and can be forked.
     memory: Option<Arc<MemoryStore>>,
@@ -65,6 +104,9 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) options: Options,
     pub(crate) in_flight: InFlight,
+    pub(crate) tokens: Tokens,
+    pub(crate) counted: Counted,
+    open_report: OnceLock<OpenReport>,
     pub(crate) streams: Sequencer,
     pub(crate) background: Background,
 }
@@ -79,9 +121,52 @@ impl Database {
     pub fn memory_with(options: Options) -> Self {
         let store = Arc::new(MemoryStore::new());
         match Self::start(Arc::clone(&store) as Arc<dyn Store>, Some(store), options) {
-            Ok(database) => database,
+            Ok(database) => {
+                database.inner().counted.finish();
+                database
+            }
             // An empty store in memory has no record that could fail to load.
             Err(error) => unreachable!("an empty database opens: {error}"),
+        }
+    }
+
+    /// Opens the database in this directory, or makes one there. A write is durable when its call
+    /// returns.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, DiskOptions::default(), Options::default())
+    }
+
+    /// Opens a database on disk with these settings.
+    pub fn open_with(path: impl AsRef<Path>, disk: DiskOptions, options: Options) -> Result<Self> {
+        let (store, report) = DiskStore::open(path.as_ref(), disk).map_err(store_error)?;
+        let database = Self::start(Arc::new(store), None, options)?;
+        // Set once, here.
+        let _ = database.inner().open_report.set(report);
+        database.count_in_background()?;
+        Ok(database)
+    }
+
+    /// What was found when a database on disk was opened; none for one in memory.
+    pub fn open_report(&self) -> Option<&OpenReport> {
+        self.inner().open_report.get()
+    }
+
+    /// Counts the items that were there before; see [`crate::counting`].
+    fn count_in_background(&self) -> Result<()> {
+        let snapshot = self.inner().store.snapshot().map_err(store_error)?;
+        let tables = self.inner().catalog.all();
+        let count = move |inner: &Inner| {
+            let is_ending = || inner.background.is_ending();
+            // Damage that the counting meets will show itself to the request that reads it.
+            drop(counting::count_all(&tables, snapshot.as_ref(), is_ending));
+            inner.counted.finish();
+            Ok(())
+        };
+        if self.inner().options.background {
+            self.inner().submit(Box::new(count));
+            Ok(())
+        } else {
+            count(self.inner())
         }
     }
 
@@ -93,31 +178,40 @@ impl Database {
     ) -> Result<Self> {
         let catalog = Catalog::load(store.as_ref())?;
         let clock = Arc::clone(&options.clock);
-        let inner = Arc::new(Inner {
+        let inner = Arc::new_cyclic(|me| Inner {
+            me: Weak::clone(me),
             store,
             memory,
             catalog,
             streams: Sequencer::new(Arc::clone(&clock)),
             clock,
             in_flight: InFlight::default(),
+            tokens: Tokens::default(),
+            counted: Counted::default(),
+            open_report: OnceLock::new(),
             background: Background::default(),
             options,
         });
+        retention::resume(&inner)?;
+        crate::backfill::resume(&inner)?;
+        ops::backups::resume(&inner)?;
+        ops::transfers::resume(&inner)?;
         inner.background.start(&inner);
-        Ok(Self { inner })
+        Ok(Self { handle: Arc::new(Handle { inner }) })
     }
 
     /// A copy of a database in memory, made in constant time; the two go separate ways from here.
     /// `None` for a database on disk.
     pub fn fork(&self) -> Option<Self> {
-        let store = Arc::new(self.inner.memory.as_ref()?.fork());
-        let options = self.inner.options.clone();
+        let store = Arc::new(self.inner().memory.as_ref()?.fork());
+        let options = self.inner().options.clone();
         let fork = Self::start(Arc::clone(&store) as Arc<dyn Store>, Some(store), options).ok()?;
-        for (name, table) in self.inner.catalog.all().iter() {
-            if let Some(copy) = fork.inner.catalog.find(name) {
+        for (name, table) in self.inner().catalog.all().iter() {
+            if let Some(copy) = fork.inner().catalog.find(name) {
                 copy.copy_stats(table);
             }
         }
+        fork.inner().counted.finish();
         Some(fork)
     }
 
@@ -131,19 +225,28 @@ impl Database {
     }
 
     fn try_call(&self, target: &str, body: &[u8]) -> Result<Vec<u8>> {
+        if let Some(handler) = ops::body_handler(target) {
+            return handler(self.inner(), body);
+        }
         let handler = ops::handler(target).ok_or_else(request::unknown_operation)?;
         let body = json::parse(body)?;
-        handler(&self.inner, Fields::of(&body)?)
+        handler(self.inner(), Fields::of(&body)?)
     }
 
     /// Removes expired items, cleans up after dropped tables and trims streams, now.
     pub fn run_maintenance(&self) -> Result<()> {
-        crate::background::run(&self.inner)
+        crate::background::run(self.inner())
+    }
+
+    /// Splits every open shard of a table's stream in two, as DynamoDB does under load: for trying
+    /// out how a consumer follows shards to their children.
+    pub fn split_stream_shards(&self, table_name: &str) -> Result<()> {
+        retention::split(self.inner(), table_name)
     }
 
     /// What the typed operations work on.
     pub(crate) fn inner(&self) -> &Arc<Inner> {
-        &self.inner
+        &self.handle.inner
     }
 }
 
@@ -157,7 +260,7 @@ impl Inner {
 
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Database").field("store", &self.inner.store).finish_non_exhaustive()
+        f.debug_struct("Database").field("store", &self.inner().store).finish_non_exhaustive()
     }
 }
 

@@ -7,13 +7,19 @@ pub(crate) fn uuid() -> String {
     let mut bytes = [0_u8; 16];
     // Without randomness an identifier may repeat after a restart; tables are found by name, so
     // nothing but the uniqueness of `TableId` is lost.
-    drop(getrandom::fill(&mut bytes));
+    let _ = getrandom::fill(&mut bytes);
     let mut value = u128::from_be_bytes(bytes);
     value &= !(0xF << 76 | 0x3 << 62);
     value |= 0x4 << 76 | 0x2 << 62;
     let hex = format!("{value:032x}");
     let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
     format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
+}
+
+/// The last part of a backup's, export's or import's ARN: a time, and something random.
+pub(crate) fn dated(now_ms: u64) -> String {
+    let random = uuid();
+    format!("{now_ms:014}-{}", random.get(..8).unwrap_or_default())
 }
 
 #[cfg(test)]

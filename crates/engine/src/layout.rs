@@ -9,14 +9,15 @@
 //! | `03` | keyspace number | a dropped keyspace whose entries are still being removed |
 //! | `04` | client token | a finished transaction, for ten minutes |
 //! | `10` | keyspace, key | an item, or an index entry |
-//! | `20` | stream keyspace, sequence number | a stream record |
+//! | `20` | stream keyspace, shard number, sequence number | a stream record |
 //! | `21` | stream keyspace | a stream's description, JSON |
 //! | `30` | kind, name | other settings and resources, JSON |
 //!
 //! A keyspace is a table or one of its indexes. An item's key is its partition key and its sort key
 //! in the order-preserving codec of `keyloom_core::key`. An index entry's key is the index's hash
 //! values, its range values and then the item's own key, so that entries are unique and ties come in
-//! the order of the base key. Partitions lie in key order, which is what makes reads over a prefix of
+//! the order of the base key. An entry of a vector index lies under the value of its partition
+//! attribute, if it has one, and the item's own key; see [`crate::vector`]. Partitions lie in key order, which is what makes reads over a prefix of
 //! the partition key possible for the embedded API.
 
 use keyloom_core::schema::KeySchema;
@@ -86,11 +87,23 @@ pub(crate) fn stream_records(stream: Keyspace) -> Vec<u8> {
     tagged(STREAM_RECORD, &stream.to_be_bytes())
 }
 
-/// One record of a stream.
-pub(crate) fn stream_record(stream: Keyspace, sequence: u64) -> Vec<u8> {
+/// The beginning of every record of a shard.
+pub(crate) fn shard_records(stream: Keyspace, shard: u32) -> Vec<u8> {
     let mut key = stream_records(stream);
+    key.extend_from_slice(&shard.to_be_bytes());
+    key
+}
+
+/// One record of a stream.
+pub(crate) fn stream_record(stream: Keyspace, shard: u32, sequence: u64) -> Vec<u8> {
+    let mut key = shard_records(stream, shard);
     key.extend_from_slice(&sequence.to_be_bytes());
     key
+}
+
+/// The sequence number in a key of [`stream_record`].
+pub(crate) fn sequence_of(key: &[u8]) -> Option<u64> {
+    key.last_chunk().map(|bytes| u64::from_be_bytes(*bytes))
 }
 
 /// A stream's description.

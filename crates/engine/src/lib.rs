@@ -9,28 +9,47 @@
 //!    store, with index entries and stream records in the same commit.
 //!
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
-//! change records, [`background`] what happens without a request.
+//! change records, [`vector`] the vectors, [`resource`] the records of everything else.
+//! [`background`] is what happens without a request: [`backfill`] fills new indexes, [`ttl`] removes
+//! expired items, [`loading`] fills tables from backups and files.
 
+mod backfill;
 mod background;
 mod catalog;
 mod clock;
+mod counting;
 mod database;
+mod idempotency;
 mod identity;
 mod image;
 mod layout;
+mod loading;
 mod ops;
+mod partiql;
 mod read;
+mod resource;
 mod stream;
+mod ttl;
+mod vector;
 mod wire;
 mod write;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
+pub use keyloom_core::Error;
+pub use keyloom_store::{DiskOptions, Durability, OpenReport};
 pub use ops::{
-    ConditionInput, DeleteItemInput, DeleteItemOutput, GetItemInput, GetItemOutput, PageOutput,
-    ProjectionInput, PutItemInput, PutItemOutput, QueryInput, ReadInput, ReturnConsumedCapacity,
-    ReturnValues, ScanInput, Select, UpdateItemInput, UpdateItemOutput,
+    BatchExecuteStatementInput, BatchExecuteStatementOutput, BatchGetItemInput, BatchGetItemOutput,
+    BatchWriteItemInput, BatchWriteItemOutput, ConditionInput, DeleteItemInput,
+    ExecuteStatementInput, ExecuteStatementOutput, ExecuteTransactionInput,
+    ExecuteTransactionOutput, GetItemInput, GetItemOutput, KeysOfTable, PageOutput,
+    PartitionPrefixInput, ProjectionInput, PutItemInput, QueryInput, ReadInput,
+    ReturnConsumedCapacity, ReturnValues, ScanInput, SearchResult, SearchVectorsInput,
+    SearchVectorsOutput, Select, StatementOutcome, TransactAction, TransactEdit, TransactGet,
+    TransactGetItemsInput, TransactGetItemsOutput, TransactWriteItemsInput,
+    TransactWriteItemsOutput, UpdateItemInput, WriteOutput, WriteRequest, WriteReturns,
 };
+pub use partiql::StatementInput;
 pub use wire::Reply;
 
 pub(crate) use database::{commit_error, store_error};

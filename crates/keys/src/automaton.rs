@@ -190,7 +190,7 @@ pub(crate) fn completion(automaton: &Automaton, from: State) -> Option<Vec<u8>> 
 }
 
 /// Breadth-first search over nodes for a wanted one, at least one step away: the bytes on the way, and the node.
-fn shortest<N: Copy + Eq + Hash>(
+pub(crate) fn shortest<N: Copy + Eq + Hash>(
     start: N,
     steps: impl Fn(N) -> Vec<(u8, N)>,
     wanted: impl Fn(N) -> bool,

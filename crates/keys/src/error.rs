@@ -281,6 +281,13 @@ pub enum BuildError {
         /// The later field that was given.
         given: String,
     },
+    /// A prefix would end in a field whose end nothing marks, so that longer values would match too.
+    Open {
+        /// The field.
+        field: String,
+        /// The field that follows it directly.
+        next: String,
+    },
     /// A prefix was asked for with every field given.
     WholeKey {
         /// The key.
@@ -323,6 +330,11 @@ impl fmt::Display for BuildError {
                 f,
                 "field `{given}` is given but `{missing}` to its left is not; fields are bound from the left \
                  without a gap"
+            ),
+            BuildError::Open { field, next } => write!(
+                f,
+                "`{next}` follows `{field}` without a separator, so keys with longer values of `{field}` begin the same; \
+                 put a separator between them"
             ),
             BuildError::WholeKey { key, below } => write!(
                 f,

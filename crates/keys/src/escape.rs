@@ -96,6 +96,7 @@ impl TextCodec {
     }
 
     /// Whether a value contains the separator, or ends in its beginning so that the two would be found too early.
+    #[inline]
     pub(crate) fn collides(&self, text: &str) -> bool {
         match self.separator.as_bytes() {
             [] => false,
@@ -105,6 +106,7 @@ impl TextCodec {
     }
 
     /// Appends the value's written form.
+    #[inline]
     pub(crate) fn encode(&self, text: &str, out: &mut String) -> Result<(), ValueError> {
         if self.policy == SeparatorPolicy::Reject {
             if self.collides(text) {
@@ -232,10 +234,16 @@ impl TextCodec {
         least.unwrap_or_default()
     }
 
-    /// Whether written values over an alphabet sort as the values do.
+    /// Whether written values over an alphabet sort as the values do. Percent escapes begin with `%`, so they keep the
+    /// order only if no plain byte lies between `%` and an escaped one.
     pub(crate) fn keeps_order(&self, alphabet: ByteSet) -> bool {
-        let escaped = ByteSet::of(self.separator.as_bytes()).with(b'%');
-        self.policy != SeparatorPolicy::PercentEscape || alphabet.intersection(escaped).is_empty()
+        if self.policy != SeparatorPolicy::PercentEscape {
+            return true;
+        }
+        let marks = ByteSet::of(self.separator.as_bytes()).with(b'%');
+        let escaped = alphabet.intersection(marks);
+        let plain = alphabet.without(marks.intersection(ByteSet::range(0, 127)));
+        escaped.iter().all(|byte| plain.iter().all(|other| (byte < other) == (b'%' < other)))
     }
 
     /// How many times longer a written value can be than the value, over an alphabet.

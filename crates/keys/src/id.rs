@@ -65,42 +65,66 @@ impl Ulid {
 
     /// The canonical text.
     pub(crate) fn encode(self) -> [u8; Self::TEXT_LEN] {
+        // 8, 60 and 60 bits: whole digits that fit 64-bit arithmetic, which is several times faster than 128-bit.
         let mut text = [b'0'; Self::TEXT_LEN];
-        let mut bits = self.0;
-        for slot in text.iter_mut().rev() {
-            *slot = CROCKFORD.get((bits & 31) as usize).copied().unwrap_or_default();
-            bits >>= 5;
+        let (head, tail) = text.split_at_mut(2);
+        let (middle, end) = tail.split_at_mut(12);
+        let parts = [(head, self.0 >> 120), (middle, self.0 >> 60), (end, self.0)];
+        for (slots, bits) in parts {
+            let mut bits = bits as u64;
+            for slot in slots.iter_mut().rev() {
+                *slot = CROCKFORD.get((bits & 31) as usize).copied().unwrap_or_default();
+                bits >>= 5;
+            }
         }
         text
     }
 
     /// Reads 26 digits; only canonical upper case when `strict`.
     pub(crate) fn decode(text: &[u8], strict: bool) -> Option<Self> {
-        let (&first, rest) = text.split_first()?;
-        if text.len() != Self::TEXT_LEN || !(b'0'..=b'7').contains(&first) {
+        let text: &[u8; Self::TEXT_LEN] = text.try_into().ok()?;
+        let (head, tail) = text.split_at(2);
+        let (middle, end) = tail.split_at(12);
+        let [first, ..] = text;
+        if !(b'0'..=b'7').contains(first) {
             return None;
         }
-        let mut bits = u128::from(first - b'0');
-        for &byte in rest {
-            let byte = if strict { byte } else { byte.to_ascii_uppercase() };
-            bits = bits << 5 | u128::from(crockford_value(byte)?);
-        }
-        Some(Ulid(bits))
+        let part = |digits: &[u8]| {
+            let mut bits = 0_u64;
+            for &byte in digits {
+                let byte = if strict { byte } else { byte.to_ascii_uppercase() };
+                bits = bits << 5 | u64::from(crockford_value(byte)?);
+            }
+            Some(u128::from(bits))
+        };
+        Some(Ulid(part(head)? << 120 | part(middle)? << 60 | part(end)?))
     }
 }
 
-/// The value of a canonical Crockford digit: `I`, `L`, `O` and `U` are left out of the alphabet.
-const fn crockford_value(byte: u8) -> Option<u8> {
-    let value = match byte {
-        b'0'..=b'9' => byte - b'0',
-        b'A'..=b'H' => byte - b'A' + 10,
-        b'J' | b'K' => byte - b'J' + 18,
-        b'M' | b'N' => byte - b'M' + 20,
-        b'P'..=b'T' => byte - b'P' + 22,
-        b'V'..=b'Z' => byte - b'V' + 27,
-        _ => return None,
-    };
-    Some(value)
+/// What each byte is worth as a canonical Crockford digit: `I`, `L`, `O` and `U` are left out of the alphabet.
+const CROCKFORD_VALUES: [u8; 256] = {
+    let mut values = [NO_DIGIT; 256];
+    let mut rest: &[u8] = CROCKFORD;
+    let mut value = 0;
+    while let [digit, tail @ ..] = rest {
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "a byte is below 256, and this runs at compile time"
+        )]
+        {
+            values[*digit as usize] = value;
+        }
+        value += 1;
+        rest = tail;
+    }
+    values
+};
+
+/// Marks a byte that is no digit.
+const NO_DIGIT: u8 = u8::MAX;
+
+fn crockford_value(byte: u8) -> Option<u8> {
+    CROCKFORD_VALUES.get(usize::from(byte)).copied().filter(|value| *value != NO_DIGIT)
 }
 
 /// The lower-case hex digit of a value below 16.

@@ -22,6 +22,18 @@
 //! assert!(!range.contains("ORDER#2024-02-01T00:00:00Z#00000000000000000000000000"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | build and parse keys | [`Template::build`], [`Template::parse_key`], [`Template::typed`], [`Template::parse_lenient`] |
+//! | ask for many keys | [`Template::prefix`], [`Template::partial_prefix`], [`Template::range`], [`Clause`] |
+//! | know what a template does | [`Template::lengths`], [`Template::order`], [`Template::relation`], [`Template::match_prefix`] |
+//! | share one table | [`TemplateSet`], [`Template::may_meet`], [`Template::with_namespace`] |
+//! | spread load | [`Shards`], [`ShardEpochs`], [`bucket_ranges`] |
+//! | have the database join attributes itself | [`NativeKey`] |
+//! | use a well-known pattern | [`patterns`] |
+//!
+//! How each field type is written is said at [`FieldFormat`].
 
 mod automaton;
 mod bucket;
@@ -35,6 +47,7 @@ mod format;
 mod id;
 mod native;
 mod order;
+mod overlap;
 pub mod patterns;
 mod range;
 mod relation;

@@ -4,11 +4,13 @@
 //! field's written form keeps its order, and when wherever one value ends and a longer one goes on, the byte that goes
 //! on is above the byte that follows the end. `a b#1` sorts before `a#1` because a space is below `#`.
 
+use std::cmp::Ordering;
+
 use crate::byteset::ByteSet;
 use crate::error::BuildError;
 use crate::format::{FieldFormat, FieldType};
 use crate::range::End;
-use crate::template::{Segment, Template};
+use crate::template::{Field, Segment, Template};
 use crate::value::Value;
 
 /// What is known about the order of a template's keys.
@@ -149,54 +151,68 @@ impl Template {
     /// Two keys that differ in this field and are out of order. Candidates are tried until one pair really is.
     fn out_of_order(&self, segment: usize) -> Option<(String, String)> {
         let format = self.segments().get(segment)?.as_field()?.format();
-        let mut values: Vec<String> = match format.kind() {
-            FieldType::Enum(_) => format
-                .choices(self.codec())
-                .into_iter()
-                .map(|(value, _)| value.into_owned())
-                .collect(),
-            _ if format.is_plain() => vec!["9".to_owned(), "10".to_owned()],
-            FieldType::Hex => ["61", "6100", "6130", "6161"].map(str::to_owned).to_vec(),
-            _ => {
-                let continued = (' '..='~').chain(['\0']).map(|c| format!("a{c}"));
-                ["#", "$", "%", "&", "a"].map(str::to_owned).into_iter().chain(continued).collect()
-            }
-        };
-        if !format.is_plain() {
-            values.sort();
-        }
-        if format.is_desc() {
-            values.reverse();
-        }
-        for (at, lesser) in values.iter().enumerate() {
-            for greater in values.iter().skip(at + 1) {
-                for (end, other) in [(End::Greatest, End::Least), (End::Least, End::Greatest)] {
-                    let first = self.example_with(segment, lesser, end);
-                    let second = self.example_with(segment, greater, other);
-                    if let (Ok(first), Ok(second)) = (first, second)
-                        && first > second
-                    {
-                        return Some((first, second));
-                    }
+        for (lesser, greater) in self.suspects(format) {
+            for (end, other) in [(End::Greatest, End::Least), (End::Least, End::Greatest)] {
+                let first = self.example_with(segment, &lesser, end);
+                let second = self.example_with(segment, &greater, other);
+                if let (Ok(first), Ok(second)) = (first, second)
+                    && first > second
+                {
+                    return Some((first, second));
                 }
             }
         }
         None
     }
 
-    /// A key with this value in the field at this segment and plausible ones elsewhere, small or large.
+    /// Pairs of values, the lesser first, that could be out of order.
+    fn suspects(&self, format: &FieldFormat) -> Vec<(String, String)> {
+        let mut values: Vec<String> = match format.kind() {
+            _ if format.is_plain() => return vec![("9".to_owned(), "10".to_owned())],
+            FieldType::Enum(values) => values.to_vec(),
+            FieldType::Hex => ["61", "6100", "6130", "6161"].map(str::to_owned).to_vec(),
+            _ => {
+                let marks = "!$%&-.0Az".chars().chain(self.separator().chars());
+                marks.map(|c| format.fold(&c.to_string()).into_owned()).collect()
+            }
+        };
+        values.sort();
+        values.dedup();
+        if format.is_desc() {
+            values.reverse();
+        }
+        // Disorder among many values shows between two neighbours.
+        let reach = if matches!(format.kind(), FieldType::Enum(_)) { 1 } else { values.len() };
+        let pairs = values.iter().enumerate().flat_map(|(at, lesser)| {
+            values.iter().skip(at + 1).take(reach).map(|greater| (lesser.clone(), greater.clone()))
+        });
+        // A value and the same with one more character.
+        let stem = format.example().to_string();
+        let continued = (' '..='~').chain(['\0']).map(|c| (stem.clone(), format!("{stem}{c}")));
+        pairs.chain(continued).collect()
+    }
+
+    /// A key with this value in the field at this segment and, where possible, with low or high bytes after it.
     fn example_with(&self, segment: usize, value: &str, end: End) -> Result<String, BuildError> {
-        let values: Vec<Value<'_>> = self
-            .numbered_fields()
-            .map(|(at, field)| {
-                if at == segment {
-                    Value::from(value)
-                } else {
-                    field.format().example(if at < segment { End::Least } else { end })
-                }
-            })
-            .collect();
-        self.build_values(&values)
+        let values = self.numbered_fields().map(|(at, field)| match at.cmp(&segment) {
+            Ordering::Less => self.example_of(field),
+            Ordering::Equal => Value::from(value),
+            Ordering::Greater => {
+                let extreme = field.format().extreme(end);
+                let writable = self.write(field, &extreme, &mut String::new()).is_ok();
+                if writable { extreme } else { self.example_of(field) }
+            }
+        });
+        self.build_values(&values.collect::<Vec<_>>())
+    }
+
+    /// A value of a field that is not in the separator's way.
+    fn example_of(&self, field: &Field) -> Value<'static> {
+        let example = field.format().example();
+        if self.write(field, &example, &mut String::new()).is_ok() {
+            return example;
+        }
+        Value::from(if self.separator().contains('b') { "x" } else { "b" })
     }
 
     /// Some key of this template.
@@ -209,8 +225,7 @@ impl Template {
     /// # Ok::<(), keyloom_keys::TemplateError>(())
     /// ```
     pub fn example(&self) -> Option<String> {
-        let values: Vec<Value<'_>> =
-            self.fields().map(|field| field.format().example(End::Least)).collect();
+        let values: Vec<Value<'_>> = self.fields().map(|field| self.example_of(field)).collect();
         self.build_values(&values).ok()
     }
 }

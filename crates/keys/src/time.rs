@@ -109,6 +109,11 @@ impl Timestamp {
         Timestamp { ms: seconds.saturating_mul(SECOND), precision: Precision::Second }
     }
 
+    /// A time that is known to be the start of a step of its precision.
+    pub(crate) const fn aligned(ms: i64, precision: Precision) -> Self {
+        Timestamp { ms, precision }
+    }
+
     /// A whole day; `None` when the calendar has no such day.
     pub fn from_date(year: u16, month: u8, day: u8) -> Option<Self> {
         let civil = Civil {

@@ -1,1 +1,53 @@
 //! Keyloom over HTTP: the DynamoDB wire protocol.
+//!
+//! The life of one request, and where each step lives:
+//!
+//! 1. `serve` accepts the socket, within the limit on connections; `tls` shakes hands.
+//! 2. `connection` runs HTTP/1.1 or HTTP/2 on it and closes it when the client is too slow.
+//! 3. `request` finds the route, checks who asks (`auth`) and reads the body (`body`).
+//! 4. `dispatch` chooses the thread: the reactor's own for work of microseconds, a pool for work
+//!    that may wait for a disk.
+//! 5. `exchange` verifies the signature, unpacks the body and calls the [`Backend`].
+//! 6. `response` adds checksum, request id and encoding; `metrics` counts.
+//!
+//! The server knows targets, bytes and statuses. It never looks into a request's JSON: what a
+//! request means is the engine's business.
+//!
+//! ```
+//! use keyloom_engine::Database;
+//! use keyloom_server::{Config, Server};
+//!
+//! let config = Config { address: ([127, 0, 0, 1], 0).into(), ..Config::default() };
+//! let server = Server::start(config, Database::memory())?;
+//! println!("listening on {}", server.url());
+//! server.shutdown();
+//! # Ok::<(), keyloom_server::StartError>(())
+//! ```
+
+mod auth;
+mod backend;
+mod body;
+mod config;
+mod connection;
+mod dispatch;
+mod encoding;
+mod exchange;
+mod limits;
+mod metrics;
+mod operation;
+mod request;
+mod request_id;
+mod response;
+mod running;
+mod serve;
+mod shared;
+mod tls;
+
+pub use auth::Credentials;
+pub use backend::Backend;
+pub use config::{Config, StartError};
+pub use dispatch::{Dispatch, Place};
+pub use limits::Limits;
+pub use running::RunningServer;
+pub use serve::{Server, termination};
+pub use tls::TlsFiles;

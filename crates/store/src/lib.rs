@@ -35,10 +35,17 @@
 //! | store | durable | for |
 //! |---|---|---|
 //! | [`MemoryStore`] | no | tests, caches; forks in constant time |
+//! | [`DiskStore`] | yes | everything else |
+//! | [`FaultyStore`] | as the one inside | tests of what is built on a store |
 
+mod committer;
+mod disk;
 mod error;
+mod faulty;
 mod locks;
 mod memory;
+mod pending;
+mod poison;
 mod range;
 mod transaction;
 
@@ -47,7 +54,9 @@ use std::ops::Bound;
 
 pub use bytes::Bytes;
 
+pub use disk::{CutTail, DiskOptions, DiskStore, Durability, OpenReport};
 pub use error::{CommitError, StoreError};
+pub use faulty::{Fault, FaultyStore};
 pub use memory::MemoryStore;
 pub use range::{Direction, KeyRange};
 
@@ -56,6 +65,9 @@ pub const MAX_KEY_BYTES: usize = 65_535;
 
 /// The longest value that every store accepts.
 pub const MAX_VALUE_BYTES: usize = 64 << 20;
+
+/// The largest transaction that every store accepts: all its keys and values together.
+pub const MAX_TRANSACTION_BYTES: usize = 256 << 20;
 
 /// The entries of a scan, in the order of the scan.
 pub type Entries<'a> = Box<dyn Iterator<Item = Result<(Bytes, Bytes), StoreError>> + Send + 'a>;

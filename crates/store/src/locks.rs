@@ -4,8 +4,9 @@
 //! little waiting but no memory per key. A transaction names all its keys at once and takes the
 //! stripes in ascending order, so two transactions never wait for each other in a circle.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 
+use foldhash::fast::RandomState;
 use parking_lot::{Mutex, MutexGuard};
 
 /// Enough that unrelated keys seldom meet; a stripe is one byte.
@@ -25,7 +26,10 @@ pub(crate) struct HeldLocks<'a>(
 impl KeyLocks {
     /// Stripes that nobody holds.
     pub(crate) fn new() -> Self {
-        Self { stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(), hasher: RandomState::new() }
+        Self {
+            stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
+            hasher: RandomState::default(),
+        }
     }
 
     /// Waits until all these keys are locked for the caller.

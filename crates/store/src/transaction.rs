@@ -7,10 +7,17 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use crate::locks::{HeldLocks, KeyLocks};
-use crate::{CommitError, MAX_KEY_BYTES, MAX_VALUE_BYTES, StoreError, Transaction};
+use crate::{
+    CommitError, MAX_KEY_BYTES, MAX_TRANSACTION_BYTES, MAX_VALUE_BYTES, StoreError, Transaction,
+};
 
 /// The edits of one transaction in key order; `None` deletes.
 pub(crate) type WriteSet = BTreeMap<Bytes, Option<Bytes>>;
+
+/// The size of all keys and values.
+pub(crate) fn size_bytes(writes: &WriteSet) -> usize {
+    writes.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Bytes::len)).sum()
+}
 
 /// The place of a write in the store's order of writes. Zero is "durable long ago".
 pub(crate) type Ticket = u64;
@@ -26,8 +33,8 @@ pub(crate) struct Newest {
 
 /// What a store does beneath its transactions.
 pub(crate) trait Backend {
-    /// The newest values of these keys, pending ones included.
-    fn newest(&self, keys: &[&[u8]]) -> Result<Vec<Newest>, StoreError>;
+    /// The newest value of a key, be it pending.
+    fn newest(&self, key: &[u8]) -> Result<Newest, StoreError>;
 
     /// Fixes the place of these writes in the order of all writes, lets go of the locks, and
     /// returns once the writes are as durable as the store promises.
@@ -51,11 +58,6 @@ impl<'a, B: Backend> LockedTransaction<'a, B> {
     pub(crate) fn begin(backend: &'a B, locks: &'a KeyLocks, keys: &[&[u8]]) -> Self {
         Self { backend, locks: locks.lock(keys), writes: WriteSet::new(), seen: Cell::new(0) }
     }
-
-    fn note(&self, newest: Newest) -> Option<Bytes> {
-        self.seen.set(self.seen.get().max(newest.ticket));
-        newest.value
-    }
 }
 
 impl<B: Backend> Transaction for LockedTransaction<'_, B> {
@@ -63,17 +65,13 @@ impl<B: Backend> Transaction for LockedTransaction<'_, B> {
         if let Some(own) = self.writes.get(key) {
             return Ok(own.clone());
         }
-        let newest = self.backend.newest(&[key])?;
-        Ok(newest.into_iter().next().and_then(|newest| self.note(newest)))
+        let newest = self.backend.newest(key)?;
+        self.seen.set(self.seen.get().max(newest.ticket));
+        Ok(newest.value)
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        let newest = self.backend.newest(keys)?;
-        let value = |(key, newest): (&&[u8], Newest)| match self.writes.get(*key) {
-            Some(own) => own.clone(),
-            None => self.note(newest),
-        };
-        Ok(keys.iter().zip(newest).map(value).collect())
+        keys.iter().map(|key| self.get(key)).collect()
     }
 
     fn put(&mut self, key: Bytes, value: Bytes) {
@@ -103,17 +101,21 @@ impl<B: Backend> Transaction for LockedTransaction<'_, B> {
 
 /// Refuses what some store could not hold, so that all stores refuse the same.
 fn check_limits(writes: &WriteSet) -> Result<(), StoreError> {
+    let refuse = |what: &str, len: usize, limit: &str| {
+        Err(StoreError::Limit { detail: format!("{what} has {len} bytes; the limit is {limit}") })
+    };
     for (key, value) in writes {
         if key.is_empty() || key.len() > MAX_KEY_BYTES {
-            let detail =
-                format!("a key is {} bytes long; the limit is 1 to {MAX_KEY_BYTES}", key.len());
-            return Err(StoreError::Limit { detail });
+            return refuse("a key", key.len(), &format!("1 to {MAX_KEY_BYTES}"));
         }
         if let Some(value) = value.as_ref().filter(|value| value.len() > MAX_VALUE_BYTES) {
-            let detail =
-                format!("a value is {} bytes long; the limit is {MAX_VALUE_BYTES}", value.len());
-            return Err(StoreError::Limit { detail });
+            return refuse("a value", value.len(), &MAX_VALUE_BYTES.to_string());
         }
     }
-    Ok(())
+    match size_bytes(writes) {
+        size if size > MAX_TRANSACTION_BYTES => {
+            refuse("a transaction", size, &MAX_TRANSACTION_BYTES.to_string())
+        }
+        _ => Ok(()),
+    }
 }

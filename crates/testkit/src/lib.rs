@@ -1,1 +1,22 @@
-//! Script runner, reference model and generators for Keyloom's own tests.
+//! Proof for Keyloom's database, none of it published.
+//!
+//! - [`lockstep`]: one database in memory and one on disk that must answer alike.
+//! - [`script`]: golden scripts, requests with their expected replies in text files.
+//! - [`model`]: what DynamoDB means, in the most naive code, to compare the engine with.
+//! - [`replay`]: a table as its stream tells it.
+//! - [`workload`]: random tables and requests for the model runs.
+//! - [`history`]: recorders and checkers for concurrent runs: linearizability by search,
+//!   serializability by cycles.
+//! - [`samples`]: one full request of every operation, and the ways to spoil it.
+//!
+//! Everything random comes from a [`rng::Rng`] whose seed is printed when a test fails; the
+//! environment variable `KEYLOOM_SEED` replays it.
+
+pub mod history;
+pub mod lockstep;
+pub mod model;
+pub mod replay;
+pub mod rng;
+pub mod samples;
+pub mod script;
+pub mod workload;

@@ -92,6 +92,8 @@ pub struct ConsumedCapacity {
     pub global: BTreeMap<Str, Arm>,
     /// Vector indexes that were touched.
     pub vector: BTreeMap<Str, VectorArm>,
+    /// Units that count in the total only: statements of a batch that failed.
+    pub unattributed: Units,
 }
 
 impl ConsumedCapacity {
@@ -106,6 +108,7 @@ impl ConsumedCapacity {
         for arm in self.local.values().chain(self.global.values()) {
             total.merge(*arm);
         }
+        total.total += self.unattributed;
         total
     }
 
@@ -144,6 +147,7 @@ impl ConsumedCapacity {
 
     /// Adds what another request consumed on the same table.
     pub fn merge(&mut self, other: Self) {
+        self.unattributed += other.unattributed;
         self.add_table(other.table);
         for (index, arm) in other.local {
             self.add_local(index, arm);

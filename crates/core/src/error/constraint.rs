@@ -89,6 +89,11 @@ impl Constraints {
         self.add(format!("Value '{value}' at '{path}' failed to satisfy constraint: {constraint}"));
     }
 
+    /// Notes that a member breaks a constraint, without quoting its value.
+    pub fn violated_unquoted(&mut self, path: impl fmt::Display, constraint: Constraint<'_>) {
+        self.add(format!("Value at '{path}' failed to satisfy constraint: {constraint}"));
+    }
+
     /// Whether nothing was violated.
     pub fn is_empty(&self) -> bool {
         self.violations.is_empty()

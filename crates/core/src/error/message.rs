@@ -2,8 +2,10 @@
 
 pub mod expression;
 pub mod legacy;
+pub mod partiql;
 pub mod schema;
 pub mod value;
+pub mod vector;
 
 use super::{CancellationReason, Error};
 

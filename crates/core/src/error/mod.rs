@@ -5,6 +5,9 @@
 pub mod constraint;
 pub mod message;
 pub mod request;
+pub mod resource;
+pub mod stream;
+pub mod table;
 
 use std::fmt;
 
@@ -140,6 +143,8 @@ pub enum CancellationCode {
     ValidationError,
     /// PartiQL INSERT of an existing item.
     DuplicateItem,
+    /// PartiQL: the statement's table does not exist.
+    ResourceNotFound,
 }
 
 impl CancellationCode {
@@ -154,6 +159,7 @@ impl CancellationCode {
             Self::ThrottlingError => "ThrottlingError",
             Self::ValidationError => "ValidationError",
             Self::DuplicateItem => "DuplicateItem",
+            Self::ResourceNotFound => "ResourceNotFound",
         }
     }
 }
@@ -225,15 +231,14 @@ impl Error {
     /// The namespace in front of the code in `__type`.
     pub fn namespace(&self) -> &'static str {
         match self {
-            Self::Validation(_) | Self::CoralValidation(_) | Self::AccessDenied(_) => {
-                "com.amazon.coral.validate"
-            }
+            Self::Validation(_) | Self::CoralValidation(_) => "com.amazon.coral.validate",
             Self::Serialization(_)
             | Self::UnknownOperation(_)
             | Self::MissingAuthenticationToken(_)
             | Self::UnrecognizedClient(_)
             | Self::InvalidSignature(_)
             | Self::IncompleteSignature(_)
+            | Self::AccessDenied(_)
             | Self::RequestEntityTooLarge(_) => "com.amazon.coral.service",
             _ => "com.amazonaws.dynamodb.v20120810",
         }

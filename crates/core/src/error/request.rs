@@ -1,6 +1,8 @@
 //! Sentences about requests as a whole: tables, paging, batches and transactions.
 
 use super::{CancellationCode, Error};
+use crate::schema::{KeyAttribute, ScalarType};
+use crate::value::AttributeValue;
 
 /// A condition was false.
 pub const CONDITIONAL_REQUEST_FAILED: &str = "The conditional request failed";
@@ -87,6 +89,7 @@ pub fn cancellation_code(error: &Error) -> CancellationCode {
         Error::ConditionalCheckFailed { .. } => CancellationCode::ConditionalCheckFailed,
         Error::TransactionConflict(_) => CancellationCode::TransactionConflict,
         Error::DuplicateItem(_) => CancellationCode::DuplicateItem,
+        Error::ResourceNotFound(_) => CancellationCode::ResourceNotFound,
         Error::ItemCollectionSizeLimitExceeded(_) => {
             CancellationCode::ItemCollectionSizeLimitExceeded
         }
@@ -203,6 +206,22 @@ pub fn no_key_condition() -> Error {
     )
 }
 
+/// A read over a prefix of the partition key that this key cannot have. Not one of AWS's: only the
+/// embedded database has such reads.
+pub fn partition_prefix_type(key: &KeyAttribute, prefix: &AttributeValue) -> Error {
+    let (name, kind) = (&key.name, key.kind);
+    Error::Validation(match kind {
+        ScalarType::N => format!(
+            "Partition key {name} is a number, and only strings and binaries have prefixes: use Scan"
+        ),
+        ScalarType::S | ScalarType::B => format!(
+            "Partition key {name} has type {kind}, but the prefix has type {}: give a prefix of \
+             type {kind}",
+            prefix.attribute_type().as_str()
+        ),
+    })
+}
+
 /// `ALL_PROJECTED_ATTRIBUTES` without an index.
 pub fn all_projected_without_index() -> Error {
     Error::validation("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
@@ -271,5 +290,89 @@ pub fn start_key_outside_segment() -> Error {
     Error::validation(
         "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use \
          ExclusiveStartKey with correct Segment. TotalSegments",
+    )
+}
+
+/// A batch without requests.
+pub fn request_items_missing(operation: &str) -> Error {
+    Error::validation(format!("The requestItems parameter is required for {operation}"))
+}
+
+/// More than 100 keys of one table in a BatchGetItem.
+pub fn too_many_keys_of_table(table: &str) -> Error {
+    Error::validation(format!(
+        "1 validation error detected: Value at 'RequestItems.{table}.member.Keys' failed to satisfy \
+         constraint: Member must have length less than or equal to 100"
+    ))
+}
+
+/// More than 100 keys over all tables of a BatchGetItem.
+pub fn too_many_keys() -> Error {
+    Error::validation("Too many items requested for the BatchGetItem call")
+}
+
+/// No requests, or more than 25, for one table of a BatchWriteItem.
+pub fn batch_write_count(table: &str, count: usize) -> Error {
+    // AWS prints the whole list here, as its Java classes do; the number says as much.
+    Error::validation(format!(
+        "1 validation error detected: Value '{{{table}=[{count} requests]}}' at 'requestItems' \
+         failed to satisfy constraint: Map value must satisfy constraint: [Member must have length \
+         less than or equal to 25, Member must have length greater than or equal to 1]"
+    ))
+}
+
+/// More than 25 requests over all tables of a BatchWriteItem.
+pub fn too_many_batch_writes() -> Error {
+    Error::validation("Too many items requested for the BatchWriteItem call")
+}
+
+/// A write request that is neither a put nor a delete, or both.
+pub fn write_request_ambiguous() -> Error {
+    Error::validation(
+        "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the \
+         supported datatypes",
+    )
+}
+
+/// Two keys of a batch are the same.
+pub fn duplicate_keys() -> Error {
+    Error::validation("Provided list of item keys contains duplicates")
+}
+
+/// A transaction's action without content.
+pub fn transact_item_empty() -> Error {
+    Error::validation(
+        "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request",
+    )
+}
+
+/// A transaction's action with several contents.
+pub fn transact_item_ambiguous() -> Error {
+    Error::validation("TransactItems can only contain one of Check, Put, Update or Delete")
+}
+
+/// A transaction that touches one item twice.
+pub fn transaction_repeats_item() -> Error {
+    Error::validation("Transaction request cannot include multiple operations on one item")
+}
+
+/// A transaction with too much data.
+pub fn transaction_too_large() -> Error {
+    Error::validation("Collection size of items in the transaction request exceeds the limit: 4MB")
+}
+
+/// The same token is being executed.
+pub fn transaction_in_progress() -> Error {
+    Error::TransactionInProgress(
+        "The transaction with the given request token is already in progress.".into(),
+    )
+}
+
+/// The same token came with other parameters.
+pub fn idempotent_parameter_mismatch() -> Error {
+    Error::IdempotentParameterMismatch(
+        "DynamoDB rejected the request because you retried a request with a different payload but \
+         with an idempotent token that was already used."
+            .into(),
     )
 }

@@ -8,8 +8,9 @@ use std::cmp::Reverse;
 
 use super::path::{Path, Step};
 use super::update::{Action, Change, SetValue, Update};
-use crate::error::message::{expression, legacy};
+use crate::error::message::{expression, legacy, partiql};
 use crate::error::{Error, Result};
+use crate::limits::MAX_NESTING;
 use crate::number::{Number, NumberError};
 use crate::value::{AttributeValue, Item};
 
@@ -136,6 +137,9 @@ fn parent<'a, 'p>(
 }
 
 fn write(item: &mut Item, path: &Path, value: AttributeValue) -> Result<()> {
+    if path.is_nested() && path.steps.len() + levels(&value) >= MAX_NESTING {
+        return Err(Error::validation(partiql::NESTING));
+    }
     match parent(item, path)? {
         None => {
             item.insert(path.attribute.clone(), value);
@@ -150,6 +154,16 @@ fn write(item: &mut Item, path: &Path, value: AttributeValue) -> Result<()> {
         Some(_) => return Err(expression::update_path_invalid()),
     }
     Ok(())
+}
+
+/// How many levels of maps and lists lead to the deepest part of a value.
+fn levels(value: &AttributeValue) -> usize {
+    let below = match value {
+        AttributeValue::L(list) => list.iter().map(levels).max(),
+        AttributeValue::M(map) => map.values().map(levels).max(),
+        _ => None,
+    };
+    below.map_or(0, |below| below + 1)
 }
 
 fn remove(item: &mut Item, path: &Path) -> Result<()> {

@@ -43,6 +43,8 @@ pub enum Operand {
     Value(Arc<AttributeValue>),
     /// The size of what is at the path, or of the value.
     Size(Box<Operand>),
+    /// Whether a condition holds: a boolean. Only PartiQL can say this.
+    Truth(Box<Condition>),
 }
 
 impl Condition {
@@ -56,15 +58,22 @@ impl Condition {
     fn collect_paths<'a>(&'a self, paths: &mut Vec<&'a Path>) {
         match self {
             Self::Compare(_, a, b) | Self::BeginsWith(a, b) | Self::Contains(a, b) => {
-                paths.extend([a, b].into_iter().filter_map(Operand::path));
+                for operand in [a, b] {
+                    operand.collect_paths(paths);
+                }
             }
-            Self::Between(a, b, c) => paths.extend([a, b, c].into_iter().filter_map(Operand::path)),
+            Self::Between(a, b, c) => {
+                for operand in [a, b, c] {
+                    operand.collect_paths(paths);
+                }
+            }
             Self::In(operand, candidates) => {
-                paths.extend(operand.path());
-                paths.extend(candidates.iter().filter_map(Operand::path));
+                for operand in std::iter::once(operand).chain(candidates) {
+                    operand.collect_paths(paths);
+                }
             }
             Self::Exists(path) | Self::NotExists(path) => paths.push(path),
-            Self::HasType(operand, _) => paths.extend(operand.path()),
+            Self::HasType(operand, _) => operand.collect_paths(paths),
             Self::And(members) | Self::Or(members) => {
                 for member in members {
                     member.collect_paths(paths);
@@ -96,12 +105,20 @@ impl Operand {
         Self::Value(Arc::new(value))
     }
 
-    /// The path this operand reads, if any.
-    pub fn path(&self) -> Option<&Path> {
+    /// The value, if it is one of the request.
+    pub fn as_value(&self) -> Option<&AttributeValue> {
         match self {
-            Self::Path(path) => Some(path),
-            Self::Value(_) => None,
-            Self::Size(operand) => operand.path(),
+            Self::Value(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn collect_paths<'a>(&'a self, paths: &mut Vec<&'a Path>) {
+        match self {
+            Self::Path(path) => paths.push(path),
+            Self::Value(_) => {}
+            Self::Size(operand) => operand.collect_paths(paths),
+            Self::Truth(condition) => condition.collect_paths(paths),
         }
     }
 }

@@ -64,6 +64,7 @@ impl Operand {
                 let size = i64::try_from(size).unwrap_or(i64::MAX);
                 Some(Cow::Owned(AttributeValue::N(Number::from(size))))
             }
+            Self::Truth(condition) => Some(Cow::Owned(AttributeValue::Bool(condition.holds(item)))),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::value::{AttributeValue, Str};
 
 /// A key condition of which only the syntax, names and values have been checked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KeyConditionTree(pub(super) Condition);
+pub struct KeyConditionTree(pub(crate) Condition);
 
 /// One clause for each of some attributes, in the order they are written.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -166,7 +166,7 @@ fn attribute(operand: Operand) -> Result<Result<Str, AttributeValue>> {
         }
         Operand::Path(path) => Ok(Ok(path.attribute)),
         Operand::Value(value) => Ok(Err(AttributeValue::clone(&value))),
-        Operand::Size(_) => Err(expression::key_condition_nested_operation()),
+        Operand::Size(_) | Operand::Truth(_) => Err(expression::key_condition_nested_operation()),
     }
 }
 
@@ -184,7 +184,7 @@ fn constant(operand: Operand) -> Result<AttributeValue> {
     match operand {
         Operand::Value(value) => Ok(AttributeValue::clone(&value)),
         Operand::Path(_) => Err(expression::key_condition_two_attributes()),
-        Operand::Size(_) => Err(expression::key_condition_nested_operation()),
+        Operand::Size(_) | Operand::Truth(_) => Err(expression::key_condition_nested_operation()),
     }
 }
 

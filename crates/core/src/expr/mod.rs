@@ -12,18 +12,19 @@
 
 mod apply;
 pub mod ast;
-mod bind;
+pub(crate) mod bind;
 mod condition;
 mod eval;
-mod function;
+pub(crate) mod function;
 mod key_condition;
 pub mod lexer;
 mod parameters;
 pub mod parser;
-mod path;
+pub(crate) mod path;
 pub mod print;
 mod projection;
 mod reserved;
+mod search;
 #[cfg(test)]
 pub(crate) mod tests;
 mod update;
@@ -39,6 +40,7 @@ pub use parameters::Parameters;
 pub use path::{Path, Step, check_keys_are_scalars};
 pub use projection::Projection;
 pub use reserved::is_reserved;
+pub use search::{ResolvedSearch, SearchCondition};
 pub use update::{Action, Change, SetValue, Update};
 
 /// The parameters that hold expressions.
@@ -54,6 +56,8 @@ pub enum ExpressionKind {
     Update,
     /// `ProjectionExpression`
     Projection,
+    /// `SearchConditionExpression`
+    SearchCondition,
 }
 
 impl ExpressionKind {
@@ -65,6 +69,7 @@ impl ExpressionKind {
             Self::KeyCondition => "KeyConditionExpression",
             Self::Update => "UpdateExpression",
             Self::Projection => "ProjectionExpression",
+            Self::SearchCondition => "SearchConditionExpression",
         }
     }
 }

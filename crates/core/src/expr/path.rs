@@ -7,9 +7,9 @@ use crate::error::{Result, message::expression};
 use crate::value::{AttributeValue, Item, Str};
 
 /// The most elements a path may have.
-pub(super) const MAX_DEPTH: usize = 32;
+pub(crate) const MAX_DEPTH: usize = 32;
 /// The highest list index a path may have.
-pub(super) const MAX_INDEX: u64 = i32::MAX as u64;
+pub(crate) const MAX_INDEX: u64 = i32::MAX as u64;
 
 /// A place in an item: an attribute, or something inside its maps and lists.
 #[derive(Clone, Debug, PartialEq, Eq)]

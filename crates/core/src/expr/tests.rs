@@ -5,6 +5,7 @@ mod key_condition;
 mod projection;
 mod properties;
 mod refusals;
+mod search;
 mod syntax;
 mod update;
 

@@ -33,6 +33,23 @@ fn the_format_is_this() {
 }
 
 #[test]
+fn values_are_compared_where_they_lie() {
+    let stored = encode(&sample());
+    let view = ImageRef::new(&stored).unwrap();
+    let list = AttributeValue::L(vec![true.into(), AttributeValue::Null]);
+    let raw = |name: &str| view.get_raw(name).unwrap().unwrap();
+    for (name, same, other) in [
+        ("pk", "a".into(), "b".into()),
+        ("n", AttributeValue::N("-1.50".parse().unwrap()), 1.into()),
+        ("l", list, AttributeValue::L(vec![])),
+    ] {
+        assert!(raw(name).equals(&same).unwrap(), "{name}");
+        assert!(!raw(name).equals(&other).unwrap(), "{name}");
+        assert!(!raw(name).equals(&true.into()).unwrap(), "{name}");
+    }
+}
+
+#[test]
 fn one_attribute_is_read_without_the_others() {
     let stored = encode(&sample());
     let view = ImageRef::new(&stored).unwrap();

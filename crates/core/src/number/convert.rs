@@ -2,6 +2,12 @@
 
 use super::{Number, NumberError, power_of_ten};
 
+/// The powers of ten that are exact 64-bit floats.
+const EXACT_POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
 impl From<i64> for Number {
     fn from(value: i64) -> Self {
         Self::from_integer(value < 0, value.unsigned_abs())
@@ -52,6 +58,27 @@ impl Number {
         let power = power_of_ten(u32::try_from(self.exponent).ok()?)?;
         let magnitude = i128::try_from(self.coefficient().checked_mul(power)?).ok()?;
         i64::try_from(if self.negative { -magnitude } else { magnitude }).ok()
+    }
+
+    /// The nearest 32-bit float; infinite if there is none.
+    pub fn to_f32(&self) -> f32 {
+        /// The bits of a 64-bit mantissa that a 32-bit one lacks, and the first of them alone.
+        const LOST: u64 = (1 << 29) - 1;
+        const HALF: u64 = 1 << 28;
+        let exponent = self.exponent();
+        let power = EXACT_POWERS.get(exponent.unsigned_abs() as usize);
+        if let Some(power) = power.filter(|_| self.coefficient() < 1 << f64::MANTISSA_DIGITS) {
+            let digits = self.low as f64;
+            // Both operands are exact, so the result is correctly rounded.
+            let double = if exponent < 0 { digits / power } else { digits * power };
+            // Rounding twice goes wrong only from exactly between two 32-bit floats.
+            if double.to_bits() & LOST != HALF {
+                let float = double as f32;
+                return if self.negative { -float } else { float };
+            }
+        }
+        let sign = if self.negative { "-" } else { "" };
+        format!("{sign}{}e{}", self.coefficient(), self.exponent).parse().unwrap_or(f32::NAN)
     }
 
     /// The nearest float.

@@ -179,7 +179,40 @@ fn big(number: &Number) -> BigDecimal {
     BigDecimal::from_str(&number.to_string()).unwrap()
 }
 
+/// What the standard parser makes of a text.
+fn float_bits(text: &str) -> u32 {
+    text.parse::<f32>().unwrap().to_bits()
+}
+
+#[test]
+fn short_floats_are_the_nearest() {
+    // The second and third lie just beside, and exactly on, the middle between two floats.
+    for text in [
+        "0.1",
+        "1.00000005960464480",
+        "1.000000059604644775390625",
+        "16777217",
+        "-3.4e38",
+        "1e-45",
+        "1e39",
+        "0",
+    ] {
+        assert_eq!(read(text).to_f32().to_bits(), float_bits(text), "{text}");
+    }
+}
+
 proptest! {
+    #[test]
+    fn any_number_becomes_the_nearest_short_float(number in number()) {
+        prop_assert_eq!(number.to_f32().to_bits(), float_bits(&number.to_string()));
+    }
+
+    #[test]
+    fn embeddings_become_the_nearest_short_floats(digits in 0u64..1 << 53, exponent in -22i32..0) {
+        let number = Number::from_parts(false, u128::from(digits), exponent).unwrap();
+        prop_assert_eq!(number.to_f32().to_bits(), float_bits(&format!("{digits}e{exponent}")));
+    }
+
     #[test]
     fn reading_agrees_with_an_independent_implementation(
         sign in prop::sample::select(vec!["", "-", "+"]),

@@ -44,14 +44,20 @@ impl TableSchema {
             }
             check_key_value(attribute, role, value)?;
         }
-        self.check_index_keys(item, |_| true, message::index_key_empty)
+        self.check_index_keys(
+            item,
+            |_| true,
+            |index, attribute, value| message::index_key_empty(&index.name, attribute, value),
+        )?;
+        self.check_put_vectors(item)
     }
 
-    /// Checks the index keys that an update changed from `old` to `new`. What was there before is
-    /// left in peace.
+    /// Checks the index keys, vectors and search attributes that an update changed from `old` to
+    /// `new`. What was there before is left in peace.
     pub fn check_updated_index_keys(&self, old: Option<&Item>, new: &Item) -> Result<()> {
         let changed = |name: &str| old.and_then(|old| old.get(name)) != new.get(name);
-        self.check_index_keys(new, changed, |_, _, value| message::index_key_emptied(value))
+        self.check_index_keys(new, changed, |_, _, value| message::index_key_emptied(value))?;
+        self.check_updated_vectors(old, new)
     }
 
     fn check_index_keys(
@@ -95,6 +101,25 @@ fn own_key_attributes(index: &IndexSchema) -> impl Iterator<Item = (KeyRole, &Ke
 }
 
 impl KeySchema {
+    /// Whether an item has every key attribute, each of the right type, whatever its value.
+    pub fn has_types_of(&self, item: &Item) -> bool {
+        self.attributes().all(|attribute| {
+            item.get(&attribute.name).is_some_and(|value| attribute.kind.accepts(value))
+        })
+    }
+
+    /// Whether an item has every key attribute, each with a value that a key may have. Items that
+    /// were there before an index may have others; they are not in the index.
+    pub fn is_in(&self, item: &Item) -> bool {
+        self.roles().all(|(role, attribute)| {
+            item.get(&attribute.name).is_some_and(|value| {
+                attribute.kind.accepts(value)
+                    && !is_empty(value)
+                    && check_length(role, value).is_ok()
+            })
+        })
+    }
+
     /// Checks one value that a request compares a key attribute with: it must not be empty or too
     /// long. Its type is taken as checked.
     pub fn check_value(&self, name: &str, value: &AttributeValue) -> Result<()> {
@@ -105,7 +130,12 @@ impl KeySchema {
     }
 }
 
-fn check_key_value(attribute: &KeyAttribute, role: KeyRole, value: &AttributeValue) -> Result<()> {
+/// Checks a key value of the right type: it must not be empty or too long.
+pub(super) fn check_key_value(
+    attribute: &KeyAttribute,
+    role: KeyRole,
+    value: &AttributeValue,
+) -> Result<()> {
     if is_empty(value) {
         return Err(message::key_empty(attribute, value));
     }
@@ -113,7 +143,7 @@ fn check_key_value(attribute: &KeyAttribute, role: KeyRole, value: &AttributeVal
 }
 
 /// Whether a value is an empty string or binary.
-fn is_empty(value: &AttributeValue) -> bool {
+pub(super) fn is_empty(value: &AttributeValue) -> bool {
     length(value) == Some(0)
 }
 
@@ -128,7 +158,7 @@ fn length(value: &AttributeValue) -> Option<usize> {
 
 /// Checks one attribute against the limit of its role. Whether AWS counts the attributes of a
 /// multi-attribute key together is not known; each by itself is the milder reading.
-fn check_length(role: KeyRole, value: &AttributeValue) -> Result<()> {
+pub(super) fn check_length(role: KeyRole, value: &AttributeValue) -> Result<()> {
     let length = length(value).unwrap_or(0);
     match role {
         KeyRole::Hash if length > MAX_HASH_KEY_BYTES => Err(message::hash_key_too_long()),

@@ -17,6 +17,8 @@ pub struct TableDefinition {
     pub local: Option<Vec<IndexDefinition>>,
     /// `GlobalSecondaryIndexes`.
     pub global: Option<Vec<IndexDefinition>>,
+    /// `VectorIndexes`.
+    pub vector: Option<Vec<VectorIndexDefinition>>,
 }
 
 /// One element of `KeySchema`.
@@ -55,6 +57,39 @@ pub struct ProjectionDefinition {
     pub kind: Option<Str>,
     /// `NonKeyAttributes`.
     pub attributes: Option<Vec<Str>>,
+}
+
+/// One element of `VectorIndexes`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VectorIndexDefinition {
+    /// `IndexName`.
+    pub name: Option<Str>,
+    /// `VectorAttribute`.
+    pub attribute: Option<VectorAttributeDefinition>,
+    /// `Dimensions`.
+    pub dimensions: Option<i64>,
+    /// `DistanceFunction`.
+    pub distance: Option<Str>,
+    /// `SearchSchema`.
+    pub search: Option<Vec<SearchElementDefinition>>,
+    /// `Projection`.
+    pub projection: Option<ProjectionDefinition>,
+}
+
+/// `VectorAttribute`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VectorAttributeDefinition {
+    /// `AttributeName`.
+    pub name: Option<Str>,
+}
+
+/// One element of `SearchSchema`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchElementDefinition {
+    /// `AttributeName`.
+    pub name: Option<Str>,
+    /// `SearchSchemaElementType`.
+    pub role: Option<Str>,
 }
 
 impl KeyElement {

@@ -118,7 +118,7 @@ impl IndexDefinition {
 }
 
 impl ProjectionDefinition {
-    fn check(&self, path: &str, constraints: &mut Constraints) {
+    pub(super) fn check(&self, path: &str, constraints: &mut Constraints) {
         if let Some(kind) = &self.kind
             && !PROJECTION_TYPES.contains(&kind.as_str())
         {
@@ -173,7 +173,8 @@ fn check_key_schema(
     }
 }
 
-fn check_attribute_name(name: Option<&Str>, path: &str, constraints: &mut Constraints) {
+/// Checks the name of an attribute that keys or indexes use.
+pub(super) fn check_attribute_name(name: Option<&Str>, path: &str, constraints: &mut Constraints) {
     let path = format!("{path}.attributeName");
     match name {
         None => constraints.null(path),

@@ -5,7 +5,7 @@ use crate::value::Item;
 
 impl TableSchema {
     /// The entry that `index` holds of an item; none if the item lacks any of the index's key
-    /// attributes, or has one of the wrong type.
+    /// attributes, or has one that cannot be a key.
     pub fn project(&self, item: &Item, index: &IndexSchema) -> Option<Item> {
         if !index.key.is_in(item) {
             return None;

@@ -2,9 +2,12 @@
 //!
 //! Order and words follow AWS: key, then local, then global indexes, then what is left over.
 
-use super::definition::{AttributeDefinition, IndexDefinition, KeyElement, TableDefinition};
+use super::definition::{
+    AttributeDefinition, IndexDefinition, KeyElement, ProjectionDefinition, TableDefinition,
+};
 use super::{
-    IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, Projection, ScalarType, TableSchema,
+    IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, Projection, ScalarType, SearchRole,
+    TableSchema, VectorIndexSchema,
 };
 use crate::error::constraint::Constraints;
 use crate::error::{Result, message::schema as message};
@@ -28,6 +31,7 @@ impl TableDefinition {
         self.check_attributes(&mut constraints);
         self.check_key(&mut constraints);
         self.check_indexes(&mut constraints);
+        self.check_vector_indexes(&mut constraints);
         constraints.finish()?;
         self.resolve(name)
     }
@@ -35,15 +39,20 @@ impl TableDefinition {
     fn resolve(self, name: Str) -> Result<TableSchema> {
         let attributes = typed(&self.attributes.unwrap_or_default());
         let key = table_key(&self.key.unwrap_or_default(), &attributes)?;
-        if self.local.is_none() && self.global.is_none() && key.len() != attributes.len() {
+        let has_no_index = self.local.is_none() && self.global.is_none() && self.vector.is_none();
+        if has_no_index && key.len() != attributes.len() {
             return Err(message::attribute_count());
         }
-        let mut schema = TableSchema { name, key, attributes, indexes: Vec::new() };
+        let (indexes, vector_indexes) = (Vec::new(), Vec::new());
+        let mut schema = TableSchema { name, key, attributes, indexes, vector_indexes };
         if let Some(local) = &self.local {
             schema.add_local(local)?;
         }
         if let Some(global) = &self.global {
             schema.add_global(global)?;
+        }
+        if let Some(vector) = &self.vector {
+            schema.add_vector_indexes(vector)?;
         }
         schema.check_projected_total()?;
         schema.check_definitions()?;
@@ -61,18 +70,10 @@ impl TableSchema {
         index: &IndexDefinition,
         definitions: &[AttributeDefinition],
     ) -> Result<Self> {
-        let mut schema = self.clone();
-        let given = typed(definitions);
-        for definition in &given {
-            match schema.attributes.iter().find(|known| known.name == definition.name) {
-                Some(known) if known.kind != definition.kind => {
-                    return Err(message::attribute_redefined(&definition.name));
-                }
-                Some(_) => {}
-                None => schema.attributes.push(definition.clone()),
-            }
-        }
-        if index.name.as_ref().is_some_and(|name| schema.index(name).is_some()) {
+        let (mut schema, given) = self.with_definitions(definitions);
+        let is_taken =
+            |name: &Str| schema.index(name).is_some() || schema.vector_index(name).is_some();
+        if index.name.as_ref().is_some_and(is_taken) {
             return Err(message::index_exists());
         }
         let index = global_index(index, &given)?;
@@ -83,6 +84,26 @@ impl TableSchema {
         schema.check_projected_total()?;
         schema.drop_unused_definitions();
         Ok(schema)
+    }
+
+    /// The schema with the definitions of a request, and these alone.
+    pub(super) fn with_definitions(
+        &self,
+        definitions: &[AttributeDefinition],
+    ) -> (Self, Vec<KeyAttribute>) {
+        let mut schema = self.clone();
+        // Measured on AWS: a name that the table knows keeps its type, whatever the request says.
+        let known = |given: KeyAttribute| {
+            let own = self.attributes.iter().find(|own| own.name == given.name);
+            own.cloned().unwrap_or(given)
+        };
+        let given: Vec<KeyAttribute> = typed(definitions).into_iter().map(known).collect();
+        for definition in &given {
+            if !schema.attributes.contains(definition) {
+                schema.attributes.push(definition.clone());
+            }
+        }
+        (schema, given)
     }
 
     /// The schema without an index, and without the definitions that only it used.
@@ -133,12 +154,19 @@ impl TableSchema {
         Ok(())
     }
 
-    fn check_projected_total(&self) -> Result<()> {
-        let listed = self.indexes.iter().map(|index| match &index.projection {
+    pub(super) fn check_projected_total(&self) -> Result<()> {
+        let listed = |projection: &Projection| match projection {
             Projection::Include(names) => names.len(),
             Projection::All | Projection::KeysOnly => 0,
-        });
-        if listed.sum::<usize>() > MAX_PROJECTED_ATTRIBUTES {
+        };
+        let secondary: usize = self.indexes.iter().map(|index| listed(&index.projection)).sum();
+        // The vector itself and each inline filter count as one.
+        let beside = |index: &VectorIndexSchema| {
+            index.search.iter().filter(|element| element.role == SearchRole::InlineFilter).count()
+        };
+        let vector = |index: &VectorIndexSchema| 1 + beside(index) + listed(&index.projection);
+        let vector: usize = self.vector_indexes.iter().map(vector).sum();
+        if secondary + vector > MAX_PROJECTED_ATTRIBUTES {
             return Err(message::too_many_projected(MAX_PROJECTED_ATTRIBUTES));
         }
         Ok(())
@@ -157,16 +185,19 @@ impl TableSchema {
         Ok(())
     }
 
-    fn drop_unused_definitions(&mut self) {
+    /// Drops the definitions of attributes that no key names.
+    pub fn drop_unused_definitions(&mut self) {
         let used: Vec<Str> = self.used_attributes().into_iter().map(Str::from).collect();
         self.attributes.retain(|attribute| used.contains(&attribute.name));
     }
 
-    /// The attributes that keys of the table and its indexes name, each once.
+    /// The attributes that keys and search schemas name, each once.
     fn used_attributes(&self) -> Vec<&str> {
         let mut used: Vec<&str> = Vec::new();
         let keys = std::iter::once(&self.key).chain(self.indexes.iter().map(|index| &index.key));
-        for attribute in keys.flat_map(KeySchema::attributes) {
+        let searched = self.vector_indexes.iter().flat_map(|index| &index.search);
+        let searched = searched.map(|element| &element.attribute);
+        for attribute in keys.flat_map(KeySchema::attributes).chain(searched) {
             if !used.contains(&attribute.name.as_str()) {
                 used.push(&attribute.name);
             }
@@ -194,7 +225,8 @@ fn local_index(definition: &IndexDefinition, table: &TableSchema) -> Result<Inde
     {
         return Err(message::local_index_other_hash(&name, &index_hash.name, &table_hash.name));
     }
-    Ok(IndexSchema { name, kind: IndexKind::Local, key, projection: projection(definition)? })
+    let projection = projection(definition.projection.as_ref())?;
+    Ok(IndexSchema { name, kind: IndexKind::Local, key, projection })
 }
 
 fn global_index(definition: &IndexDefinition, defined: &[KeyAttribute]) -> Result<IndexSchema> {
@@ -205,7 +237,8 @@ fn global_index(definition: &IndexDefinition, defined: &[KeyAttribute]) -> Resul
     } else {
         simple_key(elements, defined)?
     };
-    Ok(IndexSchema { name, kind: IndexKind::Global, key, projection: projection(definition)? })
+    let projection = projection(definition.projection.as_ref())?;
+    Ok(IndexSchema { name, kind: IndexKind::Global, key, projection })
 }
 
 /// Whether a key needs the rules of November 2025: three elements or two partition attributes.
@@ -278,8 +311,9 @@ fn key_attributes(
         .collect()
 }
 
-fn projection(definition: &IndexDefinition) -> Result<Projection> {
-    let projection = definition.projection.clone().unwrap_or_default();
+/// A projection.
+pub(super) fn projection(definition: Option<&ProjectionDefinition>) -> Result<Projection> {
+    let projection = definition.cloned().unwrap_or_default();
     match (projection.kind.as_deref(), projection.attributes) {
         (Some("ALL"), None) => Ok(Projection::All),
         (Some("KEYS_ONLY"), None) => Ok(Projection::KeysOnly),

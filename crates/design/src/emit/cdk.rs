@@ -1,27 +1,28 @@
-//! A CDK stack in TypeScript.
+//! A CDK construct in TypeScript, with `TableV2`.
 
 use std::fmt::Write as _;
 
-use super::create_table::view_type;
-use super::{capacity, pascal_case, tables};
+use super::{capacity_of, pascal, positions};
 use crate::check::CheckReport;
 use crate::model::{
-    Design, Index, IndexKind, KeyAttribute, KeyType, Projection, Table, TableClass,
+    Billing, Design, Index, IndexKind, KeyAttribute, KeyType, Projection, StreamView, Table,
+    TableClass,
 };
 
-pub(super) fn text(design: &Design, report: &CheckReport) -> String {
-    let name = pascal_case(design.name());
-    let name = if name.is_empty() { "Design".to_owned() } else { name };
+/// The tables of a checked design as one CDK construct.
+pub fn cdk(report: &CheckReport, design: &Design) -> String {
+    let class = format!("{}Tables", pascal(design.name()));
     let mut out = String::from(
-        "import { RemovalPolicy, Stack, StackProps } from 'aws-cdk-lib';\n\
-         import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';\n\
+        "import { RemovalPolicy } from 'aws-cdk-lib';\nimport * as dynamodb from 'aws-cdk-lib/aws-dynamodb';\n\
          import { Construct } from 'constructs';\n\n",
     );
-    let _ = write!(
-        out,
-        "export class {name}Stack extends Stack {{\n  constructor(scope: Construct, id: string, props?: StackProps) {{\n    super(scope, id, props);\n"
-    );
-    for table in tables(design) {
+    let _ = writeln!(out, "export class {class} extends Construct {{");
+    for table in design.tables() {
+        let _ = writeln!(out, "  readonly {}: dynamodb.TableV2;", camel(&table.name));
+    }
+    out.push_str("\n  constructor(scope: Construct, id: string) {\n    super(scope, id);\n");
+    for table in design.tables() {
+        out.push('\n');
         write_table(&mut out, report, table);
     }
     out.push_str("  }\n}\n");
@@ -29,102 +30,114 @@ pub(super) fn text(design: &Design, report: &CheckReport) -> String {
 }
 
 fn write_table(out: &mut String, report: &CheckReport, table: &Table) {
-    let primary = table.primary();
-    let id = pascal_case(&table.name);
-    let _ = writeln!(out, "\n    new dynamodb.TableV2(this, '{id}Table', {{");
-    let _ = writeln!(out, "      tableName: {},", quoted(&table.name));
-    if let Some(attribute) = primary.hash.first() {
-        let _ = writeln!(out, "      partitionKey: {},", key(attribute));
+    let (member, id) = (camel(&table.name), pascal(&table.name));
+    let _ = writeln!(out, "    this.{member} = new dynamodb.TableV2(this, '{id}', {{");
+    let mut line = |text: String| {
+        let _ = writeln!(out, "      {text},");
+    };
+    line(format!("tableName: {}", quoted(&table.name)));
+    if let Some(key) = table.primary().hash.first() {
+        line(format!("partitionKey: {}", attribute(key)));
     }
-    if let Some(attribute) = primary.range.first() {
-        let _ = writeln!(out, "      sortKey: {},", key(attribute));
+    if let Some(key) = table.primary().range.first() {
+        line(format!("sortKey: {}", attribute(key)));
     }
-    match capacity(report, table, primary) {
-        None => out.push_str("      billing: dynamodb.Billing.onDemand(),\n"),
-        Some(units) => {
-            let _ = writeln!(
-                out,
-                "      billing: dynamodb.Billing.provisioned({{ readCapacity: dynamodb.Capacity.fixed({}), writeCapacity: dynamodb.Capacity.autoscaled({{ maxCapacity: {} }}) }}),",
-                units.read, units.write
-            );
-        }
+    line(format!("billing: {}", billing(report, table)));
+    if let Some(name) = &table.ttl {
+        line(format!("timeToLiveAttribute: {}", quoted(name)));
+    }
+    if let Some(view) = table.stream {
+        line(format!("dynamoStream: dynamodb.StreamViewType.{}", stream(view)));
     }
     if table.class == TableClass::InfrequentAccess {
-        out.push_str("      tableClass: dynamodb.TableClass.STANDARD_INFREQUENT_ACCESS,\n");
+        line("tableClass: dynamodb.TableClass.STANDARD_INFREQUENT_ACCESS".to_owned());
     }
-    if let Some(stream) = table.stream {
-        let view = view_type(stream);
-        let _ = writeln!(out, "      dynamoStream: dynamodb.StreamViewType.{view},");
-    }
-    if let Some(attribute) = &table.ttl {
-        let _ = writeln!(out, "      timeToLiveAttribute: {},", quoted(attribute));
-    }
-    write_indexes(out, table, IndexKind::Global, "globalSecondaryIndexes");
-    write_indexes(out, table, IndexKind::Local, "localSecondaryIndexes");
-    out.push_str("      removalPolicy: RemovalPolicy.RETAIN,\n    });\n");
-}
-
-fn write_indexes(out: &mut String, table: &Table, kind: IndexKind, property: &str) {
-    let mut indexes = table.secondary().iter().filter(|index| index.kind == kind).peekable();
-    if indexes.peek().is_none() {
-        return;
-    }
-    let _ = writeln!(out, "      {property}: [");
-    for index in indexes {
-        write_index(out, index);
-    }
-    out.push_str("      ],\n");
-}
-
-fn write_index(out: &mut String, index: &Index) {
-    let _ = writeln!(out, "        {{\n          indexName: {},", quoted(index.label()));
-    let list =
-        |attributes: &[KeyAttribute]| attributes.iter().map(key).collect::<Vec<_>>().join(", ");
-    if index.kind == IndexKind::Global {
-        match index.hash.as_slice() {
-            [only] => {
-                let _ = writeln!(out, "          partitionKey: {},", key(only));
-            }
-            several => {
-                let _ = writeln!(out, "          partitionKeys: [{}],", list(several));
-            }
+    line("pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true }".to_owned());
+    line("removalPolicy: RemovalPolicy.RETAIN".to_owned());
+    for (kind, name) in
+        [(IndexKind::Global, "globalSecondaryIndexes"), (IndexKind::Local, "localSecondaryIndexes")]
+    {
+        let list: Vec<String> = positions(table)
+            .filter(|(_, index)| index.kind == kind)
+            .map(|(_, index)| format!("        {}", secondary(index)))
+            .collect();
+        if !list.is_empty() {
+            line(format!("{name}: [\n{},\n      ]", list.join(",\n")));
         }
     }
-    match index.range.as_slice() {
-        [] => {}
-        [only] => {
-            let _ = writeln!(out, "          sortKey: {},", key(only));
+    let _ = writeln!(out, "    }});");
+}
+
+fn billing(report: &CheckReport, table: &Table) -> String {
+    if table.billing == Billing::OnDemand {
+        return "dynamodb.Billing.onDemand()".to_owned();
+    }
+    let capacity = capacity_of(report, table, 0);
+    let (read, write) = (capacity.read, capacity.write);
+    format!(
+        "dynamodb.Billing.provisioned({{ readCapacity: dynamodb.Capacity.fixed({read}), \
+         writeCapacity: dynamodb.Capacity.autoscaled({{ maxCapacity: {write} }}) }})"
+    )
+}
+
+fn secondary(index: &Index) -> String {
+    let mut parts = vec![format!("indexName: {}", quoted(index.label()))];
+    let list = |keys: &[KeyAttribute]| keys.iter().map(attribute).collect::<Vec<_>>().join(", ");
+    match (index.kind, index.is_multi_attribute()) {
+        (IndexKind::Local, _) => parts.push(format!("sortKey: {}", list(&index.range))),
+        (_, true) => {
+            parts.push(format!("partitionKeys: [{}]", list(&index.hash)));
+            if !index.range.is_empty() {
+                parts.push(format!("sortKeys: [{}]", list(&index.range)));
+            }
         }
-        several => {
-            let _ = writeln!(out, "          sortKeys: [{}],", list(several));
+        (_, false) => {
+            parts.push(format!("partitionKey: {}", list(&index.hash)));
+            if !index.range.is_empty() {
+                parts.push(format!("sortKey: {}", list(&index.range)));
+            }
         }
     }
     match &index.projection {
         Projection::All => {}
         Projection::Keys => {
-            out.push_str("          projectionType: dynamodb.ProjectionType.KEYS_ONLY,\n");
+            parts.push("projectionType: dynamodb.ProjectionType.KEYS_ONLY".to_owned())
         }
         Projection::Include(names) => {
             let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
-            let _ = writeln!(
-                out,
-                "          projectionType: dynamodb.ProjectionType.INCLUDE,\n          nonKeyAttributes: [{}],",
-                names.join(", ")
-            );
+            parts.push("projectionType: dynamodb.ProjectionType.INCLUDE".to_owned());
+            parts.push(format!("nonKeyAttributes: [{}]", names.join(", ")));
         }
     }
-    out.push_str("        },\n");
+    format!("{{ {} }}", parts.join(", "))
 }
 
-fn key(attribute: &KeyAttribute) -> String {
-    let kind = match attribute.kind {
+fn attribute(key: &KeyAttribute) -> String {
+    let kind = match key.kind {
         KeyType::S => "STRING",
         KeyType::N => "NUMBER",
         KeyType::B => "BINARY",
     };
-    format!("{{ name: {}, type: dynamodb.AttributeType.{kind} }}", quoted(&attribute.name))
+    format!("{{ name: {}, type: dynamodb.AttributeType.{kind} }}", quoted(&key.name))
+}
+
+fn stream(view: StreamView) -> &'static str {
+    match view {
+        StreamView::KeysOnly => "KEYS_ONLY",
+        StreamView::NewImage => "NEW_IMAGE",
+        StreamView::OldImage => "OLD_IMAGE",
+        StreamView::NewAndOldImages => "NEW_AND_OLD_IMAGES",
+    }
 }
 
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
+fn camel(name: &str) -> String {
+    let name = pascal(name);
+    let mut chars = name.chars();
+    chars
+        .next()
+        .map_or_else(String::new, |first| first.to_ascii_lowercase().to_string() + chars.as_str())
 }

@@ -1,133 +1,123 @@
-//! Terraform resources for the AWS provider.
+//! Terraform configuration (AWS provider 6.29 or later, for keys of several attributes).
 
 use std::fmt::Write as _;
 
-use super::create_table::view_type;
-use super::{capacity, tables};
+use super::{Capacity, capacity_of, positions, stream_view};
 use crate::check::CheckReport;
-use crate::model::{Design, Index, IndexKind, Projection, Table, TableClass};
+use crate::model::{Billing, Design, Index, IndexKind, Projection, Table, TableClass};
 
-pub(super) fn text(design: &Design, report: &CheckReport) -> String {
-    let native = tables(design).flat_map(Table::secondary).any(Index::is_multi_attribute);
-    let mut out = String::new();
-    // Keys of several attributes came with 6.29.
-    let version = if native { ">= 6.29" } else { ">= 5.0" };
-    let _ = write!(
-        out,
-        "terraform {{\n  required_providers {{\n    aws = {{\n      source  = \"hashicorp/aws\"\n      version = \"{version}\"\n    }}\n  }}\n}}\n"
+/// The tables of a checked design as `aws_dynamodb_table` resources.
+pub fn terraform(report: &CheckReport, design: &Design) -> String {
+    let mut out = String::from(
+        "terraform {\n  required_providers {\n    aws = {\n      source  = \"hashicorp/aws\"\n      \
+         version = \">= 6.29\"\n    }\n  }\n}\n",
     );
-    for table in tables(design) {
+    for table in design.tables() {
+        out.push('\n');
         write_table(&mut out, report, table);
     }
     out
 }
 
 fn write_table(out: &mut String, report: &CheckReport, table: &Table) {
-    let primary = table.primary();
-    let _ =
-        writeln!(out, "\nresource \"aws_dynamodb_table\" {} {{", quoted(&identifier(&table.name)));
-    let mut pairs = vec![("name", quoted(&table.name))];
-    match capacity(report, table, primary) {
-        None => pairs.push(("billing_mode", quoted("PAY_PER_REQUEST"))),
-        Some(units) => {
-            pairs.push(("billing_mode", quoted("PROVISIONED")));
-            pairs.push(("read_capacity", units.read.to_string()));
-            pairs.push(("write_capacity", units.write.to_string()));
+    let _ = writeln!(out, "resource \"aws_dynamodb_table\" {} {{", quoted(&snake(&table.name)));
+    setting(out, 1, "name", &quoted(&table.name));
+    let provisioned = table.billing == Billing::Provisioned;
+    let mode = if provisioned { "PROVISIONED" } else { "PAY_PER_REQUEST" };
+    setting(out, 1, "billing_mode", &quoted(mode));
+    if provisioned {
+        write_capacity(out, 1, capacity_of(report, table, 0));
+    }
+    for (name, attributes) in
+        [("hash_key", &table.primary().hash), ("range_key", &table.primary().range)]
+    {
+        if let Some(attribute) = attributes.first() {
+            setting(out, 1, name, &quoted(&attribute.name));
         }
     }
-    pairs.extend(primary.hash.first().map(|attribute| ("hash_key", quoted(&attribute.name))));
-    pairs.extend(primary.range.first().map(|attribute| ("range_key", quoted(&attribute.name))));
     if table.class == TableClass::InfrequentAccess {
-        pairs.push(("table_class", quoted("STANDARD_INFREQUENT_ACCESS")));
+        setting(out, 1, "table_class", &quoted("STANDARD_INFREQUENT_ACCESS"));
     }
-    if let Some(stream) = table.stream {
-        pairs.push(("stream_enabled", "true".to_owned()));
-        pairs.push(("stream_view_type", quoted(view_type(stream))));
+    if let Some(view) = table.stream {
+        setting(out, 1, "stream_enabled", "true");
+        setting(out, 1, "stream_view_type", &quoted(stream_view(view)));
     }
-    write_pairs(out, 2, &pairs);
     for attribute in table.key_attributes() {
         let _ = writeln!(out, "\n  attribute {{");
-        write_pairs(
-            out,
-            4,
-            &[("name", quoted(&attribute.name)), ("type", quoted(attribute.kind.as_str()))],
-        );
-        out.push_str("  }\n");
+        setting(out, 2, "name", &quoted(&attribute.name));
+        setting(out, 2, "type", &quoted(attribute.kind.as_str()));
+        let _ = writeln!(out, "  }}");
     }
-    for index in table.secondary() {
-        write_index(out, report, table, index);
+    for (at, index) in positions(table) {
+        write_index(out, index, provisioned.then(|| capacity_of(report, table, at)));
     }
     if let Some(attribute) = &table.ttl {
-        out.push_str("\n  ttl {\n");
-        write_pairs(
-            out,
-            4,
-            &[("attribute_name", quoted(attribute)), ("enabled", "true".to_owned())],
-        );
-        out.push_str("  }\n");
+        let _ = writeln!(out, "\n  ttl {{");
+        setting(out, 2, "attribute_name", &quoted(attribute));
+        setting(out, 2, "enabled", "true");
+        let _ = writeln!(out, "  }}");
     }
-    out.push_str("\n  point_in_time_recovery {\n    enabled = true\n  }\n}\n");
+    let _ = writeln!(out, "\n  point_in_time_recovery {{\n    enabled = true\n  }}");
+    let _ = writeln!(out, "\n  lifecycle {{\n    prevent_destroy = true\n  }}\n}}");
 }
 
-fn write_index(out: &mut String, report: &CheckReport, table: &Table, index: &Index) {
-    let local = index.kind == IndexKind::Local;
-    let block = if local { "local_secondary_index" } else { "global_secondary_index" };
-    let _ = writeln!(out, "\n  {block} {{");
-    let mut pairs = vec![("name", quoted(index.label()))];
-    if !index.is_multi_attribute() {
-        if !local {
-            pairs.extend(index.hash.first().map(|attribute| ("hash_key", quoted(&attribute.name))));
+fn write_index(out: &mut String, index: &Index, capacity: Option<Capacity>) {
+    if index.kind == IndexKind::Local {
+        let _ = writeln!(out, "\n  local_secondary_index {{");
+        setting(out, 2, "name", &quoted(index.label()));
+        if let Some(attribute) = index.range.first() {
+            setting(out, 2, "range_key", &quoted(&attribute.name));
         }
-        pairs.extend(index.range.first().map(|attribute| ("range_key", quoted(&attribute.name))));
+    } else {
+        let _ = writeln!(out, "\n  global_secondary_index {{");
+        setting(out, 2, "name", &quoted(index.label()));
+        if let Some(capacity) = capacity {
+            write_capacity(out, 2, capacity);
+        }
     }
-    pairs.push((
-        "projection_type",
-        quoted(match &index.projection {
-            Projection::All => "ALL",
-            Projection::Keys => "KEYS_ONLY",
-            Projection::Include(_) => "INCLUDE",
-        }),
-    ));
-    if let Projection::Include(names) = &index.projection {
-        let list: Vec<String> = names.iter().map(|name| quoted(name)).collect();
-        pairs.push(("non_key_attributes", format!("[{}]", list.join(", "))));
-    }
-    if let (false, Some(units)) = (local, capacity(report, table, index)) {
-        pairs.push(("read_capacity", units.read.to_string()));
-        pairs.push(("write_capacity", units.write.to_string()));
-    }
-    write_pairs(out, 4, &pairs);
-    if index.is_multi_attribute() {
+    write_projection(out, &index.projection);
+    if index.kind == IndexKind::Global {
         let hash = index.hash.iter().map(|attribute| (attribute, "HASH"));
         let range = index.range.iter().map(|attribute| (attribute, "RANGE"));
         for (attribute, kind) in hash.chain(range) {
-            out.push_str("\n    key_schema {\n");
-            write_pairs(
-                out,
-                6,
-                &[("attribute_name", quoted(&attribute.name)), ("key_type", quoted(kind))],
-            );
-            out.push_str("    }\n");
+            let _ = writeln!(out, "\n    key_schema {{");
+            setting(out, 3, "attribute_name", &quoted(&attribute.name));
+            setting(out, 3, "key_type", &quoted(kind));
+            let _ = writeln!(out, "    }}");
         }
     }
-    out.push_str("  }\n");
+    let _ = writeln!(out, "  }}");
 }
 
-/// Arguments with their equals signs in one column, as `terraform fmt` wants them.
-fn write_pairs(out: &mut String, indent: usize, pairs: &[(&str, String)]) {
-    let width = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, value) in pairs {
-        let _ = writeln!(out, "{:indent$}{name:<width$} = {value}", "");
+fn write_projection(out: &mut String, projection: &Projection) {
+    let (kind, names) = match projection {
+        Projection::All => ("ALL", None),
+        Projection::Keys => ("KEYS_ONLY", None),
+        Projection::Include(names) => ("INCLUDE", Some(names)),
+    };
+    setting(out, 2, "projection_type", &quoted(kind));
+    if let Some(names) = names {
+        let list: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+        setting(out, 2, "non_key_attributes", &format!("[{}]", list.join(", ")));
     }
 }
 
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+fn write_capacity(out: &mut String, depth: usize, capacity: Capacity) {
+    setting(out, depth, "read_capacity", &capacity.read.to_string());
+    setting(out, depth, "write_capacity", &capacity.write.to_string());
 }
 
-/// A resource name: letters, digits, `_` and `-`, not beginning with a digit.
-fn identifier(name: &str) -> String {
-    let safe: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
-    if safe.starts_with(|c: char| c.is_ascii_alphabetic()) { safe } else { format!("t_{safe}") }
+fn setting(out: &mut String, depth: usize, name: &str, value: &str) {
+    let _ = writeln!(out, "{}{name} = {value}", "  ".repeat(depth));
+}
+
+/// A text in quotes; `${` would begin an interpolation.
+fn quoted(text: &str) -> String {
+    format!("{text:?}").replace("${", "$${").replace("%{", "%%{")
+}
+
+fn snake(name: &str) -> String {
+    let lower = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+    let text: String = name.chars().map(lower).collect();
+    if text.starts_with(|c: char| c.is_ascii_digit()) { format!("table_{text}") } else { text }
 }

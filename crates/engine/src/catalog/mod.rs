@@ -14,12 +14,15 @@ use keyloom_core::error::request;
 use keyloom_core::{Error, Result};
 use keyloom_store::{Bytes, Direction, KeyRange, Store};
 use parking_lot::{Mutex, MutexGuard};
+use serde::Serialize;
 
+use record::Status;
 pub(crate) use record::TableRecord;
-pub(crate) use table::{Index, Stats, Table};
+pub(crate) use table::{Index, Stats, Table, VectorIndex};
 
 use crate::layout::{self, Keyspace};
 use crate::store_error;
+use crate::stream::StreamRecord;
 
 /// All tables by name.
 #[derive(Debug)]
@@ -44,9 +47,10 @@ impl Catalog {
         Ok(Self { tables: ArcSwap::from_pointee(tables), changing: Mutex::new(()) })
     }
 
-    /// The table that a data operation names.
+    /// The table that a data operation names. It is not there before it has been filled.
     pub(crate) fn table(&self, name_or_arn: &str) -> Result<Arc<Table>> {
-        self.find(name_or_arn).ok_or_else(request::resource_not_found)
+        let table = self.find(name_or_arn).filter(|table| table.record.status != Status::Creating);
+        table.ok_or_else(request::resource_not_found)
     }
 
     /// The table that a control operation names.
@@ -101,60 +105,102 @@ impl Change<'_> {
         Ok(first)
     }
 
-    /// Stores and publishes a new table, or a new version of one.
-    pub(crate) fn put(&self, record: TableRecord) -> Result<Arc<Table>> {
-        let previous = self.catalog.find(&record.name);
+    /// Stores and publishes a new table, or a new version of one. `alongside` is called while no
+    /// write of the table is under way, and says what else belongs into the same commit.
+    pub(crate) fn put(
+        &self,
+        record: TableRecord,
+        alongside: impl FnOnce() -> Result<Alongside>,
+    ) -> Result<Arc<Table>> {
+        let name = record.name.clone();
+        self.put_made(&name, || Ok((record, alongside()?)))
+    }
+
+    /// Like [`Change::put`]; the record too is made while no write of the table is under way.
+    pub(crate) fn put_made(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Result<(TableRecord, Alongside)>,
+    ) -> Result<Arc<Table>> {
+        let previous = self.catalog.find(name);
         let shared = previous.as_ref().map(|table| Arc::clone(&table.shared));
         let _alone = shared.as_ref().map(|shared| shared.gate.write());
+        let (record, alongside) = make()?;
         let table = Arc::new(Table::new(record, previous.as_deref()));
-        self.write(&table.record.name, Some(encode(&table.record)?), &[])?;
+        self.write(name, Some(encode(&table.record)?), &alongside)?;
         self.catalog.publish(|tables| {
-            tables.insert(table.record.name.clone(), Arc::clone(&table));
+            tables.insert(name.to_owned(), Arc::clone(&table));
         });
         Ok(table)
     }
 
-    /// Removes a table and notes its keyspaces for removal in the background.
-    pub(crate) fn remove(&self, table: &Table) -> Result<()> {
+    /// Stores a stream that belongs to no table any more, or forgets it.
+    pub(crate) fn put_stream(
+        &self,
+        keyspace: Keyspace,
+        stream: Option<&StreamRecord>,
+    ) -> Result<()> {
+        let key = layout::stream(keyspace);
+        let mut transaction = self.store.begin(&[&key]).map_err(store_error)?;
+        if let Some(stream) = stream {
+            transaction.put(key.into(), encode(stream)?.into());
+        } else {
+            transaction.delete(key.into());
+            transaction.put(layout::dropped(keyspace).into(), Bytes::new());
+        }
+        transaction.commit().map_err(crate::commit_error)
+    }
+
+    /// Removes a table and notes its keyspaces for removal in the background. `alongside` is called
+    /// as by [`Change::put`].
+    pub(crate) fn remove(
+        &self,
+        table: &Table,
+        alongside: impl FnOnce() -> Result<Alongside>,
+    ) -> Result<()> {
         let _alone = table.shared.gate.write();
         let record = &table.record;
-        let keyspaces: Vec<Keyspace> = std::iter::once(record.keyspace)
-            .chain(record.indexes.iter().map(|index| index.keyspace))
-            .chain(record.vector_indexes.iter().map(|index| index.keyspace))
-            .collect();
-        self.write(&record.name, None, &keyspaces)?;
+        let mut alongside = alongside()?;
+        alongside.dropped.push(record.keyspace);
+        alongside.dropped.extend(record.indexes.iter().map(|index| index.keyspace));
+        alongside.dropped.extend(record.vector_indexes.iter().map(|index| index.keyspace));
+        self.write(&record.name, None, &alongside)?;
         self.catalog.publish(|tables| {
             tables.remove(&record.name);
         });
         Ok(())
     }
 
-    /// Notes a keyspace for removal in the background.
-    pub(crate) fn drop_keyspace(&self, keyspace: Keyspace) -> Result<()> {
-        let key = layout::dropped(keyspace);
-        let mut transaction = self.store.begin(&[&key]).map_err(store_error)?;
-        transaction.put(key.into(), Bytes::new());
-        transaction.commit().map_err(crate::commit_error)
-    }
-
-    fn write(&self, name: &str, record: Option<Vec<u8>>, dropped: &[Keyspace]) -> Result<()> {
+    fn write(&self, name: &str, record: Option<Vec<u8>>, alongside: &Alongside) -> Result<()> {
         let key = layout::table(name);
         let mut transaction = self.store.begin(&[&key]).map_err(store_error)?;
         match record {
             Some(record) => transaction.put(key.into(), record.into()),
             None => transaction.delete(key.into()),
         }
-        for keyspace in dropped {
+        for keyspace in &alongside.dropped {
             transaction.put(layout::dropped(*keyspace).into(), Bytes::new());
+        }
+        for stream in &alongside.streams {
+            let value = encode(stream)?;
+            transaction.put(layout::stream(stream.keyspace).into(), value.into());
         }
         transaction.commit().map_err(crate::commit_error)
     }
 }
 
-fn encode(record: &TableRecord) -> Result<Vec<u8>> {
-    serde_json::to_vec(record).map_err(|error| {
-        Error::InternalServer(format!("a table's record cannot be stored: {error}"))
-    })
+/// What is stored in the same commit as a table's record.
+#[derive(Debug, Default)]
+pub(crate) struct Alongside {
+    /// Keyspaces whose entries are to be removed in the background.
+    pub(crate) dropped: Vec<Keyspace>,
+    /// Streams that begin, change or end.
+    pub(crate) streams: Vec<StreamRecord>,
+}
+
+fn encode(record: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(record)
+        .map_err(|error| Error::InternalServer(format!("a record cannot be stored: {error}")))
 }
 
 /// The table's name in a name or an ARN (`arn:aws:dynamodb:region:account:table/name/…`).

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use keyloom_core::schema::{
-    IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, Projection, ScalarType, TableSchema,
+    DistanceFunction, IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, Projection,
+    ScalarType, SearchElement, SearchRole, TableSchema, VectorIndexSchema,
 };
 use serde::{Deserialize, Serialize};
 
@@ -122,9 +123,8 @@ pub(crate) enum ProjectionRecord {
 pub(crate) struct VectorIndexRecord {
     pub(crate) name: String,
     pub(crate) keyspace: Keyspace,
-    pub(crate) status: Status,
     #[serde(default)]
-    pub(crate) backfilling: bool,
+    pub(crate) life: VectorIndexLife,
     /// The attribute that holds the vector.
     pub(crate) attribute: String,
     pub(crate) dimensions: u32,
@@ -134,6 +134,66 @@ pub(crate) struct VectorIndexRecord {
     /// `(attribute, is HASH)`; the others are inline filters.
     #[serde(default)]
     pub(crate) search_schema: Vec<KeyElement>,
+}
+
+/// How far a vector index has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum VectorIndexLife {
+    /// It came with its table.
+    #[default]
+    Active,
+    /// It was added to a table. It may appear to take longer than it does.
+    Building {
+        /// Whether existing items are still being copied into it.
+        filling: bool,
+        /// Until when it is being allocated.
+        allocated_ms: u64,
+        /// Until when it is being filled, at least.
+        filled_ms: u64,
+    },
+    /// It is gone; only the answer to its deletion shows it so.
+    Deleting,
+}
+
+/// What can be done with a vector index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing yet.
+    Allocating,
+    /// It can be deleted.
+    Backfilling,
+    /// It can be searched.
+    Active,
+    /// Nothing any more.
+    Deleting,
+}
+
+impl VectorIndexLife {
+    pub(crate) fn phase(self, now_ms: u64) -> Phase {
+        match self {
+            Self::Active => Phase::Active,
+            Self::Building { allocated_ms, .. } if now_ms < allocated_ms => Phase::Allocating,
+            Self::Building { filling: true, .. } => Phase::Backfilling,
+            Self::Building { filled_ms, .. } if now_ms < filled_ms => Phase::Backfilling,
+            Self::Building { .. } => Phase::Active,
+            Self::Deleting => Phase::Deleting,
+        }
+    }
+
+    /// Whether existing items are still being copied into it.
+    pub(crate) fn is_filling(self) -> bool {
+        matches!(self, Self::Building { filling: true, .. })
+    }
+
+    /// The life of an index that holds all items now.
+    pub(crate) fn filled(self) -> Self {
+        match self {
+            Self::Building { allocated_ms, filled_ms, .. } => {
+                Self::Building { filling: false, allocated_ms, filled_ms }
+            }
+            other => other,
+        }
+    }
 }
 
 /// How a table is paid for.
@@ -147,8 +207,9 @@ pub(crate) struct Billing {
     pub(crate) on_demand_limit: Option<OnDemandLimit>,
     #[serde(default)]
     pub(crate) warm: Option<Throughput>,
+    /// When the table became on-demand, the last few times.
     #[serde(default)]
-    pub(crate) switched_to_on_demand_ms: Option<u64>,
+    pub(crate) switches_to_on_demand_ms: Vec<u64>,
     #[serde(default)]
     pub(crate) last_increase_ms: Option<u64>,
     #[serde(default)]
@@ -178,6 +239,16 @@ pub(crate) struct StreamSetting {
     pub(crate) enabled: bool,
     pub(crate) view: String,
     pub(crate) label: String,
+    /// The shards that take records, by the first partition hash that is theirs; the first begins
+    /// at zero.
+    pub(crate) shards: Vec<OpenShard>,
+}
+
+/// A shard that takes the records of a range of partition hashes, up to the next shard's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OpenShard {
+    pub(crate) number: u32,
+    pub(crate) first_hash: u64,
 }
 
 /// Time to live.
@@ -227,6 +298,23 @@ impl TableRecord {
         }
     }
 
+    /// The table's status as it appears at this time.
+    pub(crate) fn status_at(&self, now_ms: u64) -> Status {
+        let mut phases = self.vector_indexes.iter().map(|index| index.life.phase(now_ms));
+        if phases.any(|phase| phase == Phase::Allocating) { Status::Updating } else { self.status }
+    }
+
+    /// The index that is being built; there is at most one.
+    pub(crate) fn index_in_the_making(&self, now_ms: u64) -> Option<&str> {
+        let is_building = |index: &&VectorIndexRecord| {
+            matches!(index.life.phase(now_ms), Phase::Allocating | Phase::Backfilling)
+        };
+        let vector = self.vector_indexes.iter().find(is_building).map(|index| &index.name);
+        let is_creating = |index: &&IndexRecord| index.status == Status::Creating;
+        let secondary = self.indexes.iter().find(is_creating).map(|index| &index.name);
+        vector.or(secondary).map(String::as_str)
+    }
+
     /// The declared type of an attribute.
     pub(crate) fn type_of(&self, name: &str) -> Option<ScalarType> {
         let definition = self.definitions.iter().find(|definition| definition.name == name)?;
@@ -244,6 +332,11 @@ impl TableRecord {
             key: self.typed_key(&self.key),
             attributes: attributes.collect(),
             indexes: self.indexes.iter().map(|index| self.typed_index(index)).collect(),
+            vector_indexes: self
+                .vector_indexes
+                .iter()
+                .map(|index| self.typed_vector_index(index))
+                .collect(),
         }
     }
 
@@ -268,6 +361,26 @@ impl TableRecord {
             name: index.name.as_str().into(),
             kind: if index.global { IndexKind::Global } else { IndexKind::Local },
             key: self.typed_key(&index.key),
+            projection: index.projection.typed(),
+        }
+    }
+
+    /// A vector index's schema with the types of its search attributes.
+    pub(crate) fn typed_vector_index(&self, index: &VectorIndexRecord) -> VectorIndexSchema {
+        let search = index.search_schema.iter().filter_map(|element| {
+            let kind = self.type_of(&element.name)?;
+            let role = if element.hash { SearchRole::Hash } else { SearchRole::InlineFilter };
+            let attribute = KeyAttribute::new(element.name.as_str(), kind);
+            Some(SearchElement { role, attribute })
+        });
+        VectorIndexSchema {
+            name: index.name.as_str().into(),
+            attribute: index.attribute.as_str().into(),
+            dimensions: index.dimensions as usize,
+            // Only names of functions are stored.
+            distance: DistanceFunction::from_wire(&index.distance)
+                .unwrap_or(DistanceFunction::Cosine),
+            search: search.collect(),
             projection: index.projection.typed(),
         }
     }
@@ -319,6 +432,30 @@ impl IndexRecord {
         self.on_demand = capacity.on_demand;
         self.warm = capacity.warm;
         self
+    }
+}
+
+impl VectorIndexRecord {
+    /// A vector index with this schema.
+    pub(crate) fn new(
+        schema: &VectorIndexSchema,
+        keyspace: Keyspace,
+        life: VectorIndexLife,
+    ) -> Self {
+        let element = |element: &SearchElement| KeyElement {
+            name: element.attribute.name.to_string(),
+            hash: element.role == SearchRole::Hash,
+        };
+        Self {
+            name: schema.name.to_string(),
+            keyspace,
+            life,
+            attribute: schema.attribute.to_string(),
+            dimensions: schema.dimensions as u32,
+            distance: schema.distance.as_str().to_owned(),
+            projection: ProjectionRecord::of(&schema.projection),
+            search_schema: schema.search.iter().map(element).collect(),
+        }
     }
 }
 

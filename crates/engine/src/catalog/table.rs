@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use keyloom_core::schema::{IndexSchema, KeySchema, TableSchema};
+use keyloom_core::schema::{IndexSchema, KeySchema, TableSchema, VectorIndexSchema};
 use keyloom_core::{Item, Result};
 use parking_lot::RwLock;
 
 use crate::layout::{self, Keyspace};
 
-use super::record::{IndexRecord, Status, TableRecord};
+use super::record::{Status, TableRecord, VectorIndexLife};
 
 /// One version of a table. A change of the table makes a new version; requests that hold the old
 /// one notice through [`Table::version`].
@@ -18,6 +18,7 @@ pub(crate) struct Table {
     pub(crate) record: TableRecord,
     pub(crate) schema: TableSchema,
     pub(crate) indexes: Vec<Index>,
+    pub(crate) vector_indexes: Vec<VectorIndex>,
     /// Rises with every change of the record.
     pub(crate) version: u64,
     /// What all versions of the table share.
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     /// takes it alone. So no write of an old version can slip past a change.
     pub(crate) gate: RwLock<()>,
     pub(crate) stats: Stats,
+    /// No item expires before this second. Zero until the table has been looked through.
+    pub(crate) next_expiry_s: AtomicU64,
 }
 
 /// Item counts and sizes, kept exact by every write.
@@ -70,7 +73,15 @@ pub(crate) struct Index {
     pub(crate) schema: IndexSchema,
     pub(crate) keyspace: Keyspace,
     pub(crate) status: Status,
-    pub(crate) backfilling: bool,
+    pub(crate) stats: Arc<Stats>,
+}
+
+/// A vector index with its typed schema.
+#[derive(Debug)]
+pub(crate) struct VectorIndex {
+    pub(crate) schema: VectorIndexSchema,
+    pub(crate) keyspace: Keyspace,
+    pub(crate) life: VectorIndexLife,
     pub(crate) stats: Arc<Stats>,
 }
 
@@ -80,10 +91,7 @@ impl Table {
     /// A version of a table; `previous` is the version before it, whose counts go on.
     pub(crate) fn new(record: TableRecord, previous: Option<&Table>) -> Self {
         let schema = record.typed_schema();
-        let stats_of = |index: &IndexRecord| {
-            let known = previous?.indexes.iter().find(|known| known.keyspace == index.keyspace)?;
-            Some(Arc::clone(&known.stats))
-        };
+        let stats_of = |keyspace: Keyspace| previous?.stats_of(keyspace).cloned();
         let indexes = record
             .indexes
             .iter()
@@ -91,13 +99,22 @@ impl Table {
                 schema: record.typed_index(index),
                 keyspace: index.keyspace,
                 status: index.status,
-                backfilling: index.backfilling,
-                stats: stats_of(index).unwrap_or_default(),
+                stats: stats_of(index.keyspace).unwrap_or_default(),
+            })
+            .collect();
+        let vector_indexes = record
+            .vector_indexes
+            .iter()
+            .map(|index| VectorIndex {
+                schema: record.typed_vector_index(index),
+                keyspace: index.keyspace,
+                life: index.life,
+                stats: stats_of(index.keyspace).unwrap_or_default(),
             })
             .collect();
         let shared = previous.map(|table| Arc::clone(&table.shared)).unwrap_or_default();
         let version = NEXT_VERSION.fetch_add(1, Ordering::Relaxed);
-        Self { record, schema, indexes, version, shared }
+        Self { record, schema, indexes, vector_indexes, version, shared }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -109,12 +126,25 @@ impl Table {
         &self.schema.key
     }
 
-    /// Takes over the counts of another table of the same shape.
+    /// Takes over the counts of another table of the same shape. An index that is being filled is
+    /// counted by whoever fills it.
     pub(crate) fn copy_stats(&self, from: &Table) {
         self.shared.stats.copy(&from.shared.stats);
-        for (index, from) in self.indexes.iter().zip(&from.indexes) {
+        let indexes = self.indexes.iter().zip(&from.indexes);
+        for (index, from) in indexes.filter(|(index, _)| index.status != Status::Creating) {
             index.stats.copy(&from.stats);
         }
+        let vectors = self.vector_indexes.iter().zip(&from.vector_indexes);
+        for (index, from) in vectors.filter(|(index, _)| !index.life.is_filling()) {
+            index.stats.copy(&from.stats);
+        }
+    }
+
+    /// The counts of the index in this keyspace.
+    pub(crate) fn stats_of(&self, keyspace: Keyspace) -> Option<&Arc<Stats>> {
+        let secondary = self.indexes.iter().map(|index| (index.keyspace, &index.stats));
+        let vector = self.vector_indexes.iter().map(|index| (index.keyspace, &index.stats));
+        secondary.chain(vector).find(|(known, _)| *known == keyspace).map(|(_, stats)| stats)
     }
 
     /// The index of this name.
@@ -125,6 +155,11 @@ impl Table {
     /// The position of the index of this name.
     pub(crate) fn index_position(&self, name: &str) -> Option<usize> {
         self.indexes.iter().position(|index| index.schema.name == name)
+    }
+
+    /// The vector index of this name.
+    pub(crate) fn vector_index(&self, name: &str) -> Option<&VectorIndex> {
+        self.vector_indexes.iter().find(|index| index.schema.name == name)
     }
 
     /// Whether the table has local secondary indexes, and so item collections with a size limit.

@@ -54,9 +54,14 @@ impl CollectionMetrics {
         self.table.name()
     }
 
-    /// Whether two writes touched the same collection.
-    pub(crate) fn is_same_collection(&self, other: &Self) -> bool {
-        self.table.name() == other.table.name() && self.key == other.key
+    /// Adds a collection to a list, once.
+    pub(crate) fn add(list: &mut Vec<Self>, metrics: Option<Self>) {
+        let Some(metrics) = metrics else { return };
+        let same =
+            |other: &Self| other.table.name() == metrics.table.name() && other.key == metrics.key;
+        if !list.iter().any(same) {
+            list.push(metrics);
+        }
     }
 
     /// Writes `ItemCollectionMetrics`, if there are any.
@@ -76,4 +81,22 @@ impl CollectionMetrics {
         let range = format!("[{:.1},{:.1}]", lower as f64, (lower + 1) as f64);
         json.buffer().extend_from_slice(range.as_bytes());
     }
+}
+
+/// Writes the collections of a batch or transaction, by table.
+pub(crate) fn write_collections(json: &mut JsonWriter, collections: &[CollectionMetrics]) {
+    if collections.is_empty() {
+        return;
+    }
+    json.structure("ItemCollectionMetrics", |json| {
+        let mut names: Vec<&str> = collections.iter().map(CollectionMetrics::table_name).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            let of_table = collections.iter().filter(|metrics| metrics.table_name() == name);
+            json.list(name, of_table, |json, metrics| {
+                json.nested(|json| metrics.write_members(json));
+            });
+        }
+    });
 }

@@ -2,39 +2,51 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_core::error::request;
+use keyloom_core::error::{message, request};
 use keyloom_core::schema::definition::TableDefinition;
 use keyloom_core::schema::{IndexKind, TableSchema};
 use keyloom_core::{Error, Result, Str, limits};
 
 use crate::catalog::record::{
-    Billing, EncryptionSetting, IndexCapacity, IndexRecord, OnDemandLimit, Status, StreamSetting,
-    TableClassSetting, Throughput,
+    Billing, EncryptionSetting, IndexCapacity, IndexRecord, OnDemandLimit, Status,
+    TableClassSetting, Throughput, VectorIndexLife, VectorIndexRecord,
 };
-use crate::catalog::{Change, TableRecord};
+use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;
 use crate::identity;
 use crate::wire::{Constraints, Fields, JsonWriter};
 
+use super::settings::policies;
+use super::stream_setting::StreamChange;
 use super::table_input::{self, IndexInput};
 use super::{description, stream_setting, tags};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let input = CreateTableInput::decode(&fields)?;
+    let change = database.catalog.change(database.store.as_ref());
+    let record = prepare(database, &change, &fields)?;
+    let streams = stream_setting::begun(database, &record).into_iter().collect();
+    let table = change.put(record, || Ok(Alongside { streams, ..Alongside::default() }))?;
+    let mut json = JsonWriter::object();
+    description::write(&mut json, "TableDescription", database, &table, Status::Creating);
+    Ok(json.finish())
+}
+
+/// The record of a new table, which must not exist yet.
+pub(crate) fn prepare(
+    database: &Inner,
+    change: &Change<'_>,
+    fields: &Fields<'_>,
+) -> Result<TableRecord> {
+    let input = CreateTableInput::decode(fields)?;
     let schema = input.definition.clone().into_schema()?;
     input.check_billing()?;
-    let change = database.catalog.change(database.store.as_ref());
     if database.catalog.find(&schema.name).is_some() {
         return Err(request::table_exists(&schema.name));
     }
     if database.catalog.all().len() >= limits::MAX_TABLES {
         return Err(request::too_many_tables());
     }
-    let record = input.record(database, &change, &schema)?;
-    let table = change.put(record)?;
-    let mut json = JsonWriter::object();
-    description::write(&mut json, "TableDescription", database, &table, Status::Creating);
-    Ok(json.finish())
+    input.record(database, change, &schema)
 }
 
 /// CreateTable's parameters, read but not judged as a whole.
@@ -87,13 +99,17 @@ impl CreateTableInput {
             attributes: table_input::definitions(fields)?,
             local: definitions(&local),
             global: definitions(&global),
+            vector: table_input::vector_indexes(fields)?,
         };
         let mut input = Self {
             global_capacity: global.iter().flatten().map(|index| index.capacity).collect(),
             throughput: table_input::throughput(fields, &mut constraints, "")?,
             on_demand_limit: table_input::on_demand(fields)?,
             warm: table_input::warm(fields)?,
-            stream_view: stream_setting::decode(fields, &mut constraints)?.flatten(),
+            stream_view: match stream_setting::decode(fields, &mut constraints)? {
+                Some(StreamChange::Begin(view)) => Some(view),
+                Some(StreamChange::End) | None => None,
+            },
             tags: tags::decode(fields, &mut constraints)?.unwrap_or_default(),
             deletion_protection: fields.boolean("DeletionProtectionEnabled")?.unwrap_or(false),
             encryption: encryption(fields, &mut constraints)?,
@@ -103,6 +119,7 @@ impl CreateTableInput {
         definition.check_attributes(constraints.violations());
         definition.check_key(constraints.violations());
         definition.check_indexes(constraints.violations());
+        definition.check_vector_indexes(constraints.violations());
         constraints.finish()?;
         input.definition = definition;
         Ok(input)
@@ -140,6 +157,9 @@ impl CreateTableInput {
             }
             return Ok(());
         }
+        if self.definition.vector.is_some() {
+            return Err(message::vector::needs_on_demand());
+        }
         if self.throughput.is_none() {
             return Err(request::throughput_missing());
         }
@@ -163,37 +183,42 @@ impl CreateTableInput {
         schema: &TableSchema,
     ) -> Result<TableRecord> {
         let now_ms = database.clock.now_ms();
-        let count = u32::try_from(schema.indexes.len() + 2).map_err(|_| {
+        let indexes = schema.indexes.len() + schema.vector_indexes.len();
+        let count = u32::try_from(indexes + 2).map_err(|_| {
             Error::validation("One or more parameter values were invalid: too many indexes")
         })?;
         let keyspace = change.allocate_keyspaces(count)?;
         let mut record = TableRecord::new(schema, keyspace, now_ms);
         record.id = identity::uuid();
         record.indexes = self.index_records(schema, keyspace + 2);
+        record.vector_indexes = (keyspace + 2 + schema.indexes.len() as u32..)
+            .zip(&schema.vector_indexes)
+            .map(|(keyspace, index)| {
+                VectorIndexRecord::new(index, keyspace, VectorIndexLife::Active)
+            })
+            .collect();
         record.billing = Billing {
             on_demand: self.on_demand,
             stated: self.billing_stated,
             throughput: self.throughput.unwrap_or_default(),
             on_demand_limit: self.on_demand_limit,
             warm: self.warm,
-            switched_to_on_demand_ms: self.on_demand.then_some(now_ms),
+            switches_to_on_demand_ms: self.on_demand.then_some(now_ms).into_iter().collect(),
             ..Billing::default()
         };
-        record.stream = self.stream_view.as_ref().map(|view| StreamSetting {
-            keyspace: keyspace + 1,
-            enabled: true,
-            view: view.clone(),
-            label: stream_setting::label(now_ms),
-        });
+        if let Some(view) = &self.stream_view {
+            record.stream =
+                Some(stream_setting::begin(database, &schema.name, keyspace + 1, view)?);
+        }
         record.tags = self.tags.clone();
         record.deletion_protection = self.deletion_protection;
         record.table_class = self
             .table_class
             .as_ref()
             .map(|class| TableClassSetting { class: class.clone(), changed_ms: None });
-        record.encryption = self.encryption.clone();
+        record.encryption.clone_from(&self.encryption);
         if let Some(policy) = &self.resource_policy {
-            record.settings.insert("ResourcePolicy".into(), serde_json::json!(policy));
+            policies::attach(&mut record, policy)?;
         }
         Ok(record)
     }
@@ -218,7 +243,16 @@ pub(crate) fn encryption(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
 ) -> Result<Option<EncryptionSetting>> {
-    let Some(encryption) = fields.structure("SSESpecification")? else { return Ok(None) };
+    encryption_at(fields, "SSESpecification", constraints)
+}
+
+/// An encryption setting under another name.
+pub(crate) fn encryption_at(
+    fields: &Fields<'_>,
+    member: &str,
+    constraints: &mut Constraints,
+) -> Result<Option<EncryptionSetting>> {
+    let Some(encryption) = fields.structure(member)? else { return Ok(None) };
     let kind = encryption.string("SSEType")?;
     let kinds = [("AES256", "AES256"), ("KMS", "KMS")];
     let kind = constraints.one_of(kind, "sSESpecification.sSEType", &kinds).unwrap_or("KMS");

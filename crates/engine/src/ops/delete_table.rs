@@ -1,19 +1,17 @@
 //! DeleteTable.
 
 use keyloom_core::Result;
-use keyloom_core::error::request;
+use keyloom_core::error::{message, request, table as table_error};
 
-use crate::catalog::record::Status;
+use crate::catalog::Alongside;
+use crate::catalog::record::{IndexRecord, Status};
 use crate::database::Inner;
-use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::wire::{Fields, JsonWriter};
 
-use super::{description, parameters::required_table};
+use super::{description, parameters::described_table, stream_setting};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let name = required_table(&fields)?;
-    let mut constraints = Constraints::new();
-    constraints.table_name(Some(name));
-    constraints.finish()?;
+    let name = described_table(&fields)?;
     let change = database.catalog.change(database.store.as_ref());
     let table = database.catalog.described_table(name)?;
     if table.record.deletion_protection {
@@ -22,7 +20,19 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     if table.record.status != Status::Active {
         return Err(request::table_being_changed(table.name(), table.record.status.as_str()));
     }
-    change.remove(&table)?;
+    if !table.record.vector_indexes.is_empty()
+        && table.record.index_in_the_making(database.clock.now_ms()).is_some()
+    {
+        return Err(message::vector::table_has_unfinished_index());
+    }
+    let building = |index: &&IndexRecord| index.status == Status::Creating;
+    if let Some(index) = table.record.indexes.iter().find(building) {
+        return Err(table_error::index_being_created(table.name(), &index.name));
+    }
+    change.remove(&table, || {
+        let streams = stream_setting::ended(database, &table.record)?.into_iter().collect();
+        Ok(Alongside { streams, ..Alongside::default() })
+    })?;
     drop(change);
     database.background.wake();
     let mut json = JsonWriter::object();

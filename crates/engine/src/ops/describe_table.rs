@@ -3,17 +3,16 @@
 use keyloom_core::Result;
 
 use crate::database::Inner;
-use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::wire::{Fields, JsonWriter};
 
-use super::{description, parameters::required_table};
+use super::{description, parameters::described_table};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let name = required_table(&fields)?;
-    let mut constraints = Constraints::new();
-    constraints.table_name(Some(name));
-    constraints.finish()?;
+    let name = described_table(&fields)?;
     let table = database.catalog.described_table(name)?;
+    database.counted.wait();
     let mut json = JsonWriter::object();
-    description::write(&mut json, "Table", database, &table, table.record.status);
+    let status = table.record.status_at(database.clock.now_ms());
+    description::write(&mut json, "Table", database, &table, status);
     Ok(json.finish())
 }

@@ -1,10 +1,12 @@
 //! `TableDescription`: what CreateTable, UpdateTable, DeleteTable and DescribeTable say of a table.
 
+use keyloom_core::schema::SearchRole;
+
 use crate::catalog::record::{
-    Billing, IndexRecord, KeyElement, OnDemandLimit, ProjectionRecord, Status, Throughput,
+    Billing, IndexRecord, KeyElement, OnDemandLimit, Phase, ProjectionRecord, Status, Throughput,
     VectorIndexRecord,
 };
-use crate::catalog::{Stats, Table};
+use crate::catalog::{Stats, Table, TableRecord};
 use crate::database::Inner;
 use crate::wire::JsonWriter;
 
@@ -39,7 +41,7 @@ pub(crate) fn write(
         json.string("TableId", &record.id);
         billing(json, &record.billing);
         indexes(json, table, &arn, status);
-        vector_indexes(json, table, &arn);
+        vector_indexes(json, database, table, &arn, status);
         stream(json, table, &arn);
         settings(json, table);
     });
@@ -94,13 +96,24 @@ fn billing(json: &mut JsonWriter, billing: &Billing) {
         json.structure("BillingModeSummary", |json| {
             let mode = if billing.on_demand { "PAY_PER_REQUEST" } else { "PROVISIONED" };
             json.string("BillingMode", mode);
-            if let Some(ms) = billing.switched_to_on_demand_ms {
-                seconds(json, "LastUpdateToPayPerRequestDateTime", ms);
+            if let Some(ms) = billing.switches_to_on_demand_ms.last() {
+                seconds(json, "LastUpdateToPayPerRequestDateTime", *ms);
             }
         });
     }
     on_demand_limit(json, billing.on_demand_limit.as_ref());
-    warm(json, billing.warm, billing, Status::Active);
+    warm(json, warm_of(billing.warm, billing));
+}
+
+/// What a table can take at once: what was asked for, or what its billing mode starts with.
+pub(crate) fn warm_of(asked: Option<Throughput>, billing: &Billing) -> Throughput {
+    asked.unwrap_or(if billing.on_demand { NEW_ON_DEMAND_WARM } else { billing.throughput })
+}
+
+/// What an index can take at once.
+pub(crate) fn index_warm_of(index: &IndexRecord, billing: &Billing) -> Throughput {
+    let throughput = index.throughput.unwrap_or_default();
+    warm_of(index.warm, &Billing { throughput, ..billing.clone() })
 }
 
 fn on_demand_limit(json: &mut JsonWriter, limit: Option<&OnDemandLimit>) {
@@ -111,13 +124,11 @@ fn on_demand_limit(json: &mut JsonWriter, limit: Option<&OnDemandLimit>) {
     });
 }
 
-fn warm(json: &mut JsonWriter, warm: Option<Throughput>, billing: &Billing, status: Status) {
-    let warm =
-        warm.unwrap_or(if billing.on_demand { NEW_ON_DEMAND_WARM } else { billing.throughput });
+fn warm(json: &mut JsonWriter, warm: Throughput) {
     json.structure("WarmThroughput", |json| {
         json.integer("ReadUnitsPerSecond", warm.read);
         json.integer("WriteUnitsPerSecond", warm.write);
-        json.string("Status", status.as_str());
+        json.string("Status", "ACTIVE");
     });
 }
 
@@ -163,22 +174,44 @@ fn index(
         _ => record.status,
     };
     json.string("IndexStatus", status.as_str());
-    if record.backfilling {
-        json.boolean("Backfilling", true);
+    if status == Status::Creating && table_status != Status::Creating {
+        json.boolean("Backfilling", record.backfilling);
     }
     throughput(json, &record.throughput.unwrap_or_default(), None);
     on_demand_limit(json, record.on_demand.as_ref());
-    let provisioned =
-        Billing { throughput: record.throughput.unwrap_or_default(), ..billing.clone() };
-    warm(json, record.warm, &provisioned, Status::Active);
+    warm(json, index_warm_of(record, billing));
 }
 
-fn vector_indexes(json: &mut JsonWriter, table: &Table, arn: &str) {
+fn vector_indexes(
+    json: &mut JsonWriter,
+    database: &Inner,
+    table: &Table,
+    arn: &str,
+    table_status: Status,
+) {
     if table.record.vector_indexes.is_empty() {
         return;
     }
-    json.list("VectorIndexes", &table.record.vector_indexes, |json, index| {
-        json.nested(|json| vector_index(json, index, arn));
+    let now_ms = database.clock.now_ms();
+    let indexes = table.record.vector_indexes.iter().zip(&table.vector_indexes);
+    json.list("VectorIndexes", indexes, |json, (record, index)| {
+        let (status, backfilling) = match (table_status, record.life.phase(now_ms)) {
+            // An index is created and deleted with its table.
+            (Status::Creating | Status::Deleting, _) => (table_status, None),
+            (_, Phase::Allocating) => (Status::Creating, Some(false)),
+            (_, Phase::Backfilling) => (Status::Creating, Some(true)),
+            (_, Phase::Active) => (Status::Active, None),
+            (_, Phase::Deleting) => (Status::Deleting, None),
+        };
+        json.nested(|json| {
+            vector_index(json, record, arn);
+            json.string("IndexStatus", status.as_str());
+            if let Some(backfilling) = backfilling {
+                json.boolean("Backfilling", backfilling);
+            }
+            json.integer("IndexSizeBytes", index.stats.bytes());
+            json.integer("ItemCount", index.stats.items());
+        });
     });
 }
 
@@ -191,15 +224,12 @@ fn vector_index(json: &mut JsonWriter, record: &VectorIndexRecord, arn: &str) {
         json.list("SearchSchema", &record.search_schema, |json, element| {
             json.nested(|json| {
                 json.string("AttributeName", &element.name);
-                json.string("SearchType", if element.hash { "HASH" } else { "INLINE_FILTER" });
+                let role = if element.hash { SearchRole::Hash } else { SearchRole::InlineFilter };
+                json.string("SearchSchemaElementType", role.as_str());
             });
         });
     }
     projection(json, &record.projection);
-    json.string("IndexStatus", record.status.as_str());
-    if record.status == Status::Creating {
-        json.boolean("Backfilling", record.backfilling);
-    }
     json.string("IndexArn", &format!("{arn}/index/{}", record.name));
 }
 
@@ -232,5 +262,21 @@ fn settings(json: &mut JsonWriter, table: &Table) {
             json.string("SSEType", &encryption.kind);
             json.optional_string("KMSMasterKeyArn", encryption.key_arn.as_deref());
         });
+    }
+    global_settings(json, record);
+}
+
+/// What makes the table a global table, if anything does.
+fn global_settings(json: &mut JsonWriter, record: &TableRecord) {
+    for name in ["MultiRegionConsistency", "GlobalTableSettingsReplicationMode"] {
+        let value = record.settings.get(name).and_then(serde_json::Value::as_str);
+        json.optional_string(name, value);
+    }
+    if let Some(replicas) = record.settings.get("Replicas") {
+        json.string("GlobalTableVersion", "2019.11.21");
+        json.stored("Replicas", replicas);
+    }
+    if let Some(restore) = record.settings.get("RestoreSummary") {
+        json.stored("RestoreSummary", restore);
     }
 }

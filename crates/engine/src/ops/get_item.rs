@@ -9,7 +9,7 @@ use crate::image::Stored;
 use crate::read::{self, Row};
 use crate::wire::{Constraints, Fields, JsonWriter};
 
-use super::parameters::{ReturnConsumedCapacity, required_table};
+use super::parameters::{ReturnConsumedCapacity, item_table};
 use super::projected::ProjectionInput;
 
 /// What GetItem is asked.
@@ -64,9 +64,8 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl GetItemInput {
     fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let table_name = required_table(fields)?;
+        let table_name = item_table(fields)?;
         fields.check_item("Key")?;
-        Constraints::only_table_name(table_name)?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Key"), "key");
         let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;

@@ -1,38 +1,75 @@
 //! The operations, one file each: decode the input, check it, plan it, run it, encode the output.
 
+pub(crate) mod backups;
+mod batch_execute_statement;
+mod batch_get_item;
+pub(crate) mod batch_write_item;
 pub(crate) mod collection;
 pub(crate) mod conditional;
 mod create_table;
 mod delete_item;
 mod delete_table;
+mod describe_endpoints;
+mod describe_limits;
 mod describe_table;
+mod describe_time_to_live;
 mod description;
+mod execute_statement;
+mod execute_transaction;
 mod get_item;
 mod legacy_input;
 mod list_tables;
+mod list_tags_of_resource;
+mod paging;
 pub(crate) mod parameters;
 pub(crate) mod projected;
 mod put_item;
 mod query;
-mod reading;
+pub(crate) mod reading;
 mod scan;
+mod scan_partitions;
+mod search_vectors;
+mod settings;
 mod stream_setting;
+mod streams;
 mod table_input;
+mod tag_resource;
 mod tags;
-mod update_item;
+mod transact_get_items;
+pub(crate) mod transact_write_items;
+pub(crate) mod transfers;
+mod untag_resource;
+pub(crate) mod update_item;
+mod update_table;
+mod update_time_to_live;
+mod writing;
 
 use keyloom_core::Result;
 
+pub use batch_execute_statement::{
+    BatchExecuteStatementInput, BatchExecuteStatementOutput, StatementOutcome,
+};
+pub use batch_get_item::{BatchGetItemInput, BatchGetItemOutput, KeysOfTable};
+pub use batch_write_item::{BatchWriteItemInput, BatchWriteItemOutput, WriteRequest};
 pub use conditional::ConditionInput;
-pub use delete_item::{DeleteItemInput, DeleteItemOutput};
+pub use delete_item::DeleteItemInput;
+pub use execute_statement::{ExecuteStatementInput, ExecuteStatementOutput};
+pub use execute_transaction::{ExecuteTransactionInput, ExecuteTransactionOutput};
 pub use get_item::{GetItemInput, GetItemOutput};
 pub use parameters::{ReturnConsumedCapacity, ReturnValues};
 pub use projected::ProjectionInput;
-pub use put_item::{PutItemInput, PutItemOutput};
+pub use put_item::PutItemInput;
 pub use query::QueryInput;
 pub use reading::{PageOutput, ReadInput, Select};
 pub use scan::ScanInput;
-pub use update_item::{UpdateItemInput, UpdateItemOutput};
+pub use scan_partitions::PartitionPrefixInput;
+pub use search_vectors::{SearchResult, SearchVectorsInput, SearchVectorsOutput};
+pub use transact_get_items::{TransactGet, TransactGetItemsInput, TransactGetItemsOutput};
+pub use transact_write_items::{
+    TransactAction, TransactEdit, TransactWriteItemsInput, TransactWriteItemsOutput,
+};
+pub use update_item::UpdateItemInput;
+pub use writing::{WriteOutput, WriteReturns};
 
 use crate::database::Inner;
 use crate::wire::Fields;
@@ -45,22 +82,53 @@ pub(crate) fn handler(target: &str) -> Option<Handler> {
     let (service, operation) = target.split_once('.')?;
     match service {
         "DynamoDB_20120810" => database_operation(operation),
+        "DynamoDBStreams_20120810" => streams::operation(operation),
+        _ => None,
+    }
+}
+
+/// An operation that reads its request itself.
+pub(crate) type BodyHandler = fn(&Inner, &[u8]) -> Result<Vec<u8>>;
+
+/// The operation that a target names, if it is one that reads its request itself.
+pub(crate) fn body_handler(target: &str) -> Option<BodyHandler> {
+    match target {
+        "DynamoDB_20120810.SearchVectors" => Some(search_vectors::call),
         _ => None,
     }
 }
 
 fn database_operation(operation: &str) -> Option<Handler> {
     Some(match operation {
+        "BatchExecuteStatement" => batch_execute_statement::call,
+        "BatchGetItem" => batch_get_item::call,
+        "BatchWriteItem" => batch_write_item::call,
         "CreateTable" => create_table::call,
         "DeleteItem" => delete_item::call,
         "DeleteTable" => delete_table::call,
+        "DescribeEndpoints" => describe_endpoints::call,
+        "DescribeLimits" => describe_limits::call,
         "DescribeTable" => describe_table::call,
+        "DescribeTimeToLive" => describe_time_to_live::call,
+        "ExecuteStatement" => execute_statement::call,
+        "ExecuteTransaction" => execute_transaction::call,
         "GetItem" => get_item::call,
         "ListTables" => list_tables::call,
+        "ListTagsOfResource" => list_tags_of_resource::call,
         "PutItem" => put_item::call,
         "Query" => query::call,
         "Scan" => scan::call,
+        "TransactGetItems" => transact_get_items::call,
+        "TransactWriteItems" => transact_write_items::call,
+        "TagResource" => tag_resource::call,
+        "UntagResource" => untag_resource::call,
         "UpdateItem" => update_item::call,
-        _ => return None,
+        "UpdateTable" => update_table::call,
+        "UpdateTimeToLive" => update_time_to_live::call,
+        _ => {
+            return settings::operation(operation)
+                .or_else(|| backups::operation(operation))
+                .or_else(|| transfers::operation(operation));
+        }
     })
 }

@@ -20,9 +20,13 @@ pub enum ReturnConsumedCapacity {
 
 impl ReturnConsumedCapacity {
     pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
+        Ok(Self::named(fields.string("ReturnConsumedCapacity")?, constraints))
+    }
+
+    /// The choice of this name.
+    pub(crate) fn named(name: Option<&str>, constraints: &mut Constraints) -> Self {
         let choices = [("INDEXES", Self::Indexes), ("TOTAL", Self::Total), ("NONE", Self::None)];
-        let value = fields.string("ReturnConsumedCapacity")?;
-        Ok(constraints.one_of(value, "returnConsumedCapacity", &choices).unwrap_or_default())
+        constraints.one_of(name, "returnConsumedCapacity", &choices).unwrap_or_default()
     }
 
     /// The detail that the answer shows; none if nothing was asked.
@@ -109,7 +113,21 @@ pub(crate) fn consumed(requested_name: &str, mut cost: ConsumedCapacity) -> Cons
     cost
 }
 
-/// A table name that must be there, as the model says.
-pub(crate) fn required_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
-    fields.string("TableName")?.ok_or_else(|| request::parameter_missing("TableName"))
+/// The table of a data operation, checked before anything else of the request, as on AWS.
+pub(crate) fn item_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
+    let name = fields.string("TableName")?;
+    let mut constraints = Constraints::new();
+    constraints.table_name(name);
+    constraints.finish()?;
+    Ok(name.unwrap_or_default())
+}
+
+/// The table of a control operation.
+pub(crate) fn described_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
+    let name = fields.string("TableName")?;
+    let name = name.ok_or_else(|| request::parameter_missing("TableName"))?;
+    let mut constraints = Constraints::new();
+    constraints.table_name(Some(name));
+    constraints.finish()?;
+    Ok(name)
 }

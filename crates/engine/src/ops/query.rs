@@ -1,6 +1,6 @@
 //! Query.
 
-use keyloom_core::error::request;
+use keyloom_core::error::{message, request};
 use keyloom_core::expr::{
     Bindings, Condition, ExpressionKind, KeyCondition, KeyConditionTree, Parameters, Projection,
     check_keys_are_scalars,
@@ -15,7 +15,7 @@ use crate::read::{self, ReadPlan};
 use crate::wire::{Constraints, Fields};
 
 use super::legacy_input;
-use super::parameters::required_table;
+use super::parameters::item_table;
 use super::reading::{PageOutput, ReadInput, Select, check_filter};
 
 /// What Query is asked.
@@ -56,8 +56,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl QueryInput {
     fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let table_name = required_table(fields)?;
-        Constraints::only_table_name(table_name)?;
+        let table_name = item_table(fields)?;
         // Query has its own words for this one constraint.
         if fields.integer("Limit")?.is_some_and(|limit| limit < 1) {
             return Err(request::query_limit_too_small());
@@ -153,6 +152,7 @@ fn plan(
     table: std::sync::Arc<Table>,
 ) -> Result<ReadPlan> {
     let read = &input.read;
+    read.refuse_vector_index(&table, message::vector::query_not_supported)?;
     let index = read.index_position(&table)?;
     let direction = if input.forward { Direction::Forward } else { Direction::Backward };
     let mut plan = ReadPlan {
@@ -164,6 +164,7 @@ fn plan(
         filter: expressions.filter,
         projection: expressions.projection,
         fetch_base: false,
+        filter_entry: false,
         segment: None,
         count_only: read.select == Some(Select::Count),
     };

@@ -1,11 +1,13 @@
 //! What Query and Scan share: the index, the budget, the filter, the projection, the page.
 
-use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units};
+use keyloom_core::capacity::{
+    Arm, ConsumedCapacity, ReadMode, Units, partitioned_read_units, read_units,
+};
 use keyloom_core::error::request;
-use keyloom_core::expr::{Condition, Projection};
-use keyloom_core::legacy::{ConditionalOperator, LegacyCondition};
+use keyloom_core::expr::{Bindings, Condition, Projection};
+use keyloom_core::legacy::{self, ConditionalOperator, LegacyCondition};
 use keyloom_core::schema::{self, IndexKind};
-use keyloom_core::{AttributeValue, Item, Result, Str};
+use keyloom_core::{AttributeValue, Error, Item, Result, Str};
 
 use crate::catalog::record::Status;
 use crate::catalog::{Index, Table};
@@ -100,6 +102,26 @@ impl ReadInput {
         Ok(())
     }
 
+    /// The filter and the projection of a read that has no other expression.
+    pub(crate) fn filter_and_projection(&self) -> Result<(Option<Condition>, Option<Projection>)> {
+        let legacy_count = self.legacy_filter.as_ref().map(Vec::len);
+        legacy::check_conditional_operator(self.conditional_operator, legacy_count)?;
+        if let Some(conditions) = &self.legacy_filter {
+            let filter = legacy::filter(conditions.clone(), self.conditional_operator)?;
+            return Ok((filter, self.projection.legacy()?));
+        }
+        let mut bindings = Bindings::new(self.projection.names.clone(), self.values.clone())?;
+        let filter = self.filter.as_ref().map(|text| bindings.filter(text)).transpose()?;
+        let projection = self.projection.expression.as_ref();
+        let projection = projection.map(|text| bindings.projection(text)).transpose()?;
+        bindings.finish()?;
+        let projection = match projection {
+            Some(projection) => Some(projection),
+            None => self.projection.legacy()?,
+        };
+        Ok((filter, projection))
+    }
+
     /// Refuses combinations of `Select` that can never work, whatever the table.
     pub(crate) fn check_select(&self) -> Result<()> {
         let projected =
@@ -119,6 +141,15 @@ impl ReadInput {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a vector index in the words of the operation: only SearchVectors reads those.
+    pub(crate) fn refuse_vector_index(&self, table: &Table, refusal: fn() -> Error) -> Result<()> {
+        let name = self.index_name.as_deref();
+        if name.is_some_and(|name| table.vector_index(name).is_some()) {
+            return Err(refusal());
+        }
+        Ok(())
     }
 
     /// The position of the index, which must be readable.
@@ -174,7 +205,7 @@ impl ReadInput {
     }
 }
 
-fn is_global(index: &Index) -> bool {
+pub(crate) fn is_global(index: &Index) -> bool {
     index.schema.kind == IndexKind::Global
 }
 
@@ -197,6 +228,34 @@ pub(crate) fn check_filter(
     filter.check_excludes_keys(parameter, plan_key.attributes().map(|key| key.name.as_str()))
 }
 
+/// What a page costs.
+pub(crate) fn page_cost(
+    plan: &ReadPlan,
+    page: &Page,
+    table_name: &str,
+    mode: ReadMode,
+) -> ConsumedCapacity {
+    let mut consumed = ConsumedCapacity::new(table_name);
+    let own = Arm::new(match page.partitions {
+        Some(partitions) => partitioned_read_units(partitions.into_iter().flatten(), mode),
+        None => read_units(page.bytes, mode),
+    });
+    // A local index that fetches base items pays for each at its own size, on the table.
+    let fetched: Units = page.fetched.iter().map(|&bytes| read_units(bytes, mode)).sum();
+    match plan.index() {
+        None => consumed.add_table(own),
+        Some(index) => {
+            consumed.add_table(Arm::new(fetched));
+            if is_global(index) {
+                consumed.add_global(index.schema.name.clone(), own);
+            } else {
+                consumed.add_local(index.schema.name.clone(), own);
+            }
+        }
+    }
+    consumed
+}
+
 /// A page of Query or Scan.
 #[derive(Debug)]
 pub struct PageOutput {
@@ -214,27 +273,12 @@ pub struct PageOutput {
 
 impl PageOutput {
     pub(crate) fn new(plan: &ReadPlan, page: Page, table_name: &str, mode: ReadMode) -> Self {
-        let mut consumed = ConsumedCapacity::new(table_name);
-        let own = Arm::new(read_units(page.bytes, mode));
-        // A local index that fetches base items pays for each at its own size, on the table.
-        let fetched: Units = page.fetched.iter().map(|&bytes| read_units(bytes, mode)).sum();
-        match plan.index() {
-            None => consumed.add_table(own),
-            Some(index) => {
-                consumed.add_table(Arm::new(fetched));
-                if is_global(index) {
-                    consumed.add_global(index.schema.name.clone(), own);
-                } else {
-                    consumed.add_local(index.schema.name.clone(), own);
-                }
-            }
-        }
         Self {
+            consumed_capacity: page_cost(plan, &page, table_name, mode),
             rows: page.rows,
             count: page.count,
             scanned_count: page.scanned,
             last_evaluated_key: page.last_key,
-            consumed_capacity: consumed,
             count_only: plan.count_only,
         }
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use keyloom_core::error::request;
-use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters, Projection};
-use keyloom_core::{Result, legacy, limits};
+use keyloom_core::error::{message, request};
+use keyloom_core::expr::{Condition, ExpressionKind, Parameters, Projection};
+use keyloom_core::{Result, limits};
 use keyloom_store::{Direction, KeyRange};
 
 use crate::catalog::Table;
@@ -13,7 +13,7 @@ use crate::layout;
 use crate::read::{self, ReadPlan};
 use crate::wire::{Constraints, Fields};
 
-use super::parameters::required_table;
+use super::parameters::item_table;
 use super::query::check_paths;
 use super::reading::{PageOutput, ReadInput, Select};
 
@@ -40,8 +40,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl ScanInput {
     fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let table_name = required_table(fields)?;
-        Constraints::only_table_name(table_name)?;
+        let table_name = item_table(fields)?;
         let mut constraints = Constraints::new();
         let filter = ("ScanFilter", "scanFilter");
         let read = ReadInput::decode(fields, table_name, &mut constraints, filter)?;
@@ -74,26 +73,6 @@ impl ScanInput {
         }
         .check()
     }
-
-    fn expressions(&self) -> Result<(Option<Condition>, Option<Projection>)> {
-        let read = &self.read;
-        let legacy_count = read.legacy_filter.as_ref().map(Vec::len);
-        legacy::check_conditional_operator(read.conditional_operator, legacy_count)?;
-        if let Some(conditions) = &read.legacy_filter {
-            let filter = legacy::filter(conditions.clone(), read.conditional_operator)?;
-            return Ok((filter, read.projection.legacy()?));
-        }
-        let mut bindings = Bindings::new(read.projection.names.clone(), read.values.clone())?;
-        let filter = read.filter.as_ref().map(|text| bindings.filter(text)).transpose()?;
-        let projection = read.projection.expression.as_ref();
-        let projection = projection.map(|text| bindings.projection(text)).transpose()?;
-        bindings.finish()?;
-        let projection = match projection {
-            Some(projection) => Some(projection),
-            None => read.projection.legacy()?,
-        };
-        Ok((filter, projection))
-    }
 }
 
 fn check_segment(segment: Option<i64>, total: Option<i64>) -> Result<Option<(u32, u32)>> {
@@ -111,7 +90,7 @@ fn check_segment(segment: Option<i64>, total: Option<i64>) -> Result<Option<(u32
 fn run(database: &Inner, input: &ScanInput) -> Result<PageOutput> {
     let read = &input.read;
     read.check_select()?;
-    let (filter, projection) = input.expressions()?;
+    let (filter, projection) = read.filter_and_projection()?;
     let table = database.catalog.table(&read.table_name)?;
     let plan = plan(input, filter, projection, table)?;
     let page = plan.run(database)?;
@@ -125,6 +104,7 @@ fn plan(
     table: Arc<Table>,
 ) -> Result<ReadPlan> {
     let read = &input.read;
+    read.refuse_vector_index(&table, message::vector::scan_not_supported)?;
     let index = read.index_position(&table)?;
     let mut plan = ReadPlan {
         table,
@@ -135,6 +115,7 @@ fn plan(
         filter,
         projection,
         fetch_base: false,
+        filter_entry: false,
         segment: input.segment,
         count_only: read.select == Some(Select::Count),
     };

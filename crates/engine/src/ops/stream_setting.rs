@@ -3,13 +3,27 @@
 use keyloom_core::Result;
 use keyloom_core::error::request;
 
+use crate::catalog::TableRecord;
+use crate::catalog::record::{OpenShard, StreamSetting};
+use crate::database::Inner;
+use crate::layout::Keyspace;
+use crate::stream::{Moment, StreamRecord, registry};
 use crate::wire::{Constraints, Fields};
 
-/// The stream that is asked for: nothing said, switched off, or a view type.
+/// What shall become of a table's stream.
+#[derive(Clone, Debug)]
+pub(crate) enum StreamChange {
+    /// A new stream of this view type.
+    Begin(String),
+    /// No stream.
+    End,
+}
+
+/// What the request wants, if it says anything of a stream.
 pub(crate) fn decode(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
-) -> Result<Option<Option<String>>> {
+) -> Result<Option<StreamChange>> {
     let Some(stream) = fields.structure("StreamSpecification")? else { return Ok(None) };
     let enabled = stream.boolean("StreamEnabled")?;
     constraints.required(enabled.is_some(), "streamSpecification.streamEnabled");
@@ -18,11 +32,52 @@ pub(crate) fn decode(
     let view = stream.string("StreamViewType")?;
     constraints.one_of(view, "streamSpecification.streamViewType", &views);
     match (enabled.unwrap_or(false), view) {
-        (true, Some(view)) => Ok(Some(Some(view.to_owned()))),
+        (true, Some(view)) => Ok(Some(StreamChange::Begin(view.to_owned()))),
         (true, None) => Err(request::stream_view_missing()),
         (false, Some(_)) => Err(request::stream_view_without_stream()),
-        (false, None) => Ok(Some(None)),
+        (false, None) => Ok(Some(StreamChange::End)),
     }
+}
+
+/// The stream that a table begins to write to, in this keyspace.
+pub(crate) fn begin(
+    database: &Inner,
+    table: &str,
+    keyspace: Keyspace,
+    view: &str,
+) -> Result<StreamSetting> {
+    let known = registry::all(database.store.as_ref())?;
+    let is_taken = |label: &String| known.iter().any(|s| s.table == table && s.label == *label);
+    // Two streams of one table never share a label, even if the clock stands still.
+    let mut now_ms = database.clock.now_ms();
+    while is_taken(&label(now_ms)) {
+        now_ms += 1;
+    }
+    Ok(StreamSetting {
+        keyspace,
+        enabled: true,
+        view: view.to_owned(),
+        label: label(now_ms),
+        shards: vec![OpenShard { number: 0, first_hash: 0 }],
+    })
+}
+
+/// What is stored when a table's stream begins.
+pub(crate) fn begun(database: &Inner, record: &TableRecord) -> Option<StreamRecord> {
+    let setting = record.stream.as_ref()?;
+    Some(StreamRecord::begin(record, setting, Moment::now(database)))
+}
+
+/// What is stored when a table's stream ends, if it has one that is open.
+pub(crate) fn ended(database: &Inner, record: &TableRecord) -> Result<Option<StreamRecord>> {
+    let Some(setting) = record.stream.as_ref().filter(|stream| stream.enabled) else {
+        return Ok(None);
+    };
+    let mut stream = registry::find(database.store.as_ref(), setting.keyspace)?;
+    if let Some(stream) = &mut stream {
+        stream.close(Moment::now(database));
+    }
+    Ok(stream)
 }
 
 /// The label of a stream that begins now: the time, to the millisecond.

@@ -4,6 +4,7 @@
 
 use keyloom_core::schema::definition::{
     AttributeDefinition, IndexDefinition, KeyElement, ProjectionDefinition,
+    SearchElementDefinition, VectorAttributeDefinition, VectorIndexDefinition,
 };
 use keyloom_core::{Result, Str};
 
@@ -91,6 +92,39 @@ pub(crate) fn indexes(
         .map(Some)
 }
 
+/// One vector index.
+pub(crate) fn vector_index(fields: &Fields<'_>) -> Result<VectorIndexDefinition> {
+    let attribute = fields.structure("VectorAttribute")?;
+    let attribute = attribute.map(|attribute| {
+        Ok::<_, keyloom_core::Error>(VectorAttributeDefinition {
+            name: text(&attribute, "AttributeName")?,
+        })
+    });
+    let search = fields.structures("SearchSchema")?.map(|elements| {
+        let element = |element: &Fields<'_>| {
+            Ok(SearchElementDefinition {
+                name: text(element, "AttributeName")?,
+                role: text(element, "SearchSchemaElementType")?,
+            })
+        };
+        elements.iter().map(element).collect::<Result<_>>()
+    });
+    Ok(VectorIndexDefinition {
+        name: text(fields, "IndexName")?,
+        attribute: attribute.transpose()?,
+        dimensions: fields.integer("Dimensions")?,
+        distance: text(fields, "DistanceFunction")?,
+        search: search.transpose()?,
+        projection: projection(fields)?,
+    })
+}
+
+/// `VectorIndexes`.
+pub(crate) fn vector_indexes(fields: &Fields<'_>) -> Result<Option<Vec<VectorIndexDefinition>>> {
+    let Some(list) = fields.structures("VectorIndexes")? else { return Ok(None) };
+    list.iter().map(vector_index).collect::<Result<_>>().map(Some)
+}
+
 /// `ProvisionedThroughput` below `path` (empty for the table's own).
 pub(crate) fn throughput(
     fields: &Fields<'_>,
@@ -113,7 +147,12 @@ pub(crate) fn throughput(
 
 /// `OnDemandThroughput`.
 pub(crate) fn on_demand(fields: &Fields<'_>) -> Result<Option<OnDemandLimit>> {
-    let Some(limit) = fields.structure("OnDemandThroughput")? else { return Ok(None) };
+    on_demand_at(fields, "OnDemandThroughput")
+}
+
+/// An on-demand limit under another name.
+pub(crate) fn on_demand_at(fields: &Fields<'_>, member: &str) -> Result<Option<OnDemandLimit>> {
+    let Some(limit) = fields.structure(member)? else { return Ok(None) };
     Ok(Some(OnDemandLimit {
         read: limit.integer("MaxReadRequestUnits")?,
         write: limit.integer("MaxWriteRequestUnits")?,

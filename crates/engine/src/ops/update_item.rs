@@ -1,21 +1,20 @@
 //! UpdateItem.
 
-use keyloom_core::capacity::ConsumedCapacity;
+use std::sync::Arc;
+
 use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters, Projection, Update};
 use keyloom_core::legacy::{self, AttributeUpdate};
 use keyloom_core::{Item, Result, Str};
 
 use crate::database::{Database, Inner};
 use crate::image::Stored;
-use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::wire::{Constraints, Fields};
 use crate::write::{self, Edit, Origin, Write, Written};
 
 use super::collection::CollectionMetrics;
 use super::conditional::ConditionInput;
-use super::parameters::{
-    self, ReturnConsumedCapacity, ReturnValues, required_table, wants_collection_metrics,
-    wants_item_on_failure,
-};
+use super::parameters::{self, ReturnValues, item_table};
+use super::writing::{WriteOutput, WriteReturns};
 
 /// What UpdateItem is asked.
 #[derive(Clone, Debug, Default)]
@@ -31,54 +30,29 @@ pub struct UpdateItemInput {
     /// When to do it; its names and values serve the update, too.
     pub condition: ConditionInput,
     /// What to return.
-    pub return_values: ReturnValues,
-    /// Whether a failed condition returns the item.
-    pub return_item_on_failure: bool,
-    /// What to say of the capacity.
-    pub return_consumed_capacity: ReturnConsumedCapacity,
-    /// Whether to say how large the item collection is.
-    pub return_collection_metrics: bool,
-}
-
-/// What UpdateItem answers.
-#[derive(Clone, Debug, Default)]
-pub struct UpdateItemOutput {
-    /// What `ReturnValues` asked for.
-    pub attributes: Option<Item>,
-    /// What it cost.
-    pub consumed_capacity: ConsumedCapacity,
-    pub(crate) collection: Option<CollectionMetrics>,
+    pub returns: WriteReturns,
 }
 
 impl Database {
     /// Updates an item, creating it if it does not exist.
-    pub fn update_item(&self, input: UpdateItemInput) -> Result<UpdateItemOutput> {
+    pub fn update_item(&self, input: UpdateItemInput) -> Result<WriteOutput> {
         run(self.inner(), input)
     }
 }
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = UpdateItemInput::decode(&fields)?;
-    let shown = input.return_consumed_capacity;
-    let output = run(database, input)?;
-    let mut json = JsonWriter::object();
-    json.optional_item("Attributes", output.attributes.as_ref());
-    shown.write(&mut json, &output.consumed_capacity);
-    CollectionMetrics::write(&mut json, output.collection.as_ref());
-    Ok(json.finish())
+    let returns = input.returns;
+    Ok(run(database, input)?.encode(returns))
 }
 
 impl UpdateItemInput {
     fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let table_name = required_table(fields)?;
+        let table_name = item_table(fields)?;
         fields.check_item("Key")?;
-        Constraints::only_table_name(table_name)?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Key"), "key");
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
-        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints)?;
-        let return_values = ReturnValues::decode(fields, &mut constraints)?;
-        let return_item_on_failure = wants_item_on_failure(fields, &mut constraints)?;
+        let returns = WriteReturns::decode(fields, &mut constraints)?;
         let mut condition = ConditionInput::decode(fields, &mut constraints)?;
         let update = fields.owned_string("UpdateExpression")?;
         let attribute_updates = super::legacy_input::attribute_updates(fields, &mut constraints)?;
@@ -102,10 +76,7 @@ impl UpdateItemInput {
             update,
             attribute_updates,
             condition,
-            return_values,
-            return_item_on_failure,
-            return_consumed_capacity,
-            return_collection_metrics,
+            returns,
         })
     }
 
@@ -128,13 +99,13 @@ impl UpdateItemInput {
     }
 }
 
-fn run(database: &Inner, input: UpdateItemInput) -> Result<UpdateItemOutput> {
+fn run(database: &Inner, input: UpdateItemInput) -> Result<WriteOutput> {
     let (update, condition) = input.expressions()?;
     let table = database.catalog.table(&input.table_name)?;
     table.schema.check_key(&input.key)?;
     update
         .check_excludes_keys(table.key().attributes().map(|attribute| attribute.name.as_str()))?;
-    let metrics = CollectionMetrics::wanted(input.return_collection_metrics, &table, &input.key);
+    let metrics = CollectionMetrics::wanted(input.returns.collection_metrics, &table, &input.key);
     let targets = update.targets().clone();
     let write = Write {
         table,
@@ -143,10 +114,10 @@ fn run(database: &Inner, input: UpdateItemInput) -> Result<UpdateItemOutput> {
         edit: Edit::Update(update),
         origin: Origin::User,
     };
-    let mut written = write::one(database, write, input.return_item_on_failure)?;
+    let mut written = write::one(database, write, input.returns.item_on_failure)?;
     let cost = std::mem::take(&mut written.cost);
-    Ok(UpdateItemOutput {
-        attributes: returned(written, input.return_values, &targets)?,
+    Ok(WriteOutput {
+        attributes: returned(written, input.returns.values, &targets)?,
         consumed_capacity: parameters::consumed(&input.table_name, cost),
         collection: metrics.map(|metrics| metrics.measure(database)).transpose()?,
     })
@@ -159,12 +130,12 @@ pub(crate) fn returned(
     targets: &Projection,
 ) -> Result<Option<Item>> {
     let old = || written.old.clone().map(Stored::into_item).transpose();
-    let part = |item: Item| Some(targets.apply(&item)).filter(|part| !part.is_empty());
+    let part = |item: &Item| Some(targets.apply(item)).filter(|part| !part.is_empty());
     Ok(match return_values {
         ReturnValues::None => None,
         ReturnValues::AllOld => old()?,
-        ReturnValues::UpdatedOld => old()?.and_then(part),
-        ReturnValues::AllNew => written.new,
-        ReturnValues::UpdatedNew => written.new.and_then(part),
+        ReturnValues::UpdatedOld => old()?.as_ref().and_then(part),
+        ReturnValues::AllNew => written.new.map(Arc::unwrap_or_clone),
+        ReturnValues::UpdatedNew => written.new.as_deref().and_then(part),
     })
 }

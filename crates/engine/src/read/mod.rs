@@ -37,6 +37,8 @@ pub(crate) struct ReadPlan {
     pub(crate) projection: Option<Projection>,
     /// Whether the base item is read for each entry: a local index asked for what it does not hold.
     pub(crate) fetch_base: bool,
+    /// Whether the filter looks at the entry even then; PartiQL's does.
+    pub(crate) filter_entry: bool,
     /// The part of a parallel scan: segment and total.
     pub(crate) segment: Option<(u32, u32)>,
     /// Whether only the number of rows is asked for.
@@ -57,7 +59,13 @@ pub(crate) struct Page {
     pub(crate) bytes: usize,
     /// The sizes of the base items that a local index had to fetch.
     pub(crate) fetched: Vec<usize>,
+    /// Bytes evaluated in each partition, where they are charged one by one.
+    pub(crate) partitions: Option<[Option<usize>; NEW_TABLE_PARTITIONS]>,
 }
+
+/// How many partitions a new on-demand table has. A Scan visits them all and rounds each up by
+/// itself: AWS reports 2 units (4 if consistent) for a Scan of a table with one small item.
+const NEW_TABLE_PARTITIONS: usize = 4;
 
 /// One row of a page: as stored, or as a projection made it.
 #[derive(Debug)]
@@ -128,9 +136,17 @@ impl ReadPlan {
 
     /// Runs the plan on a snapshot.
     pub(crate) fn run_on(&self, snapshot: &dyn Snapshot) -> Result<Page> {
+        self.run_within(snapshot, limits::MAX_PAGE_BYTES)
+    }
+
+    /// Runs the plan on a snapshot until it has evaluated so many bytes.
+    pub(crate) fn run_within(&self, snapshot: &dyn Snapshot, max_bytes: usize) -> Result<Page> {
         let mut page = Page::default();
         if self.range.is_empty() {
             return Ok(page);
+        }
+        if self.starts_scan_of_on_demand_table() {
+            page.partitions = Some([None; NEW_TABLE_PARTITIONS]);
         }
         let mut entries = snapshot.scan(self.range.clone(), self.direction);
         let mut segment = self.segment.map(|(segment, total)| SegmentFilter::new(segment, total));
@@ -149,29 +165,77 @@ impl ReadPlan {
                 }
             }
             let stored = Stored::new(value);
-            self.evaluate(snapshot, &stored, &mut page)?;
-            let full = page.bytes >= limits::MAX_PAGE_BYTES;
-            if full || self.limit.is_some_and(|limit| page.scanned >= limit) {
+            let bytes = stored.size_bytes()?;
+            page.scanned += 1;
+            page.bytes += bytes;
+            if let Some(partitions) = &mut page.partitions {
+                let hash = partition_hash(partition_of(self.key(), &key));
+                let position = (hash >> 62) as usize;
+                if let Some(sum) = partitions.get_mut(position) {
+                    *sum = Some(sum.unwrap_or(0) + bytes);
+                }
+            }
+            let full = page.bytes >= max_bytes;
+            let last = full || self.limit.is_some_and(|limit| page.scanned >= limit);
+            if last {
                 page.last_key = Some(self.position_of(&stored)?);
+            }
+            self.evaluate(snapshot, stored, &mut page)?;
+            if last {
                 break;
+            }
+        }
+        if page.last_key.is_none() {
+            // The scan went through every partition, also through the empty ones.
+            for sum in page.partitions.iter_mut().flatten() {
+                sum.get_or_insert(0);
             }
         }
         Ok(page)
     }
 
+    /// Whether this is the first page of a Scan of a whole on-demand table.
+    fn starts_scan_of_on_demand_table(&self) -> bool {
+        self.index.is_none()
+            && self.segment.is_none()
+            && self.table.record.billing.on_demand
+            && self.range == KeyRange::prefix(&layout::entries(self.keyspace()))
+    }
+
     /// Takes one entry into the page.
-    fn evaluate(&self, snapshot: &dyn Snapshot, entry: &Stored, page: &mut Page) -> Result<()> {
-        page.scanned += 1;
-        page.bytes += entry.size_bytes()?;
-        let base = if self.fetch_base { self.base_of(snapshot, entry)? } else { None };
+    fn evaluate(&self, snapshot: &dyn Snapshot, entry: Stored, page: &mut Page) -> Result<()> {
+        let base = if self.fetch_base { self.base_of(snapshot, &entry)? } else { None };
         if let Some(base) = &base {
             page.fetched.push(base.size_bytes()?);
         }
-        let row = base.as_ref().unwrap_or(entry);
-        if let Some(filter) = &self.filter {
-            if !filter.matches(Some(row.item()?)) {
-                return Ok(());
-            }
+        if self.filter_entry && !self.accepts(&entry)? {
+            return Ok(());
+        }
+        self.take(base.unwrap_or(entry), page)
+    }
+
+    /// The page of a plan that is about one item, which has been looked up.
+    pub(crate) fn page_of(&self, item: Option<Stored>) -> Result<Page> {
+        let mut page = Page::default();
+        if let Some(item) = item {
+            page.scanned = 1;
+            page.bytes = item.size_bytes()?;
+            self.take(item, &mut page)?;
+        }
+        Ok(page)
+    }
+
+    fn accepts(&self, row: &Stored) -> Result<bool> {
+        match &self.filter {
+            Some(filter) => Ok(filter.matches(Some(row.item()?))),
+            None => Ok(true),
+        }
+    }
+
+    /// Takes one row into the page.
+    fn take(&self, row: Stored, page: &mut Page) -> Result<()> {
+        if !self.filter_entry && !self.accepts(&row)? {
+            return Ok(());
         }
         page.count += 1;
         if self.count_only {
@@ -179,7 +243,7 @@ impl ReadPlan {
         }
         page.rows.push(match &self.projection {
             Some(projection) => Row::Item(projection.apply(row.item()?)),
-            None => Row::Stored(row.clone()),
+            None => Row::Stored(row),
         });
         Ok(())
     }
@@ -220,6 +284,11 @@ fn partition_of<'a>(schema: &KeySchema, key: &'a [u8]) -> &'a [u8] {
     key.get(..key.len() - rest.len()).unwrap_or(key)
 }
 
+/// The hash of the partition that an entry's store key belongs to.
+pub(crate) fn hash_of_entry(schema: &KeySchema, key: &[u8]) -> u64 {
+    partition_hash(partition_of(schema, key))
+}
+
 /// Decides which partitions belong to a segment, remembering the last answer.
 struct SegmentFilter {
     segment: u64,
@@ -233,10 +302,10 @@ impl SegmentFilter {
     }
 
     fn contains(&mut self, partition: &[u8]) -> bool {
-        if let Some((known, answer)) = &self.last {
-            if known == partition {
-                return *answer;
-            }
+        if let Some((known, answer)) = &self.last
+            && known == partition
+        {
+            return *answer;
         }
         // The hash space is cut into equal ranges, one per segment, so segments are stable.
         let position = (u128::from(partition_hash(partition)) * u128::from(self.total)) >> 64;
@@ -247,7 +316,7 @@ impl SegmentFilter {
 }
 
 /// A stable 64-bit hash of a partition: FNV-1a, then a finalizer that spreads the high bits.
-pub(crate) fn partition_hash(partition: &[u8]) -> u64 {
+fn partition_hash(partition: &[u8]) -> u64 {
     let header = layout::entries(0).len();
     let hash = partition.iter().skip(header).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

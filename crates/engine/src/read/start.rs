@@ -26,7 +26,7 @@ pub(crate) fn check_start_key(
             return Err(request::start_key_invalid());
         }
     }
-    for attribute in index_key.into_iter().flat_map(|key| key.attributes()) {
+    for attribute in index_key.into_iter().flat_map(keyloom_core::KeySchema::attributes) {
         let is_base_key = table.key().attributes().any(|base| base.name == attribute.name);
         expected += usize::from(!is_base_key);
         let Some(value) = start.get(&attribute.name) else {

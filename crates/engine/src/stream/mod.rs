@@ -6,6 +6,8 @@
 //! numbers, so readers stop before the smallest number that is still in flight: nothing is skipped.
 
 mod record;
+pub(crate) mod registry;
+pub(crate) mod retention;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,9 +18,10 @@ use parking_lot::Mutex;
 use crate::clock::Clock;
 
 pub(crate) use record::{Change, Record, decode_record, encode_record};
+pub(crate) use registry::{Moment, Shard, StreamRecord, shard_of};
 
 /// How many sequence numbers fit into one millisecond.
-const NUMBERS_PER_MS: u64 = 1 << 20;
+pub(crate) const NUMBERS_PER_MS: u64 = 1 << 20;
 
 /// Hands out sequence numbers and knows which are still in flight.
 #[derive(Debug)]
@@ -64,6 +67,11 @@ impl Sequencer {
         let state = self.state.lock();
         let next = state.next.max(self.clock.now_ms().saturating_mul(NUMBERS_PER_MS));
         state.in_flight.first().copied().unwrap_or(next)
+    }
+
+    /// A number between those of all earlier and all later records.
+    pub(crate) fn boundary(&self) -> u64 {
+        self.reserve(1).numbers().start
     }
 
     /// Makes sure that no number up to `last` is handed out again.

@@ -39,13 +39,6 @@ impl Constraints {
         self.table_name_at(name, "tableName");
     }
 
-    /// Checks a table's name before anything else of the request, as AWS's item operations do.
-    pub(crate) fn only_table_name(name: &str) -> Result<()> {
-        let mut constraints = Self::new();
-        constraints.table_name(Some(name));
-        constraints.finish()
-    }
-
     /// A table name at any place of the request.
     pub(crate) fn table_name_at(&mut self, name: Option<&str>, path: &str) {
         match name {

@@ -14,7 +14,7 @@ pub(crate) mod class {
 }
 
 /// The fields of one JSON object. An absent field and an explicit `null` are the same, as on AWS.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fields<'a> {
     object: &'a Json<'a>,
 }
@@ -32,6 +32,21 @@ impl<'a> Fields<'a> {
     fn get(&self, name: &str) -> Option<&'a Json<'a>> {
         let Json::Object(object) = self.object else { return None };
         object.get(name).filter(|value| !matches!(value, Json::Null))
+    }
+
+    /// The field as it stands.
+    pub(crate) fn raw(&self, name: &str) -> Option<&'a Json<'a>> {
+        self.get(name)
+    }
+
+    /// All fields in a form that can be kept.
+    pub(crate) fn whole(&self) -> serde_json::Value {
+        kept(self.object)
+    }
+
+    /// The field in a form that can be kept.
+    pub(crate) fn kept(&self, name: &str) -> Option<serde_json::Value> {
+        self.get(name).map(kept)
     }
 
     /// Whether the field is there and not null.
@@ -139,6 +154,22 @@ impl<'a> Fields<'a> {
     pub(crate) fn attributes(&self, name: &str) -> Result<Option<Vec<AttributeValue>>> {
         let Some(elements) = self.list(name)? else { return Ok(None) };
         elements.iter().map(json::value_from).collect::<Result<_>>().map(Some)
+    }
+}
+
+fn kept(json: &Json<'_>) -> serde_json::Value {
+    match json {
+        Json::Null => serde_json::Value::Null,
+        Json::Bool(value) => (*value).into(),
+        Json::Number(number) => match number.as_i64() {
+            Some(whole) => whole.into(),
+            None => number.as_f64().into(),
+        },
+        Json::Str(text) => text.as_ref().into(),
+        Json::Array(elements) => elements.iter().map(kept).collect(),
+        Json::Object(object) => {
+            object.iter().map(|(name, value)| (name.to_owned(), kept(value))).collect()
+        }
     }
 }
 

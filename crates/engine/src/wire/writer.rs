@@ -83,6 +83,12 @@ impl JsonWriter {
         json::write_value(value, &mut self.out);
     }
 
+    /// A member that was stored as JSON.
+    pub(crate) fn stored(&mut self, name: &str, value: &serde_json::Value) {
+        self.key(name);
+        self.out.extend_from_slice(value.to_string().as_bytes());
+    }
+
     /// A member that is an object.
     pub(crate) fn structure(&mut self, name: &str, write: impl FnOnce(&mut Self)) {
         self.key(name);

@@ -1,5 +1,7 @@
 //! What a write does to one item: its new image, its index entries, its stream record, its cost.
 
+use std::sync::Arc;
+
 use keyloom_core::capacity::{Arm, ConsumedCapacity, IndexChange, item_write_units};
 use keyloom_core::error::request;
 use keyloom_core::schema::IndexKind;
@@ -8,24 +10,38 @@ use keyloom_core::{Item, Result, image, limits};
 use keyloom_store::{Bytes, Transaction};
 
 use crate::catalog::{Index, Table};
+use crate::database::Inner;
 use crate::image::Stored;
 use crate::layout;
+use crate::read;
 use crate::stream::{self, Change};
+use crate::ttl;
 
+use super::vector::{self, VectorEdit};
 use super::{Edit, Origin, Refusal, Write, Written};
 
 /// The consequences of one write, before they are committed.
 #[derive(Debug)]
 pub(crate) struct Effect {
     old: Option<Stored>,
-    new: Option<Item>,
+    new: Option<Arc<Item>>,
     /// The new image; `None` if the item is removed or stays as it is.
     new_bytes: Option<Bytes>,
     changed: bool,
     streamed: bool,
     index_edits: Vec<IndexEdit>,
-    old_size: Option<usize>,
-    new_size: Option<usize>,
+    vector_edits: Vec<VectorEdit>,
+    /// The sizes before and after.
+    sizes: Sizes,
+    /// The sizes that are billed.
+    billed: Sizes,
+}
+
+/// The sizes of an item before and after a write.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    old: Option<usize>,
+    new: Option<usize>,
 }
 
 /// The change of one index's entry for the item.
@@ -44,24 +60,40 @@ pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Effect, Refusal> 
     let invalid = Refusal::Invalid;
     let new = edited(write, old.as_ref())?;
     let old_size = old.as_ref().map(Stored::size_bytes).transpose().map_err(invalid)?;
-    let new_size = new.as_ref().map(item_size);
-    let new_bytes = new.as_ref().map(|item| Bytes::from(image::encode(item)));
+    let sizes = match &write.edit {
+        Edit::Check => Sizes { old: old_size, new: old_size },
+        _ => Sizes { old: old_size, new: new.as_deref().map(item_size) },
+    };
+    let new_bytes = new.as_deref().map(|item| Bytes::from(image::encode(item)));
     let changed = match (&write.edit, &old, &new_bytes) {
         (Edit::Check, ..) => false,
         (_, Some(old), Some(new)) => old.bytes() != new,
         (_, old, new) => old.is_some() || new.is_some(),
     };
+    let table = write.table.as_ref();
     let mut index_edits = Vec::new();
-    if changed && !write.table.indexes.is_empty() {
+    if changed && !table.indexes.is_empty() {
         let old_item = old.as_ref().map(Stored::item).transpose().map_err(invalid)?;
-        for (position, index) in write.table.indexes.iter().enumerate() {
-            let edit = index_edit(&write.table, index, position, old_item, new.as_ref());
+        for (position, index) in table.indexes.iter().enumerate() {
+            let edit = index_edit(table, index, position, old_item, new.as_deref());
             index_edits.extend(edit);
         }
     }
-    let streamed = changed && write.table.record.stream.as_ref().is_some_and(|s| s.enabled);
+    let (mut vector_edits, mut billed) = (Vec::new(), sizes);
+    if !table.vector_indexes.is_empty() {
+        let old_item = old.as_ref().map(Stored::item).transpose().map_err(invalid)?;
+        billed.old = old_item.map(|item| table.schema.written_size(item));
+        billed.new = match &write.edit {
+            Edit::Check => billed.old,
+            _ => new.as_deref().map(|item| table.schema.written_size(item)),
+        };
+        if changed {
+            vector_edits = vector::edits(table, old_item, new.as_deref());
+        }
+    }
+    let streamed = changed && table.record.stream.as_ref().is_some_and(|s| s.enabled);
     let new_bytes = new_bytes.filter(|_| changed);
-    Ok(Effect { old, new, new_bytes, changed, streamed, index_edits, old_size, new_size })
+    Ok(Effect { old, new, new_bytes, changed, streamed, index_edits, vector_edits, sizes, billed })
 }
 
 fn judge(write: &Write, old: Option<&Stored>) -> Result<(), Refusal> {
@@ -73,18 +105,16 @@ fn judge(write: &Write, old: Option<&Stored>) -> Result<(), Refusal> {
     Err(Refusal::Condition(item.cloned()))
 }
 
-/// The item after the edit.
-fn edited(write: &Write, old: Option<&Stored>) -> Result<Option<Item>, Refusal> {
-    let existing = || old.map(Stored::item).transpose().map_err(Refusal::Invalid);
+/// The item after the edit; none if it is removed, or only checked.
+fn edited(write: &Write, old: Option<&Stored>) -> Result<Option<Arc<Item>>, Refusal> {
     match &write.edit {
-        Edit::Put(item) => Ok(Some(item.clone())),
-        Edit::Delete => Ok(None),
-        Edit::Check => Ok(existing()?.cloned()),
+        Edit::Put(item) => Ok(Some(Arc::clone(item))),
+        Edit::Delete | Edit::Check => Ok(None),
         Edit::Update(update) => {
-            let existing = existing()?;
+            let existing = old.map(Stored::item).transpose().map_err(Refusal::Invalid)?;
             let item = update.apply(existing, &write.key).map_err(Refusal::Invalid)?;
             check_updated(&write.table, existing, &item).map_err(Refusal::Invalid)?;
-            Ok(Some(item))
+            Ok(Some(Arc::new(item)))
         }
     }
 }
@@ -98,6 +128,13 @@ fn check_updated(table: &Table, old: Option<&Item>, item: &Item) -> Result<()> {
     Ok(())
 }
 
+/// What an index holds of an item, and under which store key; none if the item is not in the index.
+pub(super) fn index_entry(table: &Table, index: &Index, item: &Item) -> Option<(Vec<u8>, Item)> {
+    let entry = table.schema.project(item, &index.schema)?;
+    let key = layout::index_entry(index.keyspace, &index.schema.key, table.key(), item).ok()?;
+    Some((key, entry))
+}
+
 /// How an index's entry for the item changes; `None` if its view stays the same.
 fn index_edit(
     table: &Table,
@@ -106,11 +143,7 @@ fn index_edit(
     old: Option<&Item>,
     new: Option<&Item>,
 ) -> Option<IndexEdit> {
-    let entry = |item: &Item| -> Option<(Vec<u8>, Item)> {
-        let entry = table.schema.project(item, &index.schema)?;
-        let key = layout::index_entry(index.keyspace, &index.schema.key, table.key(), item).ok()?;
-        Some((key, entry))
-    };
+    let entry = |item: &Item| index_entry(table, index, item);
     let stored = |entry: &Item| Bytes::from(image::encode(entry));
     Some(match (old.and_then(entry), new.and_then(entry)) {
         (None, None) => return None,
@@ -167,12 +200,16 @@ impl Effect {
                 transaction.put(key.clone().into(), value.clone());
             }
         }
+        for edit in &self.vector_edits {
+            edit.stage(transaction);
+        }
     }
 
     /// Adds the stream record to the transaction.
     pub(super) fn stage_record(
         &self,
         write: &Write,
+        key: &[u8],
         sequence: u64,
         now_ms: u64,
         transaction: &mut dyn Transaction,
@@ -186,7 +223,9 @@ impl Effect {
             now_ms,
         };
         let value = stream::encode_record(&stream.view, &change);
-        transaction.put(layout::stream_record(stream.keyspace, sequence).into(), value.into());
+        let shard = stream::shard_of(stream, || read::hash_of_entry(write.table.key(), key));
+        let key = layout::stream_record(stream.keyspace, shard, sequence);
+        transaction.put(key.into(), value.into());
     }
 
     /// Adds the change to the table's and indexes' counts.
@@ -195,7 +234,7 @@ impl Effect {
             return;
         }
         let items = i64::from(self.new.is_some()) - i64::from(self.old.is_some());
-        let bytes = self.new_size.unwrap_or(0) as i64 - self.old_size.unwrap_or(0) as i64;
+        let bytes = self.sizes.new.unwrap_or(0) as i64 - self.sizes.old.unwrap_or(0) as i64;
         write.table.shared.stats.add(items, bytes);
         for edit in &self.index_edits {
             if let Some(index) = write.table.indexes.get(edit.position) {
@@ -203,18 +242,36 @@ impl Effect {
                 index.stats.add(items, bytes);
             }
         }
+        for edit in &self.vector_edits {
+            if let Some(index) = write.table.vector_indexes.get(edit.position) {
+                let (items, bytes) = edit.counted();
+                index.stats.add(items, bytes);
+            }
+        }
+    }
+
+    /// Tells the TTL sweeper when the new item expires.
+    pub(super) fn note_expiry(&self, database: &Inner, write: &Write) {
+        if let Some(item) = self.new.as_ref().filter(|_| self.changed) {
+            ttl::note(database, &write.table, item);
+        }
     }
 
     /// What the write costs outside a transaction.
     fn cost(&self, table: &Table) -> ConsumedCapacity {
         let mut cost = ConsumedCapacity::new(table.name());
-        cost.add_table(Arm::new(item_write_units(self.old_size, self.new_size)));
+        cost.add_table(Arm::new(item_write_units(self.billed.old, self.billed.new)));
         for edit in &self.index_edits {
             let Some(index) = table.indexes.get(edit.position) else { continue };
             let Some(units) = edit.change.units() else { continue };
             match index.schema.kind {
                 IndexKind::Local => cost.add_local(index.schema.name.clone(), Arm::new(units)),
                 IndexKind::Global => cost.add_global(index.schema.name.clone(), Arm::new(units)),
+            }
+        }
+        for edit in &self.vector_edits {
+            if let Some(index) = table.vector_indexes.get(edit.position) {
+                cost.add_vector(index.schema.name.clone(), edit.cost());
             }
         }
         cost

@@ -6,6 +6,8 @@
 
 mod conflict;
 mod effect;
+mod entry;
+mod vector;
 
 use std::sync::Arc;
 
@@ -17,6 +19,7 @@ use keyloom_store::{CommitError, Transaction};
 
 pub(crate) use conflict::InFlight;
 use effect::Effect;
+pub(crate) use entry::entry_in;
 
 use crate::catalog::Table;
 use crate::database::Inner;
@@ -42,7 +45,7 @@ pub(crate) struct Write {
 #[derive(Debug)]
 pub(crate) enum Edit {
     /// It becomes this item.
-    Put(Item),
+    Put(Arc<Item>),
     /// It is changed by an update expression.
     Update(Update),
     /// It is removed.
@@ -67,7 +70,7 @@ pub(crate) struct Written {
     /// The item before.
     pub(crate) old: Option<Stored>,
     /// The item after.
-    pub(crate) new: Option<Item>,
+    pub(crate) new: Option<Arc<Item>>,
     /// What it costs outside a transaction.
     pub(crate) cost: ConsumedCapacity,
 }
@@ -120,7 +123,7 @@ pub(crate) struct Companion {
 /// Writes one item; waits for others that write it.
 pub(crate) fn one(database: &Inner, mut write: Write, return_item: bool) -> Result<Written> {
     let keys = [write.table.item_key(&write.key)?];
-    let _single = database.in_flight.enter_single(&keys)?;
+    keys.iter().try_for_each(|key| database.in_flight.check_single(key))?;
     match attempt_until_decided(database, std::slice::from_mut(&mut write), &keys, None) {
         Ok(mut written) => {
             written.pop().ok_or_else(|| Error::InternalServer("a write left no result".into()))
@@ -132,6 +135,36 @@ pub(crate) fn one(database: &Inner, mut write: Write, return_item: bool) -> Resu
         Err(Failure::Conflict(_)) => Err(keyloom_core::error::request::transaction_conflict()),
         Err(Failure::Error(error)) => Err(error),
     }
+}
+
+/// Writes several items without conditions, each for itself, in one commit. `None` for an item that
+/// a transaction holds.
+pub(crate) fn each(database: &Inner, writes: Vec<Write>) -> Result<Vec<Option<Written>>> {
+    let mut is_free = Vec::with_capacity(writes.len());
+    let (mut free, mut keys) = (Vec::new(), Vec::new());
+    for write in writes {
+        let key = write.table.item_key(&write.key)?;
+        let is_held = database.in_flight.check_single(&key).is_err();
+        is_free.push(!is_held);
+        if !is_held {
+            free.push(write);
+            keys.push(key);
+        }
+    }
+    let written = match attempt_until_decided(database, &mut free, &keys, None) {
+        Ok(written) => written,
+        Err(Failure::Error(error)) => return Err(error),
+        Err(Failure::Conflict(_)) => return Ok(is_free.iter().map(|_| None).collect()),
+        Err(Failure::Refused(refusals)) => {
+            let refusal = refusals.into_iter().flatten().next();
+            return Err(refusal.map_or_else(
+                || Error::InternalServer("a write was refused without a reason".into()),
+                |refusal| refusal.into_error(false),
+            ));
+        }
+    };
+    let mut written = written.into_iter();
+    Ok(is_free.into_iter().map(|is_free| is_free.then(|| written.next()).flatten()).collect())
 }
 
 /// Writes all items or none. Items that another request holds make it fail at once, as on AWS.
@@ -201,7 +234,7 @@ fn attempt(
     refresh_tables(database, writes)?;
 
     let locks: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-    let mut transaction = database.store.begin(&locks).map_err(store_error)?;
+    let transaction = database.store.begin(&locks).map_err(store_error)?;
     let images = transaction.get_many(&locks).map_err(store_error)?;
 
     let mut effects = Vec::with_capacity(writes.len());
@@ -226,7 +259,8 @@ fn attempt(
 /// Takes the current version of each table: an index may have come or gone since the plan.
 fn refresh_tables(database: &Inner, writes: &mut [Write]) -> Result<()> {
     for write in writes {
-        let current = database.catalog.table(write.table.name())?;
+        let current = database.catalog.find(write.table.name());
+        let current = current.ok_or_else(keyloom_core::error::request::resource_not_found)?;
         if current.version != write.table.version {
             if current.record.id != write.table.record.id {
                 return Err(keyloom_core::error::request::resource_not_found());
@@ -254,10 +288,11 @@ fn commit(
     let mut numbers = sequences.numbers();
     for ((write, key), effect) in writes.iter().zip(keys).zip(&effects) {
         effect.stage(key, transaction.as_mut());
-        if effect.is_streamed() {
-            if let Some(sequence) = numbers.next() {
-                effect.stage_record(write, sequence, database.clock.now_ms(), transaction.as_mut());
-            }
+        if effect.is_streamed()
+            && let Some(sequence) = numbers.next()
+        {
+            let now_ms = database.clock.now_ms();
+            effect.stage_record(write, key, sequence, now_ms, transaction.as_mut());
         }
     }
     if let Some(companion) = companion {
@@ -267,6 +302,7 @@ fn commit(
         Ok(()) => {
             for (write, effect) in writes.iter().zip(&effects) {
                 effect.count(write);
+                effect.note_expiry(database, write);
             }
             Ok(Some(written(writes, effects)))
         }

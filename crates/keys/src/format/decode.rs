@@ -224,8 +224,7 @@ impl FieldFormat {
         if precision >= Precision::Second {
             take_byte(&mut rest, b'Z')?;
         }
-        let time = Timestamp::from_millis(civil.to_ms()?);
-        rest.is_empty().then(|| time.at(precision))
+        rest.is_empty().then_some(Timestamp::aligned(civil.to_ms()?, precision))
     }
 
     fn clock_digits(&self, rest: &mut &[u8], count: usize) -> Option<u32> {

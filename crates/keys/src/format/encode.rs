@@ -103,6 +103,7 @@ impl FieldFormat {
         }
     }
 
+    #[inline]
     fn encode_text(
         &self,
         text: &str,
@@ -123,6 +124,7 @@ impl FieldFormat {
     }
 
     /// Everything a text value has to satisfy, apart from the separator.
+    #[inline]
     pub(crate) fn check_text(&self, text: &str) -> Result<(), ValueError> {
         if text.is_empty() {
             return Err(ValueError::Empty);

@@ -1,24 +1,4 @@
 //! How a field is written in a key: its type, width, direction and limits.
-//!
-//! | type | written as | width |
-//! |---|---|---|
-//! | `string`, `string:64` | as it is, at most 64 bytes | varies |
-//! | `token` | letters, digits, `-`, `.`, `_` | varies |
-//! | `fixed:27` | text of exactly 27 bytes | fixed |
-//! | `u8` `u16` `u32` `u64`, `u32:6` | zero-padded | 3, 5, 10, 20, or as given |
-//! | `i64`, `i64:6` | `0` and padded digits; below zero `-` and nine's complement | 20, or one more than given |
-//! | `decimal:10.2` | as `i64`, ten digits of which two follow a point | 12 |
-//! | `year` `month` `date` `hour` | `2024`, `2024-01`, `2024-01-15`, `2024-01-15-10` | fixed |
-//! | `datetime`, `datetime:ms` | `2024-01-15T10:30:00Z`, `2024-01-15T10:30:00.250Z` | 20, 24 |
-//! | `epoch_ms` | milliseconds since 1970, zero-padded | 15, or as given |
-//! | `uuid`, `ulid` | canonical text | 36, 26 |
-//! | `bool` | `0` or `1` | 1 |
-//! | `enum:a\|b\|c` | one of the values | varies |
-//! | `hex`, `hex:16` | bytes as lower-case hex, of any number or exactly 16 | varies, or 32 |
-//!
-//! `:desc` reverses the byte order of any of them: digits become their nine's complement, identifiers their bitwise
-//! complement, text its complemented bytes in hex closed by `~`. `:plain` leaves a whole number unpadded, which breaks
-//! its order. `:lower` and `:upper` fold the case of ASCII letters in text.
 
 mod decode;
 mod digits;
@@ -99,6 +79,26 @@ pub enum Case {
 }
 
 /// How a field is written in a key.
+///
+/// | type | written as | width |
+/// |---|---|---|
+/// | `string`, `string:64` | as it is, at most 64 bytes | varies |
+/// | `token` | letters, digits, `-`, `.`, `_` | varies |
+/// | `fixed:27` | text of exactly 27 bytes | fixed |
+/// | `u8` `u16` `u32` `u64`, `u32:6` | zero-padded | 3, 5, 10, 20, or as given |
+/// | `i64`, `i64:6` | `0` and padded digits; below zero `-` and nine's complement | 20, or one more than given |
+/// | `decimal:10.2` | as `i64`, ten digits of which two follow a point | 12 |
+/// | `year` `month` `date` `hour` | `2024`, `2024-01`, `2024-01-15`, `2024-01-15-10` | fixed |
+/// | `datetime`, `datetime:ms` | `2024-01-15T10:30:00Z`, `2024-01-15T10:30:00.250Z` | 20, 24 |
+/// | `epoch_ms` | milliseconds since 1970, zero-padded | 15, or as given |
+/// | `uuid`, `ulid` | canonical text | 36, 26 |
+/// | `bool` | `0` or `1` | 1 |
+/// | `enum:a\|b\|c` | one of the values | varies |
+/// | `hex`, `hex:16` | bytes as lower-case hex, of any number or exactly 16 | varies, or 32 |
+///
+/// `:desc` reverses the byte order of any of them: digits become their nine's complement, identifiers their bitwise
+/// complement, text its complemented bytes in hex closed by `~`. `:plain` leaves a whole number unpadded, which breaks
+/// its order. `:lower` and `:upper` fold the case of ASCII letters in text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FieldFormat {
     kind: FieldType,
@@ -337,8 +337,10 @@ impl FieldFormat {
     }
 
     /// The text in the format's case.
+    #[inline]
     pub(crate) fn fold<'v>(&self, text: &'v str) -> std::borrow::Cow<'v, str> {
         match self.case {
+            Case::AsIs => text.into(),
             Case::Lower if text.bytes().any(|b| b.is_ascii_uppercase()) => {
                 text.to_ascii_lowercase().into()
             }

@@ -5,7 +5,7 @@ use crate::byteset::ByteSet;
 use crate::escape::TextCodec;
 use crate::id::{Ulid, Uuid, is_hyphen};
 use crate::range::End;
-use crate::time::{Precision, Timestamp};
+use crate::time::Precision;
 use crate::value::Value;
 
 /// The texts that a field can be written as, described from outside.
@@ -191,48 +191,43 @@ impl FieldFormat {
         }
     }
 
-    /// A value for examples, recognisable and small, or large.
-    pub(crate) fn example(&self, end: End) -> Value<'static> {
-        let least = end == End::Least;
-        let width = self.width.unwrap_or(1);
+    /// A value for examples that people recognise.
+    pub(crate) fn example(&self) -> Value<'static> {
         match &self.kind {
-            FieldType::String | FieldType::Token => {
-                let text = if least { "a" } else { "z" };
-                Value::Text(
-                    if self.case == Case::Upper {
-                        text.to_ascii_uppercase()
-                    } else {
-                        text.to_owned()
-                    }
-                    .into(),
-                )
+            FieldType::String | FieldType::Token | FieldType::Fixed => {
+                let letter = if self.case == Case::Upper { "A" } else { "a" };
+                Value::from(letter.repeat(self.width.unwrap_or(1)))
             }
-            FieldType::Fixed => Value::Text(
-                match (self.case, least) {
-                    (Case::Upper, true) => "A",
-                    (Case::Upper, false) => "Z",
-                    (_, true) => "a",
-                    (_, false) => "z",
-                }
-                .repeat(width)
-                .into(),
-            ),
-            FieldType::Enum(values) => {
-                let value = if least { values.first() } else { values.last() };
-                Value::Text(value.cloned().unwrap_or_default().into())
-            }
-            FieldType::Hex => Value::Bytes(vec![if least { 0xab } else { 0xff }; width].into()),
-            _ if self.precision().is_some() && least => {
-                // 2024-01-15T10:30:00Z, unless the field is too narrow for it.
-                let ms = self.ordinals().map_or(0, |(_, max)| match self.kind {
-                    FieldType::EpochMs => max.min(1_705_314_600_000),
-                    _ => 1_705_314_600_000,
-                });
-                Value::Time(Timestamp::from_millis(ms as i64))
-            }
+            FieldType::Enum(values) => Value::from(values.first().cloned().unwrap_or_default()),
+            FieldType::Hex => Value::from(vec![0xab; self.width.unwrap_or(1)]),
             _ => {
                 let (min, max) = self.ordinals().unwrap_or_default();
-                self.value_at(if least { min.max(1).min(max) } else { max })
+                // 2024-01-15T10:30:00Z, or 1.
+                let familiar = self
+                    .precision()
+                    .map_or(1, |precision| precision.index_of(1_705_314_600_000).into());
+                self.value_at(familiar.clamp(min, max))
+            }
+        }
+    }
+
+    /// A value that is written with a very low or very high first byte.
+    pub(crate) fn extreme(&self, end: End) -> Value<'static> {
+        let low = (end == End::Least) != self.desc;
+        let width = self.width.unwrap_or(1);
+        match &self.kind {
+            FieldType::String | FieldType::Fixed => {
+                Value::from(if low { "\0" } else { "~" }.repeat(width))
+            }
+            FieldType::Token => Value::from(if low { "-" } else { "z" }),
+            FieldType::Enum(values) => {
+                let value = if low { values.iter().min() } else { values.iter().max() };
+                Value::from(value.cloned().unwrap_or_default())
+            }
+            FieldType::Hex => Value::from(vec![if low { 0 } else { 0xff }; width]),
+            _ => {
+                let (min, max) = self.ordinals().unwrap_or_default();
+                self.value_at(if low { min } else { max })
             }
         }
     }

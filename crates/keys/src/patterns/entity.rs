@@ -8,6 +8,8 @@ use crate::value::Value;
 
 static ENTITY: LazyLock<Template> =
     LazyLock::new(|| Template::parse("{entity}#{id}").expect("a valid template"));
+static LEADING: LazyLock<Template> =
+    LazyLock::new(|| Template::parse("#{entity}#{id}").expect("a valid template"));
 static UNIQUE: LazyLock<Template> = LazyLock::new(|| {
     Template::parse("UNIQUE#{entity}#{attribute}#{value}").expect("a valid template")
 });
@@ -170,4 +172,19 @@ pub fn sparse_index_value<T>(condition: bool, value: T) -> Option<T> {
 /// ```
 pub fn unique_key(entity: &str, attribute: &str, value: &str) -> Result<String, PatternError> {
     Ok(UNIQUE.build_values(&[entity.into(), attribute.into(), value.into()])?)
+}
+
+/// A sort key that comes before all that begin with a letter or a digit: a parent read first, before its children.
+///
+/// ```
+/// use keyloom_keys::patterns::leading_key;
+///
+/// let repository = leading_key("REPO#linux")?;
+/// assert_eq!(repository, "#REPO#linux");
+/// assert!(repository.as_str() < "ISSUE#1");
+/// # Ok::<(), keyloom_keys::patterns::PatternError>(())
+/// ```
+pub fn leading_key(entity_key: &str) -> Result<String, PatternError> {
+    let (entity, id) = parse_entity_key(entity_key)?;
+    Ok(LEADING.build_values(&[entity.into(), id.into()])?)
 }

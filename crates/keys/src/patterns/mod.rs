@@ -18,8 +18,8 @@ use crate::shard::ShardError;
 
 pub use entity::{
     AdjacencyKeys, adjacency_keys, composite_key, composite_key_with, entity_key, gsi_key,
-    parse_composite_key, parse_composite_key_with, parse_entity_key, sparse_index_value,
-    unique_key,
+    leading_key, parse_composite_key, parse_composite_key_with, parse_entity_key,
+    sparse_index_value, unique_key,
 };
 pub use hierarchy::{
     category_key, depth_key, hierarchical_key, hierarchy_depth, hierarchy_parent, location_key,

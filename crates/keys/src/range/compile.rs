@@ -30,6 +30,7 @@ impl Template {
         condition: Option<&FieldCondition<'_>>,
     ) -> Result<KeyRange, RangeError> {
         let (prefix, count) = self.bind(bound)?;
+        self.check_closed(count)?;
         let Some(condition) = condition else { return Ok(self.range_below(prefix, count)) };
         let (segment, field) = self.next_field(count, condition.field())?;
         Conditioned { template: self, prefix, segment, field, count }.compile(condition)
@@ -130,6 +131,7 @@ impl Conditioned<'_> {
 
     /// All keys whose field has one value.
     fn equal(&self, value: &Value<'_>) -> Result<KeyRange, RangeError> {
+        self.template.check_closed(self.count + 1)?;
         let mut prefix = self.prefix.clone();
         self.template.write(self.field, value, &mut prefix)?;
         for segment in self.template.segments().iter().skip(self.segment + 1) {
@@ -143,6 +145,10 @@ impl Conditioned<'_> {
 
     /// The bound prefix and the written beginning of the field.
     fn beginning(&self, text: &str) -> Result<String, RangeError> {
+        if !self.field.format().is_fixed_width() {
+            // A shorter value and what follows it directly could begin the same.
+            self.template.check_closed(self.count + 1)?;
+        }
         let written =
             written_beginning(self.template, self.field, text).map_err(|error| match error {
                 BeginningError::Value(error) => self.value_error(error),
@@ -162,6 +168,19 @@ impl Conditioned<'_> {
         if !possible {
             let expected = format!("the beginning of {}", self.field.format().expected());
             return Err(self.value_error(ValueError::malformed(text, expected)));
+        }
+        if let Some(literal) =
+            self.template.segments().get(self.segment + 1).and_then(Segment::as_literal)
+            && (1..written.len())
+                .any(|at| written.get(at..).is_some_and(|end| literal.starts_with(end)))
+        {
+            return Err(RangeError::NotContiguous {
+                field: self.field.name().to_owned(),
+                reason: format!(
+                    "`{text}` ends as `{literal}` begins, so it also begins keys with a shorter value"
+                ),
+                fix: "use a separator of one character, or an escaping policy".to_owned(),
+            });
         }
         Ok(format!("{}{written}", self.prefix))
     }
@@ -312,7 +331,9 @@ impl Conditioned<'_> {
             choices.push((wanted, value, lower, upper));
         }
         let wanted: Vec<_> = choices.iter().filter(|(wanted, ..)| *wanted).collect();
-        if let [(_, value, ..)] = wanted.as_slice() {
+        if let [(_, value, ..)] = wanted.as_slice()
+            && self.template.check_closed(self.count + 1).is_ok()
+        {
             return self.equal(&Value::Text(value.clone()));
         }
         let lower = wanted.iter().map(|(_, _, lower, _)| lower).min();

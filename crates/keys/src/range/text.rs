@@ -6,8 +6,9 @@
 
 use super::edge::End;
 use super::{Operator, Term};
+use crate::byteset::ByteSet;
 use crate::error::{BuildError, ValueError};
-use crate::escape::SENTINEL;
+use crate::escape::{SENTINEL, TextCodec};
 use crate::format::FieldType;
 use crate::template::{Field, Template};
 use crate::value::Value;
@@ -79,15 +80,16 @@ impl TextField<'_> {
             return below_hex(written, fixed);
         }
         let folded = format.fold(value.as_str()?);
-        let least = char::from(format.text_alphabet().min().unwrap_or_default());
+        let alphabet = format.text_alphabet();
+        let verbatim = TextCodec::verbatim();
+        let codec = if format.is_guarded() { self.template.codec() } else { &verbatim };
         let mut head = folded.chars();
         loop {
             let last = head.next_back()?;
             let mut text = String::new();
-            self.template.codec().write_unchecked(head.as_str(), &mut text);
-            if last > least {
-                let before = previous(last);
-                self.template.codec().write_unchecked(before.encode_utf8(&mut [0; 4]), &mut text);
+            codec.write_unchecked(head.as_str(), &mut text);
+            if let Some(before) = previous(alphabet, last) {
+                codec.write_unchecked(before.encode_utf8(&mut [0; 4]), &mut text);
                 text.push(SENTINEL);
                 return Some(Below::Mark(text));
             }
@@ -114,7 +116,7 @@ fn below_hex(written: &str, fixed: bool) -> Option<Below> {
         let high = head.pop()?;
         let byte = high.to_digit(16)? << 4 | low.to_digit(16)?;
         if let Some(before) = byte.checked_sub(1) {
-            return Some(Below::Mark(format!("{head}{before:02x}g")));
+            return Some(Below::Mark(format!("{head}{before:02x}{SENTINEL}")));
         }
         if !fixed {
             return (!head.is_empty()).then_some(Below::Value(head));
@@ -122,10 +124,14 @@ fn below_hex(written: &str, fixed: bool) -> Option<Below> {
     }
 }
 
-/// The character before one that is not the first.
-fn previous(c: char) -> char {
-    let code = u32::from(c).saturating_sub(1);
-    char::from_u32(code).unwrap_or('\u{D7FF}')
+/// The character before this one in values over an alphabet. It has to be one of theirs: another one might be escaped,
+/// and so not stand where it should.
+fn previous(alphabet: ByteSet, c: char) -> Option<char> {
+    let code = u32::from(c);
+    if code > 0x80 {
+        return Some(char::from_u32(code - 1).unwrap_or('\u{D7FF}'));
+    }
+    alphabet.iter().take_while(|byte| u32::from(*byte) < code).last().map(char::from)
 }
 
 /// The written beginning of a value, for `begins_with`.

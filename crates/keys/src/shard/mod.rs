@@ -3,13 +3,6 @@
 //! A shard is a suffix: `STATUS#ACTIVE` becomes `STATUS#ACTIVE#SHARD_7`. A random suffix spreads writes best, but a
 //! reader has to ask every shard. A suffix calculated from the item's own identifier lets a reader who knows the
 //! identifier go straight to its shard.
-//!
-//! # The hash
-//!
-//! Calculated shards are part of the stored data, so the hash is frozen: 64-bit FNV-1a over the UTF-8 bytes of each part,
-//! each part followed by one byte 0xFF (which UTF-8 never contains, so `["ab"]` and `["a", "b"]` differ), then
-//! MurmurHash3's 64-bit finalizer, then the remainder by the number of shards. Doubling the number moves each key either
-//! nowhere or from shard `s` to `s + n`.
 
 mod epoch;
 mod random;
@@ -180,7 +173,10 @@ pub fn split_shard(key: &str) -> Option<(&str, u32)> {
     Some((base, digits.parse().ok().filter(|_| canonical && plain)?))
 }
 
-/// The frozen hash that calculated shards are made from; see the [module](self) for its definition.
+/// The hash that calculated shards are made from. Shards are part of the stored data, so it is frozen: 64-bit FNV-1a
+/// over the UTF-8 bytes of each part, each part followed by one byte 0xFF (which UTF-8 never contains, so that `["ab"]`
+/// and `["a", "b"]` differ), then MurmurHash3's 64-bit finalizer. The shard is the remainder by the number of shards, so
+/// doubling the number moves each key either nowhere or from shard `s` to `s + n`.
 pub fn stable_hash(parts: &[&str]) -> u64 {
     let mut hash: u64 = 0xCBF2_9CE4_8422_2325;
     for part in parts {

@@ -2,7 +2,11 @@
 
 use super::{Field, MAX_FIELDS, Segment, Template};
 use crate::error::{BuildError, excerpt};
+use crate::escape::SeparatorPolicy;
 use crate::value::Value;
+
+/// The longest whole number without padding: the smallest `i64`.
+const MAX_PLAIN_DIGITS: usize = 20;
 
 /// One value for each field, in template order.
 type Slots<'v, 'a> = [Option<&'v Value<'a>>; MAX_FIELDS];
@@ -19,33 +23,35 @@ impl Template {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn build(&self, values: &[(&str, Value<'_>)]) -> Result<String, BuildError> {
-        let slots = self.slots(values)?;
-        for (field, slot) in self.fields().zip(slots) {
-            if slot.is_none() {
-                return Err(BuildError::Missing {
-                    template: excerpt(self.text()),
-                    field: field.name().to_owned(),
-                });
-            }
+        // Values mostly come in the template's own order.
+        let in_order = values.len() == self.field_count
+            && self.fields().zip(values).all(|(field, (name, _))| field.name() == *name);
+        if in_order {
+            return self.assemble(values.iter().map(|(_, value)| value));
         }
-        self.assemble(&slots)
+        let slots = self.slots(values)?;
+        if values.len() < self.field_count {
+            // Names were checked, so one is missing.
+            let missing = self.fields().zip(&slots).find(|(_, slot)| slot.is_none());
+            return Err(BuildError::Missing {
+                template: excerpt(self.text()),
+                field: missing.map(|(field, _)| field.name().to_owned()).unwrap_or_default(),
+            });
+        }
+        self.assemble(slots.iter().flatten().copied())
     }
 
     /// Builds a key from one value for each field, from left to right.
     pub fn build_values(&self, values: &[Value<'_>]) -> Result<String, BuildError> {
-        let fields = self.fields().count();
-        if values.len() != fields {
+        if values.len() != self.field_count {
+            let template = excerpt(self.text());
             return Err(BuildError::Count {
-                template: excerpt(self.text()),
+                template,
                 given: values.len(),
-                fields,
+                fields: self.field_count,
             });
         }
-        let mut slots: Slots<'_, '_> = [None; MAX_FIELDS];
-        for (slot, value) in slots.iter_mut().zip(values) {
-            *slot = Some(value);
-        }
-        self.assemble(&slots)
+        self.assemble(values.iter())
     }
 
     /// Builds the key of a sparse index: no key at all when a value is absent, never a key with a hole.
@@ -92,14 +98,18 @@ impl Template {
         Ok(slots)
     }
 
-    fn assemble(&self, slots: &Slots<'_, '_>) -> Result<String, BuildError> {
-        let mut key = String::with_capacity(self.room_for(slots));
-        let mut values = slots.iter().copied();
+    /// Writes literals and values, one for each field, into one allocation.
+    fn assemble<'v, 'a: 'v>(
+        &self,
+        values: impl Iterator<Item = &'v Value<'a>> + Clone,
+    ) -> Result<String, BuildError> {
+        let mut key = String::with_capacity(self.room_for(values.clone()));
+        let mut values = values;
         for segment in &self.segments {
             match segment {
                 Segment::Literal(literal) => key.push_str(literal),
                 Segment::Field(field) => {
-                    if let Some(value) = values.next().flatten() {
+                    if let Some(value) = values.next() {
                         self.write(field, value, &mut key)?;
                     }
                 }
@@ -130,19 +140,17 @@ impl Template {
     }
 
     /// Enough bytes for the key, so that it is allocated once.
-    fn room_for(&self, slots: &Slots<'_, '_>) -> usize {
-        let fields = self.fields().zip(slots).map(|(field, value)| {
-            field.format().fixed_width().unwrap_or_else(|| match value {
-                Some(Value::Text(text)) if field.format().is_guarded() => match self.policy() {
-                    crate::SeparatorPolicy::Reject => text.len(),
-                    _ => 3 * text.len(),
-                },
-                Some(Value::Text(text)) => 2 * text.len() + 1,
-                Some(Value::Bytes(bytes)) => 2 * bytes.len() + 1,
-                _ => 20,
-            })
+    fn room_for<'v, 'a: 'v>(&self, values: impl Iterator<Item = &'v Value<'a>>) -> usize {
+        let varying = self.fields().zip(values).map(|(field, value)| match value {
+            _ if field.format().is_fixed_width() => 0,
+            Value::Text(text) if !field.format().is_guarded() => 2 * text.len() + 1,
+            Value::Text(text) if self.policy() == SeparatorPolicy::Reject => text.len(),
+            // An escape takes three bytes for one.
+            Value::Text(text) => 3 * text.len(),
+            Value::Bytes(bytes) => 2 * bytes.len() + 1,
+            _ => MAX_PLAIN_DIGITS,
         });
-        self.literal_bytes + fields.sum::<usize>()
+        self.fixed_bytes + varying.sum::<usize>()
     }
 
     /// The written prefix that binds the leading fields, with the literal text that follows them, and how many fields
@@ -158,7 +166,7 @@ impl Template {
                 given: given.name().to_owned(),
             });
         }
-        let mut prefix = String::with_capacity(self.room_for(&slots));
+        let mut prefix = String::with_capacity(self.room_for(slots.iter().flatten().copied()));
         let mut values = slots.iter().flatten();
         for segment in &self.segments {
             match segment {
@@ -170,6 +178,34 @@ impl Template {
             }
         }
         Ok((prefix, bound))
+    }
+
+    /// Refuses a number of leading fields after which a prefix would not end where the last field's value does: one of
+    /// varying width is followed by another field, and its end can be told only from what comes after both.
+    pub(crate) fn check_closed(&self, bound: usize) -> Result<(), BuildError> {
+        let mut open = None;
+        let mut seen = 0;
+        for segment in &self.segments {
+            match segment {
+                Segment::Literal(_) => open = None,
+                Segment::Field(field) if seen == bound => {
+                    return open.map_or(Ok(()), |open: &Field| {
+                        Err(BuildError::Open {
+                            field: open.name().to_owned(),
+                            next: field.name().to_owned(),
+                        })
+                    });
+                }
+                Segment::Field(field) => {
+                    seen += 1;
+                    let format = field.format();
+                    if !format.is_fixed_width() && !format.is_desc() {
+                        open = Some(field);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The prefix of all keys whose leading fields have these values. It ends where a field ends, so `USER#1#` does not
@@ -185,7 +221,8 @@ impl Template {
     /// ```
     pub fn prefix(&self, values: &[(&str, Value<'_>)]) -> Result<String, BuildError> {
         let (prefix, bound) = self.bind(values)?;
-        if bound == self.fields().count() {
+        self.check_closed(bound)?;
+        if bound == self.field_count {
             return Err(BuildError::WholeKey {
                 below: format!("{prefix}{}", self.separator()),
                 key: prefix,

@@ -106,7 +106,9 @@ pub struct Template {
     steps: Vec<Step>,
     codec: TextCodec,
     role: KeyRole,
-    literal_bytes: usize,
+    /// Bytes of literals and of fields with a fixed width: what every key has.
+    fixed_bytes: usize,
+    field_count: usize,
 }
 
 impl Template {
@@ -167,14 +169,16 @@ impl Template {
         let steps = plan::compile(&pieces, &codec)
             .map_err(|plan::Ambiguity { span, reason, fix }| refuse(span, reason, &fix))?;
         let segments: Vec<Segment> = pieces.into_iter().map(|piece| piece.segment).collect();
-        let literal_bytes = segments.iter().map(Segment::literal_len).sum();
+        let fixed_bytes = segments.iter().map(Segment::fixed_len).sum();
+        let field_count = segments.iter().filter_map(Segment::as_field).count();
         let template = Template {
             text: text.to_owned(),
             segments,
             steps,
             codec,
             role: options.role,
-            literal_bytes,
+            fixed_bytes,
+            field_count,
         };
         let (min, limit) = (template.lengths().min, options.role.limit());
         if min > limit {
@@ -243,8 +247,9 @@ impl Template {
     /// # Ok::<(), keyloom_keys::TemplateError>(())
     /// ```
     pub fn lengths(&self) -> Lengths {
-        let literals = Lengths { min: self.literal_bytes, max: Some(self.literal_bytes) };
-        self.fields().fold(literals, |sum, field| sum.plus(field.format.lengths_with(&self.codec)))
+        let fixed = Lengths { min: self.fixed_bytes, max: Some(self.fixed_bytes) };
+        let varying = self.fields().filter(|field| !field.format.is_fixed_width());
+        varying.fold(fixed, |sum, field| sum.plus(field.format.lengths_with(&self.codec)))
     }
 
     /// The same template below a namespace, so that tests can share a table: `test-7#USER#{id}`.
@@ -292,8 +297,12 @@ impl Segment {
         }
     }
 
-    fn literal_len(&self) -> usize {
-        self.as_literal().map_or(0, str::len)
+    /// The bytes that this segment has in every key.
+    fn fixed_len(&self) -> usize {
+        match self {
+            Segment::Literal(text) => text.len(),
+            Segment::Field(field) => field.format.fixed_width().unwrap_or_default(),
+        }
     }
 }
 

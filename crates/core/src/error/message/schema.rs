@@ -62,17 +62,13 @@ pub fn index_key_type_mismatch(
 }
 
 /// An item whose attribute is a key of an index, and empty.
-pub fn index_key_empty(
-    index: &IndexSchema,
-    attribute: &KeyAttribute,
-    value: &AttributeValue,
-) -> Error {
+pub fn index_key_empty(index: &str, attribute: &KeyAttribute, value: &AttributeValue) -> Error {
     Error::Validation(format!(
         "One or more parameter values are not valid. A value specified for a secondary index key is \
          not supported. The AttributeValue for a key attribute cannot contain an empty {} value. \
          IndexName: {}, IndexKey: {}",
         kind_of_empty(value),
-        index.name,
+        index,
         attribute.name
     ))
 }
@@ -136,11 +132,6 @@ pub fn attributes_unused(defined: &[&str], used: &[&str]) -> Error {
 /// An attribute that is defined twice. AWS's words are not known.
 pub fn attribute_defined_twice(name: &str) -> Error {
     invalid(format_args!("Duplicate attribute name in AttributeDefinitions: {name}"))
-}
-
-/// An attribute that an update defines with another type. AWS's words are not known.
-pub fn attribute_redefined(name: &str) -> Error {
-    invalid(format_args!("Attribute {name} is already defined with another type"))
 }
 
 /// A key of one name twice.

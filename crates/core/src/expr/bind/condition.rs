@@ -41,7 +41,7 @@ impl Bindings {
             }
             ast::Condition::Call(call) => {
                 let operands = self.operands(&call.arguments)?;
-                function(call, operands)?
+                function(&call.function, operands)?
             }
         })
     }
@@ -51,7 +51,11 @@ impl Bindings {
     }
 }
 
-fn compare(comparator: Comparator, left: Resolved, right: Resolved) -> Result<Condition, Problem> {
+pub(crate) fn compare(
+    comparator: Comparator,
+    left: Resolved,
+    right: Resolved,
+) -> Result<Condition, Problem> {
     let operator = comparator.symbol();
     let operands = [left, right];
     operand::check_counts(&operands)?;
@@ -64,7 +68,11 @@ fn compare(comparator: Comparator, left: Resolved, right: Resolved) -> Result<Co
     Ok(Condition::Compare(comparator, left, right))
 }
 
-fn between(operand: Resolved, low: Resolved, high: Resolved) -> Result<Condition, Problem> {
+pub(crate) fn between(
+    operand: Resolved,
+    low: Resolved,
+    high: Resolved,
+) -> Result<Condition, Problem> {
     let operands = [operand, low, high];
     operand::check_counts(&operands)?;
     operand::check_distinct("BETWEEN", &operands)?;
@@ -82,7 +90,7 @@ fn between(operand: Resolved, low: Resolved, high: Resolved) -> Result<Condition
     Ok(Condition::Between(operand, low, high))
 }
 
-fn is_in(operand: Resolved, candidates: Vec<Resolved>) -> Result<Condition, Problem> {
+pub(crate) fn is_in(operand: Resolved, candidates: Vec<Resolved>) -> Result<Condition, Problem> {
     let mut operands = candidates;
     operands.insert(0, operand);
     operand::check_counts(&operands)?;
@@ -99,8 +107,7 @@ fn is_in(operand: Resolved, candidates: Vec<Resolved>) -> Result<Condition, Prob
 }
 
 /// A function that is a condition; [`Tests::check_functions`] has refused all others.
-fn function(call: &Call, operands: Vec<Resolved>) -> Result<Condition, Problem> {
-    let name = call.function.as_str();
+pub(crate) fn function(name: &str, operands: Vec<Resolved>) -> Result<Condition, Problem> {
     let function = Function::named(name).ok_or_else(|| problem::unknown_function(name))?;
     operand::check_counts(&operands)?;
     if operands.len() != function.operand_count() {
@@ -148,6 +155,7 @@ fn type_name(operand: &Resolved) -> Result<AttributeType, Problem> {
             other => Err(problem::operand_type(function, other.attribute_type().as_str())),
         },
         Resolved::Size(_) => Err(problem::operand_type(function, AttributeType::N.as_str())),
+        Resolved::Truth(_) => Err(problem::operand_type(function, AttributeType::Bool.as_str())),
         Resolved::Path(_) => Err(problem::operand_type(function, ANY)),
     }
 }

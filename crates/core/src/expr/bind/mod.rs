@@ -4,10 +4,10 @@
 //! One [`Bindings`] serves all expressions of a request, because a name or value must be used in at
 //! least one of them.
 
-mod condition;
-mod operand;
+pub(crate) mod condition;
+pub(crate) mod operand;
 mod resolve;
-mod update;
+pub(crate) mod update;
 
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use super::key_condition::KeyConditionTree;
 use super::parser;
 use super::path;
 use super::projection::Projection;
+use super::search::SearchCondition;
 use super::update::Update;
 use crate::error::message::expression::{self as problem, Problem};
 use crate::error::{Result, message::expression};
@@ -92,6 +93,12 @@ impl Bindings {
     pub fn key_condition(&mut self, text: &str) -> Result<KeyConditionTree> {
         self.read(ExpressionKind::KeyCondition, |bindings| bindings.bind_condition(text))
             .map(KeyConditionTree)
+    }
+
+    /// Reads a `SearchConditionExpression`.
+    pub fn search_condition(&mut self, text: &str) -> Result<SearchCondition> {
+        let kind = ExpressionKind::SearchCondition;
+        SearchCondition::of(self.read(kind, |bindings| bindings.bind_condition(text))?)
     }
 
     /// Reads an `UpdateExpression`.

@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use super::super::ast;
-use super::super::condition::Operand;
+use super::super::condition::{Condition, Operand};
 use super::super::function::Function;
 use super::super::path::Path;
 use super::{Bindings, Problem, problem};
 use crate::value::{AttributeType, AttributeValue};
 
 /// An operand with its names and values looked up. `size` may still have too many operands.
-pub(super) enum Resolved {
+pub(crate) enum Resolved {
     Path(Path),
     Value(Arc<AttributeValue>),
     Size(Vec<Resolved>),
+    /// Whether a condition holds; no expression can say this, but PartiQL can.
+    Truth(Condition),
 }
 
 impl Bindings {
@@ -37,11 +39,12 @@ impl Resolved {
             Self::Path(_) => None,
             Self::Value(value) => Some(value.attribute_type()),
             Self::Size(_) => Some(AttributeType::N),
+            Self::Truth(_) => Some(AttributeType::Bool),
         }
     }
 
     /// The operand, once its checks have passed.
-    pub(super) fn into_operand(self) -> Operand {
+    pub(crate) fn into_operand(self) -> Operand {
         match self {
             Self::Path(path) => Operand::Path(path),
             Self::Value(value) => Operand::Value(value),
@@ -50,6 +53,7 @@ impl Resolved {
                 // `check_counts` has seen to it that there is one.
                 Operand::Size(Box::new(operand.unwrap_or(Operand::value(AttributeValue::Null))))
             }
+            Self::Truth(condition) => Operand::Truth(Box::new(condition)),
         }
     }
 }

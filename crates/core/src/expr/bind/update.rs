@@ -212,14 +212,14 @@ enum ResolvedChange {
 }
 
 /// An operand of `SET`. Its functions may still have the wrong number or types of operands.
-enum Resolved {
+pub(crate) enum Resolved {
     Path(Path),
     Value(Arc<AttributeValue>),
     Call(Operation, Vec<Resolved>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Operation {
+pub(crate) enum Operation {
     IfNotExists,
     ListAppend,
     Plus,
@@ -288,7 +288,7 @@ impl Resolved {
         }
     }
 
-    fn into_set_value(self) -> Result<SetValue, Problem> {
+    pub(crate) fn into_set_value(self) -> Result<SetValue, Problem> {
         let (operation, operands) = match self {
             Self::Path(path) => return Ok(SetValue::Path(path)),
             Self::Value(value) => return Ok(SetValue::Value(value)),

@@ -1,0 +1,30 @@
+//! What can be typed.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands;
+
+/// Composite-key data designs in the DynamoDB style: written, proven, run and served.
+#[derive(Debug, Parser)]
+#[command(name = "keyloom", version, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands, one file each in `commands`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Build, parse and range over composite keys.
+    Key(commands::key::Key),
+    /// Prove every access pattern of a design file, and find what raises no error.
+    Check(commands::check::Check),
+    /// Show one pattern's exact request, its cost, and why other indexes fail.
+    Explain(commands::explain::Explain),
+    /// Load generated items, run every pattern, compare with brute force.
+    Try(commands::try_design::Try),
+    /// Write the tables of a design for other tools.
+    Deploy(commands::deploy::Deploy),
+    /// Serve a DynamoDB endpoint, durable or in memory.
+    Serve(commands::serve::Serve),
+}

@@ -1,0 +1,25 @@
+//! The commands, one file each: its arguments, its work, its output.
+
+pub(crate) mod check;
+pub(crate) mod deploy;
+pub(crate) mod explain;
+pub(crate) mod key;
+pub(crate) mod serve;
+pub(crate) mod try_design;
+
+use std::process::ExitCode;
+
+use crate::args::Command;
+use crate::output::{Failure, Output};
+
+/// Runs a command.
+pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Key(key) => key.run(output),
+        Command::Check(check) => check.run(output),
+        Command::Explain(explain) => explain.run(output),
+        Command::Try(try_design) => try_design.run(output),
+        Command::Deploy(deploy) => deploy.run(output),
+        Command::Serve(serve) => serve.run(output),
+    }
+}

@@ -1,0 +1,114 @@
+//! `keyloom serve`: a DynamoDB endpoint.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use keyloom_engine::{Database, DiskOptions, Durability, Options};
+use keyloom_server::{Config, Credentials, Dispatch, Limits, Server, TlsFiles};
+
+use crate::output::{Failure, Output};
+
+/// Serve a DynamoDB endpoint.
+///
+/// Every AWS SDK, the AWS CLI and every DynamoDB tool can be pointed at it. Data is kept in
+/// ./keyloom-data unless you say otherwise; a write is durable when it is answered.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  keyloom serve
+  keyloom serve --memory --port 8001
+  aws dynamodb list-tables --endpoint-url http://localhost:8000")]
+pub(crate) struct Serve {
+    /// The directory that keeps the data.
+    #[arg(long, value_name = "DIR", default_value = "keyloom-data", conflicts_with = "memory")]
+    data: PathBuf,
+    /// Keep nothing: the data is gone when the server ends.
+    #[arg(long)]
+    memory: bool,
+    /// Answer writes before they are synced to disk; a power failure may lose the last half second.
+    #[arg(long, conflicts_with = "memory")]
+    relaxed: bool,
+    /// The address to listen on. Any but a loopback address needs credentials.
+    #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
+    host: IpAddr,
+    /// The port to listen on; 0 takes any free one.
+    #[arg(long, default_value_t = 8000)]
+    port: u16,
+    /// The AWS region that ARNs name.
+    #[arg(long, default_value = "us-east-1")]
+    region: String,
+    /// An access key that may ask; with it, signatures are verified.
+    #[arg(long, requires = "secret_key", env = "KEYLOOM_ACCESS_KEY")]
+    access_key: Option<String>,
+    /// The secret of the access key. Better given in the environment: arguments can be seen by others.
+    #[arg(long, requires = "access_key", env = "KEYLOOM_SECRET_KEY", hide_env_values = true)]
+    secret_key: Option<String>,
+    /// The certificate chain for TLS, a PEM file.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's key, a PEM file.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// How many connections may be open.
+    #[arg(long, value_name = "N")]
+    max_connections: Option<u32>,
+}
+
+impl Serve {
+    pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let config = self.config();
+        // Before anything is made on disk.
+        config.check().map_err(Failure::refused)?;
+        let database = self.database(output)?;
+        let place = if self.memory {
+            "in memory".to_owned()
+        } else {
+            format!("data in {}", self.data.display())
+        };
+        let server = Server::bind(config, database).map_err(Failure::refused)?;
+        output.line(format_args!("keyloom listening on {} ({place})", server.url()))?;
+        output.flush()?;
+        server.run_until_terminated().map_err(Failure::refused)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn database(&self, output: &mut Output) -> Result<Database, Failure> {
+        let options = Options { region: self.region.clone(), ..Options::default() };
+        if self.memory {
+            return Ok(Database::memory_with(options));
+        }
+        let durability = if self.relaxed { Durability::Relaxed } else { Durability::Sync };
+        let disk = DiskOptions { durability, ..DiskOptions::default() };
+        let database = Database::open_with(&self.data, disk, options).map_err(|error| {
+            Failure::refused(format_args!(
+                "the data in {} cannot be opened: {}",
+                self.data.display(),
+                error.message()
+            ))
+        })?;
+        if let Some(cut) = database.open_report().and_then(|report| report.cut.as_ref()) {
+            output
+                .line(format_args!("a crash tore the end of the log; unacknowledged: {cut:?}"))?;
+        }
+        Ok(database)
+    }
+
+    fn config(&self) -> Config {
+        let mut limits = Limits::default();
+        if let Some(connections) = self.max_connections {
+            limits.max_connections = connections;
+        }
+        let credentials = self.access_key.iter().zip(&self.secret_key);
+        let tls = self.tls_cert.clone().zip(self.tls_key.clone());
+        Config {
+            address: SocketAddr::new(self.host, self.port),
+            credentials: credentials.map(|(key, secret)| Credentials::new(key, secret)).collect(),
+            tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
+            region: self.region.clone(),
+            dispatch: if self.memory { Dispatch::memory() } else { Dispatch::disk() },
+            limits,
+            ..Config::default()
+        }
+    }
+}

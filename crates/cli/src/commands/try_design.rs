@@ -1,0 +1,214 @@
+//! `keyloom try`: plans and reality compared.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use keyloom_design::cost::Prices;
+use serde_json::{Value as Json, json};
+
+use crate::design_file::{check_file, design_of};
+use crate::output::{Failure, Output, Paint};
+use crate::progress::Progress;
+use crate::trial::{Counter, Judged, Options, Outcome, Tally, Trial};
+
+/// Load generated items into an embedded database, run every pattern, compare with brute force.
+///
+/// Rows, order and consumed units must be what the planner says; a pattern that it refutes must go
+/// wrong on the engine as its counter-example says. The exit code is 1 if any promise is broken.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  keyloom try tasks.toml
+  keyloom try tasks.toml --items 100000 --seed 7")]
+pub(crate) struct Try {
+    /// The design files.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// How many items are generated, about.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    items: usize,
+    /// The seed: the same one gives the same items and calls.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// How often each pattern is called.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    calls: usize,
+    /// How the report is written.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Text.
+    Human,
+    /// JSON, for programs.
+    Json,
+}
+
+impl Try {
+    pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let mut total = Tally::default();
+        let mut documents = Vec::new();
+        for (at, file) in self.files.iter().enumerate() {
+            let started = Instant::now();
+            let report = check_file(file, &Prices::default())?;
+            let design = design_of(&report)?.clone();
+            let options = Options { items: self.items, seed: self.seed, calls: self.calls };
+            let trial = prepare(design, options)?;
+            let outcomes = judge(&trial);
+            let mut tally = Tally::default();
+            outcomes.iter().for_each(|outcome| tally.add(outcome));
+            total.broken += tally.broken;
+            if self.format == Format::Json {
+                documents.push(document(report.source.name(), &trial, &outcomes, tally));
+                continue;
+            }
+            if at > 0 {
+                output.line("")?;
+            }
+            let head = heading(report.source.name(), &trial, started);
+            output.line(head)?;
+            for outcome in &outcomes {
+                write_outcome(output, outcome)?;
+            }
+            output.line(summary(output.paint(), tally))?;
+            output.flush()?;
+        }
+        if self.format == Format::Json {
+            output.line(format_args!("{:#}", Json::Array(documents)))?;
+        }
+        Ok(if total.broken > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+}
+
+/// Generates and loads the items, with progress.
+pub(crate) fn prepare(design: keyloom_design::Design, options: Options) -> Result<Trial, Failure> {
+    let mut progress = Progress::new("loading", options.items);
+    Trial::prepare(design, options, &mut |written| progress.at(written))
+        .map_err(|refusal| Failure::refused(format_args!("the items cannot be stored: {refusal}")))
+}
+
+/// Tries every pattern, with progress.
+pub(crate) fn judge(trial: &Trial) -> Vec<Outcome> {
+    let mut progress = Progress::new("trying", trial.patterns().len());
+    trial
+        .patterns()
+        .enumerate()
+        .map(|(done, (access, plan))| {
+            progress.at(done);
+            trial.judge(access, plan)
+        })
+        .collect()
+}
+
+fn heading(name: &str, trial: &Trial, started: Instant) -> String {
+    format!(
+        "{name}: {} items of {} entities, {} patterns, in {:.1} s",
+        trial.data().rows().len(),
+        trial.design().entities().len(),
+        trial.design().accesses().len(),
+        started.elapsed().as_secs_f64()
+    )
+}
+
+/// One pattern, and what became of it.
+pub(crate) fn write_outcome(output: &mut Output, outcome: &Outcome) -> Result<(), Failure> {
+    let paint = output.paint();
+    let name = &outcome.name;
+    let measured =
+        format!("{} calls, {} rows, {} read units", outcome.calls, outcome.rows, outcome.units);
+    let line = match &outcome.judged {
+        Judged::Equal => {
+            format!("  {} {name}: {measured} as predicted", paint.good("equal  "))
+        }
+        Judged::Unpromised { wrong } => format!(
+            "  {} {name}: {measured} as predicted, {wrong} calls with wrong rows",
+            paint.warn("refuted")
+        ),
+        Judged::Refused { by_engine: None } => {
+            format!("  {} {name}: no key leads there", paint.warn("refused"))
+        }
+        Judged::Refused { by_engine: Some(refusal) } => {
+            format!("  {} {name}: {refusal}", paint.warn("refused"))
+        }
+        Judged::Broken { why } => format!("  {} {name}: {why}", paint.bad("BROKEN ")),
+    };
+    output.line(line)?;
+    match &outcome.counter {
+        None => Ok(()),
+        Some(Counter::Shown { returns, should_return, wrong }) => {
+            output.line(format_args!("          the engine shows it: {wrong}"))?;
+            output.line(format_args!("            returns        {}", list(returns)))?;
+            output.line(format_args!("            should return  {}", list(should_return)))
+        }
+        Some(Counter::NotShown { why }) => output.line(format_args!(
+            "          {}: the counter-example is none: {why}",
+            paint.bad("BROKEN")
+        )),
+    }
+}
+
+fn list(keys: &[String]) -> String {
+    if keys.is_empty() { "nothing".to_owned() } else { keys.join(", ") }
+}
+
+fn summary(paint: Paint, tally: Tally) -> String {
+    let mut parts = vec![format!("{} equal to brute force", tally.equal)];
+    let more = [
+        (tally.unpromised, "refuted by the planner"),
+        (tally.refused, "refused"),
+        (tally.shown, "counter-examples shown on the engine"),
+    ];
+    parts.extend(
+        more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")),
+    );
+    let end = if tally.broken == 0 {
+        paint.good("no promise broken")
+    } else {
+        paint.bad(&format!("{} promises broken", tally.broken))
+    };
+    format!("  {}; {end}", parts.join(", "))
+}
+
+fn document(file: &str, trial: &Trial, outcomes: &[Outcome], tally: Tally) -> Json {
+    json!({
+        "file": file,
+        "items": trial.data().rows().len(),
+        "equal": tally.equal,
+        "refuted": tally.unpromised,
+        "refused": tally.refused,
+        "counter_examples_shown": tally.shown,
+        "broken": tally.broken,
+        "patterns": outcomes.iter().map(outcome_json).collect::<Vec<_>>(),
+    })
+}
+
+fn outcome_json(outcome: &Outcome) -> Json {
+    let (result, why) = match &outcome.judged {
+        Judged::Equal => ("equal", None),
+        Judged::Unpromised { wrong } => ("refuted", Some(format!("{wrong} calls with wrong rows"))),
+        Judged::Refused { by_engine } => ("refused", by_engine.as_ref().map(ToString::to_string)),
+        Judged::Broken { why } => ("broken", Some(why.clone())),
+    };
+    let counter = outcome.counter.as_ref().map(|counter| match counter {
+        Counter::Shown { returns, should_return, wrong } => json!({
+            "shown": true,
+            "returns": returns,
+            "should_return": should_return,
+            "wrong": wrong.to_string(),
+        }),
+        Counter::NotShown { why } => json!({ "shown": false, "why": why }),
+    });
+    json!({
+        "name": outcome.name,
+        "verdict": outcome.verdict.as_str(),
+        "result": result,
+        "why": why,
+        "calls": outcome.calls,
+        "rows": outcome.rows,
+        "read_units": outcome.units.as_f64(),
+        "counter_example": counter,
+    })
+}

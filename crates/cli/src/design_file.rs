@@ -1,0 +1,46 @@
+//! Reading design files for the commands that need a whole design.
+
+use std::path::Path;
+
+use keyloom_design::cost::Prices;
+use keyloom_design::source::Source;
+use keyloom_design::{CheckReport, Design, check_text};
+
+use crate::output::Failure;
+
+/// Reads and checks a design file.
+pub(crate) fn check_file(path: &Path, prices: &Prices) -> Result<CheckReport, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::refused(format_args!("{} cannot be read: {error}", path.display()))
+    })?;
+    Ok(check_text(&path.display().to_string(), &text, prices))
+}
+
+/// The design of a checked file; its mistakes, if it cannot be understood.
+pub(crate) fn design_of(report: &CheckReport) -> Result<&Design, Failure> {
+    report.design.as_ref().ok_or_else(|| {
+        let shown: Vec<String> =
+            report.findings.iter().map(|finding| finding.render(&report.source)).collect();
+        Failure::refused(format_args!(
+            "{} is not a design that can be used\n\n{}",
+            report.source.name(),
+            shown.join("\n")
+        ))
+    })
+}
+
+/// Prices from a file, or those that come with the program.
+pub(crate) fn prices(path: Option<&Path>) -> Result<Prices, Failure> {
+    let Some(path) = path else { return Ok(Prices::default()) };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::refused(format_args!("{} cannot be read: {error}", path.display()))
+    })?;
+    let name = path.display().to_string();
+    let (prices, problems) = Prices::parse(&name, &text);
+    if problems.is_empty() {
+        return Ok(prices);
+    }
+    let source = Source::new(name, text);
+    let shown: Vec<String> = problems.iter().map(|problem| problem.render(&source)).collect();
+    Err(Failure::refused(format_args!("the prices cannot be used\n\n{}", shown.join("\n"))))
+}

@@ -1,0 +1,262 @@
+//! Whether what the engine does is what the planner said.
+
+use keyloom_core::Item;
+use keyloom_core::capacity::Units;
+use keyloom_design::Design;
+use keyloom_design::evaluate::{Inputs, Mismatch, Row, expected};
+use keyloom_design::model::{Access, Table};
+use keyloom_design::plan::{CounterExample, Plan, Proof, Verdict};
+
+use super::data::Data;
+use super::engine::{Engine, Refusal};
+use super::refusal::refusal_of;
+use super::runner::{Answer, Failed, Runner};
+
+/// What became of one pattern.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) name: String,
+    pub(crate) verdict: Verdict,
+    /// Calls that were made.
+    pub(crate) calls: usize,
+    /// Rows that came back, in all calls.
+    pub(crate) rows: usize,
+    /// Units that the engine charged, in all calls.
+    pub(crate) units: Units,
+    pub(crate) judged: Judged,
+    /// What the engine made of the counter-example, if there is one.
+    pub(crate) counter: Option<Counter>,
+}
+
+/// What the calls showed.
+#[derive(Debug)]
+pub(crate) enum Judged {
+    /// Everything is as brute force says, and costs what was predicted.
+    Equal,
+    /// The plan promises less than that; this many calls were wrong.
+    Unpromised { wrong: usize },
+    /// The planner refuses the pattern; for a hand-written request, this is what the engine says.
+    Refused { by_engine: Option<Refusal> },
+    /// The engine does not do what was promised.
+    Broken { why: String },
+}
+
+/// What the engine made of a counter-example.
+#[derive(Debug)]
+pub(crate) enum Counter {
+    /// It returns the wrong rows, as the planner said.
+    Shown { returns: Vec<String>, should_return: Vec<String>, wrong: Mismatch },
+    /// It does not.
+    NotShown { why: String },
+}
+
+/// How many patterns came out how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Equal to brute force, at the predicted price.
+    pub(crate) equal: usize,
+    /// Refuted or filtered: less was promised.
+    pub(crate) unpromised: usize,
+    /// Refused by the planner.
+    pub(crate) refused: usize,
+    /// Counter-examples that the engine shows.
+    pub(crate) shown: usize,
+    /// Promises that the engine broke.
+    pub(crate) broken: usize,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, outcome: &Outcome) {
+        match &outcome.judged {
+            Judged::Equal => self.equal += 1,
+            Judged::Unpromised { .. } => self.unpromised += 1,
+            Judged::Refused { .. } => self.refused += 1,
+            Judged::Broken { .. } => self.broken += 1,
+        }
+        match &outcome.counter {
+            Some(Counter::Shown { .. }) => self.shown += 1,
+            Some(Counter::NotShown { .. }) => self.broken += 1,
+            None => {}
+        }
+    }
+}
+
+impl Outcome {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self {
+            name: plan.name.clone(),
+            verdict: plan.verdict,
+            calls: 0,
+            rows: 0,
+            units: Units::ZERO,
+            judged: Judged::Refused { by_engine: None },
+            counter: None,
+        }
+    }
+}
+
+/// Whether a plan promises the rows of brute force, in their order and number.
+pub(crate) fn is_promised(plan: &Plan) -> bool {
+    let holds = |proof: Proof| proof != Proof::Refuted;
+    let proofs = &plan.proofs;
+    // Behind a filter the limit is kept by reading on, not by the request itself.
+    let limit = holds(proofs.limit) || plan.verdict == Verdict::Filter && plan.raw.is_none();
+    holds(proofs.rows) && holds(proofs.order) && holds(proofs.purity) && limit
+}
+
+/// Makes the calls and compares each.
+pub(super) fn calls(
+    runner: &Runner,
+    access: &Access,
+    plan: &Plan,
+    calls: &[Inputs],
+    outcome: &mut Outcome,
+) {
+    let promised = is_promised(plan);
+    let mut wrong = 0;
+    for inputs in calls {
+        let answer = match runner.run(access, plan, inputs) {
+            Ok(answer) => answer,
+            // Values that a key cannot hold never reach the engine.
+            Err(Failed::Inputs(_)) => continue,
+            Err(failed) => {
+                outcome.judged = broken(access, inputs, &failed.to_string());
+                return;
+            }
+        };
+        outcome.calls += 1;
+        outcome.rows += answer.items.len();
+        outcome.units += answer.consumed;
+        if answer.consumed != answer.predicted {
+            let why = format!(
+                "{} read units were predicted, {} are charged",
+                answer.predicted, answer.consumed
+            );
+            outcome.judged = broken(access, inputs, &why);
+            return;
+        }
+        match compare(runner.data, access, plan, inputs, &answer) {
+            Ok(()) => {}
+            Err(_) if !promised => wrong += 1,
+            Err(why) => {
+                outcome.judged = broken(access, inputs, &why);
+                return;
+            }
+        }
+    }
+    outcome.judged = if outcome.calls == 0 {
+        Judged::Broken { why: "no call could be made with the generated inputs".to_owned() }
+    } else if promised {
+        Judged::Equal
+    } else {
+        Judged::Unpromised { wrong }
+    };
+}
+
+fn broken(access: &Access, inputs: &Inputs, why: &str) -> Judged {
+    let shown: Vec<String> = access
+        .inputs
+        .iter()
+        .filter_map(|input| Some(format!("{} = {}", input.name, inputs.get(&input.name)?)))
+        .collect();
+    Judged::Broken { why: format!("{why} (with {})", shown.join(", ")) }
+}
+
+/// Compares an answer with brute force: the rows, their order, and every attribute asked for.
+fn compare(
+    data: &Data,
+    access: &Access,
+    plan: &Plan,
+    inputs: &Inputs,
+    answer: &Answer,
+) -> Result<(), String> {
+    let table = access.find.first().map(|entity| entity.table.clone());
+    let table = table.ok_or_else(|| "it finds nothing".to_owned())?;
+    let labels = labels(data, &table, &answer.items)?;
+    let wanted = expected(access, inputs, data.rows());
+    // Without a condition stated, a hand-written request has no meaning to compare with.
+    if access.raw.is_none() || !access.terms.is_empty() {
+        wanted.compare(&labels).map_err(|wrong| wrong.to_string())?;
+    }
+    if plan.proofs.coverage == Proof::Refuted && plan.hydrate.is_none() {
+        return Ok(());
+    }
+    answer.items.iter().try_for_each(|item| match data.row_of(&table, item) {
+        Some(row) => attributes(access, row, item),
+        None => Ok(()),
+    })
+}
+
+fn labels(data: &Data, table: &Table, items: &[Item]) -> Result<Vec<String>, String> {
+    items
+        .iter()
+        .map(|item| data.row_of(table, item).map(Row::label))
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| "an item is returned that nobody wrote".to_owned())
+}
+
+/// What came back is what was stored, and nothing that was asked for is missing.
+fn attributes(access: &Access, row: &Row, item: &Item) -> Result<(), String> {
+    let stored = row.item();
+    for (name, value) in item.iter() {
+        if stored.get(name) != Some(value) {
+            return Err(format!("`{name}` of {} is not what was stored", row.label()));
+        }
+    }
+    let asked = |name: &str| access.returns.is_empty() || access.returns.iter().any(|n| n == name);
+    let missing = stored.keys().find(|name| asked(name) && !item.contains_key(name));
+    match missing {
+        Some(name) => Err(format!("`{name}` of {} is not returned", row.label())),
+        None => Ok(()),
+    }
+}
+
+/// A refused pattern: where a request was written by hand, the engine must refuse it too.
+pub(super) fn refused(engine: &Engine, access: &Access, inputs: &Inputs) -> Judged {
+    if access.raw.is_none() {
+        return Judged::Refused { by_engine: None };
+    }
+    match refusal_of(engine, access, inputs) {
+        Some(refusal) => Judged::Refused { by_engine: Some(refusal) },
+        None => Judged::Broken {
+            why: "the planner says that DynamoDB refuses the request, and the engine takes it"
+                .to_owned(),
+        },
+    }
+}
+
+/// Loads a counter-example into an engine of its own and looks whether the answer is wrong there.
+pub(super) fn counter(
+    design: &Design,
+    access: &Access,
+    plan: &Plan,
+    example: &CounterExample,
+) -> Counter {
+    let not_shown = |why: String| Counter::NotShown { why };
+    let data = Data::new(example.rows.clone());
+    let engine = match Engine::with_tables(design) {
+        Ok(engine) => engine,
+        Err(refusal) => return not_shown(refusal.to_string()),
+    };
+    if let Err(refusal) = engine.load(data.rows(), &mut |_| {}) {
+        return not_shown(format!("its items cannot be stored: {refusal}"));
+    }
+    let runner = Runner { engine: &engine, data: &data };
+    let answer = match runner.run(access, plan, &example.inputs) {
+        Ok(answer) => answer,
+        Err(failed) => return not_shown(failed.to_string()),
+    };
+    let Some(table) = access.find.first().map(|entity| entity.table.clone()) else {
+        return not_shown("it finds nothing".to_owned());
+    };
+    let returns = match labels(&data, &table, &answer.items) {
+        Ok(returns) => returns,
+        Err(why) => return not_shown(why),
+    };
+    let wanted = expected(access, &example.inputs, data.rows());
+    let should_return = wanted.rows.iter().map(|row| row.label()).collect();
+    match wanted.compare(&returns) {
+        Err(wrong) => Counter::Shown { returns, should_return, wrong },
+        Ok(()) => not_shown("the engine returns the right rows for it".to_owned()),
+    }
+}

@@ -1,0 +1,122 @@
+//! Trials: a design's items on the embedded engine, every pattern run as planned and compared with brute
+//! force, every counter-example shown on the engine.
+//!
+//! 1. [`data`]: the generated rows, and how to find them again.
+//! 2. [`engine`]: a database with the design's tables, loaded with the rows.
+//! 3. [`runner`]: one call of a plan, with pages, merging and the second step.
+//! 4. [`judge`]: calls compared with brute force and with the predicted units.
+//! 5. [`refusal`]: hand-written requests that must be refused.
+
+mod data;
+mod engine;
+mod judge;
+mod refusal;
+mod runner;
+
+use keyloom_design::Design;
+use keyloom_design::cost::Prices;
+use keyloom_design::evaluate::Inputs;
+use keyloom_design::generate::{GenerateOptions, generate, inputs_for};
+use keyloom_design::model::Access;
+use keyloom_design::plan::{Plan, Verdict, plan};
+
+pub(crate) use self::data::Data;
+pub(crate) use self::engine::{Engine, Refusal};
+pub(crate) use self::judge::{Counter, Judged, Outcome, Tally};
+pub(crate) use self::runner::{Answer, Runner};
+
+/// How a design is tried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    /// How many items are generated, about.
+    pub(crate) items: usize,
+    /// The seed of everything random.
+    pub(crate) seed: u64,
+    /// How often each pattern is called.
+    pub(crate) calls: usize,
+}
+
+/// A design with its plans, its generated rows, and an engine that holds them.
+pub(crate) struct Trial {
+    design: Design,
+    plans: Vec<Plan>,
+    data: Data,
+    engine: Engine,
+    options: Options,
+}
+
+impl Trial {
+    /// Plans a design, generates its items and loads them; `written` hears how many are in.
+    pub(crate) fn prepare(
+        design: Design,
+        options: Options,
+        written: &mut dyn FnMut(usize),
+    ) -> Result<Self, Refusal> {
+        let plans = plan(&design, &Prices::default());
+        let wanted =
+            GenerateOptions { items: options.items, seed: options.seed, adversarial: true };
+        let data = Data::new(generate(&design, &wanted));
+        let engine = Engine::with_tables(&design)?;
+        engine.load(data.rows(), written)?;
+        Ok(Self { design, plans, data, engine, options })
+    }
+
+    pub(crate) fn design(&self) -> &Design {
+        &self.design
+    }
+
+    pub(crate) fn data(&self) -> &Data {
+        &self.data
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The patterns with their plans.
+    pub(crate) fn patterns(&self) -> impl ExactSizeIterator<Item = (&Access, &Plan)> {
+        self.design.accesses().iter().zip(&self.plans)
+    }
+
+    /// Tries one pattern: some calls on the generated rows, then its counter-example.
+    pub(crate) fn judge(&self, access: &Access, plan: &Plan) -> Outcome {
+        let mut outcome = Outcome::new(plan);
+        if plan.verdict == Verdict::Refused {
+            let inputs = self.inputs(access, plan).next().unwrap_or_default();
+            outcome.judged = judge::refused(&self.engine, access, &inputs);
+        } else {
+            let runner = Runner { engine: &self.engine, data: &self.data };
+            let calls: Vec<Inputs> = self.inputs(access, plan).collect();
+            judge::calls(&runner, access, plan, &calls, &mut outcome);
+        }
+        outcome.counter = plan
+            .counter_example
+            .as_ref()
+            .map(|example| judge::counter(&self.design, access, plan, example));
+        outcome
+    }
+
+    /// Inputs for the calls of a pattern.
+    pub(crate) fn inputs<'a>(
+        &'a self,
+        access: &'a Access,
+        plan: &'a Plan,
+    ) -> impl Iterator<Item = Inputs> + 'a {
+        let rows = self.data.rows();
+        let mine =
+            access.asked().and_then(|asked| rows.iter().find(|row| row.entity.name == asked.name));
+        inputs_for(access, rows, self.options.seed, self.options.calls).into_iter().map(
+            move |mut inputs| {
+                // A hand-written request may name inputs that no condition declares.
+                for name in plan.raw.iter().flat_map(|raw| raw.inputs()) {
+                    if let (false, Some(row)) = (inputs.contains_key(&name), mine)
+                        && let Some(value) = row.values.get(&name)
+                    {
+                        inputs.insert(name, value.clone());
+                    }
+                }
+                inputs
+            },
+        )
+    }
+}

@@ -1,0 +1,60 @@
+//! Sentences about streams.
+
+use super::Error;
+
+/// No stream has this ARN.
+pub fn stream_not_found(arn: &str) -> Error {
+    Error::ResourceNotFound(format!("Requested resource not found: Stream: {arn} not found"))
+}
+
+/// The stream has no such shard.
+pub fn shard_not_found(shard: &str, arn: &str) -> Error {
+    Error::ResourceNotFound(format!(
+        "Requested resource not found: Shard: {shard} in Stream: {arn} not found"
+    ))
+}
+
+/// An iterator that GetShardIterator or GetRecords did not give out.
+pub fn iterator_invalid() -> Error {
+    Error::validation("Invalid ShardIterator")
+}
+
+/// An iterator that is older than 15 minutes.
+pub fn iterator_expired() -> Error {
+    Error::ExpiredIterator(
+        "The shard iterator has expired. Shard iterators are only valid for 15 minutes".into(),
+    )
+}
+
+/// Records that are older than 24 hours.
+pub fn trimmed() -> Error {
+    Error::TrimmedDataAccess("The data you are trying to access has been trimmed".into())
+}
+
+/// An iterator at a sequence number, without one.
+pub fn sequence_number_missing() -> Error {
+    Error::validation(
+        "SequenceNumber must be specified for ShardIteratorType AT_SEQUENCE_NUMBER and \
+         AFTER_SEQUENCE_NUMBER",
+    )
+}
+
+/// A sequence number for an iterator that takes none.
+pub fn sequence_number_unexpected(kind: &str) -> Error {
+    Error::Validation(format!("SequenceNumber cannot be specified for ShardIteratorType {kind}"))
+}
+
+/// A sequence number that cannot be of this shard.
+pub fn sequence_number_invalid(number: &str, shard: &str) -> Error {
+    Error::Validation(format!("Invalid SequenceNumber: {number} is not in the range of {shard}"))
+}
+
+/// An iterator at a time, without one.
+pub fn timestamp_missing() -> Error {
+    Error::validation("Timestamp must be specified for ShardIteratorType AT_TIMESTAMP")
+}
+
+/// A table whose stream was to be changed has none.
+pub fn no_stream(table: &str) -> Error {
+    Error::Validation(format!("Table has no enabled stream: TableName: {table}"))
+}

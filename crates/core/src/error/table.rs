@@ -1,0 +1,228 @@
+//! Sentences about tables: UpdateTable, time to live, tags.
+
+use super::Error;
+
+/// The prefix of many sentences.
+const INVALID: &str = "One or more parameter values were invalid: ";
+
+fn invalid(what: impl std::fmt::Display) -> Error {
+    Error::Validation(format!("{INVALID}{what}"))
+}
+
+/// An UpdateTable that changes nothing.
+pub fn nothing_to_update() -> Error {
+    Error::validation(
+        "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, \
+         GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required",
+    )
+}
+
+/// An element of `GlobalSecondaryIndexUpdates` that says nothing.
+pub fn index_update_empty() -> Error {
+    invalid(
+        "One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, \
+         GlobalSecondaryIndexUpdate.Delete must not be null",
+    )
+}
+
+/// Two updates of one index in one request.
+pub fn index_updated_twice(index: &str) -> Error {
+    invalid(format_args!(
+        "Only one global secondary index update per index is allowed simultaneously. Index: {index}"
+    ))
+}
+
+/// A second index is created or deleted while one is.
+pub fn one_index_at_a_time() -> Error {
+    Error::LimitExceeded(
+        "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously \
+         per table"
+            .into(),
+    )
+}
+
+/// An update of an index that the table does not have.
+pub fn index_update_blocked() -> Error {
+    Error::validation(
+        "This operation cannot be performed with given input values. Please contact DynamoDB \
+         service team for more info: Action Blocked: IndexUpdate",
+    )
+}
+
+/// A change of an index that is being created.
+pub fn index_being_created(table: &str, index: &str) -> Error {
+    Error::ResourceInUse(format!(
+        "Attempt to change a resource which is still in use: Index is being created.  Table: \
+         {table} Index: {index}"
+    ))
+}
+
+/// A switch to provisioned billing that leaves out indexes.
+pub fn indexes_without_throughput(indexes: &[&str]) -> Error {
+    invalid(format_args!(
+        "ProvisionedThroughput must be specified for index: {}",
+        indexes.join(",")
+    ))
+}
+
+/// A switch to provisioned billing without throughput.
+pub fn switch_without_throughput() -> Error {
+    invalid("ProvisionedThroughput must be specified when BillingMode is PROVISIONED")
+}
+
+/// More units than can be counted.
+pub fn units_out_of_bounds(member: &str, value: i64) -> Error {
+    Error::Validation(format!("Given value {value} for {member} is out of bounds"))
+}
+
+/// New throughput that is the old one. `of` is `table` or `index …`.
+pub fn throughput_unchanged(of: &str, read: i64, write: i64) -> Error {
+    let kind = if of == "table" { "table" } else { "index" };
+    Error::Validation(format!(
+        "The provisioned throughput for the {of} will not change. The requested value equals the \
+         current value. Current ReadCapacityUnits provisioned for the {kind}: {read}. Requested \
+         ReadCapacityUnits: {read}. Current WriteCapacityUnits provisioned for the {kind}: {write}. \
+         Requested WriteCapacityUnits: {write}. Refer to the Amazon DynamoDB Developer Guide for \
+         current limits and how to request higher limits."
+    ))
+}
+
+/// Throughput is lowered too often in one day.
+pub fn too_many_decreases(decreases_today: u32) -> Error {
+    Error::LimitExceeded(format!(
+        "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC \
+         day. After the first 4 decreases, each subsequent decrease in the same UTC day can be \
+         performed at most once every 3600 seconds. Number of decreases today: {decreases_today}."
+    ))
+}
+
+/// A table is switched to on-demand too often.
+pub fn too_many_billing_switches(limit: usize) -> Error {
+    Error::LimitExceeded(format!(
+        "Subscriber limit exceeded: Update to PayPerRequest mode are limited to {limit} times in 24 \
+         hour(s)."
+    ))
+}
+
+/// An on-demand limit on a table that is, or becomes, provisioned.
+pub fn on_demand_limit_needs_on_demand(member: &str) -> Error {
+    invalid(format_args!(
+        "{member} for OnDemandThroughput cannot be specified when the table BillingMode is \
+         PROVISIONED"
+    ))
+}
+
+/// An on-demand limit below one.
+pub fn on_demand_limit_out_of_range(member: &str) -> Error {
+    invalid(format_args!(
+        "Requested {member} for OnDemandThroughput for table is outside of valid range"
+    ))
+}
+
+/// Warm throughput below what the table has.
+pub fn warm_throughput_lowered(member: &str) -> Error {
+    invalid(format_args!(
+        "Requested {member} for WarmThroughput for table is lower than current WarmThroughput, \
+         decreasing WarmThroughput is not supported"
+    ))
+}
+
+/// A stream is switched on that is on.
+pub fn stream_already_enabled(table: &str) -> Error {
+    Error::Validation(format!("Table already has an enabled stream: TableName: {table}"))
+}
+
+/// A stream is switched off that is off.
+pub fn stream_already_disabled(table: &str) -> Error {
+    Error::Validation(format!("Table already has a disabled stream: TableName: {table}"))
+}
+
+/// A stream and throughput are changed in one request.
+pub fn stream_with_throughput() -> Error {
+    invalid("You cannot modify stream status while updating table IOPS")
+}
+
+/// A replica that exists already.
+pub fn replica_exists(region: &str) -> Error {
+    invalid(format_args!(
+        "Failed to create a the new replica of table because one or more replicas already existed \
+         as tables: {region}"
+    ))
+}
+
+/// A replica that does not exist.
+pub fn replica_missing(region: &str) -> Error {
+    invalid(format_args!("Replica specified in the Replica Update does not exist: {region}"))
+}
+
+/// A request about tags that names no resource.
+pub fn resource_arn_missing() -> Error {
+    Error::validation("Invalid TableArn")
+}
+
+/// A resource that is no table's ARN.
+pub fn resource_arn_invalid(arn: &str) -> Error {
+    Error::Validation(format!("Invalid TableArn: Invalid ResourceArn provided as input {arn}"))
+}
+
+/// No table has the ARN that TagResource names. The misspelling is AWS's.
+pub fn tagged_resource_not_found(arn: &str) -> Error {
+    Error::ResourceNotFound(format!("Requested resource not found: ResourcArn: {arn} not found"))
+}
+
+/// Tags are listed of something that is not there, or not the caller's.
+pub fn not_authorized(account: &str, operation: &str, arn: &str) -> Error {
+    Error::AccessDenied(format!(
+        "User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on \
+         resource: {arn}"
+    ))
+}
+
+/// TagResource without tags. The spelling is AWS's.
+pub fn no_tags() -> Error {
+    Error::validation("Atleast one Tag needs to be provided as Input.")
+}
+
+/// UntagResource without keys. The spelling is AWS's.
+pub fn no_tag_keys() -> Error {
+    Error::validation("Atleast one Tag Key needs to be provided as Input.")
+}
+
+/// More tags than a table may have.
+pub fn too_many_tags(limit: usize) -> Error {
+    Error::LimitExceeded(format!(
+        "Subscriber limit exceeded: The number of tags exceeds the limit of {limit} per resource"
+    ))
+}
+
+/// A tag key that only AWS may use.
+pub fn reserved_tag(key: &str) -> Error {
+    invalid(format_args!("Tag keys beginning with aws: are reserved: {key}"))
+}
+
+/// A token that no earlier page gave out.
+pub fn next_token_invalid() -> Error {
+    Error::validation("Invalid NextToken")
+}
+
+/// Time to live is switched on that is on.
+pub fn ttl_already_enabled() -> Error {
+    Error::validation("TimeToLive is already enabled")
+}
+
+/// Time to live is switched off that is off.
+pub fn ttl_already_disabled() -> Error {
+    Error::validation("TimeToLive is already disabled")
+}
+
+/// Time to live is on for another attribute.
+pub fn ttl_other_attribute(attribute: &str) -> Error {
+    Error::Validation(format!(
+        "TimeToLive is active on a different AttributeName: current AttributeName is {attribute}"
+    ))
+}
+
+/// Time to live is changed again too soon.
+pub fn ttl_changed_too_often() -> Error {
+    Error::validation("Time to live has been modified multiple times within a fixed interval")
+}

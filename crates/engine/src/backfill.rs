@@ -1,0 +1,130 @@
+//! Filling a new index with the items that are there already, while writers go on.
+//!
+//! The table's new version, with the index in it, is published first; from then on every write keeps
+//! the index. A snapshot from that very moment tells which items were there before. The job walks the
+//! snapshot, locks a few items at a time, and stores the entries of these items as they are now. An
+//! item that a writer has changed or removed meanwhile has its entry kept by that writer.
+//!
+//! The index's counts follow the same split: the job counts what the snapshot holds, each write what
+//! it changes. Their sum is exact, whoever comes first.
+
+use std::sync::Arc;
+
+use keyloom_core::{Error, Result};
+use keyloom_store::{Bytes, CommitError, Direction, KeyRange, Snapshot};
+
+use crate::catalog::record::Status;
+use crate::catalog::{Alongside, Table};
+use crate::database::Inner;
+use crate::image::Stored;
+use crate::layout::{self, Keyspace};
+use crate::{store_error, write};
+
+/// Items that are locked at once.
+const CHUNK: usize = 128;
+
+/// An index to fill.
+pub(crate) struct Backfill {
+    pub(crate) table: Arc<Table>,
+    /// The keyspace of the index.
+    pub(crate) index: Keyspace,
+    /// The items from before the first write that keeps the index.
+    pub(crate) before: Box<dyn Snapshot>,
+}
+
+/// Takes up the indexes that were being filled when the database was closed.
+pub(crate) fn resume(database: &Inner) -> Result<()> {
+    for table in database.catalog.all().values() {
+        let secondary = table.indexes.iter().filter(|index| index.status == Status::Creating);
+        let secondary = secondary.map(|index| (index.keyspace, &index.stats));
+        let vector = table.vector_indexes.iter().filter(|index| index.life.is_filling());
+        let vector = vector.map(|index| (index.keyspace, &index.stats));
+        for (index, stats) in secondary.chain(vector) {
+            stats.set(0, 0);
+            let before = database.store.snapshot().map_err(store_error)?;
+            Backfill { table: Arc::clone(table), index, before }.submit(database);
+        }
+    }
+    Ok(())
+}
+
+impl Backfill {
+    /// Fills the index in the background.
+    pub(crate) fn submit(self, database: &Inner) {
+        database.submit(Box::new(move |database| self.run(database)));
+    }
+
+    fn run(self, database: &Inner) -> Result<()> {
+        let Some(stats) = self.table.stats_of(self.index) else { return Ok(()) };
+        let range = KeyRange::prefix(&layout::entries(self.table.record.keyspace));
+        let mut entries = self.before.scan(range, Direction::Forward);
+        loop {
+            // What is left undone is taken up when the database is opened again.
+            if database.background.is_ending() {
+                return Ok(());
+            }
+            let chunk: Vec<_> =
+                entries.by_ref().take(CHUNK).collect::<Result<_, _>>().map_err(store_error)?;
+            if chunk.is_empty() {
+                return self.finish(database);
+            }
+            let mut keys = Vec::with_capacity(chunk.len());
+            for (key, value) in chunk {
+                let item = Stored::new(value).into_item()?;
+                if let Some(entry) = write::entry_in(&self.table, self.index, &item) {
+                    stats.add(1, entry.size_bytes as i64);
+                    keys.push(key);
+                }
+            }
+            if !self.copy(database, &keys)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The current version of the table, unless the table or the index is gone.
+    fn current(&self, database: &Inner) -> Option<Arc<Table>> {
+        let table = database.catalog.find(self.table.name())?;
+        let same = table.record.id == self.table.record.id && table.stats_of(self.index).is_some();
+        same.then_some(table)
+    }
+
+    /// Stores the entries of these items; false if the index is gone.
+    fn copy(&self, database: &Inner, keys: &[Bytes]) -> Result<bool> {
+        loop {
+            // Held like a writer holds it: the index cannot be dropped in between.
+            let _gate = self.table.shared.gate.read();
+            let Some(table) = self.current(database) else { return Ok(false) };
+            let locks: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+            let mut transaction = database.store.begin(&locks).map_err(store_error)?;
+            let images = transaction.get_many(&locks).map_err(store_error)?;
+            for image in images.into_iter().flatten() {
+                let item = Stored::new(image).into_item()?;
+                if let Some(entry) = write::entry_in(&table, self.index, &item) {
+                    transaction.put(entry.key, entry.value);
+                }
+            }
+            match transaction.commit() {
+                Ok(()) => return Ok(true),
+                Err(CommitError::Conflict) => {}
+                Err(error) => return Err(Error::InternalServer(error.to_string())),
+            }
+        }
+    }
+
+    /// Makes the index readable.
+    fn finish(&self, database: &Inner) -> Result<()> {
+        let change = database.catalog.change(database.store.as_ref());
+        let Some(table) = self.current(database) else { return Ok(()) };
+        let mut record = table.record.clone();
+        for index in record.indexes.iter_mut().filter(|index| index.keyspace == self.index) {
+            index.status = Status::Active;
+            index.backfilling = false;
+        }
+        for index in record.vector_indexes.iter_mut().filter(|i| i.keyspace == self.index) {
+            index.life = index.life.filled();
+        }
+        change.put(record, || Ok(Alongside::default()))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! DeleteBackup.
+
+use keyloom_core::Result;
+use keyloom_core::error::resource as message;
+
+use crate::database::Inner;
+use crate::resource;
+use crate::wire::Fields;
+
+use super::{KIND, describe_backup, find};
+
+pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let change = database.catalog.change(database.store.as_ref());
+    let backup = find(database, &fields)?;
+    if !backup.available {
+        return Err(message::backup_in_use(&backup.arn(database)));
+    }
+    resource::delete_with_entries(database, KIND, &backup.id, backup.keyspace)?;
+    drop(change);
+    database.background.wake();
+    Ok(describe_backup::answer(database, &backup, "DELETED"))
+}

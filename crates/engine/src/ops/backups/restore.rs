@@ -1,0 +1,265 @@
+//! A new table made from the items of an old one.
+//!
+//! The table is there at once, with the status `CREATING`; no request reads or writes it until its
+//! items have been copied. Tags, time to live, streams, policies and protection are not restored, as
+//! on AWS.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use keyloom_core::Result;
+use keyloom_core::error::{request, resource as message};
+use keyloom_core::schema::model::check_new_name;
+use keyloom_store::{Direction, KeyRange, Snapshot};
+use serde_json::{Map, Value, json};
+
+use crate::catalog::record::{
+    AttributeDefinition, Billing, EncryptionSetting, IndexRecord, OnDemandLimit, Status,
+    Throughput, VectorIndexLife,
+};
+use crate::catalog::{Alongside, Change, Table, TableRecord};
+use crate::database::Inner;
+use crate::image::Stored;
+use crate::layout::{self, Keyspace};
+use crate::loading::Loader;
+use crate::ops::table_input::{self, IndexInput};
+use crate::ops::{create_table, description};
+use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::{identity, resource, store_error};
+
+use super::{Backup, KIND};
+
+const SUMMARY: &str = "RestoreSummary";
+const IN_PROGRESS: &str = "RestoreInProgress";
+/// The backup that a table is being restored from, so that a restart can go on.
+const SOURCE: &str = "RestoreSource";
+
+/// What a restore asks of the new table.
+#[derive(Debug, Default)]
+pub(super) struct Target {
+    pub(super) name: String,
+    on_demand: Option<bool>,
+    throughput: Option<Throughput>,
+    on_demand_limit: Option<OnDemandLimit>,
+    /// The indexes to keep; all if nothing is said.
+    global: Option<Vec<IndexInput>>,
+    local: Option<Vec<IndexInput>>,
+    encryption: Option<EncryptionSetting>,
+}
+
+impl Target {
+    pub(super) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
+        let name = fields.owned_string("TargetTableName")?;
+        match &name {
+            None => constraints.required(false, "targetTableName"),
+            Some(name) => check_new_name(name, "targetTableName", constraints.violations()),
+        }
+        let modes = [("PROVISIONED", false), ("PAY_PER_REQUEST", true)];
+        let mode = fields.string("BillingModeOverride")?;
+        let mut indexes =
+            |member: &str, path: &str| table_input::indexes(fields, constraints, member, path);
+        let global = indexes("GlobalSecondaryIndexOverride", "globalSecondaryIndexOverride")?;
+        let local = indexes("LocalSecondaryIndexOverride", "localSecondaryIndexOverride")?;
+        Ok(Self {
+            name: name.unwrap_or_default(),
+            on_demand: constraints.one_of(mode, "billingModeOverride", &modes),
+            throughput: units(fields)?,
+            on_demand_limit: table_input::on_demand_at(fields, "OnDemandThroughputOverride")?,
+            global,
+            local,
+            encryption: create_table::encryption_at(
+                fields,
+                "SSESpecificationOverride",
+                constraints,
+            )?,
+        })
+    }
+
+    /// The record of the new table.
+    fn record(
+        &self,
+        database: &Inner,
+        change: &Change<'_>,
+        source: &TableRecord,
+    ) -> Result<TableRecord> {
+        let mut record = source.clone();
+        record.name.clone_from(&self.name);
+        record.id = identity::uuid();
+        record.created_ms = database.clock.now_ms();
+        record.status = Status::Creating;
+        record.indexes = kept(source, self.global.as_ref(), true)?;
+        record.indexes.extend(kept(source, self.local.as_ref(), false)?);
+        let count = 1 + record.indexes.len() + record.vector_indexes.len();
+        let mut keyspaces = change.allocate_keyspaces(count as u32)?..;
+        let mut next = || keyspaces.next().unwrap_or_default();
+        record.keyspace = next();
+        for index in &mut record.indexes {
+            index.keyspace = next();
+            (index.status, index.backfilling) = (Status::Active, false);
+        }
+        for index in &mut record.vector_indexes {
+            index.keyspace = next();
+            index.life = VectorIndexLife::Active;
+        }
+        // Dropped indexes take their definitions along.
+        let mut schema = record.typed_schema();
+        schema.drop_unused_definitions();
+        record.definitions = AttributeDefinition::all(&schema);
+        record.billing = self.billing(&mut record.indexes, &source.billing)?;
+        record.stream = None;
+        record.ttl = None;
+        record.tags = BTreeMap::new();
+        record.settings = BTreeMap::new();
+        record.deletion_protection = false;
+        if self.encryption.is_some() {
+            record.encryption.clone_from(&self.encryption);
+        }
+        Ok(record)
+    }
+
+    fn billing(&self, indexes: &mut [IndexRecord], source: &Billing) -> Result<Billing> {
+        let on_demand = self.on_demand.unwrap_or(source.on_demand);
+        let throughput = self.throughput.or((!source.on_demand).then_some(source.throughput));
+        if on_demand && self.throughput.is_some() {
+            return Err(request::throughput_on_demand());
+        }
+        for index in indexes.iter_mut() {
+            if on_demand {
+                index.throughput = None;
+            } else if index.global && index.throughput.is_none() {
+                index.throughput = throughput;
+            }
+        }
+        let units = if on_demand { Some(Throughput::default()) } else { throughput };
+        Ok(Billing {
+            on_demand,
+            stated: source.stated || self.on_demand.is_some(),
+            throughput: units.ok_or_else(request::throughput_missing)?,
+            on_demand_limit: self.on_demand_limit.or(source.on_demand_limit).filter(|_| on_demand),
+            ..Billing::default()
+        })
+    }
+}
+
+/// `ProvisionedThroughputOverride`.
+fn units(fields: &Fields<'_>) -> Result<Option<Throughput>> {
+    let Some(units) = fields.structure("ProvisionedThroughputOverride")? else { return Ok(None) };
+    Ok(Some(Throughput {
+        read: units.integer("ReadCapacityUnits")?.unwrap_or(1),
+        write: units.integer("WriteCapacityUnits")?.unwrap_or(1),
+    }))
+}
+
+/// The indexes of one kind that the new table has: a restore can only leave some out.
+fn kept(
+    source: &TableRecord,
+    wanted: Option<&Vec<IndexInput>>,
+    global: bool,
+) -> Result<Vec<IndexRecord>> {
+    let indexes = source.indexes.iter().filter(|index| index.global == global);
+    let Some(wanted) = wanted else { return Ok(indexes.cloned().collect()) };
+    let known: Vec<&IndexRecord> = indexes.collect();
+    wanted
+        .iter()
+        .map(|wanted| {
+            let name = wanted.definition.name.as_deref().unwrap_or_default();
+            let same = |index: &&&IndexRecord| {
+                let key = wanted.definition.key.as_deref().unwrap_or_default();
+                index.name == name
+                    && key.len() == index.key.len()
+                    && key.iter().zip(&index.key).all(|(wanted, own)| {
+                        wanted.name.as_deref() == Some(own.name.as_str())
+                            && (wanted.role.as_deref() == Some("HASH")) == own.hash
+                    })
+            };
+            let index = known.iter().find(same).ok_or_else(|| message::override_unknown(name))?;
+            let mut index = IndexRecord::clone(index);
+            index.throughput = wanted.capacity.throughput.or(index.throughput);
+            Ok(index)
+        })
+        .collect()
+}
+
+/// Where a restore takes its items from.
+pub(super) struct Source<'a> {
+    pub(super) record: &'a TableRecord,
+    pub(super) keyspace: Keyspace,
+    /// The backup and its ARN, if it is one.
+    pub(super) backup: Option<(&'a str, String)>,
+    pub(super) time_ms: u64,
+}
+
+/// Makes the new table and has its items copied; the answer is its description.
+pub(super) fn begin(database: &Inner, target: &Target, source: &Source<'_>) -> Result<Vec<u8>> {
+    let change = database.catalog.change(database.store.as_ref());
+    if database.catalog.find(&target.name).is_some() {
+        return Err(message::restore_target_exists(&target.name));
+    }
+    let mut record = target.record(database, &change, source.record)?;
+    let mut summary = Map::new();
+    let arn = database.table_arn(&source.record.name);
+    summary.insert("SourceTableArn".into(), json!(arn));
+    summary.insert("RestoreDateTime".into(), json!(source.time_ms as f64 / 1000.0));
+    summary.insert(IN_PROGRESS.into(), json!(true));
+    if let Some((id, arn)) = &source.backup {
+        summary.insert("SourceBackupArn".into(), json!(arn));
+        record.settings.insert(SOURCE.into(), json!(id));
+    }
+    record.settings.insert(SUMMARY.into(), Value::Object(summary));
+    let snapshot = database.store.snapshot().map_err(store_error)?;
+    let table = change.put(record, || Ok(Alongside::default()))?;
+    drop(change);
+    let mut json = JsonWriter::object();
+    description::write(&mut json, "TableDescription", database, &table, Status::Creating);
+    submit(database, table, source.keyspace, snapshot);
+    Ok(json.finish())
+}
+
+fn submit(database: &Inner, table: Arc<Table>, from: Keyspace, snapshot: Box<dyn Snapshot>) {
+    database.submit(Box::new(move |database| {
+        let mut loader = Loader::new(database, Arc::clone(&table));
+        let range = KeyRange::prefix(&layout::entries(from));
+        for entry in snapshot.scan(range, Direction::Forward) {
+            if database.background.is_ending() {
+                return Ok(());
+            }
+            loader.add(Stored::new(entry.map_err(store_error)?.1).into_item()?)?;
+        }
+        loader.flush()?;
+        complete(database, &table)
+    }));
+}
+
+/// Opens the table.
+fn complete(database: &Inner, table: &Table) -> Result<()> {
+    let change = database.catalog.change(database.store.as_ref());
+    let Some(current) = database.catalog.find(table.name()) else { return Ok(()) };
+    let mut record = current.record.clone();
+    record.status = Status::Active;
+    record.settings.remove(SOURCE);
+    if let Some(Value::Object(summary)) = record.settings.get_mut(SUMMARY) {
+        summary.insert(IN_PROGRESS.into(), json!(false));
+    }
+    change.put(record, || Ok(Alongside::default()))?;
+    Ok(())
+}
+
+/// Goes on with restores from backups; tables whose source is gone are removed.
+pub(super) fn resume(database: &Inner) -> Result<()> {
+    let tables = database.catalog.all();
+    for table in tables.values().filter(|table| table.record.status == Status::Creating) {
+        let source = table.record.settings.get(SOURCE).and_then(Value::as_str);
+        let backup: Option<Backup> = match source {
+            Some(id) => resource::get(database, KIND, id)?,
+            None => None,
+        };
+        if let Some(backup) = backup {
+            let snapshot = database.store.snapshot().map_err(store_error)?;
+            submit(database, Arc::clone(table), backup.keyspace, snapshot);
+        } else {
+            let change = database.catalog.change(database.store.as_ref());
+            change.remove(table, || Ok(Alongside::default()))?;
+        }
+    }
+    Ok(())
+}

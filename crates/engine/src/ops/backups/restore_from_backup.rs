@@ -1,0 +1,28 @@
+//! RestoreTableFromBackup.
+
+use keyloom_core::Result;
+use keyloom_core::error::resource as message;
+
+use crate::database::Inner;
+use crate::wire::{Constraints, Fields};
+
+use super::find;
+use super::restore::{self, Source, Target};
+
+pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let mut constraints = Constraints::new();
+    let target = Target::decode(&fields, &mut constraints)?;
+    constraints.finish()?;
+    let backup = find(database, &fields)?;
+    let arn = backup.arn(database);
+    if !backup.available {
+        return Err(message::backup_in_use(&arn));
+    }
+    let source = Source {
+        record: &backup.table,
+        keyspace: backup.keyspace,
+        backup: Some((&backup.id, arn)),
+        time_ms: backup.created_ms,
+    };
+    restore::begin(database, &target, &source)
+}

@@ -1,0 +1,307 @@
+//! BatchExecuteStatement: statements that have nothing to do with each other.
+
+use keyloom_core::capacity::{
+    Arm, ConsumedCapacity, ReadMode, Units, item_write_units, read_units,
+};
+use keyloom_core::error::message::partiql as message;
+use keyloom_core::error::request;
+use keyloom_core::partiql::{self, Statement, bind};
+use keyloom_core::size::item_size;
+use keyloom_core::{Error, Item, Result, Str, limits};
+
+use crate::database::{Database, Inner};
+use crate::image::Stored;
+use crate::partiql::page::shown;
+use crate::partiql::select::ItemRead;
+use crate::partiql::write::{KeyWording, Writing};
+use crate::partiql::{StatementInput, bound, is_read};
+use crate::read::{self, Row};
+use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::write::{self, Edit};
+
+use super::batch_write_item::add_cost;
+use super::execute_statement::table_of;
+use super::parameters::{self, ReturnConsumedCapacity};
+
+/// What BatchExecuteStatement is asked.
+#[derive(Clone, Debug, Default)]
+pub struct BatchExecuteStatementInput {
+    /// Up to 25 statements, all reads or all writes.
+    pub statements: Vec<StatementInput>,
+    /// What to say of the capacity.
+    pub return_consumed_capacity: ReturnConsumedCapacity,
+}
+
+/// What BatchExecuteStatement answers.
+#[derive(Debug, Default)]
+pub struct BatchExecuteStatementOutput {
+    /// What became of each statement, in their order.
+    pub outcomes: Vec<StatementOutcome>,
+    /// What the statements cost, table by table; nothing for a table where all of them failed.
+    pub consumed_capacity: Vec<ConsumedCapacity>,
+}
+
+/// What became of one statement of a batch.
+#[derive(Debug)]
+pub struct StatementOutcome {
+    /// The table, if the statement got as far as that.
+    pub table_name: Option<Str>,
+    row: Result<Option<Row>>,
+}
+
+impl StatementOutcome {
+    /// The row that the statement read or returned, or why it failed.
+    pub fn into_item(self) -> Result<Option<Item>> {
+        self.row?.map(Row::into_item).transpose()
+    }
+
+    /// A statement that was refused before it ran.
+    fn refused(error: Error) -> Self {
+        Self { table_name: None, row: Err(error) }
+    }
+}
+
+impl Database {
+    /// Runs up to 25 PartiQL statements, each for itself.
+    pub fn batch_execute_statement(
+        &self,
+        input: BatchExecuteStatementInput,
+    ) -> Result<BatchExecuteStatementOutput> {
+        run(self.inner(), input.statements.into_iter().map(Ok).collect())
+    }
+}
+
+pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let (statements, capacity) = decode(&fields)?;
+    let output = run(database, statements)?;
+    let mut json = JsonWriter::object();
+    let mut encoded = Ok(());
+    json.list("Responses", &output.outcomes, |json, outcome| {
+        json.nested(|json| {
+            if encoded.is_ok() {
+                encoded = write_outcome(json, outcome);
+            }
+        });
+    });
+    encoded?;
+    if !output.consumed_capacity.is_empty() {
+        capacity.write_list(&mut json, &output.consumed_capacity);
+    }
+    Ok(json.finish())
+}
+
+fn write_outcome(json: &mut JsonWriter, outcome: &StatementOutcome) -> Result<()> {
+    json.optional_string("TableName", outcome.table_name.as_deref());
+    match &outcome.row {
+        Ok(None) => Ok(()),
+        Ok(Some(row)) => {
+            json.key("Item");
+            row.write_json(json.buffer())
+        }
+        Err(error) => {
+            json.structure("Error", |json| {
+                json.string("Code", error_code(error));
+                json.string("Message", &error.message());
+            });
+            Ok(())
+        }
+    }
+}
+
+/// The code that an error has as the outcome of a statement.
+fn error_code(error: &Error) -> &'static str {
+    match error {
+        Error::InternalServer(_) => "InternalServerError",
+        Error::AccessDenied(_) => "AccessDenied",
+        Error::RequestLimitExceeded(_) => "RequestLimitExceeded",
+        other => request::cancellation_code(other).as_str(),
+    }
+}
+
+/// The statements, or why their parameters cannot be read.
+type Statements = Vec<Result<StatementInput>>;
+
+fn decode(fields: &Fields<'_>) -> Result<(Statements, ReturnConsumedCapacity)> {
+    let list = fields.structures("Statements")?;
+    let mut constraints = Constraints::new();
+    constraints.required(list.is_some(), "statements");
+    if let Some(list) = &list {
+        let maximum = limits::MAX_BATCH_STATEMENTS;
+        let shown =
+            if list.is_empty() { "[]".to_owned() } else { format!("[{} statements]", list.len()) };
+        constraints.count(list.len(), &shown, "statements", 1, maximum);
+    }
+    let capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
+    let mut statements = Vec::new();
+    for (position, fields) in list.into_iter().flatten().enumerate() {
+        let path = format!("statements.{}.member.", position + 1);
+        statements.push((StatementInput::decode(&fields, &mut constraints, &path)?, fields));
+    }
+    constraints.finish()?;
+    let statements = statements.into_iter().map(|(mut statement, fields)| {
+        Ok(statement.decode_parameters(&fields)?.map(|()| statement))
+    });
+    Ok((statements.collect::<Result<_>>()?, capacity))
+}
+
+/// A statement that is ready to be run.
+enum Planned {
+    Read(ItemRead, ReadMode),
+    Write(Box<Writing>),
+}
+
+impl Planned {
+    /// The store key of its item.
+    fn item_key(&self) -> Option<Vec<u8>> {
+        match self {
+            Self::Read(read, _) => read.table.item_key(&read.key).ok(),
+            Self::Write(writing) => writing.write.table.item_key(&writing.write.key).ok(),
+        }
+    }
+}
+
+fn run(database: &Inner, statements: Statements) -> Result<BatchExecuteStatementOutput> {
+    let parsed: Vec<Result<(StatementInput, partiql::ast::Statement)>> = statements
+        .into_iter()
+        .map(|statement| {
+            let statement = statement?;
+            let tree = partiql::parse(&statement.statement)?;
+            Ok((statement, tree))
+        })
+        .collect();
+    let mut kinds = parsed.iter().flatten().map(|(_, tree)| is_read(tree));
+    if let Some(first) = kinds.next()
+        && kinds.any(|kind| kind != first)
+    {
+        return Err(message::batch_mixed());
+    }
+    let planned: Vec<Result<Planned, StatementOutcome>> = parsed
+        .into_iter()
+        .map(|parsed| {
+            let (input, tree) = parsed.map_err(StatementOutcome::refused)?;
+            plan(database, input, &tree)
+        })
+        .collect();
+    check_distinct(&planned)?;
+    let mut accounts = Accounts::default();
+    let mut outcomes = Vec::with_capacity(planned.len());
+    for planned in planned {
+        outcomes.push(match planned {
+            Ok(planned) => execute(database, planned, &mut accounts)?,
+            Err(outcome) => outcome,
+        });
+    }
+    Ok(BatchExecuteStatementOutput { outcomes, consumed_capacity: accounts.settle() })
+}
+
+fn plan(
+    database: &Inner,
+    input: StatementInput,
+    tree: &partiql::ast::Statement,
+) -> Result<Planned, StatementOutcome> {
+    let refused = StatementOutcome::refused;
+    if bind::is_exists(tree) {
+        return Err(refused(message::exists_outside_transaction()));
+    }
+    let statement = bound(database, tree, input.parameters).map_err(refused)?;
+    let table_name = Str::from(table_of(&statement));
+    let table = database
+        .catalog
+        .table(&table_name)
+        .map_err(|error| StatementOutcome { table_name: Some(table_name), row: Err(error) })?;
+    let Statement::Select(select) = statement else {
+        let writing = Writing::plan(table, statement, KeyWording::Statement);
+        return writing
+            .map(|writing| Planned::Write(Box::new(writing)))
+            .map_err(|error| refused(error.into_error()));
+    };
+    let read = ItemRead::plan(table, select).map_err(refused)?;
+    let read = read.ok_or_else(|| refused(message::batch_read_without_key()))?;
+    for attribute in read.table.key().attributes() {
+        if let Some(value) = read.key.get(&attribute.name) {
+            partiql::keys::check_type(attribute, value).map_err(refused)?;
+        }
+    }
+    read.table.schema.check_key(&read.key).map_err(refused)?;
+    let mode = if input.consistent_read { ReadMode::Strong } else { ReadMode::Eventual };
+    Ok(Planned::Read(read, mode))
+}
+
+/// No two statements may be about one item.
+fn check_distinct(planned: &[Result<Planned, StatementOutcome>]) -> Result<()> {
+    let mut keys: Vec<Vec<u8>> = planned.iter().flatten().filter_map(Planned::item_key).collect();
+    keys.sort_unstable();
+    if keys.windows(2).any(|pair| pair.first() == pair.last()) {
+        return Err(request::duplicate_keys());
+    }
+    Ok(())
+}
+
+fn execute(
+    database: &Inner,
+    planned: Planned,
+    accounts: &mut Accounts,
+) -> Result<StatementOutcome> {
+    match planned {
+        Planned::Read(read, mode) => {
+            let stored = read::lookup(database, &read.table.item_key(&read.key)?)?;
+            let size = stored.as_ref().map_or(Ok(0), Stored::size_bytes)?;
+            let mut cost = ConsumedCapacity::new(read.table_name.clone());
+            cost.add_table(Arm::new(read_units(size, mode)));
+            accounts.succeeded(cost);
+            let row = stored.map(|stored| shown(stored, read.columns.as_deref())).transpose();
+            Ok(StatementOutcome { table_name: Some(read.table_name), row })
+        }
+        Planned::Write(writing) => {
+            let Writing { write, outcome } = *writing;
+            let item_key = write.table.item_key(&write.key)?;
+            let new_size = match &write.edit {
+                Edit::Put(item) => Some(item_size(item)),
+                _ => None,
+            };
+            let row = match write::one(database, write, false) {
+                Ok(mut written) => {
+                    let cost = std::mem::take(&mut written.cost);
+                    accounts.succeeded(parameters::consumed(&outcome.table_name, cost));
+                    outcome.row(written).map(|item| item.map(Row::Item))
+                }
+                Err(error) => {
+                    // What failed is charged like what it tried, by the item that is there.
+                    let stored = read::lookup(database, &item_key)?;
+                    let size = stored.as_ref().map(Stored::size_bytes).transpose()?;
+                    accounts.failed(&outcome.table_name, item_write_units(size, new_size));
+                    Err(outcome.error(error))
+                }
+            };
+            Ok(StatementOutcome { table_name: Some(outcome.table_name), row })
+        }
+    }
+}
+
+/// What the statements of a batch cost.
+#[derive(Default)]
+struct Accounts {
+    succeeded: Vec<ConsumedCapacity>,
+    failed: Vec<(Str, Units)>,
+}
+
+impl Accounts {
+    fn succeeded(&mut self, cost: ConsumedCapacity) {
+        add_cost(&mut self.succeeded, cost);
+    }
+
+    fn failed(&mut self, table_name: &Str, units: Units) {
+        self.failed.push((table_name.clone(), units));
+    }
+
+    /// One account per table. Failures count where something succeeded, too, and in the total only.
+    fn settle(self) -> Vec<ConsumedCapacity> {
+        let mut accounts = self.succeeded;
+        for (table_name, units) in self.failed {
+            if let Some(account) = accounts.iter_mut().find(|a| a.table_name == table_name) {
+                account.unattributed += units;
+            }
+        }
+        accounts
+    }
+}

@@ -1,0 +1,177 @@
+//! PutResourcePolicy, GetResourcePolicy, DeleteResourcePolicy.
+//!
+//! A table's policy is kept with the table, a stream's under the stream's ARN.
+
+use keyloom_core::error::{resource as message, stream as stream_message};
+use keyloom_core::{Result, limits};
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{TableRecord, table_name};
+use crate::database::Inner;
+use crate::ops::streams;
+use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::{identity, resource};
+
+use super::change_table;
+
+/// The name of the setting, and the kind of the record.
+const POLICY: &str = "ResourcePolicy";
+/// The revision that means: there must be no policy yet.
+const NO_POLICY: &str = "NO_POLICY";
+
+/// A policy and what names this revision of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Policy {
+    text: String,
+    revision: String,
+}
+
+/// Gives a new table the policy that CreateTable names.
+pub(crate) fn attach(record: &mut TableRecord, text: &str) -> Result<()> {
+    check(text)?;
+    keep(record, Some(&Policy { text: text.to_owned(), revision: revision() }));
+    Ok(())
+}
+
+pub(crate) fn put(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let text = fields.string("Policy")?;
+    let mut constraints = Constraints::new();
+    let (arn, expected) = parameters(&fields, &mut constraints)?;
+    constraints.required(text.is_some(), "policy");
+    constraints.finish()?;
+    let text = text.unwrap_or_default();
+    check(text)?;
+    let revision = exchange(database, arn, |current| {
+        check_revision(arn, expected, current)?;
+        // The same policy again is the same revision.
+        let same = current.filter(|current| current.text == text).cloned();
+        let policy = same.unwrap_or_else(|| Policy { text: text.to_owned(), revision: revision() });
+        Ok((Some(policy.clone()), policy.revision))
+    })?;
+    Ok(answer(None, Some(&revision)))
+}
+
+pub(crate) fn get(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let mut constraints = Constraints::new();
+    let (arn, _) = parameters(&fields, &mut constraints)?;
+    constraints.finish()?;
+    let policy = find(database, arn)?.ok_or_else(|| message::policy_not_found(arn))?;
+    Ok(answer(Some(&policy.text), Some(&policy.revision)))
+}
+
+pub(crate) fn delete(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let mut constraints = Constraints::new();
+    let (arn, expected) = parameters(&fields, &mut constraints)?;
+    constraints.finish()?;
+    let deleted = exchange(database, arn, |current| {
+        check_revision(arn, expected, current)?;
+        Ok((None, current.map(|policy| policy.revision.clone())))
+    })?;
+    Ok(answer(None, deleted.as_deref()))
+}
+
+fn parameters<'a>(
+    fields: &Fields<'a>,
+    constraints: &mut Constraints,
+) -> Result<(&'a str, Option<&'a str>)> {
+    let arn = fields.string("ResourceArn")?;
+    constraints.required(arn.is_some(), "resourceArn");
+    if let Some(arn) = arn {
+        constraints.length(arn, "resourceArn", 1, 1283);
+    }
+    let expected = fields.string("ExpectedRevisionId")?;
+    if let Some(expected) = expected {
+        constraints.length(expected, "expectedRevisionId", 1, 255);
+    }
+    Ok((arn.unwrap_or_default(), expected))
+}
+
+fn answer(policy: Option<&str>, revision: Option<&str>) -> Vec<u8> {
+    let mut json = JsonWriter::object();
+    json.optional_string("Policy", policy);
+    json.optional_string("RevisionId", revision);
+    json.finish()
+}
+
+fn check(text: &str) -> Result<()> {
+    if text.len() > limits::MAX_RESOURCE_POLICY_BYTES {
+        return Err(message::policy_too_large(limits::MAX_RESOURCE_POLICY_BYTES));
+    }
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(serde_json::Value::Object(_)) => Ok(()),
+        Ok(_) => Err(message::policy_invalid("it is another JSON value")),
+        Err(error) => Err(message::policy_invalid(&error.to_string())),
+    }
+}
+
+fn check_revision(arn: &str, expected: Option<&str>, current: Option<&Policy>) -> Result<()> {
+    let fits = match (expected, current) {
+        (None, _) => true,
+        (Some(NO_POLICY), current) => current.is_none(),
+        (Some(expected), Some(current)) => expected == current.revision,
+        (Some(_), None) => false,
+    };
+    if fits { Ok(()) } else { Err(message::policy_not_found(arn)) }
+}
+
+/// A name that no earlier revision has. AWS's are numbers.
+fn revision() -> String {
+    let hex = identity::uuid().replace('-', "");
+    let bits = hex.get(..16).and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    bits.unwrap_or_default().to_string()
+}
+
+fn keep(record: &mut TableRecord, policy: Option<&Policy>) {
+    match policy.and_then(|policy| serde_json::to_value(policy).ok()) {
+        Some(policy) => {
+            record.settings.insert(POLICY.into(), policy);
+        }
+        None => {
+            record.settings.remove(POLICY);
+        }
+    }
+}
+
+fn kept(record: &TableRecord) -> Option<Policy> {
+    serde_json::from_value(record.settings.get(POLICY)?.clone()).ok()
+}
+
+/// The policy of the table or stream with this ARN.
+fn find(database: &Inner, arn: &str) -> Result<Option<Policy>> {
+    if arn.contains("/stream/") {
+        streams::find(database, arn)?;
+        return resource::get(database, POLICY, arn);
+    }
+    let table = database.catalog.find(arn).filter(|_| arn.starts_with("arn:"));
+    let table = table.ok_or_else(|| message::resource_not_found(&format!("ResourceArn: {arn}")))?;
+    Ok(kept(&table.record))
+}
+
+/// Replaces the policy of the table or stream with this ARN.
+fn exchange<R>(
+    database: &Inner,
+    arn: &str,
+    edit: impl FnOnce(Option<&Policy>) -> Result<(Option<Policy>, R)>,
+) -> Result<R> {
+    if !arn.contains("/stream/") {
+        let not_found = || message::resource_not_found(&format!("ResourceArn: {arn}"));
+        let find = || {
+            let table = database.catalog.find(table_name(arn)).filter(|_| arn.starts_with("arn:"));
+            table.ok_or_else(not_found)
+        };
+        let (_, result) = change_table(database, find, |record| {
+            let (policy, result) = edit(kept(record).as_ref())?;
+            keep(record, policy.as_ref());
+            Ok(result)
+        })?;
+        return Ok(result);
+    }
+    let _change = database.catalog.change(database.store.as_ref());
+    streams::find(database, arn).map_err(|_| stream_message::stream_not_found(arn))?;
+    let (policy, result) = edit(resource::get(database, POLICY, arn)?.as_ref())?;
+    match policy {
+        Some(policy) => resource::put(database, POLICY, arn, &policy)?,
+        None => resource::delete(database, POLICY, arn)?,
+    }
+    Ok(result)
+}

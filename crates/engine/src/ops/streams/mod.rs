@@ -1,0 +1,92 @@
+//! The operations of the streams service.
+
+mod describe_stream;
+mod get_records;
+mod get_shard_iterator;
+mod iterator;
+mod list_streams;
+
+use keyloom_core::Result;
+use keyloom_core::error::stream as message;
+
+use crate::database::Inner;
+use crate::stream::{StreamRecord, registry};
+use crate::wire::{Constraints, Fields};
+
+use super::Handler;
+
+/// Added to our numbers so that they have the 21 digits that SDKs ask for.
+const SEQUENCE_BASE: u128 = 100_000_000_000_000_000_000;
+
+/// The operation of this name.
+pub(crate) fn operation(name: &str) -> Option<Handler> {
+    Some(match name {
+        "DescribeStream" => describe_stream::call,
+        "GetRecords" => get_records::call,
+        "GetShardIterator" => get_shard_iterator::call,
+        "ListStreams" => list_streams::call,
+        _ => return None,
+    })
+}
+
+/// A sequence number on the wire.
+fn sequence_number(number: u64) -> String {
+    (SEQUENCE_BASE + u128::from(number)).to_string()
+}
+
+/// A sequence number from the wire.
+fn parse_sequence_number(text: &str) -> Option<u64> {
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    u64::try_from(text.parse::<u128>().ok()?.checked_sub(SEQUENCE_BASE)?).ok()
+}
+
+/// The ARN of a stream.
+fn stream_arn(database: &Inner, stream: &StreamRecord) -> String {
+    format!("{}/stream/{}", database.table_arn(&stream.table), stream.label)
+}
+
+/// `StreamArn`, as the model wants it.
+fn arn_parameter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> Result<&'a str> {
+    let arn = fields.string("StreamArn")?;
+    constraints.required(arn.is_some(), "streamArn");
+    if let Some(arn) = arn {
+        constraints.length(arn, "streamArn", 37, 1024);
+    }
+    Ok(arn.unwrap_or_default())
+}
+
+/// The stream of this ARN, unless it is gone.
+pub(crate) fn find(database: &Inner, arn: &str) -> Result<StreamRecord> {
+    let now_ms = database.clock.now_ms();
+    let streams = registry::all(database.store.as_ref())?;
+    // The region and the account in an ARN choose nothing here, as with tables.
+    let named = |stream: &StreamRecord| {
+        arn.split_once(":table/").is_some_and(|(_, rest)| {
+            rest.split_once("/stream/")
+                .is_some_and(|(table, label)| stream.table == table && stream.label == label)
+        })
+    };
+    streams
+        .into_iter()
+        .find(|stream| named(stream) && !stream.is_gone(now_ms))
+        .ok_or_else(|| message::stream_not_found(arn))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequence_numbers_have_21_digits_and_come_back() {
+        for number in [0, 1, 1_881_843_000_000_000_000, u64::MAX] {
+            let text = sequence_number(number);
+            assert_eq!(text.len(), 21);
+            assert_eq!(parse_sequence_number(&text), Some(number));
+        }
+        for text in ["", "1", "+100000000000000000001", "999999999999999999999999"] {
+            assert_eq!(parse_sequence_number(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! TransactGetItems.
+
+use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, read_units};
+use keyloom_core::expr::Projection;
+use keyloom_core::{Item, Result};
+
+use crate::database::{Database, Inner};
+use crate::image::Stored;
+use crate::read::{self, Row};
+use crate::wire::{Constraints, Fields, JsonWriter};
+
+use super::batch_write_item::add_cost;
+use super::get_item;
+use super::parameters::ReturnConsumedCapacity;
+use super::projected::ProjectionInput;
+use super::transact_write_items::{all_or_cancelled, check_count, check_distinct};
+
+/// What TransactGetItems is asked.
+#[derive(Clone, Debug, Default)]
+pub struct TransactGetItemsInput {
+    /// The items to get, all as of one moment.
+    pub gets: Vec<TransactGet>,
+    /// What to say of the capacity.
+    pub return_consumed_capacity: ReturnConsumedCapacity,
+}
+
+/// One item to get.
+#[derive(Clone, Debug, Default)]
+pub struct TransactGet {
+    /// The table's name or ARN.
+    pub table_name: String,
+    /// The primary key.
+    pub key: Item,
+    /// Which attributes to return.
+    pub projection: ProjectionInput,
+}
+
+/// What TransactGetItems answers.
+#[derive(Debug, Default)]
+pub struct TransactGetItemsOutput {
+    responses: Vec<Option<Row>>,
+    /// What it cost, table by table.
+    pub consumed_capacity: Vec<ConsumedCapacity>,
+}
+
+impl TransactGetItemsOutput {
+    /// The items in the order of the request; none for one that does not exist.
+    pub fn into_items(self) -> Result<Vec<Option<Item>>> {
+        self.responses.into_iter().map(|row| row.map(Row::into_item).transpose()).collect()
+    }
+}
+
+impl Database {
+    /// Gets up to 100 items as of one moment.
+    pub fn transact_get_items(
+        &self,
+        input: TransactGetItemsInput,
+    ) -> Result<TransactGetItemsOutput> {
+        run(self.inner(), input)
+    }
+}
+
+pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let input = TransactGetItemsInput::decode(&fields)?;
+    let shown = input.return_consumed_capacity;
+    let output = run(database, input)?;
+    let mut outcome = Ok(());
+    let mut json = JsonWriter::object();
+    shown.write_list(&mut json, &output.consumed_capacity);
+    json.list("Responses", &output.responses, |json, row| {
+        json.nested(|json| {
+            if let Some(row) = row {
+                json.key("Item");
+                if outcome.is_ok() {
+                    outcome = row.write_json(json.buffer());
+                }
+            }
+        });
+    });
+    outcome?;
+    Ok(json.finish())
+}
+
+impl TransactGetItemsInput {
+    fn decode(fields: &Fields<'_>) -> Result<Self> {
+        let list = fields.structures("TransactItems")?;
+        let mut constraints = Constraints::new();
+        constraints.required(list.is_some(), "transactItems");
+        let list = list.unwrap_or_default();
+        if fields.has("TransactItems") {
+            check_count(&mut constraints, list.len());
+        }
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
+        let mut gets = Vec::with_capacity(list.len());
+        for (position, element) in list.iter().enumerate() {
+            let path = format!("transactItems.{}.member.get", position + 1);
+            let get = element.structure("Get")?;
+            constraints.required(get.is_some(), &path);
+            let Some(get) = get else { continue };
+            let table_name = get.string("TableName")?;
+            constraints.table_name_at(table_name, &format!("{path}.tableName"));
+            constraints.required(get.has("Key"), &format!("{path}.key"));
+            gets.push(TransactGet {
+                table_name: table_name.unwrap_or_default().to_owned(),
+                key: get.item("Key")?.unwrap_or_default(),
+                projection: ProjectionInput::decode(&get, &mut constraints)?,
+            });
+        }
+        constraints.finish()?;
+        Ok(Self { gets, return_consumed_capacity })
+    }
+}
+
+fn run(database: &Inner, input: TransactGetItemsInput) -> Result<TransactGetItemsOutput> {
+    let mut projections: Vec<Option<Projection>> = Vec::with_capacity(input.gets.len());
+    for get in &input.gets {
+        projections.push(get.projection.alone()?);
+    }
+    let mut keys: Vec<Result<Vec<u8>>> = Vec::with_capacity(input.gets.len());
+    for get in &input.gets {
+        let table = database.catalog.table(&get.table_name)?;
+        // A key of the wrong shape cancels the transaction; an empty one refuses the request.
+        let fits = table.key().has_types_of(&get.key) && get.key.len() == table.key().len();
+        match table.schema.check_key(&get.key) {
+            Err(error) if fits => return Err(error),
+            Err(error) => keys.push(Err(error)),
+            Ok(()) => keys.push(table.item_key(&get.key)),
+        }
+    }
+    check_distinct(keys.iter().flatten())?;
+    let keys = all_or_cancelled(keys)?;
+    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let mut output = TransactGetItemsOutput::default();
+    let images = read::lookup_many(database, &keys)?;
+    for ((get, projection), stored) in input.gets.iter().zip(&projections).zip(images) {
+        let size = stored.as_ref().map_or(Ok(0), Stored::size_bytes)?;
+        let mut cost = ConsumedCapacity::new(get.table_name.as_str());
+        cost.add_table(Arm::transactional_read(read_units(size, ReadMode::Transactional)));
+        add_cost(&mut output.consumed_capacity, cost);
+        let row = stored.map(|stored| get_item::row(stored, projection.as_ref())).transpose()?;
+        output.responses.push(row);
+    }
+    Ok(output)
+}

@@ -1,0 +1,267 @@
+//! ExportTableToPointInTime, DescribeExport, ListExports.
+
+use keyloom_core::Result;
+use keyloom_core::error::resource as message;
+use keyloom_store::Snapshot;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::catalog::{TableRecord, table_name};
+use crate::database::Inner;
+use crate::ops::backups::{Moment, recovery_of};
+use crate::ops::description::seconds;
+use crate::ops::paging;
+use crate::ops::stream_setting::label;
+use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::{identity, resource, store_error};
+
+use super::bucket::{Bucket, Failure, check_prefix};
+use super::export_files;
+use super::request::{self, Tokened, started_before};
+
+const KIND: &str = "export";
+const MAX_PAGE: usize = 25;
+
+/// An export.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Export {
+    /// The last part of the ARN.
+    id: String,
+    table: String,
+    table_id: String,
+    request: Value,
+    started_ms: u64,
+    ended_ms: Option<u64>,
+    failure: Option<Failure>,
+    items: u64,
+    bytes: u64,
+    manifest: Option<String>,
+}
+
+impl Tokened for Export {
+    fn request(&self) -> &Value {
+        &self.request
+    }
+
+    fn started_ms(&self) -> u64 {
+        self.started_ms
+    }
+}
+
+pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let mut constraints = Constraints::new();
+    let arn = fields.string("TableArn")?;
+    constraints.required(arn.is_some(), "tableArn");
+    request::bucket(&fields, &mut constraints, "")?;
+    let prefix = fields.string("S3Prefix")?.unwrap_or_default();
+    constraints.length(prefix, "s3Prefix", 0, 1024);
+    let formats = [("DYNAMODB_JSON", true), ("ION", false)];
+    let format = fields.string("ExportFormat")?;
+    let is_json = constraints.one_of(format, "exportFormat", &formats).unwrap_or(true);
+    let types = [("FULL_EXPORT", true), ("INCREMENTAL_EXPORT", false)];
+    let kind = fields.string("ExportType")?;
+    let is_full = constraints.one_of(kind, "exportType", &types).unwrap_or(true);
+    constraints.finish()?;
+    check_prefix("S3Prefix", prefix)?;
+    let arn = arn.unwrap_or_default();
+    if !arn.starts_with("arn:") {
+        return Err(message::table_arn_invalid(arn));
+    }
+    let table = database.catalog.find(arn);
+    let table = table.ok_or_else(|| message::table_not_found(table_name(arn)))?;
+    check_time(database, &table.record, fields.timestamp("ExportTime")?)?;
+    for (missing, what, instead) in [
+        (!is_json, "ExportFormat ION", "export DYNAMODB_JSON"),
+        (!is_full, "ExportType INCREMENTAL_EXPORT", "make a FULL_EXPORT, or read the stream"),
+        (fields.has("FilterSpecification"), "FilterSpecification", "export the whole table"),
+    ] {
+        if missing {
+            return Err(message::not_available(what, instead));
+        }
+    }
+
+    let now_ms = database.clock.now_ms();
+    let _change = database.catalog.change(database.store.as_ref());
+    let request = fields.whole();
+    let known = resource::all::<Export>(database, KIND)?;
+    if let Some(known) = started_before(known, &request, now_ms, message::export_conflict)? {
+        return Ok(known.answer(database));
+    }
+    let export = Export {
+        id: identity::dated(now_ms),
+        table: table.name().to_owned(),
+        table_id: table.record.id.clone(),
+        request,
+        started_ms: now_ms,
+        ended_ms: None,
+        failure: None,
+        items: 0,
+        bytes: 0,
+        manifest: None,
+    };
+    let snapshot = database.store.snapshot().map_err(store_error)?;
+    export.store(database)?;
+    let answer = export.answer(database);
+    let keyspace = table.record.keyspace;
+    database.submit(Box::new(move |database| {
+        let mut export = export;
+        let outcome = export.run(database, snapshot.as_ref(), keyspace);
+        export.failure = outcome.err();
+        export.ended_ms = Some(database.clock.now_ms());
+        export.store(database)
+    }));
+    Ok(answer)
+}
+
+/// Recovery must be on, and the time must be now: no history is kept.
+fn check_time(database: &Inner, record: &TableRecord, time: Option<f64>) -> Result<()> {
+    let recovery = recovery_of(record).ok_or_else(|| message::recovery_disabled(&record.name))?;
+    match time.map(|seconds| recovery.moment(seconds, database.clock.now_ms())) {
+        None | Some(Moment::Present) => Ok(()),
+        Some(Moment::Past) => Err(message::past_not_kept("ExportTime", "leave it out")),
+        Some(Moment::Outside) => Err(message::export_time_invalid()),
+    }
+}
+
+pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let arn = fields.string("ExportArn")?;
+    let mut constraints = Constraints::new();
+    constraints.required(arn.is_some(), "exportArn");
+    if let Some(arn) = arn {
+        constraints.length(arn, "exportArn", 37, 1024);
+    }
+    constraints.finish()?;
+    let arn = arn.unwrap_or_default();
+    let id = arn.rsplit_once("/export/").map(|(_, id)| id).unwrap_or_default();
+    let export: Option<Export> = resource::get(database, KIND, id)?;
+    let export = export.filter(|export| export.table == table_name(arn));
+    Ok(export.ok_or_else(|| message::export_not_found(arn))?.answer(database))
+}
+
+pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let table = fields.string("TableArn")?.map(table_name);
+    let limit = fields.integer("MaxResults")?;
+    let mut constraints = Constraints::new();
+    constraints.range(limit, "maxResults", 1, MAX_PAGE as i64);
+    constraints.finish()?;
+    let after = paging::decode_token(fields.string("NextToken")?)?;
+    let exports: Vec<Export> = resource::all(database, KIND)?;
+    let limit = limit.map_or(MAX_PAGE, |limit| limit as usize);
+    let (page, more) = paging::page(exports.iter(), limit, |export| {
+        table.is_none_or(|table| export.table == table) && Some(&export.id) > after.as_ref()
+    });
+    let mut json = JsonWriter::object();
+    json.list("ExportSummaries", &page, |json, export| {
+        json.nested(|json| {
+            json.string("ExportArn", &export.arn(database));
+            json.string("ExportStatus", export.status());
+            json.string("ExportType", "FULL_EXPORT");
+        });
+    });
+    if let Some(last) = page.last().filter(|_| more) {
+        json.string("NextToken", &paging::token(&last.id));
+    }
+    Ok(json.finish())
+}
+
+/// Ends exports that were under way when the database was closed.
+pub(super) fn abandon(database: &Inner) -> Result<()> {
+    for mut export in resource::all::<Export>(database, KIND)? {
+        if export.ended_ms.is_none() {
+            export.failure = Some(Failure::interrupted());
+            export.ended_ms = Some(database.clock.now_ms());
+            export.store(database)?;
+        }
+    }
+    Ok(())
+}
+
+impl Export {
+    fn arn(&self, database: &Inner) -> String {
+        format!("{}/export/{}", database.table_arn(&self.table), self.id)
+    }
+
+    fn store(&self, database: &Inner) -> Result<()> {
+        resource::put(database, KIND, &self.id, self)
+    }
+
+    fn status(&self) -> &'static str {
+        match (&self.failure, self.ended_ms) {
+            (Some(_), _) => "FAILED",
+            (None, Some(_)) => "COMPLETED",
+            (None, None) => "IN_PROGRESS",
+        }
+    }
+
+    /// What the summary manifest says before the data have been written.
+    fn summary(&self, database: &Inner) -> Map<String, Value> {
+        let started = format!("{}Z", label(self.started_ms));
+        let members = [
+            ("version", json!("2020-06-30")),
+            ("exportArn", json!(self.arn(database))),
+            ("startTime", json!(started)),
+            ("endTime", json!(format!("{}Z", label(database.clock.now_ms())))),
+            ("tableArn", json!(database.table_arn(&self.table))),
+            ("tableId", json!(self.table_id)),
+            ("exportTime", json!(started)),
+            ("s3Bucket", json!(request::text(&self.request, "/S3Bucket"))),
+            ("s3Prefix", json!(self.request.get("S3Prefix"))),
+            ("outputFormat", json!("DYNAMODB_JSON")),
+            ("exportType", json!("FULL_EXPORT")),
+        ];
+        members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn run(
+        &mut self,
+        database: &Inner,
+        snapshot: &dyn Snapshot,
+        keyspace: crate::layout::Keyspace,
+    ) -> Result<(), Failure> {
+        let name = request::text(&self.request, "/S3Bucket");
+        let bucket = Bucket::open(database, name)?;
+        let prefix = request::text(&self.request, "/S3Prefix").trim_end_matches('/');
+        let dash = if prefix.is_empty() { "" } else { "/" };
+        let folder = format!("{prefix}{dash}AWSDynamoDB/{}", self.id);
+        let summary = self.summary(database);
+        let totals = export_files::write(database, &bucket, &folder, snapshot, keyspace, summary)?;
+        self.items = totals.items;
+        self.bytes = totals.bytes;
+        self.manifest = Some(totals.manifest);
+        Ok(())
+    }
+
+    fn answer(&self, database: &Inner) -> Vec<u8> {
+        let mut json = JsonWriter::object();
+        json.structure("ExportDescription", |json| {
+            json.string("ExportArn", &self.arn(database));
+            json.string("ExportStatus", self.status());
+            seconds(json, "StartTime", self.started_ms);
+            if let Some(ms) = self.ended_ms {
+                seconds(json, "EndTime", ms);
+            }
+            json.optional_string("ExportManifest", self.manifest.as_deref());
+            json.string("TableArn", &database.table_arn(&self.table));
+            json.string("TableId", &self.table_id);
+            seconds(json, "ExportTime", self.started_ms);
+            let members = [
+                "ClientToken",
+                "S3Bucket",
+                "S3BucketOwner",
+                "S3Prefix",
+                "S3SseAlgorithm",
+                "S3SseKmsKeyId",
+            ];
+            request::echo(json, &self.request, &members);
+            if let Some(failure) = &self.failure {
+                json.string("FailureCode", &failure.code);
+                json.string("FailureMessage", &failure.message);
+            }
+            json.string("ExportFormat", "DYNAMODB_JSON");
+            json.integer("BilledSizeBytes", self.bytes);
+            json.integer("ItemCount", self.items);
+            json.string("ExportType", "FULL_EXPORT");
+        });
+        json.finish()
+    }
+}

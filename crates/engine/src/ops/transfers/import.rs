@@ -1,0 +1,288 @@
+//! ImportTable, DescribeImport, ListImports.
+
+use std::sync::Arc;
+
+use keyloom_core::Result;
+use keyloom_core::error::resource as message;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::catalog::record::Status;
+use crate::catalog::{Alongside, Table, table_name};
+use crate::database::Inner;
+use crate::loading::Loader;
+use crate::ops::description::seconds;
+use crate::ops::{create_table, paging};
+use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::{identity, resource};
+
+use super::bucket::{Bucket, Failure};
+use super::lines::{self, Compression, Flow};
+use super::request::{self, Tokened, started_before};
+
+const KIND: &str = "import";
+const MAX_PAGE: usize = 25;
+
+/// An import.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Import {
+    /// The last part of the ARN.
+    id: String,
+    table: String,
+    table_id: String,
+    request: Value,
+    started_ms: u64,
+    ended_ms: Option<u64>,
+    failure: Option<Failure>,
+    #[serde(default)]
+    progress: Progress,
+}
+
+/// How far an import has come.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Progress {
+    processed: u64,
+    bytes: u64,
+    imported: u64,
+    errors: u64,
+}
+
+impl Tokened for Import {
+    fn request(&self) -> &Value {
+        &self.request
+    }
+
+    fn started_ms(&self) -> u64 {
+        self.started_ms
+    }
+}
+
+pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let mut constraints = Constraints::new();
+    let source = fields.structure("S3BucketSource")?;
+    constraints.required(source.is_some(), "s3BucketSource");
+    if let Some(source) = &source {
+        request::bucket(source, &mut constraints, "s3BucketSource.")?;
+    }
+    let format = fields.string("InputFormat")?;
+    constraints.required(format.is_some(), "inputFormat");
+    let compression = input(&fields, &mut constraints, "")?;
+    let parameters = fields.structure("TableCreationParameters")?;
+    constraints.required(parameters.is_some(), "tableCreationParameters");
+    constraints.finish()?;
+    let compression = compression?;
+    let Some(parameters) = parameters else { return Ok(Vec::new()) };
+
+    let now_ms = database.clock.now_ms();
+    let request = fields.whole();
+    let change = database.catalog.change(database.store.as_ref());
+    let known = resource::all::<Import>(database, KIND)?;
+    if let Some(known) = started_before(known, &request, now_ms, message::import_conflict)? {
+        return Ok(known.answer(database));
+    }
+    let mut record = create_table::prepare(database, &change, &parameters)?;
+    record.status = Status::Creating;
+    // An import takes no stream, whatever the request says.
+    record.stream = None;
+    let table = change.put(record, || Ok(Alongside::default()))?;
+    drop(change);
+    let import = Import {
+        id: identity::dated(now_ms),
+        table: table.name().to_owned(),
+        table_id: table.record.id.clone(),
+        request,
+        started_ms: now_ms,
+        ended_ms: None,
+        failure: None,
+        progress: Progress::default(),
+    };
+    import.store(database)?;
+    let answer = import.answer(database);
+    database.submit(Box::new(move |database| import.complete(database, &table, compression)));
+    Ok(answer)
+}
+
+/// `InputFormat` and `InputCompressionType`: the compression, or why it cannot be read.
+pub(super) fn input(
+    fields: &Fields<'_>,
+    constraints: &mut Constraints,
+    path: &str,
+) -> Result<Result<Compression>> {
+    let formats = [("DYNAMODB_JSON", true), ("ION", false), ("CSV", false)];
+    let format = fields.string("InputFormat")?;
+    let is_json = constraints.one_of(format, &format!("{path}inputFormat"), &formats);
+    let kinds =
+        [("GZIP", Some(Compression::Gzip)), ("ZSTD", None), ("NONE", Some(Compression::None))];
+    let kind = fields.string("InputCompressionType")?;
+    let compression = constraints.one_of(kind, &format!("{path}inputCompressionType"), &kinds);
+    if is_json == Some(false) {
+        let what = format!("InputFormat {}", format.unwrap_or_default());
+        return Ok(Err(message::not_available(&what, "use DYNAMODB_JSON")));
+    }
+    let zstd = || message::not_available("InputCompressionType ZSTD", "use GZIP or NONE");
+    Ok(compression.unwrap_or(Some(Compression::None)).ok_or_else(zstd))
+}
+
+pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let arn = fields.string("ImportArn")?;
+    let mut constraints = Constraints::new();
+    constraints.required(arn.is_some(), "importArn");
+    if let Some(arn) = arn {
+        constraints.length(arn, "importArn", 37, 1024);
+    }
+    constraints.finish()?;
+    let arn = arn.unwrap_or_default();
+    let id = arn.rsplit_once("/import/").map(|(_, id)| id).unwrap_or_default();
+    let import: Option<Import> = resource::get(database, KIND, id)?;
+    let import = import.filter(|import| import.table == table_name(arn));
+    Ok(import.ok_or_else(|| message::import_not_found(arn))?.answer(database))
+}
+
+pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let table = fields.string("TableArn")?.map(table_name);
+    let limit = fields.integer("PageSize")?;
+    let mut constraints = Constraints::new();
+    constraints.range(limit, "pageSize", 1, MAX_PAGE as i64);
+    constraints.finish()?;
+    let after = paging::decode_hex_token(fields.string("NextToken")?)?;
+    let imports: Vec<Import> = resource::all(database, KIND)?;
+    let limit = limit.map_or(MAX_PAGE, |limit| limit as usize);
+    let (page, more) = paging::page(imports.iter(), limit, |import| {
+        table.is_none_or(|table| import.table == table) && Some(&import.id) > after.as_ref()
+    });
+    let mut json = JsonWriter::object();
+    json.list("ImportSummaryList", &page, |json, import| {
+        json.nested(|json| {
+            json.string("ImportArn", &import.arn(database));
+            json.string("ImportStatus", import.status());
+            json.string("TableArn", &database.table_arn(&import.table));
+            request::echo(json, &import.request, &["S3BucketSource", "InputFormat"]);
+            import.write_times(json);
+        });
+    });
+    if let Some(last) = page.last().filter(|_| more) {
+        json.string("NextToken", &paging::hex_token(&last.id));
+    }
+    Ok(json.finish())
+}
+
+/// Ends imports that were under way when the database was closed; their tables are gone already.
+pub(super) fn abandon(database: &Inner) -> Result<()> {
+    for mut import in resource::all::<Import>(database, KIND)? {
+        if import.ended_ms.is_none() {
+            import.failure = Some(Failure::interrupted());
+            import.ended_ms = Some(database.clock.now_ms());
+            import.store(database)?;
+        }
+    }
+    Ok(())
+}
+
+impl Import {
+    fn arn(&self, database: &Inner) -> String {
+        format!("{}/import/{}", database.table_arn(&self.table), self.id)
+    }
+
+    fn store(&self, database: &Inner) -> Result<()> {
+        resource::put(database, KIND, &self.id, self)
+    }
+
+    fn status(&self) -> &'static str {
+        match (&self.failure, self.ended_ms) {
+            (Some(_), _) => "FAILED",
+            (None, Some(_)) => "COMPLETED",
+            (None, None) => "IN_PROGRESS",
+        }
+    }
+
+    /// Reads the items; then the table opens, or goes if that failed.
+    fn complete(
+        mut self,
+        database: &Inner,
+        table: &Arc<Table>,
+        compression: Compression,
+    ) -> Result<()> {
+        let outcome = self.run(database, table, compression);
+        let change = database.catalog.change(database.store.as_ref());
+        if let Some(current) = database.catalog.find(table.name()) {
+            if outcome.is_ok() {
+                let mut record = current.record.clone();
+                record.status = Status::Active;
+                change.put(record, || Ok(Alongside::default()))?;
+            } else {
+                change.remove(&current, || Ok(Alongside::default()))?;
+            }
+        }
+        drop(change);
+        database.background.wake();
+        self.failure = outcome.err();
+        self.ended_ms = Some(database.clock.now_ms());
+        self.store(database)
+    }
+
+    fn run(
+        &mut self,
+        database: &Inner,
+        table: &Arc<Table>,
+        compression: Compression,
+    ) -> Result<(), Failure> {
+        let bucket = request::text(&self.request, "/S3BucketSource/S3Bucket");
+        let bucket = Bucket::open(database, bucket)?;
+        let prefix = request::text(&self.request, "/S3BucketSource/S3KeyPrefix");
+        let mut loader = Loader::new(database, Arc::clone(table));
+        let progress = &mut self.progress;
+        lines::read(&bucket, prefix, compression, |line| {
+            if database.background.is_ending() {
+                return Err(Failure::interrupted());
+            }
+            progress.processed += 1;
+            progress.bytes += line.len() as u64;
+            match lines::item(line, table) {
+                Ok(item) => {
+                    loader.add(item)?;
+                    progress.imported += 1;
+                }
+                Err(_) => progress.errors += 1,
+            }
+            Ok(Flow::Continue)
+        })?;
+        loader.flush()?;
+        Ok(())
+    }
+
+    fn write_times(&self, json: &mut JsonWriter) {
+        seconds(json, "StartTime", self.started_ms);
+        if let Some(ms) = self.ended_ms {
+            seconds(json, "EndTime", ms);
+        }
+    }
+
+    fn answer(&self, database: &Inner) -> Vec<u8> {
+        let mut json = JsonWriter::object();
+        json.structure("ImportTableDescription", |json| {
+            json.string("ImportArn", &self.arn(database));
+            json.string("ImportStatus", self.status());
+            json.string("TableArn", &database.table_arn(&self.table));
+            json.string("TableId", &self.table_id);
+            let members = [
+                "ClientToken",
+                "S3BucketSource",
+                "InputFormat",
+                "InputFormatOptions",
+                "InputCompressionType",
+                "TableCreationParameters",
+            ];
+            request::echo(json, &self.request, &members);
+            json.integer("ErrorCount", self.progress.errors);
+            self.write_times(json);
+            json.integer("ProcessedSizeBytes", self.progress.bytes);
+            json.integer("ProcessedItemCount", self.progress.processed);
+            json.integer("ImportedItemCount", self.progress.imported);
+            if let Some(failure) = &self.failure {
+                json.string("FailureCode", &failure.code);
+                json.string("FailureMessage", &failure.message);
+            }
+        });
+        json.finish()
+    }
+}

@@ -1,0 +1,42 @@
+//! Exports to, imports from, and bulk operations on files.
+//!
+//! A bucket is a directory of that name below `Options::bucket_root`. Without one, or without the
+//! bucket, a transfer ends as it does on AWS when the bucket is missing: with the status `FAILED`.
+
+mod bucket;
+mod bulk;
+mod bulk_description;
+mod export;
+mod export_files;
+mod import;
+mod lines;
+mod request;
+
+use keyloom_core::Result;
+
+use crate::database::Inner;
+use crate::ops::Handler;
+
+/// The operation of this name.
+pub(crate) fn operation(name: &str) -> Option<Handler> {
+    Some(match name {
+        "CancelBulkOperation" => bulk::cancel,
+        "DescribeBulkOperation" => bulk::describe,
+        "DescribeExport" => export::describe,
+        "DescribeImport" => import::describe,
+        "ExportTableToPointInTime" => export::start,
+        "ImportTable" => import::start,
+        "ListBulkOperations" => bulk::list,
+        "ListExports" => export::list,
+        "ListImports" => import::list,
+        "StartBulkPutItems" => bulk::start,
+        _ => return None,
+    })
+}
+
+/// Ends what was under way when the database was closed.
+pub(crate) fn resume(database: &Inner) -> Result<()> {
+    export::abandon(database)?;
+    import::abandon(database)?;
+    bulk::abandon(database)
+}

@@ -1,0 +1,77 @@
+//! What the requests of transfers share: buckets, formats, client tokens.
+
+use keyloom_core::Result;
+use serde_json::Value;
+
+use crate::wire::{Constraints, Fields, JsonWriter};
+
+/// How long a client token names the transfer that it started.
+const TOKEN_MS: u64 = 8 * 60 * 60 * 1000;
+
+/// `S3Bucket` and the members that go with it.
+pub(super) fn bucket<'a>(
+    fields: &Fields<'a>,
+    constraints: &mut Constraints,
+    path: &str,
+) -> Result<&'a str> {
+    let name = fields.string("S3Bucket")?;
+    let path = format!("{path}s3Bucket");
+    match name {
+        None => constraints.required(false, &path),
+        Some(name) => check_bucket_name(name, constraints, &path),
+    }
+    Ok(name.unwrap_or_default())
+}
+
+/// Letters and digits; points, hyphens and underscores only inside.
+fn check_bucket_name(name: &str, constraints: &mut Constraints, path: &str) {
+    use keyloom_core::error::constraint::Constraint;
+    let outer = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let mut chars = name.chars();
+    if !(name.len() >= 2 && outer(chars.next()) && outer(chars.next_back()) && chars.all(inner)) {
+        let pattern = Constraint::Pattern("^[a-z0-9A-Z]+[\\.\\-\\w]*[a-z0-9A-Z]+$");
+        constraints.violations().violated(name, path, pattern);
+    }
+    constraints.length(name, path, 0, 255);
+}
+
+/// A transfer that a client token may name again.
+pub(super) trait Tokened {
+    /// The whole request.
+    fn request(&self) -> &Value;
+    /// When it was made.
+    fn started_ms(&self) -> u64;
+}
+
+/// The transfer that the request's token has started already; an error if that request was another.
+pub(super) fn started_before<T: Tokened>(
+    transfers: Vec<T>,
+    request: &Value,
+    now_ms: u64,
+    conflict: impl FnOnce(&str) -> keyloom_core::Error,
+) -> Result<Option<T>> {
+    let Some(token) = request.get("ClientToken").and_then(Value::as_str) else { return Ok(None) };
+    let same_token = |transfer: &T| {
+        transfer.request().get("ClientToken").and_then(Value::as_str) == Some(token)
+            && now_ms.saturating_sub(transfer.started_ms()) < TOKEN_MS
+    };
+    match transfers.into_iter().find(same_token) {
+        Some(transfer) if transfer.request() != request => Err(conflict(token)),
+        transfer => Ok(transfer),
+    }
+}
+
+/// Writes the members that the request had.
+pub(super) fn echo(json: &mut JsonWriter, request: &Value, members: &[&str]) {
+    for member in members {
+        if let Some(value) = request.get(member) {
+            json.stored(member, value);
+        }
+    }
+}
+
+/// A string in the request, by its JSON pointer; empty if it is not there.
+pub(super) fn text<'a>(request: &'a Value, pointer: &str) -> &'a str {
+    request.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}

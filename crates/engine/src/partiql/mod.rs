@@ -1,0 +1,44 @@
+//! PartiQL as a front end of the two executors.
+//!
+//! `keyloom_core::partiql` reads a statement and gives it its meaning. Here it meets its table: a read
+//! becomes the [`ReadPlan`](crate::read::ReadPlan)s of a few key ranges, or of everything ([`select`]),
+//! whose pages are one page to the client ([`page`], [`position`]); a write becomes a
+//! [`Write`](crate::write::Write) ([`write`]).
+
+pub(crate) mod input;
+pub(crate) mod page;
+pub(crate) mod position;
+pub(crate) mod select;
+pub(crate) mod write;
+
+pub use input::StatementInput;
+
+use keyloom_core::error::message::partiql as message;
+use keyloom_core::partiql::ast;
+use keyloom_core::partiql::{self, Statement, bind};
+use keyloom_core::{AttributeValue, Result};
+
+use crate::database::Inner;
+
+/// Puts the parameters into a statement.
+///
+/// An index with a multi-attribute key is refused before anything else of the statement is looked at.
+pub(crate) fn bound(
+    database: &Inner,
+    statement: &ast::Statement,
+    parameters: Vec<AttributeValue>,
+) -> Result<Statement> {
+    if let Some((table, Some(index))) = bind::target(statement) {
+        let table = database.catalog.find(table);
+        let key = table.as_ref().and_then(|table| Some(&table.index(index)?.schema.key));
+        if key.is_some_and(|key| key.hash.len() > 1 || key.range.len() > 1) {
+            return Err(message::multi_attribute_index());
+        }
+    }
+    partiql::bind(statement, parameters)
+}
+
+/// Whether a statement reads; `EXISTS` counts as a write, since it is part of writing transactions.
+pub(crate) fn is_read(statement: &ast::Statement) -> bool {
+    matches!(statement, ast::Statement::Select(_))
+}

@@ -1,0 +1,70 @@
+//! Records of other things than tables: backups, exports, global tables, policies of streams.
+//!
+//! Each is a JSON document under its kind and name. Whoever changes one holds the catalog's change
+//! lock, so that two requests do not overwrite each other.
+
+use keyloom_core::{Error, Result};
+use keyloom_store::{Bytes, Direction, KeyRange};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::database::Inner;
+use crate::layout::{self, Keyspace};
+use crate::{commit_error, store_error};
+
+/// The record of this kind and name.
+pub(crate) fn get<T: DeserializeOwned>(
+    database: &Inner,
+    kind: &str,
+    name: &str,
+) -> Result<Option<T>> {
+    let stored = database.store.get(&layout::resource(kind, name)).map_err(store_error)?;
+    stored.as_deref().map(decode).transpose()
+}
+
+/// All records of a kind, in the order of their names.
+pub(crate) fn all<T: DeserializeOwned>(database: &Inner, kind: &str) -> Result<Vec<T>> {
+    let snapshot = database.store.snapshot().map_err(store_error)?;
+    let entries = snapshot.scan(KeyRange::prefix(&layout::resources(kind)), Direction::Forward);
+    entries.map(|entry| decode(&entry.map_err(store_error)?.1)).collect()
+}
+
+/// Stores a record.
+pub(crate) fn put(database: &Inner, kind: &str, name: &str, record: &impl Serialize) -> Result<()> {
+    let value = serde_json::to_vec(record)
+        .map_err(|error| Error::InternalServer(format!("a record cannot be stored: {error}")))?;
+    let key = layout::resource(kind, name);
+    let mut transaction = database.store.begin(&[&key]).map_err(store_error)?;
+    transaction.put(key.into(), value.into());
+    transaction.commit().map_err(commit_error)
+}
+
+/// Forgets a record.
+pub(crate) fn delete(database: &Inner, kind: &str, name: &str) -> Result<()> {
+    forget(database, kind, name, None)
+}
+
+/// Forgets a record and has the entries of its keyspace removed in the background.
+pub(crate) fn delete_with_entries(
+    database: &Inner,
+    kind: &str,
+    name: &str,
+    keyspace: Keyspace,
+) -> Result<()> {
+    forget(database, kind, name, Some(keyspace))
+}
+
+fn forget(database: &Inner, kind: &str, name: &str, entries: Option<Keyspace>) -> Result<()> {
+    let key = layout::resource(kind, name);
+    let mut transaction = database.store.begin(&[&key]).map_err(store_error)?;
+    transaction.delete(key.into());
+    if let Some(keyspace) = entries {
+        transaction.put(layout::dropped(keyspace).into(), Bytes::new());
+    }
+    transaction.commit().map_err(commit_error)
+}
+
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| Error::InternalServer(format!("a record cannot be read: {error}")))
+}

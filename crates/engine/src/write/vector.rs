@@ -1,0 +1,70 @@
+//! What a write does to the vector indexes' entries of one item.
+
+use keyloom_core::Item;
+use keyloom_core::capacity::{VectorArm, vector_write_bytes};
+use keyloom_core::schema::vector_entry_size;
+use keyloom_core::size::item_size;
+use keyloom_store::Transaction;
+
+use crate::catalog::{Table, VectorIndex};
+use crate::vector;
+
+use super::entry::Entry;
+
+/// The change of one vector index's entry for the item.
+#[derive(Debug)]
+pub(super) struct VectorEdit {
+    /// The position of the index in the table's list.
+    pub(super) position: usize,
+    old: Option<Entry>,
+    new: Option<Entry>,
+}
+
+/// An item's entry in a vector index; none if the item is not in the index.
+pub(super) fn entry(table: &Table, index: &VectorIndex, item: &Item) -> Option<Entry> {
+    let entry = table.schema.project_vector(item, &index.schema)?;
+    let key = vector::entry_key(index.keyspace, &index.schema, table.key(), item).ok()?;
+    Some(Entry {
+        key: key.into(),
+        value: vector::encode(&entry).into(),
+        size_bytes: vector_entry_size(&index.schema, item_size(&entry.rest)),
+    })
+}
+
+/// How the vector indexes change; those whose view stays the same are left out.
+pub(super) fn edits(table: &Table, old: Option<&Item>, new: Option<&Item>) -> Vec<VectorEdit> {
+    let edit = |(position, index): (usize, &VectorIndex)| {
+        let old = old.and_then(|item| entry(table, index, item));
+        let new = new.and_then(|item| entry(table, index, item));
+        (old != new).then_some(VectorEdit { position, old, new })
+    };
+    table.vector_indexes.iter().enumerate().filter_map(edit).collect()
+}
+
+impl VectorEdit {
+    /// Adds the change to the transaction.
+    pub(super) fn stage(&self, transaction: &mut dyn Transaction) {
+        let moved = |old: &&Entry| self.new.as_ref().is_none_or(|new| new.key != old.key);
+        if let Some(old) = self.old.as_ref().filter(moved) {
+            transaction.delete(old.key.clone());
+        }
+        if let Some(new) = &self.new {
+            transaction.put(new.key.clone(), new.value.clone());
+        }
+    }
+
+    /// The change of the index's item count and size.
+    pub(super) fn counted(&self) -> (i64, i64) {
+        let size =
+            |entry: &Option<Entry>| entry.as_ref().map_or(0, |entry| entry.size_bytes as i64);
+        let items = i64::from(self.new.is_some()) - i64::from(self.old.is_some());
+        (items, size(&self.new) - size(&self.old))
+    }
+
+    /// What the change costs.
+    pub(super) fn cost(&self) -> VectorArm {
+        let size = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.size_bytes);
+        let bytes = vector_write_bytes(size(&self.old), size(&self.new));
+        VectorArm { search_bytes: None, write_bytes: Some(bytes) }
+    }
+}

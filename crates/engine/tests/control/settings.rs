@@ -1,0 +1,218 @@
+//! Settings that are kept beside a table and shown again.
+
+use serde_json::{Value, json};
+
+use crate::{Fixture, create_index, describe, table};
+
+const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/music";
+const MISSING: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/missing";
+const KINESIS: &str = "arn:aws:kinesis:us-east-1:000000000000:stream/changes";
+
+fn fixture() -> Fixture {
+    let f = Fixture::new();
+    f.ok("CreateTable", table("music", json!({})));
+    f
+}
+
+#[test]
+fn limits_and_endpoints() {
+    let f = Fixture::new();
+    let limits = f.ok("DescribeLimits", json!({}));
+    assert_eq!(limits["AccountMaxReadCapacityUnits"], 80_000);
+    assert_eq!(limits["TableMaxWriteCapacityUnits"], 40_000);
+    let endpoints = f.ok("DescribeEndpoints", json!({}));
+    let only = json!([{"Address": "localhost:8000", "CachePeriodInMinutes": 1440}]);
+    assert_eq!(endpoints["Endpoints"], only);
+}
+
+#[test]
+fn policies_have_revisions() {
+    let f = fixture();
+    let policy = json!({"Version": "2012-10-17", "Statement": []}).to_string();
+    let not_found = |operation: &str, body: Value| {
+        assert_eq!(f.err(operation, body).0, "PolicyNotFoundException", "{operation}");
+    };
+    not_found("GetResourcePolicy", json!({"ResourceArn": ARN}));
+    let put = |more: Value| {
+        let mut body = json!({"ResourceArn": ARN, "Policy": policy});
+        for (name, value) in more.as_object().unwrap() {
+            body[name] = value.clone();
+        }
+        body
+    };
+    not_found("PutResourcePolicy", put(json!({"ExpectedRevisionId": "1"})));
+    let first = f.ok("PutResourcePolicy", put(json!({"ExpectedRevisionId": "NO_POLICY"})));
+    let again = f.ok("PutResourcePolicy", put(json!({})));
+    assert_eq!(first, again, "the same policy is the same revision");
+    not_found("PutResourcePolicy", put(json!({"ExpectedRevisionId": "NO_POLICY"})));
+    let shown = f.ok("GetResourcePolicy", json!({"ResourceArn": ARN}));
+    assert_eq!((&shown["Policy"], &shown["RevisionId"]), (&json!(policy), &first["RevisionId"]));
+    let other = f.ok("PutResourcePolicy", put(json!({"Policy": "{}"})));
+    assert_ne!(first, other);
+    not_found(
+        "DeleteResourcePolicy",
+        json!({"ResourceArn": ARN, "ExpectedRevisionId": first["RevisionId"]}),
+    );
+    assert_eq!(f.ok("DeleteResourcePolicy", json!({"ResourceArn": ARN})), other);
+    assert_eq!(f.ok("DeleteResourcePolicy", json!({"ResourceArn": ARN})), json!({}));
+    let refused = |body: Value| f.err("PutResourcePolicy", body).0;
+    assert_eq!(refused(put(json!({"Policy": "no json"}))), "ValidationException");
+    assert_eq!(refused(put(json!({"ResourceArn": MISSING}))), "ResourceNotFoundException");
+    let long = format!("{{\"a\": \"{}\"}}", "x".repeat(20 * 1024));
+    assert_eq!(refused(put(json!({"Policy": long}))), "LimitExceededException");
+}
+
+#[test]
+fn a_stream_has_a_policy_of_its_own() {
+    let f = Fixture::new();
+    let stream = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+    f.ok(
+        "CreateTable",
+        table("music", json!({"StreamSpecification": stream, "ResourcePolicy": "{}"})),
+    );
+    assert_eq!(f.ok("GetResourcePolicy", json!({"ResourceArn": ARN}))["Policy"], "{}");
+    let arn = describe(&f.db, "music")["LatestStreamArn"].clone();
+    let body = json!({"ResourceArn": arn});
+    assert_eq!(f.err("GetResourcePolicy", body.clone()).0, "PolicyNotFoundException");
+    f.ok("PutResourcePolicy", json!({"ResourceArn": arn, "Policy": "{\"a\":1}"}));
+    assert_eq!(f.ok("GetResourcePolicy", body)["Policy"], "{\"a\":1}");
+    let gone = json!({"ResourceArn": format!("{ARN}/stream/2000-01-01T00:00:00.000")});
+    assert_eq!(f.err("GetResourcePolicy", gone).0, "ResourceNotFoundException");
+}
+
+#[test]
+fn insights_are_switched_per_table_and_index() {
+    let f = fixture();
+    f.ok("UpdateTable", create_index("music", "by-g"));
+    f.tidy();
+    let status = |body: Value| f.ok("DescribeContributorInsights", body);
+    assert_eq!(status(json!({"TableName": "music"}))["ContributorInsightsStatus"], "DISABLED");
+    let enable = json!({"TableName": "music", "ContributorInsightsAction": "ENABLE"});
+    assert_eq!(f.ok("UpdateContributorInsights", enable)["ContributorInsightsStatus"], "ENABLING");
+    f.ok(
+        "UpdateContributorInsights",
+        json!({
+            "TableName": "music", "IndexName": "by-g", "ContributorInsightsAction": "ENABLE",
+            "ContributorInsightsMode": "THROTTLED_KEYS",
+        }),
+    );
+    let own = status(json!({"TableName": "music"}));
+    assert_eq!(own["ContributorInsightsStatus"], "ENABLED");
+    assert_eq!(own["ContributorInsightsRuleList"].as_array().unwrap().len(), 4);
+    let index = status(json!({"TableName": "music", "IndexName": "by-g"}));
+    assert_eq!(index["ContributorInsightsMode"], "THROTTLED_KEYS");
+    assert_eq!(index["ContributorInsightsRuleList"].as_array().unwrap().len(), 1);
+    let first = f.ok("ListContributorInsights", json!({"MaxResults": 1}));
+    assert_eq!(first["ContributorInsightsSummaries"].as_array().unwrap().len(), 1);
+    let rest = f.ok("ListContributorInsights", json!({"NextToken": first["NextToken"]}));
+    assert_eq!(rest["ContributorInsightsSummaries"][0]["IndexName"], "by-g");
+    assert!(rest.get("NextToken").is_none());
+    for body in [
+        json!({"TableName": "missing", "ContributorInsightsAction": "ENABLE"}),
+        json!({"TableName": "music", "IndexName": "missing", "ContributorInsightsAction": "ENABLE"}),
+    ] {
+        assert_eq!(f.err("UpdateContributorInsights", body).0, "ResourceNotFoundException");
+    }
+}
+
+#[test]
+fn kinesis_destinations_are_kept() {
+    let f = fixture();
+    let body = json!({"TableName": "music", "StreamArn": KINESIS});
+    assert_eq!(
+        f.err("DisableKinesisStreamingDestination", body.clone()).0,
+        "ResourceNotFoundException"
+    );
+    f.ok("EnableKinesisStreamingDestination", body.clone());
+    assert_eq!(
+        f.err("EnableKinesisStreamingDestination", body.clone()).0,
+        "ResourceInUseException"
+    );
+    let mut precise = body.clone();
+    precise["UpdateKinesisStreamingConfiguration"] =
+        json!({"ApproximateCreationDateTimePrecision": "MICROSECOND"});
+    f.ok("UpdateKinesisStreamingDestination", precise);
+    let shown = f.ok("DescribeKinesisStreamingDestination", json!({"TableName": "music"}));
+    let destination = &shown["KinesisDataStreamDestinations"][0];
+    assert_eq!(destination["DestinationStatus"], "ACTIVE");
+    assert_eq!(destination["ApproximateCreationDateTimePrecision"], "MICROSECOND");
+    assert!(
+        destination["DestinationStatusDescription"].as_str().unwrap().contains("does not deliver")
+    );
+    f.ok("DisableKinesisStreamingDestination", body);
+    let shown = f.ok("DescribeKinesisStreamingDestination", json!({"TableName": "music"}));
+    assert_eq!(shown["KinesisDataStreamDestinations"][0]["DestinationStatus"], "DISABLED");
+}
+
+#[test]
+fn global_tables_remember_their_replicas() {
+    let f = fixture();
+    let create = |name: &str| json!({"GlobalTableName": name, "ReplicationGroup": [{"RegionName": "us-east-1"}]});
+    assert_eq!(f.err("CreateGlobalTable", create("missing")).0, "TableNotFoundException");
+    let made = f.ok("CreateGlobalTable", create("music"));
+    assert_eq!(made["GlobalTableDescription"]["GlobalTableStatus"], "CREATING");
+    assert_eq!(f.err("CreateGlobalTable", create("music")).0, "GlobalTableAlreadyExistsException");
+    let replica = |action: &str| json!({"GlobalTableName": "music", "ReplicaUpdates": [{action: {"RegionName": "eu-west-1"}}]});
+    assert_eq!(f.err("UpdateGlobalTable", replica("Delete")).0, "ReplicaNotFoundException");
+    f.ok("UpdateGlobalTable", replica("Create"));
+    assert_eq!(f.err("UpdateGlobalTable", replica("Create")).0, "ReplicaAlreadyExistsException");
+    let listed = f.ok("ListGlobalTables", json!({"RegionName": "eu-west-1"}));
+    assert_eq!(listed["GlobalTables"][0]["GlobalTableName"], "music");
+    f.ok(
+        "UpdateGlobalTableSettings",
+        json!({
+            "GlobalTableName": "music",
+            "GlobalTableBillingMode": "PROVISIONED",
+            "GlobalTableProvisionedWriteCapacityUnits": 7,
+            "ReplicaSettingsUpdate": [
+                {"RegionName": "eu-west-1", "ReplicaProvisionedReadCapacityUnits": 3},
+            ],
+        }),
+    );
+    let settings = f.ok("DescribeGlobalTableSettings", json!({"GlobalTableName": "music"}));
+    let replicas = settings["ReplicaSettings"].as_array().unwrap();
+    assert!(replicas.iter().all(|r| r["ReplicaProvisionedWriteCapacityUnits"] == 7));
+    assert_eq!(replicas[1]["ReplicaProvisionedReadCapacityUnits"], 3);
+    let missing = json!({"GlobalTableName": "missing"});
+    assert_eq!(f.err("DescribeGlobalTable", missing).0, "GlobalTableNotFoundException");
+    let index = json!({
+        "GlobalTableName": "music",
+        "GlobalTableGlobalSecondaryIndexSettingsUpdate": [{"IndexName": "missing"}],
+    });
+    assert_eq!(f.err("UpdateGlobalTableSettings", index).0, "IndexNotFoundException");
+}
+
+#[test]
+fn replicas_and_their_scaling_are_shown_with_the_table() {
+    let f = fixture();
+    let replica = |action: &str| json!({"TableName": "music", "ReplicaUpdates": [{action: {"RegionName": "eu-west-1"}}]});
+    f.ok("UpdateTable", replica("Create"));
+    assert_eq!(f.err("UpdateTable", replica("Create")).0, "ValidationException");
+    let shown = describe(&f.db, "music");
+    assert_eq!(shown["GlobalTableVersion"], "2019.11.21");
+    assert_eq!(shown["Replicas"][0]["ReplicaStatus"], "ACTIVE");
+    let scaling = json!({
+        "MinimumUnits": 5, "MaximumUnits": 50,
+        "ScalingPolicyUpdate": {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": 70.0}},
+    });
+    let reply = f.ok(
+        "UpdateTableReplicaAutoScaling",
+        json!({
+            "TableName": "music",
+            "ReplicaUpdates": [{
+                "RegionName": "eu-west-1",
+                "ReplicaProvisionedReadCapacityAutoScalingUpdate": scaling,
+            }],
+        }),
+    );
+    assert_eq!(f.ok("DescribeTableReplicaAutoScaling", json!({"TableName": "music"})), reply);
+    let replicas = reply["TableAutoScalingDescription"]["Replicas"].as_array().unwrap();
+    assert_eq!(replicas.len(), 2);
+    let settings = &replicas[1]["ReplicaProvisionedReadCapacityAutoScalingSettings"];
+    assert_eq!(settings["MaximumUnits"], 50);
+    let tracking = &settings["ScalingPolicies"][0]["TargetTrackingScalingPolicyConfiguration"];
+    assert_eq!(tracking["TargetValue"], 70.0);
+    assert!(replicas[0].get("ReplicaProvisionedReadCapacityAutoScalingSettings").is_none());
+    f.ok("UpdateTable", replica("Delete"));
+    assert!(describe(&f.db, "music").get("Replicas").is_none());
+}

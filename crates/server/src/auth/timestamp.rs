@@ -1,0 +1,134 @@
+//! Times as signatures write them: `20150830T123600Z`.
+
+/// A second of UTC in ISO 8601's basic format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Timestamp {
+    text: String,
+    seconds: u64,
+}
+
+impl Timestamp {
+    /// Reads the basic format; nothing else is accepted.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let bytes: &[u8; 16] = text.as_bytes().try_into().ok()?;
+        let [date @ .., b'T', h1, h2, m1, m2, s1, s2, b'Z'] = bytes else { return None };
+        let number = |digits: &[u8]| {
+            digits.iter().try_fold(0_u64, |sum, digit| {
+                digit.is_ascii_digit().then(|| sum * 10 + u64::from(digit - b'0'))
+            })
+        };
+        let date = number(date)?;
+        let (hour, minute, second) =
+            (number(&[*h1, *h2])?, number(&[*m1, *m2])?, number(&[*s1, *s2])?);
+        let (year, month, day) = (date / 10_000, date / 100 % 100, date % 100);
+        let plausible = year >= 1970 && (1..=12).contains(&month) && (1..=31).contains(&day);
+        if !plausible || hour > 23 || minute > 59 || second > 60 {
+            return None;
+        }
+        let seconds = days_before(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+        Some(Self { text: text.to_owned(), seconds })
+    }
+
+    /// The time `seconds` after the start of 1970.
+    pub(super) fn from_seconds(seconds: u64) -> Self {
+        let (year, month, day) = date_of(seconds / 86_400);
+        let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+        let text = format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z");
+        Self { text, seconds }
+    }
+
+    /// Reads the format of the `Date` header, e.g. `Sun, 30 Aug 2015 12:36:00 GMT`.
+    pub(super) fn parse_http(text: &str) -> Option<Self> {
+        let time = httpdate::parse_http_date(text).ok()?;
+        let elapsed = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+        Some(Self::from_seconds(elapsed.as_secs()))
+    }
+
+    /// The basic format.
+    pub(super) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// `YYYYMMDD`.
+    pub(super) fn date(&self) -> &str {
+        self.text.get(..8).unwrap_or_default()
+    }
+
+    /// Seconds since the start of 1970.
+    pub(super) fn seconds(&self) -> u64 {
+        self.seconds
+    }
+}
+
+/// Days from the start of 1970 to a date, by counting years from March, so that the leap day comes
+/// last.
+fn days_before(year: u64, month: u64, day: u64) -> u64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let month_from_march = (month + 9) % 12;
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    365 * year + year / 4 - year / 100 + year / 400 + day_of_year - DAYS_TO_1970
+}
+
+/// The inverse of [`days_before`].
+fn date_of(days: u64) -> (u64, u64, u64) {
+    let days = days + DAYS_TO_1970;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    (year, month, day)
+}
+
+/// Days from the first of March of year 0 to the start of 1970.
+const DAYS_TO_1970: u64 = 719_468;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_times_read_and_write() {
+        let table = [
+            ("19700101T000000Z", 0),
+            ("20000229T235959Z", 951_868_799),
+            ("20150830T123600Z", 1_440_938_160),
+            ("20261231T000001Z", 1_798_675_201),
+            ("21000301T000000Z", 4_107_542_400),
+        ];
+        for (text, seconds) in table {
+            assert_eq!(Timestamp::parse(text).unwrap().seconds(), seconds, "{text}");
+            assert_eq!(Timestamp::from_seconds(seconds).as_str(), text);
+        }
+        let http = Timestamp::parse_http("Sun, 30 Aug 2015 12:36:00 GMT").unwrap();
+        assert_eq!((http.as_str(), http.date()), ("20150830T123600Z", "20150830"));
+    }
+
+    #[test]
+    fn every_day_of_four_centuries_round_trips() {
+        for day in 0..146_097 {
+            let time = Timestamp::from_seconds(day * 86_400);
+            assert_eq!(Timestamp::parse(time.as_str()), Some(time));
+        }
+    }
+
+    #[test]
+    fn other_forms_are_refused() {
+        for text in [
+            "",
+            "20150830",
+            "20150830T123600",
+            "2015-08-30T12:36Z",
+            "20151330T123600Z",
+            "20150830T243600Z",
+            "2015083ÄT12360Z",
+            "18000101T000000Z",
+            "+0150830T123600Z",
+        ] {
+            assert_eq!(Timestamp::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! One operation from its whole body to its answer: everything that needs no waiting for the
+//! network, in one piece, so that it can run on any thread.
+
+use std::borrow::Cow;
+
+use hyper::header::{self, HeaderName};
+use hyper::http::request::Parts;
+use keyloom_engine::Error;
+
+use crate::auth::Admission;
+use crate::encoding::{self, GunzipError};
+use crate::operation::Operation;
+use crate::response::{Answer, MediaType};
+use crate::shared::Shared;
+
+const X_AMZ_TARGET: HeaderName = HeaderName::from_static("x-amz-target");
+
+/// An operation that was asked for.
+pub(crate) struct Exchange {
+    request: Parts,
+    pub(crate) operation: Operation,
+    pub(crate) media_type: MediaType,
+    /// What is left to verify of its signature.
+    pub(crate) admission: Option<Admission>,
+}
+
+impl Exchange {
+    pub(crate) fn new(request: Parts, media_type: MediaType) -> Self {
+        let operation = Operation::of_target(target(&request));
+        Self { request, operation, media_type, admission: None }
+    }
+
+    pub(crate) fn request(&self) -> &Parts {
+        &self.request
+    }
+
+    /// Verifies, unpacks, calls.
+    pub(crate) fn answer(&self, shared: &Shared, body: &[u8]) -> Answer {
+        let body = match self.body(shared, body) {
+            Ok(body) => body,
+            Err(error) => return self.refuse(&error),
+        };
+        let reply = shared.backend.call(target(&self.request), &body);
+        let mut answer = Answer::reply(reply, self.media_type);
+        answer.accepts_gzip(self.accepts_gzip());
+        answer
+    }
+
+    /// The body as the engine wants it, once its sender is known.
+    fn body<'b>(&self, shared: &Shared, body: &'b [u8]) -> Result<Cow<'b, [u8]>, Error> {
+        if let Some(admission) = &self.admission {
+            admission.verify(body)?;
+        }
+        let encoding = self.request.headers.get(header::CONTENT_ENCODING);
+        if !encoding.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"gzip")) {
+            return Ok(Cow::Borrowed(body));
+        }
+        let max_bytes = shared.limits.max_body_bytes;
+        encoding::gunzip(body, max_bytes).map(Cow::Owned).map_err(|error| match error {
+            GunzipError::Malformed => {
+                Error::Serialization("The body is not valid gzip, as Content-Encoding says".into())
+            }
+            GunzipError::TooLarge => body_too_large(max_bytes),
+        })
+    }
+
+    /// An error in place of an answer.
+    pub(crate) fn refuse(&self, error: &Error) -> Answer {
+        Answer::error(error, self.media_type)
+    }
+
+    /// The answer when the engine broke; its state is the engine's to guard.
+    pub(crate) fn broken(media_type: MediaType) -> Answer {
+        let text = "The request processing has failed because of an unknown error, exception or \
+                    failure.";
+        Answer::error(&Error::InternalServer(text.into()), media_type)
+    }
+
+    fn accepts_gzip(&self) -> bool {
+        let header = self.request.headers.get(header::ACCEPT_ENCODING);
+        header.and_then(|value| value.to_str().ok()).is_some_and(encoding::accepts_gzip)
+    }
+}
+
+/// The refusal of a body over the limit.
+pub(crate) fn body_too_large(max_bytes: usize) -> Error {
+    Error::RequestEntityTooLarge(format!(
+        "Request size exceeds the limit of {max_bytes} bytes; split the request"
+    ))
+}
+
+/// What the request is for; empty when it does not say.
+fn target(request: &Parts) -> &str {
+    let header = request.headers.get(X_AMZ_TARGET);
+    header.and_then(|value| value.to_str().ok()).unwrap_or_default()
+}

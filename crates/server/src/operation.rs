@@ -1,0 +1,146 @@
+//! The operations by name: what a call costs the server, and its label in the metrics.
+
+/// What kind of work an operation is, for the choice of its thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Reads a little: microseconds once the pages are in memory.
+    Read,
+    /// Changes a little, and waits for the log when the database is durable.
+    Write,
+    /// May touch megabytes or many items: milliseconds.
+    Bulk,
+}
+
+/// An operation, as a place in [`TABLE`]; the last place is for unknown ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Operation(u8);
+
+/// The number of places, unknown included.
+pub(crate) const PLACES: usize = TABLE.len() + 1;
+
+impl Operation {
+    /// What no operation is called.
+    pub(crate) const UNKNOWN: Self = Self(TABLE.len() as u8);
+
+    /// The operation a target such as `DynamoDB_20120810.GetItem` names.
+    pub(crate) fn of_target(target: &str) -> Self {
+        let name = target
+            .strip_prefix("DynamoDB_20120810.")
+            .or_else(|| target.strip_prefix("DynamoDBStreams_20120810."));
+        name.and_then(|name| TABLE.binary_search_by(|(other, _)| (*other).cmp(name)).ok())
+            .map_or(Self::UNKNOWN, |place| Self(place as u8))
+    }
+
+    /// Every operation, unknown last.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        (0..PLACES).map(|place| Self(place as u8))
+    }
+
+    /// The place, below [`PLACES`].
+    pub(crate) fn place(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// The name without its API.
+    pub(crate) fn name(self) -> &'static str {
+        TABLE.get(self.place()).map_or("Unknown", |(name, _)| name)
+    }
+
+    /// What it costs. An unknown one is refused at once, which costs nothing.
+    pub(crate) fn work(self) -> Work {
+        TABLE.get(self.place()).map_or(Work::Read, |(_, work)| *work)
+    }
+}
+
+/// Every operation of DynamoDB and DynamoDB Streams, sorted by name.
+#[rustfmt::skip]
+const TABLE: [(&str, Work); 62] = [
+    ("BatchExecuteStatement", Work::Bulk),
+    ("BatchGetItem", Work::Bulk),
+    ("BatchWriteItem", Work::Bulk),
+    ("CreateBackup", Work::Bulk),
+    ("CreateGlobalTable", Work::Write),
+    ("CreateTable", Work::Write),
+    ("DeleteBackup", Work::Bulk),
+    ("DeleteItem", Work::Write),
+    ("DeleteResourcePolicy", Work::Write),
+    ("DeleteTable", Work::Bulk),
+    ("DescribeBackup", Work::Read),
+    ("DescribeContinuousBackups", Work::Read),
+    ("DescribeContributorInsights", Work::Read),
+    ("DescribeEndpoints", Work::Read),
+    ("DescribeExport", Work::Read),
+    ("DescribeGlobalTable", Work::Read),
+    ("DescribeGlobalTableSettings", Work::Read),
+    ("DescribeImport", Work::Read),
+    ("DescribeKinesisStreamingDestination", Work::Read),
+    ("DescribeLimits", Work::Read),
+    ("DescribeStream", Work::Read),
+    ("DescribeTable", Work::Read),
+    ("DescribeTableReplicaAutoScaling", Work::Read),
+    ("DescribeTimeToLive", Work::Read),
+    ("DisableKinesisStreamingDestination", Work::Write),
+    ("EnableKinesisStreamingDestination", Work::Write),
+    ("ExecuteStatement", Work::Bulk),
+    ("ExecuteTransaction", Work::Bulk),
+    ("ExportTableToPointInTime", Work::Bulk),
+    ("GetItem", Work::Read),
+    ("GetRecords", Work::Bulk),
+    ("GetResourcePolicy", Work::Read),
+    ("GetShardIterator", Work::Read),
+    ("ImportTable", Work::Bulk),
+    ("ListBackups", Work::Read),
+    ("ListContributorInsights", Work::Read),
+    ("ListExports", Work::Read),
+    ("ListGlobalTables", Work::Read),
+    ("ListImports", Work::Read),
+    ("ListStreams", Work::Read),
+    ("ListTables", Work::Read),
+    ("ListTagsOfResource", Work::Read),
+    ("PutItem", Work::Write),
+    ("PutResourcePolicy", Work::Write),
+    ("Query", Work::Read),
+    ("RestoreTableFromBackup", Work::Bulk),
+    ("RestoreTableToPointInTime", Work::Bulk),
+    ("Scan", Work::Bulk),
+    ("SearchVectors", Work::Bulk),
+    ("TagResource", Work::Write),
+    ("TransactGetItems", Work::Bulk),
+    ("TransactWriteItems", Work::Bulk),
+    ("UntagResource", Work::Write),
+    ("UpdateContinuousBackups", Work::Write),
+    ("UpdateContributorInsights", Work::Write),
+    ("UpdateGlobalTable", Work::Write),
+    ("UpdateGlobalTableSettings", Work::Write),
+    ("UpdateItem", Work::Write),
+    ("UpdateKinesisStreamingDestination", Work::Write),
+    ("UpdateTable", Work::Bulk),
+    ("UpdateTableReplicaAutoScaling", Work::Write),
+    ("UpdateTimeToLive", Work::Write),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_so_that_every_name_is_found() {
+        assert!(TABLE.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        for operation in Operation::all().take(TABLE.len()) {
+            let target = format!("DynamoDB_20120810.{}", operation.name());
+            assert_eq!(Operation::of_target(&target), operation);
+        }
+    }
+
+    #[test]
+    fn a_target_without_a_known_api_or_name_is_unknown() {
+        for target in ["", "GetItem", "DynamoDB_20120810", "DynamoDB_20120810.", "X.GetItem"] {
+            assert_eq!(Operation::of_target(target), Operation::UNKNOWN, "{target}");
+        }
+        assert_eq!(Operation::UNKNOWN.name(), "Unknown");
+        assert_eq!(
+            Operation::of_target("DynamoDBStreams_20120810.GetRecords").name(),
+            "GetRecords"
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! HTTP in: finds the route and takes an operation through its stages.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hyper::body::Incoming;
+use hyper::header;
+use hyper::http::request::Parts;
+use hyper::{Method, Request, StatusCode, Version};
+use keyloom_engine::Error;
+
+use crate::body::{BodyError, RequestBody};
+use crate::connection::OpenRequest;
+use crate::dispatch::Panicked;
+use crate::exchange::{Exchange, body_too_large};
+use crate::operation::Operation;
+use crate::response::{self, Answer, HttpResponse, MediaType};
+use crate::shared::Shared;
+
+/// A larger answer is packed in the pool: that takes longer than the hop.
+const MAX_INLINE_PACK_BYTES: usize = 16 << 10;
+
+/// Where a request goes.
+#[derive(Debug, PartialEq, Eq)]
+enum Route {
+    /// The protocol itself.
+    Operation,
+    /// `GET /`, which load balancers ask DynamoDB.
+    Healthy,
+    /// `GET /health`.
+    Health,
+    /// `GET /metrics`.
+    Metrics,
+    /// A browser asks whether a page may ask.
+    Preflight,
+    /// Nothing that DynamoDB knows.
+    NotFound,
+}
+
+impl Route {
+    fn of(head: &Parts) -> Self {
+        let reads = head.method == Method::GET || head.method == Method::HEAD;
+        match head.uri.path() {
+            _ if head.method == Method::OPTIONS && head.headers.contains_key(header::ORIGIN) => {
+                Self::Preflight
+            }
+            "/" if head.method == Method::POST => Self::Operation,
+            "/" if reads => Self::Healthy,
+            "/health" if reads => Self::Health,
+            "/metrics" if reads => Self::Metrics,
+            _ => Self::NotFound,
+        }
+    }
+}
+
+/// Answers one request. Every failure is an answer, so the error type is empty.
+pub(crate) async fn handle(
+    shared: Arc<Shared>,
+    _open: OpenRequest,
+    request: Request<Incoming>,
+) -> Result<HttpResponse, Infallible> {
+    let started = Instant::now();
+    let (head, body) = request.into_parts();
+    let from_page = head.headers.contains_key(header::ORIGIN);
+    let is_sending = is_sending(&head);
+    let mut body = RequestBody::new(&shared, body, started);
+    let mut response = match Route::of(&head) {
+        Route::Operation => operation(&shared, started, head, &mut body).await,
+        Route::Healthy => Answer::text(StatusCode::OK, shared.healthy.clone()).into_response(),
+        Route::Health => Answer::text(StatusCode::OK, "ok\n").into_response(),
+        Route::Metrics => Answer::metrics(shared.metrics.render()).into_response(),
+        Route::Preflight => response::preflight(&head.headers),
+        Route::NotFound => Answer::not_found().into_response(),
+    };
+    if is_sending {
+        body.discard().await;
+    }
+    if from_page {
+        response::allow_origin(&mut response);
+    }
+    Ok(response)
+}
+
+/// Whether the client sends its body whatever it is told. One that asks before it sends has nothing
+/// on its way, and HTTP/2 can stop a body without closing the connection.
+fn is_sending(head: &Parts) -> bool {
+    head.version < Version::HTTP_2 && !head.headers.contains_key(header::EXPECT)
+}
+
+/// Answers one operation and counts it.
+async fn operation(
+    shared: &Arc<Shared>,
+    started: Instant,
+    head: Parts,
+    body: &mut RequestBody,
+) -> HttpResponse {
+    let _in_flight = shared.metrics.in_flight.enter();
+    let Some(media_type) = media_type(&head, body) else {
+        shared.metrics.answered(Operation::UNKNOWN, 404, started.elapsed());
+        return Answer::not_found().into_response();
+    };
+    let exchange = Exchange::new(head, media_type);
+    let operation = exchange.operation;
+    let answer = stages(shared, exchange, body).await;
+    if answer.is_throttle() {
+        shared.metrics.throttles.add(1);
+    }
+    shared.metrics.answered(operation, answer.status(), started.elapsed());
+    answer.into_response()
+}
+
+/// The type of the answer; none if the body is of a type that the protocol does not have. Without
+/// a body the type does not matter.
+fn media_type(head: &Parts, body: &RequestBody) -> Option<MediaType> {
+    let stated = head.headers.get(header::CONTENT_TYPE).and_then(MediaType::of);
+    stated.or(if body.is_empty() { Some(MediaType::Json) } else { None })
+}
+
+/// Admit, read, run.
+async fn stages(shared: &Arc<Shared>, mut exchange: Exchange, body: &mut RequestBody) -> Answer {
+    match shared.auth.admit(exchange.request()) {
+        Ok(admission) => exchange.admission = admission,
+        // DynamoDB looks at the target first.
+        Err(_) if exchange.operation == Operation::UNKNOWN => {
+            return exchange.refuse(&Error::UnknownOperation(String::new()));
+        }
+        Err(error) => return exchange.refuse(&error),
+    }
+    let buffered = match body.read().await {
+        Ok(buffered) => buffered,
+        Err(error) => return unreadable(shared, &exchange, error),
+    };
+    let in_pool = shared.dispatcher.needs_pool(exchange.operation, buffered.bytes.len());
+    let media_type = exchange.media_type;
+    let run = {
+        let shared = Arc::clone(shared);
+        move || {
+            let started = Instant::now();
+            let answer = exchange.answer(&shared, &buffered.bytes);
+            shared.dispatcher.learn(exchange.operation, started.elapsed());
+            answer
+        }
+    };
+    match shared.dispatcher.run(in_pool, run).await {
+        Ok(answer) => packed(shared, answer).await,
+        Err(Panicked) => Exchange::broken(media_type),
+    }
+}
+
+/// The answer, packed if the client takes that and it helps.
+async fn packed(shared: &Shared, answer: Answer) -> Answer {
+    let Some(bytes) = answer.bytes_to_pack() else { return answer };
+    let packed = shared.dispatcher.run(bytes > MAX_INLINE_PACK_BYTES, || answer.pack()).await;
+    packed.unwrap_or_else(|Panicked| Exchange::broken(MediaType::AmzJson))
+}
+
+/// The answer to a body that could not be read.
+fn unreadable(shared: &Shared, exchange: &Exchange, error: BodyError) -> Answer {
+    match error {
+        BodyError::TooLarge => exchange.refuse(&body_too_large(shared.limits.max_body_bytes)),
+        BodyError::TooSlow => Answer::empty(StatusCode::REQUEST_TIMEOUT),
+        BodyError::ServerFull => Answer::unavailable(exchange.media_type),
+        BodyError::Broken => Answer::empty(StatusCode::BAD_REQUEST),
+    }
+}

@@ -1,0 +1,249 @@
+//! Answers: status, headers, checksum, encoding.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use keyloom_engine::{Error, Reply};
+
+use crate::{encoding, request_id};
+
+/// What goes back to the client.
+pub(crate) type HttpResponse = Response<Full<Bytes>>;
+
+const X_AMZN_REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
+const X_AMZ_CRC32: HeaderName = HeaderName::from_static("x-amz-crc32");
+const SERVER: HeaderValue =
+    HeaderValue::from_static(concat!("keyloom/", env!("CARGO_PKG_VERSION")));
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const PROMETHEUS: HeaderValue =
+    HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+const EXPOSED: HeaderValue =
+    HeaderValue::from_static("x-amzn-requestid,x-amz-crc32,x-amzn-errortype,date");
+
+/// A body smaller than this is sent as it is, whatever the client accepts: it fits one packet or
+/// two, and packing it would cost more than sending it.
+const MIN_GZIP_BYTES: usize = 4096;
+
+/// The media types of the protocol. The answer has the type of the question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MediaType {
+    /// `application/x-amz-json-1.0`: every SDK's.
+    AmzJson,
+    /// `application/json`: by hand.
+    Json,
+}
+
+impl MediaType {
+    /// Reads a `Content-Type`; parameters after a semicolon do not matter.
+    pub(crate) fn of(header: &HeaderValue) -> Option<Self> {
+        let text = header.to_str().ok()?;
+        match text.split(';').next().unwrap_or_default().trim() {
+            "application/x-amz-json-1.0" => Some(Self::AmzJson),
+            "application/json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+
+    fn header(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::AmzJson => "application/x-amz-json-1.0",
+            Self::Json => "application/json",
+        })
+    }
+}
+
+/// An answer before it has its request id.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    status: StatusCode,
+    content_type: Option<HeaderValue>,
+    body: Bytes,
+    encoding: Encoding,
+}
+
+/// How a body is or may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encoding {
+    /// As it is.
+    Plain,
+    /// As it is now; the client would take it packed.
+    MayPack,
+    /// As gzip.
+    Packed,
+}
+
+impl Answer {
+    /// The engine's reply.
+    pub(crate) fn reply(reply: Reply, media_type: MediaType) -> Self {
+        Self {
+            status: StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+            content_type: Some(media_type.header()),
+            body: reply.body.into(),
+            encoding: Encoding::Plain,
+        }
+    }
+
+    /// An error that the server found itself.
+    pub(crate) fn error(error: &Error, media_type: MediaType) -> Self {
+        Self::reply(Reply::from(error), media_type)
+    }
+
+    /// A page for people and programs that are no DynamoDB clients.
+    pub(crate) fn text(status: StatusCode, body: impl Into<Bytes>) -> Self {
+        Self { status, content_type: Some(TEXT), body: body.into(), encoding: Encoding::Plain }
+    }
+
+    /// A page of counters.
+    pub(crate) fn metrics(body: String) -> Self {
+        Self { content_type: Some(PROMETHEUS), ..Self::text(StatusCode::OK, body) }
+    }
+
+    /// What DynamoDB says to anything that is not its protocol.
+    pub(crate) fn not_found() -> Self {
+        Self {
+            status: StatusCode::NOT_FOUND,
+            content_type: None,
+            body: Bytes::from_static(b"<UnknownOperationException/>\n"),
+            encoding: Encoding::Plain,
+        }
+    }
+
+    /// Nothing but a status.
+    pub(crate) fn empty(status: StatusCode) -> Self {
+        Self { status, content_type: None, body: Bytes::new(), encoding: Encoding::Plain }
+    }
+
+    /// The server has no room; SDKs try again.
+    pub(crate) fn unavailable(media_type: MediaType) -> Self {
+        let body = br#"{"__type":"com.amazon.coral.availability#ServiceUnavailableException","message":"The server is out of memory for requests; try again."}"#;
+        Self::reply(Reply { status: 503, body: body.to_vec() }, media_type)
+    }
+
+    /// Says whether the client takes gzip.
+    pub(crate) fn accepts_gzip(&mut self, accepts: bool) {
+        if accepts && self.body.len() >= MIN_GZIP_BYTES {
+            self.encoding = Encoding::MayPack;
+        }
+    }
+
+    /// The size of a body that is worth packing.
+    pub(crate) fn bytes_to_pack(&self) -> Option<usize> {
+        (self.encoding == Encoding::MayPack).then_some(self.body.len())
+    }
+
+    /// Packs the body, unless that would not make it smaller.
+    pub(crate) fn pack(mut self) -> Self {
+        if let Some(packed) = encoding::gzip(&self.body) {
+            self.body = packed.into();
+            self.encoding = Encoding::Packed;
+        }
+        self
+    }
+
+    pub(crate) fn status(&self) -> u16 {
+        self.status.as_u16()
+    }
+
+    /// Whether throughput was the reason, by the start of the error's body.
+    pub(crate) fn is_throttle(&self) -> bool {
+        const CODES: [&[u8]; 3] = [
+            b"ThroughputExceededException\"",
+            b"#ThrottlingException\"",
+            b"#RequestLimitExceeded\"",
+        ];
+        self.status == StatusCode::BAD_REQUEST && {
+            let start = self.body.get(..self.body.len().min(120)).unwrap_or_default();
+            CODES.iter().any(|code| start.windows(code.len()).any(|window| window == *code))
+        }
+    }
+
+    /// The response, with its checksum and a new request id. Length and date are hyper's.
+    pub(crate) fn into_response(self) -> HttpResponse {
+        let mut headers = HeaderMap::with_capacity(8);
+        if let Some(content_type) = self.content_type {
+            headers.insert(header::CONTENT_TYPE, content_type);
+        }
+        if self.encoding == Encoding::Packed {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        // SDKs check the bytes they received, before they unpack them.
+        headers.insert(X_AMZ_CRC32, HeaderValue::from(crc32fast::hash(&self.body)));
+        if let Ok(id) = HeaderValue::from_bytes(&request_id::next()) {
+            headers.insert(X_AMZN_REQUEST_ID, id);
+        }
+        headers.insert(header::SERVER, SERVER);
+        let mut response = Response::new(Full::new(self.body));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = headers;
+        response
+    }
+}
+
+/// Lets pages of any origin read a response, as DynamoDB does.
+pub(crate) fn allow_origin(response: &mut HttpResponse) {
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+}
+
+/// Answers a browser's question whether a page may ask.
+pub(crate) fn preflight(asked: &HeaderMap) -> HttpResponse {
+    let mut response = Answer::empty(StatusCode::OK).into_response();
+    let headers = response.headers_mut();
+    let pairs = [
+        (header::ACCESS_CONTROL_REQUEST_HEADERS, header::ACCESS_CONTROL_ALLOW_HEADERS),
+        (header::ACCESS_CONTROL_REQUEST_METHOD, header::ACCESS_CONTROL_ALLOW_METHODS),
+    ];
+    for (question, answer) in pairs {
+        if let Some(value) = asked.get(question) {
+            headers.insert(answer, value.clone());
+        }
+    }
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("172800"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn media_types_ignore_parameters_and_nothing_else() {
+        let table = [
+            ("application/x-amz-json-1.0", Some(MediaType::AmzJson)),
+            ("  application/json  ;  charset=utf-8", Some(MediaType::Json)),
+            ("application/x-amz-json-1.1", None),
+            ("application/jsonx", None),
+            ("", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(MediaType::of(&HeaderValue::from_static(text)), expected, "{text}");
+        }
+    }
+
+    /// The checksum that DynamoDB itself sends with this body.
+    #[test]
+    fn the_checksum_is_of_the_bytes_sent() {
+        let response = Answer::not_found().into_response();
+        assert_eq!(response.headers()[X_AMZ_CRC32], "3552371480");
+        assert_eq!(response.headers()[X_AMZN_REQUEST_ID].len(), 52);
+    }
+
+    #[test]
+    fn throttles_are_told_by_their_type() {
+        let answer = |status, body: &str| {
+            Answer::reply(Reply { status, body: body.into() }, MediaType::Json).is_throttle()
+        };
+        let name = "com.amazonaws.dynamodb.v20120810#";
+        for code in [
+            "ProvisionedThroughputExceededException",
+            "ThrottlingException",
+            "RequestLimitExceeded",
+        ] {
+            assert!(answer(400, &format!("{{\"__type\":\"{name}{code}\"}}")), "{code}");
+        }
+        assert!(!answer(400, &format!("{{\"__type\":\"{name}ValidationException\"}}")));
+        assert!(!answer(200, "{\"S\":\"#ThrottlingException\"}"));
+    }
+}

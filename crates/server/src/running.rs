@@ -1,0 +1,62 @@
+//! A server on threads of its own.
+
+use std::net::SocketAddr;
+use std::thread::{self, JoinHandle};
+
+use tokio::sync::oneshot;
+
+use crate::config::StartError;
+use crate::serve::Server;
+
+/// A server on threads of its own. Dropping it shuts it down.
+pub struct RunningServer {
+    address: SocketAddr,
+    url: String,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl RunningServer {
+    pub(crate) fn start(server: Server) -> Result<Self, StartError> {
+        let runtime = server.runtime()?;
+        let (address, url) = (server.local_addr(), server.url());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let run = move || {
+            // A closed channel means that the handle is gone, which asks for the same.
+            let served = runtime.block_on(server.run(async { _ = stopped.await }));
+            debug_assert!(served.is_ok(), "{served:?}");
+        };
+        let thread = thread::Builder::new().name("keyloom-server".into()).spawn(run);
+        let thread = Some(thread.map_err(StartError::Runtime)?);
+        Ok(Self { address, url, stop: Some(stop), thread })
+    }
+
+    /// Where it listens.
+    pub fn addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The endpoint to give to an SDK.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Finishes the requests under way and returns when the last is answered.
+    pub fn shutdown(mut self) {
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been reported by its thread.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for RunningServer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,220 @@
+//! The listening socket and the life of the server.
+
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use socket2::{Domain, Socket, Type};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+use crate::backend::Backend;
+use crate::config::{Config, StartError};
+use crate::connection;
+use crate::running::RunningServer;
+use crate::shared::{Lifecycle, Shared};
+use crate::tls::TlsFiles;
+
+/// Connections the system may hold for us while we are busy.
+const BACKLOG: i32 = 4096;
+/// Open files left to the database and the process when connections take the rest.
+const SPARE_FILES: u64 = 256;
+/// How long to wait when a connection cannot be accepted, typically for want of open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// What a connection too many is told.
+const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
+                         retry-after: 1\r\ncontent-length: 0\r\n\r\n";
+
+/// A server that listens and has not begun to serve.
+pub struct Server {
+    config: Config,
+    listener: StdListener,
+    address: SocketAddr,
+    tls: Option<TlsAcceptor>,
+    shared: Arc<Shared>,
+}
+
+impl Server {
+    /// Listens, so that clients can connect; [`run`](Self::run) begins to serve them.
+    pub fn bind(config: Config, backend: impl Backend) -> Result<Self, StartError> {
+        config.check()?;
+        let tls = config.tls.as_ref().map(TlsFiles::acceptor).transpose()?;
+        let listener = listen(config.address).map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => StartError::AddressInUse(config.address),
+            _ => StartError::Listen(config.address, error),
+        })?;
+        let address = listener.local_addr();
+        let address = address.map_err(|error| StartError::Listen(config.address, error))?;
+        let shared = Arc::new(Shared::new(&config, Box::new(backend)));
+        Ok(Self { config, listener, address, tls, shared })
+    }
+
+    /// Binds and serves on threads of its own, for programs that are not asynchronous.
+    pub fn start(config: Config, backend: impl Backend) -> Result<RunningServer, StartError> {
+        RunningServer::start(Self::bind(config, backend)?)
+    }
+
+    /// Where it listens; the port is the real one even if the configuration says 0.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The endpoint to give to an SDK.
+    pub fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// Serves until `shutdown` is ready, then finishes: no new connections, requests under way are
+    /// answered, idle connections closed. Must run on a tokio runtime with threads.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), StartError> {
+        let Self { config, listener, address, tls, shared } = self;
+        let listener =
+            TcpListener::from_std(listener).map_err(|error| StartError::Listen(address, error))?;
+        let limit = connection_limit(config.limits.max_connections);
+        let connections = Arc::new(Semaphore::new(limit as usize));
+        tokio::select! {
+            biased;
+            () = shutdown => {}
+            () = accept_all(&listener, &shared, tls.as_ref(), &connections) => {}
+        }
+        drop(listener);
+        let all_closed = || connections.acquire_many(limit);
+        shared.lifecycle.send_replace(Lifecycle::Draining);
+        if timeout(config.limits.shutdown_grace, all_closed()).await.is_err() {
+            shared.lifecycle.send_replace(Lifecycle::Aborting);
+            let _ = all_closed().await;
+        }
+        Ok(())
+    }
+
+    /// Serves on threads of its own until the process is asked to end (Ctrl-C or SIGTERM).
+    pub fn run_until_terminated(self) -> Result<(), StartError> {
+        let runtime = self.runtime()?;
+        runtime.block_on(self.run(termination()))
+    }
+
+    /// A runtime of the right size.
+    pub(crate) fn runtime(&self) -> Result<Runtime, StartError> {
+        let mut builder = Builder::new_multi_thread();
+        if let Some(workers) = self.config.workers {
+            builder.worker_threads(workers.max(1));
+        }
+        builder
+            .max_blocking_threads(self.config.dispatch.pool_threads.max(1))
+            .thread_name("keyloom-server")
+            .enable_all()
+            .build()
+            .map_err(StartError::Runtime)
+    }
+}
+
+/// Ready when the process is asked to end: Ctrl-C, or SIGTERM where that exists.
+pub async fn termination() {
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    let terminate = async {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => _ = signal.recv().await,
+            Err(_) => std::future::pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let terminate = std::future::pending::<()>();
+    tokio::select! {
+        () = interrupt => {}
+        () = terminate => {}
+    }
+}
+
+/// A listening socket with a queue long enough for thousands of clients at once.
+fn listen(address: SocketAddr) -> io::Result<StdListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    // On Windows this option would let two servers share the port.
+    if cfg!(unix) {
+        socket.set_reuse_address(true)?;
+    }
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+/// As many connections as asked for, or as the process may have files open.
+fn connection_limit(asked: u32) -> u32 {
+    let wanted = u64::from(asked) + SPARE_FILES;
+    let files = rlimit::increase_nofile_limit(wanted).unwrap_or(wanted);
+    let possible = files.saturating_sub(SPARE_FILES).max(16);
+    asked.min(u32::try_from(possible).unwrap_or(u32::MAX)).max(1)
+}
+
+/// Accepts connections for ever, each on a task of its own.
+async fn accept_all(
+    listener: &TcpListener,
+    shared: &Arc<Shared>,
+    tls: Option<&TlsAcceptor>,
+    connections: &Arc<Semaphore>,
+) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        let Ok(permit) = Arc::clone(connections).try_acquire_owned() else {
+            refuse(shared, &stream, tls.is_some());
+            continue;
+        };
+        // Answers are written whole: waiting to merge them with later ones only delays them.
+        let _ = stream.set_nodelay(true);
+        shared.metrics.connections_total.add(1);
+        let shared = Arc::clone(shared);
+        match tls.cloned() {
+            None => tokio::spawn(plain(shared, stream, permit)),
+            Some(acceptor) => tokio::spawn(encrypted(shared, stream, acceptor, permit)),
+        };
+    }
+}
+
+/// Tells a client that the server is full, without waiting for it to listen.
+fn refuse(shared: &Shared, stream: &TcpStream, tls: bool) {
+    shared.metrics.connections_refused.add(1);
+    if !tls {
+        let _ = stream.try_write(REFUSAL);
+    }
+}
+
+async fn plain(shared: Arc<Shared>, stream: TcpStream, _permit: OwnedSemaphorePermit) {
+    let _open = shared.metrics.connections.enter();
+    connection::serve(Arc::clone(&shared), stream).await;
+}
+
+async fn encrypted(
+    shared: Arc<Shared>,
+    stream: TcpStream,
+    acceptor: TlsAcceptor,
+    _permit: OwnedSemaphorePermit,
+) {
+    let _open = shared.metrics.connections.enter();
+    let mut lifecycle = shared.lifecycle.subscribe();
+    let handshake = timeout(shared.limits.handshake_timeout, acceptor.accept(stream));
+    let shaken = tokio::select! {
+        shaken = handshake => shaken,
+        _ = lifecycle.wait_for(|state| *state != Lifecycle::Serving) => return,
+    };
+    match shaken {
+        Ok(Ok(stream)) => connection::serve(Arc::clone(&shared), stream).await,
+        // Not TLS, or none of our versions: there is nobody to tell.
+        Ok(Err(_)) => {}
+        Err(_) => shared.metrics.connections_timed_out.add(1),
+    }
+}

@@ -1,0 +1,129 @@
+//! Clients that take too long, and too many of them.
+
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use keyloom_engine::Reply;
+use keyloom_server::{Backend, Config, Dispatch, Limits, Place, Server};
+
+use crate::client::{Client, Echo, Gate, ask, config, hasty, post};
+
+#[test]
+fn a_slow_header_is_cut_off_even_if_it_never_stops() {
+    let server = Server::start(hasty(), Echo).unwrap();
+    let mut client = Client::connect(server.addr());
+    let (started, mut sent) = (Instant::now(), 0);
+    client.socket().set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    client.send("POST / HTTP/1.1\r\n");
+    while !client.is_closed() {
+        assert!(started.elapsed() < Duration::from_secs(5), "never cut off");
+        // The other side may be gone by now.
+        let _ = std::io::Write::write_all(&mut client.socket(), b"a");
+        sent += 1;
+    }
+    assert!(sent > 2, "cut off at once");
+}
+
+#[test]
+fn a_slow_body_is_answered_408() {
+    let server = Server::start(hasty(), Echo).unwrap();
+    let mut client = Client::connect(server.addr());
+    let request = post("PutItem", "{\"a\":1}");
+    client.send(&request[..request.len() - 1]);
+    assert_eq!(client.receive().status, 408);
+    assert!(client.is_closed());
+}
+
+#[test]
+fn an_idle_connection_is_closed_and_a_used_one_is_not() {
+    let server = Server::start(hasty(), Echo).unwrap();
+    let mut silent = Client::connect(server.addr());
+    let mut asked = Client::connect(server.addr());
+    let mut busy = Client::connect(server.addr());
+    asked.ask(post("GetItem", "{}"));
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_millis(800) {
+        assert_eq!(busy.ask(post("GetItem", "{}")).status, 200);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(silent.is_closed());
+    assert!(asked.is_closed());
+}
+
+/// Answers with many bytes.
+struct Flood;
+
+impl Backend for Flood {
+    fn call(&self, _target: &str, body: &[u8]) -> Reply {
+        let size = if body == b"much" { 64 << 20 } else { 10 };
+        Reply { status: 200, body: vec![b'x'; size] }
+    }
+}
+
+#[test]
+fn a_client_that_does_not_read_is_cut_off_and_slows_nobody() {
+    let server = Server::start(Config { workers: Some(1), ..hasty() }, Flood).unwrap();
+    let mut slow = Client::connect(server.addr());
+    slow.send(post("GetItem", "much"));
+    let mut other = Client::connect(server.addr());
+    for _ in 0..50 {
+        assert_eq!(other.ask(post("GetItem", "{}")).body.len(), 10);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let mut received = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut slow.socket().take(100 << 20), &mut received);
+    assert!(received.len() < 64 << 20, "it got everything after half a second of not reading");
+}
+
+#[test]
+fn a_call_that_waits_in_the_pool_stops_nobody() {
+    let (gate, called, open) = Gate::new();
+    let dispatch = Dispatch { reads: Place::Pool, ..Dispatch::disk() };
+    let config = Config { dispatch, workers: Some(1), ..config() };
+    let server = Server::start(config, gate).unwrap();
+    let mut waiting = Client::connect(server.addr());
+    waiting.send(post("GetItem", "{}"));
+    called.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert_eq!(ask(&server, "GET /health HTTP/1.1\r\nhost: x\r\n\r\n").status, 200);
+    open.send(()).unwrap();
+    assert_eq!(waiting.receive().status, 200);
+}
+
+#[test]
+fn calls_past_the_limit_wait_for_their_turn() {
+    let (gate, called, open) = Gate::new();
+    let limits = Limits { max_in_flight: 1, ..Limits::default() };
+    let dispatch = Dispatch { reads: Place::Pool, ..Dispatch::memory() };
+    let server = Server::start(Config { limits, dispatch, ..config() }, gate).unwrap();
+    let mut clients: Vec<Client> = (0..3).map(|_| Client::connect(server.addr())).collect();
+    for client in &mut clients {
+        client.send(post("GetItem", "{}"));
+    }
+    for _ in 0..3 {
+        called.recv_timeout(Duration::from_secs(5)).unwrap();
+        assert!(called.recv_timeout(Duration::from_millis(30)).is_err(), "two at once");
+        open.send(()).unwrap();
+    }
+    for client in &mut clients {
+        assert_eq!(client.receive().status, 200);
+    }
+}
+
+#[test]
+fn a_connection_too_many_is_told_so() {
+    let limits = Limits { max_connections: 2, ..Limits::default() };
+    let server = Server::start(Config { limits, ..config() }, Echo).unwrap();
+    let mut first = Client::connect(server.addr());
+    let mut second = Client::connect(server.addr());
+    assert_eq!(first.ask(post("GetItem", "{}")).status, 200);
+    assert_eq!(second.ask(post("GetItem", "{}")).status, 200);
+    let mut third = Client::connect(server.addr());
+    assert_eq!(third.receive().status, 503);
+    assert!(third.is_closed());
+    drop(first);
+    let again = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(5));
+        Client::connect(server.addr()).try_ask(&post("GetItem", "{}")) == Some(200)
+    });
+    assert!(again, "a place that is given back can be taken");
+}

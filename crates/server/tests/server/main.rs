@@ -1,0 +1,17 @@
+//! The server over real sockets. Most tests speak raw bytes, so that they see what a client sees.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+mod auth;
+mod client;
+mod connections;
+mod encoding;
+mod hostile;
+mod http1;
+mod http2;
+mod limits;
+mod metrics;
+mod routes;
+mod shutdown;
+mod start;
+mod tls;

@@ -1,0 +1,237 @@
+//! Group commit: transactions queue up while a sync runs, and the next sync takes them all.
+//!
+//! One thread at a time is *the committer*; it takes the queue, hands it to the [`Sink`] as one
+//! group, and announces the outcome. A writer that finds no committer at work becomes it for one
+//! group, so that a lone writer pays for no thread switch. If others have queued up meanwhile, the
+//! committer thread takes over and stays until the queue is empty.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use crate::locks::HeldLocks;
+use crate::pending::{Pending, Queued};
+use crate::poison::Poison;
+use crate::transaction::{Newest, WriteSet};
+use crate::{CommitError, StoreError};
+
+/// How long the store must be quiet before the sink may tidy up.
+const QUIET: Duration = Duration::from_millis(20);
+
+/// Where groups of transactions become durable.
+pub(crate) trait Sink: Send + 'static {
+    /// Makes a group durable and visible, all of it or none. Any error poisons the store.
+    fn commit(&mut self, group: &[&WriteSet]) -> Result<(), CommitError>;
+
+    /// Called once when the store has been quiet for a moment after a commit.
+    fn tidy(&mut self) -> Result<(), StoreError>;
+
+    /// Called once, after the last commit.
+    fn close(&mut self) -> Result<(), StoreError>;
+}
+
+/// The queue, the sink, and the thread that stands by.
+pub(crate) struct Committer<S: Sink> {
+    shared: Arc<Shared<S>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared<S> {
+    state: Mutex<State>,
+    changed: Condvar,
+    sink: Mutex<S>,
+    poison: Poison,
+    /// Copy of [`Pending::keys`], so that a reader can skip the lock when nothing is pending.
+    pending_keys: AtomicUsize,
+}
+
+#[derive(Default)]
+struct State {
+    pending: Pending,
+    /// Somebody is the committer.
+    busy: bool,
+    /// The committer thread is to become the committer; `busy` is already set for it.
+    handed_over: bool,
+    /// Groups were committed since the sink last tidied up.
+    untidy: bool,
+    /// Counts groups, so that the committer thread can tell quiet from busy times.
+    groups: u64,
+    closing: bool,
+}
+
+impl<S: Sink> Committer<S> {
+    /// Starts the committer thread over a sink.
+    pub(crate) fn start(sink: S, poison: Poison) -> Result<Self, StoreError> {
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State::default()),
+            changed: Condvar::new(),
+            sink: Mutex::new(sink),
+            poison,
+            pending_keys: AtomicUsize::new(0),
+        });
+        let for_thread = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name("keyloom-commit".into())
+            .spawn(move || for_thread.stand_by())
+            .map_err(|error| StoreError::io("start the committer thread", error))?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Enqueues the writes, lets go of the locks and waits for the outcome.
+    pub(crate) fn commit(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<(), CommitError> {
+        let shared = &*self.shared;
+        shared.poison.check().map_err(CommitError::Failed)?;
+        let mut state = shared.state.lock();
+        let done = state.pending.enqueue(writes);
+        shared.pending_keys.store(state.pending.keys(), Ordering::Release);
+        let lead = !std::mem::replace(&mut state.busy, true);
+        drop(state);
+        drop(locks);
+        if lead {
+            shared.commit_one_group();
+        }
+        done.wait()
+    }
+
+    /// Waits until everything that is pending now is durable.
+    pub(crate) fn settle(&self) -> Result<(), StoreError> {
+        let mut state = self.shared.state.lock();
+        if !state.busy {
+            // Without a committer at work nothing is pending: it is durable, or has failed.
+            drop(state);
+            return self.shared.poison.check();
+        }
+        let done = state.pending.enqueue(WriteSet::new());
+        drop(state);
+        done.wait().map_err(|error| match error {
+            CommitError::Failed(error) | CommitError::Unknown(error) => error,
+            CommitError::Conflict => {
+                StoreError::Poisoned { cause: "a group was refused as conflicting".into() }
+            }
+        })
+    }
+
+    /// The pending value of a key; `None` if the engine has the newest one.
+    pub(crate) fn pending(&self, key: &[u8]) -> Option<Newest> {
+        if self.shared.pending_keys.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        self.shared.state.lock().pending.newest(key).cloned()
+    }
+
+    /// Commits what is queued, closes the sink and ends the thread.
+    pub(crate) fn close(&mut self) -> Result<(), StoreError> {
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        self.shared.state.lock().closing = true;
+        self.shared.changed.notify_all();
+        if thread.join().is_err() {
+            self.shared.poison.set(&"the committer thread panicked");
+        }
+        self.shared.poison.check()
+    }
+}
+
+impl<S: Sink> Drop for Committer<S> {
+    fn drop(&mut self) {
+        // Whoever wants to know how closing went calls `close`.
+        let _ = self.close();
+    }
+}
+
+impl<S: Sink> Shared<S> {
+    /// Takes a group and makes it durable. The caller must be the committer, and no longer is
+    /// when this returns.
+    fn commit_one_group(&self) {
+        let group = self.state.lock().pending.take_group();
+        let outcome = self.run_sink(&group);
+        let mut state = self.state.lock();
+        state.pending.settle(&group);
+        state.groups += 1;
+        let mut given_up = Vec::new();
+        if outcome.is_err() {
+            given_up = state.pending.take_all();
+            state.pending.settle(&given_up);
+        }
+        self.pending_keys.store(state.pending.keys(), Ordering::Release);
+        self.step_down(&mut state);
+        drop(state);
+        for queued in group {
+            queued.done.finish(outcome.clone());
+        }
+        for queued in given_up {
+            queued.done.finish(self.poison.check().map_err(CommitError::Failed));
+        }
+    }
+
+    /// Hands over to the committer thread if there is work, and wakes it to tidy up later.
+    fn step_down(&self, state: &mut MutexGuard<'_, State>) {
+        state.busy = !state.pending.is_empty();
+        state.handed_over = state.busy;
+        let news = !std::mem::replace(&mut state.untidy, true);
+        if state.handed_over || state.closing || news {
+            self.changed.notify_all();
+        }
+    }
+
+    fn run_sink(&self, group: &[Queued]) -> Result<(), CommitError> {
+        self.poison.check().map_err(CommitError::Failed)?;
+        let writes: Vec<&WriteSet> =
+            group.iter().map(|queued| &queued.writes).filter(|writes| !writes.is_empty()).collect();
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.sink.lock().commit(&writes)))
+            .unwrap_or_else(|_| Err(CommitError::Unknown(panicked())));
+        outcome.inspect_err(|error| self.poison.set(error))
+    }
+
+    /// The life of the committer thread.
+    fn stand_by(&self) {
+        let mut state = self.state.lock();
+        loop {
+            if state.handed_over {
+                state.handed_over = false;
+                drop(state);
+                self.commit_one_group();
+                state = self.state.lock();
+            } else if state.closing && !state.busy {
+                state.busy = true;
+                drop(state);
+                self.tell_sink(S::close);
+                return;
+            } else if state.untidy && !state.closing {
+                let groups = state.groups;
+                let quiet = self.changed.wait_for(&mut state, QUIET).timed_out();
+                if quiet && !state.busy && state.groups == groups {
+                    state.busy = true;
+                    state.untidy = false;
+                    drop(state);
+                    self.tell_sink(S::tidy);
+                    state = self.state.lock();
+                    state.busy = !state.pending.is_empty();
+                    state.handed_over = state.busy;
+                }
+            } else {
+                self.changed.wait(&mut state);
+            }
+        }
+    }
+
+    fn tell_sink(&self, what: fn(&mut S) -> Result<(), StoreError>) {
+        if self.poison.check().is_err() {
+            return;
+        }
+        let outcome = catch_unwind(AssertUnwindSafe(|| what(&mut self.sink.lock())));
+        if let Err(error) = outcome.unwrap_or_else(|_| Err(panicked())) {
+            self.poison.set(&error);
+        }
+    }
+}
+
+fn panicked() -> StoreError {
+    StoreError::Engine { action: "commit".into(), detail: "the storage engine panicked".into() }
+}

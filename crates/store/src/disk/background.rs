@@ -1,0 +1,174 @@
+//! The two threads behind a store on disk: one writes full memtables to tables and removes the
+//! log segments that this makes superfluous, the other compacts tables.
+//!
+//! They are apart because a long compaction must not hold up a flush, which writers may wait for.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::StoreError;
+use crate::disk::log::storage::LogStorage;
+use crate::disk::tree::Tree;
+use crate::poison::Poison;
+
+/// Writers wait while this many memtables are unflushed …
+const UNFLUSHED_LIMIT: usize = 3;
+
+/// … or this many layers of tables uncompacted: reads would become slow.
+const UNCOMPACTED_LIMIT: usize = 20;
+
+/// The threads of one store.
+pub(crate) struct Background {
+    work: Arc<Work>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What the threads and the writers share.
+pub(crate) struct Work {
+    tree: Arc<Tree>,
+    log: Arc<dyn LogStorage>,
+    poison: Poison,
+    orders: Mutex<Orders>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Orders {
+    /// The memtables of all segments up to this one are sealed.
+    sealed_to: u64,
+    flushed_to: u64,
+    compact: bool,
+    closing: bool,
+}
+
+impl Background {
+    /// Starts the threads.
+    pub(crate) fn start(
+        tree: Arc<Tree>,
+        log: Arc<dyn LogStorage>,
+        poison: Poison,
+    ) -> Result<Self, StoreError> {
+        let orders = Mutex::new(Orders { compact: true, ..Orders::default() });
+        let work = Arc::new(Work { tree, log, poison, orders, changed: Condvar::new() });
+        let mut background = Self { work, threads: Vec::new() };
+        background.spawn("keyloom-flush", Work::flush_loop)?;
+        background.spawn("keyloom-compact", Work::compact_loop)?;
+        Ok(background)
+    }
+
+    fn spawn(
+        &mut self,
+        name: &str,
+        run: fn(&Work) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let work = Arc::clone(&self.work);
+        let guarded = move || {
+            let outcome = catch_unwind(AssertUnwindSafe(|| run(&work)));
+            if let Err(error) = outcome.unwrap_or_else(|_| Err(panicked())) {
+                work.poison.set(&error);
+                work.changed.notify_all();
+            }
+        };
+        let thread = thread::Builder::new()
+            .name(name.into())
+            .spawn(guarded)
+            .map_err(|error| StoreError::io(format!("start the thread {name}"), error))?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    /// What writers need of it.
+    pub(crate) fn work(&self) -> Arc<Work> {
+        Arc::clone(&self.work)
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.work.orders.lock().closing = true;
+        self.work.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            // A panic has poisoned the store already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Work {
+    /// Orders a flush: the memtables of all segments up to `segment` have been sealed.
+    pub(crate) fn flush_to(&self, segment: u64) {
+        let mut orders = self.orders.lock();
+        orders.sealed_to = orders.sealed_to.max(segment);
+        self.changed.notify_all();
+    }
+
+    /// Waits while the threads are too far behind the writers.
+    pub(crate) fn wait_for_room(&self) -> Result<(), StoreError> {
+        while self.tree.unflushed() >= UNFLUSHED_LIMIT
+            || self.tree.uncompacted() >= UNCOMPACTED_LIMIT
+        {
+            self.poison.check()?;
+            self.changed.wait_for(&mut self.orders.lock(), Duration::from_millis(10));
+        }
+        self.poison.check()
+    }
+
+    fn flush_loop(&self) -> Result<(), StoreError> {
+        loop {
+            let mut orders = self.orders.lock();
+            while orders.sealed_to == orders.flushed_to {
+                if orders.closing {
+                    return Ok(());
+                }
+                self.changed.wait(&mut orders);
+            }
+            let (from, to) = (orders.flushed_to, orders.sealed_to);
+            drop(orders);
+            self.tree.flush()?;
+            self.remove_segments(from, to)?;
+            let mut orders = self.orders.lock();
+            orders.flushed_to = to;
+            orders.compact = true;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Removes segments whose content is in tables now, oldest first.
+    fn remove_segments(&self, from: u64, to: u64) -> Result<(), StoreError> {
+        let listed = self.log.list().map_err(|error| StoreError::io("list the log", error))?;
+        for id in listed.into_iter().filter(|id| *id > from && *id <= to) {
+            self.log.remove(id).map_err(|error| {
+                StoreError::io(format!("remove {}", self.log.name(id).display()), error)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn compact_loop(&self) -> Result<(), StoreError> {
+        loop {
+            let mut orders = self.orders.lock();
+            while !std::mem::take(&mut orders.compact) {
+                if orders.closing {
+                    return Ok(());
+                }
+                self.changed.wait(&mut orders);
+            }
+            drop(orders);
+            while self.tree.compact()? {
+                self.changed.notify_all();
+                if self.orders.lock().closing {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+fn panicked() -> StoreError {
+    let detail = "the storage engine panicked".to_owned();
+    StoreError::Engine { action: "maintain the tables".into(), detail }
+}

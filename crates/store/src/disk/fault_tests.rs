@@ -1,0 +1,82 @@
+//! A disk that refuses: each write or sync may fail, and the store must say so and stop.
+
+use super::unruly_log::UnrulyLog;
+use super::{DiskOptions, DiskStore};
+use crate::{CommitError, Store, StoreError};
+
+fn put(store: &DiskStore, key: &'static str) -> Result<(), CommitError> {
+    let mut transaction = store.begin(&[key.as_bytes()]).map_err(CommitError::Failed)?;
+    transaction.put(key.into(), "value".into());
+    transaction.commit()
+}
+
+fn with_failing_disk(arm: fn(&UnrulyLog)) {
+    let directory = tempfile::tempdir().unwrap();
+    let log = UnrulyLog::default();
+    let store = log.open_store(directory.path());
+
+    put(&store, "before").unwrap();
+    arm(&log);
+    let error = put(&store, "unlucky").unwrap_err();
+    assert!(matches!(error, CommitError::Unknown(_)), "{error}");
+    assert!(error.to_string().contains("the disk is on fire"), "{error}");
+
+    // The disk works again, but the store does not try its luck.
+    let error = put(&store, "after").unwrap_err();
+    assert!(matches!(error, CommitError::Failed(StoreError::Poisoned { .. })), "{error}");
+    assert!(error.to_string().contains("the disk is on fire"), "{error}");
+    assert!(store.get(b"before").unwrap().is_some(), "what was durable stays readable");
+    assert_eq!(store.get(b"unlucky").unwrap(), None, "what is unknown is not shown");
+    assert!(matches!(store.close(), Err(StoreError::Poisoned { .. })));
+
+    let (store, _) = DiskStore::open(directory.path(), DiskOptions::default()).unwrap();
+    assert!(store.get(b"before").unwrap().is_some());
+    assert_eq!(store.get(b"after").unwrap(), None);
+    put(&store, "after").unwrap();
+}
+
+#[test]
+fn a_failed_sync_poisons_the_store() {
+    with_failing_disk(|log| log.fail_sync_after(0));
+}
+
+#[test]
+fn a_failed_write_poisons_the_store() {
+    with_failing_disk(|log| log.fail_write_after(0));
+}
+
+#[test]
+fn everyone_who_waits_learns_of_a_failed_sync() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = UnrulyLog::default();
+    let store = log.open_store(directory.path());
+    log.fail_sync_after(20);
+    let acknowledged = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..8_u64)
+            .map(|writer| {
+                let store = &store;
+                scope.spawn(move || write_until_failure(store, writer))
+            })
+            .collect();
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect::<Vec<_>>()
+    });
+    drop(store);
+    let (store, _) = DiskStore::open(directory.path(), DiskOptions::default()).unwrap();
+    for (writer, count) in acknowledged.into_iter().enumerate() {
+        for n in 0..count {
+            let key = format!("{writer}/{n}");
+            assert!(store.get(key.as_bytes()).unwrap().is_some(), "{key} was acknowledged");
+        }
+    }
+}
+
+fn write_until_failure(store: &DiskStore, writer: u64) -> u64 {
+    for n in 0.. {
+        let Ok(mut transaction) = store.begin(&[]) else { return n };
+        transaction.put(format!("{writer}/{n}").into(), "value".into());
+        if transaction.commit().is_err() {
+            return n;
+        }
+    }
+    unreachable!("the fuse burns down")
+}

@@ -1,0 +1,129 @@
+//! The write-ahead log: what is here is durable, whatever the engine has done with it.
+//!
+//! The log is a row of numbered segments. Groups of transactions are appended to the last one as
+//! one record each; a segment is removed once the engine has written its content to tables.
+//!
+//! The file is kept ahead of the writer: zeros are written in steps before records need their
+//! place. Most syncs then change neither the file's size nor its list of blocks, which saves the
+//! file system a write of its own.
+
+pub(crate) mod record;
+pub(crate) mod recovery;
+pub(crate) mod storage;
+
+#[cfg(test)]
+mod power_loss_tests;
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::StoreError;
+use crate::disk::log::record::{SEGMENT_HEADER, SegmentHeader, encode_record};
+use crate::disk::log::storage::{LogFile, LogStorage};
+use crate::transaction::WriteSet;
+
+/// How far the log is kept ahead of the writer.
+const AHEAD: u64 = 256 << 10;
+
+const PAGE: u64 = 4096;
+
+/// A buffer that grew larger than this for one group is not kept for the next.
+const BUFFER_KEPT: usize = 4 << 20;
+
+/// The last segment, open for appending.
+pub(crate) struct Log {
+    storage: Arc<dyn LogStorage>,
+    file: Box<dyn LogFile>,
+    header: SegmentHeader,
+    /// Where the next record goes.
+    end: u64,
+    /// Everything before this offset is durable.
+    durable_to: u64,
+    /// Everything before this offset has been written, be it with zeros.
+    filled_to: u64,
+    /// No record says yet that all of the log is durable.
+    unsealed: bool,
+    /// Reused for encoding.
+    buffer: Vec<u8>,
+    syncs: Arc<AtomicU64>,
+}
+
+impl Log {
+    /// Starts a new segment.
+    pub(crate) fn create(
+        storage: Arc<dyn LogStorage>,
+        id: u64,
+        previous_end: u64,
+        syncs: Arc<AtomicU64>,
+    ) -> Result<Self, StoreError> {
+        let header = SegmentHeader { id, previous_end, salt: RandomState::new().hash_one(id) };
+        let file = storage.create(id, &header.encode()).map_err(|error| {
+            StoreError::io(format!("make {}", storage.name(id).display()), error)
+        })?;
+        let end = SEGMENT_HEADER as u64;
+        Ok(Self {
+            storage,
+            file,
+            header,
+            end,
+            durable_to: end,
+            filled_to: end,
+            unsealed: false,
+            buffer: Vec::new(),
+            syncs,
+        })
+    }
+
+    /// The number of the segment.
+    pub(crate) fn id(&self) -> u64 {
+        self.header.id
+    }
+
+    /// Bytes in the segment that matter.
+    pub(crate) fn len(&self) -> u64 {
+        self.end
+    }
+
+    /// Writes a group as one record, without waiting for the disk.
+    pub(crate) fn append(&mut self, group: &[(u64, &WriteSet)]) -> Result<(), StoreError> {
+        self.buffer.clear();
+        self.buffer.shrink_to(BUFFER_KEPT);
+        encode_record(&mut self.buffer, self.header.salt, self.end, self.durable_to, group);
+        let record_end = self.end + self.buffer.len() as u64;
+        if record_end > self.filled_to {
+            let filled_to = (record_end + AHEAD).next_multiple_of(PAGE);
+            self.buffer.resize((filled_to - self.end) as usize, 0);
+            self.filled_to = filled_to;
+        }
+        let written = self.file.write_at(&self.buffer, self.end);
+        written.map_err(|error| StoreError::io("write the log", error))?;
+        self.end = record_end;
+        self.unsealed |= !group.is_empty();
+        Ok(())
+    }
+
+    /// Waits until everything appended is durable.
+    pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
+        if self.durable_to < self.end {
+            self.file.sync().map_err(|error| StoreError::io("sync the log", error))?;
+            self.syncs.fetch_add(1, Ordering::Relaxed);
+            self.durable_to = self.end;
+        }
+        Ok(())
+    }
+
+    /// Leaves word in the log that all of it is durable; call it after [`Log::sync`]. The word
+    /// itself is in no hurry to reach the disk.
+    pub(crate) fn seal(&mut self) -> Result<(), StoreError> {
+        if std::mem::take(&mut self.unsealed) { self.append(&[]) } else { Ok(()) }
+    }
+
+    /// Closes this segment and goes on in a new one.
+    pub(crate) fn rotate(&mut self) -> Result<(), StoreError> {
+        self.sync()?;
+        let (storage, syncs) = (Arc::clone(&self.storage), Arc::clone(&self.syncs));
+        *self = Self::create(storage, self.id() + 1, self.end, syncs)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,190 @@
+//! What a log says after a crash: which transactions it holds, and whether its end is torn (to be
+//! expected, and harmless) or damaged (an error).
+//!
+//! # Telling a torn tail from damage
+//!
+//! A group is acknowledged only after its sync has returned, and the next group is written only
+//! after that. So when power fails, whatever the disk made of the *last* group (nothing, some of
+//! its pages, garbage) was never acknowledged and may be cut. Everything before it was.
+//!
+//! Each record says up to which offset the log was durable when it was written. So a damaged spot
+//! is proven to hold acknowledged data by any intact record behind it that was written when that
+//! spot was already durable. To leave no acknowledged record without such a witness, a store that
+//! falls quiet or is closed appends a *seal*, an empty record. With relaxed durability many groups
+//! may be unsynced at once, and the same rule still holds, because only witnesses count.
+//!
+//! A segment that is not the last was durable before its successor was made, and the successor's
+//! header says where it ends: damage in it is always an error.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::StoreError;
+use crate::disk::log::record::{
+    RECORD_HEADER, SEGMENT_HEADER, SegmentHeader, decode_payload, decode_record,
+};
+use crate::disk::log::storage::LogStorage;
+use crate::transaction::WriteSet;
+
+/// The unacknowledged end of a log that a crash tore, and that was cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CutTail {
+    /// The log segment.
+    pub file: PathBuf,
+    /// Where it was cut.
+    pub offset: u64,
+    /// How many bytes that were not zero, or behind such, went away.
+    pub bytes: u64,
+}
+
+/// What was found in a log.
+#[derive(Debug, Default)]
+pub(crate) struct Recovery {
+    /// All segments, ascending.
+    pub(crate) segments: Vec<u64>,
+    /// Transactions replayed.
+    pub(crate) transactions: u64,
+    /// Where the records of the last segment end; zero without segments.
+    pub(crate) last_end: u64,
+    /// Bytes of all segments that matter.
+    pub(crate) bytes: u64,
+    /// The torn end, already cut.
+    pub(crate) cut: Option<CutTail>,
+}
+
+/// Reads all segments in order, hands every transaction to `replay`, and cuts a torn end.
+pub(crate) fn recover(
+    storage: &dyn LogStorage,
+    mut replay: impl FnMut(u64, WriteSet),
+) -> Result<Recovery, StoreError> {
+    let segments = storage.list().map_err(|error| StoreError::io("list the log", error))?;
+    let mut recovery = Recovery { segments, ..Recovery::default() };
+    check_no_gap(storage, &recovery.segments)?;
+    for id in recovery.segments.clone() {
+        let path = storage.name(id);
+        let bytes = storage
+            .read(id)
+            .map_err(|error| StoreError::io(format!("read {}", path.display()), error))?;
+        let damaged = |detail| StoreError::Corrupt { path: path.clone(), detail };
+        let header = SegmentHeader::decode(&bytes).map_err(damaged)?;
+        check_header(storage, &recovery, id, header)?;
+        let end = read_segment(&bytes, header.salt, |seqno, writes| {
+            recovery.transactions += 1;
+            replay(seqno, writes);
+        })
+        .map_err(damaged)?;
+        recovery.last_end = end.offset as u64;
+        recovery.bytes += end.offset as u64;
+        recovery.cut = (end.torn > 0).then_some(CutTail {
+            file: path,
+            offset: end.offset as u64,
+            bytes: end.torn as u64,
+        });
+    }
+    if let (Some(cut), Some(&id)) = (&recovery.cut, recovery.segments.last()) {
+        storage
+            .truncate(id, cut.offset)
+            .map_err(|error| StoreError::io(format!("cut {}", cut.file.display()), error))?;
+    }
+    Ok(recovery)
+}
+
+/// Reads all segments again and lists what is wrong with them. No writer may be at work.
+pub(crate) fn check(storage: &dyn LogStorage) -> Result<Vec<String>, StoreError> {
+    let segments = storage.list().map_err(|error| StoreError::io("list the log", error))?;
+    let mut damage = Vec::new();
+    for id in segments {
+        let bytes = match storage.read(id) {
+            // Flushed and removed since it was listed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            read => read.map_err(|error| StoreError::io("read the log", error))?,
+        };
+        let end = SegmentHeader::decode(&bytes)
+            .and_then(|header| read_segment(&bytes, header.salt, |_, _| {}));
+        let detail = match end {
+            Ok(End { torn: 0, .. }) => continue,
+            Ok(End { offset, .. }) => format!("the record at offset {offset} is not intact"),
+            Err(detail) => detail,
+        };
+        damage.push(format!("{}: {detail}", storage.name(id).display()));
+    }
+    Ok(damage)
+}
+
+/// Checks a segment against its name, and the segment before against what this one says of it.
+fn check_header(
+    storage: &dyn LogStorage,
+    before: &Recovery,
+    id: u64,
+    header: SegmentHeader,
+) -> Result<(), StoreError> {
+    if header.id != id {
+        let detail = format!("it says it is segment {}", header.id);
+        return Err(StoreError::Corrupt { path: storage.name(id), detail });
+    }
+    if before.last_end != 0 && before.last_end != header.previous_end {
+        let detail = format!(
+            "its records end at offset {}, but {} had been acknowledged",
+            before.last_end, header.previous_end
+        );
+        return Err(StoreError::Corrupt { path: storage.name(id - 1), detail });
+    }
+    Ok(())
+}
+
+/// Segments are removed from the front only, so a missing one in the middle is a loss.
+fn check_no_gap(storage: &dyn LogStorage, segments: &[u64]) -> Result<(), StoreError> {
+    for (&id, &next) in segments.iter().zip(segments.iter().skip(1)) {
+        if next != id + 1 {
+            let detail = format!("the segment is missing, although {id} and {next} exist");
+            return Err(StoreError::Corrupt { path: storage.name(id + 1), detail });
+        }
+    }
+    Ok(())
+}
+
+/// Where the intact part of a segment ends, and how many bytes of a torn tail follow.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) offset: usize,
+    pub(crate) torn: usize,
+}
+
+/// Walks one segment. Fails with a description if it is damaged where it was durable.
+pub(crate) fn read_segment(
+    segment: &[u8],
+    salt: u64,
+    mut replay: impl FnMut(u64, WriteSet),
+) -> Result<End, String> {
+    let mut offset = SEGMENT_HEADER;
+    while let Some(record) = decode_record(segment, salt, offset) {
+        let transactions = decode_payload(record.payload)
+            .ok_or_else(|| format!("the record at offset {offset} cannot be read"))?;
+        for (seqno, writes) in transactions {
+            replay(seqno, writes);
+        }
+        offset += RECORD_HEADER + record.payload.len();
+    }
+    let rest = segment.get(offset..).unwrap_or_default();
+    let torn = rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    if let Some(witness) = find_witness(segment, salt, offset, torn) {
+        return Err(format!(
+            "the record at offset {offset} was acknowledged but is not intact (the intact record \
+             at {witness} was written later)"
+        ));
+    }
+    Ok(End { offset, torn })
+}
+
+/// An intact record behind `damage` which was written when the damaged spot was durable.
+fn find_witness(segment: &[u8], salt: u64, damage: usize, torn: usize) -> Option<usize> {
+    let mut offset = damage + 1;
+    while offset < damage + torn {
+        match decode_record(segment, salt, offset) {
+            Some(record) if record.durable_to > damage as u64 => return Some(offset),
+            Some(record) => offset += RECORD_HEADER + record.payload.len(),
+            None => offset += 1,
+        }
+    }
+    None
+}

@@ -1,0 +1,117 @@
+//! The few file operations that the log needs, as a seam: tests put a disk behind it that fails
+//! or loses power.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// A directory of numbered log segments.
+pub(crate) trait LogStorage: Send + Sync {
+    /// The numbers of all segments, ascending.
+    fn list(&self) -> io::Result<Vec<u64>>;
+
+    /// The whole content of a segment.
+    fn read(&self, id: u64) -> io::Result<Vec<u8>>;
+
+    /// The size of a segment, zeros included.
+    fn size(&self, id: u64) -> io::Result<u64>;
+
+    /// Makes a segment that begins with `header`. When this returns, segment and header are
+    /// durable; after a crash, either both are there or neither.
+    fn create(&self, id: u64, header: &[u8]) -> io::Result<Box<dyn LogFile>>;
+
+    /// Cuts a segment to `len` bytes, durably.
+    fn truncate(&self, id: u64, len: u64) -> io::Result<()>;
+
+    /// Removes a segment, durably: segments must not come back in another order.
+    fn remove(&self, id: u64) -> io::Result<()>;
+
+    /// How to call a segment in messages.
+    fn name(&self, id: u64) -> PathBuf;
+}
+
+/// A segment that is being written.
+pub(crate) trait LogFile: Send {
+    /// Writes all of `bytes` at `offset`, extending the file if need be.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Returns once everything written is durable.
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// Segments as files of a real directory.
+pub(crate) struct LogDirectory(PathBuf);
+
+impl LogDirectory {
+    /// Opens the directory, making it if need be.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        fs::create_dir_all(path)?;
+        if let Some(parent) = path.parent() {
+            sync_directory(parent)?;
+        }
+        Ok(Self(path.to_owned()))
+    }
+}
+
+impl LogStorage for LogDirectory {
+    fn list(&self) -> io::Result<Vec<u64>> {
+        let mut ids = Vec::new();
+        for entry in fs::read_dir(&self.0)? {
+            let name = entry?.file_name();
+            let stem = name.to_str().and_then(|name| name.strip_suffix(".log"));
+            ids.extend(stem.and_then(|stem| stem.parse::<u64>().ok()));
+        }
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    fn read(&self, id: u64) -> io::Result<Vec<u8>> {
+        fs::read(self.name(id))
+    }
+
+    fn size(&self, id: u64) -> io::Result<u64> {
+        Ok(fs::metadata(self.name(id))?.len())
+    }
+
+    fn create(&self, id: u64, header: &[u8]) -> io::Result<Box<dyn LogFile>> {
+        let unfinished = self.0.join("next.tmp");
+        let file = OpenOptions::new().write(true).create(true).truncate(true).open(&unfinished)?;
+        file.write_at(header, 0)?;
+        file.sync_all()?;
+        fs::rename(&unfinished, self.name(id))?;
+        sync_directory(&self.0)?;
+        Ok(Box::new(file))
+    }
+
+    fn truncate(&self, id: u64, len: u64) -> io::Result<()> {
+        let file = OpenOptions::new().write(true).open(self.name(id))?;
+        file.set_len(len)?;
+        file.sync_all()
+    }
+
+    fn remove(&self, id: u64) -> io::Result<()> {
+        fs::remove_file(self.name(id))?;
+        sync_directory(&self.0)
+    }
+
+    fn name(&self, id: u64) -> PathBuf {
+        self.0.join(format!("{id:08}.log"))
+    }
+}
+
+impl LogFile for File {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let mut file = self;
+        file.seek(SeekFrom::Start(offset))?;
+        file.write_all(bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+/// Makes the names in a directory durable, where a directory can be synced.
+pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}

@@ -1,0 +1,141 @@
+//! Who sees what while a commit waits for the disk.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::scope;
+use std::time::Duration;
+
+use super::DiskStore;
+use super::unruly_log::UnrulyLog;
+use crate::Store;
+
+fn put(store: &DiskStore, key: &'static str, value: &'static str) {
+    let mut transaction = store.begin(&[key.as_bytes()]).unwrap();
+    transaction.put(key.into(), value.into());
+    transaction.commit().unwrap();
+}
+
+fn with_pending_write(then: impl FnOnce(&DiskStore, &UnrulyLog)) {
+    let directory = tempfile::tempdir().unwrap();
+    let log = UnrulyLog::default();
+    let store = log.open_store(directory.path());
+    put(&store, "key", "old");
+    log.hold_syncs();
+    scope(|scope| {
+        scope.spawn(|| put(&store, "key", "new"));
+        log.wait_for_held_sync();
+        then(&store, &log);
+        log.release_syncs();
+    });
+    assert_eq!(store.get(b"key").unwrap().as_deref(), Some(&b"new"[..]));
+}
+
+#[test]
+fn plain_reads_see_only_what_is_durable() {
+    with_pending_write(|store, _| {
+        let snapshot = store.snapshot().unwrap();
+        for seen in [
+            store.get(b"key").unwrap(),
+            store.get_many(&[b"key"]).unwrap().remove(0),
+            snapshot.get(b"key").unwrap(),
+        ] {
+            assert_eq!(seen.as_deref(), Some(&b"old"[..]));
+        }
+    });
+}
+
+#[test]
+fn a_transaction_sees_pending_writes_although_their_locks_are_free() {
+    with_pending_write(|store, _| {
+        let transaction = store.begin(&[b"key"]).unwrap();
+        assert_eq!(transaction.get(b"key").unwrap().as_deref(), Some(&b"new"[..]));
+        let many = transaction.get_many(&[b"other", b"key"]).unwrap();
+        assert_eq!(many, [None, Some("new".into())]);
+    });
+}
+
+#[test]
+fn finishing_a_read_of_a_pending_write_waits_until_it_is_durable() {
+    with_pending_write(|store, log| {
+        let released = AtomicBool::new(false);
+        scope(|scope| {
+            scope.spawn(|| {
+                let transaction = store.begin(&[b"key"]).unwrap();
+                assert_eq!(transaction.get(b"key").unwrap().as_deref(), Some(&b"new"[..]));
+                transaction.finish_read().unwrap();
+                assert!(released.load(Ordering::SeqCst));
+                assert_eq!(store.get(b"key").unwrap().as_deref(), Some(&b"new"[..]));
+            });
+            std::thread::sleep(Duration::from_millis(30));
+            released.store(true, Ordering::SeqCst);
+            log.release_syncs();
+        });
+    });
+}
+
+#[test]
+fn finishing_a_read_of_durable_values_waits_for_nobody() {
+    with_pending_write(|store, _| {
+        let transaction = store.begin(&[b"other"]).unwrap();
+        assert_eq!(transaction.get(b"other").unwrap(), None);
+        transaction.finish_read().unwrap();
+    });
+}
+
+#[test]
+fn writes_on_top_of_pending_writes_share_the_next_sync() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = UnrulyLog::default();
+    let store = log.open_store(directory.path());
+    log.hold_syncs();
+    scope(|scope| {
+        scope.spawn(|| put(&store, "counter", "0"));
+        log.wait_for_held_sync();
+        for _ in 0..10 {
+            scope.spawn(|| {
+                let mut transaction = store.begin(&[b"counter"]).unwrap();
+                let count = transaction.get(b"counter").unwrap().unwrap();
+                let count: u64 = std::str::from_utf8(&count).unwrap().parse().unwrap();
+                transaction.put("counter".into(), (count + 1).to_string().into());
+                transaction.commit().unwrap();
+            });
+        }
+        // All ten queue up behind the held sync; nobody holds a lock while waiting.
+        while store.begin(&[b"counter"]).unwrap().get(b"counter").unwrap() != Some("10".into()) {
+            std::thread::yield_now();
+        }
+        log.release_syncs();
+    });
+    assert_eq!(store.get(b"counter").unwrap(), Some("10".into()));
+    let stats = store.stats().unwrap();
+    assert_eq!((stats.commits, stats.syncs), (11, 2));
+}
+
+#[test]
+fn a_pending_write_that_fails_is_gone_and_whoever_saw_it_learns_that() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = UnrulyLog::default();
+    let store = log.open_store(directory.path());
+    put(&store, "key", "old");
+    log.hold_syncs();
+    scope(|scope| {
+        scope.spawn(|| put(&store, "first", "durable"));
+        log.wait_for_held_sync();
+        log.fail_sync_after(0);
+        scope.spawn(|| {
+            let mut transaction = store.begin(&[b"key"]).unwrap();
+            transaction.put("key".into(), "new".into());
+            assert!(transaction.commit().is_err());
+        });
+        let transaction = loop {
+            let transaction = store.begin(&[b"key"]).unwrap();
+            if transaction.get(b"key").unwrap() == Some("new".into()) {
+                break transaction;
+            }
+        };
+        log.release_syncs();
+        assert!(transaction.finish_read().is_err());
+    });
+    assert_eq!(store.get(b"key").unwrap(), Some("old".into()));
+    assert_eq!(store.get(b"first").unwrap(), Some("durable".into()));
+    assert!(store.begin(&[b"key"]).is_err());
+}

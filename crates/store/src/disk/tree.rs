@@ -1,0 +1,285 @@
+//! The engine: an LSM-tree of sorted tables beneath memtables, from the `lsm-tree` crate.
+//!
+//! The tree knows neither log nor threads; this wrapper gives it moments (see [`Moments`]) and one
+//! rule of order. The tree draws a sequence number for each change of its own structure, from the
+//! same counter as our transactions. A group of transactions takes its numbers, reaches the log,
+//! enters the memtable and is published under [`Tree::order`]; the newest moment may only be
+//! pushed past the tree's own numbers while nobody is in the middle of that, or a reader could see
+//! half a group.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lsm_tree::compaction::Leveled;
+use lsm_tree::config::{
+    BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry,
+};
+use lsm_tree::{AbstractTree, AnyTree, Cache, CompressionType, Config, Guard};
+use lsm_tree::{IterGuardImpl, SequenceNumberCounter};
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::disk::format::Claim;
+use crate::disk::moments::{Moments, Pin};
+use crate::transaction::WriteSet;
+use crate::{Direction, Entries, KeyRange, Snapshot, StoreError};
+
+/// Tables are split at this size, so that a compaction rewrites a bounded piece.
+const TABLE_BYTES: u64 = 32 << 20;
+
+/// Numbers below this are never given out; readers need a moment after "nothing".
+const FIRST_NUMBER: u64 = 1;
+
+/// The tree, its numbers and its readers.
+pub(crate) struct Tree {
+    inner: AnyTree,
+    path: PathBuf,
+    numbers: SequenceNumberCounter,
+    moments: Moments,
+    order: Mutex<()>,
+    /// Held by the tree, not the store: a snapshot may outlive the store, and while it does, no
+    /// other process may remove tables beneath it.
+    _claim: Claim,
+}
+
+/// The right to number and apply transactions.
+pub(crate) struct Order<'a>(#[expect(dead_code, reason = "held for its drop")] MutexGuard<'a, ()>);
+
+impl Tree {
+    /// Opens the tree in `path`, making it if need be.
+    pub(crate) fn open(path: &Path, cache_bytes: u64, claim: Claim) -> Result<Self, StoreError> {
+        let numbers = SequenceNumberCounter::new(FIRST_NUMBER);
+        let bloom = |policy| FilterPolicyEntry::Bloom(policy);
+        // The tree's own notion of visibility is left unused: it would jump past a half-applied
+        // group (see the module's documentation).
+        let inner = Config::new(path, numbers.clone(), SequenceNumberCounter::default())
+            .use_cache(Arc::new(Cache::with_capacity_bytes(cache_bytes)))
+            .data_block_compression_policy(CompressionPolicy::new([
+                CompressionType::None,
+                CompressionType::None,
+                CompressionType::Lz4,
+            ]))
+            .filter_policy(FilterPolicy::new([
+                bloom(BloomConstructionPolicy::FalsePositiveRate(0.0001)),
+                bloom(BloomConstructionPolicy::BitsPerKey(10.0)),
+            ]))
+            .open()
+            .map_err(|error| engine_error(path, "open the tables", &error))?;
+        let next = inner.get_highest_persisted_seqno().map_or(FIRST_NUMBER, |seqno| seqno + 1);
+        numbers.fetch_max(next);
+        let moments = Moments::starting_at(next);
+        Ok(Self {
+            inner,
+            path: path.to_owned(),
+            numbers,
+            moments,
+            order: Mutex::new(()),
+            _claim: claim,
+        })
+    }
+
+    /// The highest number whose transaction is in a table.
+    pub(crate) fn persisted_number(&self) -> u64 {
+        self.inner.get_highest_persisted_seqno().unwrap_or(0)
+    }
+
+    /// Applies a transaction from the log; nobody reads or writes yet.
+    pub(crate) fn replay(&self, number: u64, writes: &WriteSet) {
+        self.numbers.fetch_max(number + 1);
+        self.insert(number, writes);
+        self.moments.publish(number + 1);
+    }
+
+    /// Waits for the right to number and apply transactions.
+    pub(crate) fn order(&self) -> Order<'_> {
+        Order(self.order.lock())
+    }
+
+    /// A number greater than all before.
+    pub(crate) fn next_number(&self, _: &Order<'_>) -> u64 {
+        self.numbers.next()
+    }
+
+    /// Applies durable transactions and shows them to readers, all at once.
+    pub(crate) fn apply(&self, _: &Order<'_>, group: &[(u64, &WriteSet)]) {
+        for (number, writes) in group {
+            self.insert(*number, writes);
+        }
+        if let Some((last, _)) = group.last() {
+            self.moments.publish(last + 1);
+        }
+    }
+
+    fn insert(&self, number: u64, writes: &WriteSet) {
+        for (key, value) in writes {
+            match value {
+                Some(value) => self.inner.insert(key.clone(), value.clone(), number),
+                None => self.inner.remove(key.clone(), number),
+            };
+        }
+    }
+
+    /// Lets readers move on to the tree's newest structure, and the tree forget old ones.
+    pub(crate) fn catch_up(&self) -> Result<(), StoreError> {
+        let order = self.order();
+        self.moments.publish(self.numbers.get());
+        drop(order);
+        self.inner
+            .get_version_history_lock()
+            .maintenance(&self.path, self.forgettable())
+            .map_err(|error| self.failed("remove old table lists", &error))
+    }
+
+    /// What no reader needs any more: everything that was overwritten before this number.
+    fn forgettable(&self) -> u64 {
+        self.moments.oldest().saturating_sub(1)
+    }
+
+    /// Starts a new memtable; the old one waits to be flushed.
+    pub(crate) fn rotate(&self) {
+        self.inner.rotate_memtable();
+    }
+
+    /// How many memtables wait to be flushed.
+    pub(crate) fn unflushed(&self) -> usize {
+        self.inner.sealed_memtable_count()
+    }
+
+    /// How many layers of fresh tables wait to be compacted.
+    pub(crate) fn uncompacted(&self) -> usize {
+        self.inner.l0_run_count()
+    }
+
+    /// Writes all waiting memtables to tables, durably.
+    pub(crate) fn flush(&self) -> Result<(), StoreError> {
+        let lock = self.inner.get_flush_lock();
+        let flushed = self.inner.flush(&lock, self.forgettable());
+        flushed.map_err(|error| self.failed("flush a memtable", &error))?;
+        drop(lock);
+        self.catch_up()
+    }
+
+    /// Does one piece of compaction; returns whether there was one.
+    pub(crate) fn compact(&self) -> Result<bool, StoreError> {
+        let before = self.inner.current_version().id();
+        let strategy = Leveled::default().with_table_target_size(TABLE_BYTES);
+        self.inner
+            .compact(Arc::new(strategy), self.forgettable())
+            .map_err(|error| self.failed("compact tables", &error))?;
+        let worked = self.inner.current_version().id() != before;
+        if worked {
+            self.catch_up()?;
+        }
+        Ok(worked)
+    }
+
+    /// Reads every table from front to back, past the cache, and lists what is wrong.
+    pub(crate) fn check_tables(&self) -> Vec<String> {
+        let version = self.inner.current_version();
+        let check = |table: &lsm_tree::Table| {
+            let mut last: Option<lsm_tree::UserKey> = None;
+            for entry in table.scan().map_err(|error| error.to_string())? {
+                let key = entry.map_err(|error| error.to_string())?.key.user_key;
+                if last.is_some_and(|last| last > key) {
+                    return Err("its keys are out of order".to_owned());
+                }
+                last = Some(key);
+            }
+            Ok(())
+        };
+        version
+            .iter_tables()
+            .filter_map(|table| {
+                let detail = check(table).err()?;
+                Some(format!("table {}: {detail}", table.id()))
+            })
+            .collect()
+    }
+
+    /// Bytes of all tables.
+    pub(crate) fn disk_bytes(&self) -> u64 {
+        self.inner.disk_space()
+    }
+
+    /// Entries, overwritten ones included.
+    pub(crate) fn approximate_entries(&self) -> u64 {
+        self.inner.approximate_len() as u64
+    }
+
+    /// The published value of a key.
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        let pin = self.moments.pin();
+        let value = self.get_at(key, pin.moment);
+        self.moments.unpin(&pin);
+        value
+    }
+
+    fn get_at(&self, key: &[u8], moment: u64) -> Result<Option<Bytes>, StoreError> {
+        let value =
+            self.inner.get(key, moment).map_err(|error| self.failed("read a key", &error))?;
+        Ok(value.map(Bytes::from))
+    }
+
+    fn failed(&self, action: &str, error: &lsm_tree::Error) -> StoreError {
+        engine_error(&self.path, action, error)
+    }
+}
+
+/// Damage is told apart from other failures, because the remedy differs.
+fn engine_error(path: &Path, action: &str, error: &lsm_tree::Error) -> StoreError {
+    use lsm_tree::Error;
+    match error {
+        Error::Io(_) | Error::InvalidVersion(_) => {
+            StoreError::Engine { action: action.to_owned(), detail: error.to_string() }
+        }
+        _ => StoreError::Corrupt {
+            path: path.to_owned(),
+            detail: format!("could not {action}: {error}"),
+        },
+    }
+}
+
+/// The tree at one moment.
+pub(crate) struct TreeSnapshot {
+    tree: Arc<Tree>,
+    pin: Pin,
+}
+
+impl TreeSnapshot {
+    /// The tree at the newest moment.
+    pub(crate) fn open(tree: &Arc<Tree>) -> Self {
+        Self { tree: Arc::clone(tree), pin: tree.moments.pin() }
+    }
+}
+
+impl Drop for TreeSnapshot {
+    fn drop(&mut self) {
+        self.tree.moments.unpin(&self.pin);
+    }
+}
+
+impl Snapshot for TreeSnapshot {
+    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        self.tree.get_at(key, self.pin.moment)
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        keys.iter().map(|key| self.get(key)).collect()
+    }
+
+    fn scan(&self, range: KeyRange, direction: Direction) -> Entries<'_> {
+        if range.is_empty() {
+            return Box::new(std::iter::empty());
+        }
+        let entries = self.tree.inner.range::<&[u8], _>(range.as_bounds(), self.pin.moment, None);
+        let read = |entry: IterGuardImpl| {
+            let (key, value) =
+                entry.into_inner().map_err(|error| self.tree.failed("read a range", &error))?;
+            Ok((Bytes::from(key), Bytes::from(value)))
+        };
+        match direction {
+            Direction::Forward => Box::new(entries.map(read)),
+            Direction::Backward => Box::new(entries.rev().map(read)),
+        }
+    }
+}

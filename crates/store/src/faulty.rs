@@ -1,0 +1,165 @@
+//! A store whose commits go wrong on demand, for tests of what is built on a store.
+//!
+//! The stores of this crate never answer *conflict*, and *unknown* only when a disk fails. A
+//! distributed store may answer both at any time, so code above the seam must cope with them.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use crate::{CommitError, Snapshot, Stats, Store, StoreError, Transaction, Verification};
+
+/// What becomes of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It goes through.
+    None,
+    /// It is refused as conflicting; nothing is written.
+    Conflict,
+    /// It is written, but the caller is told that nobody knows.
+    UnknownWritten,
+    /// It is not written, and the caller is told that nobody knows.
+    UnknownLost,
+}
+
+/// A store around another one that lets commits fail as planned.
+///
+/// ```
+/// use keyloom_store::{CommitError, Fault, FaultyStore, MemoryStore, Store};
+///
+/// let store = FaultyStore::new(MemoryStore::new());
+/// store.plan([Fault::Conflict]);
+/// let mut tx = store.begin(&[b"key"])?;
+/// tx.put("key".into(), "value".into());
+/// assert!(matches!(tx.commit(), Err(CommitError::Conflict)));
+/// assert_eq!(store.get(b"key")?, None);
+/// # Ok::<(), keyloom_store::StoreError>(())
+/// ```
+#[derive(Debug)]
+pub struct FaultyStore<S> {
+    inner: S,
+    plan: Mutex<VecDeque<Fault>>,
+}
+
+impl<S: Store> FaultyStore<S> {
+    /// A store that does as well as `inner` until told otherwise.
+    pub fn new(inner: S) -> Self {
+        Self { inner, plan: Mutex::default() }
+    }
+
+    /// Appends to the fates of the next commits, one each; commits beyond the plan go through.
+    pub fn plan(&self, faults: impl IntoIterator<Item = Fault>) {
+        self.plan.lock().extend(faults);
+    }
+}
+
+impl<S: Store> Store for FaultyStore<S> {
+    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        self.inner.get(key)
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        self.inner.get_many(keys)
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        self.inner.snapshot()
+    }
+
+    fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
+        Ok(Box::new(FaultyTransaction { inner: self.inner.begin(locks)?, plan: &self.plan }))
+    }
+
+    fn verify(&self) -> Result<Verification, StoreError> {
+        self.inner.verify()
+    }
+
+    fn stats(&self) -> Result<Stats, StoreError> {
+        self.inner.stats()
+    }
+}
+
+struct FaultyTransaction<'a> {
+    inner: Box<dyn Transaction + 'a>,
+    plan: &'a Mutex<VecDeque<Fault>>,
+}
+
+impl Transaction for FaultyTransaction<'_> {
+    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        self.inner.get(key)
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        self.inner.get_many(keys)
+    }
+
+    fn put(&mut self, key: Bytes, value: Bytes) {
+        self.inner.put(key, value);
+    }
+
+    fn delete(&mut self, key: Bytes) {
+        self.inner.delete(key);
+    }
+
+    fn commit(self: Box<Self>) -> Result<(), CommitError> {
+        let fault = self.plan.lock().pop_front().unwrap_or(Fault::None);
+        let planned = || StoreError::Engine {
+            action: "hear of the commit".into(),
+            detail: "this failure was planned".into(),
+        };
+        match fault {
+            Fault::None => self.inner.commit(),
+            Fault::Conflict => Err(CommitError::Conflict),
+            Fault::UnknownWritten => {
+                self.inner.commit()?;
+                Err(CommitError::Unknown(planned()))
+            }
+            Fault::UnknownLost => Err(CommitError::Unknown(planned())),
+        }
+    }
+
+    fn finish_read(self: Box<Self>) -> Result<(), StoreError> {
+        self.inner.finish_read()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryStore;
+
+    fn put(store: &dyn Store, key: &'static str) -> Result<(), CommitError> {
+        let mut transaction = store.begin(&[key.as_bytes()]).unwrap();
+        transaction.put(key.into(), "value".into());
+        transaction.commit()
+    }
+
+    #[test]
+    fn each_commit_meets_its_planned_fate() {
+        let store = FaultyStore::new(MemoryStore::new());
+        store.plan([Fault::Conflict, Fault::UnknownWritten, Fault::None, Fault::UnknownLost]);
+        assert!(matches!(put(&store, "a"), Err(CommitError::Conflict)));
+        assert!(matches!(put(&store, "b"), Err(CommitError::Unknown(_))));
+        assert!(put(&store, "c").is_ok());
+        assert!(matches!(put(&store, "d"), Err(CommitError::Unknown(_))));
+        assert!(put(&store, "e").is_ok());
+        let there = store.get_many(&[b"a", b"b", b"c", b"d", b"e"]).unwrap();
+        let there: Vec<bool> = there.iter().map(Option::is_some).collect();
+        assert_eq!(there, [false, true, true, false, true]);
+    }
+
+    #[test]
+    fn delete_prefix_tries_again_after_a_conflict() {
+        let store = FaultyStore::new(MemoryStore::new());
+        for key in ["t/1", "t/2", "t/3"] {
+            put(&store, key).unwrap();
+        }
+        store.plan([Fault::None, Fault::Conflict, Fault::Conflict]);
+        assert_eq!(store.delete_prefix(b"t/", 1).unwrap(), 3);
+        assert_eq!(store.verify().unwrap().entries, 0);
+        put(&store, "t/4").unwrap();
+        store.plan([Fault::UnknownLost]);
+        assert!(store.delete_prefix(b"t/", 1).is_err());
+    }
+}

@@ -1,0 +1,190 @@
+//! The directory of a store on disk: who may open it, and what is refused.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use keyloom_store::{DiskOptions, DiskStore, Durability, Store, StoreError};
+
+fn open(path: &Path) -> Result<DiskStore, StoreError> {
+    DiskStore::open(path, DiskOptions::default()).map(|(store, _)| store)
+}
+
+fn put(store: &DiskStore, key: String, value: Vec<u8>) {
+    let mut transaction = store.begin(&[]).unwrap();
+    transaction.put(key.into(), value.into());
+    transaction.commit().unwrap();
+}
+
+#[test]
+fn a_store_is_open_in_one_place_at_a_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = open(directory.path()).unwrap();
+    let error = open(directory.path()).unwrap_err();
+    assert!(matches!(error, StoreError::InUse { .. }), "{error}");
+    assert!(error.to_string().contains("is open in another process"), "{error}");
+    let snapshot = first.snapshot().unwrap();
+    drop(first);
+    assert!(open(directory.path()).is_err(), "a snapshot still reads the tables");
+    drop(snapshot);
+    open(directory.path()).unwrap();
+}
+
+#[test]
+fn a_newer_or_unknown_format_is_refused_by_name() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(open(directory.path()).unwrap());
+    let format = directory.path().join("FORMAT");
+    assert_eq!(fs::read_to_string(&format).unwrap(), "keyloom-store format 1\n");
+    for (content, expected) in [
+        ("keyloom-store format 2\n", "the store has format 2, but this version reads up to"),
+        ("keyloom-store format 0\n", "format 0, which this version cannot read"),
+        ("keyloom-store format 1", "does not tell the format of a keyloom store"),
+        ("something else\n", "does not tell the format of a keyloom store"),
+        ("", "does not tell the format of a keyloom store"),
+    ] {
+        fs::write(&format, content).unwrap();
+        let error = open(directory.path()).unwrap_err();
+        assert!(matches!(error, StoreError::Format { .. }), "{error}");
+        assert!(error.to_string().contains(expected), "{content:?}: {error}");
+        assert!(error.to_string().contains("FORMAT"), "{error}");
+    }
+}
+
+#[test]
+fn a_directory_with_other_peoples_files_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("holiday.jpg"), "").unwrap();
+    let error = open(directory.path()).unwrap_err();
+    assert!(error.to_string().contains("contains holiday.jpg"), "{error}");
+    fs::remove_file(directory.path().join("holiday.jpg")).unwrap();
+    open(directory.path()).unwrap();
+}
+
+#[test]
+fn a_creation_that_was_interrupted_is_begun_again() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("FORMAT.tmp"), "keyl").unwrap();
+    fs::write(directory.path().join("LOCK"), "").unwrap();
+    drop(open(directory.path()).unwrap());
+    fs::write(directory.path().join("log/next.tmp"), "KLOO").unwrap();
+    open(directory.path()).unwrap();
+}
+
+#[test]
+fn a_path_that_is_a_file_is_refused() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let error = open(file.path()).unwrap_err();
+    assert!(error.to_string().starts_with("could not make the directory"), "{error}");
+}
+
+#[test]
+fn a_directory_is_made_with_its_parents() {
+    let directory = tempfile::tempdir().unwrap();
+    open(&directory.path().join("a/b/c")).unwrap();
+}
+
+#[test]
+fn tables_take_over_from_the_log_which_stays_short() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = DiskOptions {
+        memtable_bytes: 200_000,
+        durability: Durability::Relaxed,
+        ..DiskOptions::default()
+    };
+    let (store, _) = DiskStore::open(directory.path(), options).unwrap();
+    for n in 0..5000 {
+        put(&store, format!("key {n:05}"), vec![n as u8; 1000]);
+    }
+    let stats = store.stats().unwrap();
+    assert!(stats.disk_bytes - stats.log_bytes > 3_000_000, "{stats:?}");
+    // At most three memtables wait to be flushed; each segment has zeros ahead.
+    assert!(stats.log_bytes < 5 * (200_000 + 300_000), "{stats:?}");
+    assert_eq!(store.verify().unwrap().entries, 5000);
+    drop(store);
+    let (store, report) = DiskStore::open(directory.path(), options).unwrap();
+    assert!(report.replayed_transactions < 1000, "{report:?}");
+    assert_eq!(store.verify().unwrap().entries, 5000);
+}
+
+#[test]
+fn reopening_often_does_not_pile_up_log_segments() {
+    let directory = tempfile::tempdir().unwrap();
+    for n in 0..20 {
+        put(&open(directory.path()).unwrap(), format!("{n}"), vec![]);
+    }
+    let segments = fs::read_dir(directory.path().join("log")).unwrap().count();
+    assert!(segments <= 8, "{segments}");
+    assert_eq!(open(directory.path()).unwrap().verify().unwrap().entries, 20);
+}
+
+/// A store whose content is in tables, closed.
+fn flushed_store(path: &Path) -> Vec<PathBuf> {
+    let options = DiskOptions { memtable_bytes: 50_000, ..DiskOptions::default() };
+    let (store, _) = DiskStore::open(path, options).unwrap();
+    for n in 0..200 {
+        put(&store, format!("key {n:05}"), vec![n as u8; 1000]);
+    }
+    drop(store);
+    let mut tables: Vec<_> = fs::read_dir(path.join("tree/tables"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    tables.sort();
+    assert!(!tables.is_empty());
+    tables
+}
+
+#[test]
+fn a_damaged_table_is_reported_by_verify() {
+    let directory = tempfile::tempdir().unwrap();
+    for table in flushed_store(directory.path()) {
+        let mut bytes = fs::read(&table).unwrap();
+        bytes[2000] ^= 1;
+        fs::write(&table, bytes).unwrap();
+    }
+    let store = open(directory.path()).unwrap();
+    let verification = store.verify().unwrap();
+    assert!(!verification.is_intact());
+    assert!(verification.damage[0].contains("table"), "{:?}", verification.damage);
+    let damaged = (0..200).any(|n| {
+        let read = store.get(format!("key {n:05}").as_bytes());
+        matches!(read, Err(StoreError::Corrupt { .. }))
+    });
+    assert!(damaged, "reading a damaged block is an error");
+}
+
+#[test]
+fn a_missing_table_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::remove_file(&flushed_store(directory.path())[0]).unwrap();
+    let error = open(directory.path()).unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+}
+
+#[test]
+fn a_failed_flush_poisons_the_store_and_loses_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = DiskOptions { memtable_bytes: 20_000, ..DiskOptions::default() };
+    let (store, _) = DiskStore::open(directory.path(), options).unwrap();
+    fs::remove_dir_all(directory.path().join("tree/tables")).unwrap();
+    let mut acknowledged = 0;
+    let error = loop {
+        let Ok(mut transaction) = store.begin(&[]) else {
+            break store.begin(&[]).err().unwrap().to_string();
+        };
+        transaction.put(format!("key {acknowledged:05}").into(), vec![1; 1000].into());
+        match transaction.commit() {
+            Ok(()) => acknowledged += 1,
+            Err(error) => break error.to_string(),
+        }
+        assert!(acknowledged < 10_000, "the flush thread must have failed by now");
+    };
+    assert!(error.contains("accepts no more writes"), "{error}");
+    assert!(acknowledged > 10);
+    assert!(store.get(b"key 00000").unwrap().is_some());
+    drop(store);
+    let (store, _) = DiskStore::open(directory.path(), options).unwrap();
+    assert!(store.verify().unwrap().entries >= acknowledged);
+}

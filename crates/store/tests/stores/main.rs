@@ -1,0 +1,7 @@
+//! One contract for every store, as single promises and as random histories.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod contract;
+mod model;
+mod subjects;

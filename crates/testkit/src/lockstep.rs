@@ -1,0 +1,190 @@
+//! A database in memory and a database on disk, side by side: every request goes to both, and both
+//! must answer alike.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use keyloom_engine::{Database, DiskOptions, Durability, ManualClock, Options};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The time at which test databases begin: 2026-01-01 00:00 UTC.
+pub const START_MS: u64 = 1_767_225_600_000;
+
+/// The status and the body of a reply.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The JSON body.
+    pub body: Value,
+}
+
+impl Answer {
+    /// The error code without its namespace; empty for a success.
+    pub fn code(&self) -> &str {
+        let kind = self.body.get("__type").and_then(Value::as_str).unwrap_or_default();
+        kind.rsplit('#').next().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.status, self.body)
+    }
+}
+
+/// The target header of an operation.
+pub fn target(operation: &str) -> String {
+    let service = match operation {
+        "ListStreams" | "DescribeStream" | "GetShardIterator" | "GetRecords" => {
+            "DynamoDBStreams_20120810"
+        }
+        _ => "DynamoDB_20120810",
+    };
+    format!("{service}.{operation}")
+}
+
+/// Sends one request to a database. A reply that is neither JSON nor empty is a bug.
+pub fn call(database: &Database, operation: &str, body: &[u8]) -> Answer {
+    let reply = database.call(&target(operation), body);
+    // TagResource and UntagResource answer with nothing at all, as on AWS.
+    let body: &[u8] = if reply.body.is_empty() { b"null" } else { &reply.body };
+    match serde_json::from_slice(body) {
+        Ok(body) => Answer { status: reply.status, body },
+        Err(error) => panic!("{operation} answered something that is not JSON: {error}"),
+    }
+}
+
+/// Sends one request and insists on success.
+pub fn succeed(database: &Database, operation: &str, body: &Value) -> Value {
+    let answer = call(database, operation, body.to_string().as_bytes());
+    assert_eq!(answer.status, 200, "{operation} {body}: {answer}");
+    answer.body
+}
+
+/// Where a database of a test lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In memory.
+    Memory,
+    /// On disk; a write is synced before its call returns.
+    Disk,
+}
+
+/// A database for one test, with the directory it may need.
+#[derive(Debug)]
+pub struct TestDatabase {
+    /// The handle.
+    pub database: Database,
+    // Dropped after the database, which closes its files first.
+    _directory: Option<TempDir>,
+}
+
+impl TestDatabase {
+    /// An empty database whose clock is the machine's.
+    pub fn at(place: Place) -> Self {
+        match place {
+            Place::Memory => Self { database: Database::memory(), _directory: None },
+            Place::Disk => {
+                let directory = new_directory();
+                match Database::open(directory.path()) {
+                    Ok(database) => Self { database, _directory: Some(directory) },
+                    Err(error) => panic!("a new database opens: {error}"),
+                }
+            }
+        }
+    }
+}
+
+/// The two databases and the clock they share.
+#[derive(Debug)]
+pub struct Lockstep {
+    memory: Database,
+    /// None only while it is being opened again.
+    disk: Option<Database>,
+    clock: Arc<ManualClock>,
+    directory: TempDir,
+}
+
+impl Lockstep {
+    /// Two empty databases that do nothing in the background.
+    pub fn new() -> Self {
+        let directory = new_directory();
+        let clock = Arc::new(ManualClock::at_ms(START_MS));
+        let memory = Database::memory_with(options(&clock));
+        let disk = Some(open(&directory, &clock));
+        Self { memory, disk, clock, directory }
+    }
+
+    /// The database in memory.
+    pub fn memory(&self) -> &Database {
+        &self.memory
+    }
+
+    /// The database on disk.
+    pub fn disk(&self) -> &Database {
+        self.disk.as_ref().unwrap_or_else(|| unreachable!("open except inside reopen"))
+    }
+
+    /// Sends a request to both, and gives the answer if they agree.
+    pub fn call(&self, operation: &str, body: &Value) -> Answer {
+        let text = body.to_string();
+        let memory = call(&self.memory, operation, text.as_bytes());
+        let disk = call(self.disk(), operation, text.as_bytes());
+        assert_eq!(memory, disk, "memory and disk disagree on {operation} {text}");
+        memory
+    }
+
+    /// Closes the database on disk and opens it again.
+    pub fn reopen(&mut self) {
+        drop(self.disk.take());
+        self.disk = Some(open(&self.directory, &self.clock));
+    }
+
+    /// Moves the clock of both forward.
+    pub fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+
+    /// Both databases.
+    pub fn databases(&self) -> [&Database; 2] {
+        [&self.memory, self.disk()]
+    }
+
+    /// Lets both do what they otherwise do in the background.
+    pub fn run_maintenance(&self) {
+        for database in self.databases() {
+            if let Err(error) = database.run_maintenance() {
+                panic!("maintenance of {database:?}: {error}");
+            }
+        }
+    }
+}
+
+impl Default for Lockstep {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn options(clock: &Arc<ManualClock>) -> Options {
+    Options { clock: Arc::<ManualClock>::clone(clock), background: false, ..Options::default() }
+}
+
+fn open(directory: &TempDir, clock: &Arc<ManualClock>) -> Database {
+    // What is tested here is meaning, not power failure: without a sync per write this is faster.
+    let disk = DiskOptions { durability: Durability::Relaxed, ..DiskOptions::default() };
+    match Database::open_with(directory.path(), disk, options(clock)) {
+        Ok(database) => database,
+        Err(error) => panic!("the database of a test opens: {error}"),
+    }
+}
+
+fn new_directory() -> TempDir {
+    match TempDir::with_prefix("keyloom-test-") {
+        Ok(directory) => directory,
+        Err(error) => panic!("no directory for a test: {error}"),
+    }
+}

@@ -1,0 +1,97 @@
+//! The crates depend on each other as `ARCHITECTURE.md` says, and in no other way.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
+
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Which crates of the workspace a crate may use.
+const ARROWS: [(&str, &[&str]); 10] = [
+    ("keyloom-keys", &[]),
+    ("keyloom-core", &[]),
+    ("keyloom-store", &[]),
+    ("keyloom-engine", &["keyloom-core", "keyloom-store"]),
+    ("keyloom-design", &["keyloom-keys", "keyloom-core"]),
+    ("keyloom-observe", &["keyloom-core", "keyloom-design"]),
+    ("keyloom-derive", &[]),
+    (
+        "keyloom",
+        &["keyloom-engine", "keyloom-keys", "keyloom-design", "keyloom-observe", "keyloom-derive"],
+    ),
+    ("keyloom-server", &["keyloom-engine", "keyloom-observe", "keyloom-design"]),
+    (
+        "keyloom-cli",
+        &[
+            "keyloom",
+            "keyloom-core",
+            "keyloom-design",
+            "keyloom-engine",
+            "keyloom-keys",
+            "keyloom-observe",
+            "keyloom-server",
+            "keyloom-store",
+        ],
+    ),
+];
+
+/// Not published, so they may use anything.
+const EXEMPT: [&str; 2] = ["keyloom-testkit", "keyloom-bench"];
+
+/// What all manifests say, as cargo reads them.
+fn packages() -> Vec<Value> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+/// Why the dependency may not be, if so.
+fn violation(from: &str, to: &str, for_tests: bool) -> Option<String> {
+    let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == from) else {
+        return Some(format!("{from} is not in the table of crates; decide what it may use"));
+    };
+    let to_testkit = for_tests && to == "keyloom-testkit";
+    (!allowed.contains(&to) && !to_testkit)
+        .then(|| format!("{from} may not use {to}; it may use {allowed:?}"))
+}
+
+#[test]
+fn crates_use_only_what_they_may() {
+    let packages = packages();
+    let name_of = |package: &Value| package["name"].as_str().unwrap().to_owned();
+    let names: Vec<String> = packages.iter().map(name_of).collect();
+    assert!(names.contains(&"keyloom-engine".to_owned()), "{names:?}");
+    let mut violations = Vec::new();
+    for package in &packages {
+        let from = name_of(package);
+        if EXEMPT.contains(&from.as_str()) {
+            assert_eq!(package["publish"], serde_json::json!([]), "{from} must not be published");
+            continue;
+        }
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let to = name_of(dependency);
+            if names.contains(&to) {
+                violations.extend(violation(&from, &to, dependency["kind"] == "dev"));
+            }
+        }
+        if !ARROWS.iter().any(|(known, _)| *known == from) {
+            violations.push(format!("{from} is not in the table of crates"));
+        }
+    }
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
+}
+
+#[test]
+fn a_new_arrow_is_noticed() {
+    assert_eq!(violation("keyloom-engine", "keyloom-store", false), None);
+    assert!(violation("keyloom-core", "keyloom-store", false).is_some());
+    assert!(violation("keyloom-core", "keyloom-store", true).is_some());
+    assert!(violation("keyloom-core", "keyloom-testkit", false).is_some());
+    assert_eq!(violation("keyloom-core", "keyloom-testkit", true), None);
+    assert!(violation("keyloom-new", "keyloom-core", false).is_some());
+}

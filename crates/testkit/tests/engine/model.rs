@@ -1,0 +1,204 @@
+//! Random requests: the database in memory and the one on disk answer as the reference model does,
+//! and at any time their tables and indexes are what the model's table says they are.
+
+use std::time::{Duration, Instant};
+
+use keyloom_testkit::lockstep::{Lockstep, call, succeed};
+use keyloom_testkit::model::{Model, agree};
+use keyloom_testkit::replay::replay;
+use keyloom_testkit::rng::{SeedReport, fresh_seeds, seeds};
+use keyloom_testkit::workload::{Workload, create_table, update_table};
+use serde_json::{Value, json};
+
+/// How many requests lie between two full comparisons.
+const AUDIT_EVERY: usize = 50;
+
+struct Run {
+    databases: Lockstep,
+    model: Model,
+    workload: Workload,
+}
+
+impl Run {
+    fn new(seed: u64) -> Self {
+        let (databases, mut model, workload) = (Lockstep::new(), Model::new(), Workload::new(seed));
+        for schema in workload.schemas() {
+            for database in databases.databases() {
+                succeed(database, "CreateTable", &create_table(schema));
+            }
+            model.create(schema.clone());
+        }
+        Self { databases, model, workload }
+    }
+
+    fn step(&mut self) {
+        let (operation, body) = self.workload.next_request();
+        let expected = self.model.call(operation, &body);
+        let actual = self.databases.call(operation, &body);
+        assert!(
+            agree(&expected, &actual),
+            "{operation} {body}\nmodel    {expected}\ndatabase {actual}"
+        );
+        self.workload.observe(operation, &body, &actual);
+    }
+
+    /// Adds or removes an index, with requests under way while the new one is being filled.
+    fn change_indexes(&mut self) {
+        let (before, after) = self.workload.next_schema();
+        for database in self.databases.databases() {
+            succeed(database, "UpdateTable", &update_table(&before, &after));
+        }
+        self.model.set_schema(after.clone());
+        if after.indexes.len() < before.indexes.len() {
+            self.workload.set_schema(after);
+            return;
+        }
+        for _ in 0..10 {
+            self.step();
+        }
+        if self.workload.rng().chance(20) {
+            self.databases.reopen();
+        }
+        self.databases.run_maintenance();
+        self.workload.set_schema(after);
+    }
+
+    /// Compares every table and index with the model.
+    fn audit(&mut self) {
+        if self.workload.rng().chance(30) {
+            self.databases.reopen();
+        }
+        for schema in self.workload.schemas().to_vec() {
+            let name = schema.name.as_str();
+            self.check_counts(name);
+            let expected = self.model.table(name).items();
+            assert_same(&self.scan_all(name, None), &expected, name);
+            for index in &schema.indexes {
+                let expected = self.model.table(name).entries(&index.name);
+                assert_same(&self.scan_all(name, Some(&index.name)), &expected, &index.name);
+            }
+        }
+    }
+
+    /// Scans everything, in pages, perhaps in segments.
+    fn scan_all(&mut self, table: &str, index: Option<&str>) -> Vec<Value> {
+        let rng = self.workload.rng();
+        let limit = rng.chance(50).then(|| 1 + rng.below(20));
+        let segments = rng.chance(40).then(|| 1 + rng.below(5));
+        let mut items = Vec::new();
+        for segment in 0..segments.unwrap_or(1) {
+            let mut body = json!({"TableName": table});
+            let mut set = |name: &str, value: Option<Value>| {
+                if let Some(value) = value {
+                    body[name] = value;
+                }
+            };
+            set("IndexName", index.map(Value::from));
+            set("Limit", limit.map(Value::from));
+            set("TotalSegments", segments.map(Value::from));
+            set("Segment", segments.map(|_| segment.into()));
+            loop {
+                let page = self.databases.call("Scan", &body).body;
+                items.extend(page["Items"].as_array().unwrap().iter().cloned());
+                match page.get("LastEvaluatedKey") {
+                    Some(last) => body["ExclusiveStartKey"] = last.clone(),
+                    None => break,
+                }
+            }
+        }
+        items
+    }
+
+    /// Compares every stream with its table.
+    fn audit_streams(&self) {
+        for schema in self.workload.schemas() {
+            let expected = self.model.table(&schema.name).items();
+            for database in self.databases.databases() {
+                let replayed = replay(database, &schema.name).items;
+                let replayed: Vec<Value> = replayed.into_values().collect();
+                assert_same(&replayed, &expected, "the stream");
+            }
+        }
+    }
+
+    fn split_shards(&mut self) {
+        let schemas = self.workload.schemas().to_vec();
+        for (schema, database) in
+            schemas.iter().flat_map(|s| self.databases.databases().map(|d| (s, d)))
+        {
+            database.split_stream_shards(&schema.name).unwrap();
+        }
+    }
+
+    fn check_counts(&self, table: &str) {
+        let (count, bytes) = self.model.table(table).counts();
+        for database in self.databases.databases() {
+            let described = succeed(database, "DescribeTable", &json!({"TableName": table}));
+            let shown = (&described["Table"]["ItemCount"], &described["Table"]["TableSizeBytes"]);
+            assert_eq!(shown, (&json!(count), &json!(bytes)), "{table} in {database:?}");
+        }
+    }
+}
+
+/// Compares without order: Scan promises none.
+fn assert_same(actual: &[Value], expected: &[Value], what: &str) {
+    let sorted = |items: &[Value]| {
+        let mut items: Vec<String> = items.iter().map(Value::to_string).collect();
+        items.sort();
+        items
+    };
+    assert_eq!(sorted(actual), sorted(expected), "{what}");
+}
+
+/// Runs a seed and says how many requests were compared.
+fn run(seed: u64, requests: usize) -> usize {
+    let _report = SeedReport(seed);
+    let mut run = Run::new(seed);
+    for number in 1..=requests {
+        run.step();
+        match run.workload.rng().below(200) {
+            0 => run.change_indexes(),
+            1 => run.split_shards(),
+            _ => {}
+        }
+        if number % AUDIT_EVERY == 0 {
+            run.audit();
+        }
+    }
+    run.audit();
+    run.audit_streams();
+    // A fork has all that its origin has, and goes its own way.
+    let fork = run.databases.memory().fork().unwrap();
+    for schema in run.workload.schemas() {
+        let body = json!({"TableName": schema.name.as_str()}).to_string();
+        let scan = |database| call(database, "Scan", body.as_bytes());
+        assert_eq!(scan(&fork), scan(run.databases.memory()));
+        assert_eq!(call(&fork, "DeleteTable", body.as_bytes()).status, 200);
+        assert_eq!(scan(run.databases.memory()).status, 200);
+    }
+    requests
+}
+
+#[test]
+fn databases_answer_as_the_model_does() {
+    let start = Instant::now();
+    let requests: usize = seeds(12).into_iter().map(|seed| run(seed, 300)).sum();
+    let rate = requests as f64 / start.elapsed().as_secs_f64();
+    println!("{requests} requests compared, {rate:.0} per second");
+}
+
+#[test]
+#[ignore = "long: cargo test -p keyloom-testkit --release --test engine model -- --ignored --nocapture"]
+fn databases_answer_as_the_model_does_for_a_long_time() {
+    let start = Instant::now();
+    let (mut requests, mut runs) = (0, 0);
+    for seed in fresh_seeds(100_000) {
+        requests += run(seed, 1000);
+        runs += 1;
+        if start.elapsed() > Duration::from_mins(5) {
+            break;
+        }
+    }
+    let rate = requests as f64 / start.elapsed().as_secs_f64();
+    println!("{runs} seeds, {requests} requests compared, {rate:.0} per second");
+}
