@@ -1,7 +1,7 @@
 //! The write side: which index keys a write must rewrite, whether it has the fields for that, and what
 //! it costs.
 
-use keyloom_core::capacity::{IndexChange, item_write_units};
+use keyloom_core::capacity::{IndexChange, Units, item_write_units};
 
 use crate::cost::{Money, Prices, entry_size, item_size};
 use crate::model::{Design, Entity, FieldKind, Index, IndexKind, Write, WriteKind};
@@ -128,7 +128,7 @@ fn effect(write: &Write, entity: &Entity, index: &Index) -> Option<IndexEffect> 
     let units = if index.kind == IndexKind::Primary {
         0.0
     } else {
-        change.units().map_or(0.0, |units| units.as_f64())
+        change.units().map_or(0.0, Units::as_f64)
     };
     if write.kind != WriteKind::Update {
         lacks.clear();
