@@ -175,7 +175,9 @@ fn merge<'r>(access: &Access, mut parts: Vec<Vec<&'r Row>>) -> Vec<&'r Row> {
     if access.order.is_empty() {
         return parts.concat();
     }
-    parts.iter_mut().for_each(|part| part.reverse());
+    for part in &mut parts {
+        part.reverse();
+    }
     let mut merged = Vec::new();
     loop {
         let heads = parts.iter().enumerate().filter_map(|(at, part)| Some((at, *part.last()?)));
