@@ -10,6 +10,8 @@
 mod data;
 mod engine;
 mod judge;
+#[cfg(test)]
+mod property;
 mod refusal;
 mod runner;
 
@@ -23,7 +25,7 @@ use keyloom_design::plan::{Plan, Verdict, plan};
 pub(crate) use self::data::Data;
 pub(crate) use self::engine::{Engine, Refusal};
 pub(crate) use self::judge::{Counter, Judged, Outcome, Tally};
-pub(crate) use self::runner::{Answer, Runner};
+pub(crate) use self::runner::{Limits, Runner};
 
 /// How a design is tried.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +55,16 @@ impl Trial {
         written: &mut dyn FnMut(usize),
     ) -> Result<Self, Refusal> {
         let plans = plan(&design, &Prices::default());
+        Self::with_plans(design, plans, options, written)
+    }
+
+    /// As [`Trial::prepare`], with plans of another making.
+    pub(crate) fn with_plans(
+        design: Design,
+        plans: Vec<Plan>,
+        options: Options,
+        written: &mut dyn FnMut(usize),
+    ) -> Result<Self, Refusal> {
         let wanted =
             GenerateOptions { items: options.items, seed: options.seed, adversarial: true };
         let data = Data::new(generate(&design, &wanted));
@@ -85,7 +97,8 @@ impl Trial {
             let inputs = self.inputs(access, plan).next().unwrap_or_default();
             outcome.judged = judge::refused(&self.engine, access, &inputs);
         } else {
-            let runner = Runner { engine: &self.engine, data: &self.data };
+            let runner =
+                Runner { engine: &self.engine, data: &self.data, limits: Limits::AsPlanned };
             let calls: Vec<Inputs> = self.inputs(access, plan).collect();
             judge::calls(&runner, access, plan, &calls, &mut outcome);
         }

@@ -392,6 +392,9 @@ impl Binder<'_> {
             if index.has_attribute(&term.field) {
                 return Err(Reason::FilterOnKey { attribute: term.field.clone() });
             }
+            if !self.entity.table.projects(index, &term.field) {
+                return Err(Reason::NotProjected { field: term.field.clone() });
+            }
             if self.entity.field(&term.field).is_some_and(|field| field.key_only) {
                 return Err(Reason::NotStored { field: term.field.clone() });
             }

@@ -160,8 +160,8 @@ pub(crate) fn answer<'r>(
     if plan.hydrate.is_some() && access.via.is_some() {
         merged = merged
             .into_iter()
-            .filter_map(|link| {
-                rows.iter().find(|row| access.finds(&row.entity) && is_linked(link, row))
+            .flat_map(|link| {
+                rows.iter().filter(|row| access.finds(&row.entity) && is_linked(link, row))
             })
             .collect();
     }
