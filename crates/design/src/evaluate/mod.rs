@@ -64,9 +64,8 @@ pub fn expected<'r>(access: &Access, inputs: &Inputs, rows: &'r [Row]) -> Expect
         }
         counts.push(all.len() - before);
     }
-    let least = limit.map_or(all.len(), |limit| {
-        least_rows(&access.order, &links, &counts, limit).min(limit)
-    });
+    let least = limit
+        .map_or(all.len(), |limit| least_rows(&access.order, &links, &counts, limit).min(limit));
     let rows = all.iter().take(limit.unwrap_or(usize::MAX)).map(|ranked| ranked.row).collect();
     Expected { rows, matching: all.len(), order: access.order.clone(), limit, least, all }
 }
