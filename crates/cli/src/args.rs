@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Deploy(commands::deploy::Deploy),
     /// A tour of what Keyloom does, in a few seconds.
     Demo(commands::demo::Demo),
+    /// Write the Rust module of a design.
+    Generate(commands::generate::Generate),
     /// Serve a DynamoDB endpoint, durable or in memory.
     Serve(commands::serve::Serve),
 }

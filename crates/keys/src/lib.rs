@@ -51,6 +51,8 @@ mod overlap;
 pub mod patterns;
 mod range;
 mod relation;
+#[cfg(feature = "serde")]
+mod serialize;
 mod shard;
 mod template;
 mod time;

@@ -1,0 +1,65 @@
+//! `keyloom generate`: code from a design file.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use keyloom_design::cost::Prices;
+use keyloom_design::rust_module;
+
+use crate::design_file::{check_file, design_of};
+use crate::output::{Failure, Output};
+
+/// Write the code that states a design: for Rust, a module for the `keyloom` crate.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  keyloom generate rust tasks.toml > src/tasks.rs")]
+pub(crate) struct Generate {
+    /// The language.
+    #[arg(value_enum)]
+    language: Language,
+    /// The design file.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The module's name; the file's if absent.
+    #[arg(long)]
+    name: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Language {
+    /// A module with `#[keyloom::design]`.
+    Rust,
+}
+
+impl Generate {
+    pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let report = check_file(&self.file, &Prices::default())?;
+        let design = design_of(&report)?;
+        let name = self.name.clone().unwrap_or_else(|| module_name(&self.file));
+        let Language::Rust = self.language;
+        let module = rust_module(design, &name).map_err(|missing| {
+            Failure::refused(format_args!(
+                "{} has parts that the Rust module cannot state:\n  {}",
+                self.file.display(),
+                missing.join("\n  ")
+            ))
+        })?;
+        output.line(module.trim_end())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The file's name as a module's.
+fn module_name(file: &std::path::Path) -> String {
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().to_lowercase());
+    let mut name: String = stem
+        .unwrap_or_default()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        name.insert_str(0, "design_");
+    }
+    name
+}

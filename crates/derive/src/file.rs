@@ -1,0 +1,300 @@
+//! The module as a design file.
+
+use proc_macro2::Span;
+
+use crate::arg::{Text, Value};
+use crate::read::{Access, Entity, Field, Module, Table, Unique, camel_case};
+use crate::rust_type::Kind;
+use crate::toml::Toml;
+
+/// Writes the design file of a module.
+pub(crate) fn write(module: &Module) -> syn::Result<Toml> {
+    let mut toml = Toml::default();
+    for table in &module.tables {
+        write_table(&mut toml, table, module);
+    }
+    for entity in &module.entities {
+        write_entity(&mut toml, entity, module)?;
+    }
+    for entity in &module.entities {
+        for unique in &entity.uniques {
+            write_unique(&mut toml, entity, unique, module)?;
+        }
+    }
+    for access in &module.accesses {
+        write_access(&mut toml, access);
+    }
+    for allow in &module.allows {
+        toml.element("allow");
+        for (name, value) in allow {
+            toml.pair(name, value);
+        }
+    }
+    Ok(toml)
+}
+
+fn write_table(toml: &mut Toml, table: &Table, module: &Module) {
+    let span = table.name.span;
+    let keys = |toml: &mut Toml, name: &str, keys: &[Text]| match keys {
+        [] => {}
+        [one] => toml.text(name, one),
+        several => toml.texts(name, several, span),
+    };
+    toml.section(&["table", &table.name.value], span);
+    keys(toml, "partition_key", &table.partition);
+    keys(toml, "sort_key", &table.sort);
+    for (name, value) in &table.options {
+        toml.pair(name, value);
+    }
+    let stated = table.options.iter().any(|(name, _)| name.value == "ttl");
+    let here = module.entities.iter().filter(|entity| is_in(entity, table, module));
+    let ttl = here.flat_map(|entity| &entity.fields).find(|field| field.ttl);
+    if let Some(field) = ttl.filter(|_| !stated) {
+        toml.text("ttl", &Text::new(field.name.to_string(), field.name.span()));
+    }
+    for index in &table.indexes {
+        toml.section(&["table", &table.name.value, "index", &index.name.value], index.name.span);
+        keys(toml, "partition_key", &index.partition);
+        keys(toml, "sort_key", &index.sort);
+        for (name, value) in &index.options {
+            toml.pair(name, value);
+        }
+    }
+}
+
+fn is_in(entity: &Entity, table: &Table, module: &Module) -> bool {
+    match &entity.table {
+        Some(name) => name.value == table.name.value,
+        None => module.tables.len() == 1,
+    }
+}
+
+/// The table of an entity; the only one if it names none.
+pub(crate) fn table_of<'m>(entity: &Entity, module: &'m Module) -> syn::Result<&'m Table> {
+    module.tables.iter().find(|table| is_in(entity, table, module)).ok_or_else(|| {
+        let (span, message) = match &entity.table {
+            Some(name) => (name.span, format!("the design has no table `{}`", name.value)),
+            None => (entity.span, "say which table it is in: #[entity(table = …)]".to_owned()),
+        };
+        syn::Error::new(span, message)
+    })
+}
+
+fn write_entity(toml: &mut Toml, entity: &Entity, module: &Module) -> syn::Result<()> {
+    let table = table_of(entity, module)?;
+    let name = entity.name.to_string();
+    toml.section(&["entity", &name], entity.span);
+    toml.text("table", &Text::new(&table.name.value, entity.span));
+    if !entity.description.is_empty() {
+        toml.text("description", &Text::new(&entity.description, entity.span));
+    }
+    for (name, value) in &entity.options {
+        toml.pair(name, value);
+    }
+    for (attribute, template) in &entity.keys {
+        toml.pair(attribute, &Value::Text(template.clone()));
+    }
+    toml.section(&["entity", &name, "fields"], entity.span);
+    for field in &entity.fields {
+        write_field(toml, field, used_in_keys(entity, &field.name.to_string()))?;
+    }
+    for shard in &entity.shards {
+        let span = shard.name.span;
+        let by = shard.by.iter().cloned().map(Value::Text).collect();
+        let mut members = vec![member("type", "shard", span)];
+        members.extend(shard.options.iter().cloned());
+        members.push((Text::new("by", span), Value::List(by)));
+        toml.table(&shard.name, &members);
+    }
+    Ok(())
+}
+
+fn member(name: &str, value: &str, span: Span) -> (Text, Value) {
+    (Text::new(name, span), Value::Text(Text::new(value, span)))
+}
+
+fn write_field(toml: &mut Toml, field: &Field, in_keys: bool) -> syn::Result<()> {
+    let span = field.name.span();
+    let name = Text::new(field.name.to_string(), span);
+    let listed = field.options.iter().any(|(name, _)| name.value == "values");
+    let stated = match (&field.stated, field.kind.design_type()) {
+        (Some(stated), _) => stated.clone(),
+        (None, _) if listed => Text::new("string", span),
+        (None, Some(known)) => Text::new(known, span),
+        (None, None) if in_keys => {
+            let message = format!(
+                "`{}` is used in a key, and its type does not say how it is written there: add #[field(type = \"string\")] or #[field(values(\"A\", \"B\"))]",
+                field.name
+            );
+            return Err(syn::Error::new(span, message));
+        }
+        (None, None) => Text::new("map", span),
+    };
+    if field.options.is_empty() && !field.optional {
+        toml.pair(&name, &Value::Text(stated));
+        return Ok(());
+    }
+    let mut members = vec![(Text::new("type", stated.span), Value::Text(stated))];
+    members.extend(field.options.iter().cloned());
+    if field.optional {
+        members.push((Text::new("optional", span), Value::Bool(true, span)));
+    }
+    toml.table(&name, &members);
+    Ok(())
+}
+
+/// The names of a template's fields, with the formats that it states.
+pub(crate) fn template_fields(template: &str) -> Vec<(String, Option<String>)> {
+    let mut fields = Vec::new();
+    let text = template.replace("{{", "").replace("}}", "");
+    for part in text.split('{').skip(1) {
+        let inside = part.split('}').next().unwrap_or_default();
+        match inside.split_once(':') {
+            Some((name, format)) => fields.push((name.to_owned(), Some(format.to_owned()))),
+            None => fields.push((inside.to_owned(), None)),
+        }
+    }
+    fields
+}
+
+/// Whether keys, unique rules or shards of an entity use a field.
+pub(crate) fn used_in_keys(entity: &Entity, field: &str) -> bool {
+    let own = entity.keys.iter().any(|(attribute, template)| {
+        attribute.value == field
+            || template_fields(&template.value).iter().any(|(name, _)| name == field)
+    });
+    own || entity.shards.iter().any(|shard| shard.by.iter().any(|by| by.value == field))
+        || entity.uniques.iter().any(|unique| unique.fields.iter().any(|f| f.value == field))
+}
+
+/// The name of the entity that guards unique fields.
+fn guard_name(entity: &Entity, unique: &Unique) -> String {
+    let fields: String = unique.fields.iter().map(|field| camel_case(&field.value)).collect();
+    format!("{}{fields}Guard", entity.name)
+}
+
+fn write_unique(
+    toml: &mut Toml,
+    entity: &Entity,
+    unique: &Unique,
+    module: &Module,
+) -> syn::Result<()> {
+    let table = table_of(entity, module)?;
+    let guard = guard_name(entity, unique);
+    toml.section(&["entity", &guard], unique.span);
+    toml.text("table", &Text::new(&table.name.value, unique.span));
+    let description = format!("Keeps the unique fields of `{}`.", entity.name);
+    toml.text("description", &Text::new(description, unique.span));
+    if unique.keys.is_empty() {
+        let names: Vec<&str> = unique.fields.iter().map(|field| field.value.as_str()).collect();
+        let values: String = names.iter().map(|name| format!("#{{{name}}}")).collect();
+        let template = format!("UNIQUE#{}#{}{values}", entity.name, names.join("-"));
+        for (at, key) in table.partition.iter().chain(&table.sort).enumerate() {
+            let template = if at == 0 { template.as_str() } else { "UNIQUE" };
+            toml.text(&key.value, &Text::new(template, unique.span));
+        }
+    }
+    for (attribute, template) in &unique.keys {
+        toml.pair(attribute, &Value::Text(template.clone()));
+    }
+    toml.section(&["entity", &guard, "fields"], unique.span);
+    for name in &unique.fields {
+        let field = entity.fields.iter().find(|field| field.name == name.value.as_str());
+        let Some(field) = field else {
+            let message = format!("`{}` has no field `{}`", entity.name, name.value);
+            return Err(syn::Error::new(name.span, message));
+        };
+        write_field(toml, &Field { optional: false, ..copy(field) }, true)?;
+    }
+    toml.text("owner", &Text::new("string", unique.span));
+    let names: Vec<&str> = unique.fields.iter().map(|field| field.value.as_str()).collect();
+    toml.section(&["unique", &format!("{} {}", entity.name, names.join(" "))], unique.span);
+    toml.text("entity", &Text::new(entity.name.to_string(), unique.span));
+    toml.texts("fields", &unique.fields, unique.span);
+    toml.text("by", &Text::new(guard, unique.span));
+    Ok(())
+}
+
+fn copy(field: &Field) -> Field {
+    Field {
+        name: field.name.clone(),
+        ty: field.ty.clone(),
+        kind: field.kind,
+        optional: field.optional,
+        version: field.version,
+        ttl: field.ttl,
+        stated: field.stated.clone(),
+        options: field.options.clone(),
+    }
+}
+
+fn write_access(toml: &mut Toml, access: &Access) {
+    toml.section(&["access", &access.title.value], access.span);
+    match access.find.as_slice() {
+        [one] => toml.text("find", one),
+        several => toml.texts("find", several, access.span),
+    }
+    if !access.description.is_empty() {
+        toml.text("description", &Text::new(&access.description, access.span));
+    }
+    let equal = || {
+        let tests: Vec<String> =
+            access.inputs.iter().map(|(name, _)| format!("{name} = ?")).collect();
+        Text::new(tests.join(" and "), access.span)
+    };
+    let condition = access.condition.clone().unwrap_or_else(equal);
+    if !condition.value.is_empty() {
+        toml.text("where", &condition);
+    }
+    for (name, value) in &access.options {
+        toml.pair(name, value);
+    }
+}
+
+/// What keys and patterns demand of Rust types.
+pub(crate) fn check_types(module: &Module) -> syn::Result<()> {
+    for entity in &module.entities {
+        for field in &entity.fields {
+            if let Some(stated) = &field.stated {
+                check_format(field, &stated.value, stated.span)?;
+            }
+        }
+        for (attribute, template) in &entity.keys {
+            for (name, format) in template_fields(&template.value) {
+                let Some(field) = entity.fields.iter().find(|f| f.name == name.as_str()) else {
+                    continue;
+                };
+                if matches!(field.kind, Kind::Number | Kind::List | Kind::Map | Kind::Binary)
+                    && field.stated.is_none()
+                    && attribute.value != name
+                {
+                    let ty = &field.ty;
+                    let message = format!(
+                        "`{name}` is a `{}`, which cannot stand in a key: use a text, a whole number such as `u64`, `Timestamp`, `Ulid`, `Uuid`, `Decimal` or `bool`",
+                        quote::quote!(#ty)
+                    );
+                    return Err(syn::Error::new(template.span, message));
+                }
+                if let Some(format) = format {
+                    check_format(field, &format, template.span)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_format(field: &Field, format: &str, span: Span) -> syn::Result<()> {
+    // What is no format at all, the design reports.
+    let Ok(parsed) = keyloom_keys::FieldFormat::parse(format) else { return Ok(()) };
+    if field.kind.fits(&parsed) {
+        return Ok(());
+    }
+    let ty = &field.ty;
+    let message = format!(
+        "`{}` is a `{}`, which cannot be written as `{format}`",
+        field.name,
+        quote::quote!(#ty)
+    );
+    Err(syn::Error::new(span, message))
+}

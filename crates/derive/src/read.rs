@@ -1,0 +1,459 @@
+//! Reading the module: tables from the attribute, entities and access patterns from its structs.
+
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+use syn::{Fields, Ident, Item, ItemMod, ItemStruct, Type, Visibility};
+
+use crate::arg::{Arg, Text, Value, derives, documentation, take_args, take_derive};
+use crate::rust_type::{Kind, kind_of};
+
+/// A table of the attribute.
+pub(crate) struct Table {
+    pub(crate) name: Text,
+    pub(crate) partition: Vec<Text>,
+    pub(crate) sort: Vec<Text>,
+    pub(crate) indexes: Vec<Index>,
+    pub(crate) options: Vec<(Text, Value)>,
+}
+
+pub(crate) struct Index {
+    pub(crate) name: Text,
+    pub(crate) partition: Vec<Text>,
+    pub(crate) sort: Vec<Text>,
+    pub(crate) options: Vec<(Text, Value)>,
+}
+
+pub(crate) struct Entity {
+    pub(crate) name: Ident,
+    pub(crate) visibility: Visibility,
+    pub(crate) span: Span,
+    pub(crate) description: String,
+    pub(crate) derives: Vec<String>,
+    pub(crate) table: Option<Text>,
+    pub(crate) keys: Vec<(Text, Text)>,
+    pub(crate) options: Vec<(Text, Value)>,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) shards: Vec<Shard>,
+    pub(crate) uniques: Vec<Unique>,
+    pub(crate) counters: Vec<Counter>,
+}
+
+pub(crate) struct Field {
+    pub(crate) name: Ident,
+    pub(crate) ty: Type,
+    pub(crate) kind: Kind,
+    pub(crate) optional: bool,
+    pub(crate) version: bool,
+    pub(crate) ttl: bool,
+    /// The type given in the attribute.
+    pub(crate) stated: Option<Text>,
+    pub(crate) options: Vec<(Text, Value)>,
+}
+
+/// A calculated shard: part of keys, not a field of the struct.
+pub(crate) struct Shard {
+    pub(crate) name: Text,
+    pub(crate) options: Vec<(Text, Value)>,
+    pub(crate) by: Vec<Text>,
+}
+
+pub(crate) struct Unique {
+    pub(crate) span: Span,
+    pub(crate) fields: Vec<Text>,
+    pub(crate) keys: Vec<(Text, Text)>,
+}
+
+pub(crate) struct Counter {
+    pub(crate) entity: Text,
+    pub(crate) field: String,
+}
+
+pub(crate) struct Access {
+    pub(crate) name: Ident,
+    pub(crate) visibility: Visibility,
+    pub(crate) generics: syn::Generics,
+    pub(crate) span: Span,
+    pub(crate) title: Text,
+    pub(crate) description: String,
+    pub(crate) find: Vec<Text>,
+    pub(crate) condition: Option<Text>,
+    pub(crate) options: Vec<(Text, Value)>,
+    pub(crate) inputs: Vec<(Ident, Kind)>,
+}
+
+/// Everything that a design module declares.
+pub(crate) struct Module {
+    pub(crate) design: Ident,
+    pub(crate) tables: Vec<Table>,
+    /// Findings that are accepted: the members of an `[[allow]]` section each.
+    pub(crate) allows: Vec<Vec<(Text, Value)>>,
+    pub(crate) entities: Vec<Entity>,
+    pub(crate) accesses: Vec<Access>,
+}
+
+/// Reads a module and takes our attributes out of it.
+pub(crate) fn module(args: Vec<Arg>, module: &mut ItemMod) -> syn::Result<Module> {
+    let mut design = Ident::new(&camel_case(&module.ident.to_string()), module.ident.span());
+    let (mut tables, mut allows) = (Vec::new(), Vec::new());
+    for arg in args {
+        match arg {
+            Arg::List(name, parts) if name.value == "table" => tables.push(table(&name, parts)?),
+            Arg::List(name, parts) if name.value == "allow" => allows.push(allow(parts)?),
+            Arg::Pair(name, value) if name.value == "name" => {
+                let text = value.text()?;
+                design = Ident::new(&text.value, text.span);
+            }
+            other => {
+                let message = "write table(NAME, PARTITION_KEY, SORT_KEY, …), allow(RULE, reason = \"…\") or name = NAME";
+                return Err(syn::Error::new(other.name().span, message));
+            }
+        }
+    }
+    if tables.is_empty() {
+        let message = "a design needs a table: #[keyloom::design(table(tasks, PK, SK))]";
+        return Err(syn::Error::new(module.ident.span(), message));
+    }
+    let span = module.ident.span();
+    let Some((_, items)) = &mut module.content else {
+        let message =
+            "the items of a design must stand in the module itself: write `mod name { … }`";
+        return Err(syn::Error::new(span, message));
+    };
+    let (mut entities, mut accesses) = (Vec::new(), Vec::new());
+    for item in items {
+        let Item::Struct(item) = item else { continue };
+        if take_derive(&mut item.attrs, "Entity")? {
+            entities.push(entity(item)?);
+        } else if take_derive(&mut item.attrs, "Access")? {
+            accesses.push(access(item)?);
+        }
+    }
+    Ok(Module { design, tables, allows, entities, accesses })
+}
+
+/// `allow(P01, subject = "Task", reason = "…")`
+fn allow(args: Vec<Arg>) -> syn::Result<Vec<(Text, Value)>> {
+    args.into_iter()
+        .map(|arg| match arg {
+            Arg::Word(rule) => Ok((Text::new("rule", rule.span), Value::Text(rule))),
+            Arg::Pair(name, value) => Ok((name, value)),
+            Arg::List(name, _) => {
+                Err(syn::Error::new(name.span, "write allow(RULE, reason = \"…\")"))
+            }
+        })
+        .collect()
+}
+
+/// `task_manager` is `TaskManager`.
+pub(crate) fn camel_case(name: &str) -> String {
+    let words = name.split('_').map(|word| {
+        let mut letters = word.chars();
+        letters.next().map_or_else(String::new, |first| {
+            first.to_uppercase().chain(letters).collect::<String>()
+        })
+    });
+    words.collect()
+}
+
+fn words(args: Vec<Arg>) -> syn::Result<Vec<Text>> {
+    args.into_iter()
+        .map(|arg| match arg {
+            Arg::Word(text) => Ok(text),
+            other => Err(syn::Error::new(other.name().span, "a name was expected")),
+        })
+        .collect()
+}
+
+fn one_or_more(value: &Value) -> syn::Result<Vec<Text>> {
+    match value {
+        Value::List(values) => values.iter().map(|value| value.text().cloned()).collect(),
+        value => Ok(vec![value.text()?.clone()]),
+    }
+}
+
+/// Name, partition key and sort key stand first; the rest is named.
+fn table(keyword: &Text, args: Vec<Arg>) -> syn::Result<Table> {
+    let mut table = Index {
+        name: keyword.clone(),
+        partition: Vec::new(),
+        sort: Vec::new(),
+        options: Vec::new(),
+    };
+    let mut indexes = Vec::new();
+    let mut rest = Vec::new();
+    for arg in args {
+        match arg {
+            Arg::List(name, parts) if name.value == "index" => {
+                let mut index = Index {
+                    name: name.clone(),
+                    partition: Vec::new(),
+                    sort: Vec::new(),
+                    options: Vec::new(),
+                };
+                keyed(&mut index, parts, &name)?;
+                indexes.push(index);
+            }
+            other => rest.push(other),
+        }
+    }
+    keyed(&mut table, rest, keyword)?;
+    let Index { name, partition, sort, options } = table;
+    Ok(Table { name, partition, sort, indexes, options })
+}
+
+fn keyed(into: &mut Index, args: Vec<Arg>, keyword: &Text) -> syn::Result<()> {
+    let mut position = 0;
+    for arg in args {
+        match arg {
+            Arg::Word(text) if position < 3 => {
+                match position {
+                    0 => into.name = text,
+                    1 => into.partition = vec![text],
+                    _ => into.sort = vec![text],
+                }
+                position += 1;
+            }
+            Arg::Word(name) => into.options.push((name.clone(), Value::Bool(true, name.span))),
+            Arg::Pair(name, value) => match name.value.as_str() {
+                "pk" => into.partition = one_or_more(&value)?,
+                "sk" => into.sort = one_or_more(&value)?,
+                _ => into.options.push((name, value)),
+            },
+            Arg::List(name, parts) => match name.value.as_str() {
+                "pk" => into.partition = words(parts)?,
+                "sk" => into.sort = words(parts)?,
+                _ => {
+                    let values = words(parts)?.into_iter().map(Value::Text).collect();
+                    into.options.push((name, Value::List(values)));
+                }
+            },
+        }
+    }
+    if position == 0 {
+        let message = format!("the {} has no name", keyword.value);
+        return Err(syn::Error::new(keyword.span, message));
+    }
+    Ok(())
+}
+
+fn entity(item: &mut ItemStruct) -> syn::Result<Entity> {
+    let args = take_args(&mut item.attrs, "entity")?;
+    if !item.generics.params.is_empty() {
+        let message = "an entity cannot be generic: each has a name and keys of its own";
+        return Err(syn::Error::new(item.generics.span(), message));
+    }
+    refuse_serde(&item.attrs, &["rename_all", "deny_unknown_fields", "transparent", "tag"])?;
+    let mut entity = Entity {
+        name: item.ident.clone(),
+        visibility: item.vis.clone(),
+        span: item.ident.span(),
+        description: documentation(&item.attrs),
+        derives: derives(&item.attrs),
+        table: None,
+        keys: Vec::new(),
+        options: Vec::new(),
+        fields: Vec::new(),
+        shards: Vec::new(),
+        uniques: Vec::new(),
+        counters: Vec::new(),
+    };
+    for arg in args {
+        entity_arg(&mut entity, arg)?;
+    }
+    let Fields::Named(fields) = &mut item.fields else {
+        return Err(syn::Error::new(entity.span, "an entity has named fields"));
+    };
+    for field in &mut fields.named {
+        entity.fields.push(field_of(field)?);
+    }
+    Ok(entity)
+}
+
+/// Words that are not key attributes.
+const ENTITY_OPTIONS: [&str; 5] = ["count", "size", "max_size", "growth", "description"];
+
+fn entity_arg(entity: &mut Entity, arg: Arg) -> syn::Result<()> {
+    match arg {
+        Arg::Pair(name, value) if name.value == "table" => {
+            entity.table = Some(value.text()?.clone())
+        }
+        Arg::Pair(name, value) if ENTITY_OPTIONS.contains(&name.value.as_str()) => {
+            entity.options.push((name, value));
+        }
+        Arg::Pair(name, value) => entity.keys.push((name, value.text()?.clone())),
+        Arg::List(name, parts) if name.value == "unique" => {
+            let mut unique = Unique { span: name.span, fields: Vec::new(), keys: Vec::new() };
+            for part in parts {
+                match part {
+                    Arg::Word(field) => unique.fields.push(field),
+                    Arg::Pair(name, value) => unique.keys.push((name, value.text()?.clone())),
+                    Arg::List(name, _) => {
+                        return Err(syn::Error::new(name.span, "a field was expected"));
+                    }
+                }
+            }
+            entity.uniques.push(unique);
+        }
+        Arg::List(name, parts) if name.value == "counted_in" => {
+            for part in words(parts)? {
+                let Some((keeper, field)) = part.value.split_once("::") else {
+                    let message = "write the entity and the field that counts: Team::member_count";
+                    return Err(syn::Error::new(part.span, message));
+                };
+                let (keeper, field) = (Text::new(keeper, part.span), field.to_owned());
+                entity.counters.push(Counter { entity: keeper, field });
+            }
+        }
+        Arg::List(name, parts) if name.value == "shard" => entity.shards.push(shard(&name, parts)?),
+        other => {
+            let message = "write a key attribute with its template, such as PK = \"USER#{user_id}\"; or table = …, unique(…), counted_in(…), shard(…)";
+            return Err(syn::Error::new(other.name().span, message));
+        }
+    }
+    Ok(())
+}
+
+fn shard(keyword: &Text, args: Vec<Arg>) -> syn::Result<Shard> {
+    let mut shard = Shard { name: keyword.clone(), options: Vec::new(), by: Vec::new() };
+    for arg in args {
+        match arg {
+            Arg::Word(name) => shard.name = name,
+            Arg::Pair(name, value) => shard.options.push((name, value)),
+            Arg::List(name, parts) if name.value == "by" => shard.by = words(parts)?,
+            Arg::List(name, _) => {
+                return Err(syn::Error::new(name.span, "write shard(NAME, shards = 8, by(FIELD))"));
+            }
+        }
+    }
+    if shard.by.is_empty() {
+        let message = "say which fields the shard is calculated from: shard(shard, shards = 8, by(event_id)); for a random one, use a field with #[field(type = \"shard\", shards = 8)]";
+        return Err(syn::Error::new(keyword.span, message));
+    }
+    Ok(shard)
+}
+
+fn field_of(field: &mut syn::Field) -> syn::Result<Field> {
+    let args = take_args(&mut field.attrs, "field")?;
+    refuse_serde(&field.attrs, &["rename", "flatten", "skip"])?;
+    let Some(name) = field.ident.clone() else {
+        return Err(syn::Error::new(field.span(), "a field has a name"));
+    };
+    let (kind, optional) = kind_of(&field.ty);
+    let mut found = Field {
+        name,
+        ty: field.ty.clone(),
+        kind,
+        optional,
+        version: false,
+        ttl: false,
+        stated: None,
+        options: Vec::new(),
+    };
+    for arg in args {
+        match arg {
+            Arg::Word(word) if word.value == "version" => found.version = true,
+            Arg::Word(word) if word.value == "ttl" => found.ttl = true,
+            Arg::Word(word) => found.options.push((word.clone(), Value::Bool(true, word.span))),
+            Arg::Pair(name, value) if name.value == "type" => {
+                found.stated = Some(value.text()?.clone());
+            }
+            Arg::Pair(name, value) => found.options.push((name, value)),
+            Arg::List(name, parts) => {
+                let values = words(parts)?.into_iter().map(Value::Text).collect();
+                found.options.push((name, Value::List(values)));
+            }
+        }
+    }
+    check_field(&found)?;
+    Ok(found)
+}
+
+fn check_field(field: &Field) -> syn::Result<()> {
+    if field.version && (field.kind != Kind::Unsigned("u64") || field.optional) {
+        return Err(syn::Error::new(field.ty.span(), "a version is a `u64`"));
+    }
+    if field.ttl && !field.kind.is_whole_number() {
+        let message =
+            "a time to live is a whole number of seconds since 1970: use `u64` or `Option<u64>`";
+        return Err(syn::Error::new(field.ty.span(), message));
+    }
+    if let Some(word) = field.options.iter().find(|(name, _)| name.value == "key_only") {
+        let message =
+            "a field of a struct is stored as an attribute; `key_only` is for design files";
+        return Err(syn::Error::new(word.0.span, message));
+    }
+    Ok(())
+}
+
+/// Attributes are named like fields; what changes that would make the design lie.
+fn refuse_serde(attributes: &[syn::Attribute], words: &[&str]) -> syn::Result<()> {
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+        let mut refused = None;
+        // What serde itself does not understand, serde reports.
+        let _ = attribute.parse_nested_meta(|meta| {
+            if words.iter().any(|word| meta.path.is_ident(word)) {
+                refused = Some(meta.path.span());
+            }
+            if meta.input.peek(syn::Token![=]) {
+                meta.value()?.parse::<syn::Expr>()?;
+            }
+            Ok(())
+        });
+        if let Some(span) = refused {
+            let message = "an entity's attributes have the names of its fields, and all of them are stored: leave this out";
+            return Err(syn::Error::new(span, message));
+        }
+    }
+    Ok(())
+}
+
+fn access(item: &mut ItemStruct) -> syn::Result<Access> {
+    let args = take_args(&mut item.attrs, "access")?;
+    let mut access = Access {
+        name: item.ident.clone(),
+        visibility: item.vis.clone(),
+        generics: item.generics.clone(),
+        span: item.ident.span(),
+        title: Text::new(item.ident.to_string(), item.ident.span()),
+        description: documentation(&item.attrs),
+        find: Vec::new(),
+        condition: None,
+        options: Vec::new(),
+        inputs: Vec::new(),
+    };
+    for arg in args {
+        match arg {
+            Arg::Pair(name, value) => match name.value.as_str() {
+                "find" => access.find = one_or_more(&value)?,
+                "name" => access.title = value.text()?.clone(),
+                "where" => access.condition = Some(value.text()?.clone()),
+                _ => access.options.push((name, value)),
+            },
+            Arg::List(name, parts) if name.value == "find" => access.find = words(parts)?,
+            Arg::List(name, parts) => {
+                let values = words(parts)?.into_iter().map(Value::Text).collect();
+                access.options.push((name, Value::List(values)));
+            }
+            Arg::Word(word) => access.options.push((word.clone(), Value::Bool(true, word.span))),
+        }
+    }
+    if access.find.is_empty() {
+        let message = "say what the pattern finds: #[access(find = Task)]";
+        return Err(syn::Error::new(access.span, message));
+    }
+    match &item.fields {
+        Fields::Named(fields) => {
+            for field in &fields.named {
+                let name = field.ident.clone();
+                access.inputs.extend(name.map(|name| (name, kind_of(&field.ty).0)));
+            }
+        }
+        Fields::Unit => {}
+        Fields::Unnamed(_) => {
+            let message =
+                "the inputs of an access pattern have names: struct Name { input: String }";
+            return Err(syn::Error::new(access.span, message));
+        }
+    }
+    Ok(access)
+}

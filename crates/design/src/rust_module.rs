@@ -1,0 +1,314 @@
+//! A design as the source of a Rust module for the `keyloom` crate.
+//!
+//! The module states the same design: compiled, its `to_toml()` has the same tables, entities and patterns.
+
+use std::fmt::Write as _;
+
+use keyloom_keys::{FieldType, Value};
+
+use crate::model::{
+    Access, Billing, Design, Entity, Field, FieldKind, Index, IndexKind, Operand, Projection,
+    Table, Test,
+};
+
+/// Writes the module, or says what the macro has no words for.
+pub fn rust_module(design: &Design, name: &str) -> Result<String, Vec<String>> {
+    let mut missing = Vec::new();
+    let mut out = String::from("use keyloom::prelude::*;\n\n#[keyloom::design(\n");
+    for table in design.tables() {
+        let _ = writeln!(out, "    {},", table_words(table));
+    }
+    for allow in design.allows() {
+        let subject = allow.subject.iter().map(|subject| format!(", subject = {subject:?}"));
+        let subject: String = subject.collect();
+        let _ = writeln!(out, "    allow({}{subject}, reason = {:?}),", allow.rule, allow.reason);
+    }
+    let _ = write!(out, ")]\npub mod {name} {{\n    use super::*;\n");
+    let guards: Vec<&str> = design
+        .uniques()
+        .iter()
+        .filter_map(|rule| rule.by.as_ref().map(|by| by.name.as_str()))
+        .collect();
+    for entity in design.entities().iter().filter(|e| !guards.contains(&e.name.as_str())) {
+        write_entity(&mut out, design, entity, &mut missing);
+    }
+    for access in design.accesses() {
+        if access.raw.is_some() {
+            missing.push(format!("access pattern `{}`: hand-written key conditions", access.name));
+            continue;
+        }
+        write_access(&mut out, access);
+    }
+    out.push_str("}\n");
+    if missing.is_empty() { Ok(out) } else { Err(missing) }
+}
+
+fn table_words(table: &Table) -> String {
+    let mut words = vec![name(&table.name)];
+    words.extend(key_words(table.primary()));
+    let texts = [("ttl", &table.ttl), ("type_attribute", &table.type_attribute)];
+    for (word, value) in texts {
+        words.extend(value.iter().map(|value| format!("{word} = {value:?}")));
+    }
+    if table.separator != "#" {
+        words.push(format!("separator = {:?}", table.separator));
+    }
+    if table.billing == Billing::Provisioned {
+        words.push("billing = \"provisioned\"".to_owned());
+    }
+    for index in table.secondary() {
+        let mut parts = vec![name(index.label())];
+        parts.extend(key_words(index));
+        match &index.projection {
+            Projection::All => {}
+            Projection::Keys => parts.push("projection = \"keys\"".to_owned()),
+            Projection::Include(names) => parts.push(format!("projection = {names:?}")),
+        }
+        if index.kind == IndexKind::Local {
+            parts.push("local".to_owned());
+        }
+        words.push(format!("index({})", parts.join(", ")));
+    }
+    format!("table({})", words.join(", "))
+}
+
+/// A word if it can be one, else a text.
+fn name(text: &str) -> String {
+    let first = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let rest = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if first && rest { text.to_owned() } else { format!("{text:?}") }
+}
+
+fn key_words(index: &Index) -> Vec<String> {
+    let named = |keys: &[crate::model::KeyAttribute]| -> Vec<String> {
+        keys.iter()
+            .map(|key| match key.kind.as_str() {
+                "S" => name(&key.name),
+                kind => format!("\"{}:{kind}\"", key.name),
+            })
+            .collect()
+    };
+    let (hash, range) = (named(&index.hash), named(&index.range));
+    if index.is_multi_attribute() {
+        let mut words = vec![format!("pk({})", hash.join(", "))];
+        words.extend((!range.is_empty()).then(|| format!("sk({})", range.join(", "))));
+        return words;
+    }
+    hash.into_iter().chain(range).collect()
+}
+
+fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mut Vec<String>) {
+    let mut words = Vec::new();
+    if design.tables().len() > 1 {
+        words.push(format!("table = {:?}", entity.table.name));
+    }
+    for key in entity.keys.iter().filter(|key| !key.shape.is_native()) {
+        words.push(format!("{} = {:?}", key.attribute, key.shape.template().text()));
+        if key.when.is_some() {
+            missing.push(format!("key `{}` of `{}`: a condition", key.attribute, entity.name));
+        }
+    }
+    let numbers = [("count", entity.volume.count), ("size", entity.volume.size)];
+    for (word, number) in numbers {
+        words.extend(number.map(|number| format!("{word} = {number}")));
+    }
+    for rule in design.uniques().iter().filter(|rule| rule.entity.name == entity.name) {
+        match &rule.by {
+            Some(by) => {
+                let keys = by
+                    .keys
+                    .iter()
+                    .map(|key| format!(", {} = {:?}", key.attribute, key.shape.template().text()));
+                words.push(format!(
+                    "unique({}{})",
+                    rule.fields.join(", "),
+                    keys.collect::<String>()
+                ));
+            }
+            None => missing.push(format!("unique rule `{}`: no entity guards it", rule.name)),
+        }
+    }
+    let mut fields = String::new();
+    for field in &entity.fields {
+        match &field.kind {
+            FieldKind::Shard(shards) if !shards.by.is_empty() => words.push(format!(
+                "shard({}, shards = {}, by({}))",
+                field.name,
+                shards.count,
+                shards.by.join(", ")
+            )),
+            _ => write_field(&mut fields, entity, field, missing),
+        }
+    }
+    if !entity.description.is_empty() {
+        let _ = write!(out, "\n    /// {}", entity.description);
+    }
+    let _ = write!(
+        out,
+        "\n    #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]\n    #[entity({})]\n    pub struct {} {{\n{fields}    }}\n",
+        words.join(", "),
+        entity.name
+    );
+}
+
+fn write_field(out: &mut String, entity: &Entity, field: &Field, missing: &mut Vec<String>) {
+    if field.key_only {
+        missing.push(format!("field `{}` of `{}`: key_only", field.name, entity.name));
+    }
+    let (rust, own) = rust_type(field);
+    let mut words = Vec::new();
+    match (field.values(), &field.kind) {
+        (_, FieldKind::Shard(shards)) => {
+            words.push(format!("type = \"shard\", shards = {}", shards.count));
+        }
+        (Some(values), FieldKind::Scalar(format))
+            if matches!(format.kind(), FieldType::Enum(_)) =>
+        {
+            let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+            words.push(format!("values({})", values.join(", ")));
+        }
+        _ if field.type_name() != own => words.push(format!("type = {:?}", field.type_name())),
+        _ => {}
+    }
+    let flags = [("immutable", field.immutable), ("sequential", field.sequential)];
+    words.extend(flags.iter().filter(|(_, set)| *set).map(|(word, _)| (*word).to_owned()));
+    if entity.table.ttl.as_deref() == Some(&field.name) {
+        words.push("ttl".to_owned());
+    }
+    if !words.is_empty() {
+        let _ = writeln!(out, "        #[field({})]", words.join(", "));
+    }
+    let rust = if field.optional { format!("Option<{rust}>") } else { rust.to_owned() };
+    let _ = writeln!(out, "        pub {}: {rust},", field.name);
+}
+
+/// The Rust type of a field, and the design type that it stands for without further words.
+fn rust_type(field: &Field) -> (&'static str, &'static str) {
+    let FieldKind::Scalar(format) = &field.kind else {
+        return match field.kind {
+            FieldKind::Number => ("f64", "number"),
+            FieldKind::Binary => ("keyloom::Binary", "binary"),
+            FieldKind::List | FieldKind::TextSet => ("Vec<String>", "list"),
+            FieldKind::NumberSet => ("Vec<f64>", "list"),
+            FieldKind::Map => ("std::collections::BTreeMap<String, String>", "map"),
+            FieldKind::Shard(_) => ("u32", "u32"),
+            _ => ("String", "string"),
+        };
+    };
+    match format.kind() {
+        FieldType::U8 => ("u8", "u8"),
+        FieldType::U16 => ("u16", "u16"),
+        FieldType::U32 => ("u32", "u32"),
+        FieldType::U64 => ("u64", "u64"),
+        FieldType::I64 => ("i64", "i64"),
+        FieldType::Decimal { .. } => ("keyloom::Decimal", "decimal"),
+        FieldType::Uuid => ("Uuid", "uuid"),
+        FieldType::Ulid => ("Ulid", "ulid"),
+        FieldType::Bool => ("bool", "bool"),
+        _ if format.precision().is_some() => ("Timestamp", "datetime"),
+        _ => ("String", "string"),
+    }
+}
+
+fn write_access(out: &mut String, access: &Access) {
+    let find = match access.find.as_slice() {
+        [one] => format!("find = {}", one.name),
+        several => {
+            let names: Vec<&str> = several.iter().map(|entity| entity.name.as_str()).collect();
+            format!("find({})", names.join(", "))
+        }
+    };
+    let mut words = vec![find, format!("name = {:?}", access.name)];
+    words.extend(access.via.iter().map(|via| format!("via = {}", via.name)));
+    let tests: Vec<String> =
+        access.terms.iter().map(|term| test_text(&term.field, &term.test)).collect();
+    if !tests.is_empty() {
+        words.push(format!("where = {:?}", tests.join(" and ")));
+    }
+    let order: Vec<String> = access
+        .order
+        .iter()
+        .map(|by| format!("{}{}", by.field, if by.descending { " desc" } else { "" }))
+        .collect();
+    words.extend((!order.is_empty()).then(|| format!("order = {:?}", order.join(", "))));
+    words.extend(access.limit.map(|limit| format!("limit = {limit}")));
+    words.extend(access.index.iter().map(|index| format!("index = {:?}", index.value)));
+    words.extend((!access.returns.is_empty()).then(|| format!("returns = {:?}", access.returns)));
+    words.extend(access.consistent.then(|| "consistent".to_owned()));
+    words.extend(access.all_pages.then(|| "all_pages".to_owned()));
+    words.extend(access.rate.map(|rate| format!("rate = \"{}/s\"", rate.average)));
+    let _ = write!(
+        out,
+        "\n    #[derive(Access)]\n    #[access({})]\n    pub struct {}",
+        words.join(", "),
+        type_name(&access.name)
+    );
+    if access.inputs.is_empty() {
+        out.push_str(";\n");
+        return;
+    }
+    out.push_str(" {\n");
+    for input in &access.inputs {
+        let field = access.asked().and_then(|entity| entity.field(&input.field));
+        let rust = field.map_or("String", |field| rust_type(field).0);
+        let _ = writeln!(out, "        pub {}: {rust},", input.name);
+    }
+    out.push_str("    }\n");
+}
+
+/// `tasks in a project` is `TasksInAProject`.
+fn type_name(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let mut name: String = words
+        .flat_map(|word| {
+            let mut letters = word.chars();
+            letters
+                .next()
+                .into_iter()
+                .flat_map(char::to_uppercase)
+                .chain(letters)
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        name.insert_str(0, "Pattern");
+    }
+    name
+}
+
+fn test_text(field: &str, test: &Test) -> String {
+    let list = |operands: &[Operand]| operands.iter().map(operand).collect::<Vec<_>>().join(", ");
+    match test {
+        Test::Equal(value) => format!("{field} = {}", operand(value)),
+        Test::NotEqual(value) => format!("{field} <> {}", operand(value)),
+        Test::BeginsWith(value) => format!("begins_with({field}, {})", operand(value)),
+        Test::In(values) => format!("{field} in ({})", list(values)),
+        Test::Exists => format!("exists({field})"),
+        Test::Missing => format!("missing({field})"),
+        Test::Contains(value) => format!("contains({field}, {})", operand(value)),
+        Test::Lacks(value) => format!("not contains({field}, {})", operand(value)),
+        Test::Range { low: Some(low), high: Some(high) } if low.inclusive && high.inclusive => {
+            format!("{field} between {} and {}", operand(&low.operand), operand(&high.operand))
+        }
+        Test::Range { low, high } => {
+            let low = low.as_ref().map(|end| {
+                let sign = if end.inclusive { ">=" } else { ">" };
+                format!("{field} {sign} {}", operand(&end.operand))
+            });
+            let high = high.as_ref().map(|end| {
+                let sign = if end.inclusive { "<=" } else { "<" };
+                format!("{field} {sign} {}", operand(&end.operand))
+            });
+            low.into_iter().chain(high).collect::<Vec<_>>().join(" and ")
+        }
+    }
+}
+
+fn operand(operand: &Operand) -> String {
+    match operand {
+        Operand::Input(name) => format!(":{name}"),
+        Operand::Value(Value::Int(number)) => number.to_string(),
+        Operand::Value(Value::Bool(flag)) => flag.to_string(),
+        Operand::Value(value) => format!("'{value}'"),
+    }
+}

@@ -1,0 +1,180 @@
+//! Where requests go: the embedded engine, by direct calls, or an endpoint, over HTTP.
+//!
+//! Both take the engine's typed inputs, so everything above is written once.
+
+use keyloom_core::Item;
+use keyloom_engine::{
+    BatchGetItemInput, BatchWriteItemInput, Database, DeleteItemInput, GetItemInput, PageOutput,
+    PutItemInput, QueryInput, ReturnValues, ScanInput, TransactGetItemsInput,
+    TransactWriteItemsInput, UpdateItemInput, WriteRequest, WriteReturns,
+};
+
+#[cfg(feature = "remote")]
+use crate::remote::Remote;
+use crate::retry::Failure;
+
+/// The embedded database or an endpoint.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Backend {
+    /// In this process.
+    Embedded(Database),
+    /// A DynamoDB endpoint.
+    #[cfg(feature = "remote")]
+    Remote(Remote),
+}
+
+impl From<Database> for Backend {
+    fn from(database: Database) -> Self {
+        Self::Embedded(database)
+    }
+}
+
+impl From<&Database> for Backend {
+    fn from(database: &Database) -> Self {
+        Self::Embedded(database.clone())
+    }
+}
+
+#[cfg(feature = "remote")]
+impl From<Remote> for Backend {
+    fn from(remote: Remote) -> Self {
+        Self::Remote(remote)
+    }
+}
+
+/// What a write returns of the item, and nothing else.
+pub(crate) fn returning(values: ReturnValues) -> WriteReturns {
+    WriteReturns { values, ..WriteReturns::default() }
+}
+
+/// One page of rows as they are stored.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RawPage {
+    /// The rows that passed the filter.
+    pub items: Vec<Item>,
+    /// How many entries were evaluated.
+    pub scanned_count: usize,
+    /// Where the next page goes on; none if there is no more.
+    pub last_key: Option<Item>,
+}
+
+/// The keys or writes of a batch, each with its table.
+pub(crate) type Keyed<T> = Vec<(String, T)>;
+
+type Answer<T> = Result<T, Failure>;
+
+fn page(output: PageOutput) -> Answer<RawPage> {
+    let (scanned_count, last_key) = (output.scanned_count, output.last_evaluated_key.clone());
+    Ok(RawPage { items: output.into_items()?, scanned_count, last_key })
+}
+
+/// Sends to whichever backend it is.
+macro_rules! dispatch {
+    ($backend:expr, $database:ident => $embedded:expr, $remote:ident => $sent:expr) => {
+        match $backend {
+            Backend::Embedded($database) => $embedded,
+            #[cfg(feature = "remote")]
+            Backend::Remote($remote) => $sent,
+        }
+    };
+}
+
+impl Backend {
+    pub(crate) fn get_item(&self, input: GetItemInput) -> Answer<Option<Item>> {
+        dispatch!(self,
+            database => Ok(database.get_item(input)?.into_item()?),
+            remote => remote.get_item(&input))
+    }
+
+    pub(crate) fn put_item(&self, input: PutItemInput) -> Answer<Option<Item>> {
+        dispatch!(self,
+            database => Ok(database.put_item(input)?.attributes),
+            remote => remote.put_item(&input))
+    }
+
+    pub(crate) fn delete_item(&self, input: DeleteItemInput) -> Answer<Option<Item>> {
+        dispatch!(self,
+            database => Ok(database.delete_item(input)?.attributes),
+            remote => remote.delete_item(&input))
+    }
+
+    pub(crate) fn update_item(&self, input: UpdateItemInput) -> Answer<Option<Item>> {
+        dispatch!(self,
+            database => Ok(database.update_item(input)?.attributes),
+            remote => remote.update_item(&input))
+    }
+
+    pub(crate) fn query(&self, input: &QueryInput) -> Answer<RawPage> {
+        dispatch!(self,
+            database => page(database.query(input)?),
+            remote => remote.query(input))
+    }
+
+    pub(crate) fn scan(&self, input: &ScanInput) -> Answer<RawPage> {
+        dispatch!(self,
+            database => page(database.scan(input)?),
+            remote => remote.scan(input))
+    }
+
+    /// The items found, and the keys that were left.
+    pub(crate) fn batch_get(&self, input: BatchGetItemInput) -> Answer<(Keyed<Item>, Keyed<Item>)> {
+        dispatch!(self,
+            database => {
+                let output = database.batch_get_item(input)?;
+                let left = output.unprocessed.iter().flat_map(|keys| {
+                    keys.keys.iter().map(|key| (keys.table_name.clone(), key.clone()))
+                }).collect();
+                let found = output.into_items()?.into_iter().flat_map(|(table, items)| {
+                    items.into_iter().map(move |item| (table.clone(), item))
+                }).collect();
+                Ok((found, left))
+            },
+            remote => remote.batch_get(&input))
+    }
+
+    /// The writes that were left.
+    pub(crate) fn batch_write(&self, input: BatchWriteItemInput) -> Answer<Keyed<WriteRequest>> {
+        dispatch!(self,
+            database => Ok(database.batch_write_item(input)?.unprocessed),
+            remote => remote.batch_write(&input))
+    }
+
+    pub(crate) fn transact_write(&self, input: TransactWriteItemsInput) -> Answer<()> {
+        dispatch!(self,
+            database => { database.transact_write_items(input)?; Ok(()) },
+            remote => remote.transact_write(&input))
+    }
+
+    pub(crate) fn transact_get(&self, input: TransactGetItemsInput) -> Answer<Vec<Option<Item>>> {
+        dispatch!(self,
+            database => Ok(database.transact_get_items(input)?.into_items()?),
+            remote => remote.transact_get(&input))
+    }
+
+    /// Any other operation as the wire protocol states it: its name and its JSON body.
+    pub(crate) fn call(&self, operation: &str, body: &[u8]) -> Answer<Vec<u8>> {
+        dispatch!(self,
+            database => {
+                let reply = database.call(&format!("DynamoDB_20120810.{operation}"), body);
+                if reply.status == 200 {
+                    Ok(reply.body)
+                } else {
+                    Err(crate::wire::error_from(reply.status, &reply.body).into())
+                }
+            },
+            remote => remote.send(operation, body))
+    }
+
+    pub(crate) fn is_embedded(&self) -> bool {
+        matches!(self, Self::Embedded(_))
+    }
+}
+
+impl std::fmt::Debug for Backend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        dispatch!(self,
+            _database => f.write_str("Embedded"),
+            remote => std::fmt::Debug::fmt(remote, f))
+    }
+}

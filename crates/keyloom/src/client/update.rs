@@ -1,0 +1,96 @@
+//! Changes of attributes.
+
+use keyloom_core::AttributeValue;
+
+use crate::expression::Placeholders;
+
+/// Changes to an item. Paths may be nested: `address.city`, `tags[0]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Update {
+    changes: Vec<(String, Change)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Change {
+    Set(AttributeValue),
+    SetIfAbsent(AttributeValue),
+    Append(AttributeValue),
+    Add(AttributeValue),
+    Remove,
+}
+
+impl Update {
+    /// No changes yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn with(mut self, path: &str, change: Change) -> Self {
+        self.changes.push((path.to_owned(), change));
+        self
+    }
+
+    /// Sets an attribute.
+    #[must_use]
+    pub fn set(self, path: &str, value: impl Into<AttributeValue>) -> Self {
+        self.with(path, Change::Set(value.into()))
+    }
+
+    /// Sets an attribute that is not there.
+    #[must_use]
+    pub fn set_if_absent(self, path: &str, value: impl Into<AttributeValue>) -> Self {
+        self.with(path, Change::SetIfAbsent(value.into()))
+    }
+
+    /// Appends to a list, which is made if it is not there.
+    #[must_use]
+    pub fn append(self, path: &str, value: impl Into<AttributeValue>) -> Self {
+        self.with(path, Change::Append(value.into()))
+    }
+
+    /// Adds to a number, which counts from zero, or to a set.
+    #[must_use]
+    pub fn add(self, path: &str, value: impl Into<AttributeValue>) -> Self {
+        self.with(path, Change::Add(value.into()))
+    }
+
+    /// Removes an attribute.
+    #[must_use]
+    pub fn remove(self, path: &str) -> Self {
+        self.with(path, Change::Remove)
+    }
+
+    /// Whether doing it twice is doing it once.
+    pub(super) fn is_repeatable(&self) -> bool {
+        !self.changes.iter().any(|(_, change)| matches!(change, Change::Add(_) | Change::Append(_)))
+    }
+
+    pub(super) fn into_expression(self, placeholders: &mut Placeholders) -> String {
+        let (mut sets, mut removes, mut adds) = (Vec::new(), Vec::new(), Vec::new());
+        for (path, change) in self.changes {
+            let name = placeholders.path(&path);
+            match change {
+                Change::Set(value) => sets.push(format!("{name} = {}", placeholders.value(value))),
+                Change::SetIfAbsent(value) => {
+                    let value = placeholders.value(value);
+                    sets.push(format!("{name} = if_not_exists({name}, {value})"));
+                }
+                Change::Append(value) => {
+                    let more = placeholders.value(AttributeValue::L(vec![value]));
+                    let none = placeholders.value(AttributeValue::L(Vec::new()));
+                    let list = format!("if_not_exists({name}, {none})");
+                    sets.push(format!("{name} = list_append({list}, {more})"));
+                }
+                Change::Add(value) => adds.push(format!("{name} {}", placeholders.value(value))),
+                Change::Remove => removes.push(name),
+            }
+        }
+        let clauses = [("SET", sets), ("REMOVE", removes), ("ADD", adds)];
+        let parts: Vec<String> = clauses
+            .into_iter()
+            .filter(|(_, parts)| !parts.is_empty())
+            .map(|(word, parts)| format!("{word} {}", parts.join(", ")))
+            .collect();
+        parts.join(" ")
+    }
+}

@@ -1,0 +1,383 @@
+//! Entities at run time: how the keys of an item are made from its fields.
+
+use std::sync::Arc;
+
+use keyloom_core::{AttributeValue, Item, Str};
+use keyloom_design::evaluate::Row;
+use keyloom_design::generate::shard_of;
+use keyloom_design::key::{KeyTemplate, attribute_of, key_value};
+use keyloom_design::model::{
+    Entity as Declared, EntityKey as DeclaredKey, Escape, FieldKind, KeyType,
+};
+use keyloom_keys::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::design::{Design, model};
+use crate::error::{Error, Result};
+use crate::item::{from_item, to_attributes};
+
+/// A kind of item. The derive inside a `design` module implements it.
+pub trait Entity: Serialize + DeserializeOwned + Sized + 'static {
+    /// The design it belongs to.
+    type Design: Design;
+    /// The fields of its primary key.
+    type Key: EntityKey<Entity = Self>;
+    /// Its name in the design.
+    const NAME: &'static str;
+    /// The field that counts changes, for optimistic locking.
+    const VERSION: Option<&'static str> = None;
+    /// Counts of this entity that others keep.
+    const COUNTERS: &'static [Counter] = &[];
+
+    /// How its keys are made.
+    fn model() -> &'static Result<EntityModel, String>;
+
+    /// The value of a field that keys use; none if it has none.
+    fn field(&self, name: &str) -> Option<Value<'_>>;
+
+    /// Its primary key.
+    fn key(&self) -> Self::Key;
+
+    /// Its version.
+    fn version(&self) -> u64 {
+        0
+    }
+
+    /// Sets its version.
+    fn set_version(&mut self, _version: u64) {}
+}
+
+/// The fields of an entity's primary key.
+pub trait EntityKey {
+    /// The entity.
+    type Entity: Entity<Key = Self>;
+
+    /// The value of a key field.
+    fn field(&self, name: &str) -> Option<Value<'_>>;
+}
+
+/// A count of one entity's items that another entity keeps: the members of a team.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// The entity that keeps the count.
+    pub entity: &'static str,
+    /// Its field.
+    pub field: &'static str,
+    /// Its version field, which changes with the count.
+    pub version: Option<&'static str>,
+}
+
+/// How an entity is stored.
+pub struct EntityModel {
+    declared: Arc<Declared>,
+    keys: Vec<KeyModel>,
+    /// How many of the keys are the primary key.
+    primary: usize,
+    /// The entity's unique fields, each with the item that guards them.
+    pub(crate) guards: Vec<Guard>,
+    /// For each counter, the entity that keeps it.
+    pub(crate) counted_in: Vec<(Counter, EntityModel)>,
+}
+
+/// Unique fields.
+pub(crate) struct Guard {
+    pub(crate) rule: String,
+    pub(crate) model: EntityModel,
+}
+
+struct KeyModel {
+    attribute: Str,
+    kind: KeyType,
+    /// The position in the declared entity's keys.
+    position: usize,
+    sources: Vec<Source>,
+    native: bool,
+    /// Whether only the design knows how to make it: conditions, and keys without escaping.
+    slow: bool,
+}
+
+/// Where the value of a template's field comes from.
+enum Source {
+    Field(String),
+    Shard { count: u32, by: Vec<String> },
+}
+
+impl EntityModel {
+    /// The model of an entity in a design.
+    pub fn of<D: Design>(name: &str, counters: &[Counter]) -> Result<Self, String> {
+        let design = model::<D>().map_err(|error| error.to_string())?.design();
+        let named = |name: &str| {
+            design.entity(name).ok_or_else(|| format!("the design has no entity `{name}`"))
+        };
+        let mut entity = Self::declared(named(name)?);
+        for rule in design.uniques().iter().filter(|rule| rule.entity.name == name) {
+            if let Some(by) = &rule.by {
+                let guard = Guard { rule: rule.fields.join(", "), model: Self::declared(by) };
+                entity.guards.push(guard);
+            }
+        }
+        for counter in counters {
+            entity.counted_in.push((*counter, Self::declared(named(counter.entity)?)));
+        }
+        Ok(entity)
+    }
+
+    pub(crate) fn declared(declared: &Arc<Declared>) -> Self {
+        let primary = declared.table.primary();
+        let mut keys = Vec::new();
+        for attribute in declared.table.key_attributes() {
+            let found = declared.keys.iter().position(|key| key.attribute == attribute.name);
+            if let Some((position, key)) =
+                found.and_then(|at| declared.keys.get(at).map(|k| (at, k)))
+            {
+                keys.push(key_model(declared, position, key, attribute.kind));
+            }
+        }
+        Self {
+            declared: Arc::clone(declared),
+            keys,
+            primary: primary.attributes().count(),
+            guards: Vec::new(),
+            counted_in: Vec::new(),
+        }
+    }
+
+    /// The entity's name.
+    pub fn name(&self) -> &str {
+        &self.declared.name
+    }
+
+    /// The table it is stored in.
+    pub fn table(&self) -> &str {
+        &self.declared.table.name
+    }
+
+    /// The attribute that every item of the table has.
+    pub(crate) fn partition_attribute(&self) -> &str {
+        self.keys.first().map_or("", |key| key.attribute.as_str())
+    }
+
+    /// Whether writing it writes other items, too.
+    pub(crate) fn has_companions(&self) -> bool {
+        !self.guards.is_empty() || !self.counted_in.is_empty()
+    }
+
+    /// The primary key as an item.
+    pub(crate) fn key_item<'v>(&self, field: impl Fn(&str) -> Option<Value<'v>>) -> Result<Item> {
+        let mut attributes = Vec::with_capacity(self.primary);
+        for key in self.keys.iter().take(self.primary) {
+            match self.build(key, &field)? {
+                Some(value) => attributes.push((key.attribute.clone(), value)),
+                None => return Err(self.absent(key, &field)),
+            }
+        }
+        Ok(attributes.into_iter().collect())
+    }
+
+    /// The item of an entity: its fields, its keys, and the name of its type if the table wants it.
+    pub(crate) fn item<E: Entity>(&self, entity: &E) -> Result<Item> {
+        let wrong = |error| Error::Item { entity: E::NAME, error };
+        let mut attributes = to_attributes(entity).map_err(wrong)?;
+        let field = |name: &str| entity.field(name);
+        for (position, key) in self.keys.iter().enumerate() {
+            if key.native && !key.slow {
+                continue;
+            }
+            match self.build(key, &field)? {
+                Some(value) => attributes.push((key.attribute.clone(), value)),
+                None if position < self.primary => return Err(self.absent(key, &field)),
+                None => {}
+            }
+        }
+        if let Some(name) = &self.declared.table.type_attribute {
+            attributes.push((name.as_str().into(), self.declared.name.as_str().into()));
+        }
+        Ok(attributes.into_iter().collect())
+    }
+
+    /// The entity in an item.
+    pub(crate) fn read<E: Entity>(&self, item: Item) -> Result<E> {
+        from_item(item).map_err(|error| Error::Item { entity: E::NAME, error })
+    }
+
+    /// The keys of secondary indexes that a change of these fields rewrites, each with its new value.
+    pub(crate) fn rewritten<'v>(
+        &self,
+        changed: impl Fn(&str) -> bool,
+        field: impl Fn(&str) -> Option<Value<'v>>,
+    ) -> Result<Vec<(&str, Option<AttributeValue>)>> {
+        let mut keys = Vec::new();
+        for key in self.keys.iter().skip(self.primary).filter(|key| !key.native) {
+            if key.fields().any(&changed) {
+                keys.push((key.attribute.as_str(), self.build(key, &field)?));
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Whether an item is one of this entity's, judged by its type attribute or its primary key.
+    pub(crate) fn is_of(&self, item: &Item) -> bool {
+        if let Some(name) = &self.declared.table.type_attribute
+            && let Some(kind) = item.get(name).and_then(AttributeValue::as_s)
+        {
+            return kind == self.declared.name;
+        }
+        self.keys.iter().take(self.primary).all(|key| {
+            let template = self.template(key);
+            match (item.get(&key.attribute), template) {
+                (Some(AttributeValue::S(text)), Some(template)) if !key.native => {
+                    template.template().matches(text)
+                }
+                (value, _) => value.is_some(),
+            }
+        })
+    }
+
+    /// Whether the time to live of an item has passed.
+    pub(crate) fn is_expired(&self, item: &Item, now_seconds: impl FnOnce() -> u64) -> bool {
+        let Some(name) = &self.declared.table.ttl else { return false };
+        let Some(AttributeValue::N(expires)) = item.get(name) else { return false };
+        let expires = expires.to_i64().unwrap_or(i64::MAX);
+        expires > 0 && expires.cast_unsigned() <= now_seconds()
+    }
+
+    /// The names of all declared fields.
+    pub(crate) fn field_names(&self) -> impl Iterator<Item = &str> {
+        self.declared.fields.iter().map(|field| field.name.as_str())
+    }
+
+    /// The attribute that a field's value is stored as.
+    pub(crate) fn attribute(&self, field: &str, value: &Value<'_>) -> Option<AttributeValue> {
+        Some(attribute_of(self.declared.field(field)?, value))
+    }
+
+    /// The names of all key attributes, and of the type attribute.
+    pub(crate) fn made_attributes(&self) -> impl Iterator<Item = &str> {
+        let keys = self.keys.iter().map(|key| key.attribute.as_str());
+        keys.chain(self.declared.table.type_attribute.as_deref())
+    }
+
+    fn template(&self, key: &KeyModel) -> Option<&KeyTemplate> {
+        self.declared.keys.get(key.position).map(|key| key.shape.template())
+    }
+
+    fn build<'v>(
+        &self,
+        key: &KeyModel,
+        field: &impl Fn(&str) -> Option<Value<'v>>,
+    ) -> Result<Option<AttributeValue>> {
+        let Some(declared) = self.declared.keys.get(key.position) else { return Ok(None) };
+        if key.slow {
+            return Ok(self.build_slowly(key, declared, field));
+        }
+        let mut values = Vec::with_capacity(key.sources.len());
+        for source in &key.sources {
+            match source.value(field) {
+                Some(value) => values.push(value),
+                None => return Ok(None),
+            }
+        }
+        if key.native {
+            let name = declared.shape.template().fields().next().unwrap_or_default();
+            let native = self.declared.field(name).zip(values.first());
+            return Ok(native.map(|(field, value)| key_value(field, key.kind, value)));
+        }
+        let built = declared.shape.template().template().build_values(&values);
+        match built {
+            Ok(text) => Ok(Some(AttributeValue::from(text))),
+            Err(error) => Err(Error::Key {
+                entity: self.declared.name.clone(),
+                attribute: key.attribute.to_string(),
+                error,
+            }),
+        }
+    }
+
+    /// By way of the design's own evaluation, which knows conditions.
+    fn build_slowly<'v>(
+        &self,
+        key: &KeyModel,
+        declared: &DeclaredKey,
+        field: &impl Fn(&str) -> Option<Value<'v>>,
+    ) -> Option<AttributeValue> {
+        let mut values = std::collections::BTreeMap::new();
+        for known in &self.declared.fields {
+            if let Some(value) = field(&known.name) {
+                values.insert(known.name.clone(), value.into_owned());
+            }
+        }
+        let names = declared.shape.template().fields();
+        for (name, source) in names.zip(&key.sources) {
+            if let Some(value) = source.value(field) {
+                values.insert(name.to_owned(), value.into_owned());
+            }
+        }
+        Row { entity: Arc::clone(&self.declared), values }.key_attribute(declared, key.kind)
+    }
+
+    fn absent<'v>(&self, key: &KeyModel, field: &impl Fn(&str) -> Option<Value<'v>>) -> Error {
+        let missing = key.fields().find(|name| field(name).is_none()).unwrap_or_default();
+        Error::KeyFieldAbsent {
+            entity: self.declared.name.clone(),
+            attribute: key.attribute.to_string(),
+            field: missing.to_owned(),
+        }
+    }
+}
+
+fn key_model(declared: &Declared, position: usize, key: &DeclaredKey, kind: KeyType) -> KeyModel {
+    let template = key.shape.template();
+    let source = |name: &str| match declared.field(name).map(|field| &field.kind) {
+        Some(FieldKind::Shard(shards)) if !shards.by.is_empty() => {
+            Source::Shard { count: shards.count, by: shards.by.clone() }
+        }
+        _ => Source::Field(name.to_owned()),
+    };
+    KeyModel {
+        attribute: key.attribute.as_str().into(),
+        kind,
+        position,
+        sources: template.fields().map(source).collect(),
+        native: key.shape.is_native(),
+        slow: key.when.is_some() || template.escape() == Escape::None,
+    }
+}
+
+impl KeyModel {
+    /// The fields of the struct that the key is made of.
+    fn fields(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().flat_map(|source| match source {
+            Source::Field(name) => std::slice::from_ref(name).iter().map(String::as_str),
+            Source::Shard { by, .. } => by.iter().map(String::as_str),
+        })
+    }
+}
+
+impl Source {
+    fn value<'v>(&self, field: &impl Fn(&str) -> Option<Value<'v>>) -> Option<Value<'v>> {
+        match self {
+            Self::Field(name) => field(name),
+            Self::Shard { count, by } => {
+                let values: Option<Vec<Value<'_>>> = by.iter().map(|name| field(name)).collect();
+                Some(Value::from(shard_of(&values?, *count)))
+            }
+        }
+    }
+}
+
+/// The model of an entity.
+pub(crate) fn entity_model<E: Entity>() -> Result<&'static EntityModel> {
+    E::model().as_ref().map_err(|problem| Error::Design(problem.clone()))
+}
+
+/// A primary key for people: `PROJECT#p1 / TASK#t1`.
+pub(crate) fn key_text(key: &Item) -> String {
+    let part = |value: &AttributeValue| match value {
+        AttributeValue::S(text) => text.to_string(),
+        AttributeValue::N(number) => number.to_string(),
+        AttributeValue::B(bytes) => format!("{bytes:02x?}"),
+        _ => String::from("?"),
+    };
+    key.values().map(part).collect::<Vec<_>>().join(" / ")
+}

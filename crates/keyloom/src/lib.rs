@@ -1,0 +1,107 @@
+//! Composite-key tables with types: an embedded database and DynamoDB behind one API.
+//!
+//! A design is a module: its tables, its entities with their key templates, and its access patterns. It is checked when
+//! it compiles, by the same planner that checks design files.
+//!
+//! ```
+//! use keyloom::prelude::*;
+//!
+//! #[keyloom::design(table(shop, PK, SK))]
+//! mod shop {
+//!     use super::*;
+//!
+//!     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
+//!     #[entity(PK = "CUSTOMER#{customer}", SK = "ORDER#{placed_at}#{number}")]
+//!     pub struct Order {
+//!         pub customer: String,
+//!         pub placed_at: Timestamp,
+//!         pub number: u32,
+//!         pub total: f64,
+//!     }
+//!
+//!     /// The newest orders of a customer.
+//!     #[derive(Access)]
+//!     #[access(find = Order, order = "placed_at desc", limit = 10)]
+//!     pub struct NewestOrders {
+//!         pub customer: String,
+//!     }
+//! }
+//! use shop::*;
+//!
+//! # fn main() -> keyloom::Result<()> {
+//! // In memory; `Database::open("data")` is durable; `Remote::new(Endpoint::aws())?` is DynamoDB itself.
+//! let shop = Shop::open(Database::memory())?;
+//! let order = Order { customer: "ann".into(), placed_at: Timestamp::from_secs(0), number: 7, total: 9.5 };
+//! shop.put(&order)?;
+//! assert_eq!(shop.get(order.key())?, Some(order.clone()));
+//! assert_eq!(shop.query(NewestOrders { customer: "ann".into() }).collect()?, [order]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Blocking calls
+//!
+//! The API is synchronous: a call on the embedded database takes microseconds and never waits for a network, and the
+//! same code must serve both backends. Against an endpoint a call blocks its thread; async programs use `spawn_blocking`.
+//!
+//! # What goes where
+//!
+//! - [`Table`]: get, put, create, update, patch, delete, batches, transactions, queries by access pattern.
+//! - [`Query`]: pages, items, cursors, `limit` and `take`, `explain`.
+//! - [`TableClient`]: the same database without types.
+//! - [`remote`]: endpoints, credentials.
+
+// The macros name this crate by its name, also in its own documentation and tests.
+extern crate self as keyloom;
+
+mod backend;
+mod client;
+mod design;
+mod entity;
+mod error;
+mod expression;
+mod item;
+mod key_value;
+#[doc(hidden)]
+pub mod macros;
+pub mod prelude;
+mod query;
+#[cfg(feature = "remote")]
+pub mod remote;
+mod retry;
+mod table;
+mod tables;
+mod wire;
+
+pub use backend::{Backend, RawPage};
+pub use client::{ItemKey, Op, RawQuery, RawScan, TableClient, Update};
+pub use design::{Design, Model};
+pub use entity::{Counter, Entity, EntityKey, EntityModel};
+pub use error::{Error, ItemError, Result, TransportError, Unprocessed};
+pub use item::{Binary, ValueReader, from_item, from_value, to_item, to_value};
+pub use key_value::{KeyValue, owned};
+pub use keyloom_core::{AttributeValue, Item, Number};
+pub use keyloom_derive::{Access, Entity, KeyValue, design};
+pub use keyloom_design as designs;
+pub use keyloom_engine::{Clock, Database, DiskOptions, Durability, ManualClock, Options};
+pub use keyloom_keys as keys;
+pub use keyloom_keys::{Decimal, Timestamp, Ulid, Uuid, Value};
+pub use query::{Access, Cursor, Explanation, Output, Page, Query};
+pub use retry::Retry;
+pub use table::{Batch, Patch, Table, Transaction};
+
+/// An item from names and values.
+///
+/// ```
+/// let item = keyloom::item! { "pk" => "USER#1", "sk" => "PROFILE", "age" => 42 };
+/// assert_eq!(item.len(), 3);
+/// ```
+#[macro_export]
+macro_rules! item {
+    ($($name:expr => $value:expr),* $(,)?) => {{
+        #[allow(unused_mut, reason = "an item without attributes is never changed")]
+        let mut item = $crate::Item::new();
+        $(item.insert($name, $crate::AttributeValue::from($value));)*
+        item
+    }};
+}

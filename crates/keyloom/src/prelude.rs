@@ -1,0 +1,9 @@
+//! What most programs need: `use keyloom::prelude::*;`
+
+pub use serde::{Deserialize, Serialize};
+
+#[cfg(feature = "remote")]
+pub use crate::remote::{Endpoint, Remote};
+pub use crate::{
+    Access, Database, Design as _, Entity, EntityKey as _, Result, Table, Timestamp, Ulid, Uuid,
+};

@@ -1,0 +1,126 @@
+//! Cursors: where a query stands, as a text that can be handed to a client and come back.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use keyloom_core::json::{self, Json};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::stream::Position;
+use crate::error::{Error, Result};
+
+/// Where a query goes on. A text without meaning to others; it works only for the same pattern with the same inputs.
+///
+/// It holds the keys of the last items, readable to whoever decodes it: do not hand it to people who may not see them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Cursor(String);
+
+/// The form of what is inside.
+const FORM: u8 = 1;
+
+impl Cursor {
+    pub(super) fn new(fingerprint: u64, positions: &[Position]) -> Self {
+        let mut bytes = vec![FORM];
+        bytes.extend_from_slice(&fingerprint.to_be_bytes());
+        bytes.push(b'[');
+        for (at, position) in positions.iter().enumerate() {
+            if at > 0 {
+                bytes.push(b',');
+            }
+            match position {
+                Position::Start => bytes.push(b'0'),
+                Position::Done => bytes.push(b'1'),
+                Position::After(key) => json::write_item(key, &mut bytes),
+            }
+        }
+        bytes.push(b']');
+        // Catches damage and idle editing; whoever wants to forge one can.
+        let sum = keyloom_keys::stable_hash(&[&String::from_utf8_lossy(&bytes)]) as u32;
+        bytes.extend_from_slice(&sum.to_be_bytes());
+        Self(URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    pub(super) fn positions(&self, fingerprint: u64, reads: usize) -> Result<Vec<Position>> {
+        let damaged = || Error::Cursor("it is damaged: start the query anew".into());
+        let bytes = URL_SAFE_NO_PAD.decode(&self.0).map_err(|_| damaged())?;
+        let (content, sum) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;
+        let expected = keyloom_keys::stable_hash(&[&String::from_utf8_lossy(content)]) as u32;
+        if u32::from_be_bytes(*sum) != expected || content.first() != Some(&FORM) {
+            return Err(damaged());
+        }
+        let (made_for, list) =
+            content.get(1..).and_then(|rest| rest.split_first_chunk::<8>()).ok_or_else(damaged)?;
+        if u64::from_be_bytes(*made_for) != fingerprint {
+            return Err(Error::Cursor(
+                "it belongs to another query: use it with the pattern and the inputs it came from"
+                    .into(),
+            ));
+        }
+        let Ok(Json::Array(list)) = json::parse(list) else { return Err(damaged()) };
+        if list.len() != reads {
+            return Err(Error::Cursor(
+                "the design has changed since it was made: start anew".into(),
+            ));
+        }
+        let position = |json: &Json<'_>| match json {
+            Json::Number(number) if number.as_str() == "0" => Ok(Position::Start),
+            Json::Number(_) => Ok(Position::Done),
+            key => json::item_from(key).map(Position::After).map_err(|_| damaged()),
+        };
+        list.iter().map(position).collect()
+    }
+
+    /// The cursor as a text of letters, digits, `-` and `_`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Any text is taken; whether it is a cursor of the query shows when it is used.
+impl FromStr for Cursor {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl Serialize for Cursor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cursor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_come_back_and_strangers_are_refused() {
+        let key = crate::item! { "PK" => "A#1", "SK" => "ä\"" };
+        let positions = vec![Position::Start, Position::After(key), Position::Done];
+        let cursor = Cursor::new(7, &positions);
+        assert_eq!(cursor.positions(7, 3).unwrap(), positions);
+        assert!(cursor.positions(8, 3).unwrap_err().to_string().contains("another query"));
+        assert!(cursor.positions(7, 2).unwrap_err().to_string().contains("changed"));
+        let mut text = cursor.to_string();
+        text.replace_range(12..13, if text.as_bytes()[12] == b'A' { "B" } else { "A" });
+        let damaged: Cursor = text.parse().unwrap();
+        assert!(damaged.positions(7, 3).unwrap_err().to_string().contains("damaged"));
+        assert!("".parse::<Cursor>().unwrap().positions(7, 3).is_err());
+    }
+}

@@ -1,0 +1,204 @@
+//! Several reads as one, in order.
+//!
+//! Reads form groups. Groups follow one another, so that the second month is not read before the first is used up; the
+//! streams of one group, such as shards, are merged by the order asked for.
+
+use std::cmp::Ordering;
+
+use keyloom_core::{AttributeValue, Item};
+use keyloom_design::model::OrderBy;
+use keyloom_design::plan::{Fan, Read};
+
+use super::stream::{Position, Stream};
+use super::{Planned, Settings};
+use crate::error::Result;
+use crate::table::Table;
+
+/// The most requests at the same time.
+const MAX_PARALLEL: usize = 16;
+
+/// Reads put together.
+pub(super) struct Merge {
+    streams: Vec<Stream>,
+    /// The streams of each group.
+    groups: Vec<Vec<usize>>,
+    order: Vec<OrderBy>,
+    /// The sort attributes of the index, for what the order leaves open.
+    sort: Vec<String>,
+    forward: bool,
+    page_size: Option<usize>,
+    consistent: bool,
+}
+
+impl Merge {
+    pub(super) fn new(
+        planned: &Planned,
+        settings: &Settings,
+        positions: Option<Vec<Position>>,
+    ) -> Self {
+        let plan = planned.plan;
+        let positions = positions.unwrap_or_else(|| vec![Position::Start; planned.reads.len()]);
+        let first = plan.reads.first();
+        let place = first.map(place).unwrap_or_default();
+        let streams = planned
+            .reads
+            .iter()
+            .zip(positions)
+            .map(|(read, position)| {
+                // Reads of several entities may use several indexes.
+                let own = plan.reads.iter().find(|planned| planned.index().name == read.index);
+                let place = own.map_or_else(|| place.clone(), self::place);
+                Stream::new(read.clone(), place, position)
+            })
+            .collect();
+        let forward = first.is_none_or(|read| read.forward);
+        let sort = first.map(|read| {
+            read.index().range.iter().map(|attribute| attribute.name.clone()).collect()
+        });
+        Self {
+            streams,
+            groups: groups(&plan.reads, planned.reads.len(), forward, &planned.pattern.order),
+            order: planned.pattern.order.clone(),
+            sort: sort.unwrap_or_default(),
+            forward,
+            page_size: settings.page_size,
+            consistent: settings.consistent,
+        }
+    }
+
+    /// Up to `wanted` rows; none if there are no more. Without a limit, as many as are at hand.
+    pub(super) fn rows<D>(&mut self, table: &Table<D>, wanted: usize) -> Result<Vec<Item>> {
+        let mut rows = Vec::new();
+        let mut group = 0;
+        while rows.len() < wanted && group < self.groups.len() {
+            let members = self.groups.get(group).cloned().unwrap_or_default();
+            if wanted == usize::MAX && !rows.is_empty() && self.must_fetch(&members) {
+                break;
+            }
+            self.fill(table, &members)?;
+            match self.least(&members) {
+                Some(at) => rows.extend(self.streams.get_mut(at).and_then(Stream::take)),
+                None => group += 1,
+            }
+        }
+        Ok(rows)
+    }
+
+    fn must_fetch(&self, members: &[usize]) -> bool {
+        members.iter().filter_map(|&at| self.streams.get(at)).any(Stream::needs_fetch)
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.streams.iter().all(Stream::is_done)
+    }
+
+    pub(super) fn positions(&self) -> Vec<Position> {
+        self.streams.iter().map(Stream::position).collect()
+    }
+
+    /// Fetches for all members that are at their end: one after the other here, together over a network.
+    fn fill<D>(&mut self, table: &Table<D>, members: &[usize]) -> Result<()> {
+        let (page_size, consistent) = (self.page_size, self.consistent);
+        let mut hungry: Vec<&mut Stream> = self
+            .streams
+            .iter_mut()
+            .enumerate()
+            .filter(|(at, stream)| members.contains(at) && stream.needs_fetch())
+            .map(|(_, stream)| stream)
+            .collect();
+        let (backend, retry) = (&table.backend, &table.retry);
+        if hungry.len() < 2 || backend.is_embedded() {
+            return hungry
+                .into_iter()
+                .try_for_each(|stream| stream.fill(backend, retry, page_size, consistent));
+        }
+        for some in hungry.chunks_mut(MAX_PARALLEL) {
+            std::thread::scope(|scope| {
+                let workers: Vec<_> = some
+                    .iter_mut()
+                    .map(|stream| {
+                        scope.spawn(move || stream.fill(backend, retry, page_size, consistent))
+                    })
+                    .collect();
+                workers.into_iter().try_for_each(|worker| match worker.join() {
+                    Ok(filled) => filled,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The member whose next row comes first.
+    fn least(&self, members: &[usize]) -> Option<usize> {
+        let rows = members.iter().filter_map(|&at| Some((at, self.streams.get(at)?.peek()?)));
+        // Of equals the first, so that the order does not depend on luck.
+        rows.min_by(|(_, a), (_, b)| self.compare(a, b)).map(|(at, _)| at)
+    }
+
+    fn compare(&self, a: &Item, b: &Item) -> Ordering {
+        for by in &self.order {
+            let order = compare_values(a.get(&by.field), b.get(&by.field));
+            let order = if by.descending { order.reverse() } else { order };
+            if order != Ordering::Equal {
+                return order;
+            }
+        }
+        let order = self
+            .sort
+            .iter()
+            .map(|name| compare_values(a.get(name), b.get(name)))
+            .find(|order| *order != Ordering::Equal)
+            .unwrap_or(Ordering::Equal);
+        if self.forward { order } else { order.reverse() }
+    }
+}
+
+/// The attributes that place a row in the index that a read uses.
+fn place(read: &Read) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for attribute in read.index().attributes().chain(read.table.primary().attributes()) {
+        if !names.contains(&attribute.name) {
+            names.push(attribute.name.clone());
+        }
+    }
+    names
+}
+
+fn compare_values(a: Option<&AttributeValue>, b: Option<&AttributeValue>) -> Ordering {
+    match (a, b) {
+        (Some(AttributeValue::S(a)), Some(AttributeValue::S(b))) => a.cmp(b),
+        (Some(AttributeValue::N(a)), Some(AttributeValue::N(b))) => a.cmp(b),
+        (Some(AttributeValue::B(a)), Some(AttributeValue::B(b))) => a.cmp(b),
+        (Some(AttributeValue::Bool(a)), Some(AttributeValue::Bool(b))) => a.cmp(b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    }
+}
+
+/// Which reads follow one another and which are merged.
+fn groups(reads: &[Read], count: usize, forward: bool, order: &[OrderBy]) -> Vec<Vec<usize>> {
+    let everything = || vec![(0..count).collect::<Vec<_>>()];
+    let [read] = reads else {
+        // One read per entity: in the order asked for, or entity by entity.
+        return if order.is_empty() {
+            (0..count).map(|at| vec![at]).collect()
+        } else {
+            everything()
+        };
+    };
+    let Some(periods) = read.fans.iter().position(|fan| matches!(fan, Fan::Buckets { .. })) else {
+        return everything();
+    };
+    // The fans multiply, the last one turning fastest; all but the periods have a known width.
+    let width = |fans: &[Fan]| fans.iter().map(|fan| fan.width() as usize).product::<usize>();
+    let (before, after) = read.fans.split_at(periods);
+    let (outer, inner) = (width(before), width(after.get(1..).unwrap_or_default()));
+    let listed = read.fans.iter().any(|fan| matches!(fan, Fan::Values { .. }));
+    if listed || outer * inner == 0 || !count.is_multiple_of(outer * inner) {
+        return everything();
+    }
+    let number = count / (outer * inner);
+    let member = |at: usize, period: usize| (at / inner) % number == period;
+    let of = |period| (0..count).filter(move |&at| member(at, period)).collect::<Vec<_>>();
+    if forward { (0..number).map(of).collect() } else { (0..number).rev().map(of).collect() }
+}

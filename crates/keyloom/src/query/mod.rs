@@ -1,0 +1,320 @@
+//! Queries by access pattern.
+//!
+//! 1. [`Query`] holds the pattern, its inputs and what the caller wants: page size, number of items, where to go on.
+//! 2. The design's planner turns pattern and inputs into reads: one, or one for each shard, period or entity.
+//! 3. [`stream`] follows one read page by page; [`merge`] puts the streams together in the order asked for.
+//! 4. [`hydrate`] fetches the items themselves when the reads only lead to them.
+
+mod cursor;
+mod explain;
+mod hydrate;
+mod merge;
+mod request;
+mod stream;
+
+use keyloom_core::Item;
+use keyloom_design::evaluate::Inputs;
+use keyloom_design::model::Access as Pattern;
+use keyloom_design::plan::{ConcreteRead, Plan, concretize};
+use keyloom_keys::Value;
+
+pub use cursor::Cursor;
+pub use explain::Explanation;
+
+use crate::design::{Design, model};
+use crate::error::{Error, Result};
+use crate::table::Table;
+use merge::Merge;
+
+/// An access pattern with its inputs. The derive inside a `design` module implements it.
+pub trait Access {
+    /// The design it belongs to.
+    type Design: Design;
+    /// What it finds: an entity, or an enum of several.
+    type Output: Output;
+    /// Its name in the design.
+    const NAME: &'static str;
+
+    /// The inputs by name; those without a value are left out.
+    fn inputs(&self) -> Vec<(&'static str, Option<Value<'static>>)>;
+}
+
+/// What a query returns: an entity, or an enum of several. The derives implement it.
+pub trait Output: Sized {
+    /// Reads an item.
+    fn from_item(item: Item) -> Result<Self>;
+
+    /// Whether the item's time to live has passed.
+    fn is_expired(item: &Item, now_seconds: u64) -> bool;
+}
+
+/// Some of the items, and where to go on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// Where the next page starts; none after the last one.
+    pub cursor: Option<Cursor>,
+}
+
+/// A query that was not sent yet.
+///
+/// ```
+/// # use keyloom::prelude::*;
+/// # #[keyloom::design(table(notes, PK, SK))]
+/// # mod notes {
+/// #     use super::*;
+/// #     #[derive(Entity, Serialize, Deserialize, Debug, PartialEq)]
+/// #     #[entity(PK = "USER#{user}", SK = "NOTE#{number}")]
+/// #     pub struct Note { pub user: String, pub number: u32 }
+/// #     #[derive(Access)]
+/// #     #[access(find = Note, order = "number")]
+/// #     pub struct NotesOf { pub user: String }
+/// # }
+/// # use notes::*;
+/// # fn main() -> keyloom::Result<()> {
+/// let notes = Notes::open(Database::memory())?;
+/// for number in 0..5 {
+///     notes.put(&Note { user: "ann".into(), number })?;
+/// }
+/// let all = || notes.query(NotesOf { user: "ann".into() });
+/// assert_eq!(all().collect()?.len(), 5);
+/// // `take` counts items; `limit` is only the size of a page.
+/// assert_eq!(all().limit(2).take(3).collect()?.len(), 3);
+/// let first = all().limit(2).page()?;
+/// let second = all().limit(2).after(first.cursor.as_ref()).page()?;
+/// assert_eq!(second.items[0].number, 2);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "nothing is sent until the answer is taken"]
+pub struct Query<'t, D, A> {
+    table: &'t Table<D>,
+    access: A,
+    limit: Option<usize>,
+    take: Take,
+    consistent: bool,
+    after: Option<Cursor>,
+}
+
+/// How many items are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Take {
+    /// As many as the pattern states.
+    AsDeclared,
+    /// So many.
+    Items(usize),
+    /// All there are.
+    All,
+}
+
+impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
+    pub(crate) fn new(table: &'t Table<D>, access: A) -> Self {
+        let take = Take::AsDeclared;
+        Self { table, access, limit: None, take, consistent: false, after: None }
+    }
+
+    /// The size of a page: how many entries one request evaluates at most.
+    pub fn limit(mut self, entries: usize) -> Self {
+        self.limit = Some(entries.max(1));
+        self
+    }
+
+    /// How many items are wanted in all, whatever the pattern states.
+    pub fn take(mut self, items: usize) -> Self {
+        self.take = Take::Items(items);
+        self
+    }
+
+    /// All items, whatever the pattern states.
+    pub fn all(mut self) -> Self {
+        self.take = Take::All;
+        self
+    }
+
+    /// Reads as of the latest write. Global indexes cannot.
+    pub fn consistent(mut self) -> Self {
+        self.consistent = true;
+        self
+    }
+
+    /// Goes on where a page ended.
+    pub fn after<'c>(mut self, cursor: impl Into<Option<&'c Cursor>>) -> Self {
+        self.after = cursor.into().cloned();
+        self
+    }
+
+    /// How the query would be read, without sending anything.
+    pub fn explain(&self) -> Result<Explanation> {
+        let planned = self.plan()?;
+        Ok(Explanation::new(&planned, &self.settings(&planned)))
+    }
+
+    /// One page: `limit` items if a limit is set, else as many as one request brings.
+    pub fn page(self) -> Result<Page<A::Output>> {
+        let mut pages = self.pages()?;
+        pages.next().unwrap_or(Ok(Page { items: Vec::new(), cursor: None }))
+    }
+
+    /// All pages, each read when it is asked for.
+    pub fn pages(self) -> Result<Pages<'t, D, A::Output>> {
+        let planned = self.plan()?;
+        let settings = self.settings(&planned);
+        let fingerprint = planned.fingerprint();
+        let positions = match &self.after {
+            Some(cursor) => Some(cursor.positions(fingerprint, planned.reads.len())?),
+            None => None,
+        };
+        let merge = Merge::new(&planned, &settings, positions);
+        let want = match self.take {
+            Take::All => usize::MAX,
+            Take::Items(items) => items,
+            // Paging through by cursors means all of them.
+            Take::AsDeclared if self.limit.is_some() || self.after.is_some() => usize::MAX,
+            Take::AsDeclared => planned.pattern.limit.map_or(usize::MAX, |limit| limit as usize),
+        };
+        Ok(Pages {
+            table: self.table,
+            planned,
+            merge,
+            page_size: self.limit,
+            want,
+            fingerprint,
+            ended: want == 0,
+            output: std::marker::PhantomData,
+        })
+    }
+
+    /// All items, one after the other; pages are read as they are needed.
+    pub fn items(self) -> Result<impl Iterator<Item = Result<A::Output>> + use<'t, D, A>> {
+        Ok(self.pages()?.flat_map(|page| match page {
+            Ok(page) => page.items.into_iter().map(Ok).collect::<Vec<_>>(),
+            Err(error) => vec![Err(error)],
+        }))
+    }
+
+    /// All items.
+    pub fn collect(self) -> Result<Vec<A::Output>> {
+        let mut all = Vec::new();
+        for page in self.pages()? {
+            all.extend(page?.items);
+        }
+        Ok(all)
+    }
+
+    /// The first item, if there is one.
+    pub fn first(self) -> Result<Option<A::Output>> {
+        Ok(self.take(1).collect()?.into_iter().next())
+    }
+
+    fn plan(&self) -> Result<Planned> {
+        let (pattern, plan) = model::<D>()?.pattern(A::NAME)?;
+        let inputs: Inputs = self
+            .access
+            .inputs()
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect();
+        let wrong = |reason| Error::Pattern { pattern: A::NAME.to_owned(), reason };
+        if plan.reads.is_empty() {
+            return Err(wrong("no key leads there; `keyloom check` says why".to_owned()));
+        }
+        let reads = concretize(pattern, plan, &inputs).map_err(wrong)?;
+        Ok(Planned { pattern, plan, reads, inputs })
+    }
+
+    fn settings(&self, planned: &Planned) -> Settings {
+        let declared = planned.pattern.limit.map(|limit| limit as usize);
+        let wanted = match self.take {
+            Take::Items(items) => Some(items.max(1)),
+            Take::AsDeclared => declared,
+            Take::All => None,
+        };
+        Settings { page_size: self.limit.or(wanted), consistent: self.consistent }
+    }
+}
+
+/// What the caller wants of every read.
+pub(crate) struct Settings {
+    pub(crate) page_size: Option<usize>,
+    pub(crate) consistent: bool,
+}
+
+/// A pattern with its reads.
+pub(crate) struct Planned {
+    pub(crate) pattern: &'static Pattern,
+    pub(crate) plan: &'static Plan,
+    pub(crate) reads: Vec<ConcreteRead>,
+    inputs: Inputs,
+}
+
+impl Planned {
+    /// Tells this query from others, so that a cursor is not used for the wrong one.
+    fn fingerprint(&self) -> u64 {
+        let inputs: Vec<String> =
+            self.inputs.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut parts = vec![self.pattern.name.as_str()];
+        parts.extend(inputs.iter().map(String::as_str));
+        keyloom_keys::stable_hash(&parts)
+    }
+}
+
+/// The pages of a query.
+pub struct Pages<'t, D, T> {
+    table: &'t Table<D>,
+    planned: Planned,
+    merge: Merge,
+    page_size: Option<usize>,
+    want: usize,
+    fingerprint: u64,
+    ended: bool,
+    output: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<D: Design, T: Output> Pages<'_, D, T> {
+    fn next_page(&mut self) -> Result<Page<T>> {
+        let size = self.page_size.unwrap_or(usize::MAX).min(self.want);
+        let mut items = Vec::new();
+        let hides = self.table.hides_expired();
+        let now = if hides { crate::table::now_seconds() } else { 0 };
+        while items.len() < size {
+            let wanted = if self.page_size.is_some() || self.want != usize::MAX {
+                size - items.len()
+            } else {
+                usize::MAX
+            };
+            let rows = self.merge.rows(self.table, wanted)?;
+            if rows.is_empty() {
+                break;
+            }
+            let rows = hydrate::items(self.table, &self.planned, rows)?;
+            for row in rows {
+                if !(hides && T::is_expired(&row, now)) {
+                    items.push(T::from_item(row)?);
+                }
+            }
+            // Without a size, a page is what one round of requests brings.
+            if self.page_size.is_none() && self.want == usize::MAX {
+                break;
+            }
+        }
+        self.want = self.want.saturating_sub(items.len());
+        let more = !self.merge.is_done();
+        self.ended = !more || self.want == 0;
+        let cursor = more.then(|| Cursor::new(self.fingerprint, &self.merge.positions()));
+        Ok(Page { items, cursor })
+    }
+}
+
+impl<D: Design, T: Output> Iterator for Pages<'_, D, T> {
+    type Item = Result<Page<T>>;
+
+    fn next(&mut self) -> Option<Result<Page<T>>> {
+        if self.ended {
+            return None;
+        }
+        let page = self.next_page();
+        self.ended |= page.is_err();
+        Some(page)
+    }
+}

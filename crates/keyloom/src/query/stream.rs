@@ -1,0 +1,117 @@
+//! One read, page after page.
+
+use std::collections::VecDeque;
+
+use keyloom_core::Item;
+use keyloom_design::plan::{ConcreteRead, ReadKind};
+
+use super::request::{get_input, query_input};
+use crate::backend::{Backend, RawPage};
+use crate::error::Result;
+use crate::retry::Retry;
+
+/// Where a read stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Position {
+    /// Nothing was taken.
+    Start,
+    /// Everything up to this key was taken.
+    After(Item),
+    /// Everything was taken.
+    Done,
+}
+
+/// A read and its rows that were not taken yet.
+pub(super) struct Stream {
+    read: ConcreteRead,
+    /// The attributes that make a row's place in the index: its key there and its primary key.
+    place: Vec<String>,
+    buffer: VecDeque<Item>,
+    /// Where the buffer ends.
+    fetched: Position,
+    /// What was taken.
+    taken: Position,
+}
+
+impl Stream {
+    pub(super) fn new(read: ConcreteRead, place: Vec<String>, position: Position) -> Self {
+        Self { read, place, buffer: VecDeque::new(), fetched: position.clone(), taken: position }
+    }
+
+    /// The next row, without taking it; the buffer must have been filled.
+    pub(super) fn peek(&self) -> Option<&Item> {
+        self.buffer.front()
+    }
+
+    pub(super) fn take(&mut self) -> Option<Item> {
+        let row = self.buffer.pop_front()?;
+        self.taken = if self.buffer.is_empty() {
+            self.fetched.clone()
+        } else {
+            Position::After(self.place_of(&row))
+        };
+        Some(row)
+    }
+
+    fn place_of(&self, row: &Item) -> Item {
+        let parts = self
+            .place
+            .iter()
+            .filter_map(|name| Some((name.as_str().into(), row.get(name)?.clone())));
+        parts.collect()
+    }
+
+    pub(super) fn position(&self) -> Position {
+        self.taken.clone()
+    }
+
+    /// Whether rows must be fetched before it is known what comes next.
+    pub(super) fn needs_fetch(&self) -> bool {
+        self.buffer.is_empty() && self.fetched != Position::Done
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.buffer.is_empty() && self.fetched == Position::Done
+    }
+
+    /// Fetches pages until there is a row or no more.
+    pub(super) fn fill(
+        &mut self,
+        backend: &Backend,
+        retry: &Retry,
+        limit: Option<usize>,
+        consistent: bool,
+    ) -> Result<()> {
+        while self.needs_fetch() {
+            let page = self.fetch(backend, retry, limit, consistent)?;
+            self.fetched = page.last_key.map_or(Position::Done, Position::After);
+            self.buffer.extend(page.items);
+            if self.buffer.is_empty() {
+                self.taken = self.fetched.clone();
+            }
+        }
+        Ok(())
+    }
+
+    fn fetch(
+        &self,
+        backend: &Backend,
+        retry: &Retry,
+        limit: Option<usize>,
+        consistent: bool,
+    ) -> Result<RawPage> {
+        if self.read.kind == ReadKind::Get {
+            let input = get_input(&self.read, consistent);
+            let found = retry.run("GetItem", true, |_| backend.get_item(input.clone()))?;
+            return Ok(RawPage { items: found.into_iter().collect(), ..RawPage::default() });
+        }
+        let start = match &self.fetched {
+            Position::After(key) => Some(key.clone()),
+            Position::Start | Position::Done => None,
+        };
+        // With a filter, a page of the size wanted would bring too little.
+        let limit = if self.read.filter.is_empty() { limit } else { None };
+        let input = query_input(&self.read, limit, consistent, start);
+        retry.run("Query", true, |_| backend.query(&input))
+    }
+}

@@ -1,0 +1,165 @@
+//! Which endpoint, and how to talk to it.
+
+use std::time::Duration;
+
+use super::credentials::{Credentials, Surroundings};
+use crate::error::{Error, Result};
+
+/// An endpoint to connect to.
+///
+/// ```no_run
+/// use keyloom::remote::{Endpoint, Remote};
+///
+/// // AWS, with region and credentials from the environment or ~/.aws:
+/// let aws = Remote::new(Endpoint::aws())?;
+/// // Keyloom's own server, DynamoDB Local, or any other:
+/// let local = Remote::new(Endpoint::url("http://localhost:8000"))?;
+/// # Ok::<(), keyloom::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    url: Option<String>,
+    region: Option<String>,
+    profile: Option<String>,
+    credentials: Option<Credentials>,
+    connect_timeout: Duration,
+    request_timeout: Duration,
+}
+
+/// An endpoint with nothing left to find out.
+pub(super) struct Settled {
+    pub(super) url: String,
+    pub(super) host: String,
+    pub(super) region: String,
+    pub(super) credentials: Option<Credentials>,
+    pub(super) connect_timeout: Duration,
+    pub(super) request_timeout: Duration,
+}
+
+impl Endpoint {
+    /// AWS, in the region and with the credentials of the environment: `AWS_REGION`, `AWS_ACCESS_KEY_ID` and so on, or
+    /// the profile in `~/.aws`. `AWS_ENDPOINT_URL_DYNAMODB` and `AWS_ENDPOINT_URL` lead elsewhere.
+    pub fn aws() -> Self {
+        Self {
+            url: None,
+            region: None,
+            profile: None,
+            credentials: None,
+            connect_timeout: Duration::from_secs(3),
+            request_timeout: Duration::from_secs(15),
+        }
+    }
+
+    /// The endpoint at this URL, such as `http://localhost:8000`. Without credentials in the environment, requests are
+    /// signed as the user `local`.
+    pub fn url(url: impl Into<String>) -> Self {
+        Self { url: Some(url.into()), ..Self::aws() }
+    }
+
+    /// The region, whatever the environment says.
+    #[must_use]
+    pub fn region(mut self, region: impl Into<String>) -> Self {
+        self.region = Some(region.into());
+        self
+    }
+
+    /// The profile of `~/.aws`, whatever the environment says.
+    #[must_use]
+    pub fn profile(mut self, profile: impl Into<String>) -> Self {
+        self.profile = Some(profile.into());
+        self
+    }
+
+    /// The credentials, whatever the environment says.
+    #[must_use]
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = Some(credentials);
+        self
+    }
+
+    /// How long to wait for a connection, and for the whole answer.
+    #[must_use]
+    pub fn timeouts(mut self, connect: Duration, request: Duration) -> Self {
+        (self.connect_timeout, self.request_timeout) = (connect, request);
+        self
+    }
+
+    pub(super) fn settle(self) -> Result<Settled> {
+        self.settle_in(&Surroundings::real())
+    }
+
+    fn settle_in(self, surroundings: &Surroundings) -> Result<Settled> {
+        let profile = self.profile.as_deref();
+        let url = self
+            .url
+            .or_else(|| surroundings.variable("AWS_ENDPOINT_URL_DYNAMODB"))
+            .or_else(|| surroundings.variable("AWS_ENDPOINT_URL"));
+        let region = self.region.or_else(|| surroundings.region(profile));
+        let found = self.credentials.or_else(|| surroundings.credentials(profile));
+        let (url, region, credentials) = match (url, region) {
+            (Some(url), region) => {
+                let local = || Credentials::new("local", "local");
+                (url, region.unwrap_or("us-east-1".into()), found.unwrap_or_else(local))
+            }
+            (None, Some(region)) => {
+                let credentials = found.ok_or_else(no_credentials)?;
+                (format!("https://dynamodb.{region}.amazonaws.com"), region, credentials)
+            }
+            (None, None) => {
+                return Err(Error::Config(
+                    "no AWS region: set AWS_REGION, add `region` to ~/.aws/config, or name one with Endpoint::region"
+                        .into(),
+                ));
+            }
+        };
+        let host = host_of(&url)?;
+        Ok(Settled {
+            url: format!("{}/", url.trim_end_matches('/')),
+            host,
+            region,
+            credentials: Some(credentials),
+            connect_timeout: self.connect_timeout,
+            request_timeout: self.request_timeout,
+        })
+    }
+}
+
+fn no_credentials() -> Error {
+    Error::Config(
+        "no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, add a profile to ~/.aws/credentials, or \
+         give them with Endpoint::credentials"
+            .into(),
+    )
+}
+
+/// The `Host` header: what stands between the scheme and the path, without the scheme's own port.
+fn host_of(url: &str) -> Result<String> {
+    let wrong = || {
+        Error::Config(format!("`{url}` is not an endpoint: write http://host:port or https://host"))
+    };
+    let (scheme, rest) = url.split_once("://").ok_or_else(wrong)?;
+    let own_port = match scheme {
+        "http" => ":80",
+        "https" => ":443",
+        _ => return Err(wrong()),
+    };
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    if host.is_empty() || host.contains('@') || !path.is_empty() {
+        return Err(wrong());
+    }
+    Ok(host.strip_suffix(own_port).unwrap_or(host).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_is_what_the_client_sends() {
+        assert_eq!(host_of("http://localhost:8000").unwrap(), "localhost:8000");
+        assert_eq!(host_of("https://x.amazonaws.com:443/").unwrap(), "x.amazonaws.com");
+        for wrong in ["localhost:8000", "ftp://x", "http://", "http://a/b", "http://u@h"] {
+            assert!(matches!(host_of(wrong), Err(Error::Config(_))), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Credentials and region from the usual places: the environment, then the shared files.
+//!
+//! Not supported: single sign-on, `credential_process`, assumed roles, and the endpoints of containers and instances.
+//! Programs that run there get short-lived credentials from another tool and hand them to [`Credentials::new`], or use a
+//! tool that exports them to the environment.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// An access key.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credentials {
+    pub(super) access_key_id: String,
+    pub(super) secret_access_key: String,
+    pub(super) session_token: Option<String>,
+}
+
+impl Credentials {
+    /// A long-lived access key.
+    pub fn new(access_key_id: impl Into<String>, secret_access_key: impl Into<String>) -> Self {
+        Self {
+            access_key_id: access_key_id.into(),
+            secret_access_key: secret_access_key.into(),
+            session_token: None,
+        }
+    }
+
+    /// The token of a short-lived access key.
+    #[must_use]
+    pub fn with_session_token(mut self, token: impl Into<String>) -> Self {
+        self.session_token = Some(token.into());
+        self
+    }
+}
+
+/// The secret is never shown.
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials")
+            .field("access_key_id", &self.access_key_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where settings are looked for; tests give their own.
+pub(super) struct Surroundings {
+    variable: Box<dyn Fn(&str) -> Option<String>>,
+    file: Box<dyn Fn(&PathBuf) -> Option<String>>,
+}
+
+impl Surroundings {
+    /// The process's environment and the user's files.
+    pub(super) fn real() -> Self {
+        Self {
+            variable: Box::new(|name| std::env::var(name).ok().filter(|value| !value.is_empty())),
+            file: Box::new(|path| std::fs::read_to_string(path).ok()),
+        }
+    }
+
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
+        (self.variable)(name)
+    }
+
+    fn profile_name(&self, asked: Option<&str>) -> String {
+        asked
+            .map(str::to_owned)
+            .or_else(|| self.variable("AWS_PROFILE"))
+            .unwrap_or_else(|| "default".to_owned())
+    }
+
+    /// A setting of a profile, from one of the two shared files.
+    fn setting(&self, file: SharedFile, profile: &str, name: &str) -> Option<String> {
+        let path = match self.variable(file.variable()) {
+            Some(path) => PathBuf::from(path),
+            None => {
+                let home = self.variable("HOME").or_else(|| self.variable("USERPROFILE"))?;
+                PathBuf::from(home).join(".aws").join(file.name())
+            }
+        };
+        find_setting(&(self.file)(&path)?, &file.section(profile), name)
+    }
+
+    pub(super) fn credentials(&self, profile: Option<&str>) -> Option<Credentials> {
+        if profile.is_none()
+            && let (Some(id), Some(secret)) =
+                (self.variable("AWS_ACCESS_KEY_ID"), self.variable("AWS_SECRET_ACCESS_KEY"))
+        {
+            return Some(Credentials {
+                access_key_id: id,
+                secret_access_key: secret,
+                session_token: self.variable("AWS_SESSION_TOKEN"),
+            });
+        }
+        let profile = self.profile_name(profile);
+        [SharedFile::Credentials, SharedFile::Config].into_iter().find_map(|file| {
+            Some(Credentials {
+                access_key_id: self.setting(file, &profile, "aws_access_key_id")?,
+                secret_access_key: self.setting(file, &profile, "aws_secret_access_key")?,
+                session_token: self.setting(file, &profile, "aws_session_token"),
+            })
+        })
+    }
+
+    pub(super) fn region(&self, profile: Option<&str>) -> Option<String> {
+        self.variable("AWS_REGION")
+            .or_else(|| self.variable("AWS_DEFAULT_REGION"))
+            .or_else(|| self.setting(SharedFile::Config, &self.profile_name(profile), "region"))
+    }
+}
+
+/// The shared files of AWS's tools.
+#[derive(Clone, Copy)]
+enum SharedFile {
+    Credentials,
+    Config,
+}
+
+impl SharedFile {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Credentials => "credentials",
+            Self::Config => "config",
+        }
+    }
+
+    fn variable(self) -> &'static str {
+        match self {
+            Self::Credentials => "AWS_SHARED_CREDENTIALS_FILE",
+            Self::Config => "AWS_CONFIG_FILE",
+        }
+    }
+
+    /// The files name the same profile differently.
+    fn section(self, profile: &str) -> String {
+        match self {
+            Self::Config if profile != "default" => format!("profile {profile}"),
+            _ => profile.to_owned(),
+        }
+    }
+}
+
+/// A setting in a section of an INI file.
+fn find_setting(text: &str, section: &str, name: &str) -> Option<String> {
+    let mut inside = false;
+    for line in text.lines().map(str::trim) {
+        if let Some(header) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            inside = header.trim() == section;
+        } else if inside
+            && !line.starts_with(['#', ';'])
+            && let Some((key, value)) = line.split_once('=')
+            && key.trim() == name
+        {
+            return Some(value.trim().to_owned());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn surroundings(variables: &'static [(&str, &str)]) -> Surroundings {
+        Surroundings {
+            variable: Box::new(|name| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, v)| (*v).to_owned())
+            }),
+            file: Box::new(|path| {
+                match path.to_str() {
+                Some("/home/u/.aws/credentials") => Some(
+                    "[default]\naws_access_key_id = A\naws_secret_access_key=B\n\n[work]\n# x = y\naws_access_key_id=C\naws_secret_access_key=D\naws_session_token=E".into(),
+                ),
+                Some("/home/u/.aws/config") => {
+                    Some("[default]\nregion = eu-west-1\n[profile work]\nregion=eu-north-1".into())
+                }
+                _ => None,
+            }
+            }),
+        }
+    }
+
+    #[test]
+    fn the_environment_comes_before_the_files() {
+        let both = surroundings(&[
+            ("HOME", "/home/u"),
+            ("AWS_ACCESS_KEY_ID", "X"),
+            ("AWS_SECRET_ACCESS_KEY", "Y"),
+            ("AWS_REGION", "us-west-2"),
+        ]);
+        assert_eq!(both.credentials(None), Some(Credentials::new("X", "Y")));
+        assert_eq!(both.region(None).as_deref(), Some("us-west-2"));
+    }
+
+    #[test]
+    fn profiles_are_found_in_both_files() {
+        let files = surroundings(&[("HOME", "/home/u"), ("AWS_PROFILE", "work")]);
+        let work = Credentials::new("C", "D").with_session_token("E");
+        assert_eq!(files.credentials(None), Some(work));
+        assert_eq!(files.region(None).as_deref(), Some("eu-north-1"));
+        assert_eq!(files.credentials(Some("default")), Some(Credentials::new("A", "B")));
+        assert_eq!(files.region(Some("default")).as_deref(), Some("eu-west-1"));
+        assert_eq!(files.credentials(Some("none")), None);
+    }
+
+    #[test]
+    fn the_secret_is_not_shown() {
+        assert!(!format!("{:?}", Credentials::new("id", "hush")).contains("hush"));
+    }
+}

@@ -1,0 +1,175 @@
+//! Any DynamoDB endpoint: AWS, Keyloom's own server, and others that speak the protocol.
+//!
+//! A blocking HTTP/1.1 client with a pool of connections, and requests signed with SigV4. It is small on purpose: a cold
+//! build takes seconds where the official SDK takes minutes, and a blocking call is what the embedded engine does, too,
+//! so one code serves both. An async program calls it in `spawn_blocking`.
+
+mod config;
+mod credentials;
+mod date;
+mod sign;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use keyloom_core::Item;
+use keyloom_engine::{
+    BatchGetItemInput, BatchWriteItemInput, Clock, DeleteItemInput, GetItemInput, PutItemInput,
+    QueryInput, ScanInput, SystemClock, TransactGetItemsInput, TransactWriteItemsInput,
+    UpdateItemInput, WriteRequest,
+};
+use ureq::Agent;
+
+pub use config::Endpoint;
+pub use credentials::Credentials;
+
+use crate::backend::{Keyed, RawPage};
+use crate::error::Result;
+use crate::retry::Failure;
+use crate::wire::{self, Request};
+
+/// A connection to an endpoint; cheap to clone, all clones share the pool.
+#[derive(Clone)]
+pub struct Remote {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    agent: Agent,
+    url: String,
+    host: String,
+    region: String,
+    credentials: Option<Credentials>,
+}
+
+/// The largest answer: DynamoDB's are at most 16 MB.
+const MAX_ANSWER_BYTES: u64 = 64 << 20;
+
+impl Remote {
+    /// Connects to an endpoint. Nothing is sent until the first request.
+    pub fn new(endpoint: Endpoint) -> Result<Self> {
+        let settled = endpoint.settle()?;
+        let agent = Agent::config_builder()
+            .timeout_connect(Some(settled.connect_timeout))
+            .timeout_global(Some(settled.request_timeout))
+            .http_status_as_error(false)
+            .max_idle_connections_per_host(64)
+            .max_idle_age(Duration::from_secs(20))
+            .build()
+            .new_agent();
+        Ok(Self {
+            inner: Arc::new(Inner {
+                agent,
+                url: settled.url,
+                host: settled.host,
+                region: settled.region,
+                credentials: settled.credentials,
+            }),
+        })
+    }
+
+    /// Sends one request and takes its answer.
+    pub(crate) fn send(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
+        let Inner { agent, url, host, region, credentials } = &*self.inner;
+        let target = format!("DynamoDB_20120810.{operation}");
+        let mut request = agent
+            .post(url)
+            .header("content-type", "application/x-amz-json-1.0")
+            .header("x-amz-target", &target);
+        if let Some(credentials) = credentials {
+            let now_ms = SystemClock.now_ms();
+            for (name, value) in sign::headers(credentials, region, host, &target, body, now_ms) {
+                request = request.header(name, &value);
+            }
+        }
+        let mut response = request.send(body).map_err(|error| no_answer(&error))?;
+        let status = response.status().as_u16();
+        let answer = response
+            .body_mut()
+            .with_config()
+            .limit(MAX_ANSWER_BYTES)
+            .read_to_vec()
+            .map_err(|error| Failure::NoAnswer(error.to_string()))?;
+        if status == 200 { Ok(answer) } else { Err(wire::error_from(status, &answer).into()) }
+    }
+
+    fn request<R: Request>(&self, input: &R) -> Result<Vec<u8>, Failure> {
+        self.send(R::OPERATION, &input.body())
+    }
+
+    pub(crate) fn get_item(&self, input: &GetItemInput) -> Result<Option<Item>, Failure> {
+        wire::one_item(&self.request(input)?)
+    }
+
+    pub(crate) fn put_item(&self, input: &PutItemInput) -> Result<Option<Item>, Failure> {
+        wire::attributes(&self.request(input)?)
+    }
+
+    pub(crate) fn delete_item(&self, input: &DeleteItemInput) -> Result<Option<Item>, Failure> {
+        wire::attributes(&self.request(input)?)
+    }
+
+    pub(crate) fn update_item(&self, input: &UpdateItemInput) -> Result<Option<Item>, Failure> {
+        wire::attributes(&self.request(input)?)
+    }
+
+    pub(crate) fn query(&self, input: &QueryInput) -> Result<RawPage, Failure> {
+        wire::page(&self.request(input)?)
+    }
+
+    pub(crate) fn scan(&self, input: &ScanInput) -> Result<RawPage, Failure> {
+        wire::page(&self.request(input)?)
+    }
+
+    pub(crate) fn batch_get(
+        &self,
+        input: &BatchGetItemInput,
+    ) -> Result<(Keyed<Item>, Keyed<Item>), Failure> {
+        wire::found_and_left(&self.request(input)?)
+    }
+
+    pub(crate) fn batch_write(
+        &self,
+        input: &BatchWriteItemInput,
+    ) -> Result<Keyed<WriteRequest>, Failure> {
+        wire::left_writes(&self.request(input)?)
+    }
+
+    pub(crate) fn transact_write(&self, input: &TransactWriteItemsInput) -> Result<(), Failure> {
+        self.request(input).map(drop)
+    }
+
+    pub(crate) fn transact_get(
+        &self,
+        input: &TransactGetItemsInput,
+    ) -> Result<Vec<Option<Item>>, Failure> {
+        wire::items_in_order(&self.request(input)?)
+    }
+}
+
+/// Whether anything can have reached the endpoint.
+fn no_answer(error: &ureq::Error) -> Failure {
+    let reason = error.to_string();
+    let refused =
+        matches!(error, ureq::Error::Io(io) if io.kind() == std::io::ErrorKind::ConnectionRefused);
+    match error {
+        ureq::Error::HostNotFound
+        | ureq::Error::ConnectionFailed
+        | ureq::Error::BadUri(_)
+        | ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => {
+            Failure::NotSent(reason)
+        }
+        _ if refused => Failure::NotSent(reason),
+        _ => Failure::NoAnswer(reason),
+    }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote")
+            .field("url", &self.inner.url)
+            .field("region", &self.inner.region)
+            .finish_non_exhaustive()
+    }
+}

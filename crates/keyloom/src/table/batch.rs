@@ -1,0 +1,271 @@
+//! Batches of any size: chunked, and what the database leaves is tried again.
+
+use keyloom_core::Item;
+use keyloom_core::size::item_size;
+use keyloom_engine::{BatchGetItemInput, BatchWriteItemInput, KeysOfTable, WriteRequest};
+
+use super::Table;
+use crate::backend::{Backend, Keyed};
+use crate::design::Design;
+use crate::entity::{Entity, EntityKey, EntityModel, entity_model};
+use crate::error::{Error, Result, Unprocessed};
+use crate::retry::Retry;
+
+/// The most writes of one request.
+const MAX_WRITES: usize = 25;
+/// The most keys of one request.
+const MAX_KEYS: usize = 100;
+/// The most bytes of one request are 16 MB; this leaves room for its JSON form.
+const MAX_BYTES: usize = 8 << 20;
+
+/// Puts and deletes, each for itself: some may be done when others fail. Any number, in requests of 25.
+///
+/// Of several writes of one item, the last one counts.
+#[must_use = "nothing is written until `run`"]
+pub struct Batch<'t, D> {
+    table: &'t Table<D>,
+    writes: Vec<Write>,
+    failed: Option<Error>,
+}
+
+/// A write and the key that it is about.
+struct Write {
+    table: String,
+    key: Item,
+    request: WriteRequest,
+}
+
+impl<'t, D: Design> Batch<'t, D> {
+    pub(super) fn new(table: &'t Table<D>) -> Self {
+        Self { table, writes: Vec::new(), failed: None }
+    }
+
+    fn with(mut self, write: impl FnOnce() -> Result<Write>) -> Self {
+        if self.failed.is_none() {
+            match write() {
+                Ok(write) => self.writes.push(write),
+                Err(error) => self.failed = Some(error),
+            }
+        }
+        self
+    }
+
+    /// Writes an item, in place of any with the same key.
+    pub fn put<E: Entity<Design = D>>(self, entity: &E) -> Self {
+        self.with(|| {
+            let model = alone::<E>()?;
+            Ok(Write {
+                table: model.table().to_owned(),
+                key: model.key_item(|name| entity.field(name))?,
+                request: WriteRequest::Put(model.item(entity)?),
+            })
+        })
+    }
+
+    /// Writes items, in place of any with the same keys.
+    pub fn put_all<'e, E: Entity<Design = D>>(
+        self,
+        entities: impl IntoIterator<Item = &'e E>,
+    ) -> Self {
+        entities.into_iter().fold(self, Self::put)
+    }
+
+    /// Deletes an item, if it exists.
+    pub fn delete<K>(self, key: K) -> Self
+    where
+        K: EntityKey<Entity: Entity<Design = D>>,
+    {
+        self.with(|| {
+            let model = alone::<K::Entity>()?;
+            let key = model.key_item(|name| key.field(name))?;
+            let request = WriteRequest::Delete(key.clone());
+            Ok(Write { table: model.table().to_owned(), key, request })
+        })
+    }
+
+    /// Writes everything. What is left after all attempts is in [`Error::Unprocessed`]; everything else is done.
+    pub fn run(self) -> Result<()> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let mut last: Vec<Write> = Vec::with_capacity(self.writes.len());
+        let mut seen = std::collections::HashMap::new();
+        for write in self.writes {
+            match seen.get(&(write.table.clone(), format!("{:?}", write.key))) {
+                Some(&at) => {
+                    if let Some(slot) = last.get_mut(at) {
+                        *slot = write;
+                    }
+                }
+                None => {
+                    seen.insert((write.table.clone(), format!("{:?}", write.key)), last.len());
+                    last.push(write);
+                }
+            }
+        }
+        let writes = last.into_iter().map(|write| (write.table, write.request)).collect();
+        write_all(&self.table.backend, &self.table.retry, writes)
+    }
+}
+
+/// The model of an entity that a batch can write.
+fn alone<E: Entity>() -> Result<&'static EntityModel> {
+    let model = entity_model::<E>()?;
+    if model.has_companions() {
+        return Err(Error::Design(format!(
+            "`{}` has unique fields or counts, which need a transaction: use `put`, `create` or `transaction`",
+            E::NAME
+        )));
+    }
+    Ok(model)
+}
+
+/// Writes everything, each request for itself; the keys are distinct.
+pub(crate) fn write_all(
+    backend: &Backend,
+    retry: &Retry,
+    writes: Keyed<WriteRequest>,
+) -> Result<()> {
+    let size = |(_, request): &(String, WriteRequest)| match request {
+        WriteRequest::Put(item) | WriteRequest::Delete(item) => item_size(item),
+    };
+    let mut waiting = std::collections::VecDeque::from(writes);
+    let mut idle = 0;
+    while !waiting.is_empty() {
+        let mut bytes = 0;
+        let fits = waiting.iter().take(MAX_WRITES).take_while(|write| {
+            let first = bytes == 0;
+            bytes += size(write);
+            first || bytes <= MAX_BYTES
+        });
+        let count = fits.count();
+        let chunk: Vec<_> = waiting.drain(..count).collect();
+        let input =
+            BatchWriteItemInput { requests: chunk.clone(), ..BatchWriteItemInput::default() };
+        let sent = retry.run("BatchWriteItem", true, |_| backend.batch_write(input.clone()));
+        let left = match sent {
+            Ok(left) => left,
+            Err(error) => {
+                chunk.into_iter().rev().for_each(|write| waiting.push_front(write));
+                return Err(unwritten(waiting, retry.max_attempts, error));
+            }
+        };
+        idle = if left.len() == count { idle + 1 } else { 0 };
+        let stuck = idle >= retry.max_attempts.max(1);
+        let slow = !left.is_empty();
+        left.into_iter().rev().for_each(|write| waiting.push_front(write));
+        if stuck {
+            return Err(Error::Unprocessed(unprocessed(waiting, idle, None)));
+        }
+        if slow {
+            retry.pause(idle.max(1));
+        }
+    }
+    Ok(())
+}
+
+/// A refused request leaves everything that was not sent before it; a refusal at the first request is just that.
+fn unwritten(
+    waiting: impl IntoIterator<Item = (String, WriteRequest)>,
+    attempts: u32,
+    error: Error,
+) -> Error {
+    Error::Unprocessed(unprocessed(waiting, attempts, Some(error.to_string())))
+}
+
+fn unprocessed(
+    waiting: impl IntoIterator<Item = (String, WriteRequest)>,
+    attempts: u32,
+    cause: Option<String>,
+) -> Unprocessed {
+    let mut left = Unprocessed { attempts, cause, ..Unprocessed::default() };
+    for (table, request) in waiting {
+        match request {
+            WriteRequest::Put(item) => left.puts.push((table, item)),
+            WriteRequest::Delete(key) => left.deletes.push((table, key)),
+        }
+    }
+    left
+}
+
+/// Reads everything; the answers stand in the order of the keys, none for those that do not exist.
+pub(crate) fn get_all(
+    backend: &Backend,
+    retry: &Retry,
+    keys: &[(String, Item)],
+    consistent: bool,
+) -> Result<Vec<Option<Item>>> {
+    let mut distinct: Vec<(String, Item)> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for (table, key) in keys {
+        if seen.insert(label(table, key)) {
+            distinct.push((table.clone(), key.clone()));
+        }
+    }
+    let names: Vec<&str> =
+        keys.first().iter().flat_map(|(_, key)| key.keys().map(|n| n.as_str())).collect();
+    let found = get_distinct(backend, retry, distinct, consistent)?;
+    let mut by_key: std::collections::HashMap<String, Item> = std::collections::HashMap::new();
+    for (table, item) in found {
+        let key: Item = item
+            .iter()
+            .filter(|(name, _)| names.contains(&name.as_str()))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        by_key.insert(label(&table, &key), item);
+    }
+    Ok(keys.iter().map(|(table, key)| by_key.get(&label(table, key)).cloned()).collect())
+}
+
+fn label(table: &str, key: &Item) -> String {
+    format!("{table}/{key:?}")
+}
+
+fn get_distinct(
+    backend: &Backend,
+    retry: &Retry,
+    keys: Keyed<Item>,
+    consistent: bool,
+) -> Result<Keyed<Item>> {
+    let mut waiting = std::collections::VecDeque::from(keys);
+    let mut found = Vec::with_capacity(waiting.len());
+    let mut idle = 0;
+    while !waiting.is_empty() {
+        let count = waiting.len().min(MAX_KEYS);
+        let chunk: Vec<_> = waiting.drain(..count).collect();
+        let input = get_input(&chunk, consistent);
+        let (more, left) = retry.run("BatchGetItem", true, |_| backend.batch_get(input.clone()))?;
+        idle = if left.len() == count { idle + 1 } else { 0 };
+        let slow = !left.is_empty();
+        found.extend(more);
+        left.into_iter().rev().for_each(|key| waiting.push_front(key));
+        if idle >= retry.max_attempts.max(1) {
+            let gets = waiting.into_iter().collect();
+            return Err(Error::Unprocessed(Unprocessed {
+                attempts: idle,
+                gets,
+                ..Unprocessed::default()
+            }));
+        }
+        if slow && idle > 0 {
+            retry.pause(idle);
+        }
+    }
+    Ok(found)
+}
+
+fn get_input(keys: &[(String, Item)], consistent: bool) -> BatchGetItemInput {
+    let mut tables: Vec<KeysOfTable> = Vec::new();
+    for (table, key) in keys {
+        match tables.iter_mut().find(|known| known.table_name == *table) {
+            Some(known) => known.keys.push(key.clone()),
+            None => tables.push(KeysOfTable {
+                table_name: table.clone(),
+                keys: vec![key.clone()],
+                consistent_read: consistent,
+                ..KeysOfTable::default()
+            }),
+        }
+    }
+    BatchGetItemInput { tables, ..BatchGetItemInput::default() }
+}

@@ -1,0 +1,129 @@
+//! Tables with types.
+//!
+//! Reads and single writes without companions are one request each. Everything else is made of [`step::Step`]s: writes
+//! with a condition and the meaning of its failure, done in one transaction when there are several.
+
+mod batch;
+mod companion;
+mod patch;
+mod read;
+mod step;
+mod transaction;
+mod write;
+
+use std::marker::PhantomData;
+
+use keyloom_engine::{Clock, SystemClock};
+
+pub use batch::Batch;
+pub(crate) use batch::{get_all, write_all};
+pub use patch::Patch;
+pub use transaction::Transaction;
+
+use crate::backend::Backend;
+use crate::design::{Design, model};
+use crate::error::Result;
+use crate::query::{Access, Query};
+use crate::retry::Retry;
+use crate::tables;
+
+/// The tables of a design in one database. Cheap to clone.
+///
+/// Every operation takes and gives the design's own types; items of other designs do not compile.
+pub struct Table<D> {
+    pub(crate) backend: Backend,
+    pub(crate) retry: Retry,
+    show_expired: bool,
+    design: PhantomData<fn() -> D>,
+}
+
+impl<D> Clone for Table<D> {
+    fn clone(&self) -> Self {
+        Self {
+            backend: self.backend.clone(),
+            retry: self.retry.clone(),
+            show_expired: self.show_expired,
+            design: PhantomData,
+        }
+    }
+}
+
+impl<D: Design> Table<D> {
+    /// Opens the design's tables. Those that an embedded database does not have are made; those of an endpoint must
+    /// exist, or be made by [`Table::create_tables`].
+    pub fn open(backend: impl Into<Backend>) -> Result<Self> {
+        let table = Self {
+            backend: backend.into(),
+            retry: Retry::default(),
+            show_expired: false,
+            design: PhantomData,
+        };
+        let model = model::<D>()?;
+        if table.backend.is_embedded() {
+            tables::create_missing(&table.backend, &table.retry, model.design())?;
+        }
+        Ok(table)
+    }
+
+    /// Makes the tables that are not there and waits until they can be used.
+    pub fn create_tables(&self) -> Result<()> {
+        tables::create_missing(&self.backend, &self.retry, model::<D>()?.design())
+    }
+
+    /// Drops the design's tables with everything in them.
+    pub fn drop_tables(&self) -> Result<()> {
+        for table in model::<D>()?.design().tables() {
+            tables::drop_table(&self.backend, &self.retry, &table.name)?;
+        }
+        Ok(())
+    }
+
+    /// The same tables with other rules for trying again.
+    #[must_use]
+    pub fn with_retry(mut self, retry: Retry) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// The same tables, also showing items whose time to live has passed. DynamoDB removes them hours later; by default
+    /// reads leave them out.
+    #[must_use]
+    pub fn with_expired(mut self) -> Self {
+        self.show_expired = true;
+        self
+    }
+
+    /// Where requests go.
+    pub fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
+    /// Asks an access pattern of the design. Nothing is sent until the answer is taken.
+    pub fn query<A: Access<Design = D>>(&self, access: A) -> Query<'_, D, A> {
+        Query::new(self, access)
+    }
+
+    /// Puts and deletes of any number, chunked, each for itself.
+    pub fn batch(&self) -> Batch<'_, D> {
+        Batch::new(self)
+    }
+
+    /// Up to 100 writes, all or none.
+    pub fn transaction(&self) -> Transaction<'_, D> {
+        Transaction::new(self)
+    }
+
+    pub(crate) fn hides_expired(&self) -> bool {
+        !self.show_expired
+    }
+}
+
+pub(crate) fn now_seconds() -> u64 {
+    SystemClock.now_ms() / 1000
+}
+
+impl<D> std::fmt::Debug for Table<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Table").field("backend", &self.backend).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,186 @@
+//! Steps: writes with a condition, and what it means when the condition fails.
+
+use keyloom_core::error::CancellationCode;
+use keyloom_core::{Error as Refusal, Item};
+use keyloom_engine::{
+    ConditionInput, DeleteItemInput, PutItemInput, TransactAction, TransactEdit,
+    TransactWriteItemsInput, UpdateItemInput, WriteReturns,
+};
+
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+use crate::retry::{Attempt, Failure, Retry};
+
+/// One write of a unit that is done as a whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) action: TransactAction,
+    pub(crate) refused: Refused,
+}
+
+/// What a failed condition means.
+#[derive(Clone, Debug)]
+pub(crate) enum Refused {
+    AlreadyExists {
+        entity: &'static str,
+        key: String,
+    },
+    NotFound {
+        entity: &'static str,
+        key: String,
+    },
+    NotUnique {
+        entity: &'static str,
+        rule: String,
+    },
+    Conflict {
+        entity: &'static str,
+        key: String,
+    },
+    /// Nothing more than what the database says.
+    Plain,
+}
+
+impl Refused {
+    fn into_error(self, plain: Refusal) -> Error {
+        match self {
+            Self::AlreadyExists { entity, key } => Error::AlreadyExists { entity, key },
+            Self::NotFound { entity, key } => Error::NotFound { entity, key },
+            Self::NotUnique { entity, rule } => Error::NotUnique { entity, rule },
+            Self::Conflict { entity, key } => Error::Conflict { entity, key, attempts: 1 },
+            Self::Plain => Error::Database(plain),
+        }
+    }
+}
+
+impl Step {
+    pub(crate) fn new(
+        table: &str,
+        edit: TransactEdit,
+        condition: ConditionInput,
+        refused: Refused,
+    ) -> Self {
+        let action = TransactAction {
+            table_name: table.to_owned(),
+            edit,
+            condition,
+            // After a lost answer, the item tells whether the write was ours.
+            return_item_on_failure: true,
+        };
+        Self { action, refused }
+    }
+}
+
+/// Does all steps or none: one as a request of its own, several as a transaction.
+pub(crate) fn run(backend: &Backend, retry: &Retry, mut steps: Vec<Step>) -> Result<()> {
+    match steps.pop() {
+        None => Ok(()),
+        Some(step) if steps.is_empty() && !matches!(step.action.edit, TransactEdit::Check(_)) => {
+            run_alone(backend, retry, step)
+        }
+        Some(last) => {
+            steps.push(last);
+            run_together(backend, retry, steps)
+        }
+    }
+}
+
+fn run_alone(backend: &Backend, retry: &Retry, step: Step) -> Result<()> {
+    let Step { action, refused } = step;
+    let operation = match &action.edit {
+        TransactEdit::Put(_) => "PutItem",
+        TransactEdit::Update(..) => "UpdateItem",
+        TransactEdit::Delete(_) | TransactEdit::Check(_) => "DeleteItem",
+    };
+    // Puts and deletes have the same result when repeated; an update may add.
+    let repeatable =
+        !matches!(&action.edit, TransactEdit::Update(_, update) if update.contains("ADD"));
+    let done = retry.run(operation, repeatable, |attempt| match send_alone(backend, &action) {
+        Err(Failure::Refused(Refusal::ConditionalCheckFailed { item }))
+            if was_ours(&action.edit, item.as_ref(), attempt) =>
+        {
+            Ok(())
+        }
+        other => other,
+    });
+    match done {
+        Err(Error::Database(error @ Refusal::ConditionalCheckFailed { .. })) => {
+            Err(refused.into_error(error))
+        }
+        other => other,
+    }
+}
+
+/// Whether a condition failed only because an earlier attempt, whose answer was lost, had been carried out.
+fn was_ours(edit: &TransactEdit, found: Option<&Item>, attempt: Attempt) -> bool {
+    attempt.after_unknown
+        && match edit {
+            TransactEdit::Put(item) => found == Some(item),
+            TransactEdit::Delete(_) => found.is_none(),
+            TransactEdit::Update(..) | TransactEdit::Check(_) => false,
+        }
+}
+
+fn send_alone(backend: &Backend, action: &TransactAction) -> Result<(), Failure> {
+    let (table_name, condition) = (action.table_name.clone(), action.condition.clone());
+    let returns =
+        WriteReturns { item_on_failure: condition.expression.is_some(), ..WriteReturns::default() };
+    match &action.edit {
+        TransactEdit::Put(item) => backend.put_item(PutItemInput {
+            table_name,
+            item: item.clone(),
+            condition,
+            returns,
+            ..PutItemInput::default()
+        }),
+        TransactEdit::Update(key, update) => backend.update_item(UpdateItemInput {
+            table_name,
+            key: key.clone(),
+            update: Some(update.clone()),
+            condition,
+            returns,
+            ..UpdateItemInput::default()
+        }),
+        TransactEdit::Delete(key) | TransactEdit::Check(key) => {
+            backend.delete_item(DeleteItemInput {
+                table_name,
+                key: key.clone(),
+                condition,
+                returns,
+                ..DeleteItemInput::default()
+            })
+        }
+    }
+    .map(drop)
+}
+
+fn run_together(backend: &Backend, retry: &Retry, steps: Vec<Step>) -> Result<()> {
+    // The token makes a repeated transaction the same one, also when an answer was lost.
+    let token = if backend.is_embedded() { None } else { Some(client_token()) };
+    let done = retry.run("TransactWriteItems", token.is_some(), |_| {
+        let mut input = TransactWriteItemsInput::default();
+        input.actions = steps.iter().map(|step| step.action.clone()).collect();
+        input.client_request_token.clone_from(&token);
+        backend.transact_write(input)
+    });
+    match done {
+        Err(Error::Database(Refusal::TransactionCanceled(reasons))) => {
+            let failed = |code| reasons.iter().position(|reason| reason.code == code);
+            let at = failed(CancellationCode::ConditionalCheckFailed);
+            match at.and_then(|at| steps.get(at)) {
+                Some(step) => {
+                    let plain = Refusal::TransactionCanceled(reasons.clone());
+                    Err(step.refused.clone().into_error(plain))
+                }
+                None => Err(Error::Database(Refusal::TransactionCanceled(reasons))),
+            }
+        }
+        other => other,
+    }
+}
+
+/// A name under which the endpoint does a transaction only once.
+fn client_token() -> String {
+    let half = || getrandom::u64().unwrap_or_default();
+    format!("{:016x}{:016x}", half(), half())
+}

@@ -1,0 +1,14 @@
+use keyloom::prelude::*;
+
+#[keyloom::design(table(notes, PK, SK))]
+mod notes {
+    use super::*;
+
+    #[derive(Entity, Serialize, Deserialize)]
+    #[entity(PK = "PRICE#{price}", SK = "PRICE")]
+    pub struct Price {
+        pub price: f64,
+    }
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+use keyloom::prelude::*;
+
+#[keyloom::design(table(notes, PK, SK))]
+mod notes {
+    use super::*;
+
+    #[derive(Entity, Serialize, Deserialize)]
+    #[entity(PK = "USER#{user}", SK = "NOTE")]
+    pub struct Note {
+        pub user: Option<String>,
+    }
+}
+
+fn main() {}
