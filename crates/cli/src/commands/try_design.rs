@@ -59,7 +59,9 @@ impl Try {
             let trial = prepare(design, options)?;
             let outcomes = judge(&trial);
             let mut tally = Tally::default();
-            outcomes.iter().for_each(|outcome| tally.add(outcome));
+            for outcome in &outcomes {
+                tally.add(outcome);
+            }
             total.broken += tally.broken;
             if self.format == Format::Json {
                 documents.push(document(report.source.name(), &trial, &outcomes, tally));

@@ -20,7 +20,7 @@ use keyloom_design::cost::Prices;
 use keyloom_design::evaluate::Inputs;
 use keyloom_design::generate::{GenerateOptions, generate, inputs_for};
 use keyloom_design::model::Access;
-use keyloom_design::plan::{Plan, Verdict, plan};
+use keyloom_design::plan::{Plan, RawForm, Verdict, plan};
 
 pub(crate) use self::data::Data;
 pub(crate) use self::engine::{Engine, Refusal};
@@ -121,7 +121,7 @@ impl Trial {
         inputs_for(access, rows, self.options.seed, self.options.calls).into_iter().map(
             move |mut inputs| {
                 // A hand-written request may name inputs that no condition declares.
-                for name in plan.raw.iter().flat_map(|raw| raw.inputs()) {
+                for name in plan.raw.iter().flat_map(RawForm::inputs) {
                     if let (false, Some(row)) = (inputs.contains_key(&name), mine)
                         && let Some(value) = row.values.get(&name)
                     {

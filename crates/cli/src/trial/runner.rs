@@ -250,7 +250,9 @@ fn merge(order: &[OrderBy], mut parts: Vec<Vec<(Item, &Row)>>) -> Vec<Item> {
     if order.is_empty() || parts.len() == 1 {
         return parts.into_iter().flatten().map(|(item, _)| item).collect();
     }
-    parts.iter_mut().for_each(|part| part.reverse());
+    for part in &mut parts {
+        part.reverse();
+    }
     let mut merged = Vec::new();
     loop {
         let heads = parts.iter().enumerate().filter_map(|(at, part)| Some((at, part.last()?.1)));

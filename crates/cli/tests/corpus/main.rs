@@ -3,7 +3,7 @@
 //!
 //! Golden files are in `tests/golden`; `KEYLOOM_BLESS=1 cargo test -p keyloom-cli --test corpus` writes
 //! them anew. `KEYLOOM_ITEMS` asks for more generated items than the few that keep the test fast.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod check;
 mod deploy;
