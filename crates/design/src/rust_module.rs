@@ -115,10 +115,15 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
     for rule in design.uniques().iter().filter(|rule| rule.entity.name == entity.name) {
         match &rule.by {
             Some(by) => {
-                let keys = by.keys.iter().map(|key| {
-                    format!(", {} = {:?}", key.attribute, key.shape.template().text())
-                });
-                words.push(format!("unique({}{})", rule.fields.join(", "), keys.collect::<String>()));
+                let keys = by
+                    .keys
+                    .iter()
+                    .map(|key| format!(", {} = {:?}", key.attribute, key.shape.template().text()));
+                words.push(format!(
+                    "unique({}{})",
+                    rule.fields.join(", "),
+                    keys.collect::<String>()
+                ));
             }
             None => missing.push(format!("unique rule `{}`: no entity guards it", rule.name)),
         }
@@ -156,7 +161,9 @@ fn write_field(out: &mut String, entity: &Entity, field: &Field, missing: &mut V
         (_, FieldKind::Shard(shards)) => {
             words.push(format!("type = \"shard\", shards = {}", shards.count));
         }
-        (Some(values), FieldKind::Scalar(format)) if matches!(format.kind(), FieldType::Enum(_)) => {
+        (Some(values), FieldKind::Scalar(format))
+            if matches!(format.kind(), FieldType::Enum(_)) =>
+        {
             let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
             words.push(format!("values({})", values.join(", ")));
         }
@@ -255,7 +262,12 @@ fn type_name(text: &str) -> String {
     let mut name: String = words
         .flat_map(|word| {
             let mut letters = word.chars();
-            letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<Vec<_>>()
+            letters
+                .next()
+                .into_iter()
+                .flat_map(char::to_uppercase)
+                .chain(letters)
+                .collect::<Vec<_>>()
         })
         .collect();
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
