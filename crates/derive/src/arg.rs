@@ -137,7 +137,7 @@ pub(crate) fn take_args(attributes: &mut Vec<syn::Attribute>, name: &str) -> syn
 }
 
 /// Takes a name out of the derive lists, and says whether it was there.
-pub(crate) fn take_derive(attributes: &mut Vec<syn::Attribute>, name: &str) -> syn::Result<bool> {
+pub(crate) fn take_derive(attributes: &mut [syn::Attribute], name: &str) -> syn::Result<bool> {
     let mut found = false;
     for attribute in attributes.iter_mut().filter(|attribute| attribute.path().is_ident("derive")) {
         let paths =

@@ -52,7 +52,7 @@ fn entity(entity: &Entity, module: &Module, design: &Design) -> TokenStream {
         quote!(#name: ::std::clone::Clone::clone(&self.#name))
     });
     let readable = entity.fields.iter().filter(|field| is_read(entity, field, module, design));
-    let arms = readable.map(|field| arm(field));
+    let arms = readable.map(arm);
     let version = entity.fields.iter().find(|field| field.version);
     let versioned = version.map(|field| {
         let (name, text) = (&field.name, field.name.to_string());
@@ -183,12 +183,11 @@ fn key_struct(entity: &Entity, key_name: &Ident, fields: &[&Field]) -> TokenStre
 fn counter_of(counter: &crate::read::Counter, module: &Module) -> TokenStream {
     let keeper = module.entities.iter().find(|e| e.name == counter.entity.value.as_str());
     let version = keeper.and_then(|keeper| keeper.fields.iter().find(|field| field.version));
-    let version = match version {
-        Some(field) => {
-            let name = field.name.to_string();
-            quote!(::std::option::Option::Some(#name))
-        }
-        None => quote!(::std::option::Option::None),
+    let version = if let Some(field) = version {
+        let name = field.name.to_string();
+        quote!(::std::option::Option::Some(#name))
+    } else {
+        quote!(::std::option::Option::None)
     };
     let (entity, field) = (&counter.entity.value, &counter.field);
     quote!(::keyloom::Counter { entity: #entity, field: #field, version: #version })

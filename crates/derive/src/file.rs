@@ -187,8 +187,8 @@ fn write_unique(
     toml.text("description", &Text::new(description, unique.span));
     if unique.keys.is_empty() {
         let names: Vec<&str> = unique.fields.iter().map(|field| field.value.as_str()).collect();
-        let values: String = names.iter().map(|name| format!("#{{{name}}}")).collect();
-        let template = format!("UNIQUE#{}#{}{values}", entity.name, names.join("-"));
+        let values: Vec<String> = names.iter().map(|name| format!("{{{name}}}")).collect();
+        let template = format!("UNIQUE#{}#{}#{}", entity.name, names.join("-"), values.join("#"));
         for (at, key) in table.partition.iter().chain(&table.sort).enumerate() {
             let template = if at == 0 { template.as_str() } else { "UNIQUE" };
             toml.text(&key.value, &Text::new(template, unique.span));

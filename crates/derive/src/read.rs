@@ -275,7 +275,7 @@ const ENTITY_OPTIONS: [&str; 5] = ["count", "size", "max_size", "growth", "descr
 fn entity_arg(entity: &mut Entity, arg: Arg) -> syn::Result<()> {
     match arg {
         Arg::Pair(name, value) if name.value == "table" => {
-            entity.table = Some(value.text()?.clone())
+            entity.table = Some(value.text()?.clone());
         }
         Arg::Pair(name, value) if ENTITY_OPTIONS.contains(&name.value.as_str()) => {
             entity.options.push((name, value));

@@ -196,11 +196,6 @@ impl EntityModel {
         Ok(attributes.into_iter().collect())
     }
 
-    /// The entity in an item.
-    pub(crate) fn read<E: Entity>(&self, item: Item) -> Result<E> {
-        from_item(item).map_err(|error| Error::Item { entity: E::NAME, error })
-    }
-
     /// The keys of secondary indexes that a change of these fields rewrites, each with its new value.
     pub(crate) fn rewritten<'v>(
         &self,
@@ -289,7 +284,7 @@ impl EntityModel {
             Err(error) => Err(Error::Key {
                 entity: self.declared.name.clone(),
                 attribute: key.attribute.to_string(),
-                error,
+                error: Box::new(error),
             }),
         }
     }
@@ -364,6 +359,11 @@ impl Source {
             }
         }
     }
+}
+
+/// The entity in an item.
+pub(crate) fn read<E: Entity>(item: Item) -> Result<E> {
+    from_item(item).map_err(|error| Error::Item { entity: E::NAME, error })
 }
 
 /// The model of an entity.

@@ -28,7 +28,7 @@ pub enum Error {
         /// The key attribute.
         attribute: String,
         /// What is wrong.
-        error: BuildError,
+        error: Box<BuildError>,
     },
     /// A field that a primary key needs has no value.
     KeyFieldAbsent {
@@ -79,7 +79,7 @@ pub enum Error {
         attempts: u32,
     },
     /// Parts of a batch were not processed, however often they were tried.
-    Unprocessed(Unprocessed),
+    Unprocessed(Box<Unprocessed>),
     /// No answer came from the endpoint.
     Transport(TransportError),
     /// A cursor that is damaged, or that belongs to another query.
@@ -245,7 +245,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Item { error, .. } => Some(error),
-            Self::Key { error, .. } => Some(error),
+            Self::Key { error, .. } => Some(error.as_ref()),
             _ => None,
         }
     }

@@ -4,11 +4,14 @@
 use keyloom_core::{AttributeValue, Item, Str};
 use keyloom_engine::ConditionInput;
 
+type Names = Vec<(Str, Str)>;
+type Values = Vec<(Str, AttributeValue)>;
+
 /// Names and values of one request's expressions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Placeholders {
-    names: Vec<(Str, Str)>,
-    values: Vec<(Str, AttributeValue)>,
+    names: Names,
+    values: Values,
 }
 
 impl Placeholders {
@@ -38,9 +41,7 @@ impl Placeholders {
         short
     }
 
-    pub(crate) fn into_parts(
-        self,
-    ) -> (Option<Vec<(Str, Str)>>, Option<Vec<(Str, AttributeValue)>>) {
+    pub(crate) fn into_parts(self) -> (Option<Names>, Option<Values>) {
         let names = (!self.names.is_empty()).then_some(self.names);
         let values = (!self.values.is_empty()).then_some(self.values);
         (names, values)

@@ -2,12 +2,12 @@
 
 use keyloom_core::Item;
 
-use crate::entity::{Entity, entity_model};
+use crate::entity::{self, Entity, entity_model};
 use crate::error::{Error, Result};
 
 /// Reads an item as an entity.
 pub fn read<E: Entity>(item: Item) -> Result<E> {
-    entity_model::<E>()?.read(item)
+    entity::read(item)
 }
 
 /// Whether an item is an entity of this type.
@@ -24,6 +24,6 @@ pub fn is_expired<E: Entity>(item: &Item, now_seconds: u64) -> bool {
 pub fn stranger(item: &Item) -> Error {
     Error::Design(format!(
         "an item is none of the entities that the pattern finds; its attributes are {}",
-        item.keys().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+        item.keys().map(keyloom_core::Str::as_str).collect::<Vec<_>>().join(", ")
     ))
 }

@@ -161,7 +161,6 @@ impl TableClient {
                 item: item.clone(),
                 condition: condition.clone(),
                 returns: returning(ReturnValues::AllOld),
-                ..PutItemInput::default()
             })
         })
     }

@@ -158,8 +158,8 @@ impl MapWriter {
         Ok(())
     }
 
-    fn into_value(self) -> Option<AttributeValue> {
-        Some(AttributeValue::M(self.attributes.into_iter().collect()))
+    fn into_value(self) -> AttributeValue {
+        AttributeValue::M(self.attributes.into_iter().collect())
     }
 }
 
@@ -207,7 +207,7 @@ pub(crate) struct NestedWriter {
 
 impl NestedWriter {
     fn finish(self) -> Option<AttributeValue> {
-        tagged(self.variant, self.map.into_value())
+        tagged(self.variant, Some(self.map.into_value()))
     }
 }
 

@@ -42,10 +42,13 @@ impl fmt::Debug for Credentials {
     }
 }
 
+type Variable = dyn Fn(&str) -> Option<String>;
+type File = dyn Fn(&PathBuf) -> Option<String>;
+
 /// Where settings are looked for; tests give their own.
 pub(super) struct Surroundings {
-    variable: Box<dyn Fn(&str) -> Option<String>>,
-    file: Box<dyn Fn(&PathBuf) -> Option<String>>,
+    variable: Box<Variable>,
+    file: Box<File>,
 }
 
 impl Surroundings {
@@ -70,12 +73,11 @@ impl Surroundings {
 
     /// A setting of a profile, from one of the two shared files.
     fn setting(&self, file: SharedFile, profile: &str, name: &str) -> Option<String> {
-        let path = match self.variable(file.variable()) {
-            Some(path) => PathBuf::from(path),
-            None => {
-                let home = self.variable("HOME").or_else(|| self.variable("USERPROFILE"))?;
-                PathBuf::from(home).join(".aws").join(file.name())
-            }
+        let path = if let Some(path) = self.variable(file.variable()) {
+            PathBuf::from(path)
+        } else {
+            let home = self.variable("HOME").or_else(|| self.variable("USERPROFILE"))?;
+            PathBuf::from(home).join(".aws").join(file.name())
         };
         find_setting(&(self.file)(&path)?, &file.section(profile), name)
     }

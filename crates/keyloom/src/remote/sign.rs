@@ -26,8 +26,9 @@ pub(super) fn headers(
     }
     signed.push(("x-amz-target", target));
     let names = signed.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
-    let lines: String = signed.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
-    let canonical = format!("POST\n/\n\n{lines}\n{names}\n{}", hex(&Sha256::digest(body)));
+    let lines: Vec<String> = signed.iter().map(|(name, value)| format!("{name}:{value}")).collect();
+    let lines = lines.join("\n");
+    let canonical = format!("POST\n/\n\n{lines}\n\n{names}\n{}", hex(&Sha256::digest(body)));
     let scope = format!("{day}/{region}/{SERVICE}/aws4_request");
     let to_sign =
         format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{}", hex(&Sha256::digest(&canonical)));
@@ -58,7 +59,7 @@ fn mac(key: &[u8], text: &[u8]) -> Vec<u8> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
 #[cfg(test)]

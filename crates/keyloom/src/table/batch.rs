@@ -91,16 +91,13 @@ impl<'t, D: Design> Batch<'t, D> {
         let mut last: Vec<Write> = Vec::with_capacity(self.writes.len());
         let mut seen = std::collections::HashMap::new();
         for write in self.writes {
-            match seen.get(&(write.table.clone(), format!("{:?}", write.key))) {
-                Some(&at) => {
-                    if let Some(slot) = last.get_mut(at) {
-                        *slot = write;
-                    }
-                }
-                None => {
-                    seen.insert((write.table.clone(), format!("{:?}", write.key)), last.len());
-                    last.push(write);
-                }
+            let label = label(&write.table, &write.key);
+            let known = seen.get(&label).and_then(|&at: &usize| last.get_mut(at));
+            if let Some(slot) = known {
+                *slot = write;
+            } else {
+                seen.insert(label, last.len());
+                last.push(write);
             }
         }
         let writes = last.into_iter().map(|write| (write.table, write.request)).collect();
@@ -155,7 +152,7 @@ pub(crate) fn write_all(
         let slow = !left.is_empty();
         left.into_iter().rev().for_each(|write| waiting.push_front(write));
         if stuck {
-            return Err(Error::Unprocessed(unprocessed(waiting, idle, None)));
+            return Err(Error::Unprocessed(Box::new(unprocessed(waiting, idle, None))));
         }
         if slow {
             retry.pause(idle.max(1));
@@ -170,7 +167,7 @@ fn unwritten(
     attempts: u32,
     error: Error,
 ) -> Error {
-    Error::Unprocessed(unprocessed(waiting, attempts, Some(error.to_string())))
+    Error::Unprocessed(Box::new(unprocessed(waiting, attempts, Some(error.to_string()))))
 }
 
 fn unprocessed(
@@ -202,8 +199,11 @@ pub(crate) fn get_all(
             distinct.push((table.clone(), key.clone()));
         }
     }
-    let names: Vec<&str> =
-        keys.first().iter().flat_map(|(_, key)| key.keys().map(|n| n.as_str())).collect();
+    let names: Vec<&str> = keys
+        .first()
+        .iter()
+        .flat_map(|(_, key)| key.keys().map(keyloom_core::Str::as_str))
+        .collect();
     let found = get_distinct(backend, retry, distinct, consistent)?;
     let mut by_key: std::collections::HashMap<String, Item> = std::collections::HashMap::new();
     for (table, item) in found {
@@ -241,11 +241,8 @@ fn get_distinct(
         left.into_iter().rev().for_each(|key| waiting.push_front(key));
         if idle >= retry.max_attempts.max(1) {
             let gets = waiting.into_iter().collect();
-            return Err(Error::Unprocessed(Unprocessed {
-                attempts: idle,
-                gets,
-                ..Unprocessed::default()
-            }));
+            let left = Unprocessed { attempts: idle, gets, ..Unprocessed::default() };
+            return Err(Error::Unprocessed(Box::new(left)));
         }
         if slow && idle > 0 {
             retry.pause(idle);

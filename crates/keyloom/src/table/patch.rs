@@ -9,7 +9,7 @@ use super::Table;
 use super::step::{Refused, Step};
 use crate::backend::returning;
 use crate::design::Design;
-use crate::entity::{Entity, EntityKey, entity_model, key_text};
+use crate::entity::{Entity, EntityKey, entity_model, key_text, read};
 use crate::error::{Error, Result};
 use crate::expression::Placeholders;
 use crate::item::to_value;
@@ -160,7 +160,7 @@ impl<D: Design> Table<D> {
         });
         let not_found = || Error::NotFound { entity: E::NAME, key: key_text(&key) };
         match done {
-            Ok(item) => model.read(item.ok_or_else(not_found)?),
+            Ok(item) => read(item.ok_or_else(not_found)?),
             Err(error) if error.is_condition_failed() => Err(not_found()),
             Err(error) => Err(error),
         }

@@ -5,7 +5,7 @@ use keyloom_engine::{GetItemInput, TransactGet, TransactGetItemsInput};
 
 use super::{Table, get_all, now_seconds};
 use crate::design::Design;
-use crate::entity::{Entity, EntityKey, EntityModel, entity_model};
+use crate::entity::{Entity, EntityKey, EntityModel, entity_model, read};
 use crate::error::Result;
 
 impl<D: Design> Table<D> {
@@ -28,7 +28,7 @@ impl<D: Design> Table<D> {
     fn find<K: EntityKey>(&self, key: &K, consistent: bool) -> Result<Option<K::Entity>> {
         let model = entity_model::<K::Entity>()?;
         match self.find_item(model, key, consistent)? {
-            Some(item) => model.read(item).map(Some),
+            Some(item) => read(item).map(Some),
             None => Ok(None),
         }
     }
@@ -95,6 +95,6 @@ impl<D: Design> Table<D> {
     fn read_some<E: Entity>(&self, model: &EntityModel, item: Option<Item>) -> Result<Option<E>> {
         let shown =
             item.filter(|item| !self.hides_expired() || !model.is_expired(item, now_seconds));
-        shown.map(|item| model.read(item)).transpose()
+        shown.map(|item| read(item)).transpose()
     }
 }

@@ -126,13 +126,9 @@ fn send_alone(backend: &Backend, action: &TransactAction) -> Result<(), Failure>
     let returns =
         WriteReturns { item_on_failure: condition.expression.is_some(), ..WriteReturns::default() };
     match &action.edit {
-        TransactEdit::Put(item) => backend.put_item(PutItemInput {
-            table_name,
-            item: item.clone(),
-            condition,
-            returns,
-            ..PutItemInput::default()
-        }),
+        TransactEdit::Put(item) => {
+            backend.put_item(PutItemInput { table_name, item: item.clone(), condition, returns })
+        }
         TransactEdit::Update(key, update) => backend.update_item(UpdateItemInput {
             table_name,
             key: key.clone(),
@@ -141,15 +137,8 @@ fn send_alone(backend: &Backend, action: &TransactAction) -> Result<(), Failure>
             returns,
             ..UpdateItemInput::default()
         }),
-        TransactEdit::Delete(key) | TransactEdit::Check(key) => {
-            backend.delete_item(DeleteItemInput {
-                table_name,
-                key: key.clone(),
-                condition,
-                returns,
-                ..DeleteItemInput::default()
-            })
-        }
+        TransactEdit::Delete(key) | TransactEdit::Check(key) => backend
+            .delete_item(DeleteItemInput { table_name, key: key.clone(), condition, returns }),
     }
     .map(drop)
 }

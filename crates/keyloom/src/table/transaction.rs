@@ -8,7 +8,7 @@ use super::patch::Patch;
 use super::step::{self, Refused, Step};
 use super::write::{create_step, main_steps};
 use crate::design::Design;
-use crate::entity::{Entity, EntityKey, entity_model, key_text};
+use crate::entity::{Entity, EntityKey, entity_model, key_text, read};
 use crate::error::{Error, Result};
 use crate::expression::presence;
 
@@ -127,8 +127,7 @@ impl<'t, D: Design> Transaction<'t, D> {
     fn change<K: EntityKey>(&mut self, key: K, new: Option<&K::Entity>) -> Result<()> {
         let model = entity_model::<K::Entity>()?;
         let stored = self.table.clone().with_expired().find_item(model, &key, true)?;
-        let old: Option<K::Entity> =
-            stored.as_ref().map(|item| model.read(item.clone())).transpose()?;
+        let old: Option<K::Entity> = stored.as_ref().map(|item| read(item.clone())).transpose()?;
         let (guards, counts) = companions(model, old.as_ref(), new)?;
         self.steps.extend(main_steps(model, stored.as_ref(), old.as_ref(), new)?);
         self.steps.extend(guards);

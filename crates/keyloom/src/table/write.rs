@@ -8,7 +8,7 @@ use super::companion::{companions, count_steps};
 use super::step::{self, Refused, Step};
 use crate::backend::returning;
 use crate::design::Design;
-use crate::entity::{Entity, EntityKey, EntityModel, entity_model, key_text};
+use crate::entity::{Entity, EntityKey, EntityModel, entity_model, key_text, read};
 use crate::error::{Error, Result};
 use crate::expression::{attribute_is, presence, unchanged};
 
@@ -152,7 +152,7 @@ impl<D: Design> Table<D> {
                 ..DeleteItemInput::default()
             })
         })?;
-        old.map(|item| model.read(item)).transpose()
+        old.map(|item| read(item)).transpose()
     }
 
     /// Reads, decides and writes under a guard, again and again while others are faster.
@@ -167,8 +167,8 @@ impl<D: Design> Table<D> {
             attempts += 1;
             let stored = self.find_stored(model, key)?;
             let old: Option<K::Entity> =
-                stored.as_ref().map(|item| model.read(item.clone())).transpose()?;
-            let before = stored.as_ref().map(|item| model.read(item.clone())).transpose()?;
+                stored.as_ref().map(|item| read(item.clone())).transpose()?;
+            let before = stored.as_ref().map(|item| read(item.clone())).transpose()?;
             let new = match decide(before)? {
                 Change::Write(mut new) => {
                     new.set_version(old.as_ref().map_or(new.version(), |old| old.version() + 1));
@@ -204,7 +204,7 @@ pub(super) enum Change<E> {
 
 /// The same entity by way of its item: entities need not be `Clone`.
 fn clone_of<E: Entity>(model: &EntityModel, entity: &E) -> Result<E> {
-    model.read(model.item(entity)?)
+    read(model.item(entity)?)
 }
 
 /// The step that writes a new item.

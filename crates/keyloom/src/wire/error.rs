@@ -7,12 +7,9 @@ use keyloom_core::json::{self, Json, JsonObject};
 /// The error that an answer other than 200 states.
 pub(crate) fn error_from(status: u16, body: &[u8]) -> Error {
     let document = json::parse(body);
-    let object = match &document {
-        Ok(Json::Object(object)) => object,
-        _ => {
-            let start = String::from_utf8_lossy(body.get(..body.len().min(200)).unwrap_or(body));
-            return unnamed(status, format!("status {status} without an error body: {start}"));
-        }
+    let Ok(Json::Object(object)) = &document else {
+        let start = String::from_utf8_lossy(body.get(..body.len().min(200)).unwrap_or(body));
+        return unnamed(status, format!("status {status} without an error body: {start}"));
     };
     let text = |name| match object.get(name) {
         Some(Json::Str(text)) => Some(text.to_string()),
