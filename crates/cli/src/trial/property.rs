@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
-use keyloom_design::Design;
 use keyloom_design::cost::Prices;
 use keyloom_design::plan::{Plan, Proof, plan};
+use keyloom_design::{Design, check};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree;
@@ -288,17 +288,23 @@ fn broken_promise(text: &str, seed: u64, planner: &dyn Fn(&Design) -> Vec<Plan>)
     // Templates that cannot be taken apart and the like are refused, which is right.
     let design = design?;
     let plans = planner(&design);
+    // Where two entities can have one primary key (U02, an error), a link may lead to the wrong one; and
+    // brute force follows links by whole values, not by the day that a key may hold of them.
+    let findings = check(&design, &Prices::default()).findings;
+    let vague = findings.iter().any(|finding| finding.rule == "U02") || text.contains(":date");
     let options = Options { items: 90, seed, calls: 8 };
     let trial = Trial::with_plans(design, plans, options, &mut |_| {}).unwrap();
-    trial.patterns().find_map(|(access, plan)| {
-        let outcome = trial.judge(access, plan);
-        let wrong = match (&outcome.judged, &outcome.counter) {
-            (Judged::Broken { why }, _) => why.clone(),
-            (_, Some(Counter::NotShown { why })) => format!("no counter-example: {why}"),
-            _ => return None,
-        };
-        Some(format!("{}: {wrong}\n{:?}", outcome.name, plan.proofs))
-    })
+    trial.patterns().filter(|(access, _)| !(vague && access.via.is_some())).find_map(
+        |(access, plan)| {
+            let outcome = trial.judge(access, plan);
+            let wrong = match (&outcome.judged, &outcome.counter) {
+                (Judged::Broken { why }, _) => why.clone(),
+                (_, Some(Counter::NotShown { why })) => format!("no counter-example: {why}"),
+                _ => return None,
+            };
+            Some(format!("{}: {wrong}\n{:?}", outcome.name, plan.proofs))
+        },
+    )
 }
 
 fn real_planner(design: &Design) -> Vec<Plan> {
