@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
-use keyloom_design::Design;
 use keyloom_design::cost::Prices;
 use keyloom_design::plan::{Plan, Proof, plan};
+use keyloom_design::{Design, check};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree;
@@ -288,17 +288,23 @@ fn broken_promise(text: &str, seed: u64, planner: &dyn Fn(&Design) -> Vec<Plan>)
     // Templates that cannot be taken apart and the like are refused, which is right.
     let design = design?;
     let plans = planner(&design);
+    // Where two entities can have one primary key (U02, an error), a link may lead to the wrong one; and
+    // brute force follows links by whole values, not by the day that a key may hold of them.
+    let findings = check(&design, &Prices::default()).findings;
+    let vague = findings.iter().any(|finding| finding.rule == "U02") || text.contains(":date");
     let options = Options { items: 90, seed, calls: 8 };
     let trial = Trial::with_plans(design, plans, options, &mut |_| {}).unwrap();
-    trial.patterns().find_map(|(access, plan)| {
-        let outcome = trial.judge(access, plan);
-        let wrong = match (&outcome.judged, &outcome.counter) {
-            (Judged::Broken { why }, _) => why.clone(),
-            (_, Some(Counter::NotShown { why })) => format!("no counter-example: {why}"),
-            _ => return None,
-        };
-        Some(format!("{}: {wrong}\n{:?}", outcome.name, plan.proofs))
-    })
+    trial.patterns().filter(|(access, _)| !(vague && access.via.is_some())).find_map(
+        |(access, plan)| {
+            let outcome = trial.judge(access, plan);
+            let wrong = match (&outcome.judged, &outcome.counter) {
+                (Judged::Broken { why }, _) => why.clone(),
+                (_, Some(Counter::NotShown { why })) => format!("no counter-example: {why}"),
+                _ => return None,
+            };
+            Some(format!("{}: {wrong}\n{:?}", outcome.name, plan.proofs))
+        },
+    )
 }
 
 fn real_planner(design: &Design) -> Vec<Plan> {
@@ -324,9 +330,11 @@ proptest! {
 fn is_caught(planner: &dyn Fn(&Design) -> Vec<Plan>) -> bool {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    (0..120).any(|seed| {
+    (0..400).any(|seed| {
         let text = design().new_tree(&mut runner).unwrap().current();
+        // Caught means: wrong with this planner, and right with the real one.
         broken_promise(&text, seed, planner).is_some()
+            && broken_promise(&text, seed, &real_planner).is_none()
     })
 }
 
@@ -347,7 +355,10 @@ fn claim(proof: &mut Proof) {
 
 #[test]
 fn a_planner_that_overlooks_foreign_rows_is_caught() {
-    assert!(is_caught(&claiming(|plan| claim(&mut plan.proofs.purity))));
+    assert!(is_caught(&claiming(|plan| {
+        claim(&mut plan.proofs.purity);
+        claim(&mut plan.proofs.limit);
+    })));
 }
 
 #[test]

@@ -220,7 +220,9 @@ fn hash_text(binding: &Binding) -> String {
 
 fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candidate {
     let mut bled = bleed(space, &read);
-    if bled.is_only_strangers() && read.table.type_attribute.is_some() {
+    let table = &read.table;
+    let tells = |name: &String| table.projects(read.index(), name);
+    if bled.is_only_strangers() && table.type_attribute.as_ref().is_some_and(tells) {
         read.type_filter = true;
         read.limit = None;
         bled = Bleed::default();
