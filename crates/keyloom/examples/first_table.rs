@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p keyloom --example first_table`
 
-#![expect(clippy::print_stdout, clippy::wildcard_imports, reason = "an example")]
+#![expect(clippy::print_stdout, clippy::wildcard_imports, unreachable_pub, reason = "an example")]
 
 use keyloom::prelude::*;
 

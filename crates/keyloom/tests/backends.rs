@@ -1,6 +1,11 @@
 //! One suite over every backend: the embedded database in memory and on disk, Keyloom's own server over HTTP, and an
 //! implementation that is not ours, if one is installed (`moto_server` or `dynalite` on the PATH).
-#![expect(clippy::unwrap_used, clippy::wildcard_imports, reason = "tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::struct_field_names,
+    reason = "tests"
+)]
 
 #[path = "backends/endpoint.rs"]
 mod endpoint;

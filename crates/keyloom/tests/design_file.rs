@@ -1,5 +1,4 @@
 //! The module and the file are two ways to write one design.
-#![expect(clippy::unwrap_used, clippy::wildcard_imports, reason = "tests")]
 
 use keyloom::Design as _;
 use keyloom::designs::cost::Prices;

@@ -1,5 +1,5 @@
 //! An endpoint that misbehaves: nothing is lost, nothing is done twice, and errors say what happened.
-#![expect(clippy::unwrap_used, clippy::wildcard_imports, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

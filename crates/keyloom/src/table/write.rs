@@ -152,7 +152,7 @@ impl<D: Design> Table<D> {
                 ..DeleteItemInput::default()
             })
         })?;
-        old.map(|item| read(item)).transpose()
+        old.map(read).transpose()
     }
 
     /// Reads, decides and writes under a guard, again and again while others are faster.

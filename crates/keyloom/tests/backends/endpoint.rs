@@ -37,7 +37,7 @@ pub(crate) fn start(program: &str) -> Option<Endpoint> {
         .spawn()
         .ok()?;
     let mut endpoint = Endpoint { child, url: format!("http://127.0.0.1:{port}") };
-    let patience = Instant::now() + Duration::from_secs(60);
+    let patience = Instant::now() + Duration::from_mins(1);
     while Instant::now() < patience {
         if TcpStream::connect(("127.0.0.1", port)).is_ok() {
             return Some(endpoint);

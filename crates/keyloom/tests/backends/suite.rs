@@ -40,7 +40,8 @@ fn task(project: &str, number: u32) -> Task {
         due: None,
         assignee: None,
         views: 0,
-        tags: vec!["a".into()],
+        // dynalite finds no two lists equal that have elements, so its guards would never hold.
+        tags: Vec::new(),
     }
 }
 
