@@ -210,7 +210,8 @@ fn check_plan(plan: &Plan, span: Span, errors: &mut Errors) {
         let mut message = format!("no key leads to `{}`: it would read the whole table", plan.name);
         for rejected in &plan.rejected {
             let Rejected { index, entity, reason } = rejected;
-            let _ = write!(message, "\n{index} ({entity}): {reason}");
+            let whose = if entity.is_empty() { String::new() } else { format!(" ({entity})") };
+            let _ = write!(message, "\n{index}{whose}: {reason}");
         }
         for problem in &plan.problems {
             let _ = write!(message, "\n{}", describe(problem).unwrap_or_default());

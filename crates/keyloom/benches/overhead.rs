@@ -4,7 +4,9 @@
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
-    clippy::disallowed_macros,
+    clippy::wildcard_imports,
+    clippy::indexing_slicing,
+    clippy::struct_field_names,
     reason = "a benchmark"
 )]
 

@@ -3,7 +3,14 @@
 //!
 //! `cargo run -p keyloom --example task_manager`
 
-#![expect(clippy::print_stdout, clippy::wildcard_imports, unreachable_pub, reason = "an example")]
+#![expect(
+    clippy::print_stdout,
+    clippy::struct_field_names,
+    clippy::wildcard_imports,
+    dead_code,
+    unreachable_pub,
+    reason = "an example"
+)]
 
 use keyloom::prelude::*;
 

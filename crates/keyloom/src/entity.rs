@@ -80,6 +80,9 @@ pub struct EntityModel {
     pub(crate) counted_in: Vec<(Counter, EntityModel)>,
 }
 
+/// The most fields of a template.
+const MAX_FIELDS: usize = 16;
+
 /// Unique fields.
 pub(crate) struct Guard {
     pub(crate) rule: String,
@@ -95,6 +98,8 @@ struct KeyModel {
     native: bool,
     /// Whether only the design knows how to make it: conditions, and keys without escaping.
     slow: bool,
+    /// The key itself, if it is always the same.
+    constant: Option<AttributeValue>,
 }
 
 /// Where the value of a template's field comes from.
@@ -266,10 +271,15 @@ impl EntityModel {
         if key.slow {
             return Ok(self.build_slowly(key, declared, field));
         }
-        let mut values = Vec::with_capacity(key.sources.len());
-        for source in &key.sources {
+        if let Some(constant) = &key.constant {
+            return Ok(Some(constant.clone()));
+        }
+        // Keys are made on every call: their values stay on the stack.
+        let mut slots = [const { Value::Int(0) }; MAX_FIELDS];
+        let Some(values) = slots.get_mut(..key.sources.len()) else { return Ok(None) };
+        for (slot, source) in values.iter_mut().zip(&key.sources) {
             match source.value(field) {
-                Some(value) => values.push(value),
+                Some(value) => *slot = value,
                 None => return Ok(None),
             }
         }
@@ -278,7 +288,7 @@ impl EntityModel {
             let native = self.declared.field(name).zip(values.first());
             return Ok(native.map(|(field, value)| key_value(field, key.kind, value)));
         }
-        let built = declared.shape.template().template().build_values(&values);
+        let built = declared.shape.template().template().build_values(values);
         match built {
             Ok(text) => Ok(Some(AttributeValue::from(text))),
             Err(error) => Err(Error::Key {
@@ -336,6 +346,7 @@ fn key_model(declared: &Declared, position: usize, key: &DeclaredKey, kind: KeyT
         sources: template.fields().map(source).collect(),
         native: key.shape.is_native(),
         slow: key.when.is_some() || template.escape() == Escape::None,
+        constant: template.template().build_values(&[]).ok().map(AttributeValue::from),
     }
 }
 

@@ -1,4 +1,5 @@
 //! The module and the file are two ways to write one design.
+#![expect(unreachable_pub, reason = "the designs are compared, not used")]
 
 use keyloom::Design as _;
 use keyloom::designs::cost::Prices;
@@ -109,7 +110,7 @@ fn a_file_generates_the_module_that_states_it() {
     let module = rust_module(&design, "tasks").unwrap();
     for line in [
         "table(tasks, PK, SK, index(GSI1, GSI1PK, GSI1SK)),",
-        r##"#[entity(PK = "PROJECT#{project_id}", SK = "TASK#{number}", GSI1PK = "ASSIGNEE#{assignee}", GSI1SK = "DUE#{due}#{number}", count = 2000000, size = 1228.8)]"##,
+        r#"#[entity(PK = "PROJECT#{project_id}", SK = "TASK#{number}", GSI1PK = "ASSIGNEE#{assignee}", GSI1SK = "DUE#{due}#{number}", count = 2000000, size = 1228.8)]"#,
         "pub project_id: Ulid,",
         "pub assignee: Option<String>,",
         "pub due: Option<Timestamp>,",

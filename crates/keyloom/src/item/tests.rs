@@ -36,6 +36,23 @@ struct Everything {
     unit: (),
 }
 
+#[derive(Deserialize)]
+struct Tagged {
+    tags: Vec<String>,
+}
+
+#[derive(Deserialize, Debug)]
+struct Inner {
+    #[serde(rename = "x")]
+    _x: u8,
+}
+
+#[derive(Deserialize, Debug)]
+struct Outer {
+    #[serde(rename = "inner")]
+    _inner: Inner,
+}
+
 fn everything() -> Everything {
     Everything {
         text: "ä".into(),
@@ -80,10 +97,6 @@ fn what_is_none_is_absent_and_floats_keep_their_shortest_text() {
 fn sets_written_by_others_are_read_as_lists() {
     let mut item = Item::new();
     item.insert("tags", AttributeValue::Ss(vec!["a".into(), "b".into()]));
-    #[derive(Deserialize)]
-    struct Tagged {
-        tags: Vec<String>,
-    }
     assert_eq!(from_item::<Tagged>(item).unwrap().tags, ["a", "b"]);
 }
 
@@ -91,16 +104,6 @@ fn sets_written_by_others_are_read_as_lists() {
 fn errors_name_the_attribute() {
     let mut item = Item::new();
     item.insert("inner", AttributeValue::M([("x".into(), "no".into())].into_iter().collect()));
-    #[derive(Deserialize, Debug)]
-    struct Inner {
-        #[serde(rename = "x")]
-        _x: u8,
-    }
-    #[derive(Deserialize, Debug)]
-    struct Outer {
-        #[serde(rename = "inner")]
-        _inner: Inner,
-    }
     let error = from_item::<Outer>(item).unwrap_err().to_string();
     assert_eq!(error, "attribute `inner.x`: invalid type: string \"no\", expected u8");
     assert!(to_item(&3).unwrap_err().to_string().contains("not a number"));
