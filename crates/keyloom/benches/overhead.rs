@@ -6,7 +6,7 @@
     clippy::unwrap_used,
     clippy::wildcard_imports,
     clippy::indexing_slicing,
-    unreachable_pub,
+    clippy::struct_field_names,
     reason = "a benchmark"
 )]
 

@@ -3,7 +3,7 @@
 //! `cargo run -p keyloom --example remote_endpoint` starts Keyloom's own server and talks to it over HTTP. With
 //! `-- aws`, it uses the region and credentials of the environment, and makes a table there.
 
-#![expect(clippy::print_stdout, clippy::wildcard_imports, unreachable_pub, reason = "an example")]
+#![expect(clippy::print_stdout, clippy::wildcard_imports, reason = "an example")]
 
 use keyloom::prelude::*;
 use keyloom_server::{Config, Server};

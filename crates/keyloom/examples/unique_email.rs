@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p keyloom --example unique_email`
 
-#![expect(clippy::print_stdout, clippy::wildcard_imports, unreachable_pub, reason = "an example")]
+#![expect(clippy::print_stdout, clippy::wildcard_imports, reason = "an example")]
 
 use keyloom::prelude::*;
 

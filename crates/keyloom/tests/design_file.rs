@@ -1,5 +1,5 @@
 //! The module and the file are two ways to write one design.
-#![expect(dead_code, unreachable_pub, reason = "the designs are compared, not used")]
+#![expect(unreachable_pub, reason = "the designs are compared, not used")]
 
 use keyloom::Design as _;
 use keyloom::designs::cost::Prices;
