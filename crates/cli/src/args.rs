@@ -25,6 +25,10 @@ pub(crate) enum Command {
     Try(commands::try_design::Try),
     /// Write the tables of a design for other tools.
     Deploy(commands::deploy::Deploy),
+    /// Write a design as a page for people.
+    Docs(commands::docs::Docs),
+    /// Print the JSON Schema of design files, for editors.
+    Schema(commands::schema::Schema),
     /// A tour of what Keyloom does, in a few seconds.
     Demo(commands::demo::Demo),
     /// Write the Rust module of a design.

@@ -3,9 +3,11 @@
 pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod deploy;
+pub(crate) mod docs;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod key;
+pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod try_design;
 
@@ -22,6 +24,8 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Explain(explain) => explain.run(output),
         Command::Try(try_design) => try_design.run(output),
         Command::Deploy(deploy) => deploy.run(output),
+        Command::Docs(docs) => docs.run(output),
+        Command::Schema(schema) => schema.run(output),
         Command::Demo(demo) => demo.run(output),
         Command::Generate(generate) => generate.run(output),
         Command::Serve(serve) => serve.run(output),
