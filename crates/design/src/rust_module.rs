@@ -161,7 +161,19 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
     );
 }
 
+/// Words that cannot name a field.
+const KEYWORDS: [&str; 38] = [
+    "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
+    "false", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut",
+    "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true", "type", "unsafe",
+    "use", "where", "while",
+];
+
 fn write_field(out: &mut String, entity: &Entity, field: &Field, missing: &mut Vec<String>) {
+    if KEYWORDS.contains(&field.name.as_str()) {
+        let problem = "its name is a word of Rust's own";
+        missing.push(format!("field `{}` of `{}`: {problem}", field.name, entity.name));
+    }
     if field.key_only {
         missing.push(format!("field `{}` of `{}`: key_only", field.name, entity.name));
     }
