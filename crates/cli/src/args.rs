@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Try(commands::try_design::Try),
     /// Write the tables of a design for other tools.
     Deploy(commands::deploy::Deploy),
+    /// A tour of what Keyloom does, in a few seconds.
+    Demo(commands::demo::Demo),
     /// Write the Rust module of a design.
     Generate(commands::generate::Generate),
     /// Serve a DynamoDB endpoint, durable or in memory.

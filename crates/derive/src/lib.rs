@@ -1,9 +1,9 @@
 //! The macros of Keyloom: a design as a Rust module, checked at compile time.
 //!
-//! 1. [`read`]: tables from the attribute, entities and access patterns from the module's structs.
-//! 2. [`file`]: all of it as a design file, every value with the Rust token it came from.
-//! 3. [`check`]: the file goes through the design crate's parser and planner; what they find points at the tokens.
-//! 4. [`expand`]: the code. The file itself becomes a constant, so the program runs the design that was checked.
+//! 1. `read`: tables from the attribute, entities and access patterns from the module's structs.
+//! 2. `file`: all of it as a design file, every value with the Rust token it came from.
+//! 3. `check`: the file goes through the design crate's parser and planner; what they find points at the tokens.
+//! 4. `expand`: the code. The file itself becomes a constant, so the program runs the design that was checked.
 
 mod arg;
 mod check;

@@ -30,7 +30,7 @@ pub(crate) fn did_you_mean<'a>(
         return Some(format!("did you mean `{name}`?"));
     }
     let all: Vec<&str> = candidates.into_iter().collect();
-    (!all.is_empty() && all.len() <= 16).then(|| {
+    (!all.is_empty() && all.len() <= 20).then(|| {
         format!("known: {}", all.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "))
     })
 }

@@ -1,5 +1,4 @@
 //! Every rule of the linter: a design that it fires on, and one that it leaves alone.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use keyloom_design::cost::Prices;
 use keyloom_design::lint::{Finding, RULES, index_changes};

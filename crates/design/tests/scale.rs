@@ -1,5 +1,4 @@
 //! A large design: 200 entities, 500 patterns.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -8,7 +7,7 @@ use keyloom_design::Design;
 use keyloom_design::cost::Prices;
 use keyloom_design::{check, report};
 
-pub fn large_design() -> String {
+fn large_design() -> String {
     let mut text = String::from(
         "[table.app]\npartition_key = \"PK\"\nsort_key = \"SK\"\n\
          [table.app.index.GSI1]\npartition_key = \"GSI1PK\"\nsort_key = \"GSI1SK\"\n\

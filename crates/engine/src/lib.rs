@@ -9,7 +9,8 @@
 //!    store, with index entries and stream records in the same commit.
 //!
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
-//! change records, [`vector`] the vectors, [`resource`] the records of everything else.
+//! change records, [`vector`] the vectors, [`resource`] the records of everything else, [`partiql`]
+//! how statements lower to step 3.
 //! [`background`] is what happens without a request: [`backfill`] fills new indexes, [`ttl`] removes
 //! expired items, [`loading`] fills tables from backups and files.
 

@@ -3,6 +3,7 @@
 //! - [`lockstep`]: one database in memory and one on disk that must answer alike.
 //! - [`script`]: golden scripts, requests with their expected replies in text files.
 //! - [`model`]: what DynamoDB means, in the most naive code, to compare the engine with.
+//! - [`export`]: a table as its export tells it.
 //! - [`replay`]: a table as its stream tells it.
 //! - [`workload`]: random tables and requests for the model runs.
 //! - [`history`]: recorders and checkers for concurrent runs: linearizability by search,
@@ -12,6 +13,7 @@
 //! Everything random comes from a [`rng::Rng`] whose seed is printed when a test fails; the
 //! environment variable `KEYLOOM_SEED` replays it.
 
+pub mod export;
 pub mod history;
 pub mod lockstep;
 pub mod model;

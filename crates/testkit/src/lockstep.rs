@@ -1,16 +1,22 @@
 //! A database in memory and a database on disk, side by side: every request goes to both, and both
 //! must answer alike.
 
-use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, fs};
 
 use keyloom_engine::{Database, DiskOptions, Durability, ManualClock, Options};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::export;
+
 /// The time at which test databases begin: 2026-01-01 00:00 UTC.
 pub const START_MS: u64 = 1_767_225_600_000;
+
+/// Where buckets are in the directory of a pair of databases.
+const BUCKETS: &str = "buckets";
 
 /// The status and the body of a reply.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,7 +119,11 @@ impl Lockstep {
     pub fn new() -> Self {
         let directory = new_directory();
         let clock = Arc::new(ManualClock::at_ms(START_MS));
-        let memory = Database::memory_with(options(&clock));
+        let buckets = directory.path().join(BUCKETS);
+        if let Err(error) = fs::create_dir_all(buckets.join(export::BUCKET)) {
+            panic!("no directory for exports: {error}");
+        }
+        let memory = Database::memory_with(options(&clock, &directory));
         let disk = Some(open(&directory, &clock));
         Self { memory, disk, clock, directory }
     }
@@ -143,6 +153,11 @@ impl Lockstep {
         self.disk = Some(open(&self.directory, &self.clock));
     }
 
+    /// The directory of the buckets that both export to.
+    pub fn buckets(&self) -> PathBuf {
+        self.directory.path().join(BUCKETS)
+    }
+
     /// Moves the clock of both forward.
     pub fn advance(&self, by: Duration) {
         self.clock.advance(by);
@@ -169,14 +184,19 @@ impl Default for Lockstep {
     }
 }
 
-fn options(clock: &Arc<ManualClock>) -> Options {
-    Options { clock: Arc::<ManualClock>::clone(clock), background: false, ..Options::default() }
+fn options(clock: &Arc<ManualClock>, directory: &TempDir) -> Options {
+    Options {
+        clock: Arc::<ManualClock>::clone(clock),
+        background: false,
+        bucket_root: Some(directory.path().join(BUCKETS)),
+        ..Options::default()
+    }
 }
 
 fn open(directory: &TempDir, clock: &Arc<ManualClock>) -> Database {
     // What is tested here is meaning, not power failure: without a sync per write this is faster.
     let disk = DiskOptions { durability: Durability::Relaxed, ..DiskOptions::default() };
-    match Database::open_with(directory.path(), disk, options(clock)) {
+    match Database::open_with(directory.path().join("data"), disk, options(clock, directory)) {
         Ok(database) => database,
         Err(error) => panic!("the database of a test opens: {error}"),
     }

@@ -65,7 +65,7 @@ impl Deploy {
                 }
             }
             Form::CloudFormation => {
-                output.line(emit::cloudformation(&report, design).trim_end())?
+                output.line(emit::cloudformation(&report, design).trim_end())?;
             }
             Form::Terraform => output.line(emit::terraform(&report, design).trim_end())?,
             Form::Cdk => output.line(emit::cdk(&report, design).trim_end())?,

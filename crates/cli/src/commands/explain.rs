@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use keyloom_design::cost::Prices;
 use keyloom_design::evaluate::Inputs;
 use keyloom_design::model::{Access, Field, FieldKind, InputRole};
-use keyloom_design::plan::Plan;
+use keyloom_design::plan::{Plan, RawForm};
 use keyloom_design::{CheckReport, Design, report};
 use keyloom_keys::Value;
 
@@ -96,7 +96,7 @@ fn read_inputs(access: &Access, plan: &Plan, values: &[String]) -> Result<Inputs
         .iter()
         .map(|input| (input.name.clone(), input.field.clone(), input.role))
         .collect();
-    for name in plan.raw.iter().flat_map(|raw| raw.inputs()) {
+    for name in plan.raw.iter().flat_map(RawForm::inputs) {
         if known.iter().all(|(input, ..)| *input != name) {
             known.push((name.clone(), name, InputRole::Value));
         }

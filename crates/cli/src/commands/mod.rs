@@ -1,6 +1,7 @@
 //! The commands, one file each: its arguments, its work, its output.
 
 pub(crate) mod check;
+pub(crate) mod demo;
 pub(crate) mod deploy;
 pub(crate) mod explain;
 pub(crate) mod generate;
@@ -21,6 +22,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Explain(explain) => explain.run(output),
         Command::Try(try_design) => try_design.run(output),
         Command::Deploy(deploy) => deploy.run(output),
+        Command::Demo(demo) => demo.run(output),
         Command::Generate(generate) => generate.run(output),
         Command::Serve(serve) => serve.run(output),
     }

@@ -59,7 +59,9 @@ impl Try {
             let trial = prepare(design, options)?;
             let outcomes = judge(&trial);
             let mut tally = Tally::default();
-            outcomes.iter().for_each(|outcome| tally.add(outcome));
+            for outcome in &outcomes {
+                tally.add(outcome);
+            }
             total.broken += tally.broken;
             if self.format == Format::Json {
                 documents.push(document(report.source.name(), &trial, &outcomes, tally));
@@ -133,6 +135,9 @@ pub(crate) fn write_outcome(output: &mut Output, outcome: &Outcome) -> Result<()
         Judged::Refused { by_engine: Some(refusal) } => {
             format!("  {} {name}: {refusal}", paint.warn("refused"))
         }
+        Judged::Idle => {
+            format!("  {} {name}: no generated value fits its keys", paint.bad("IDLE   "))
+        }
         Judged::Broken { why } => format!("  {} {name}: {why}", paint.bad("BROKEN ")),
     };
     output.line(line)?;
@@ -190,6 +195,7 @@ fn outcome_json(outcome: &Outcome) -> Json {
         Judged::Equal => ("equal", None),
         Judged::Unpromised { wrong } => ("refuted", Some(format!("{wrong} calls with wrong rows"))),
         Judged::Refused { by_engine } => ("refused", by_engine.as_ref().map(ToString::to_string)),
+        Judged::Idle => ("idle", None),
         Judged::Broken { why } => ("broken", Some(why.clone())),
     };
     let counter = outcome.counter.as_ref().map(|counter| match counter {

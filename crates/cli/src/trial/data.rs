@@ -46,23 +46,18 @@ impl Data {
         self.by_key.get(&key).and_then(|at| self.rows.get(*at))
     }
 
-    /// The rows under the partition keys that these reads name: all that they can possibly return.
-    pub(crate) fn in_partitions(&self, table: &Table, reads: &[ConcreteRead]) -> Vec<Row> {
-        let mut found: Vec<usize> = Vec::new();
-        for read in reads {
-            let position = table.indexes.iter().position(|index| index.name == read.index);
-            let Some((position, index)) =
-                position.and_then(|at| table.indexes.get(at).map(|index| (at, index)))
-            else {
-                continue;
-            };
-            let values = read.equal.iter().take(index.hash.len()).map(|(_, value)| value);
-            let partition = (table.name.clone(), position, encoded(values));
-            found.extend(self.partitions.get(&partition).into_iter().flatten());
-        }
-        found.sort_unstable();
-        found.dedup();
-        found.into_iter().filter_map(|at| self.rows.get(at).cloned()).collect()
+    /// The rows under the partition key that a read names: all that it can possibly return.
+    pub(crate) fn in_partition(&self, table: &Table, read: &ConcreteRead) -> Vec<Row> {
+        let position = table.indexes.iter().position(|index| index.name == read.index);
+        let Some((position, index)) =
+            position.and_then(|at| table.indexes.get(at).map(|index| (at, index)))
+        else {
+            return Vec::new();
+        };
+        let values = read.equal.iter().take(index.hash.len()).map(|(_, value)| value);
+        let partition = (table.name.clone(), position, encoded(values));
+        let found = self.partitions.get(&partition).into_iter().flatten();
+        found.filter_map(|at| self.rows.get(*at).cloned()).collect()
     }
 }
 

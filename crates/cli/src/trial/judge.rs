@@ -10,7 +10,7 @@ use keyloom_design::plan::{CounterExample, Plan, Proof, Verdict};
 use super::data::Data;
 use super::engine::{Engine, Refusal};
 use super::refusal::refusal_of;
-use super::runner::{Answer, Failed, Runner};
+use super::runner::{Answer, Failed, Limits, Runner};
 
 /// What became of one pattern.
 #[derive(Debug)]
@@ -37,6 +37,8 @@ pub(crate) enum Judged {
     Unpromised { wrong: usize },
     /// The planner refuses the pattern; for a hand-written request, this is what the engine says.
     Refused { by_engine: Option<Refusal> },
+    /// No call could be made: no generated value fits the pattern's keys.
+    Idle,
     /// The engine does not do what was promised.
     Broken { why: String },
 }
@@ -71,7 +73,7 @@ impl Tally {
             Judged::Equal => self.equal += 1,
             Judged::Unpromised { .. } => self.unpromised += 1,
             Judged::Refused { .. } => self.refused += 1,
-            Judged::Broken { .. } => self.broken += 1,
+            Judged::Idle | Judged::Broken { .. } => self.broken += 1,
         }
         match &outcome.counter {
             Some(Counter::Shown { .. }) => self.shown += 1,
@@ -112,7 +114,9 @@ pub(super) fn calls(
     calls: &[Inputs],
     outcome: &mut Outcome,
 ) {
-    let promised = is_promised(plan);
+    // Of a hand-written request the planner may have nothing to say: then it is only watched.
+    let unclaimed = plan.raw.is_some() && plan.proofs.rows == Proof::NotAsked;
+    let promised = is_promised(plan) && !unclaimed;
     let mut wrong = 0;
     for inputs in calls {
         let answer = match runner.run(access, plan, inputs) {
@@ -145,8 +149,8 @@ pub(super) fn calls(
         }
     }
     outcome.judged = if outcome.calls == 0 {
-        Judged::Broken { why: "no call could be made with the generated inputs".to_owned() }
-    } else if promised {
+        Judged::Idle
+    } else if promised || unclaimed && wrong == 0 {
         Judged::Equal
     } else {
         Judged::Unpromised { wrong }
@@ -211,6 +215,14 @@ fn attributes(access: &Access, row: &Row, item: &Item) -> Result<(), String> {
     }
 }
 
+/// Where nothing but the limit is refuted, the counter-example is to sending it along with a filter.
+fn limits_of(plan: &Plan) -> Limits {
+    let refuted = |proof: Proof| proof == Proof::Refuted;
+    let proofs = &plan.proofs;
+    let others = [proofs.rows, proofs.order, proofs.purity].into_iter().any(refuted);
+    if refuted(proofs.limit) && !others { Limits::SentAlong } else { Limits::AsPlanned }
+}
+
 /// A refused pattern: where a request was written by hand, the engine must refuse it too.
 pub(super) fn refused(engine: &Engine, access: &Access, inputs: &Inputs) -> Judged {
     if access.raw.is_none() {
@@ -241,7 +253,7 @@ pub(super) fn counter(
     if let Err(refusal) = engine.load(data.rows(), &mut |_| {}) {
         return not_shown(format!("its items cannot be stored: {refusal}"));
     }
-    let runner = Runner { engine: &engine, data: &data };
+    let runner = Runner { engine: &engine, data: &data, limits: limits_of(plan) };
     let answer = match runner.run(access, plan, &example.inputs) {
         Ok(answer) => answer,
         Err(failed) => return not_shown(failed.to_string()),

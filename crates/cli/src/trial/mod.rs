@@ -10,6 +10,8 @@
 mod data;
 mod engine;
 mod judge;
+#[cfg(test)]
+mod property;
 mod refusal;
 mod runner;
 
@@ -18,12 +20,12 @@ use keyloom_design::cost::Prices;
 use keyloom_design::evaluate::Inputs;
 use keyloom_design::generate::{GenerateOptions, generate, inputs_for};
 use keyloom_design::model::Access;
-use keyloom_design::plan::{Plan, Verdict, plan};
+use keyloom_design::plan::{Plan, RawForm, Verdict, plan};
 
 pub(crate) use self::data::Data;
 pub(crate) use self::engine::{Engine, Refusal};
 pub(crate) use self::judge::{Counter, Judged, Outcome, Tally};
-pub(crate) use self::runner::{Answer, Runner};
+pub(crate) use self::runner::{Limits, Runner};
 
 /// How a design is tried.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +55,16 @@ impl Trial {
         written: &mut dyn FnMut(usize),
     ) -> Result<Self, Refusal> {
         let plans = plan(&design, &Prices::default());
+        Self::with_plans(design, plans, options, written)
+    }
+
+    /// As [`Trial::prepare`], with plans of another making.
+    pub(crate) fn with_plans(
+        design: Design,
+        plans: Vec<Plan>,
+        options: Options,
+        written: &mut dyn FnMut(usize),
+    ) -> Result<Self, Refusal> {
         let wanted =
             GenerateOptions { items: options.items, seed: options.seed, adversarial: true };
         let data = Data::new(generate(&design, &wanted));
@@ -85,7 +97,8 @@ impl Trial {
             let inputs = self.inputs(access, plan).next().unwrap_or_default();
             outcome.judged = judge::refused(&self.engine, access, &inputs);
         } else {
-            let runner = Runner { engine: &self.engine, data: &self.data };
+            let runner =
+                Runner { engine: &self.engine, data: &self.data, limits: Limits::AsPlanned };
             let calls: Vec<Inputs> = self.inputs(access, plan).collect();
             judge::calls(&runner, access, plan, &calls, &mut outcome);
         }
@@ -108,7 +121,7 @@ impl Trial {
         inputs_for(access, rows, self.options.seed, self.options.calls).into_iter().map(
             move |mut inputs| {
                 // A hand-written request may name inputs that no condition declares.
-                for name in plan.raw.iter().flat_map(|raw| raw.inputs()) {
+                for name in plan.raw.iter().flat_map(RawForm::inputs) {
                     if let (false, Some(row)) = (inputs.contains_key(&name), mine)
                         && let Some(value) = row.values.get(&name)
                     {

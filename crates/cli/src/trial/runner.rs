@@ -9,7 +9,7 @@ use keyloom_core::size::item_size;
 use keyloom_design::evaluate::{Inputs, Row};
 use keyloom_design::key::compare;
 use keyloom_design::model::{Access, Entity, OrderBy, Table};
-use keyloom_design::plan::{Plan, Request, predicted_units, requests, second_step};
+use keyloom_design::plan::{Plan, Request, concretize, predicted_read, requests, second_step};
 use serde_json::{Value as Json, json};
 
 use super::data::Data;
@@ -55,6 +55,16 @@ impl From<Refusal> for Failed {
 pub(crate) struct Runner<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) data: &'a Data,
+    pub(crate) limits: Limits,
+}
+
+/// How a limit is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limits {
+    /// As planned: behind a filter pages are read until enough rows remain.
+    AsPlanned,
+    /// The careless way: every request gets the limit, and its one page is the answer.
+    SentAlong,
 }
 
 impl Runner<'_> {
@@ -70,8 +80,12 @@ impl Runner<'_> {
         let predicted = self.predict(access, plan, inputs, table)?;
         let mut consumed = Units::ZERO;
         let mut parts = Vec::new();
-        for request in requests(access, plan, inputs).map_err(Failed::Inputs)? {
-            let (items, units) = self.pages(&request, plan)?;
+        for mut request in requests(access, plan, inputs).map_err(Failed::Inputs)? {
+            if let (Limits::SentAlong, Some(limit)) = (self.limits, access.limit) {
+                set(&mut request.body, "Limit", json!(limit));
+            }
+            let one_page = plan.raw.is_some() || self.limits == Limits::SentAlong;
+            let (items, units) = self.pages(&request, one_page)?;
             consumed += units;
             parts.push(self.with_rows(table, items)?);
         }
@@ -98,17 +112,16 @@ impl Runner<'_> {
     ) -> Result<Units, Failed> {
         let reads = match &plan.raw {
             Some(raw) => vec![raw.concrete(inputs).map_err(Failed::Inputs)?],
-            None => {
-                keyloom_design::plan::concretize(access, plan, inputs).map_err(Failed::Inputs)?
-            }
+            None => concretize(access, plan, inputs).map_err(Failed::Inputs)?,
         };
-        let near = self.data.in_partitions(table, &reads);
-        let units = predicted_units(access, plan, inputs, &near).map_err(Failed::Inputs)?;
-        Ok(units.into_iter().sum())
+        Ok(reads
+            .iter()
+            .map(|read| predicted_read(read, &self.data.in_partition(table, read)))
+            .sum())
     }
 
-    /// All pages of a request; with a limit and nothing filtered away, as many as it takes to fill it.
-    fn pages(&self, request: &Request, plan: &Plan) -> Result<(Vec<Item>, Units), Refusal> {
+    /// All pages of a request, or as many as it takes to fill its limit.
+    fn pages(&self, request: &Request, one_page: bool) -> Result<(Vec<Item>, Units), Refusal> {
         let mut body = request.body.clone();
         set(&mut body, "ReturnConsumedCapacity", json!("TOTAL"));
         let limit = body.get("Limit").and_then(Json::as_u64).map(|limit| limit as usize);
@@ -118,7 +131,7 @@ impl Runner<'_> {
             let page = self.engine.read(&request.operation, &body)?;
             units += page.units;
             items.extend(page.items);
-            let enough = limit.is_some_and(|limit| items.len() >= limit || plan.raw.is_some());
+            let enough = limit.is_some_and(|limit| items.len() >= limit || one_page);
             match page.last_key {
                 Some(last) if !enough => {
                     set(&mut body, "ExclusiveStartKey", wire_item(&last));
@@ -237,7 +250,9 @@ fn merge(order: &[OrderBy], mut parts: Vec<Vec<(Item, &Row)>>) -> Vec<Item> {
     if order.is_empty() || parts.len() == 1 {
         return parts.into_iter().flatten().map(|(item, _)| item).collect();
     }
-    parts.iter_mut().for_each(|part| part.reverse());
+    for part in &mut parts {
+        part.reverse();
+    }
     let mut merged = Vec::new();
     loop {
         let heads = parts.iter().enumerate().filter_map(|(at, part)| Some((at, part.last()?.1)));

@@ -1,5 +1,5 @@
-//! Writes syntax trees as statements: parsing what is written here gives the same tree, but for places
-//! and for what DynamoDB refuses anyway (aliases, joins, clauses it does not have).
+//! Writes syntax trees as statements. What is written here means the same as what was read, if DynamoDB
+//! accepts it; aliases, joins and other things that it refuses anyway are left out.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -188,9 +188,10 @@ impl Expr {
                 operand(f, expr, own)
             }
             ExprKind::Signed(operator, expr) => {
-                f.write_str(operator)?;
-                // Two signs in a row would begin a comment.
-                operand(f, expr, TERM)
+                // Without the space, two signs in a row might begin a comment.
+                let space = if binding(&expr.kind) == own { " " } else { "" };
+                write!(f, "{operator}{space}")?;
+                operand(f, expr, own)
             }
             ExprKind::And(members) | ExprKind::Or(members) => {
                 let word = if own == 3 { " AND " } else { " OR " };

@@ -87,15 +87,13 @@ impl Prices {
 
 fn read_class(root: &mut Section, key: &'static str) -> ClassPrices {
     let mut section = root.section(key);
-    let mut price = |name: &'static str| match section.as_mut() {
-        Some(section) => match section.number(name) {
-            Some(number) => number.value,
-            None => {
-                section.missing(name);
-                0.0
-            }
-        },
-        None => 0.0,
+    let mut price = |name: &'static str| {
+        let Some(section) = section.as_mut() else { return 0.0 };
+        let number = section.number(name);
+        if number.is_none() {
+            section.missing(name);
+        }
+        number.map_or(0.0, |number| number.value)
     };
     let prices = ClassPrices {
         read_million: price("read_million"),

@@ -1,6 +1,9 @@
 //! Building drafts by code: the same model that files have, for derives and tests.
 
-use super::*;
+use super::{
+    AccessDraft, Billing, Draft, EntityDraft, FieldDraft, IndexDraft, KeyDraft, ProjectionDraft,
+    Spanned, TableClass, TableDraft, WriteDraft,
+};
 
 impl Draft {
     /// Adds a table.

@@ -1,7 +1,7 @@
 //! Provisioned capacity from declared rates: what the busiest second asks of a table and its indexes.
 
 use crate::check::CheckReport;
-use crate::model::Table;
+use crate::model::{Design, Table};
 
 /// Read and write units per second to provision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub fn capacity_of(report: &CheckReport, table: &Table, index: usize) -> Capacit
             read += plan.estimate.peak_units_per_second.unwrap_or(0.0);
         }
     }
-    let writes = report.design.iter().flat_map(|design| design.writes()).zip(&report.writes);
+    let writes = report.design.iter().flat_map(Design::writes).zip(&report.writes);
     let mut write = 0.0;
     for (declared, plan) in writes {
         let Some(rate) = declared.rate else { continue };

@@ -101,7 +101,7 @@ fn secondary(index: &Index) -> String {
     match &index.projection {
         Projection::All => {}
         Projection::Keys => {
-            parts.push("projectionType: dynamodb.ProjectionType.KEYS_ONLY".to_owned())
+            parts.push("projectionType: dynamodb.ProjectionType.KEYS_ONLY".to_owned());
         }
         Projection::Include(names) => {
             let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();

@@ -28,6 +28,8 @@ pub struct Expected<'r> {
     pub matching: usize,
     order: Vec<OrderBy>,
     limit: Option<usize>,
+    /// How many rows must come at least.
+    least: usize,
     all: Vec<Ranked<'r>>,
 }
 
@@ -39,30 +41,52 @@ struct Ranked<'r> {
 }
 
 /// Evaluates a pattern's conditions, order and limit over all rows of the design.
+///
+/// Through links, the limit counts the links that are followed: one that leads nowhere makes the answer
+/// shorter.
 pub fn expected<'r>(access: &Access, inputs: &Inputs, rows: &'r [Row]) -> Expected<'r> {
-    let mut all: Vec<Ranked> = match &access.via {
-        None => rows
-            .iter()
-            .filter(|row| access.finds(&row.entity) && satisfies(access, inputs, row))
-            .map(|row| Ranked { row, by: row })
-            .collect(),
-        Some(via) => {
-            let links = rows
-                .iter()
-                .filter(|row| row.entity.name == via.name && satisfies(access, inputs, row));
-            links
-                .filter_map(|link| {
-                    let row =
-                        rows.iter().find(|row| access.finds(&row.entity) && is_linked(link, row));
-                    row.map(|row| Ranked { row, by: link })
-                })
-                .collect()
-        }
+    let asked = |row: &&Row| match &access.via {
+        None => access.finds(&row.entity),
+        Some(via) => row.entity.name == via.name,
     };
-    all.sort_by(|a, b| order_of(&access.order, a.by, b.by));
+    let mut links: Vec<&Row> =
+        rows.iter().filter(asked).filter(|row| satisfies(access, inputs, row)).collect();
+    links.sort_by(|a, b| order_of(&access.order, a, b));
     let limit = access.limit.map(|limit| limit as usize);
+    let (mut all, mut counts) = (Vec::new(), Vec::new());
+    for by in &links {
+        let before = all.len();
+        if access.via.is_none() {
+            all.push(Ranked { row: by, by });
+        } else {
+            let linked = rows.iter().filter(|row| access.finds(&row.entity) && is_linked(by, row));
+            all.extend(linked.map(|row| Ranked { row, by }));
+        }
+        counts.push(all.len() - before);
+    }
+    let least = limit
+        .map_or(all.len(), |limit| least_rows(&access.order, &links, &counts, limit).min(limit));
     let rows = all.iter().take(limit.unwrap_or(usize::MAX)).map(|ranked| ranked.row).collect();
-    Expected { rows, matching: all.len(), order: access.order.clone(), limit, all }
+    Expected { rows, matching: all.len(), order: access.order.clone(), limit, least, all }
+}
+
+/// How many rows the first `limit` links lead to at least: which of those that tie at the end are taken,
+/// the order does not say.
+fn least_rows(order: &[OrderBy], links: &[&Row], counts: &[usize], limit: usize) -> usize {
+    let (Some(last), Some(_)) = (links.get(limit.wrapping_sub(1)), links.get(limit)) else {
+        return counts.iter().sum();
+    };
+    let before = links.iter().take_while(|link| order_of(order, link, last).is_lt()).count();
+    let sure: usize = counts.iter().take(before).sum();
+    let mut tied: Vec<usize> = links
+        .iter()
+        .zip(counts)
+        .skip(before)
+        .take_while(|(link, _)| order_of(order, link, last).is_eq())
+        .map(|(_, count)| *count)
+        .collect();
+    tied.sort_unstable();
+    sure + tied.iter().take(limit - before).sum::<usize>()
 }
 
 /// Whether a row satisfies every condition of a pattern.
@@ -128,35 +152,57 @@ impl std::fmt::Display for Mismatch {
 
 impl Expected<'_> {
     /// Compares an answer, given as primary keys in the order received ([`Row::label`]).
+    ///
+    /// Rows that tie in the order asked for may come in any order among themselves; a row that several
+    /// links lead to comes once for each.
     pub fn compare(&self, answer: &[String]) -> Result<(), Mismatch> {
-        let by_label: HashMap<String, Ranked> =
-            self.all.iter().map(|ranked| (ranked.row.label(), *ranked)).collect();
-        let mut received: Vec<Ranked> = Vec::with_capacity(answer.len());
+        let labels: Vec<String> = self.all.iter().map(|ranked| ranked.row.label()).collect();
+        let mut wanted = counted(&labels);
         for label in answer {
-            match by_label.get(label) {
-                Some(ranked) => received.push(*ranked),
-                None => return Err(Mismatch::Foreign(label.clone())),
+            match wanted.get_mut(label.as_str()) {
+                Some(count) if *count > 0 => *count -= 1,
+                _ => return Err(Mismatch::Foreign(label.clone())),
             }
         }
-        let unordered = received
-            .array_windows::<2>()
-            .find(|[a, b]| order_of(&self.order, a.by, b.by) == Ordering::Greater);
-        if let Some([_, late]) = unordered {
-            return Err(Mismatch::Disorder(late.row.label()));
+        // What is still wanted was not received.
+        let absent = |label: &&String| wanted.get(label.as_str()).is_some_and(|count| *count > 0);
+        if answer.len() < self.least {
+            return Err(Mismatch::Missing(labels.iter().find(absent).cloned().unwrap_or_default()));
         }
-        if answer.len() < self.rows.len() {
-            let missing = self.rows.iter().map(|row| row.label()).find(|key| !answer.contains(key));
-            return Err(Mismatch::Missing(missing.unwrap_or_default()));
+        if let (Some(limit), Some(last)) = (self.limit, answer.last())
+            && answer.len() > limit
+        {
+            return Err(Mismatch::Foreign(last.clone()));
         }
-        if self.limit.is_some_and(|limit| answer.len() > limit) {
-            return Err(Mismatch::Foreign(answer.last().cloned().unwrap_or_default()));
-        }
-        // Position by position the order values must be the expected ones; ties may swap rows.
-        for (ranked, wanted) in received.iter().zip(&self.all) {
-            if order_of(&self.order, ranked.by, wanted.by) != Ordering::Equal {
-                return Err(Mismatch::Missing(wanted.row.label()));
+        let ties = self.all.chunk_by(|a, b| order_of(&self.order, a.by, b.by).is_eq());
+        let (mut received, mut labels) = (answer, labels.as_slice());
+        for tie in ties {
+            let (here, later) = labels.split_at_checked(tie.len()).unwrap_or((labels, &[]));
+            let (mine, rest) = received.split_at_checked(tie.len()).unwrap_or((received, &[]));
+            let mut left = counted(here);
+            for label in mine {
+                match left.get_mut(label.as_str()) {
+                    Some(count) if *count > 0 => *count -= 1,
+                    _ => {
+                        // Beyond the limit a row too early is a row that another one has to miss.
+                        return Err(match here.iter().find(absent) {
+                            Some(missing) => Mismatch::Missing(missing.clone()),
+                            None => Mismatch::Disorder(label.clone()),
+                        });
+                    }
+                }
             }
+            (received, labels) = (rest, later);
         }
         Ok(())
     }
+}
+
+/// How often each label occurs.
+fn counted(labels: &[String]) -> HashMap<&str, usize> {
+    let mut counts = HashMap::new();
+    for label in labels {
+        *counts.entry(label.as_str()).or_insert(0) += 1;
+    }
+    counts
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keyloom_core::{AttributeValue, Item};
-use keyloom_keys::Value;
+use keyloom_keys::{Fields, Value};
 
 use super::test::when_holds;
 use crate::key::{attribute_of, key_value};
@@ -63,7 +63,7 @@ impl Row {
         for key in &entity.keys {
             let text = item.get(&key.attribute).and_then(AttributeValue::as_s);
             let parsed = text.and_then(|text| key.shape.template().template().parse_key(text).ok());
-            for (name, value) in parsed.iter().flat_map(|fields| fields.iter()) {
+            for (name, value) in parsed.iter().flat_map(Fields::iter) {
                 values.insert(name.to_owned(), value.into_owned());
             }
         }

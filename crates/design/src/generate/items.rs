@@ -78,7 +78,7 @@ impl Maker<'_> {
         let mut misses = 0;
         let mut made = 0;
         while made < wanted && misses < wanted * 4 + 20 {
-            let row = self.row(entity, made, wanted, &targets);
+            let row = self.row(entity, made + misses, wanted, &targets);
             let label = (entity.table.name.clone(), row.label());
             if row.is_writable() && self.taken.insert(label) {
                 self.rows.push(row);

@@ -146,8 +146,7 @@ impl Language {
 
     /// A text that both languages have, if there is one. The shortest is found first.
     pub fn shared_text(&self, other: &Self) -> Option<Vec<u8>> {
-        let mut seen: HashMap<(usize, usize), Option<((usize, usize), Option<u8>)>> =
-            HashMap::from([((0, 0), None)]);
+        let mut seen: Steps = HashMap::from([((0, 0), None)]);
         let mut queue = VecDeque::from([(0, 0)]);
         while let Some(pair @ (a, b)) = queue.pop_front() {
             if self.ends.contains(&a) && other.ends.contains(&b) {

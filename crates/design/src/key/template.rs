@@ -148,7 +148,7 @@ impl KeyTemplate {
                 Piece::Literal(literal) => {
                     text.push_str(&literal.replace('{', "{{").replace('}', "}}"));
                 }
-                Piece::Field(field) => text.push_str(&format!("{{{}}}", field.name)),
+                Piece::Field(field) => text.extend(["{", field.name.as_str(), "}"]),
             }
         }
         let options = TemplateOptions {

@@ -218,7 +218,7 @@ fn estimated_keep(context: &Context, access: &Access, plan: &Plan) -> Option<f64
     for question in plan.reads.iter().flat_map(|read| &read.filter) {
         match &question.test {
             Test::Equal(_) => {
-                kept /= cardinality(context.design, entity, &question.field)?.max(1.0)
+                kept /= cardinality(context.design, entity, &question.field)?.max(1.0);
             }
             Test::In(values) => {
                 let all = cardinality(context.design, entity, &question.field)?.max(1.0);

@@ -1,5 +1,7 @@
 //! I01–I08: indexes that cost more than they give.
 
+use std::fmt::Write as _;
+
 use super::load::load;
 use super::partition::placements;
 use super::{Context, Findings, index_subject, key_text, quoted, short};
@@ -258,10 +260,10 @@ pub(super) fn back_pressure(context: &Context, findings: &mut Findings) {
         let Some(part) = key.hash.first() else { continue };
         let mut evidence = format!("{} different values", short(values));
         if let Some(count) = entity.volume.count {
-            evidence.push_str(&format!(", {} items", short(count)));
+            let _ = write!(evidence, ", {} items", short(count));
         }
         if load.writes > 0.0 {
-            evidence.push_str(&format!("; the busiest gets {}", load.describe(share)));
+            let _ = write!(evidence, "; the busiest gets {}", load.describe(share));
         }
         let hot = load.excess(share) > 1.0;
         findings

@@ -121,12 +121,11 @@ pub(super) fn collection_bytes(context: &Context, entity: &Arc<Entity>) -> Optio
     let key = entity.primary_key();
     let count = entity.volume.count?;
     let share = hottest_share(context, entity, &key);
-    let items = match share {
-        Some(share) => count * share,
-        None => {
-            let fields: Vec<&str> = key.hash_fields().collect();
-            items_under(context.design, entity, &fields)?
-        }
+    let items = if let Some(share) = share {
+        count * share
+    } else {
+        let fields: Vec<&str> = key.hash_fields().collect();
+        items_under(context.design, entity, &fields)?
     };
     Some(items * item_size(entity))
 }

@@ -1,5 +1,7 @@
 //! P01–P11: partition keys under load.
 
+use std::fmt::Write as _;
+
 use keyloom_core::limits::{MAX_ITEM_COLLECTION_BYTES, MAX_PAGE_BYTES};
 use keyloom_keys::Shards;
 
@@ -95,10 +97,10 @@ pub(super) fn few_values(context: &Context, findings: &mut Findings) {
         let hot = load.excess(share) > 1.0;
         let mut evidence = format!("{} different values", short(values));
         if let Some(count) = entity.volume.count {
-            evidence.push_str(&format!(", {} items under each", short(count / values)));
+            let _ = write!(evidence, ", {} items under each", short(count / values));
         }
         if load.is_declared() {
-            evidence.push_str(&format!("; the busiest gets {}", load.describe(share)));
+            let _ = write!(evidence, "; the busiest gets {}", load.describe(share));
         }
         findings
             .add(
@@ -154,10 +156,10 @@ pub(super) fn skewed(context: &Context, findings: &mut Findings) {
         let load = load(context, entity, index);
         let mut evidence = format!("one value of `{field}` has {:.0} %", share * 100.0);
         if let Some(bytes) = collection_bytes(context, entity).filter(|_| index.name.is_none()) {
-            evidence.push_str(&format!(", {} under one key", short_bytes(bytes)));
+            let _ = write!(evidence, ", {} under one key", short_bytes(bytes));
         }
         if load.is_declared() {
-            evidence.push_str(&format!(", {}", load.describe(share)));
+            let _ = write!(evidence, ", {}", load.describe(share));
         }
         let hot = load.excess(share) > 1.0;
         findings

@@ -86,7 +86,6 @@ impl Fan {
 #[derive(Clone, Debug)]
 pub(crate) struct Binding<'a> {
     pub(crate) entity: &'a Arc<Entity>,
-    pub(crate) index: &'a Index,
     pub(crate) key: IndexKey<'a>,
     pub(crate) range: ReadRange,
     pub(crate) fans: Vec<Fan>,
@@ -119,7 +118,15 @@ pub(crate) fn bind<'a>(
         return Err(Reason::TooWide { calls: calls as u64 });
     }
     let range = ReadRange { entity: entity.clone(), sources: binder.sources, sort };
-    Ok(Binding { entity, index, key, range, fans: binder.fans, residual })
+    Ok(Binding { entity, key, range, fans: binder.fans, residual })
+}
+
+/// Whether an operand is one value of a field, not a period of several.
+fn pins(piece: &FieldPiece, operand: &Operand) -> bool {
+    match operand {
+        Operand::Input(_) => true,
+        Operand::Value(value) => piece.format.encode(value).is_ok(),
+    }
 }
 
 struct Binder<'a> {
@@ -249,7 +256,7 @@ impl Binder<'_> {
         match question {
             Some(Test::Equal(operand)) => {
                 // A whole day given for a finer field is a range, not a value.
-                if !self.pins(piece, &operand) {
+                if !pins(piece, &operand) {
                     return self.bucket(piece, &Test::Equal(operand));
                 }
                 self.put(name, Source::Pinned(operand));
@@ -260,13 +267,6 @@ impl Binder<'_> {
             Some(test @ Test::Range { low: Some(_), high: Some(_) }) => self.bucket(piece, &test),
             Some(_) => false,
             None => self.unasked_hash_field(piece),
-        }
-    }
-
-    fn pins(&self, piece: &FieldPiece, operand: &Operand) -> bool {
-        match operand {
-            Operand::Input(_) => true,
-            Operand::Value(value) => piece.format.encode(value).is_ok(),
         }
     }
 
@@ -355,7 +355,7 @@ impl Binder<'_> {
             return false;
         }
         match self.question(&piece.name).map(|question| question.test.clone()) {
-            Some(Test::Equal(operand)) if self.pins(piece, &operand) => {
+            Some(Test::Equal(operand)) if pins(piece, &operand) => {
                 self.put(&piece.name, Source::Pinned(operand));
                 self.use_up(piece);
                 true
@@ -391,6 +391,9 @@ impl Binder<'_> {
         for term in &left {
             if index.has_attribute(&term.field) {
                 return Err(Reason::FilterOnKey { attribute: term.field.clone() });
+            }
+            if !self.entity.table.projects(index, &term.field) {
+                return Err(Reason::NotProjected { field: term.field.clone() });
             }
             if self.entity.field(&term.field).is_some_and(|field| field.key_only) {
                 return Err(Reason::NotStored { field: term.field.clone() });

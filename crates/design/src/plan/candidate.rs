@@ -10,7 +10,7 @@ use super::range::{ReadRange, SortPart};
 use super::space::Space;
 use super::{Read, Reason, Rejected};
 use crate::key::{KeyTemplate, Piece};
-use crate::model::{Access, Entity, Index, IndexKind, Question};
+use crate::model::{Access, Entity, Index, IndexKind, KeyType, Question};
 
 /// Reads that answer a pattern, and how well.
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ pub(crate) fn candidates(
         }
         match bind_all(access, entities, index) {
             Ok(bindings) => {
-                if let Some(read) = read_of(access, at, &bindings) {
+                if let Some(read) = read_of(access, at, &bindings).filter(is_legal) {
                     let exact = bindings.len() == 1 && bindings.iter().all(Binding::is_exact);
                     let candidate = assess(space, access, read, exact);
                     found.push((index.label().to_owned(), candidate));
@@ -220,7 +220,9 @@ fn hash_text(binding: &Binding) -> String {
 
 fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candidate {
     let mut bled = bleed(space, &read);
-    if bled.is_only_strangers() && read.table.type_attribute.is_some() {
+    let table = &read.table;
+    let tells = |name: &String| table.projects(read.index(), name);
+    if bled.is_only_strangers() && table.type_attribute.as_ref().is_some_and(tells) {
         read.type_filter = true;
         read.limit = None;
         bled = Bleed::default();
@@ -276,6 +278,14 @@ fn read_of(access: &Access, at: usize, bindings: &[Binding]) -> Option<Read> {
     })
 }
 
+/// Whether DynamoDB takes it: no filter on a key attribute, and no prefix of a number.
+fn is_legal(read: &Read) -> bool {
+    let index = read.index();
+    let filtered = read.filter.iter().any(|question| index.has_attribute(&question.field));
+    let text = index.range.first().is_none_or(|attribute| attribute.kind == KeyType::S);
+    !filtered && (text || !matches!(read.range.sort, SortPart::Common(_)))
+}
+
 /// The smallest range that holds every entity's rows.
 fn common_range(
     access: &Access,
@@ -324,6 +334,7 @@ fn same_sort(a: &Binding, b: &Binding) -> bool {
     };
     match (&a.range.sort, &b.range.sort) {
         (SortPart::Whole, SortPart::Whole) => true,
+        (SortPart::Exact, SortPart::Exact) => a.key.range_pieces().eq(b.key.range_pieces()),
         (SortPart::Open { .. }, SortPart::Open { .. }) => {
             upto(a) == upto(b) && bound_pieces(a) == bound_pieces(b) && next(a) == next(b)
         }

@@ -118,7 +118,9 @@ fn reads(access: &Access, plan: &Plan, inputs: &Inputs) -> Option<Vec<ConcreteRe
         && plan.proofs.order != Proof::Refuted
         && plan.proofs.purity != Proof::Refuted;
     if only_limit {
-        reads.iter_mut().for_each(|read| read.limit = access.limit);
+        for read in &mut reads {
+            read.limit = access.limit;
+        }
     }
     Some(reads)
 }

@@ -35,9 +35,9 @@ pub use self::estimate::Estimate;
 pub use self::range::{ReadRange, SortPart};
 pub use self::raw::{RawForm, RawProblem, RawRule};
 pub use self::reach::{IndexUse, index_uses};
-pub(crate) use self::request::projection_json;
 pub use self::request::{Placeholder, Request, RequestValue, requests, shapes, to_request};
-pub use self::runner::{predicted_units, second_step};
+pub(crate) use self::request::{pieces_text, projection_json};
+pub use self::runner::{predicted_read, predicted_units, second_step};
 pub use self::simulate::{run, simulate};
 pub(crate) use self::space::Space;
 pub use self::verdict::plan_access;
@@ -217,6 +217,11 @@ pub enum Reason {
         /// The field.
         field: String,
     },
+    /// A left-over condition is on a field that the index does not hold.
+    NotProjected {
+        /// The field.
+        field: String,
+    },
     /// The fan would be too wide.
     TooWide {
         /// How many requests.
@@ -263,6 +268,10 @@ impl std::fmt::Display for Reason {
             Self::NotStored { field } => {
                 write!(f, "`{field}` is kept in keys only, so no filter can test it")
             }
+            Self::NotProjected { field } => write!(
+                f,
+                "what is left would be a filter on `{field}`, which the index does not hold: it would drop every item"
+            ),
             Self::TooWide { calls } => write!(f, "it would take {calls} queries"),
             Self::NotConsistent => f.write_str("a global index is never strongly consistent"),
             Self::NotChosen => f.write_str("the pattern names another index"),

@@ -1,7 +1,5 @@
 //! Order: whether keys come in the order that the pattern asks for.
 
-use keyloom_keys::OrderBreak;
-
 use super::Read;
 use super::bind::{Fan, Source};
 use super::range::SortPart;
@@ -13,10 +11,6 @@ use crate::model::{Access, Entity, EntityKey, FieldKind, Index, OrderBy};
 pub(crate) struct OrderProblem {
     pub(crate) why: String,
     pub(crate) fix: String,
-    /// The field that sorts first instead, for a counter-example.
-    pub(crate) instead: Option<String>,
-    /// Two keys that are out of order, when the key's own text is to blame.
-    pub(crate) broken: Option<OrderBreak>,
 }
 
 /// Whether to read forward so that rows come as asked, or why they cannot.
@@ -45,8 +39,6 @@ pub(crate) fn direction(access: &Access, read: &Read) -> Result<bool, OrderProbl
             fix: format!(
                 "give every one of them the same text before `{first}`, for example an index key `FEED#{{{first}}}`"
             ),
-            instead: None,
-            broken: None,
         });
     }
     Ok(forward.unwrap_or(true))
@@ -72,8 +64,18 @@ fn mixed_directions() -> OrderProblem {
         why: "the order asks for one field upwards and another downwards, and a key is read in one direction"
             .to_owned(),
         fix: "declare one of the fields with desc = true, which reverses it inside keys".to_owned(),
-        instead: None,
-        broken: None,
+    }
+}
+
+fn not_in_key(wanted: &str, index: &Index) -> OrderProblem {
+    let index_name = index.label();
+    let place = match index.range.first() {
+        Some(range) => format!("the sort key `{}` of {index_name}", range.name),
+        None => format!("{index_name} has no sort key, so it"),
+    };
+    OrderProblem {
+        why: format!("`{wanted}` is not in {place} after what the pattern binds"),
+        fix: format!("add an index whose sort key has `{wanted}` there, or sort in the program"),
     }
 }
 
@@ -119,7 +121,7 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        Err(self.not_in_key(&wanted.field, index))
+        Err(not_in_key(&wanted.field, index))
     }
 
     fn start(&self) -> (usize, usize) {
@@ -172,8 +174,6 @@ impl<'a> Walk<'a> {
                 ),
                 fix: "use the type datetime or datetime:ms, which are UTC and of fixed width"
                     .to_owned(),
-                instead: None,
-                broken: None,
             });
         }
         if part.shape.is_native() {
@@ -187,8 +187,6 @@ impl<'a> Walk<'a> {
                 broken.reason
             ),
             fix: broken.fix.clone(),
-            instead: None,
-            broken: Some(broken),
         })
     }
 
@@ -206,24 +204,6 @@ impl<'a> Walk<'a> {
                 part.attribute,
                 reordered(template, first, wanted)
             ),
-            instead: Some(first.to_owned()),
-            broken: None,
-        }
-    }
-
-    fn not_in_key(&self, wanted: &str, index: &Index) -> OrderProblem {
-        let index_name = index.label();
-        let place = match index.range.first() {
-            Some(range) => format!("the sort key `{}` of {index_name}", range.name),
-            None => format!("{index_name} has no sort key, so it"),
-        };
-        OrderProblem {
-            why: format!("`{wanted}` is not in {place} after what the pattern binds"),
-            fix: format!(
-                "add an index whose sort key has `{wanted}` there, or sort in the program"
-            ),
-            instead: None,
-            broken: None,
         }
     }
 
@@ -231,8 +211,6 @@ impl<'a> Walk<'a> {
         OrderProblem {
             why: format!("`{}` is not in {}", self.entity.name, index.label()),
             fix: "give it a key there".to_owned(),
-            instead: None,
-            broken: None,
         }
     }
 }
@@ -240,21 +218,18 @@ impl<'a> Walk<'a> {
 /// The template with one field moved before another.
 fn reordered(template: &KeyTemplate, first: &str, wanted: &str) -> String {
     let has = template.fields().any(|name| name == wanted);
-    let mut text = String::new();
-    for piece in template.pieces() {
-        match piece {
-            Piece::Literal(literal) => text.push_str(literal),
+    let separator = template.template().separator();
+    template
+        .pieces()
+        .iter()
+        .map(|piece| match piece {
+            Piece::Literal(literal) => literal.clone(),
+            Piece::Field(field) if field.name == first && has => format!("{{{wanted}}}"),
             Piece::Field(field) if field.name == first => {
-                let separator = template.template().separator();
-                if has {
-                    text.push_str(&format!("{{{wanted}}}"));
-                } else {
-                    text.push_str(&format!("{{{wanted}}}{separator}{{{first}}}"));
-                }
+                format!("{{{wanted}}}{separator}{{{first}}}")
             }
-            Piece::Field(field) if field.name == wanted => text.push_str(&format!("{{{first}}}")),
-            Piece::Field(field) => text.push_str(&format!("{{{}}}", field.name)),
-        }
-    }
-    text
+            Piece::Field(field) if field.name == wanted => format!("{{{first}}}"),
+            Piece::Field(field) => format!("{{{}}}", field.name),
+        })
+        .collect()
 }

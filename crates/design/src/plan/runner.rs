@@ -1,6 +1,7 @@
 //! What a runner needs besides the requests: the second step, and the units that a call should consume.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use keyloom_core::capacity::{ReadMode, Units, read_units};
 use keyloom_core::limits::{MAX_BATCH_GET_KEYS, MAX_PAGE_BYTES};
@@ -9,6 +10,7 @@ use keyloom_core::{AttributeValue, Item};
 use serde_json::{Map, Value as Json, json};
 
 use super::concrete::{ConcreteRead, ReadKind, concretize};
+use super::counter::set_shards;
 use super::request::{Request, RequestValue};
 use super::simulate::evaluated;
 use super::{Hydrate, Plan};
@@ -51,13 +53,19 @@ fn keys_for(access: &Access, step: &Hydrate, item: &Item) -> Vec<Json> {
             .entities
             .iter()
             .filter_map(|entity| {
-                let link = Row::from_item(via, item);
-                let row = Row { entity: entity.clone(), values: link.values };
-                let values = row.index_values(entity.table.primary())?;
+                let values = target(via, entity, item).index_values(entity.table.primary())?;
                 Some(named(entity.table.primary(), &values))
             })
             .collect(),
     }
+}
+
+/// What a link item tells of the item it leads to. Calculated shards are stored nowhere and follow from the rest.
+fn target(via: &Arc<Entity>, entity: &Arc<Entity>, item: &Item) -> Row {
+    let link = Row::from_item(via, item);
+    let mut row = Row { entity: entity.clone(), values: link.values };
+    set_shards(&mut row);
+    row
 }
 
 fn primary_key(entity: &Entity, item: &Item) -> Json {
@@ -83,9 +91,7 @@ fn named(index: &Index, values: &[AttributeValue]) -> Json {
 fn query_for(access: &Access, step: &Hydrate, item: &Item) -> Option<Request> {
     let entity = step.entities.first()?;
     let index = entity.table.index(step.index.as_deref()?)?;
-    let link = Row::from_item(access.via.as_ref()?, item);
-    let row = Row { entity: entity.clone(), values: link.values };
-    let values = row.index_values(index)?;
+    let values = target(access.via.as_ref()?, entity, item).index_values(index)?;
     let equal = index.attributes().map(|a| a.name.clone()).zip(values).collect();
     Some(super::to_request(&ConcreteRead {
         kind: ReadKind::Query,
@@ -99,6 +105,11 @@ fn query_for(access: &Access, step: &Hydrate, item: &Item) -> Option<Request> {
         consistent: false,
         all_attributes: false,
     }))
+}
+
+/// The read units that one read consumes on these rows.
+pub fn predicted_read(read: &ConcreteRead, rows: &[Row]) -> Units {
+    units_of(read, rows)
 }
 
 /// The read units that the first step of a call consumes on these rows, request by request.

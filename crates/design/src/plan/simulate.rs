@@ -160,8 +160,8 @@ pub(crate) fn answer<'r>(
     if plan.hydrate.is_some() && access.via.is_some() {
         merged = merged
             .into_iter()
-            .filter_map(|link| {
-                rows.iter().find(|row| access.finds(&row.entity) && is_linked(link, row))
+            .flat_map(|link| {
+                rows.iter().filter(|row| access.finds(&row.entity) && is_linked(link, row))
             })
             .collect();
     }
@@ -175,7 +175,9 @@ fn merge<'r>(access: &Access, mut parts: Vec<Vec<&'r Row>>) -> Vec<&'r Row> {
     if access.order.is_empty() {
         return parts.concat();
     }
-    parts.iter_mut().for_each(|part| part.reverse());
+    for part in &mut parts {
+        part.reverse();
+    }
     let mut merged = Vec::new();
     loop {
         let heads = parts.iter().enumerate().filter_map(|(at, part)| Some((at, *part.last()?)));

@@ -21,6 +21,13 @@ pub(super) fn plan(space: &Space, access: &Access, via: &Arc<Entity>) -> Plan {
         .collect();
     let (candidate, rejected) = candidates(space, &first, &first.find);
     let Some(candidate) = candidate else { return refused(access, rejected) };
+    if !candidate.uncovered.is_empty() {
+        // What the index does not hold of a link leads nowhere.
+        let mut plan = refused(access, rejected);
+        let entity = access.find.first().map(|target| target.name.clone()).unwrap_or_default();
+        plan.problems.push(Problem::NoKeyForStep { entity, fields: candidate.uncovered });
+        return plan;
+    }
     let mut plan = accepted(&first, candidate, rejected);
     match second_step(access, via) {
         Ok(hydrate) => {

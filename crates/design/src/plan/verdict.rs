@@ -20,14 +20,13 @@ pub(super) fn plan_declared(
     access: &Access,
     prices: &Prices,
 ) -> Plan {
-    let mut plan = match &access.via {
-        Some(via) => two_step::plan(space, access, via),
-        None => {
-            let (joint, rejected) = candidates(space, access, &access.find);
-            match choose(space, access, joint) {
-                Some(candidate) => accepted(access, candidate, rejected),
-                None => refused(access, rejected),
-            }
+    let mut plan = if let Some(via) = &access.via {
+        two_step::plan(space, access, via)
+    } else {
+        let (joint, rejected) = candidates(space, access, &access.find);
+        match choose(space, access, joint) {
+            Some(candidate) => accepted(access, candidate, rejected),
+            None => refused(access, rejected),
         }
     };
     plan.counter_example = counter::find(design, access, &plan);

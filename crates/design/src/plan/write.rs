@@ -1,10 +1,10 @@
 //! The write side: which index keys a write must rewrite, whether it has the fields for that, and what
 //! it costs.
 
-use keyloom_core::capacity::{IndexChange, item_write_units};
+use keyloom_core::capacity::{IndexChange, Units, item_write_units};
 
 use crate::cost::{Money, Prices, entry_size, item_size};
-use crate::model::{Design, Entity, Index, IndexKind, Write, WriteKind};
+use crate::model::{Design, Entity, FieldKind, Index, IndexKind, Write, WriteKind};
 
 /// A write with what it does to every index.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,6 +80,16 @@ pub fn plan_write(_design: &Design, write: &Write, prices: &Prices) -> WritePlan
     }
 }
 
+/// Whether the caller gives a field, or all that a calculated shard comes from.
+fn is_known(write: &Write, entity: &Entity, field: &str) -> bool {
+    let given = |name: &str| write.given.iter().any(|given| given == name);
+    let calculated = entity.field(field).is_some_and(|field| {
+        matches!(&field.kind, FieldKind::Shard(shards)
+            if !shards.by.is_empty() && shards.by.iter().all(|name| given(name)))
+    });
+    given(field) || calculated
+}
+
 fn effect(write: &Write, entity: &Entity, index: &Index) -> Option<IndexEffect> {
     let key = entity.index_key(index)?;
     let bytes = entry_size(entity, index).ceil() as usize;
@@ -94,8 +104,7 @@ fn effect(write: &Write, entity: &Entity, index: &Index) -> Option<IndexEffect> 
         }
         rewrites.push(part.attribute.clone());
         for field in template.fields() {
-            let known = write.given.iter().any(|given| given == field);
-            if !known && !lacks.iter().any(|lack| lack == field) {
+            if !is_known(write, entity, field) && !lacks.iter().any(|lack| lack == field) {
                 lacks.push(field.to_owned());
             }
         }
@@ -119,7 +128,7 @@ fn effect(write: &Write, entity: &Entity, index: &Index) -> Option<IndexEffect> 
     let units = if index.kind == IndexKind::Primary {
         0.0
     } else {
-        change.units().map_or(0.0, |units| units.as_f64())
+        change.units().map_or(0.0, Units::as_f64)
     };
     if write.kind != WriteKind::Update {
         lacks.clear();

@@ -9,14 +9,14 @@ use super::{dollars, proofs};
 use crate::evaluate::Inputs;
 use crate::lint::{short, short_bytes};
 use crate::model::Access;
-use crate::plan::{Fan, Plan, Problem, Verdict, requests, shapes};
+use crate::plan::{Fan, Plan, Problem, Request, Verdict, requests, shapes};
 
 /// One pattern as JSON; with inputs, its exact requests.
 pub fn explain_json(access: &Access, plan: &Plan, inputs: Option<&Inputs>) -> Result<Json, String> {
     let mut value = pattern_json(access, plan);
     if let (Some(inputs), Json::Object(map)) = (inputs, &mut value) {
         let exact: Vec<Json> =
-            requests(access, plan, inputs)?.iter().map(|request| request.to_json()).collect();
+            requests(access, plan, inputs)?.iter().map(Request::to_json).collect();
         map.insert("request".to_owned(), json!(exact.first()));
         map.insert("requests".to_owned(), json!(exact));
     }

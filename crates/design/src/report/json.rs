@@ -8,7 +8,7 @@ use crate::check::CheckReport;
 use crate::cost::{BillLine, Money};
 use crate::lint::Finding;
 use crate::model::Access;
-use crate::plan::{CounterExample, Plan, shapes};
+use crate::plan::{CounterExample, Plan, Request, shapes};
 use crate::source::Source;
 
 /// The report of one or more files: `{"findings": […], "patterns": […], …}`.
@@ -119,8 +119,7 @@ fn bill_json(report: &CheckReport) -> Json {
 
 /// One pattern of the report.
 pub fn pattern_json(access: &Access, plan: &Plan) -> Json {
-    let requests: Vec<Json> =
-        shapes(access, plan).iter().map(|request| request.to_json()).collect();
+    let requests: Vec<Json> = shapes(access, plan).iter().map(Request::to_json).collect();
     let proven: Map<String, Json> = proofs(plan)
         .into_iter()
         .map(|(name, proof)| (name.to_owned(), json!(proof.as_str())))

@@ -9,6 +9,7 @@ mod sarif;
 pub use self::explain::{explain, explain_json};
 pub use self::human::human;
 pub use self::json::{json, pattern_json};
+pub(crate) use self::markdown::cell;
 pub use self::markdown::markdown;
 pub use self::sarif::sarif;
 

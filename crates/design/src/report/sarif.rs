@@ -1,5 +1,7 @@
 //! SARIF 2.1.0, which code hosts show beside the changed lines.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value as Json, json};
 
 use crate::check::CheckReport;
@@ -76,7 +78,7 @@ fn result(finding: &Finding, source: &Source, suppressed: Option<&String>) -> Js
     let mut text = finding.message.clone();
     for (label, part) in [("Evidence", &finding.evidence), ("Fix", &finding.fix)] {
         if !part.is_empty() {
-            text.push_str(&format!("\n{label}: {part}"));
+            let _ = write!(text, "\n{label}: {part}");
         }
     }
     let mut result = json!({

@@ -45,20 +45,15 @@ impl Resolver<'_> {
         let index = draft.index.and_then(|index| self.pinned_index(index, &table, &name));
         let raw = match &draft.key {
             Some(key) => Some(self.raw(key, draft.filter.as_ref(), &table, &name)?),
-            None => {
-                if let Some(filter) = &draft.filter {
-                    let problem = Diagnostic::error(
-                        Code::BadCondition,
-                        filter.span,
-                        "`filter` belongs to a hand-written `key`",
-                    )
-                    .fix(Some("put the condition into `where`; the planner decides".to_owned()))
-                    .about(name.clone());
-                    self.report(problem);
-                }
-                None
-            }
+            None => None,
         };
+        if let (None, Some(filter)) = (&draft.key, &draft.filter) {
+            let message = "`filter` belongs to a hand-written `key`";
+            let problem = Diagnostic::error(Code::BadCondition, filter.span, message)
+                .fix(Some("put the condition into `where`; the planner decides".to_owned()))
+                .about(name.clone());
+            self.report(problem);
+        }
         Some(Access {
             name,
             span: draft.name.span,

@@ -14,7 +14,7 @@ use crate::model::{
     Entity, EntityKey, Escape, Field, FieldKind, KeyAttribute, KeyShape, KeyType, Table, Volume,
 };
 use crate::source::{Span, Spanned};
-use crate::suggest::did_you_mean;
+use crate::suggest::{did_you_mean, nearest};
 
 impl Resolver<'_> {
     pub(super) fn entity(&mut self, draft: EntityDraft) {
@@ -22,9 +22,11 @@ impl Resolver<'_> {
         let Some(table) = self.table_of(&draft) else { return };
         let mut fields: Vec<Field> = Vec::new();
         for field in draft.fields {
-            fields.extend(self.field(field, &name));
+            fields.push(self.field(field, &name));
         }
         let mut keys = Vec::new();
+        let written: Vec<String> =
+            draft.keys.iter().map(|key| key.attribute.value.clone()).collect();
         for key in draft.keys {
             keys.extend(self.key(key, &table, &mut fields, &name));
         }
@@ -44,7 +46,7 @@ impl Resolver<'_> {
                 growth: draft.growth,
             },
         };
-        self.check_keys(&entity);
+        self.check_keys(&entity, &written);
         self.entities.push(Arc::new(entity));
     }
 
@@ -145,12 +147,12 @@ impl Resolver<'_> {
         entity: &str,
     ) -> Option<KeyTemplate> {
         let unknown: RefCell<Vec<String>> = RefCell::new(Vec::new());
-        let format_of = |name: &str| match fields.iter().find(|field| field.name == name) {
-            Some(field) => field.format(),
-            None => {
+        let format_of = |name: &str| {
+            let known = fields.iter().find(|field| field.name == name);
+            if known.is_none() {
                 unknown.borrow_mut().push(name.to_owned());
-                None
             }
+            known.and_then(Field::format)
         };
         let role = role_of(table, &attribute.name);
         let parsed =
@@ -189,12 +191,12 @@ impl Resolver<'_> {
         let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
         let at = text.value.find(&format!("{{{name}")).map_or(0, |at| at + 1);
         let span = self.inside(text, Span::new(at, at + name.len()));
-        let fix = did_you_mean(name, known.iter().copied()).filter(|_| !known.is_empty());
-        let fix = fix.unwrap_or_else(|| {
-            format!(
+        let fix = match nearest(name, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!(
                 "declare it in [entity.{entity}.fields], or write its type here: {{{name}:ulid}}"
-            )
-        });
+            ),
+        };
         let message = format!("entity `{entity}` has no field `{name}`");
         let problem =
             Diagnostic::error(Code::UnknownName, span, message).fix(Some(fix)).about(entity);
@@ -345,10 +347,11 @@ impl Resolver<'_> {
     }
 
     /// The primary key must be whole, and every other key attribute must complete some index.
-    fn check_keys(&mut self, entity: &Entity) {
+    fn check_keys(&mut self, entity: &Entity, written: &[String]) {
         let name = entity.name.as_str();
         for attribute in entity.table.primary().attributes() {
-            if entity.key(&attribute.name).is_none() {
+            // A key that was written with a mistake has been reported already.
+            if entity.key(&attribute.name).is_none() && !written.contains(&attribute.name) {
                 let message =
                     format!("entity `{name}` does not say what its key `{}` is", attribute.name);
                 let problem = Diagnostic::error(Code::BadTemplate, entity.span, message)
@@ -370,12 +373,13 @@ impl Resolver<'_> {
             else {
                 continue;
             };
-            if !used && !key.shape.is_native() {
-                let missing: Vec<&str> = index
-                    .attributes()
-                    .map(|attribute| attribute.name.as_str())
-                    .filter(|attribute| entity.key(attribute).is_none())
-                    .collect();
+            let missing: Vec<&str> = index
+                .attributes()
+                .map(|attribute| attribute.name.as_str())
+                .filter(|attribute| entity.key(attribute).is_none())
+                .filter(|attribute| !written.iter().any(|known| known == attribute))
+                .collect();
+            if !used && !key.shape.is_native() && !missing.is_empty() {
                 let problem = Diagnostic::error(
                     Code::BadTemplate,
                     key.span,

@@ -38,10 +38,13 @@ const TYPES: [&str; 25] = [
 ];
 
 impl Resolver<'_> {
-    pub(super) fn field(&mut self, draft: FieldDraft, entity: &str) -> Option<Field> {
-        let kind = self.field_kind(&draft, entity)?;
+    pub(super) fn field(&mut self, draft: FieldDraft, entity: &str) -> Field {
+        // After a mistake the field is taken for a text, so that one mistake is reported once.
+        let kind = self
+            .field_kind(&draft, entity)
+            .unwrap_or_else(|| FieldKind::Scalar(FieldFormat::string()));
         let max_bytes = draft.max;
-        Some(Field {
+        Field {
             name: draft.name.value,
             span: draft.name.span,
             kind,
@@ -54,7 +57,7 @@ impl Resolver<'_> {
             present: draft.present,
             max_bytes,
             size: draft.size,
-        })
+        }
     }
 
     fn field_kind(&mut self, draft: &FieldDraft, entity: &str) -> Option<FieldKind> {
@@ -115,13 +118,16 @@ impl Resolver<'_> {
             Ok(format) => Some(format),
             Err(error) => {
                 let name = draft.kind.value.split(':').next().unwrap_or_default();
-                let message = format!(
-                    "field `{}` cannot have the type `{}`: {}",
-                    draft.name.value,
-                    draft.kind.value,
-                    error.reason()
-                );
                 let fix = if TYPES.contains(&name) { None } else { did_you_mean(name, TYPES) };
+                // The list of all types says nothing more once the right one is named.
+                let reason = match (&fix, error.reason().split_once(';')) {
+                    (Some(_), Some((first, _))) => first,
+                    _ => error.reason(),
+                };
+                let message = format!(
+                    "field `{}` cannot have the type `{}`: {reason}",
+                    draft.name.value, draft.kind.value
+                );
                 let problem = Diagnostic::error(Code::BadValue, draft.kind.span, message);
                 self.report(problem.fix(fix).about(entity));
                 None

@@ -37,17 +37,10 @@ impl Resolver<'_> {
         }
         if backward {
             let label = format!("{name}: {} to {}", to.name, from.name);
-            let target = match &through {
-                Some(through) => {
-                    let on: Vec<String> = to.identity().into_iter().map(str::to_owned).collect();
-                    self.implied(&label, through, &on, span, &name)
-                }
-                None => {
-                    let on: Vec<String> = from.identity().into_iter().map(str::to_owned).collect();
-                    self.implied(&label, &from, &on, span, &name)
-                }
-            };
-            implied.extend(target);
+            // Back through the link items, or from the shared fields to the one side itself.
+            let (target, known) = through.as_ref().map_or((&from, &from), |link| (link, &to));
+            let on: Vec<String> = known.identity().into_iter().map(str::to_owned).collect();
+            implied.extend(self.implied(&label, target, &on, span, &name));
         }
         let relationship = Relationship { name, span: draft.name.span, from, to, kind, through };
         Some((relationship, implied))

@@ -1,7 +1,5 @@
 //! Quantities with units: `"1.2 KB"`, `"300/s"`, `"10%/month"`.
 
-use toml::de::DeValue;
-
 use super::section::{Section, Value};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::Rate;
@@ -63,17 +61,14 @@ fn rate_text(section: &Section, key: &str, value: Value) -> Option<f64> {
 
 /// A share of one: `"40%"` or `0.4`.
 pub(crate) fn share(section: &Section, key: &str, value: Value) -> Option<f64> {
-    let (number, span) = match value.toml() {
-        DeValue::String(_) => {
-            let text = section.text_of(key, value)?;
-            let parsed = text.value.trim().strip_suffix('%').and_then(plain_number);
-            let percent = refuse_unless(section, &text, key, "a share such as \"40%\"", parsed)?;
-            (percent / 100.0, text.span)
-        }
-        _ => {
-            let number = section.number_of(key, value)?;
-            (number.value, number.span)
-        }
+    let (number, span) = if value.is_text() {
+        let text = section.text_of(key, value)?;
+        let parsed = text.value.trim().strip_suffix('%').and_then(plain_number);
+        let percent = refuse_unless(section, &text, key, "a share such as \"40%\"", parsed)?;
+        (percent / 100.0, text.span)
+    } else {
+        let number = section.number_of(key, value)?;
+        (number.value, number.span)
     };
     if number <= 1.0 {
         return Some(number);

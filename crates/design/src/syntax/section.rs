@@ -153,14 +153,12 @@ impl<'a> Section<'a> {
                 return None;
             }
         };
-        match number.filter(|n: &f64| n.is_finite() && *n >= 0.0) {
-            Some(number) => Some(Spanned::new(number, value.span)),
-            None => {
-                let message = format!("`{key}` must be a number of zero or more");
-                self.error(Diagnostic::error(Code::BadValue, value.span, message));
-                None
-            }
+        let number = number.filter(|n: &f64| n.is_finite() && *n >= 0.0);
+        if number.is_none() {
+            let message = format!("`{key}` must be a number of zero or more");
+            self.error(Diagnostic::error(Code::BadValue, value.span, message));
         }
+        number.map(|number| Spanned::new(number, value.span))
     }
 
     /// A whole number in a range.

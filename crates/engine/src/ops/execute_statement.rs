@@ -9,7 +9,7 @@ use crate::database::{Database, Inner};
 use crate::partiql::position::{self, Position};
 use crate::partiql::select::Reading;
 use crate::partiql::write::{KeyWording, Refused, Writing};
-use crate::partiql::{StatementInput, bound};
+use crate::partiql::{StatementInput, bound, is_read};
 use crate::read::Row;
 use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::write;
@@ -113,14 +113,15 @@ impl ExecuteStatementInput {
     }
 }
 
-fn run(database: &Inner, input: ExecuteStatementInput) -> Result<ExecuteStatementOutput> {
-    let text = &input.statement.statement;
-    let statement = partiql::parse(text)?;
-    if bind::is_exists(&statement) {
+fn run(database: &Inner, mut input: ExecuteStatementInput) -> Result<ExecuteStatementOutput> {
+    let StatementInput { statement: text, parameters, .. } = &mut input.statement;
+    let tree = partiql::parse(text)?;
+    if bind::is_exists(&tree) {
         return Err(message::exists_outside_transaction());
     }
-    let fingerprint = position::fingerprint(text, &input.statement.parameters);
-    match bound(database, &statement, input.statement.parameters.clone())? {
+    // Only reads give out tokens.
+    let fingerprint = if is_read(&tree) { position::fingerprint(text, parameters) } else { 0 };
+    match bound(database, &tree, std::mem::take(parameters))? {
         Statement::Select(select) => read(database, &input, select, fingerprint),
         // A token of a write would have to come from another statement.
         _ if input.next_token.is_some() => Err(message::next_token_mismatch()),

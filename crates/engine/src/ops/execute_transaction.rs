@@ -32,8 +32,6 @@ pub struct ExecuteTransactionInput {
     pub client_request_token: Option<String>,
     /// What to say of the capacity.
     pub return_consumed_capacity: ReturnConsumedCapacity,
-    /// Identifies the statements under the token.
-    pub(crate) fingerprint: u128,
 }
 
 /// What ExecuteTransaction answers.
@@ -55,19 +53,20 @@ impl Database {
     /// Runs up to 100 PartiQL statements, all or none.
     pub fn execute_transaction(
         &self,
-        mut input: ExecuteTransactionInput,
+        input: ExecuteTransactionInput,
     ) -> Result<ExecuteTransactionOutput> {
         let statements = input.statements.iter().map(|input| (&input.statement, &input.parameters));
         let print = format!("{:?}", statements.collect::<Vec<_>>());
-        input.fingerprint = idempotency::fingerprint_of(print.as_bytes());
-        run(self.inner(), input)
+        run(self.inner(), &input, idempotency::fingerprint_of(print.as_bytes()))
     }
 }
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = ExecuteTransactionInput::decode(&fields)?;
+    // Identifies the statements under the client's token.
+    let fingerprint = fields.raw("TransactStatements").map_or(0, idempotency::fingerprint);
     let capacity = input.return_consumed_capacity;
-    let output = run(database, input)?;
+    let output = run(database, &input, fingerprint)?;
     let mut json = JsonWriter::object();
     let mut outcome = Ok(());
     json.list("Responses", &output.responses, |json, row| {
@@ -114,12 +113,15 @@ impl ExecuteTransactionInput {
         for (statement, fields) in statements.iter_mut().zip(&list) {
             statement.decode_parameters(fields)??;
         }
-        let fingerprint = fields.raw("TransactStatements").map_or(0, idempotency::fingerprint);
-        Ok(Self { statements, client_request_token: token, return_consumed_capacity, fingerprint })
+        Ok(Self { statements, client_request_token: token, return_consumed_capacity })
     }
 }
 
-fn run(database: &Inner, input: ExecuteTransactionInput) -> Result<ExecuteTransactionOutput> {
+fn run(
+    database: &Inner,
+    input: &ExecuteTransactionInput,
+    fingerprint: u128,
+) -> Result<ExecuteTransactionOutput> {
     let mut trees = Vec::with_capacity(input.statements.len());
     for (position, input) in input.statements.iter().enumerate() {
         let tree = partiql::parse(&input.statement);
@@ -129,7 +131,11 @@ fn run(database: &Inner, input: ExecuteTransactionInput) -> Result<ExecuteTransa
     if reads != 0 && reads != trees.len() {
         return Err(message::transaction_mixed());
     }
-    if reads != 0 { read_all(database, &input, &trees) } else { write_all(database, input, &trees) }
+    if reads != 0 {
+        read_all(database, input, &trees)
+    } else {
+        write_all(database, input, &trees, fingerprint)
+    }
 }
 
 /// The meaning of a statement; its position is in front of what is wrong with it.
@@ -190,8 +196,9 @@ fn read_all(
 
 fn write_all(
     database: &Inner,
-    input: ExecuteTransactionInput,
+    input: &ExecuteTransactionInput,
     trees: &[ast::Statement],
+    fingerprint: u128,
 ) -> Result<ExecuteTransactionOutput> {
     let (writes, outcomes) = plan_writes(database, &input.statements, trees)?;
     let names: Vec<&str> = outcomes.iter().map(|outcome| outcome.table_name.as_str()).collect();
@@ -201,7 +208,7 @@ fn write_all(
         Some(token) => {
             let scope = TokenScope::ExecuteTransaction;
             let store = database.store.as_ref();
-            match database.tokens.admit(store, now_ms, scope, token, input.fingerprint)? {
+            match database.tokens.admit(store, now_ms, scope, token, fingerprint)? {
                 Admission::New(held) => Some(held),
                 Admission::Done => {
                     let consumed_capacity = replay_costs(database, &writes, &names)?;

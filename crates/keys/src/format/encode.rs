@@ -311,6 +311,7 @@ impl FieldFormat {
             FieldType::Enum(values) => values
                 .iter()
                 .fold(ByteSet::EMPTY, |set, value| set.union(ByteSet::of(value.as_bytes()))),
+            FieldType::Fixed if self.width == Some(1) => ByteSet::range(0, 127),
             // UTF-8 never uses these bytes.
             _ => ByteSet::ALL.without(ByteSet::range(0xF5, 0xFF).union(ByteSet::of(&[0xC0, 0xC1]))),
         };

@@ -216,8 +216,17 @@ impl FieldFormat {
         let low = (end == End::Least) != self.desc;
         let width = self.width.unwrap_or(1);
         match &self.kind {
+            FieldType::String | FieldType::Fixed if low => Value::from("\0".repeat(width)),
             FieldType::String | FieldType::Fixed => {
-                Value::from(if low { "\0" } else { "~" }.repeat(width))
+                // The greatest character that fits.
+                let first = ['\u{10FFFE}', '\u{FFFD}', '\u{7FF}', '~']
+                    .into_iter()
+                    .find(|c| c.len_utf8() <= width);
+                let first = first.unwrap_or('~');
+                Value::from(format!(
+                    "{first}{}",
+                    "~".repeat(width.saturating_sub(first.len_utf8()))
+                ))
             }
             FieldType::Token => Value::from(if low { "-" } else { "z" }),
             FieldType::Enum(values) => {

@@ -36,15 +36,20 @@ impl Workload {
     pub fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let tables = 1 + rng.below(2);
-        let schemas = (0..tables).map(|n| schema::random(&mut rng, &format!("table-{n}")));
-        let schemas = schemas.collect();
-        let large = seed.is_multiple_of(8);
+        let large = seed.is_multiple_of(6);
+        let schema = |n| schema::random(&mut rng, &format!("table-{n}"), large);
+        let schemas = (0..tables).map(schema).collect();
         Self { rng, schemas, large, next_page: None, last_transaction: None, tokens: 0 }
     }
 
     /// The tables to make before the first request.
     pub fn schemas(&self) -> &[TableSchema] {
         &self.schemas
+    }
+
+    /// Whether items are often large; such runs are slower.
+    pub fn is_large(&self) -> bool {
+        self.large
     }
 
     /// The source of chance, for decisions around the requests.

@@ -48,7 +48,7 @@ impl Workload {
         if self.rng.chance(50) {
             set(body, "ScanIndexForward", self.rng.chance(40));
         }
-        if self.rng.chance(60) {
+        if self.rng.chance(if self.large { 10 } else { 60 }) {
             set(body, "Limit", 1 + self.rng.below(4));
         }
         if self.rng.chance(30) && (!indexed || local || self.rng.chance(5)) {

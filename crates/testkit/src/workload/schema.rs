@@ -14,10 +14,11 @@ pub(super) const INDEXABLE: [(&str, ScalarType); 4] =
 
 const TYPES: [ScalarType; 3] = [ScalarType::S, ScalarType::N, ScalarType::B];
 
-/// A table of one or two key attributes with up to four indexes.
-pub(super) fn random(rng: &mut Rng, name: &str) -> TableSchema {
+/// A table of one or two key attributes with up to four indexes. One of large items has two, so that
+/// its partitions can be larger than a page.
+pub(super) fn random(rng: &mut Rng, name: &str, large: bool) -> TableSchema {
     let hash = KeyAttribute::new("pk", *rng.pick(&TYPES));
-    let range = rng.chance(75).then(|| KeyAttribute::new("sk", *rng.pick(&TYPES)));
+    let range = (large || rng.chance(75)).then(|| KeyAttribute::new("sk", *rng.pick(&TYPES)));
     let mut schema = TableSchema::new(name, KeySchema::simple(hash, range));
     for number in 0..rng.below(5) {
         let local = schema.key.range.len() == 1 && rng.chance(40);

@@ -51,9 +51,13 @@ impl Workload {
         key
     }
 
-    /// A value for a partition key: one of four.
+    /// A value for a partition key: one of four, or always the same where items are large, so that
+    /// they make pages of 1 MB.
     pub(super) fn partition(&mut self, kind: ScalarType) -> Value {
         match kind {
+            ScalarType::S if self.large => json!({"S": "a"}),
+            ScalarType::N if self.large => json!({"N": "0"}),
+            ScalarType::B if self.large => json!({"B": "AA=="}),
             ScalarType::S => json!({"S": self.rng.pick(&["a", "aa", "a\u{0}", "\u{10000}"])}),
             ScalarType::N => json!({"N": self.rng.pick(&["-1", "0", "1", "10"])}),
             ScalarType::B => json!({"B": self.rng.pick(&["AA==", "AAA=", "AQI=", "/w=="])}),
@@ -109,7 +113,7 @@ impl Workload {
         let percent = self.rng.below(100);
         match percent {
             0..3 if self.large => 409_000 + self.rng.below(1200),
-            0..40 if self.large => 60_000 + self.rng.below(120_000),
+            0..80 if self.large => 150_000 + self.rng.below(200_000),
             0..12 => 900 + self.rng.below(5000),
             _ => self.rng.below(30),
         }

@@ -1,8 +1,10 @@
 //! Random requests: the database in memory and the one on disk answer as the reference model does,
 //! and at any time their tables and indexes are what the model's table says they are.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use keyloom_testkit::export::export;
 use keyloom_testkit::lockstep::{Lockstep, call, succeed};
 use keyloom_testkit::model::{Model, agree};
 use keyloom_testkit::replay::replay;
@@ -13,7 +15,11 @@ use serde_json::{Value, json};
 /// How many requests lie between two full comparisons.
 const AUDIT_EVERY: usize = 50;
 
+/// How often which operation had which outcome; an empty code is a success.
+type Tally = BTreeMap<(&'static str, String), usize>;
+
 struct Run {
+    tally: Tally,
     databases: Lockstep,
     model: Model,
     workload: Workload,
@@ -28,7 +34,7 @@ impl Run {
             }
             model.create(schema.clone());
         }
-        Self { databases, model, workload }
+        Self { tally: Tally::new(), databases, model, workload }
     }
 
     fn step(&mut self) {
@@ -39,6 +45,11 @@ impl Run {
             agree(&expected, &actual),
             "{operation} {body}\nmodel    {expected}\ndatabase {actual}"
         );
+        *self.tally.entry((operation, actual.code().to_owned())).or_default() += 1;
+        if actual.body.get("LastEvaluatedKey").is_some() {
+            let by = if body.get("Limit").is_some() { "page" } else { "page of 1 MB" };
+            *self.tally.entry((by, String::new())).or_default() += 1;
+        }
         self.workload.observe(operation, &body, &actual);
     }
 
@@ -109,14 +120,16 @@ impl Run {
         items
     }
 
-    /// Compares every stream with its table.
-    fn audit_streams(&self) {
+    /// Compares every stream and every export with its table.
+    fn audit_copies(&self) {
         for schema in self.workload.schemas() {
             let expected = self.model.table(&schema.name).items();
             for database in self.databases.databases() {
                 let replayed = replay(database, &schema.name).items;
                 let replayed: Vec<Value> = replayed.into_values().collect();
                 assert_same(&replayed, &expected, "the stream");
+                let exported = export(database, &self.databases.buckets(), &schema.name);
+                assert_same(&exported, &expected, "the export");
             }
         }
     }
@@ -150,10 +163,11 @@ fn assert_same(actual: &[Value], expected: &[Value], what: &str) {
     assert_eq!(sorted(actual), sorted(expected), "{what}");
 }
 
-/// Runs a seed and says how many requests were compared.
-fn run(seed: u64, requests: usize) -> usize {
+/// Runs a seed.
+fn run(seed: u64, requests: usize) -> Tally {
     let _report = SeedReport(seed);
     let mut run = Run::new(seed);
+    let requests = if run.workload.is_large() { requests / 3 } else { requests };
     for number in 1..=requests {
         run.step();
         match run.workload.rng().below(200) {
@@ -166,7 +180,7 @@ fn run(seed: u64, requests: usize) -> usize {
         }
     }
     run.audit();
-    run.audit_streams();
+    run.audit_copies();
     // A fork has all that its origin has, and goes its own way.
     let fork = run.databases.memory().fork().unwrap();
     for schema in run.workload.schemas() {
@@ -176,15 +190,67 @@ fn run(seed: u64, requests: usize) -> usize {
         assert_eq!(call(&fork, "DeleteTable", body.as_bytes()).status, 200);
         assert_eq!(scan(run.databases.memory()).status, 200);
     }
-    requests
+    run.tally
 }
 
 #[test]
 fn databases_answer_as_the_model_does() {
     let start = Instant::now();
-    let requests: usize = seeds(12).into_iter().map(|seed| run(seed, 300)).sum();
+    let (mut tally, mut requests) = (Tally::new(), 0);
+    let seeds = seeds(12);
+    for seed in &seeds {
+        let of_seed = run(*seed, 300);
+        requests += requests_in(&of_seed);
+        for (outcome, count) in of_seed {
+            *tally.entry(outcome).or_default() += count;
+        }
+    }
     let rate = requests as f64 / start.elapsed().as_secs_f64();
-    println!("{requests} requests compared, {rate:.0} per second");
+    println!("{requests} requests compared, {rate:.0} per second: {tally:?}");
+    if seeds.len() > 1 {
+        assert_is_varied(&tally);
+    }
+}
+
+/// How many requests a tally is of; pages are counted besides.
+fn requests_in(tally: &Tally) -> usize {
+    tally.iter().filter(|((name, _), _)| !name.starts_with("page")).map(|(_, count)| count).sum()
+}
+
+/// A workload that had lost its variety would prove little.
+fn assert_is_varied(tally: &Tally) {
+    let count = |operation, code: &str| {
+        tally.get(&(operation, code.to_owned())).copied().unwrap_or_default()
+    };
+    for operation in [
+        "PutItem",
+        "UpdateItem",
+        "DeleteItem",
+        "GetItem",
+        "Query",
+        "page",
+        "BatchGetItem",
+        "BatchWriteItem",
+        "TransactWriteItems",
+        "TransactGetItems",
+    ] {
+        assert!(count(operation, "") >= 40, "{operation} succeeds too seldom: {tally:#?}");
+    }
+    for (operation, code) in [
+        ("page of 1 MB", ""),
+        ("PutItem", "ConditionalCheckFailedException"),
+        ("PutItem", "ValidationException"),
+        ("UpdateItem", "ConditionalCheckFailedException"),
+        ("UpdateItem", "ValidationException"),
+        ("DeleteItem", "ConditionalCheckFailedException"),
+        ("Query", "ValidationException"),
+        ("BatchWriteItem", "ValidationException"),
+        ("TransactWriteItems", "TransactionCanceledException"),
+        ("TransactWriteItems", "ValidationException"),
+        ("TransactWriteItems", "IdempotentParameterMismatchException"),
+    ] {
+        assert!(count(operation, code) > 0, "{operation} never gets {code}: {tally:#?}");
+    }
 }
 
 #[test]
@@ -193,7 +259,7 @@ fn databases_answer_as_the_model_does_for_a_long_time() {
     let start = Instant::now();
     let (mut requests, mut runs) = (0, 0);
     for seed in fresh_seeds(100_000) {
-        requests += run(seed, 1000);
+        requests += requests_in(&run(seed, 1000));
         runs += 1;
         if start.elapsed() > Duration::from_mins(5) {
             break;

@@ -5,12 +5,13 @@ use std::path::Path;
 use keyloom_testkit::script::run_directory;
 
 /// The operations that must have scripts of their own.
-const OPERATIONS: [&str; 16] = [
+const OPERATIONS: [&str; 17] = [
     "batch_get_item",
     "batch_write_item",
     "create_table",
     "delete_item",
     "get_item",
+    "partiql",
     "put_item",
     "query",
     "scan",

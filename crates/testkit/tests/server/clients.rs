@@ -7,21 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use keyloom_engine::Database;
-use keyloom_testkit::lockstep::{Place, call};
+use keyloom_testkit::lockstep::Place;
 
 use crate::{ACCESS_KEY, SECRET_KEY, Served};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Parts of the scripts for which the database has no operation.
-fn missing_parts(database: &Database) -> &'static str {
-    match call(database, "ExecuteStatement", b"{}").code() {
-        "UnknownOperationException" => "partiql",
-        _ => "",
-    }
 }
 
 /// Says aloud that a test is skipped: past the test harness, which keeps quiet about tests that pass.
@@ -38,7 +29,6 @@ fn live(place: Place, mut client: Command) {
     let served = Served::closed(place);
     client
         .env("KEYLOOM_ENDPOINT", served.server.url())
-        .env("KEYLOOM_WITHOUT", missing_parts(&served.test.database))
         .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
         .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
         .env_remove("AWS_SESSION_TOKEN")

@@ -1,7 +1,7 @@
 //! Reads statements into syntax trees.
 //!
 //! The parser knows syntax only: it accepts more of PartiQL than DynamoDB does, because AWS refuses what
-//! its service does not support in words of its own ([`super::bind`]). Expressions are read by operator
+//! its service does not support in words of its own ([`mod@super::bind`]). Expressions are read by operator
 //! precedence ([`expression`]); statements are expressions that begin with a keyword ([`statement`]).
 //!
 //! No input can exhaust the stack: whatever nests is counted against [`MAX_DEPTH`].

@@ -238,7 +238,7 @@ fn form(access: &Access, raw: &RawRead, table: &Table, index: &Index) -> ReadFor
         index: index.name.clone(),
         equal,
         sort,
-        filter: raw.filter.as_ref().map(|filter| filter_tests(filter)).unwrap_or_default(),
+        filter: raw.filter.as_ref().map(filter_tests).unwrap_or_default(),
         forward: !descending,
         limit: access.limit,
         consistent: access.consistent,

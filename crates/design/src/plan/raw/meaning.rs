@@ -171,8 +171,10 @@ fn check_sort(
             problems.extend(never(&templates, prefix, &written.text, span));
             problems.extend(open_ended(access, &templates, prefix, &written.text, span));
         }
-        (SortCondition::Between(_, high), _)
-        | (SortCondition::Compare(Comparison::LessOrEqual, high), _) => {
+        (
+            SortCondition::Between(_, high) | SortCondition::Compare(Comparison::LessOrEqual, high),
+            _,
+        ) => {
             let Some(high) = high.as_s() else { return };
             problems.extend(cuts(&templates, high, span));
         }

@@ -50,6 +50,8 @@ impl Tokened for Export {
 
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
+    let stored = ["ClientToken", "S3BucketOwner", "S3SseAlgorithm", "S3SseKmsKeyId"];
+    request::check_strings(&fields, &stored)?;
     let arn = fields.string("TableArn")?;
     constraints.required(arn.is_some(), "tableArn");
     request::bucket(&fields, &mut constraints, "")?;

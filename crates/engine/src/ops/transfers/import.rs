@@ -59,9 +59,11 @@ impl Tokened for Import {
 
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
+    request::check_strings(&fields, &["ClientToken"])?;
     let source = fields.structure("S3BucketSource")?;
     constraints.required(source.is_some(), "s3BucketSource");
     if let Some(source) = &source {
+        request::check_strings(source, &["S3BucketOwner", "S3KeyPrefix"])?;
         request::bucket(source, &mut constraints, "s3BucketSource.")?;
     }
     let format = fields.string("InputFormat")?;

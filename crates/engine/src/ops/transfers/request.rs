@@ -23,6 +23,11 @@ pub(super) fn bucket<'a>(
     Ok(name.unwrap_or_default())
 }
 
+/// Checks that members which are only stored and shown again are strings.
+pub(super) fn check_strings(fields: &Fields<'_>, members: &[&str]) -> Result<()> {
+    members.iter().try_for_each(|member| fields.string(member).map(drop))
+}
+
 /// Letters and digits; points, hyphens and underscores only inside.
 fn check_bucket_name(name: &str, constraints: &mut Constraints, path: &str) {
     use keyloom_core::error::constraint::Constraint;

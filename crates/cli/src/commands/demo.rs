@@ -1,0 +1,159 @@
+//! `keyloom demo`: a tour of what Keyloom does, in a few seconds.
+//!
+//! The tour runs the real commands on the task-management design, in a folder of its own that is
+//! removed at the end; then it serves the loaded database and asks it over HTTP.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Parser};
+use keyloom_design::check_text;
+use keyloom_design::cost::Prices;
+use keyloom_server::{Config, Server};
+
+use crate::args::Arguments;
+use crate::design_file::design_of;
+use crate::output::{Failure, Output};
+use crate::trial::{Options, Trial};
+
+const TASKS: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/designs/tasks.toml"));
+const VERSIONS: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../examples/designs/document-versions.as-written.toml"
+));
+
+/// How long the demo waits for its own server.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A tour of what Keyloom does: keys, proofs, mistakes found, a database, a server.
+///
+/// It works in a temporary folder, listens on a free loopback port, and ends by itself.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  keyloom demo")]
+pub(crate) struct Demo {}
+
+impl Demo {
+    #[expect(clippy::unused_self, reason = "every command runs the same way")]
+    pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let folder = Folder::make()?;
+        fs::write(folder.path.join("tasks.toml"), TASKS)?;
+        fs::write(folder.path.join("versions.toml"), VERSIONS)?;
+        std::env::set_current_dir(&folder.path)?;
+        keys(output)?;
+        designs(output)?;
+        served(output)?;
+        // The folder can only be removed once nobody stands in it.
+        std::env::set_current_dir(std::env::temp_dir())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Composite keys.
+fn keys(output: &mut Output) -> Result<(), Failure> {
+    let template = "ORDER#{placed_at:datetime}#{order_id:ulid}";
+    title(output, "A composite key is a template with typed fields")?;
+    let order = "order_id=01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    show(output, &["key", template, "build", "placed_at=2024-01-15T10:30:00Z", order])?;
+    title(output, "A range of fields becomes one tight range of keys, the last day included")?;
+    show(output, &["key", template, "range", "placed_at between 2024-01-01 and 2024-01-31"])
+}
+
+/// Design files.
+fn designs(output: &mut Output) -> Result<(), Failure> {
+    title(output, "A design is proven, pattern by pattern")?;
+    show(output, &["check", "tasks.toml"])?;
+    title(output, "A wrong key raises no error on DynamoDB; here it does")?;
+    show(output, &["check", "versions.toml"])?;
+    title(output, "Each pattern's exact request, and why other indexes do not serve it")?;
+    show(output, &["explain", "tasks.toml", "open tasks of a project, soonest first"])?;
+    title(output, "Plans are tried on the embedded database and compared with brute force")?;
+    show(output, &["try", "tasks.toml", "--items", "2000"])
+}
+
+/// Runs a command of this program and shows it with its output.
+fn show(output: &mut Output, words: &[&str]) -> Result<(), Failure> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:".contains(c);
+    let quoted: Vec<String> = words
+        .iter()
+        .map(|word| if word.chars().all(plain) { (*word).to_owned() } else { format!("'{word}'") })
+        .collect();
+    output.line(format_args!("$ keyloom {}", quoted.join(" ")))?;
+    let line = std::iter::once("keyloom").chain(words.iter().copied());
+    let arguments = Arguments::try_parse_from(line).map_err(Failure::refused)?;
+    // A design with mistakes ends with another code; that is what the tour wants to show.
+    super::run(arguments.command, output)?;
+    output.line("")
+}
+
+fn title(output: &mut Output, text: &str) -> Result<(), Failure> {
+    let line = output.paint().good(&format!("== {text}"));
+    output.line(line)?;
+    output.flush()
+}
+
+/// The loaded database behind the wire protocol.
+fn served(output: &mut Output) -> Result<(), Failure> {
+    title(output, "The same database speaks DynamoDB over HTTP, to every AWS SDK")?;
+    let report = check_text("tasks.toml", TASKS, &Prices::default());
+    let options = Options { items: 200, seed: 1, calls: 1 };
+    let trial =
+        Trial::prepare(design_of(&report)?.clone(), options, &mut |_| {}).map_err(|refusal| {
+            Failure::refused(format_args!("the items cannot be stored: {refusal}"))
+        })?;
+    let config = Config { address: ([127, 0, 0, 1], 0).into(), ..Config::default() };
+    let server =
+        Server::start(config, trial.engine().database().clone()).map_err(Failure::refused)?;
+    let body = r#"{"TableName":"tasks","Select":"COUNT","ReturnConsumedCapacity":"TOTAL"}"#;
+    output.line(format_args!("POST {}  X-Amz-Target: DynamoDB_20120810.Scan", server.url()))?;
+    output.line(body)?;
+    output.line(format_args!("-> {}", post(server.addr(), "DynamoDB_20120810.Scan", body)?))?;
+    server.shutdown();
+    output.line("")?;
+    output
+        .line("Serve your own with `keyloom serve`; write a design and run `keyloom check` on it.")
+}
+
+/// One request over a socket of its own; the answer's body.
+fn post(address: SocketAddr, target: &str, body: &str) -> Result<String, Failure> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    write!(
+        stream,
+        "POST / HTTP/1.1\r\nHost: {address}\r\nX-Amz-Target: {target}\r\n\
+         Content-Type: application/x-amz-json-1.0\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer.split_once("\r\n\r\n").map_or(answer.clone(), |(_, body)| body.to_owned()))
+}
+
+/// A temporary folder, removed when dropped.
+struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    fn make() -> Result<Self, Failure> {
+        let path = std::env::temp_dir().join(format!("keyloom-demo-{}", std::process::id()));
+        fs::create_dir_all(&path)?;
+        Ok(Self { path })
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        remove(&self.path);
+    }
+}
+
+fn remove(path: &Path) {
+    // What cannot be removed lies in the system's temporary folder.
+    drop(fs::remove_dir_all(path));
+}

@@ -1,0 +1,82 @@
+//! `keyloom check` on the corpus.
+
+use std::collections::BTreeSet;
+
+use super::{all_right, as_written, corrected, designs, golden, json, keyloom, names, text};
+
+#[test]
+fn designs_as_written_show_exactly_their_findings() {
+    let mut wrong = Vec::new();
+    for name in as_written() {
+        let report = text(&keyloom(&["check", name.as_str()]).stdout);
+        let stem = name.trim_end_matches(".as-written.toml");
+        wrong.extend(golden(&format!("check/{stem}.txt"), &report).err());
+        if report.contains(": no findings") {
+            wrong.push(format!("{name} has no findings: what is wrong with it?"));
+        }
+    }
+    all_right(wrong);
+}
+
+#[test]
+fn corrected_designs_have_no_findings_and_refuse_nothing() {
+    let mut arguments = vec!["check".to_owned(), "--format".to_owned(), "json".to_owned()];
+    arguments.extend(corrected());
+    let output = keyloom(&arguments);
+    let report = json(&output);
+    let findings = report["findings"].as_array().unwrap();
+    let mut wrong: Vec<String> = findings
+        .iter()
+        .map(|f| format!("{} {}: {}", f["where"]["file"], f["rule"], f["message"]))
+        .collect();
+    for pattern in report["patterns"].as_array().unwrap() {
+        let refuted = pattern["proofs"].as_object().unwrap().iter().any(|(_, p)| p == "refuted");
+        if pattern["verdict"] == "refused" || refuted {
+            wrong.push(format!("{}: {} is not proven", pattern["file"], pattern["name"]));
+        }
+    }
+    all_right(wrong);
+    assert!(output.status.success());
+}
+
+#[test]
+fn the_exit_code_tells_errors_from_warnings() {
+    assert_eq!(keyloom(&["check", "stores.as-written.toml"]).status.code(), Some(1), "errors");
+    assert_eq!(keyloom(&["check", "follows.as-written.toml"]).status.code(), Some(0), "a warning");
+    assert_eq!(keyloom(&["check", "stores.toml"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let output = keyloom(&["check", "no-such.toml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("no-such.toml cannot be read"), "{output:?}");
+}
+
+/// Every rule of the linter that a single design can break is broken somewhere in the corpus, except for
+/// these, which need something the source documents do not have.
+#[test]
+fn most_rules_are_broken_by_some_design() {
+    let mut arguments = vec!["check".to_owned(), "--format".to_owned(), "json".to_owned()];
+    arguments.extend(as_written());
+    let report = json(&keyloom(&arguments));
+    let rules: BTreeSet<&str> =
+        report["findings"].as_array().unwrap().iter().filter_map(|f| f["rule"].as_str()).collect();
+    for rule in [
+        "K01", "K02", "K03", "K04", "K05", "K06", "K07", "K08", "K09", "K11", "K12", "K13", "P01",
+        "P02", "P03", "P04", "P05", "P08", "P09", "P10", "P11", "I01", "I03", "I05", "I06", "I07",
+        "A01", "A02", "A03", "A04", "A05", "A06", "A07", "A08", "E01", "E02", "E04", "U01", "D03",
+        "D04",
+    ] {
+        assert!(rules.contains(rule), "no design breaks {rule}: {rules:?}");
+    }
+}
+
+/// The index beside the designs names every file.
+#[test]
+fn the_readme_lists_every_design() {
+    let readme = std::fs::read_to_string(designs().join("README.md")).unwrap();
+    let missing: Vec<String> =
+        names().into_iter().filter(|name| !readme.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

@@ -1,0 +1,97 @@
+//! `keyloom try` on the corpus: plans and engine agree.
+
+use std::fmt::Write as _;
+
+use super::{all_right, as_written, corrected, golden, json, keyloom, text};
+
+/// Few enough to be fast; `KEYLOOM_ITEMS=10000` is the long form.
+fn items() -> String {
+    std::env::var("KEYLOOM_ITEMS").unwrap_or_else(|_| "300".to_owned())
+}
+
+fn tried(files: &[String]) -> serde_json::Value {
+    let mut arguments: Vec<String> =
+        ["try", "--format", "json", "--calls", "10", "--items"].map(str::to_owned).into();
+    arguments.push(items());
+    arguments.extend_from_slice(files);
+    json(&keyloom(&arguments))
+}
+
+fn every_pattern_is_equal(files: &[String]) {
+    let mut wrong = Vec::new();
+    for document in tried(files).as_array().unwrap() {
+        for pattern in document["patterns"].as_array().unwrap() {
+            if pattern["result"] != "equal" {
+                wrong.push(format!("{}: {}", document["file"], pattern));
+            }
+        }
+    }
+    all_right(wrong);
+}
+
+// Two tests, so that two cores share the work.
+#[test]
+fn corrected_designs_answer_like_brute_force_at_the_predicted_price() {
+    let files = corrected();
+    every_pattern_is_equal(&files[..files.len() / 2]);
+}
+
+#[test]
+fn more_corrected_designs_answer_like_brute_force_at_the_predicted_price() {
+    let files = corrected();
+    every_pattern_is_equal(&files[files.len() / 2..]);
+}
+
+/// Designs that cannot be understood at all have nothing to try.
+fn usable() -> Vec<String> {
+    let broken =
+        ["ambiguous-key", "array-keys", "boolean-key", "document-grants", "inverted-index"];
+    as_written()
+        .into_iter()
+        .filter(|name| !broken.contains(&name.trim_end_matches(".as-written.toml")))
+        .collect()
+}
+
+#[test]
+fn what_the_planner_refutes_the_engine_shows() {
+    let mut shown = String::new();
+    let mut wrong = Vec::new();
+    for document in tried(&usable()).as_array().unwrap() {
+        let _ = writeln!(shown, "{}", document["file"].as_str().unwrap());
+        for pattern in document["patterns"].as_array().unwrap() {
+            if pattern["result"] == "broken" || pattern["counter_example"]["shown"] == false {
+                wrong.push(format!("{}: {pattern}", document["file"]));
+            }
+            if pattern["result"] == "equal" {
+                continue;
+            }
+            let _ = writeln!(
+                shown,
+                "  {} {}",
+                pattern["result"].as_str().unwrap(),
+                pattern["name"].as_str().unwrap()
+            );
+            if let (Some(why), "refused") =
+                (pattern["why"].as_str(), pattern["result"].as_str().unwrap())
+            {
+                let _ = writeln!(shown, "    the engine says: {why}");
+            }
+            let example = &pattern["counter_example"];
+            if example.is_object() {
+                let _ = writeln!(shown, "    returns       {}", example["returns"]);
+                let _ = writeln!(shown, "    should return {}", example["should_return"]);
+            }
+        }
+    }
+    wrong.extend(golden("try.txt", &shown).err());
+    all_right(wrong);
+}
+
+#[test]
+fn a_design_that_cannot_be_understood_is_refused_with_its_mistakes() {
+    let output = keyloom(&["try", "boolean-key.as-written.toml"]);
+    assert_eq!(output.status.code(), Some(1));
+    let complaint = text(&output.stderr);
+    assert!(complaint.contains("is not a design that can be used"), "{complaint}");
+    assert!(complaint.contains("cannot be the S key attribute"), "{complaint}");
+}

@@ -1,0 +1,65 @@
+//! Documentation of a design: entity chart, access patterns, diagram; as Markdown and as an HTML page.
+
+mod html;
+mod markdown;
+mod mermaid;
+
+pub use self::html::html;
+pub use self::markdown::markdown;
+pub use self::mermaid::mermaid;
+
+use crate::model::{Access, Design, Entity, Table};
+
+/// An entity's key in one index, as the chart shows it.
+pub(crate) struct ChartRow<'a> {
+    pub(crate) entity: &'a Entity,
+    /// The text under each key attribute of the table, in order; empty where it has none.
+    pub(crate) cells: Vec<String>,
+}
+
+/// The entity chart of a table: a column for every key attribute, a row for every entity.
+pub(crate) fn chart<'a>(design: &'a Design, table: &'a Table) -> (Vec<String>, Vec<ChartRow<'a>>) {
+    let attributes = table.key_attributes();
+    let columns = attributes.iter().map(|attribute| attribute.name.clone()).collect();
+    let rows = design
+        .entities_in(table)
+        .map(|entity| ChartRow {
+            entity,
+            cells: attributes
+                .iter()
+                .map(|attribute| match entity.key(&attribute.name) {
+                    Some(key) => key.shape.template().text().to_owned(),
+                    None => String::new(),
+                })
+                .collect(),
+        })
+        .collect();
+    (columns, rows)
+}
+
+/// What a pattern asks, in one line.
+pub(crate) fn question(access: &Access) -> String {
+    let mut parts: Vec<String> =
+        access.terms.iter().map(|term| term.test.describe(&term.field)).collect();
+    if !access.order.is_empty() {
+        let order: Vec<String> = access
+            .order
+            .iter()
+            .map(|term| format!("{}{}", term.field, if term.descending { " desc" } else { "" }))
+            .collect();
+        parts.push(format!("order by {}", order.join(", ")));
+    }
+    if let Some(limit) = access.limit {
+        parts.push(format!("limit {limit}"));
+    }
+    parts.join("; ")
+}
+
+/// The names of what a pattern finds.
+pub(crate) fn found(access: &Access) -> String {
+    let names: Vec<&str> = access.find.iter().map(|entity| entity.name.as_str()).collect();
+    match &access.via {
+        Some(via) => format!("{} via {}", names.join(", "), via.name),
+        None => names.join(", "),
+    }
+}
