@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::Ident;
 
-use crate::file::{template_fields, used_in_keys};
+use crate::file::{mentions, template_fields, used_in_keys};
 use crate::read::{Access, Entity, Field, Module};
 use crate::toml::Toml;
 
@@ -217,6 +217,7 @@ fn groups<'e>(entity: &'e Entity, fixed: &[&Field]) -> Vec<(Vec<&'e Field>, Opti
                 Some(shard) => shard.by.iter().map(|by| by.value.clone()).collect(),
                 None => vec![name],
             })
+            .chain(conditions(entity, &attribute.value))
             .filter(|name| group.contains_key(name))
             .collect();
         let Some(first) = names.iter().filter_map(|name| group.get(name)).min().copied() else {
@@ -235,6 +236,15 @@ fn groups<'e>(entity: &'e Entity, fixed: &[&Field]) -> Vec<(Vec<&'e Field>, Opti
         }
     }
     all.into_iter().map(|(number, fields)| (fields, keys.get(&number).cloned())).collect()
+}
+
+/// The fields that decide whether a key attribute is written.
+fn conditions<'e>(entity: &'e Entity, attribute: &'e str) -> impl Iterator<Item = String> + 'e {
+    let whens = entity.whens.iter().filter(move |(name, _)| name.value == attribute);
+    whens.flat_map(|(_, condition)| {
+        let names = entity.fields.iter().map(|field| field.name.to_string());
+        names.filter(|name| mentions(&condition.value, name))
+    })
 }
 
 fn patch(entity: &Entity, key_name: &Ident, key: &[&Field], design: &Design) -> TokenStream {

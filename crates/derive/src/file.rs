@@ -92,7 +92,24 @@ fn write_entity(toml: &mut Toml, entity: &Entity, module: &Module) -> syn::Resul
         toml.pair(name, value);
     }
     for (attribute, template) in &entity.keys {
-        toml.pair(attribute, &Value::Text(template.clone()));
+        let when = entity.whens.iter().find(|(name, _)| name.value == attribute.value);
+        match when {
+            Some((name, condition)) => {
+                let template =
+                    (Text::new("template", template.span), Value::Text(template.clone()));
+                let when = (Text::new("when", name.span), Value::Text(condition.clone()));
+                toml.table(attribute, &[template, when]);
+            }
+            None => toml.pair(attribute, &Value::Text(template.clone())),
+        }
+    }
+    if let Some((name, _)) = entity
+        .whens
+        .iter()
+        .find(|(name, _)| entity.keys.iter().all(|(key, _)| key.value != name.value))
+    {
+        let message = format!("`{}` has no key `{}`", entity.name, name.value);
+        return Err(syn::Error::new(name.span, message));
     }
     toml.section(&["entity", &name, "fields"], entity.span);
     for field in &entity.fields {
@@ -157,13 +174,20 @@ pub(crate) fn template_fields(template: &str) -> Vec<(String, Option<String>)> {
     fields
 }
 
+/// Whether a condition mentions a field.
+pub(crate) fn mentions(condition: &str, field: &str) -> bool {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    condition.split(|c| !word(c)).any(|part| part == field)
+}
+
 /// Whether keys, unique rules or shards of an entity use a field.
 pub(crate) fn used_in_keys(entity: &Entity, field: &str) -> bool {
     let own = entity.keys.iter().any(|(attribute, template)| {
         attribute.value == field
             || template_fields(&template.value).iter().any(|(name, _)| name == field)
     });
-    own || entity.shards.iter().any(|shard| shard.by.iter().any(|by| by.value == field))
+    own || entity.whens.iter().any(|(_, condition)| mentions(&condition.value, field))
+        || entity.shards.iter().any(|shard| shard.by.iter().any(|by| by.value == field))
         || entity.uniques.iter().any(|unique| unique.fields.iter().any(|f| f.value == field))
 }
 

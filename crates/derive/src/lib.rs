@@ -35,7 +35,7 @@ use syn::{ItemMod, parse_macro_input};
 ///
 /// - `table(NAME, PARTITION, SORT, ttl = …, type_attribute = …, index(NAME, PARTITION, SORT, projection = "keys"))`;
 ///   several attributes: `pk(a, b)`, `sk(c)`; a type other than text: `"PK:N"`.
-/// - `#[entity(KEY_ATTRIBUTE = "TEMPLATE", …, table = …, unique(field, …), counted_in(Entity::field), shard(name, shards = 8,
+/// - `#[entity(KEY_ATTRIBUTE = "TEMPLATE", …, table = …, unique(field, …), when(KEY_ATTRIBUTE = "condition"), counted_in(Entity::field), shard(name, shards = 8,
 ///   by(field)))]`, and the volumes of design files: `count`, `size`, `growth`.
 /// - `#[field(type = "ulid", max = 200, values("A", "B"), width = 6, version, ttl, …)]`
 /// - `#[access(find = Entity, where = "…", order = "… desc", limit = 50, index = …, via = …, consistent, name = "…")]`.
@@ -62,6 +62,7 @@ pub fn design(args: TokenStream, input: TokenStream) -> TokenStream {
         }
         Err(error) => {
             // The structs stay, so that their users do not add errors of their own.
+            read::strip(&mut module);
             let errors = error.to_compile_error();
             quote!(#module #errors).into()
         }

@@ -31,6 +31,8 @@ pub(crate) struct Entity {
     pub(crate) derives: Vec<String>,
     pub(crate) table: Option<Text>,
     pub(crate) keys: Vec<(Text, Text)>,
+    /// Conditions under which key attributes are written.
+    pub(crate) whens: Vec<(Text, Text)>,
     pub(crate) options: Vec<(Text, Value)>,
     pub(crate) fields: Vec<Field>,
     pub(crate) shards: Vec<Shard>,
@@ -144,6 +146,21 @@ fn allow(args: Vec<Arg>) -> syn::Result<Vec<(Text, Value)>> {
         .collect()
 }
 
+/// Takes all of our attributes out, so that a module with one mistake does not seem to have many.
+pub(crate) fn strip(module: &mut ItemMod) {
+    for item in module.content.iter_mut().flat_map(|(_, items)| items) {
+        let Item::Struct(item) = item else { continue };
+        for name in ["Entity", "Access"] {
+            // What cannot be read stays for the compiler to report.
+            let _ = take_derive(&mut item.attrs, name);
+        }
+        item.attrs.retain(|a| !a.path().is_ident("entity") && !a.path().is_ident("access"));
+        for field in &mut item.fields {
+            field.attrs.retain(|attribute| !attribute.path().is_ident("field"));
+        }
+    }
+}
+
 /// `task_manager` is `TaskManager`.
 pub(crate) fn camel_case(name: &str) -> String {
     let words = name.split('_').map(|word| {
@@ -251,6 +268,7 @@ fn entity(item: &mut ItemStruct) -> syn::Result<Entity> {
         derives: derives(&item.attrs),
         table: None,
         keys: Vec::new(),
+        whens: Vec::new(),
         options: Vec::new(),
         fields: Vec::new(),
         shards: Vec::new(),
@@ -293,6 +311,16 @@ fn entity_arg(entity: &mut Entity, arg: Arg) -> syn::Result<()> {
                 }
             }
             entity.uniques.push(unique);
+        }
+        Arg::List(name, parts) if name.value == "when" => {
+            for part in parts {
+                let Arg::Pair(attribute, condition) = part else {
+                    let message =
+                        "write the key attribute and its condition: GSI1PK = \"featured = true\"";
+                    return Err(syn::Error::new(part.name().span, message));
+                };
+                entity.whens.push((attribute, condition.text()?.clone()));
+            }
         }
         Arg::List(name, parts) if name.value == "counted_in" => {
             for part in words(parts)? {

@@ -18,6 +18,9 @@ pub fn rust_module(design: &Design, name: &str) -> Result<String, Vec<String>> {
     for table in design.tables() {
         let _ = writeln!(out, "    {},", table_words(table));
     }
+    if design.entities().iter().any(|entity| entity.name == type_name(name)) {
+        let _ = writeln!(out, "    name = {}Design,", type_name(name));
+    }
     for allow in design.allows() {
         let subject = allow.subject.iter().map(|subject| format!(", subject = {subject:?}"));
         let subject: String = subject.collect();
@@ -32,12 +35,19 @@ pub fn rust_module(design: &Design, name: &str) -> Result<String, Vec<String>> {
     for entity in design.entities().iter().filter(|e| !guards.contains(&e.name.as_str())) {
         write_entity(&mut out, design, entity, &mut missing);
     }
+    let mut taken: Vec<String> = design.entities().iter().map(|e| e.name.clone()).collect();
+    taken.push(type_name(name));
     for access in design.accesses() {
         if access.raw.is_some() {
             missing.push(format!("access pattern `{}`: hand-written key conditions", access.name));
             continue;
         }
-        write_access(&mut out, access);
+        let mut title = type_name(&access.name);
+        while taken.contains(&title) {
+            title.push_str("Pattern");
+        }
+        write_access(&mut out, access, &title);
+        taken.push(title);
     }
     out.push_str("}\n");
     if missing.is_empty() { Ok(out) } else { Err(missing) }
@@ -104,8 +114,8 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
     }
     for key in entity.keys.iter().filter(|key| !key.shape.is_native()) {
         words.push(format!("{} = {:?}", key.attribute, key.shape.template().text()));
-        if key.when.is_some() {
-            missing.push(format!("key `{}` of `{}`: a condition", key.attribute, entity.name));
+        if let Some(when) = &key.when {
+            words.push(format!("when({} = {:?})", key.attribute, when.to_string()));
         }
     }
     let numbers = [("count", entity.volume.count), ("size", entity.volume.size)];
@@ -151,11 +161,24 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
     );
 }
 
+/// Words that cannot name a field.
+const KEYWORDS: [&str; 38] = [
+    "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
+    "false", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut",
+    "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true", "type", "unsafe",
+    "use", "where", "while",
+];
+
 fn write_field(out: &mut String, entity: &Entity, field: &Field, missing: &mut Vec<String>) {
+    if KEYWORDS.contains(&field.name.as_str()) {
+        let problem = "its name is a word of Rust's own";
+        missing.push(format!("field `{}` of `{}`: {problem}", field.name, entity.name));
+    }
     if field.key_only {
         missing.push(format!("field `{}` of `{}`: key_only", field.name, entity.name));
     }
-    let (rust, own) = rust_type(field);
+    let expires = entity.table.ttl.as_deref() == Some(&field.name);
+    let (rust, own) = if expires { ("u64", "number") } else { rust_type(field) };
     let mut words = Vec::new();
     match (field.values(), &field.kind) {
         (_, FieldKind::Shard(shards)) => {
@@ -167,12 +190,15 @@ fn write_field(out: &mut String, entity: &Entity, field: &Field, missing: &mut V
             let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
             words.push(format!("values({})", values.join(", ")));
         }
-        _ if field.type_name() != own => words.push(format!("type = {:?}", field.type_name())),
+        // A number in the file is a `u64` here: the macro must be told.
+        _ if expires || field.type_name() != own => {
+            words.push(format!("type = {:?}", field.type_name()));
+        }
         _ => {}
     }
     let flags = [("immutable", field.immutable), ("sequential", field.sequential)];
     words.extend(flags.iter().filter(|(_, set)| *set).map(|(word, _)| (*word).to_owned()));
-    if entity.table.ttl.as_deref() == Some(&field.name) {
+    if expires {
         words.push("ttl".to_owned());
     }
     if !words.is_empty() {
@@ -210,7 +236,7 @@ fn rust_type(field: &Field) -> (&'static str, &'static str) {
     }
 }
 
-fn write_access(out: &mut String, access: &Access) {
+fn write_access(out: &mut String, access: &Access, title: &str) {
     let find = match access.find.as_slice() {
         [one] => format!("find = {}", one.name),
         several => {
@@ -241,7 +267,7 @@ fn write_access(out: &mut String, access: &Access) {
         out,
         "\n    #[derive(Access)]\n    #[access({})]\n    pub struct {}",
         words.join(", "),
-        type_name(&access.name)
+        title
     );
     if access.inputs.is_empty() {
         out.push_str(";\n");

@@ -3,71 +3,50 @@
 //!
 //! `cargo run -p keyloom --example task_manager`
 
-#![expect(
-    clippy::print_stdout,
-    clippy::struct_field_names,
-    clippy::wildcard_imports,
-    dead_code,
-    unreachable_pub,
-    reason = "an example"
-)]
-
+#![expect(clippy::print_stdout, clippy::wildcard_imports, unreachable_pub, reason = "an example")]
 use keyloom::prelude::*;
 
 #[keyloom::design(table(tasks, PK, SK, index(GSI1, GSI1PK, GSI1SK)))]
 mod task_manager {
     use super::*;
-
-    #[derive(Entity, Serialize, Deserialize, Clone, Debug)]
+    #[derive(Entity, Serialize, Deserialize, Debug)]
     #[entity(PK = "USER#{user}", SK = "PROFILE", unique(email))]
     pub struct User {
         pub user: String,
         pub email: String,
     }
-
-    #[derive(Entity, Serialize, Deserialize, Clone, Debug)]
+    #[derive(Entity, Serialize, Deserialize, Debug)]
     #[entity(PK = "USER#{user}", SK = "TEAM#{team}")]
     pub struct Membership {
         pub user: String,
         pub team: String,
-        pub role: String,
     }
-
-    #[derive(Entity, Serialize, Deserialize, Clone, Debug)]
+    #[derive(Entity, Serialize, Deserialize, Debug)]
     #[entity(PK = "TEAM#{team}", SK = "PROJECT#{project}")]
     pub struct Project {
         pub team: String,
         pub project: String,
     }
-
-    #[derive(Entity, Serialize, Deserialize, Clone, Debug)]
-    #[entity(PK = "PROJECT#{project}", SK = "TASK#{task}")]
+    #[derive(Entity, Serialize, Deserialize, Debug)]
+    #[entity(PK = "PROJECT#{project}", SK = "TASK#{id}")]
     pub struct Task {
         pub project: String,
-        pub task: String,
+        pub id: String,
         pub title: String,
     }
-
-    #[derive(Entity, Serialize, Deserialize, Clone, Debug)]
-    #[entity(
-        PK = "TASK#{task}",
-        SK = "ASSIGNEE#{user}",
-        GSI1PK = "USER#{user}",
-        GSI1SK = "ASSIGNED#{task}"
-    )]
+    #[derive(Entity, Serialize, Deserialize, Debug)]
+    #[entity(PK = "TASK#{task}", SK = "BY#{user}", GSI1PK = "USER#{user}", GSI1SK = "TASK#{task}")]
     pub struct Assignment {
         pub task: String,
         pub user: String,
     }
-
-    #[derive(Entity, Serialize, Deserialize, Clone, Debug)]
+    #[derive(Entity, Serialize, Deserialize, Debug)]
     #[entity(PK = "TASK#{task}", SK = "TAG#{tag}", GSI1PK = "TAG#{tag}", GSI1SK = "TASK#{task}")]
     pub struct Tag {
         pub task: String,
         pub tag: String,
     }
-
-    #[derive(Entity, Serialize, Deserialize, Clone, Debug)]
+    #[derive(Entity, Serialize, Deserialize, Debug)]
     #[entity(
         PK = "TASK#{task}",
         SK = "COMMENT#{at}#{user}",
@@ -80,8 +59,7 @@ mod task_manager {
         pub at: Timestamp,
         pub text: String,
     }
-
-    #[derive(Entity, Serialize, Deserialize, Clone, Debug)]
+    #[derive(Entity, Serialize, Deserialize, Debug)]
     #[entity(
         PK = "TASK#{task}",
         SK = "FILE#{at}#{user}",
@@ -94,7 +72,6 @@ mod task_manager {
         pub at: Timestamp,
         pub url: String,
     }
-
     #[derive(Access)]
     #[access(find = Membership, order = "team")]
     pub struct TeamsOfUser {
@@ -106,7 +83,7 @@ mod task_manager {
         pub team: String,
     }
     #[derive(Access)]
-    #[access(find = Task, order = "task")]
+    #[access(find = Task, order = "id")]
     pub struct TasksOfProject {
         pub project: String,
     }
@@ -143,9 +120,9 @@ fn main() -> keyloom::Result<()> {
     let (ann, t1) = (|| "ann".to_owned(), || "T1".to_owned());
     let at = |second: i64| Timestamp::from_secs(1_700_000_000 + second);
     db.create(&User { user: ann(), email: "ann@example.com".into() })?;
-    db.put(&Membership { user: ann(), team: "eng".into(), role: "admin".into() })?;
+    db.put(&Membership { user: ann(), team: "eng".into() })?;
     db.put(&Project { team: "eng".into(), project: "api".into() })?;
-    db.put(&Task { project: "api".into(), task: t1(), title: "OAuth endpoints".into() })?;
+    db.put(&Task { project: "api".into(), id: t1(), title: "OAuth endpoints".into() })?;
     db.put(&Assignment { task: t1(), user: ann() })?;
     db.put(&Tag { task: t1(), tag: "auth".into() })?;
     db.put(&Comment { task: t1(), user: ann(), at: at(1), text: "started".into() })?;
@@ -159,6 +136,11 @@ fn main() -> keyloom::Result<()> {
     println!("6 tagged      {:?}", db.query(TasksWithTag { tag: "auth".into() }).collect()?);
     println!("7 comments    {:?}", db.query(CommentsOnTask { task: t1() }).collect()?);
     println!("8 files       {:?}", db.query(FilesOfTask { task: t1() }).collect()?);
-    println!("9 activity    {:?}", db.query(RecentActivity { user: ann() }).collect()?);
+    for item in db.query(RecentActivity { user: ann() }).collect()? {
+        match item {
+            RecentActivityItem::Comment(comment) => println!("9 wrote       {}", comment.text),
+            RecentActivityItem::Attachment(file) => println!("9 attached    {}", file.url),
+        }
+    }
     Ok(())
 }

@@ -98,6 +98,8 @@ struct KeyModel {
     native: bool,
     /// Whether only the design knows how to make it: conditions, and keys without escaping.
     slow: bool,
+    /// The fields that decide whether it is written at all.
+    decided_by: Vec<String>,
     /// The key itself, if it is always the same.
     constant: Option<AttributeValue>,
 }
@@ -346,6 +348,11 @@ fn key_model(declared: &Declared, position: usize, key: &DeclaredKey, kind: KeyT
         sources: template.fields().map(source).collect(),
         native: key.shape.is_native(),
         slow: key.when.is_some() || template.escape() == Escape::None,
+        decided_by: key
+            .when
+            .iter()
+            .flat_map(|when| when.terms.iter().map(|term| term.name.clone()))
+            .collect(),
         constant: template.template().build_values(&[]).ok().map(AttributeValue::from),
     }
 }
@@ -353,10 +360,11 @@ fn key_model(declared: &Declared, position: usize, key: &DeclaredKey, kind: KeyT
 impl KeyModel {
     /// The fields of the struct that the key is made of.
     fn fields(&self) -> impl Iterator<Item = &str> {
-        self.sources.iter().flat_map(|source| match source {
+        let decided_by = self.decided_by.iter().map(String::as_str);
+        decided_by.chain(self.sources.iter().flat_map(|source| match source {
             Source::Field(name) => std::slice::from_ref(name).iter().map(String::as_str),
             Source::Shard { by, .. } => by.iter().map(String::as_str),
-        })
+        }))
     }
 }
 

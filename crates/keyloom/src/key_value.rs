@@ -34,6 +34,18 @@ macro_rules! scalars {
 }
 scalars!(u8, u16, u32, u64, i8, i16, i32, i64, bool, Timestamp, Ulid, Uuid, Decimal);
 
+/// Floats are compared with numbers and stand in native number keys; templates do not take them.
+macro_rules! floats {
+    ($($kind:ty),*) => {
+        $(impl KeyValue for $kind {
+            fn to_value(&self) -> Option<Value<'_>> {
+                Some(Value::from(self.to_string()))
+            }
+        })*
+    };
+}
+floats!(f32, f64);
+
 impl KeyValue for str {
     #[inline]
     fn to_value(&self) -> Option<Value<'_>> {

@@ -103,6 +103,12 @@ fn findings(toml: &str) -> Vec<(&'static str, String, String, String)> {
 #[test]
 fn a_module_has_the_findings_and_plans_of_its_file() {
     assert_eq!(findings(tasks::Tasks::to_toml()), findings(FILE));
+    let table = tasks::Tasks::open(Database::memory()).unwrap();
+    let project_id = Ulid(1).to_string();
+    assert_eq!(table.query(tasks::TasksInProject { project_id }).collect().unwrap(), []);
+    let (due_from, due_to) = (Timestamp::from_secs(0), Timestamp::from_secs(1));
+    let due = tasks::DueTasks { assignee: "a".into(), due_from, due_to };
+    assert_eq!(table.query(due).collect().unwrap(), []);
 }
 
 /// The module that is generated from the file says the same, by way of the macro's own reading.
@@ -168,4 +174,10 @@ pub(crate) mod generated {
 #[test]
 fn the_generated_module_states_the_file() {
     assert_eq!(findings(generated::Generated::to_toml()), findings(FILE));
+    let table = generated::Generated::open(Database::memory()).unwrap();
+    let project = generated::TasksInAProject { project_id: Ulid(1) };
+    assert_eq!(table.query(project).collect().unwrap(), []);
+    let (due_from, due_to) = (Timestamp::from_secs(0), Timestamp::from_secs(1));
+    let due = generated::DueTasks { assignee: "a".into(), due_from, due_to };
+    assert_eq!(table.query(due).collect().unwrap(), []);
 }

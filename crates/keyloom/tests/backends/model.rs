@@ -77,11 +77,18 @@ pub(crate) mod suite {
     }
 
     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
-    #[entity(PK = "PROJECT#{project_id}", SK = "COMMENT#{number}#{position}")]
+    #[entity(
+        PK = "PROJECT#{project_id}",
+        SK = "COMMENT#{number}#{position}",
+        GSI1PK = "PINNED#{project_id}",
+        GSI1SK = "COMMENT#{number}#{position}",
+        when(GSI1PK = "pinned = true")
+    )]
     pub(crate) struct Comment {
         pub(crate) project_id: String,
         pub(crate) number: u32,
         pub(crate) position: u16,
+        pub(crate) pinned: bool,
         pub(crate) text: String,
     }
 
@@ -143,6 +150,12 @@ pub(crate) mod suite {
     #[access(find = Task, where = "assignee = ?", order = "number")]
     pub(crate) struct TasksOfAssignee<'a> {
         pub(crate) assignee: &'a str,
+    }
+
+    #[derive(Access)]
+    #[access(find = Comment, where = "project_id = ? and pinned = true", index = "GSI1", order = "number")]
+    pub(crate) struct PinnedComments {
+        pub(crate) project_id: String,
     }
 
     #[derive(Access)]

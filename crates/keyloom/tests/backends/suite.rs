@@ -153,9 +153,24 @@ fn pages_limits_and_cursors(table: &Table<Suite>) {
 }
 
 fn collections_are_enums(table: &Table<Suite>) {
-    let comment = Comment { project_id: "mixed".into(), number: 1, position: 1, text: "hi".into() };
+    let comment = Comment {
+        project_id: "mixed".into(),
+        number: 1,
+        position: 1,
+        pinned: false,
+        text: "hi".into(),
+    };
     table.put(&task("mixed", 1)).unwrap();
     table.put(&comment).unwrap();
+    // A condition decides whether the key of the index is there at all.
+    let pinned =
+        || table.query(PinnedComments { project_id: "mixed".into() }).collect().unwrap().len();
+    assert_eq!(pinned(), 0);
+    let pin = |on: bool| Comment::patch("mixed", 1u32, 1u16).pinned(on);
+    table.apply(pin(true)).unwrap();
+    assert_eq!(pinned(), 1);
+    table.apply(pin(false)).unwrap();
+    assert_eq!(pinned(), 0);
     let found = table.query(ProjectItems { project_id: "mixed".into() }).collect().unwrap();
     assert_eq!(
         found,
