@@ -30,14 +30,12 @@ mod tasks {
         pub(crate) status: String,
     }
 
-    #[expect(dead_code, reason = "the designs are compared, not used")]
     #[derive(Access)]
     #[access(find = Task, name = "tasks in a project", order = "number", limit = 50)]
     pub(crate) struct TasksInProject {
         pub(crate) project_id: String,
     }
 
-    #[expect(dead_code, reason = "the designs are compared, not used")]
     #[derive(Access)]
     #[access(find = Task, name = "due tasks", where = "assignee = ? and due between ? and ?", order = "due desc")]
     pub(crate) struct DueTasks {
@@ -154,14 +152,12 @@ pub(crate) mod generated {
         pub status: String,
     }
 
-    #[expect(dead_code, reason = "the designs are compared, not used")]
     #[derive(Access)]
     #[access(find = Task, name = "tasks in a project", where = "project_id = :project_id", order = "number", limit = 50)]
     pub struct TasksInAProject {
         pub project_id: Ulid,
     }
 
-    #[expect(dead_code, reason = "the designs are compared, not used")]
     #[derive(Access)]
     #[access(find = Task, name = "due tasks", where = "assignee = :assignee and due between :due_from and :due_to", order = "due desc")]
     pub struct DueTasks {
