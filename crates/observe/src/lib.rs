@@ -1,1 +1,28 @@
 //! What happens in a composite-key database, watched in bounded memory.
+//!
+//! 1. [`Sampling`] says which requests are looked at; `sketch` and `window` have the summaries of
+//!    fixed size that they are put into.
+//! 2. `attribution` says which access pattern of a design a request is, or what shape it has.
+//! 3. [`StatsCollector`] is told of each request and keeps, for every table and index, its load over
+//!    time, its heaviest keys, its distinct keys and its patterns.
+//! 4. [`report`]: what was collected at one moment, to be stored, sent, merged and read.
+//! 5. [`AntiPatternDetector`] and [`RecommendationEngine`] judge a report, against a design if there
+//!    is one, and say what to change.
+
+mod attribution;
+mod collector;
+mod metrics;
+mod redaction;
+pub mod remote;
+pub mod report;
+mod sampling;
+mod sketch;
+mod window;
+
+pub use collector::{StatsCollector, StatsOptions};
+pub use metrics::prometheus;
+pub use redaction::Redaction;
+pub use report::Report;
+pub use sampling::Sampling;
+pub use sketch::{Distinct, Histogram};
+pub use window::Slot;
