@@ -11,7 +11,9 @@
 
 mod attribution;
 mod collector;
+pub mod detect;
 mod metrics;
+mod recommend;
 mod redaction;
 pub mod remote;
 pub mod report;
@@ -20,7 +22,9 @@ mod sketch;
 mod window;
 
 pub use collector::{StatsCollector, StatsOptions};
+pub use detect::{AntiPatternDetector, Confidence, Finding, Judge, Severity, Thresholds};
 pub use metrics::prometheus;
+pub use recommend::RecommendationEngine;
 pub use redaction::Redaction;
 pub use report::Report;
 pub use sampling::Sampling;

@@ -57,6 +57,8 @@ pub(crate) struct Attribution {
     reads: HashMap<u64, Vec<ReadForm>>,
     /// By table.
     entities: HashMap<String, Vec<EntityForm>>,
+    /// The entities of a table or index with their partition keys there.
+    partitions: HashMap<u64, Vec<(String, Vec<Part>)>>,
     /// Scans that the design permits, by table.
     scans: HashMap<String, String>,
 }
@@ -121,6 +123,15 @@ impl Attribution {
             let form = EntityForm::new(design, entity);
             entities.entry(entity.table.name.clone()).or_default().push(form);
         }
+        let mut partitions: HashMap<u64, Vec<(String, Vec<Part>)>> = HashMap::new();
+        for entity in design.entities() {
+            for index in &entity.table.indexes {
+                let Some(key) = entity.index_key(index) else { continue };
+                let parts = key.hash.iter().map(|part| Part::of(part)).collect();
+                let id = place_id(&entity.table.name, index.name.as_deref());
+                partitions.entry(id).or_default().push((entity.name.clone(), parts));
+            }
+        }
         let mut scans = HashMap::new();
         for allow in design.allows().iter().filter(|allow| allow.rule == "A01") {
             let access = allow.subject.as_ref().and_then(|subject| design.access(subject));
@@ -131,7 +142,7 @@ impl Attribution {
             }
         }
         let name = if design.name().is_empty() { design.source().name() } else { design.name() };
-        Self { design: name.to_owned(), reads, entities, scans }
+        Self { design: name.to_owned(), reads, entities, partitions, scans }
     }
 
     /// The design's name.
@@ -169,8 +180,14 @@ impl Attribution {
     ) -> Option<Attributed<'a>> {
         let question = observation.question.as_ref()?;
         let fitting = self.forms(place).iter().filter_map(|form| Some((form.fit(question)?, form)));
-        let (_, form) = fitting.max_by_key(|(score, _)| *score)?;
-        Some(form.attributed(place, observation.operation))
+        if let Some((_, form)) = fitting.max_by_key(|(score, _)| *score) {
+            return Some(form.attributed(place, observation.operation));
+        }
+        // Not planned; but perhaps the partition tells what was looked for.
+        let id = place_id(place.table, place.index_name());
+        let hash = &question.condition?.hash;
+        let owner = self.partitions.get(&id)?.iter().find(|(_, parts)| accept(parts, hash))?;
+        Some(Attributed { entity: Some(&owner.0), ..Attributed::by_shape(place, observation) })
     }
 
     /// A read by primary key: a pattern that is one, or the second step of one.

@@ -158,6 +158,10 @@ impl Observer for StatsCollector {
         }
     }
 
+    fn forget(&self, table: &str, index: Option<&str>) {
+        self.places.write().retain(|_, cell| !cell.lock().is_of(table, index));
+    }
+
     fn failed(&self, operation: &str, error: &Error) {
         let mut errors = self.errors.lock();
         let code = error.code();

@@ -90,6 +90,11 @@ impl PlaceStats {
         }
     }
 
+    /// Whether it is this index, or belongs to this table if none is named.
+    pub(super) fn is_of(&self, table: &str, index: Option<&str>) -> bool {
+        self.row.table == table && (index.is_none() || self.row.index.as_deref() == index)
+    }
+
     /// Counts one key that a request touched.
     pub(super) fn touch(
         &mut self,

@@ -264,7 +264,7 @@ mod tests {
             add(&mut top, key, halves, 0);
             *exact.entry(hash_of(&key.to_le_bytes())).or_default() += halves;
         }
-        assert_eq!(top.total(), exact.values().sum());
+        assert_eq!(top.total(), exact.values().sum::<u64>());
         let (listed, floor) = top.heaviest(16);
         for (load, entry) in &listed {
             let truth = exact.get(&entry.hash).copied().unwrap_or(0);
