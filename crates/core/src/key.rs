@@ -94,10 +94,10 @@ pub fn key_value_len(kind: ScalarType, input: &[u8]) -> Option<usize> {
             }
         }
         ScalarType::N => {
-            let flip = match input.first()? {
-                &ZERO => return Some(1),
-                &POSITIVE => 0x00,
-                &NEGATIVE => 0xFF,
+            let flip = match *input.first()? {
+                ZERO => return Some(1),
+                POSITIVE => 0x00,
+                NEGATIVE => 0xFF,
                 _ => return None,
             };
             let end = input.get(2..)?.iter().position(|&byte| byte ^ flip == 0)?;

@@ -49,10 +49,10 @@ impl<'a> Attributed<'a> {
     }
 }
 
-/// A design's patterns, ready to be compared with requests.
-#[derive(Debug)]
+/// The patterns of designs, ready to be compared with requests.
+#[derive(Debug, Default)]
 pub(crate) struct Attribution {
-    design: String,
+    names: Vec<String>,
     /// By the place that is asked.
     reads: HashMap<u64, Vec<ReadForm>>,
     /// By table.
@@ -110,44 +110,51 @@ fn place_id(table: &str, index: Option<&str>) -> u64 {
 }
 
 impl Attribution {
-    pub(crate) fn new(design: &Design) -> Self {
-        let mut reads: HashMap<u64, Vec<ReadForm>> = HashMap::new();
+    pub(crate) fn new(designs: &[Design]) -> Self {
+        let mut all = Self::default();
+        for design in designs {
+            all.add(design);
+        }
+        all
+    }
+
+    fn add(&mut self, design: &Design) {
         let plans = plan(design, &Prices::default());
         for (access, plan) in design.accesses().iter().zip(&plans) {
             for (table, index, form) in read::forms(access, plan) {
-                reads.entry(place_id(&table, index.as_deref())).or_default().push(form);
+                self.reads.entry(place_id(&table, index.as_deref())).or_default().push(form);
             }
         }
-        let mut entities: HashMap<String, Vec<EntityForm>> = HashMap::new();
         for entity in design.entities() {
             let form = EntityForm::new(design, entity);
-            entities.entry(entity.table.name.clone()).or_default().push(form);
-        }
-        let mut partitions: HashMap<u64, Vec<(String, Vec<Part>)>> = HashMap::new();
-        for entity in design.entities() {
+            self.entities.entry(entity.table.name.clone()).or_default().push(form);
             for index in &entity.table.indexes {
                 let Some(key) = entity.index_key(index) else { continue };
                 let parts = key.hash.iter().map(|part| Part::of(part)).collect();
                 let id = place_id(&entity.table.name, index.name.as_deref());
-                partitions.entry(id).or_default().push((entity.name.clone(), parts));
+                self.partitions.entry(id).or_default().push((entity.name.clone(), parts));
             }
         }
-        let mut scans = HashMap::new();
         for allow in design.allows().iter().filter(|allow| allow.rule == "A01") {
             let access = allow.subject.as_ref().and_then(|subject| design.access(subject));
             if let Some(access) = access
                 && let Some(entity) = access.asked()
             {
-                scans.insert(entity.table.name.clone(), access.name.clone());
+                self.scans.insert(entity.table.name.clone(), access.name.clone());
             }
         }
         let name = if design.name().is_empty() { design.source().name() } else { design.name() };
-        Self { design: name.to_owned(), reads, entities, partitions, scans }
+        self.names.push(name.to_owned());
     }
 
-    /// The design's name.
-    pub(crate) fn design(&self) -> &str {
-        &self.design
+    /// The names of the designs.
+    pub(crate) fn names(&self) -> String {
+        self.names.join(", ")
+    }
+
+    /// Whether a design has this table.
+    pub(crate) fn knows(&self, table: &str) -> bool {
+        self.entities.contains_key(table)
     }
 
     /// What a request is.

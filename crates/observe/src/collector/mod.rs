@@ -61,9 +61,9 @@ impl StatsCollector {
         Self { options, ..Self::default() }
     }
 
-    /// Attributes requests to the access patterns of a design from now on.
-    pub fn load_design(&self, design: &Design) {
-        self.attribution.store(Some(Arc::new(Attribution::new(design))));
+    /// Attributes requests to the access patterns of these designs from now on.
+    pub fn load_designs(&self, designs: &[Design]) {
+        self.attribution.store(Some(Arc::new(Attribution::new(designs))));
     }
 
     /// What was collected so far.
@@ -71,6 +71,10 @@ impl StatsCollector {
         let redaction = self.options.redaction;
         let cells: Vec<_> = self.places.read().values().cloned().collect();
         let mut places: Vec<_> = cells.iter().map(|cell| cell.lock().report(redaction)).collect();
+        let known = self.attribution.load();
+        for place in &mut places {
+            place.is_designed = known.as_ref().is_some_and(|known| known.knows(&place.table));
+        }
         places.sort_by(|a, b| (&a.table, &a.index).cmp(&(&b.table, &b.index)));
         let errors = self.errors.lock();
         let errors = errors.iter().map(|((operation, code), count)| ErrorCount {
@@ -82,7 +86,7 @@ impl StatsCollector {
             version: VERSION,
             since_ms: self.since_ms.load(Ordering::Relaxed),
             until_ms: self.until_ms.load(Ordering::Relaxed),
-            design: self.attribution.load().as_ref().map(|known| known.design().to_owned()),
+            design: known.as_ref().map(|known| known.names()),
             redaction,
             looked_at: self.looked_at.load(Ordering::Relaxed),
             requests: self.requests.load(Ordering::Relaxed),

@@ -31,19 +31,15 @@ pub(super) fn unknown_keys(judge: &Judge<'_>) -> Vec<Finding> {
 
 /// Reads that match no access pattern.
 pub(super) fn unplanned_queries(judge: &Judge<'_>) -> Vec<Finding> {
-    if judge.report.design.is_none() {
-        return Vec::new();
-    }
     let is_read = |pattern: &Pattern| {
         matches!(
             pattern.operation.as_str(),
             "Query" | "GetItem" | "BatchGetItem" | "TransactGetItems"
         )
     };
-    let unplanned = judge
-        .report
-        .patterns()
-        .filter(|(_, pattern)| pattern.name.is_none() && is_read(pattern) && pattern.requests > 0);
+    let unplanned = judge.report.patterns().filter(|(place, pattern)| {
+        place.is_designed && pattern.name.is_none() && is_read(pattern) && pattern.requests > 0
+    });
     let found = unplanned.map(|(place, pattern)| {
         let severity =
             if pattern.operation == "Query" { Severity::Warning } else { Severity::Info };

@@ -90,6 +90,8 @@ pub struct Place {
     pub write_limit: Option<u64>,
     /// Whether the table has local indexes.
     pub has_local_indexes: bool,
+    /// Whether a design with this table was loaded.
+    pub is_designed: bool,
     /// Requests that touched it.
     pub requests: u64,
     /// Read units.

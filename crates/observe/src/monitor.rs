@@ -1,0 +1,103 @@
+//! The one observer that a database is opened with: it joins all that watch.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use keyloom_core::Error;
+use keyloom_core::observation::{Observation, Observer, Refused, Touch};
+
+use crate::partitions::Partitions;
+use crate::throttle::Throttle;
+
+/// Watches a database: virtual partitions, refusals for lack of throughput, and whoever else wants to
+/// know.
+///
+/// ```
+/// use std::sync::Arc;
+/// use keyloom_observe::{Monitor, Throttle};
+///
+/// let monitor = Arc::new(Monitor::new(Throttle::Enforce));
+/// assert!(monitor.partitions().all(0).is_empty());
+/// ```
+#[derive(Debug, Default)]
+pub struct Monitor {
+    throttle: Throttle,
+    partitions: Partitions,
+    companion: Option<Arc<dyn Observer>>,
+}
+
+impl Monitor {
+    /// A monitor that refuses, or only watches, as `throttle` says.
+    pub fn new(throttle: Throttle) -> Self {
+        Self { throttle, ..Self::default() }
+    }
+
+    /// Another observer that is told the same, such as a collector of statistics. It decides which
+    /// requests are looked at.
+    #[must_use]
+    pub fn with(mut self, companion: Arc<dyn Observer>) -> Self {
+        self.companion = Some(companion);
+        self
+    }
+
+    /// The virtual partitions.
+    pub fn partitions(&self) -> &Partitions {
+        &self.partitions
+    }
+
+    /// Whether and how requests are refused.
+    pub fn throttle(&self) -> &Throttle {
+        &self.throttle
+    }
+}
+
+impl Observer for Monitor {
+    fn sample(&self) -> Option<NonZeroU32> {
+        match (&self.companion, &self.throttle) {
+            (Some(companion), _) => companion.sample(),
+            (None, Throttle::Off) => None,
+            (None, _) => Some(NonZeroU32::MIN),
+        }
+    }
+
+    fn is_gate(&self) -> bool {
+        matches!(self.throttle, Throttle::Enforce | Throttle::Inject(_))
+    }
+
+    fn admit(&self, touches: &[Touch<'_>], now_ms: u64) -> Result<(), Refused> {
+        match &self.throttle {
+            Throttle::Enforce => self.partitions.admit(touches, now_ms),
+            Throttle::Inject(injection) => injection.admit(touches),
+            Throttle::Off | Throttle::Watch => Ok(()),
+        }
+    }
+
+    fn charge(&self, touches: &[Touch<'_>], now_ms: u64) {
+        if self.throttle == Throttle::Enforce {
+            self.partitions.charge(touches, now_ms);
+        }
+    }
+
+    fn observe(&self, observation: &Observation<'_>) {
+        // A gate has counted the work when it was admitted.
+        if matches!(self.throttle, Throttle::Watch | Throttle::Inject(_)) {
+            self.partitions.watch(observation);
+        }
+        if let Some(companion) = &self.companion {
+            companion.observe(observation);
+        }
+    }
+
+    fn failed(&self, operation: &str, error: &Error) {
+        if let Some(companion) = &self.companion {
+            companion.failed(operation, error);
+        }
+    }
+
+    fn forget(&self, table: &str, index: Option<&str>) {
+        self.partitions.forget(table, index);
+        if let Some(companion) = &self.companion {
+            companion.forget(table, index);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Virtual partitions: what a real table's partitions would make of the traffic.
+//!
+//! DynamoDB spreads a table, and each global index by itself, over partitions by a hash of the
+//! partition key. Each takes 3,000 read and 1,000 write units per second and saves up to five minutes
+//! of what it does not use. A partition that is hot for minutes is split in the middle of its traffic,
+//! even inside one item collection, unless that would not help. Here are the same partitions in small:
+//! they say what would be throttled on AWS, and can really refuse it.
+//!
+//! Everything takes the time as an argument, so the same requests at the same times have the same fate.
+
+mod bucket;
+mod heat;
+mod meter;
+mod partition;
+mod sample;
+mod space;
+
+use std::collections::HashMap;
+
+use keyloom_core::observation::{
+    Observation, Outcome, Place, Refused, ThrottleLimit, ThrottleReason, Touch,
+};
+use parking_lot::{Mutex, RwLock};
+
+pub use heat::{PartitionHeat, PlaceHeat};
+pub use partition::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS};
+pub use sample::NoSplit;
+use space::{Ask, Space};
+
+/// The virtual partitions of all tables and their global indexes.
+#[derive(Debug, Default)]
+pub struct Partitions {
+    tables: RwLock<HashMap<Box<str>, TablePartitions>>,
+}
+
+/// The partitions of one table.
+#[derive(Debug, Default)]
+struct TablePartitions {
+    own: Option<Mutex<Space>>,
+    global: Vec<(Box<str>, Mutex<Space>)>,
+}
+
+impl TablePartitions {
+    fn space(&self, index: Option<&str>) -> Option<&Mutex<Space>> {
+        match index {
+            None => self.own.as_ref(),
+            Some(name) => self.global.iter().find(|(known, _)| **known == *name).map(|(_, s)| s),
+        }
+    }
+}
+
+impl Partitions {
+    /// None yet: tables are met when they are touched.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the work from every partition that it touches, or refuses and takes none of it.
+    ///
+    /// A write that a global index cannot take is refused for the table, with the index's reason.
+    pub fn admit(&self, touches: &[Touch<'_>], now_ms: u64) -> Result<(), Refused> {
+        for (position, touch) in touches.iter().enumerate() {
+            let taken = self.with_space(&touch.place, now_ms, |space| {
+                space.take(Ask::new(touch, 1), touch.place.has_local_indexes, now_ms)
+            });
+            if let Err(limit) = taken {
+                for earlier in touches.iter().take(position) {
+                    self.with_space(&earlier.place, now_ms, |space| {
+                        space.put_back(Ask::new(earlier, 1));
+                    });
+                }
+                return Err(Refused { touch: position, reason: reason(touch, limit) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes work that has been done.
+    pub fn charge(&self, touches: &[Touch<'_>], now_ms: u64) {
+        for touch in touches {
+            self.with_space(&touch.place, now_ms, |space| space.charge(Ask::new(touch, 1), now_ms));
+        }
+    }
+
+    /// Takes note of a request that has been carried out, and of what AWS would have refused of it.
+    pub fn watch(&self, observation: &Observation<'_>) {
+        if !matches!(observation.outcome, Outcome::Done | Outcome::ConditionFailed) {
+            return;
+        }
+        let (now_ms, weight) = (observation.at_ms, observation.weight.get());
+        for touch in observation.touches {
+            self.with_space(&touch.place, now_ms, |space| {
+                space.watch(Ask::new(touch, weight), touch.place.has_local_indexes, now_ms);
+            });
+        }
+    }
+
+    /// The partitions of a table, or of one of its global indexes; none if it was never touched.
+    pub fn heat(&self, table: &str, index: Option<&str>, now_ms: u64) -> Option<PlaceHeat> {
+        let tables = self.tables.read();
+        let space = tables.get(table)?.space(index)?;
+        Some(space.lock().heat(table, index, now_ms))
+    }
+
+    /// All partitions of all tables and global indexes, by name; a table comes before its indexes.
+    pub fn all(&self, now_ms: u64) -> Vec<PlaceHeat> {
+        let tables = self.tables.read();
+        let mut places = Vec::new();
+        for (name, table) in tables.iter() {
+            let own = table.own.iter().map(|space| (None, space));
+            let global = table.global.iter().map(|(index, space)| (Some(&**index), space));
+            for (index, space) in own.chain(global) {
+                places.push(space.lock().heat(name, index, now_ms));
+            }
+        }
+        places.sort_by(|a, b| (&a.table, &a.index).cmp(&(&b.table, &b.index)));
+        places
+    }
+
+    /// Forgets a table with its indexes, or one index.
+    pub fn forget(&self, table: &str, index: Option<&str>) {
+        let mut tables = self.tables.write();
+        match index {
+            None => drop(tables.remove(table)),
+            Some(index) => {
+                if let Some(table) = tables.get_mut(table) {
+                    table.global.retain(|(name, _)| **name != *index);
+                }
+            }
+        }
+    }
+
+    /// Runs something on the partitions of a place. A local index lies in its table's.
+    fn with_space<R>(
+        &self,
+        place: &Place<'_>,
+        now_ms: u64,
+        run: impl FnOnce(&mut Space) -> R,
+    ) -> R {
+        let index = place.index_name().filter(|_| place.is_global_index());
+        let follow = |space: &mut Space| {
+            space.follow(place, now_ms);
+            run(space)
+        };
+        {
+            let tables = self.tables.read();
+            if let Some(space) = tables.get(place.table).and_then(|table| table.space(index)) {
+                return follow(&mut space.lock());
+            }
+        }
+        let mut tables = self.tables.write();
+        let table = tables.entry(place.table.into()).or_default();
+        if table.space(index).is_none() {
+            let space = Mutex::new(Space::new(place, now_ms));
+            match index {
+                None => table.own = Some(space),
+                Some(name) => table.global.push((name.into(), space)),
+            }
+        }
+        match table.space(index) {
+            Some(space) => follow(&mut space.lock()),
+            None => follow(&mut Space::new(place, now_ms)),
+        }
+    }
+}
+
+fn reason(touch: &Touch<'_>, limit: ThrottleLimit) -> ThrottleReason {
+    let is_index = touch.place.is_global_index();
+    ThrottleReason { is_index, is_write: touch.work.is_write(), limit }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,345 @@
+//! All partitions of one table or global index.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use keyloom_core::observation::{Place, ThrottleLimit, Throughput, Touch, Work};
+
+use super::bucket::{BURST_SECONDS, Bucket};
+use super::partition::{Lane, PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, Partition};
+use super::sample::{NoSplit, Position};
+
+/// What a partition holds before it is split.
+const PARTITION_BYTES: u64 = 10_000_000_000;
+/// The partitions of a new on-demand table: 12,000 reads and 4,000 writes per second.
+const ON_DEMAND_PARTITIONS: usize = 4;
+/// More partitions than this are not followed.
+const MAX_PARTITIONS: usize = 1024;
+/// What an on-demand table may take at most, in units per second, unless AWS is asked for more.
+const TABLE_QUOTA: f64 = 40_000.0;
+
+/// What a request costs at least: a read of nothing.
+const LEAST_UNITS: f64 = 0.5;
+
+/// The partitions of a table or a global index, and what it may take as a whole.
+#[derive(Debug)]
+pub(super) struct Space {
+    throughput: Throughput,
+    read_limit: Limit,
+    write_limit: Limit,
+    /// In the order of their keys; the first begins at zero.
+    pub(super) partitions: Vec<Partition>,
+    pub(super) splits_for_heat: u64,
+    pub(super) splits_for_size: u64,
+    /// Requests that were refused, or would have been, by direction and limit.
+    pub(super) throttled: BTreeMap<(bool, ThrottleLimit), u64>,
+}
+
+/// What the table or index may take as a whole.
+#[derive(Debug)]
+struct Limit {
+    bucket: Bucket,
+    kind: ThrottleLimit,
+}
+
+impl Limit {
+    fn new(throughput: Throughput, units: Option<u64>, now_ms: u64) -> Self {
+        let (rate, seconds, kind) = match units {
+            Some(units) if throughput.on_demand => (units as f64, 1.0, ThrottleLimit::MaxOnDemand),
+            Some(units) => (units as f64, BURST_SECONDS, ThrottleLimit::Provisioned),
+            None => (TABLE_QUOTA, 1.0, ThrottleLimit::Account),
+        };
+        Self { bucket: Bucket::new(rate, seconds, now_ms), kind }
+    }
+
+    fn change(&mut self, throughput: Throughput, units: Option<u64>, now_ms: u64) {
+        let new = Self::new(throughput, units, now_ms);
+        if new.kind == self.kind {
+            self.bucket.set_rate(new.bucket.rate(), now_ms);
+        } else {
+            *self = new;
+        }
+    }
+}
+
+/// Some work at one place of the keys.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ask<'a> {
+    lane: Lane,
+    units: f64,
+    /// How many requests it stands for.
+    weight: f64,
+    /// The hash of the partition key; none if all partitions are meant.
+    hash: Option<u64>,
+    /// The sort key; empty if the whole item collection is meant.
+    sort: &'a [u8],
+    bytes: usize,
+}
+
+impl<'a> Ask<'a> {
+    pub(super) fn new(touch: &Touch<'a>, weight: u32) -> Self {
+        Self {
+            lane: if matches!(touch.work, Work::Write(_)) { Lane::Write } else { Lane::Read },
+            units: touch.work.units().as_f64() * f64::from(weight),
+            weight: f64::from(weight),
+            hash: (!touch.partition.is_empty()).then(|| hash_of(touch.partition)),
+            sort: touch.sort,
+            bytes: touch.bytes,
+        }
+    }
+
+    /// What is counted as asked for: work that is not priced yet will cost at least something.
+    fn asked(&self) -> f64 {
+        self.units.max(self.weight * LEAST_UNITS)
+    }
+}
+
+impl Space {
+    pub(super) fn new(place: &Place<'_>, now_ms: u64) -> Self {
+        let throughput = place.throughput;
+        let count = wanted_partitions(throughput, place.size_bytes).clamp(1, MAX_PARTITIONS);
+        let first = |number: usize| ((number as u128) << 64).div_ceil(count as u128) as u64;
+        let partition =
+            |number| Partition::new(Position { hash: first(number), sort: Box::default() }, now_ms);
+        Self {
+            throughput,
+            read_limit: Limit::new(throughput, throughput.read, now_ms),
+            write_limit: Limit::new(throughput, throughput.write, now_ms),
+            partitions: (0..count).map(partition).collect(),
+            splits_for_heat: 0,
+            splits_for_size: 0,
+            throttled: BTreeMap::new(),
+        }
+    }
+
+    /// Follows what has become of the table or index meanwhile. Partitions are never merged.
+    pub(super) fn follow(&mut self, place: &Place<'_>, now_ms: u64) {
+        let throughput = place.throughput;
+        if throughput != self.throughput {
+            self.throughput = throughput;
+            self.read_limit.change(throughput, throughput.read, now_ms);
+            self.write_limit.change(throughput, throughput.write, now_ms);
+        }
+        // A local index lies in its table's partitions, and its size says nothing of theirs.
+        let size_bytes =
+            if place.index.is_none() || place.is_global_index() { place.size_bytes } else { 0 };
+        let wanted = wanted_partitions(throughput, size_bytes).min(MAX_PARTITIONS);
+        while self.partitions.len() < wanted && self.split_largest() {
+            self.splits_for_size += 1;
+        }
+    }
+
+    /// Takes the work, or says which limit it meets.
+    pub(super) fn take(
+        &mut self,
+        ask: Ask<'_>,
+        has_local: bool,
+        now_ms: u64,
+    ) -> Result<(), ThrottleLimit> {
+        let at = self.prepare(ask, has_local, now_ms);
+        if let Some(limit) = self.missing(ask, at.clone(), now_ms) {
+            self.refuse(ask, at, limit);
+            return Err(limit);
+        }
+        self.spend(ask, at, now_ms);
+        Ok(())
+    }
+
+    /// Takes work that has been done, come what may.
+    pub(super) fn charge(&mut self, ask: Ask<'_>, now_ms: u64) {
+        let at = self.covering(ask);
+        // What is asked at least was counted when it was admitted.
+        self.note_asked(ask, at.clone(), ask.units - ask.weight * LEAST_UNITS);
+        self.spend(ask, at, now_ms);
+    }
+
+    /// Takes note of work that has been done, and of whether it would have been refused.
+    pub(super) fn watch(
+        &mut self,
+        ask: Ask<'_>,
+        has_local: bool,
+        now_ms: u64,
+    ) -> Option<ThrottleLimit> {
+        let at = self.prepare(ask, has_local, now_ms);
+        let limit = self.missing(ask, at.clone(), now_ms);
+        match limit {
+            None => self.spend(ask, at, now_ms),
+            Some(limit) => {
+                self.meter(ask, at.clone(), now_ms);
+                self.refuse(ask, at, limit);
+            }
+        }
+        limit
+    }
+
+    /// Puts back work that was taken and then not done.
+    pub(super) fn put_back(&mut self, ask: Ask<'_>) {
+        let at = self.covering(ask);
+        let units = ask.units / at.len().max(1) as f64;
+        for partition in self.partitions.get_mut(at).into_iter().flatten() {
+            partition.flow(ask.lane).bucket.put_back(units);
+        }
+        self.limit(ask.lane).bucket.put_back(ask.units);
+    }
+
+    fn limit(&mut self, lane: Lane) -> &mut Limit {
+        match lane {
+            Lane::Read => &mut self.read_limit,
+            Lane::Write => &mut self.write_limit,
+        }
+    }
+
+    /// Takes note of what is asked, splits what has been hot for long, and says where the work falls.
+    fn prepare(&mut self, ask: Ask<'_>, has_local: bool, now_ms: u64) -> Range<usize> {
+        let mut at = self.covering(ask);
+        for position in at.clone().rev() {
+            let is_due = |partition: &mut Partition| partition.ends_hot_minutes(now_ms);
+            if self.partitions.get_mut(position).is_some_and(is_due) {
+                self.split_hot(position, has_local);
+            }
+        }
+        at = self.covering(ask);
+        self.note_asked(ask, at.clone(), ask.asked());
+        at
+    }
+
+    fn note_asked(&mut self, ask: Ask<'_>, at: Range<usize>, units: f64) {
+        let units = units / at.len().max(1) as f64;
+        if units <= 0.0 {
+            return;
+        }
+        for partition in self.partitions.get_mut(at).into_iter().flatten() {
+            partition.ask(ask.lane, ask.hash.unwrap_or(partition.start.hash), ask.sort, units);
+        }
+    }
+
+    /// The partitions that the work falls on: one for an item, perhaps several for a range.
+    fn covering(&self, ask: Ask<'_>) -> Range<usize> {
+        let Some(hash) = ask.hash else { return 0..self.partitions.len() };
+        let begins_by = |sort: &[u8]| {
+            self.partitions.partition_point(|p| (p.start.hash, &*p.start.sort) <= (hash, sort))
+        };
+        let first = begins_by(ask.sort).saturating_sub(1);
+        if !ask.sort.is_empty() {
+            return first..first + 1;
+        }
+        let end = self.partitions.partition_point(|partition| partition.start.hash <= hash);
+        first..end.max(first + 1)
+    }
+
+    /// The limit that the work meets, if there is one. A range is read from one partition after the
+    /// other: it can go on while any of them has something left.
+    fn missing(&mut self, ask: Ask<'_>, at: Range<usize>, now_ms: u64) -> Option<ThrottleLimit> {
+        let limit = self.limit(ask.lane);
+        if !limit.bucket.has(ask.units, now_ms) {
+            return Some(limit.kind);
+        }
+        let units = ask.units / at.len().max(1) as f64;
+        let mut partitions = self.partitions.get_mut(at).into_iter().flatten();
+        let has = |partition: &mut Partition| partition.flow(ask.lane).bucket.has(units, now_ms);
+        (!partitions.any(has)).then_some(ThrottleLimit::KeyRange)
+    }
+
+    fn spend(&mut self, ask: Ask<'_>, at: Range<usize>, now_ms: u64) {
+        let units = ask.units / at.len().max(1) as f64;
+        for partition in self.partitions.get_mut(at.clone()).into_iter().flatten() {
+            partition.flow(ask.lane).bucket.take(units, now_ms);
+        }
+        self.limit(ask.lane).bucket.take(ask.units, now_ms);
+        self.meter(ask, at, now_ms);
+    }
+
+    fn meter(&mut self, ask: Ask<'_>, at: Range<usize>, now_ms: u64) {
+        let parts = at.len().max(1) as f64;
+        for partition in self.partitions.get_mut(at).into_iter().flatten() {
+            partition.flow(ask.lane).meter.add(ask.units / parts, now_ms);
+            if ask.lane == Lane::Write {
+                partition.written_bytes += ask.bytes as f64 * ask.weight / parts;
+            }
+        }
+    }
+
+    fn refuse(&mut self, ask: Ask<'_>, at: Range<usize>, limit: ThrottleLimit) {
+        let requests = ask.weight as u64;
+        *self.throttled.entry((ask.lane == Lane::Write, limit)).or_default() += requests;
+        if let Some(partition) = self.partitions.get_mut(at.start) {
+            partition.flow(ask.lane).throttled += requests;
+        }
+    }
+
+    /// Splits a partition in the middle of its traffic, if that helps.
+    fn split_hot(&mut self, position: usize, has_local: bool) {
+        let is_full = self.partitions.len() >= MAX_PARTITIONS;
+        let next = self.partitions.get(position + 1).map(|next| next.start.clone());
+        let Some(partition) = self.partitions.get_mut(position) else { return };
+        let point = if is_full { Err(NoSplit::TooMany) } else { partition.split_point(has_local) };
+        match point {
+            Ok((point, left)) if next.is_none_or(|next| point < next) => {
+                let right = partition.split_at(point, left);
+                self.partitions.insert(position + 1, right);
+                self.splits_for_heat += 1;
+            }
+            Ok(_) => partition.no_split = Some(NoSplit::OneItem),
+            Err(reason) => partition.no_split = Some(reason),
+        }
+    }
+
+    /// Splits the partition that holds the most, in the middle of its hashes.
+    fn split_largest(&mut self) -> bool {
+        let widths: Vec<u64> = (0..self.partitions.len()).map(|at| self.width(at)).collect();
+        let candidates = self.partitions.iter().zip(&widths).enumerate();
+        let largest = candidates
+            .filter(|(_, (_, width))| **width > 1)
+            .max_by(|(_, (a, a_width)), (_, (b, b_width))| {
+                a.written_bytes.total_cmp(&b.written_bytes).then(a_width.cmp(b_width))
+            })
+            .map(|(position, _)| position);
+        let Some(position) = largest else { return false };
+        let half = widths.get(position).map_or(0, |width| width / 2);
+        let Some(partition) = self.partitions.get_mut(position) else { return false };
+        let hash = partition.start.hash + half;
+        let right = partition.split_at(Position { hash, sort: Box::default() }, 0.5);
+        self.partitions.insert(position + 1, right);
+        true
+    }
+
+    /// How many hashes a partition covers, from its first to the next partition's.
+    fn width(&self, position: usize) -> u64 {
+        let next = self.partitions.get(position + 1).map_or(u64::MAX, |next| next.start.hash);
+        self.partitions.get(position).map_or(0, |partition| next - partition.start.hash)
+    }
+
+    /// The last hash that a partition has keys of.
+    pub(super) fn last_hash(&self, position: usize) -> u64 {
+        match self.partitions.get(position + 1) {
+            None => u64::MAX,
+            Some(next) if !next.start.sort.is_empty() => next.start.hash,
+            Some(next) => next.start.hash.saturating_sub(1),
+        }
+    }
+}
+
+/// How many partitions AWS would have for this.
+fn wanted_partitions(throughput: Throughput, size_bytes: u64) -> usize {
+    let for_size = size_bytes.div_ceil(PARTITION_BYTES) as usize;
+    let units = |units: Option<u64>| units.unwrap_or(0) as f64;
+    let for_throughput = if throughput.on_demand {
+        ON_DEMAND_PARTITIONS
+    } else {
+        let reads = units(throughput.read) / PARTITION_READ_UNITS;
+        let writes = units(throughput.write) / PARTITION_WRITE_UNITS;
+        (reads + writes).ceil() as usize
+    };
+    for_size.max(for_throughput).max(1)
+}
+
+/// A stable 64-bit hash of an encoded partition key: FNV-1a, then a finalizer that spreads the high
+/// bits.
+pub(super) fn hash_of(partition: &[u8]) -> u64 {
+    let hash = partition.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ (hash >> 33)
+}

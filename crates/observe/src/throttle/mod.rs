@@ -1,0 +1,61 @@
+//! What `--throttle` says: whether requests are refused for lack of throughput.
+
+mod injection;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use injection::{Injection, Rule, When};
+
+/// Whether requests are refused for lack of throughput.
+///
+/// ```
+/// use keyloom_observe::Throttle;
+///
+/// assert!(matches!("enforce".parse()?, Throttle::Enforce));
+/// assert!(matches!("inject=table=Orders:write:every=10,seed=7".parse()?, Throttle::Inject(_)));
+/// let error = "inject=2".parse::<Throttle>().unwrap_err();
+/// assert_eq!(error.to_string(), "`2` is no probability: it must be from 0 to 1");
+/// # Ok::<(), keyloom_observe::ThrottleSyntax>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Throttle {
+    /// Never, and nothing is watched either.
+    Off,
+    /// Never, but what AWS would have refused is counted.
+    #[default]
+    Watch,
+    /// As AWS would.
+    Enforce,
+    /// As a script says, whatever the load.
+    Inject(Injection),
+}
+
+impl FromStr for Throttle {
+    type Err = ThrottleSyntax;
+
+    fn from_str(text: &str) -> Result<Self, ThrottleSyntax> {
+        match text.split_once('=') {
+            None if text == "off" => Ok(Self::Off),
+            None if text == "watch" => Ok(Self::Watch),
+            None if text == "enforce" => Ok(Self::Enforce),
+            Some(("inject", rules)) => rules.parse().map(Self::Inject),
+            _ => Err(ThrottleSyntax(format!(
+                "`{text}` is no way to throttle: say `off`, `watch`, `enforce` or `inject=RULES`, \
+                 such as `inject=write:0.1`"
+            ))),
+        }
+    }
+}
+
+/// Why a text says nothing about throttling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThrottleSyntax(String);
+
+impl fmt::Display for ThrottleSyntax {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ThrottleSyntax {}
