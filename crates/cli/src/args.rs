@@ -33,6 +33,8 @@ pub(crate) enum Command {
     Demo(commands::demo::Demo),
     /// Write the Rust module of a design.
     Generate(commands::generate::Generate),
+    /// Hot keys, anti-patterns and recommendations, from the requests that were made.
+    Doctor(commands::doctor::Doctor),
     /// Serve a DynamoDB endpoint, durable or in memory.
     Serve(commands::serve::Serve),
 }

@@ -1,7 +1,8 @@
 //! The `keyloom` command.
 //!
 //! `args` says what can be typed, `commands` has one file per command, `output` is how they speak;
-//! `trial` runs a design's patterns on the embedded engine.
+//! `trial` runs a design's patterns on the embedded engine; `watching` serves a database with its
+//! statistics.
 
 mod args;
 mod commands;
@@ -10,6 +11,7 @@ mod nearest;
 mod output;
 mod progress;
 mod trial;
+mod watching;
 
 use std::process::ExitCode;
 

@@ -1,14 +1,42 @@
 //! What happens in a composite-key database, watched in bounded memory.
 //!
-//! [`Monitor`] is the observer that a database is opened with. It joins:
+//! 1. [`Sampling`] says which requests are looked at; `sketch` and `window` have the summaries of
+//!    fixed size that they are put into.
+//! 2. `attribution` says which access pattern of a design a request is, or what shape it has.
+//! 3. [`StatsCollector`] is told of each request and keeps, for every table and index, its load over
+//!    time, its heaviest keys, its distinct keys and its patterns.
+//! 4. [`report`]: what was collected at one moment, to be stored, sent, merged and read.
+//! 5. [`AntiPatternDetector`] and [`RecommendationEngine`] judge a report, against a design if there
+//!    is one, and say what to change.
+//! 6. [`Partitions`]: the partitions that AWS would have, and what they would refuse; [`Throttle`]
+//!    says whether that is only counted, really refused, or refused on order.
 //!
-//! - [`Partitions`]: the partitions that AWS would have, and what they would refuse;
-//! - [`Throttle`]: whether that is only counted, really refused, or refused on order.
+//! [`Monitor`] is the observer that a database is opened with. It joins statistics and partitions.
 
+mod attribution;
+mod collector;
+pub mod detect;
+mod metrics;
 mod monitor;
 pub mod partitions;
+mod recommend;
+mod redaction;
+pub mod remote;
+pub mod report;
+mod sampling;
+mod sketch;
 mod throttle;
+mod window;
 
+pub use collector::{StatsCollector, StatsOptions};
+pub use detect::{AntiPatternDetector, Confidence, Finding, Judge, Severity, Thresholds};
+pub use metrics::prometheus;
 pub use monitor::Monitor;
 pub use partitions::{PartitionHeat, Partitions, PlaceHeat};
+pub use recommend::RecommendationEngine;
+pub use redaction::Redaction;
+pub use report::Report;
+pub use sampling::Sampling;
+pub use sketch::{Distinct, Histogram};
 pub use throttle::{Injection, Rule, Throttle, ThrottleSyntax, When};
+pub use window::Slot;

@@ -9,6 +9,14 @@ use keyloom_engine::{Database, Reply};
 pub trait Backend: Send + Sync + 'static {
     /// Runs one operation: its target (`DynamoDB_20120810.GetItem`) and its JSON body.
     fn call(&self, target: &str, body: &[u8]) -> Reply;
+
+    /// Statistics of the requests so far as JSON, for `GET /keyloom/stats`; none if nobody counts.
+    fn statistics(&self) -> Option<String> {
+        None
+    }
+
+    /// Appends to `GET /metrics` what the server itself does not count.
+    fn metrics(&self, _page: &mut String) {}
 }
 
 impl Backend for Database {
@@ -20,5 +28,13 @@ impl Backend for Database {
 impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
     fn call(&self, target: &str, body: &[u8]) -> Reply {
         (**self).call(target, body)
+    }
+
+    fn statistics(&self) -> Option<String> {
+        (**self).statistics()
+    }
+
+    fn metrics(&self, page: &mut String) {
+        (**self).metrics(page);
     }
 }

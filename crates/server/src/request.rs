@@ -32,6 +32,8 @@ enum Route {
     Health,
     /// `GET /metrics`.
     Metrics,
+    /// `GET /keyloom/stats`.
+    Statistics,
     /// A browser asks whether a page may ask.
     Preflight,
     /// Nothing that DynamoDB knows.
@@ -49,6 +51,7 @@ impl Route {
             "/" if reads => Self::Healthy,
             "/health" if reads => Self::Health,
             "/metrics" if reads => Self::Metrics,
+            "/keyloom/stats" if reads => Self::Statistics,
             _ => Self::NotFound,
         }
     }
@@ -69,7 +72,8 @@ pub(crate) async fn handle(
         Route::Operation => operation(&shared, started, head, &mut body).await,
         Route::Healthy => Answer::text(StatusCode::OK, shared.healthy.clone()).into_response(),
         Route::Health => Answer::text(StatusCode::OK, "ok\n").into_response(),
-        Route::Metrics => Answer::metrics(shared.metrics.render()).into_response(),
+        Route::Metrics => metrics(&shared).await.into_response(),
+        Route::Statistics => statistics(&shared, &head).await.into_response(),
         Route::Preflight => response::preflight(&head.headers),
         Route::NotFound => Answer::not_found().into_response(),
     };
@@ -80,6 +84,37 @@ pub(crate) async fn handle(
         response::allow_origin(&mut response);
     }
     Ok(response)
+}
+
+/// The counters of the server and of what stands behind it.
+async fn metrics(shared: &Arc<Shared>) -> Answer {
+    let mut page = shared.metrics.render();
+    let backend = Arc::clone(shared);
+    let run = move || {
+        backend.backend.metrics(&mut page);
+        page
+    };
+    match shared.dispatcher.run(true, run).await {
+        Ok(page) => Answer::metrics(page),
+        Err(Panicked) => Exchange::broken(MediaType::Json),
+    }
+}
+
+/// Statistics hold keys, so that whoever asks must be allowed to read the data.
+async fn statistics(shared: &Arc<Shared>, head: &Parts) -> Answer {
+    let admitted = shared.auth.admit(head).and_then(|admission| match admission {
+        Some(admission) => admission.verify(&[]),
+        None => Ok(()),
+    });
+    if let Err(error) = admitted {
+        return Answer::error(&error, MediaType::Json);
+    }
+    let backend = Arc::clone(shared);
+    match shared.dispatcher.run(true, move || backend.backend.statistics()).await {
+        Ok(Some(json)) => Answer::json(json),
+        Ok(None) => Answer::not_found(),
+        Err(Panicked) => Exchange::broken(MediaType::Json),
+    }
 }
 
 /// Whether the client sends its body whatever it is told. One that asks before it sends has nothing

@@ -99,6 +99,11 @@ impl Answer {
         Self { content_type: Some(PROMETHEUS), ..Self::text(StatusCode::OK, body) }
     }
 
+    /// A page for programs.
+    pub(crate) fn json(body: String) -> Self {
+        Self { content_type: Some(MediaType::Json.header()), ..Self::text(StatusCode::OK, body) }
+    }
+
     /// What DynamoDB says to anything that is not its protocol.
     pub(crate) fn not_found() -> Self {
         Self {

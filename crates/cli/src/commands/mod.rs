@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod deploy;
 pub(crate) mod docs;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod key;
@@ -28,6 +29,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Schema(schema) => schema.run(output),
         Command::Demo(demo) => demo.run(output),
         Command::Generate(generate) => generate.run(output),
+        Command::Doctor(doctor) => doctor.run(output),
         Command::Serve(serve) => serve.run(output),
     }
 }

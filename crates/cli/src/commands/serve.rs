@@ -3,12 +3,18 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use keyloom_core::observation::Observer;
+use keyloom_design::cost::Prices;
 use keyloom_engine::{Database, DiskOptions, Durability, Options};
+use keyloom_observe::{Monitor, Redaction, StatsCollector, StatsOptions, Throttle};
 use keyloom_server::{Config, Credentials, Dispatch, Limits, Server, TlsFiles};
 
+use crate::design_file::{check_file, design_of};
 use crate::output::{Failure, Output};
+use crate::watching::Watched;
 
 /// Serve a DynamoDB endpoint.
 ///
@@ -50,9 +56,26 @@ pub(crate) struct Serve {
     /// The certificate's key, a PEM file.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    /// A design whose access patterns requests are attributed to; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    design: Vec<PathBuf>,
+    /// Whether requests are counted, for `keyloom doctor` and /metrics. Costs less than 3 %.
+    #[arg(long, value_enum, default_value_t = Stats::On)]
+    stats: Stats,
+    /// How much of key values statistics show: none hides nothing, hash and prefix hide values.
+    #[arg(long, value_name = "none|hash|prefix", default_value = "none")]
+    redact: Redaction,
     /// How many connections may be open.
     #[arg(long, value_name = "N")]
     max_connections: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Stats {
+    /// They are counted.
+    On,
+    /// They are not.
+    Off,
 }
 
 impl Serve {
@@ -60,21 +83,52 @@ impl Serve {
         let config = self.config();
         // Before anything is made on disk.
         config.check().map_err(Failure::refused)?;
-        let database = self.database(output)?;
+        let statistics = self.statistics()?;
+        let database = self.database(statistics.as_ref(), output)?;
         let place = if self.memory {
             "in memory".to_owned()
         } else {
             format!("data in {}", self.data.display())
         };
-        let server = Server::bind(config, database).map_err(Failure::refused)?;
+        let server = match statistics {
+            Some(statistics) => Server::bind(config, Watched { database, statistics }),
+            None => Server::bind(config, database),
+        };
+        let server = server.map_err(Failure::refused)?;
         output.line(format_args!("keyloom listening on {} ({place})", server.url()))?;
         output.flush()?;
         server.run_until_terminated().map_err(Failure::refused)?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn database(&self, output: &mut Output) -> Result<Database, Failure> {
-        let options = Options { region: self.region.clone(), ..Options::default() };
+    /// The collector of statistics, with the designs that requests are attributed by.
+    fn statistics(&self) -> Result<Option<Arc<StatsCollector>>, Failure> {
+        if self.stats == Stats::Off {
+            return Ok(None);
+        }
+        let options = StatsOptions { redaction: self.redact, ..StatsOptions::default() };
+        let statistics = StatsCollector::new(options);
+        let mut designs = Vec::new();
+        for path in &self.design {
+            let report = check_file(path, &Prices::default())?;
+            designs.push(design_of(&report)?.clone());
+        }
+        if !designs.is_empty() {
+            statistics.load_designs(&designs);
+        }
+        Ok(Some(Arc::new(statistics)))
+    }
+
+    fn database(
+        &self,
+        statistics: Option<&Arc<StatsCollector>>,
+        output: &mut Output,
+    ) -> Result<Database, Failure> {
+        let observer = statistics.map(|statistics| {
+            let monitor = Monitor::new(Throttle::Watch);
+            Arc::new(monitor.with(Arc::clone(statistics) as Arc<dyn Observer>)) as Arc<dyn Observer>
+        });
+        let options = Options { region: self.region.clone(), observer, ..Options::default() };
         if self.memory {
             return Ok(Database::memory_with(options));
         }

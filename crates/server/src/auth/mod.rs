@@ -43,6 +43,33 @@ impl Credentials {
         &self.access_key
     }
 
+    /// The headers that sign a GET of a path without a query, for pages that only their holder may
+    /// see.
+    pub fn sign_get(
+        &self,
+        region: &str,
+        host: &str,
+        path: &str,
+        now_ms: u64,
+    ) -> [(&'static str, String); 2] {
+        let time = Timestamp::from_seconds(now_ms / 1000);
+        let (stamp, date) = (time.as_str().to_owned(), time.date().to_owned());
+        let names = "host;x-amz-date";
+        let canonical = format!(
+            "GET\n{path}\n\nhost:{host}\nx-amz-date:{stamp}\n\n{names}\n{}",
+            signature::sha256_hex(&[])
+        );
+        let credential = format!("{}/{date}/{region}/{SERVICE}/aws4_request", self.access_key);
+        let (region, service) = (region.to_owned(), SERVICE.to_owned());
+        let scope = signature::Scope { time, date, region, service };
+        let signature = signature::sign(&self.secret_key, &scope, &canonical);
+        let authorization = format!(
+            "AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders={names}, \
+             Signature={signature}"
+        );
+        [("x-amz-date", stamp), ("authorization", authorization)]
+    }
+
     /// Whether a request could ever be signed with them.
     pub(crate) fn is_usable(&self) -> bool {
         let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'/' && byte != b',';

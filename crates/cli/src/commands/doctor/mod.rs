@@ -1,0 +1,129 @@
+//! `keyloom doctor`: what a running server's requests say about its design.
+
+mod human;
+mod source;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use keyloom_observe::{Finding, Judge, RecommendationEngine, Redaction, Report, Severity};
+use serde_json::json;
+
+use crate::design_file::{check_file, design_of, prices};
+use crate::output::{Failure, Output};
+
+pub(crate) use human::render;
+
+/// Hot keys, anti-patterns and recommendations, from the requests that were made.
+///
+/// Asks a running `keyloom serve`, or judges what was recorded from one.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  keyloom doctor
+  keyloom doctor --endpoint http://127.0.0.1:8000 --design tasks.toml
+  keyloom doctor --save monday.json
+  keyloom doctor --file monday.json --file tuesday.json --redact prefix --deny warning")]
+pub(crate) struct Doctor {
+    /// The server to ask.
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "http://127.0.0.1:8000",
+        conflicts_with = "file"
+    )]
+    endpoint: String,
+    /// A recording to judge instead; several are taken together.
+    #[arg(long, value_name = "FILE")]
+    file: Vec<PathBuf>,
+    /// The design that requests are meant to follow: findings then come with changes to it.
+    #[arg(long, value_name = "FILE")]
+    design: Option<PathBuf>,
+    /// Prices, if not those that come with the program.
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
+    /// How to write the answer.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    /// How much of key values to show: none hides nothing, hash and prefix hide values.
+    #[arg(long, value_name = "none|hash|prefix", default_value = "none")]
+    redact: Redaction,
+    /// End with code 1 if there is a finding of this severity or worse.
+    #[arg(long, value_enum)]
+    deny: Option<Deny>,
+    /// How many keys and patterns to list.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+    /// Also write what was collected to a file, for `--file`.
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// The access key, if the server verifies signatures.
+    #[arg(long, requires = "secret_key", env = "KEYLOOM_ACCESS_KEY")]
+    access_key: Option<String>,
+    /// The secret of the access key. Better given in the environment: arguments can be seen by others.
+    #[arg(long, requires = "access_key", env = "KEYLOOM_SECRET_KEY", hide_env_values = true)]
+    secret_key: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Human,
+    /// For programs.
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Deny {
+    /// Warnings and errors.
+    Warning,
+    /// Errors.
+    Error,
+}
+
+impl Doctor {
+    pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let prices = prices(self.prices.as_deref())?;
+        let checked = self.design.as_deref().map(|path| check_file(path, &prices)).transpose()?;
+        let design = checked.as_ref().map(design_of).transpose()?;
+        let (name, mut report) = self.report()?;
+        report.redact(self.redact);
+        if let Some(path) = &self.save {
+            std::fs::write(path, report.to_json()).map_err(|error| {
+                Failure::refused(format_args!("{} cannot be written: {error}", path.display()))
+            })?;
+        }
+        let judge = Judge::new(&report, design, &prices);
+        let findings = RecommendationEngine::new(judge).diagnose();
+        match self.format {
+            Format::Human => {
+                output.line(render(&name, &report, &findings, self.top, output.paint()))?
+            }
+            Format::Json => output.line(json!({ "report": report, "findings": findings }))?,
+        }
+        Ok(self.code(&findings))
+    }
+
+    /// What to judge, and where it comes from.
+    fn report(&self) -> Result<(String, Report), Failure> {
+        let Some((first, rest)) = self.file.split_first() else {
+            let keys = self.access_key.as_deref().zip(self.secret_key.as_deref());
+            return Ok((self.endpoint.clone(), source::ask(&self.endpoint, keys)?));
+        };
+        let mut report = source::read(first)?;
+        for path in rest {
+            report.merge(&source::read(path)?);
+        }
+        let names: Vec<String> = self.file.iter().map(|path| path.display().to_string()).collect();
+        Ok((names.join(", "), report))
+    }
+
+    fn code(&self, findings: &[Finding]) -> ExitCode {
+        let denied = match self.deny {
+            Some(Deny::Warning) => Severity::Warning,
+            Some(Deny::Error) => Severity::Error,
+            None => return ExitCode::SUCCESS,
+        };
+        ExitCode::from(u8::from(findings.iter().any(|finding| finding.severity >= denied)))
+    }
+}

@@ -1,0 +1,57 @@
+//! A database behind a server, with whoever watches it.
+
+use std::sync::Arc;
+
+use keyloom_core::IndexKind;
+use keyloom_engine::{Database, Reply};
+use keyloom_observe::report::{IndexFacts, Kind, TableFacts};
+use keyloom_observe::{Report, StatsCollector, prometheus};
+use keyloom_server::Backend;
+
+/// A database and the statistics of its requests.
+pub(crate) struct Watched {
+    pub(crate) database: Database,
+    pub(crate) statistics: Arc<StatsCollector>,
+}
+
+impl Watched {
+    /// What was collected, with the tables that exist.
+    pub(crate) fn report(&self) -> Report {
+        Report { tables: tables(&self.database), ..self.statistics.snapshot() }
+    }
+}
+
+impl Backend for Watched {
+    fn call(&self, target: &str, body: &[u8]) -> Reply {
+        self.database.call(target, body)
+    }
+
+    fn statistics(&self) -> Option<String> {
+        Some(self.report().to_json())
+    }
+
+    fn metrics(&self, page: &mut String) {
+        prometheus(&self.statistics.snapshot(), page);
+    }
+}
+
+fn tables(database: &Database) -> Vec<TableFacts> {
+    let index = |index: &keyloom_engine::IndexFacts| IndexFacts {
+        name: index.schema.name.to_string(),
+        kind: match index.schema.kind {
+            IndexKind::Global => Kind::Global,
+            IndexKind::Local => Kind::Local,
+        },
+        items: index.items,
+        bytes: index.size_bytes,
+    };
+    let tables = database.tables();
+    let facts = tables.iter().map(|table| TableFacts {
+        name: table.name.clone(),
+        items: table.items,
+        bytes: table.size_bytes,
+        created_ms: table.created_ms,
+        indexes: table.indexes.iter().map(index).collect(),
+    });
+    facts.collect()
+}

@@ -1,0 +1,180 @@
+//! The collector: told of each request, it counts.
+//!
+//! Every table and index has its own lock, and only requests that are looked at take it. Memory is
+//! bounded whatever the traffic: up to 480 KB for each of the first 16 tables and indexes, less than
+//! 100 KB for each of the next 48, which get smaller sketches; further ones are left out.
+
+mod leaders;
+mod pattern;
+mod place;
+mod sequence;
+
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwapOption;
+use keyloom_core::Error;
+use keyloom_core::observation::{Observation, Observer, Place};
+use keyloom_design::Design;
+use parking_lot::{Mutex, RwLock};
+
+use self::place::PlaceStats;
+use crate::attribution::{Attributed, Attribution};
+use crate::redaction::Redaction;
+use crate::report::{ErrorCount, Report, VERSION};
+use crate::sampling::Sampling;
+use crate::sketch::{hash_of, joined};
+
+/// Tables and indexes with sketches of the full size, and of any.
+const FULL_PLACES: usize = 16;
+const MAX_PLACES: usize = 64;
+/// Kinds of errors that are kept apart.
+const MAX_ERRORS: usize = 256;
+
+/// How statistics are collected.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StatsOptions {
+    /// Which requests are looked at.
+    pub sampling: Sampling,
+    /// How much of key values reports show.
+    pub redaction: Redaction,
+}
+
+/// Collects statistics of a database's requests, in bounded memory.
+#[derive(Debug, Default)]
+pub struct StatsCollector {
+    options: StatsOptions,
+    attribution: ArcSwapOption<Attribution>,
+    places: RwLock<HashMap<u64, Arc<Mutex<PlaceStats>>>>,
+    errors: Mutex<BTreeMap<(String, &'static str), u64>>,
+    looked_at: AtomicU64,
+    requests: AtomicU64,
+    since_ms: AtomicU64,
+    until_ms: AtomicU64,
+}
+
+impl StatsCollector {
+    /// A collector that has seen nothing yet.
+    pub fn new(options: StatsOptions) -> Self {
+        Self { options, ..Self::default() }
+    }
+
+    /// Attributes requests to the access patterns of these designs from now on.
+    pub fn load_designs(&self, designs: &[Design]) {
+        self.attribution.store(Some(Arc::new(Attribution::new(designs))));
+    }
+
+    /// What was collected so far.
+    pub fn snapshot(&self) -> Report {
+        let redaction = self.options.redaction;
+        let cells: Vec<_> = self.places.read().values().cloned().collect();
+        let mut places: Vec<_> = cells.iter().map(|cell| cell.lock().report(redaction)).collect();
+        let known = self.attribution.load();
+        for place in &mut places {
+            place.is_designed = known.as_ref().is_some_and(|known| known.knows(&place.table));
+        }
+        places.sort_by(|a, b| (&a.table, &a.index).cmp(&(&b.table, &b.index)));
+        let errors = self.errors.lock();
+        let errors = errors.iter().map(|((operation, code), count)| ErrorCount {
+            operation: operation.clone(),
+            code: (*code).to_owned(),
+            count: *count,
+        });
+        Report {
+            version: VERSION,
+            since_ms: self.since_ms.load(Ordering::Relaxed),
+            until_ms: self.until_ms.load(Ordering::Relaxed),
+            design: known.as_ref().map(|known| known.names()),
+            redaction,
+            looked_at: self.looked_at.load(Ordering::Relaxed),
+            requests: self.requests.load(Ordering::Relaxed),
+            places,
+            errors: errors.collect(),
+            tables: Vec::new(),
+        }
+    }
+
+    /// Forgets what was collected.
+    pub fn reset(&self) {
+        self.places.write().clear();
+        self.errors.lock().clear();
+        for number in [&self.looked_at, &self.requests, &self.since_ms, &self.until_ms] {
+            number.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// What is known of a place; none once too many are known.
+    fn place(&self, id: u64, place: &Place<'_>) -> Option<Arc<Mutex<PlaceStats>>> {
+        if let Some(known) = self.places.read().get(&id) {
+            return Some(Arc::clone(known));
+        }
+        let mut places = self.places.write();
+        if places.len() >= MAX_PLACES && !places.contains_key(&id) {
+            return None;
+        }
+        let is_small = places.len() >= FULL_PLACES;
+        let new = || Arc::new(Mutex::new(PlaceStats::new(place, is_small)));
+        Some(Arc::clone(places.entry(id).or_insert_with(new)))
+    }
+
+    fn note_time(&self, at_ms: u64) {
+        if self.since_ms.load(Ordering::Relaxed) == 0 {
+            // Whoever comes first; a race is between requests of the same moment.
+            self.since_ms.store(at_ms, Ordering::Relaxed);
+        }
+        self.until_ms.fetch_max(at_ms, Ordering::Relaxed);
+    }
+}
+
+/// The number that stands for a place.
+fn id_of(place: &Place<'_>) -> u64 {
+    let index = place.index_name().map_or(0, |name| hash_of(name.as_bytes()));
+    joined(hash_of(place.table.as_bytes()), index)
+}
+
+impl Observer for StatsCollector {
+    fn sample(&self) -> Option<NonZeroU32> {
+        self.options.sampling.next()
+    }
+
+    fn observe(&self, observation: &Observation<'_>) {
+        self.looked_at.fetch_add(1, Ordering::Relaxed);
+        self.requests.fetch_add(u64::from(observation.weight.get()), Ordering::Relaxed);
+        self.note_time(observation.at_ms);
+        let asked = observation.question.map(|question| question.place);
+        let home = asked.or_else(|| observation.touches.first().map(|touch| touch.place));
+        for (position, touch) in observation.touches.iter().enumerate() {
+            if let Some(cell) = self.place(id_of(&touch.place), &touch.place) {
+                cell.lock().touch(position, touch, observation);
+            }
+        }
+        let Some(home) = home else { return };
+        let known = self.attribution.load();
+        let found = match known.as_deref() {
+            Some(known) => known.find(&home, observation),
+            None => Attributed::by_shape(&home, observation),
+        };
+        let id = id_of(&home);
+        if let Some(cell) = self.place(id, &home) {
+            cell.lock().request(id, observation, found);
+        }
+    }
+
+    fn forget(&self, table: &str, index: Option<&str>) {
+        self.places.write().retain(|_, cell| !cell.lock().is_of(table, index));
+    }
+
+    fn failed(&self, operation: &str, error: &Error) {
+        let mut errors = self.errors.lock();
+        let code = error.code();
+        if let Some((_, count)) =
+            errors.iter_mut().find(|((name, known), _)| name == operation && *known == code)
+        {
+            *count += 1;
+        } else if errors.len() < MAX_ERRORS {
+            errors.insert((operation.to_owned(), code), 1);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Indexes that nobody reads.
+
+use super::{Confidence, Finding, Judge, Severity, bytes, edit, short};
+use crate::report::{Kind, Place};
+
+const GIGABYTE: f64 = 1_073_741_824.0;
+/// Bytes that are stored with every index entry.
+const OVERHEAD_BYTES: f64 = 100.0;
+const DAY: f64 = 86_400.0;
+
+/// Indexes that exist and were not asked, though their table was used.
+pub(super) fn unused_indexes(judge: &Judge<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (table, index, kind, size) in existing(judge) {
+        let used = judge.report.place(&table, None).map_or(0, |place| place.requests);
+        let place = judge.report.place(&table, Some(&index));
+        if used < judge.thresholds.min_requests || place.is_some_and(is_read) {
+            continue;
+        }
+        let stand_in = Place { table, index: Some(index), kind, ..Place::default() };
+        let place = place.unwrap_or(&stand_in);
+        found.push(unused(judge, place, size));
+    }
+    found
+}
+
+/// Every index of the tables that exist; of those that were seen, where that is not known.
+fn existing(judge: &Judge<'_>) -> Vec<(String, String, Kind, f64)> {
+    if judge.report.tables.is_empty() {
+        let seen =
+            judge.report.places.iter().filter_map(|place| {
+                Some((place.table.clone(), place.index.clone()?, place.kind, 0.0))
+            });
+        return seen.collect();
+    }
+    let facts = judge.report.tables.iter().flat_map(|table| {
+        table.indexes.iter().map(|index| {
+            let size = index.bytes as f64 + index.items as f64 * OVERHEAD_BYTES;
+            (table.name.clone(), index.name.clone(), index.kind, size)
+        })
+    });
+    facts.collect()
+}
+
+/// Whether anything was asked of an index, rather than written to it.
+fn is_read(place: &Place) -> bool {
+    place.patterns.iter().any(|pattern| pattern.operation == "Query" || pattern.operation == "Scan")
+}
+
+fn unused(judge: &Judge<'_>, place: &Place, size: f64) -> Finding {
+    let days = judge.report.seconds() / DAY;
+    let (severity, confidence) = match days {
+        days if days >= 30.0 => (Severity::Warning, Confidence::High),
+        days if days >= 7.0 => (Severity::Warning, Confidence::Medium),
+        _ => (Severity::Info, Confidence::Low),
+    };
+    let name = place.index.as_deref().unwrap_or_default();
+    let watched = if days >= 1.0 {
+        format!("{days:.1} days")
+    } else {
+        format!("{} s", short(judge.report.seconds()))
+    };
+    let storage = size / GIGABYTE * judge.class(place).storage_gb_month;
+    let table = judge.design.and_then(|design| {
+        let table = design.tables().iter().find(|table| table.name == place.table)?;
+        Some((design, table, table.index(name)?))
+    });
+    let planned = table.is_some_and(|(design, table, index)| {
+        let plans = keyloom_design::plan::plan(design, judge.prices);
+        let uses = keyloom_design::plan::index_uses(design, &plans);
+        uses.iter()
+            .any(|at| at.table == table.name && at.index == index.name && !at.patterns.is_empty())
+    });
+    let diff = table
+        .filter(|_| !planned)
+        .and_then(|(design, table, index)| edit::remove_index(design, table, index));
+    let fix = if planned {
+        "access patterns of the design need it, but nothing made them yet: look again later"
+    } else if place.kind == Kind::Local {
+        "a local index goes only with its table: leave it out when the table is next made"
+    } else {
+        "delete it; it can be made again at any time"
+    };
+    Finding::new("unused-index", severity, confidence, place, format!("nobody read {name}"))
+        .shows(format!(
+            "watched for {watched}: {} write units spent on it, {} stored",
+            short(place.writes),
+            bytes(size)
+        ))
+        .fix(fix)
+        .diff(diff)
+        .costs(judge.monthly(place, 0.0, place.writes) + storage)
+        .at_ten(format!("{} write units for it in the same time", short(place.writes * 10.0)))
+}

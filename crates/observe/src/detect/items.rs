@@ -1,0 +1,76 @@
+//! Items and item collections that grow too large.
+
+use super::{Confidence, Finding, Judge, Severity, bytes, percent, short};
+use crate::report::Kind;
+
+const KILOBYTE: u64 = 1024;
+const MAX_ITEM: f64 = 400.0 * 1024.0;
+const MAX_COLLECTION: f64 = 10.0 * 1024.0 * 1024.0 * 1024.0;
+
+/// Items above 100 KB; above 300 KB the limit of 400 KB is near.
+pub(super) fn large_items(judge: &Judge<'_>) -> Vec<Finding> {
+    let large = judge.report.places.iter().filter(|place| place.sizes.max() > 100 * KILOBYTE);
+    let found = large.map(|place| {
+        let largest = place.sizes.max();
+        let severity = if largest > 300 * KILOBYTE { Severity::Warning } else { Severity::Info };
+        let over = place.sizes.count() - place.sizes.at_most(100 * KILOBYTE);
+        let title = format!("an item has {}", bytes(largest as f64));
+        Finding::new("large-items", severity, Confidence::High, place, title)
+            .shows(format!(
+                "under `{}`; {} of {} writes were above 100 KB; median {}",
+                place.largest,
+                short(over as f64),
+                short(place.sizes.count() as f64),
+                bytes(place.sizes.quantile(0.5) as f64)
+            ))
+            .shows(format!(
+                "one write costs {} units, and as much in every index that holds all attributes",
+                largest.div_ceil(KILOBYTE)
+            ))
+            .concerns(Judge::labels(place, |pattern| pattern.writes > 0.0))
+            .fix(
+                "split what is large from what is read often: its own item under the same partition \
+                 key, or a pointer to an object store",
+            )
+            .headroom(MAX_ITEM / largest as f64)
+            .at_ten(if largest as f64 * 10.0 > MAX_ITEM {
+                "an item ten times as large is refused: 400 KB is the limit"
+            } else {
+                "still below the limit of 400 KB"
+            })
+    });
+    found.collect()
+}
+
+/// With a local index, everything under one key must fit into 10 GB.
+pub(super) fn growing_collections(judge: &Judge<'_>) -> Vec<Finding> {
+    let tables = judge
+        .report
+        .places
+        .iter()
+        .filter(|place| place.has_local_indexes && place.kind == Kind::Table);
+    let found = tables.filter_map(|place| {
+        let key = place.keys.iter().max_by_key(|key| key.written_bytes)?;
+        let share = key.written_bytes as f64 / MAX_COLLECTION;
+        if share < 0.1 {
+            return None;
+        }
+        let severity = if share >= 0.5 { Severity::Error } else { Severity::Warning };
+        let per_day = key.written_bytes as f64 / judge.report.seconds() * 86_400.0;
+        let title = format!("up to {} were written under `{}`", bytes(key.written_bytes as f64), key.key);
+        Some(
+            Finding::new("collection-size", severity, Confidence::Low, place, title)
+                .shows(format!(
+                    "{} of the 10 GB that a key of a table with local indexes may hold, replaced \
+                     items included; {} a day",
+                    percent(share),
+                    bytes(per_day)
+                ))
+                .concerns(Judge::labels(place, |pattern| pattern.writes > 0.0))
+                .fix("replace the local index by a global one, or put a period into the partition key")
+                .headroom(1.0 / share)
+                .at_ten("writes under this key are refused: ItemCollectionSizeLimitExceeded"),
+        )
+    });
+    found.collect()
+}

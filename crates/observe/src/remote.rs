@@ -1,0 +1,63 @@
+//! For clients of a remote table: an observation from what an answer says.
+//!
+//! An engine knows every key that a request touched. A client knows the key it asked for, and
+//! `ConsumedCapacity` says what it cost on the table and on each index; that is enough for load,
+//! latency and heavy keys of the table itself.
+
+use std::time::Duration;
+
+use keyloom_core::capacity::Units;
+use keyloom_core::key::encode_key_value;
+use keyloom_core::observation::{Observation, Observer, Operation, Outcome, Place, Touch, Work};
+use keyloom_core::{AttributeValue, Result};
+
+/// What a client knows of a request that it made.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered<'a> {
+    /// The operation.
+    pub operation: Operation,
+    /// The table or index that was asked.
+    pub place: Place<'a>,
+    /// The values of the partition key; none for a Scan.
+    pub partition: &'a [AttributeValue],
+    /// The values of the sort key; none for a range.
+    pub sort: &'a [AttributeValue],
+    /// The units that `ConsumedCapacity` states.
+    pub units: Units,
+    /// How many items came back.
+    pub returned: usize,
+    /// Milliseconds since 1970 when the answer came.
+    pub at_ms: u64,
+    /// How long it took.
+    pub latency: Duration,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// Tells an observer of a request that a client made, if it wants to know.
+///
+/// Fails only if a value cannot be part of a key.
+pub fn tell(observer: &dyn Observer, answered: &Answered<'_>) -> Result<()> {
+    let Some(weight) = observer.sample() else { return Ok(()) };
+    let (mut partition, mut sort) = (Vec::new(), Vec::new());
+    answered.partition.iter().try_for_each(|value| encode_key_value(value, &mut partition))?;
+    answered.sort.iter().try_for_each(|value| encode_key_value(value, &mut sort))?;
+    let work = match answered.operation.is_write() {
+        true => Work::Write(answered.units),
+        false => Work::Read(answered.units),
+    };
+    let touch = Touch { place: answered.place, partition: &partition, sort: &sort, work, bytes: 0 };
+    observer.observe(&Observation {
+        operation: answered.operation,
+        at_ms: answered.at_ms,
+        touches: &[touch],
+        question: None,
+        returned: answered.returned,
+        is_projected: false,
+        is_consistent: false,
+        latency: answered.latency,
+        outcome: answered.outcome,
+        weight,
+    });
+    Ok(())
+}

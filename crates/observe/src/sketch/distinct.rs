@@ -1,0 +1,99 @@
+//! Distinct counts: HyperLogLog with 4,096 registers, off by 1.6 % as a rule.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+const BITS: u32 = 12;
+const REGISTERS: usize = 1 << BITS;
+
+/// How many different things were seen, in 4 KB.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct Distinct {
+    /// Empty until the first.
+    registers: Vec<u8>,
+}
+
+impl Distinct {
+    /// Counts a thing by its hash.
+    pub fn add(&mut self, hash: u64) {
+        if self.registers.is_empty() {
+            self.registers = vec![0; REGISTERS];
+        }
+        let rank = (hash << BITS | 1 << (BITS - 1)).leading_zeros() as u8 + 1;
+        if let Some(register) = self.registers.get_mut((hash >> (64 - BITS)) as usize) {
+            *register = (*register).max(rank);
+        }
+    }
+
+    /// How many there were.
+    pub fn estimate(&self) -> f64 {
+        if self.registers.is_empty() {
+            return 0.0;
+        }
+        let count = REGISTERS as f64;
+        let sum: f64 = self.registers.iter().map(|rank| (-f64::from(*rank)).exp2()).sum();
+        let raw = 0.7213 / (1.0 + 1.079 / count) * count * count / sum;
+        let empty = self.registers.iter().filter(|rank| **rank == 0).count();
+        if raw <= 2.5 * count && empty > 0 { count * (count / empty as f64).ln() } else { raw }
+    }
+
+    /// Adds what another one saw.
+    pub fn merge(&mut self, other: &Self) {
+        if self.registers.is_empty() {
+            self.registers.clone_from(&other.registers);
+            return;
+        }
+        for (mine, theirs) in self.registers.iter_mut().zip(&other.registers) {
+            *mine = (*mine).max(*theirs);
+        }
+    }
+}
+
+impl From<String> for Distinct {
+    /// Text that is not a sketch becomes an empty one.
+    fn from(text: String) -> Self {
+        let registers = STANDARD.decode(text).unwrap_or_default();
+        if registers.len() == REGISTERS { Self { registers } } else { Self::default() }
+    }
+}
+
+impl From<Distinct> for String {
+    fn from(distinct: Distinct) -> Self {
+        STANDARD.encode(distinct.registers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::hash_of;
+
+    fn of(range: std::ops::Range<u64>) -> Distinct {
+        let mut distinct = Distinct::default();
+        for value in range {
+            distinct.add(hash_of(&value.to_le_bytes()));
+        }
+        distinct
+    }
+
+    #[test]
+    fn counts_are_within_five_per_cent_at_every_size() {
+        for size in [1, 10, 100, 1000, 10_000, 100_000, 500_000] {
+            let found = of(0..size).estimate();
+            let off = (found - size as f64).abs() / size as f64;
+            assert!(off < 0.05, "{size}: {found}");
+        }
+        assert!(Distinct::default().estimate() < 0.5);
+    }
+
+    #[test]
+    fn merged_sketches_count_common_things_once() {
+        let mut a = of(0..20_000);
+        a.merge(&of(10_000..30_000));
+        assert_eq!(a, of(0..30_000));
+        let text = serde_json::to_string(&a).unwrap_or_default();
+        assert_eq!(serde_json::from_str::<Distinct>(&text).ok(), Some(a));
+    }
+}

@@ -1,0 +1,22 @@
+//! Summaries of fixed size: percentiles, distinct counts, heaviest keys.
+//!
+//! They are written here rather than taken from elsewhere because each must be merged, put into a
+//! report and read back, and none is longer than a page.
+
+mod distinct;
+mod histogram;
+mod top;
+
+pub use distinct::Distinct;
+pub use histogram::Histogram;
+pub(crate) use top::{Entry, Load, Seen, TopKeys};
+
+/// The hash that stands for a key: stable, so that recordings of two processes can be merged.
+pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(bytes)
+}
+
+/// One hash of two.
+pub(crate) fn joined(a: u64, b: u64) -> u64 {
+    (a.rotate_left(31) ^ b).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
