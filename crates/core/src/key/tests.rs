@@ -116,6 +116,8 @@ proptest! {
         let bytes = encoded(&values);
         let mut rest = bytes.as_slice();
         for value in &values {
+            let length = key_value_len(kind_of(value), rest);
+            prop_assert_eq!(length, Some(encoded(std::slice::from_ref(value)).len()));
             prop_assert_eq!(&decode_key_value(kind_of(value), &mut rest).unwrap(), value);
         }
         prop_assert!(rest.is_empty());
@@ -171,7 +173,11 @@ proptest! {
     fn no_bytes_make_the_decoder_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
         for kind in [ScalarType::S, ScalarType::N, ScalarType::B] {
             let mut input = bytes.as_slice();
-            let _ = decode_key_value(kind, &mut input);
+            let before = input;
+            if decode_key_value(kind, &mut input).is_ok() {
+                let length = before.len() - input.len();
+                prop_assert_eq!(key_value_len(kind, before), Some(length));
+            }
         }
         let types = [ScalarType::S, ScalarType::N];
         let _ = KeyDisplay { types: &types, bytes: &bytes }.to_string();
