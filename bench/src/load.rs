@@ -16,7 +16,7 @@ use crate::http::Head;
 use crate::process::own_thread_cpu;
 
 /// How long an answer may take before the run is given up.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The bytes read at once; the buffer is shared by all connections.
 const READ_BYTES: usize = 256 << 10;

@@ -269,41 +269,42 @@ impl Workload {
         }
     }
 
-    /// The requests that make the tables and fill them: target and body.
-    pub(crate) fn preparation(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let tables = [create_table(TABLE, false), create_table(INDEXED_TABLE, true)];
-        let tables = tables.into_iter().map(|body| ("CreateTable", body));
+    /// The requests that make the tables: name and body.
+    pub(crate) fn tables() -> [(&'static str, String); 2] {
+        [(TABLE, create_table(TABLE, false)), (INDEXED_TABLE, create_table(INDEXED_TABLE, true))]
+    }
+
+    /// The bodies of the batches that fill them.
+    pub(crate) fn batches(&self) -> impl Iterator<Item = String> {
         let batches = self.items.chunks(25).chain(self.collections.chunks(25));
-        let batches = batches.map(|chunk| ("BatchWriteItem", batch_body(TABLE, chunk)));
-        tables.chain(batches)
+        batches.map(|chunk| batch_body(TABLE, chunk))
     }
 
     /// Makes and fills the tables of a server.
     pub(crate) fn prepare(&self, client: &mut Client) -> Result<()> {
-        for (target, body) in self.preparation() {
-            client.call(target, &body)?;
-            if target == "CreateTable" {
-                wait_until_tables_are_active(client)?;
-            }
+        for (table, body) in Self::tables() {
+            client.call("CreateTable", &body)?;
+            wait_until_active(client, table)?;
+        }
+        for body in self.batches() {
+            client.call("BatchWriteItem", &body)?;
         }
         Ok(())
     }
 }
 
-fn wait_until_tables_are_active(client: &mut Client) -> Result<()> {
-    for table in [TABLE, INDEXED_TABLE] {
-        let question = format!(r#"{{"TableName":"{table}"}}"#);
-        // The second table may not have been asked for yet.
-        while let Ok(answer) = client.call("DescribeTable", &question) {
-            if String::from_utf8_lossy(&answer).contains(r#""TableStatus":"ACTIVE""#)
-                || String::from_utf8_lossy(&answer).contains(r#""TableStatus": "ACTIVE""#)
-            {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
+/// Some peers make tables in the background.
+pub(crate) fn wait_until_active(client: &mut Client, table: &str) -> Result<()> {
+    let question = format!(r#"{{"TableName":"{table}"}}"#);
+    loop {
+        let answer = client.call("DescribeTable", &question)?;
+        let answer: serde_json::Value = serde_json::from_slice(&answer)?;
+        let status = answer.get("Table").and_then(|table| table.get("TableStatus"));
+        if status.and_then(serde_json::Value::as_str) == Some("ACTIVE") {
+            return Ok(());
         }
+        std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    Ok(())
 }
 
 /// The partition whose first page is 1 MB.

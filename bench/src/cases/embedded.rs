@@ -86,11 +86,7 @@ fn run(
     let workload = Workload::new(bench.settings.items);
     let contenders = contenders()?;
     for (contender, embedded) in &contenders {
-        for (target, body) in workload.preparation() {
-            embedded
-                .prepare(target, &body)
-                .with_context(|| format!("fill {}", contender.label()))?;
-        }
+        embedded.prepare(&workload).with_context(|| format!("fill {}", contender.label()))?;
     }
     for operation in operations {
         bench.say(&format!("{family}: {}", operation.label()));

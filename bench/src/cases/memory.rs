@@ -7,7 +7,7 @@ use crate::contender::Contender;
 use crate::http::Client;
 use crate::peers::Storage;
 use crate::results::{Metric, Section};
-use crate::workload::{Random, TABLE, batch_body, create_table, item};
+use crate::workload::{Random, TABLE, batch_body, create_table, item, wait_until_active};
 
 /// Memory that the items take, divided by their number.
 pub(crate) const LOADED: &str = "loaded with items of 1 KB";
@@ -28,10 +28,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         let idle = server.resident_bytes()?;
         let mut client = Client::new(server.address);
         client.call("CreateTable", &create_table(TABLE, false))?;
-        if contender == Contender::Dynalite {
-            // It makes tables in the background, even when told to take no time.
-            std::thread::sleep(std::time::Duration::from_millis(200));
-        }
+        wait_until_active(&mut client, TABLE)?;
         let mut random = Random::new(3);
         let records: Vec<_> = (0..items).map(|n| item(n, &mut random)).collect();
         for chunk in records.chunks(25) {

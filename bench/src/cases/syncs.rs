@@ -24,9 +24,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let database = Database::open(&directory)?;
     let keyloom = KeyloomJson(database.clone());
     let workload = Workload::new(4096);
-    for (target, body) in workload.preparation() {
-        keyloom.prepare(target, &body)?;
-    }
+    keyloom.prepare(&workload)?;
     for operation in [Operation::Put, Operation::PutIndexed, Operation::Batch, Operation::Transact]
     {
         let Some(ready) = keyloom.ready(&workload.calls(operation))? else { continue };

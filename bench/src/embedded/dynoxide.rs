@@ -39,7 +39,7 @@ pub(crate) fn call(database: &Database, target: &str, body: &str) -> Result<Vec<
 }
 
 impl Embedded for DynoxideJson {
-    fn prepare(&self, target: &str, body: &str) -> Result<()> {
+    fn ask(&self, target: &str, body: &str) -> Result<()> {
         call(&self.0, target, body).map(drop)
     }
 
@@ -65,7 +65,7 @@ fn target(call: &Call) -> &'static str {
 }
 
 impl Embedded for DynoxideTyped {
-    fn prepare(&self, target: &str, body: &str) -> Result<()> {
+    fn ask(&self, target: &str, body: &str) -> Result<()> {
         call(&self.0, target, body).map(drop)
     }
 

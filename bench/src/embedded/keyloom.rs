@@ -28,7 +28,7 @@ pub(crate) fn call(database: &Database, target: &str, body: &str) -> Result<Vec<
 }
 
 impl Embedded for KeyloomJson {
-    fn prepare(&self, target: &str, body: &str) -> Result<()> {
+    fn ask(&self, target: &str, body: &str) -> Result<()> {
         call(&self.0, target, body).map(drop)
     }
 
@@ -56,7 +56,7 @@ fn target(call: &Call) -> &'static str {
 }
 
 impl Embedded for KeyloomTyped {
-    fn prepare(&self, target: &str, body: &str) -> Result<()> {
+    fn ask(&self, target: &str, body: &str) -> Result<()> {
         call(&self.0, target, body).map(drop)
     }
 

@@ -10,7 +10,7 @@ pub(crate) use raw_store::RawStore;
 
 use anyhow::Result;
 
-use crate::workload::Call;
+use crate::workload::{Call, Workload};
 
 /// Calls that are made by their number.
 pub(crate) type Ready<'e> = Box<dyn Fn(usize) -> Result<()> + 'e>;
@@ -18,7 +18,15 @@ pub(crate) type Ready<'e> = Box<dyn Fn(usize) -> Result<()> + 'e>;
 /// A database, or a limit, in this process.
 pub(crate) trait Embedded {
     /// Makes a request whose answer does not matter, in JSON.
-    fn prepare(&self, target: &str, body: &str) -> Result<()>;
+    fn ask(&self, target: &str, body: &str) -> Result<()>;
+
+    /// Makes and fills the tables.
+    fn prepare(&self, workload: &Workload) -> Result<()> {
+        for (_, body) in Workload::tables() {
+            self.ask("CreateTable", &body)?;
+        }
+        workload.batches().try_for_each(|body| self.ask("BatchWriteItem", &body))
+    }
 
     /// Turns calls into what this contender takes, or into nothing if it has no such call.
     fn ready(&self, calls: &[Call]) -> Result<Option<Ready<'_>>>;

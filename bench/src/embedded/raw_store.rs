@@ -13,7 +13,7 @@ use crate::workload::Call;
 pub(crate) struct RawStore<S>(pub(crate) S);
 
 impl<S: Store> Embedded for RawStore<S> {
-    fn prepare(&self, target: &str, body: &str) -> Result<()> {
+    fn ask(&self, target: &str, body: &str) -> Result<()> {
         if target != "BatchWriteItem" {
             return Ok(());
         }

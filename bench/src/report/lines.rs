@@ -21,20 +21,20 @@ pub(super) struct Lines<'r> {
     pub(super) unit: String,
     /// What grows to the right.
     pub(super) growing: String,
-    pub(super) lines: Vec<(Contender, Vec<(f64, &'r Series)>)>,
+    pub(super) curves: Vec<(Contender, Vec<(f64, &'r Series)>)>,
 }
 
 impl Lines<'_> {
     pub(super) fn svg(&self) -> String {
-        let points = || self.lines.iter().flat_map(|(_, points)| points.iter());
+        let points = || self.curves.iter().flat_map(|(_, points)| points.iter());
         let across = Axis::over(points().map(|(x, _)| *x), LEFT, WIDTH - RIGHT);
         let values = points().flat_map(|(_, series)| [series.least(), series.most()]);
         let up = Axis::over(values, HEIGHT - BOTTOM, TOP);
         let mut svg = opening(&self.title, &self.unit, WIDTH, HEIGHT);
-        let contenders: Vec<Contender> = self.lines.iter().map(|(each, _)| *each).collect();
+        let contenders: Vec<Contender> = self.curves.iter().map(|(each, _)| *each).collect();
         svg.push_str(&legend(&contenders, LEFT));
         svg.push_str(&self.grid(&across, &up));
-        for (contender, points) in &self.lines {
+        for (contender, points) in &self.curves {
             svg.push_str(&line(*contender, points, &across, &up));
         }
         svg.push_str("</svg>\n");

@@ -32,7 +32,7 @@ pub(super) fn render(
             page,
             "| {} | {} | {measured} | {} |",
             target.what,
-            target.target,
+            target.bound,
             target.verdict()
         );
     }
@@ -174,7 +174,7 @@ fn table(results: &Results, section: Section, title: &str, note: &str) -> String
         let same = |other: &&Series| {
             other.key.case == series.key.case && other.key.setting == series.key.setting
         };
-        all.iter().position(|other| same(other))
+        all.iter().position(same)
     };
     rows.sort_by_key(|series| (place(series), series.key.contender));
     for row in rows {

@@ -158,7 +158,7 @@ fn partition_lines(
         title: title.clone(),
         unit: "milliseconds per page, less is better".into(),
         growing: "items in the partition".into(),
-        lines,
+        curves: lines,
     };
     Some(Plot { file, title, svg: drawing.svg() })
 }

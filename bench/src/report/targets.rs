@@ -15,7 +15,7 @@ use crate::workload::{ITEM_BYTES, Operation};
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Target {
     pub(crate) what: String,
-    pub(crate) target: String,
+    pub(crate) bound: String,
     /// Nothing if it was not measured.
     pub(crate) measured: Option<String>,
     pub(crate) is_met: Option<bool>,
@@ -36,7 +36,7 @@ impl Target {
 fn at_least(what: String, unit: &str, least: f64, measured: Option<f64>) -> Target {
     Target {
         what,
-        target: format!("≥ {}{unit}", figure(least)),
+        bound: format!("≥ {}{unit}", figure(least)),
         measured: measured.map(|measured| format!("{}{unit}", figure(measured))),
         is_met: measured.map(|measured| measured >= least),
     }
@@ -46,7 +46,7 @@ fn at_least(what: String, unit: &str, least: f64, measured: Option<f64>) -> Targ
 fn at_most(what: String, unit: &str, most: f64, measured: Option<f64>) -> Target {
     Target {
         what,
-        target: format!("≤ {}{unit}", figure(most)),
+        bound: format!("≤ {}{unit}", figure(most)),
         measured: measured.map(|measured| format!("{}{unit}", figure(measured))),
         is_met: measured.map(|measured| measured <= most),
     }

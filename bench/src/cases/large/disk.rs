@@ -21,7 +21,7 @@ const BLOCK_BYTES: u64 = 512;
 const QUIET: Duration = Duration::from_secs(3);
 
 /// How long that is waited for.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 pub(super) fn run(bench: &mut Bench, items: usize, places: &[(Contender, &Path)]) -> Result<()> {
     for (contender, path) in places {
