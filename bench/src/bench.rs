@@ -98,6 +98,18 @@ impl Bench {
         }
     }
 
+    /// Lets the run go on when a peer fails, and says so; a failure of Keyloom ends it.
+    pub(crate) fn forgive<T>(&mut self, peer: Contender, outcome: Result<T>) -> Result<Option<T>> {
+        match outcome {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if peer.is_keyloom() => Err(error),
+            Err(error) => {
+                self.say_absent(format!("{error:#}"));
+                Ok(None)
+            }
+        }
+    }
+
     /// Adds the value of a round.
     pub(crate) fn add(
         &mut self,

@@ -58,6 +58,11 @@ impl Contender {
         }
     }
 
+    /// Whether it is one of ours.
+    pub(crate) fn is_keyloom(self) -> bool {
+        matches!(self, Self::Keyloom | Self::KeyloomRelaxed | Self::KeyloomJson)
+    }
+
     /// Whether it is so slow that only the middle number of connections is tried.
     pub(crate) fn is_slow(self) -> bool {
         matches!(self, Self::Dynalite | Self::Moto)

@@ -41,7 +41,7 @@ impl Machine {
         let mut versions = vec![
             ("Keyloom".to_owned(), keyloom_version(keyloom)),
             ("rustc".to_owned(), output("rustc", &["--version"])),
-            ("dynoxide (embedded)".to_owned(), "dynoxide-rs 3.2.0".to_owned()),
+            ("dynoxide, embedded".to_owned(), "dynoxide-rs 3.2.0".to_owned()),
         ];
         for contender in installed {
             if let Some(version) = peer_version(*contender, peers) {
@@ -73,7 +73,10 @@ fn peer_version(contender: Contender, peers: &Path) -> Option<String> {
         output(&peers.join(program).display().to_string(), arguments)
     };
     match contender {
-        Contender::Dynoxide => Some(run("dynoxide/bin/dynoxide", &["--version"])),
+        Contender::Dynoxide => {
+            let product = run("dynoxide/bin/dynoxide", &["--version"]);
+            Some(format!("dynoxide-rs 3.2.0, which calls itself {product}"))
+        }
         Contender::Dynalite => {
             let path = peers.join("dynalite/node_modules/dynalite/package.json");
             let text = fs::read_to_string(path).ok()?;

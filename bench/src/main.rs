@@ -8,6 +8,7 @@ mod cases;
 mod contender;
 mod echo;
 mod embedded;
+mod figures;
 mod http;
 mod load;
 mod machine;
@@ -100,8 +101,8 @@ fn run(arguments: Arguments) -> Result<()> {
     // What was measured before a failure is worth keeping.
     report::write(&bench, &machine, &out)?;
     bench.say(&format!("written to {}", out.display()));
-    bench::remove_directory(&bench.scratch)?;
-    outcome
+    // After a failure, the output of the servers may tell why.
+    outcome.and_then(|()| bench::remove_directory(&bench.scratch))
 }
 
 /// The command that repeats this run.

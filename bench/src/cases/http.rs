@@ -11,11 +11,11 @@ use crate::bench::{Bench, turns};
 use crate::contender::Contender;
 use crate::echo;
 use crate::http::{Client, request};
-use crate::load;
+use crate::load::{self, Outcome};
 use crate::peers::Storage;
 use crate::process::Server;
 use crate::results::{Metric, Section};
-use crate::workload::{ITEM_BYTES, Operation, Workload};
+use crate::workload::{Call, ITEM_BYTES, Operation, Workload};
 
 /// How many connections ask at the same time.
 const CONNECTIONS: [usize; 3] = [1, 16, 128];
@@ -96,23 +96,33 @@ fn start(
     let mut servers = Vec::new();
     for contender in bench.programs.installed(wanted) {
         bench.say(&format!("HTTP: starting and filling {}", contender.label()));
-        let own;
-        let storage = match storage {
-            Storage::Memory => Storage::Memory,
-            Storage::Disk(path) => {
-                own = path.join(format!("{contender:?}"));
-                std::fs::create_dir_all(&own)?;
-                Storage::Disk(&own)
-            }
-        };
-        let server = bench.programs.start(contender, storage)?;
-        if contender != Contender::Echo {
-            let mut client = Client::new(server.address);
-            workload.prepare(&mut client).with_context(|| format!("fill {}", contender.label()))?;
-        }
-        servers.push(server);
+        let started = start_one(bench, contender, storage, workload)
+            .with_context(|| format!("start and fill {}", contender.label()));
+        servers.extend(bench.forgive(contender, started)?);
     }
     Ok(servers)
+}
+
+fn start_one(
+    bench: &Bench,
+    contender: Contender,
+    storage: Storage<'_>,
+    workload: &Workload,
+) -> Result<Server> {
+    let own;
+    let storage = match storage {
+        Storage::Memory => Storage::Memory,
+        Storage::Disk(path) => {
+            own = path.join(format!("{contender:?}"));
+            std::fs::create_dir_all(&own)?;
+            Storage::Disk(&own)
+        }
+    };
+    let server = bench.programs.start(contender, storage)?;
+    if contender != Contender::Echo {
+        workload.prepare(&mut Client::new(server.address))?;
+    }
+    Ok(server)
 }
 
 fn measure(
@@ -123,8 +133,7 @@ fn measure(
     servers: &[Server],
     mut limit: Option<&mut Syncs>,
 ) -> Result<()> {
-    let calls = workload.calls(operation);
-    let bodies: Vec<String> = calls.iter().map(crate::workload::Call::body).collect();
+    let bodies: Vec<String> = workload.calls(operation).iter().map(Call::body).collect();
     let requests: Vec<Vec<u8>> =
         bodies.iter().map(|body| request(operation.target(), body)).collect();
     teach_echo(operation, bodies.first().context("there are no calls")?, servers)?;
@@ -132,21 +141,21 @@ fn measure(
         if operation == Operation::Page && connections > MIDDLE {
             continue;
         }
-        bench.say(&format!("{section:?}: {}, {connections} connections", operation.label()));
         let setting = connections_label(connections);
+        bench.say(&format!("{section:?}: {}, {setting}", operation.label()));
         let place = (section, operation.label(), setting.as_str());
         let takes = |server: &&Server| connections == MIDDLE || !server.contender.is_slow();
-        let taking: Vec<&Server> = servers.iter().filter(takes).collect();
-        for server in &taking {
-            load::run(server.address, connections, bench.settings.sample / 5, &requests)
-                .with_context(|| {
-                    format!("{} at {}", operation.label(), server.contender.label())
-                })?;
+        let mut taking = Vec::new();
+        for server in servers.iter().filter(takes) {
+            let warm_up = bench.settings.sample / 5;
+            let warm = ask(server, place, connections, warm_up, &requests);
+            taking.extend(bench.forgive(server.contender, warm)?.map(|_| server));
         }
         for round in 0..bench.settings.rounds {
             for turn in turns(round, taking.len()) {
                 let Some(server) = taking.get(turn) else { continue };
-                sample(bench, place, server, connections, &requests)?;
+                let sampled = sample(bench, place, server, connections, &requests);
+                bench.forgive(server.contender, sampled)?;
             }
             if let Some(syncs) = limit.as_deref_mut().filter(|_| connections == 1) {
                 let rate = syncs.rate(bench.settings.sample)?;
@@ -155,6 +164,17 @@ fn measure(
         }
     }
     Ok(())
+}
+
+fn ask(
+    server: &Server,
+    (_, case, setting): (Section, &str, &str),
+    connections: usize,
+    duration: Duration,
+    requests: &[Vec<u8>],
+) -> Result<Outcome> {
+    load::run(server.address, connections, duration, requests)
+        .with_context(|| format!("{}: {case}, {setting}", server.contender.label()))
 }
 
 /// Lets the echo server give Keyloom's answer.
@@ -175,8 +195,7 @@ fn sample(
     requests: &[Vec<u8>],
 ) -> Result<()> {
     let cpu_before = server.cpu()?;
-    let outcome = load::run(server.address, connections, bench.settings.sample, requests)
-        .with_context(|| format!("{} at {}", place.1, server.contender.label()))?;
+    let outcome = ask(server, place, connections, bench.settings.sample, requests)?;
     let cpu = server.cpu()?.saturating_sub(cpu_before);
     let per_operation =
         |spent: Duration| spent.as_secs_f64() * 1e6 / outcome.operations.max(1) as f64;

@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use crate::bench::{Bench, turns};
 use crate::contender::Contender;
+use crate::figures::count;
 use crate::peers::Storage;
 use crate::results::{Metric, Section};
 
@@ -54,7 +55,7 @@ pub(crate) fn disk(
     question: (&str, &str),
 ) -> Result<()> {
     bench.say("cold start on disk");
-    let setting = format!("{items} items");
+    let setting = format!("{} items", count(items));
     for round in 0..bench.settings.starts {
         for turn in turns(round, contenders.len()) {
             let Some((contender, path)) = contenders.get(turn).copied() else { continue };

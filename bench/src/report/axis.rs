@@ -1,6 +1,6 @@
 //! A logarithmic axis: what is compared differs by factors, not by amounts.
 
-use super::figure;
+use crate::figures::figure;
 
 /// Maps values to places on a drawing.
 #[derive(Clone, Copy, Debug)]

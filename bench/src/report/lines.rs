@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::bars::{legend, opening};
-use super::figure;
 use crate::contender::Contender;
+use crate::figures::figure;
 use crate::results::Series;
 
 const WIDTH: f64 = 640.0;

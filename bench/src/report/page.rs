@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use super::Target;
 use super::plots::Plot;
-use super::{Target, figure};
 use crate::bench::Bench;
 use crate::contender::Contender;
+use crate::figures::{count, figure};
 use crate::machine::Machine;
 use crate::results::{Metric, Results, Section, Series};
 
@@ -73,8 +74,9 @@ fn conditions(bench: &Bench, machine: &Machine) -> String {
     row(
         "sizes",
         &format!(
-            "{} items of 1 KB in the small tables; partitions of {:?} items in the large one",
-            settings.items, settings.partitions
+            "{} items of 1 KB in the small tables; partitions of {} items in the large one",
+            count(settings.items),
+            settings.partitions.iter().map(|size| count(*size)).collect::<Vec<_>>().join(" / ")
         ),
     );
     for (name, version) in &machine.versions {

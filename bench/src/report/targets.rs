@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::figure;
 use crate::cases::{
     AFTER_COMPACTION, DURABLE, DURING_SCAN, EMPTY, FILLED, IDLE, IN_MEMORY, ON_DISK, ONE_THREAD,
     PAGES, connections_label, first_items_label, partition_label,
 };
 use crate::contender::Contender::{Dynoxide, Echo, Fdatasync, Keyloom};
+use crate::figures::{count, figure};
 use crate::results::{Metric, Results, Section};
 use crate::workload::{ITEM_BYTES, Operation};
 
@@ -136,7 +136,7 @@ fn flat(results: &Results, partitions: &[usize]) -> Vec<Target> {
                 let most = costs.iter().copied().fold(0.0, f64::max);
                 most / costs.iter().copied().fold(f64::INFINITY, f64::min)
             });
-            let largest = partitions.iter().max().copied().unwrap_or_default();
+            let largest = count(partitions.iter().max().copied().unwrap_or_default());
             let what =
                 format!("{place}: {page}, partitions of 10,000 to {largest}, dearest / cheapest");
             targets.push(at_most(what, " ×", 1.3, spread));
@@ -152,7 +152,10 @@ fn scan(results: &Results, items: usize) -> Vec<Target> {
             let setting = first_items_label(count);
             results.median(Section::Scan, place, &setting, Keyloom, Metric::MicrosPerItem)
         };
-        let what = format!("Scan of {items} items {place}, cost per item against the first tenth");
+        let what = format!(
+            "Scan of {} items {place}, cost per item against the first tenth",
+            count(items)
+        );
         targets.push(at_most(what, " ×", 1.3, ratio(cost(items), cost(items / 10))));
         let section = Section::WriteDuringScan;
         let longest = results.find(section, DURING_SCAN, place, Keyloom, Metric::Millis);
@@ -166,6 +169,7 @@ fn footprint(results: &Results, items: usize) -> Vec<Target> {
     let median = |section, case: &str, setting: &str, metric| {
         results.median(section, case, setting, Keyloom, metric)
     };
+    let items = count(items);
     let setting = format!("{items} items");
     let bytes = median(Section::Disk, AFTER_COMPACTION, &setting, Metric::BytesPerItem);
     vec![

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::bench::Bench;
 use crate::contender::Contender;
+use crate::figures::count;
 use crate::results::{Metric, Section};
 
 /// What is measured, once the database is closed.
@@ -26,7 +27,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 pub(super) fn run(bench: &mut Bench, items: usize, places: &[(Contender, &Path)]) -> Result<()> {
     for (contender, path) in places {
         let bytes = allocated_bytes(path)?;
-        let setting = format!("{items} items");
+        let setting = format!("{} items", count(items));
         let key = (Section::Disk, AFTER_COMPACTION, setting.as_str());
         bench.add(key, *contender, Metric::BytesPerItem, bytes as f64 / items as f64);
         bench.add(key, *contender, Metric::Megabytes, bytes as f64 / 1e6);

@@ -14,6 +14,7 @@ use keyloom_engine::{Database, DiskOptions, Durability, Options};
 use crate::bench::Bench;
 use crate::cases::start;
 use crate::contender::Contender;
+use crate::figures::count;
 use crate::results::Section;
 use crate::workload::{ITEM_BYTES, Random, Record, TABLE, create_table};
 
@@ -107,7 +108,7 @@ fn load(
     let sizes = &bench.settings.partitions;
     bench.say(&format!(
         "{place}: loading {} items into {}",
-        sizes.iter().sum::<usize>(),
+        count(sizes.iter().sum()),
         contender.label()
     ));
     database.call("CreateTable", &create_table(TABLE, false))?;

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use super::database::member;
 use super::{Loaded, partition, sort_key};
 use crate::bench::{Bench, turns};
+use crate::figures::count;
 use crate::results::{Metric, Section};
 use crate::workload::{Random, TABLE};
 
@@ -19,7 +20,7 @@ const ITEMS_OF_A_PAGE: usize = 1_100;
 
 /// As a setting is called in the results.
 pub(crate) fn partition_label(size: usize) -> String {
-    format!("partition of {size}")
+    format!("partition of {}", count(size))
 }
 
 pub(super) fn run(bench: &mut Bench, section: Section, loaded: &[Loaded]) -> Result<()> {

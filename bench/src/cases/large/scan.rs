@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use super::Loaded;
 use super::database::{LargeDatabase, member};
 use crate::bench::Bench;
+use crate::figures::count;
 use crate::results::{Metric, Section};
 use crate::workload::{Random, TABLE, item};
 
@@ -27,8 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_micros(300);
 
 /// As a setting is called in the results.
-pub(crate) fn first_items_label(count: usize) -> String {
-    format!("first {count} items")
+pub(crate) fn first_items_label(items: usize) -> String {
+    format!("first {} items", count(items))
 }
 
 pub(super) fn run(bench: &mut Bench, place: &str, loaded: &[Loaded]) -> Result<()> {
@@ -68,17 +69,17 @@ fn scan(database: &dyn LargeDatabase, marks: &[usize]) -> Result<Vec<(usize, Dur
     let mut marks = marks.iter().copied().peekable();
     let mut passed = Vec::new();
     let mut cursor = None;
-    let mut count = 0;
+    let mut read = 0;
     let start = Instant::now();
     while let Some(mark) = marks.peek().copied() {
         if start.elapsed() > PATIENCE {
             break;
         }
         let (scanned, next) = page(database, cursor.as_deref())?;
-        count += scanned;
-        if count >= mark {
+        read += scanned;
+        if read >= mark {
             // The last page goes beyond the mark; what it took is spread over its items.
-            passed.push((mark, start.elapsed().mul_f64(mark as f64 / count as f64)));
+            passed.push((mark, start.elapsed().mul_f64(mark as f64 / read as f64)));
             marks.next();
         }
         match next {
