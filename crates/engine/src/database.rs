@@ -9,7 +9,7 @@ use keyloom_core::error::request;
 use keyloom_core::observation::Observer;
 use keyloom_core::{Error, Result, json};
 use keyloom_store::{
-    CommitError, DiskOptions, DiskStore, MemoryStore, OpenReport, Store, StoreError,
+    CommitError, DiskOptions, DiskStore, MemoryStore, OpenReport, Stats, Store, StoreError,
 };
 
 use crate::background::Background;
@@ -155,6 +155,11 @@ impl Database {
     /// What was found when a database on disk was opened; none for one in memory.
     pub fn open_report(&self) -> Option<&OpenReport> {
         self.inner().open_report.get()
+    }
+
+    /// Figures about the store beneath: its size, its commits and how many syncs they took.
+    pub fn store_stats(&self) -> Result<Stats> {
+        self.inner().store.stats().map_err(store_error)
     }
 
     /// Counts the items that were there before; see [`crate::counting`].

@@ -39,7 +39,7 @@ mod write;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
 pub use keyloom_core::Error;
-pub use keyloom_store::{DiskOptions, Durability, OpenReport};
+pub use keyloom_store::{DiskOptions, Durability, OpenReport, Stats};
 pub use ops::{
     BatchExecuteStatementInput, BatchExecuteStatementOutput, BatchGetItemInput, BatchGetItemOutput,
     BatchWriteItemInput, BatchWriteItemOutput, ConditionInput, DeleteItemInput,
