@@ -147,10 +147,11 @@ fn run_together(backend: &Backend, retry: &Retry, steps: Vec<Step>) -> Result<()
     // The token makes a repeated transaction the same one, also when an answer was lost.
     let token = if backend.is_embedded() { None } else { Some(client_token()) };
     let done = retry.run("TransactWriteItems", token.is_some(), |_| {
-        let mut input = TransactWriteItemsInput::default();
-        input.actions = steps.iter().map(|step| step.action.clone()).collect();
-        input.client_request_token.clone_from(&token);
-        backend.transact_write(input)
+        backend.transact_write(TransactWriteItemsInput {
+            actions: steps.iter().map(|step| step.action.clone()).collect(),
+            client_request_token: token.clone(),
+            ..TransactWriteItemsInput::default()
+        })
     });
     match done {
         Err(Error::Database(Refusal::TransactionCanceled(reasons))) => {
