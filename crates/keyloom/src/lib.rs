@@ -74,7 +74,9 @@ mod tables;
 mod wire;
 
 pub use backend::{Backend, RawPage};
-pub use client::{ItemKey, Op, RawQuery, RawScan, TableClient, Update};
+pub use client::{
+    Condition, ItemKey, Op, RawBatch, RawQuery, RawScan, RawTransaction, TableClient, Update,
+};
 pub use design::{Design, Model};
 pub use entity::{Counter, Entity, EntityKey, EntityModel};
 pub use error::{Error, ItemError, Result, TransportError, Unprocessed};

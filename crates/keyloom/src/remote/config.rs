@@ -100,7 +100,9 @@ impl Endpoint {
         let region = self.region.or_else(|| surroundings.region(profile));
         let (url, region) = match (url, region) {
             (Some(url), region) => (url, region.unwrap_or("us-east-1".into())),
-            (None, Some(region)) => (format!("https://dynamodb.{region}.{}", domain(&region)), region),
+            (None, Some(region)) => {
+                (format!("https://dynamodb.{region}.{}", domain(&region)), region)
+            }
             (None, None) => {
                 return Err(Error::Config(
                     "no AWS region: set AWS_REGION, add `region` to ~/.aws/config, or name one with Endpoint::region"

@@ -7,7 +7,7 @@ mod batch;
 mod companion;
 mod patch;
 mod read;
-mod step;
+pub(crate) mod step;
 mod transaction;
 mod write;
 
@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 use keyloom_engine::{Clock, SystemClock};
 
 pub use batch::Batch;
-pub(crate) use batch::{get_all, write_all};
+pub(crate) use batch::{get_all, last_of_each, write_all};
 pub use patch::Patch;
 pub use transaction::Transaction;
 
