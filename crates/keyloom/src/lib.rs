@@ -62,6 +62,7 @@ mod error;
 mod expression;
 mod item;
 mod key_value;
+mod mac;
 #[doc(hidden)]
 pub mod macros;
 pub mod prelude;
@@ -80,7 +81,7 @@ pub use client::{
 pub use design::{Design, Model};
 pub use entity::{Counter, Entity, EntityKey, EntityModel};
 pub use error::{Error, ItemError, Result, TransportError, Unprocessed};
-pub use item::{Binary, ValueReader, from_item, from_value, to_item, to_value};
+pub use item::{Binary, Set, ValueReader, from_item, from_value, to_item, to_value};
 pub use key_value::{KeyValue, owned};
 pub use keyloom_core::{AttributeValue, Item, Number};
 pub use keyloom_derive::{Access, Entity, KeyValue, design};

@@ -165,7 +165,7 @@ fn place(read: &Read) -> Vec<String> {
     names
 }
 
-fn compare_values(a: Option<&AttributeValue>, b: Option<&AttributeValue>) -> Ordering {
+pub(super) fn compare_values(a: Option<&AttributeValue>, b: Option<&AttributeValue>) -> Ordering {
     match (a, b) {
         (Some(AttributeValue::S(a)), Some(AttributeValue::S(b))) => a.cmp(b),
         (Some(AttributeValue::N(a)), Some(AttributeValue::N(b))) => a.cmp(b),

@@ -5,6 +5,7 @@
 //! 3. [`stream`] follows one read page by page; [`merge`] puts the streams together in the order asked for.
 //! 4. [`hydrate`] fetches the items themselves when the reads only lead to them.
 
+mod bounds;
 mod cursor;
 mod explain;
 mod hydrate;
@@ -162,7 +163,12 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
         let settings = self.settings(&planned);
         let fingerprint = planned.fingerprint();
         let positions = match &self.after {
-            Some(cursor) => Some(cursor.positions(fingerprint, planned.reads.len())?),
+            Some(cursor) => {
+                let key = self.table.cursor_key.as_deref();
+                let positions = cursor.positions(fingerprint, planned.reads.len(), key)?;
+                bounds::check(&planned.reads, &positions)?;
+                Some(positions)
+            }
             None => None,
         };
         let merge = Merge::new(&planned, &settings, positions);
@@ -301,7 +307,10 @@ impl<D: Design, T: Output> Pages<'_, D, T> {
         self.want = self.want.saturating_sub(items.len());
         let more = !self.merge.is_done();
         self.ended = !more || self.want == 0;
-        let cursor = more.then(|| Cursor::new(self.fingerprint, &self.merge.positions()));
+        let cursor = more.then(|| {
+            let key = self.table.cursor_key.as_deref();
+            Cursor::new(self.fingerprint, &self.merge.positions(), key)
+        });
         Ok(Page { items, cursor })
     }
 }
@@ -318,3 +327,6 @@ impl<D: Design, T: Output> Iterator for Pages<'_, D, T> {
         Some(page)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -151,6 +151,14 @@ fn pages_limits_and_cursors(table: &Table<Suite>) {
     let cursor = query().limit(2).page().unwrap().cursor;
     let other = table.query(TasksInProject { project_id: "other".into() });
     assert!(matches!(other.after(cursor.as_ref()).page(), Err(Error::Cursor(_))));
+    let signing = table.clone().with_cursor_key("secret");
+    let signed = |cursor| {
+        let query = signing.query(TasksInProject { project_id: "pages".into() });
+        query.limit(2).after(cursor).page()
+    };
+    let own = signed(None).unwrap().cursor;
+    assert_eq!(signed(own.as_ref()).unwrap().items, all[2..4]);
+    assert!(matches!(signed(cursor.as_ref()), Err(Error::Cursor(_))));
     let explained = query().explain().unwrap();
     assert_eq!(explained.requests.len(), 1);
     assert!(explained.requests[0].1.contains("PROJECT#pages"), "{explained}");
