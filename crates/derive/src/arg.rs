@@ -31,7 +31,7 @@ pub(crate) enum Value {
 /// One argument.
 #[derive(Clone, Debug)]
 pub(crate) enum Arg {
-    /// `desc`, `"a text"`, `Team::member_count`
+    /// `desc`, `"a text"`, `Team::member_count`, `8`
     Word(Text),
     /// `limit = 50`
     Pair(Text, Value),
@@ -54,6 +54,10 @@ impl Parse for Arg {
         if input.peek(LitStr) {
             let text: LitStr = input.parse()?;
             return Ok(Self::Word(Text::new(text.value(), text.span())));
+        }
+        if input.peek(syn::LitInt) {
+            let number: syn::LitInt = input.parse()?;
+            return Ok(Self::Word(Text::new(number.base10_digits(), number.span())));
         }
         let name = input.call(Ident::parse_any)?;
         let mut text = Text::new(name.to_string(), name.span());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_design::model::Design;
+use keyloom_design::model::{Design, FieldKind};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::Ident;
@@ -12,12 +12,18 @@ use crate::read::{Access, Entity, Field, Module};
 use crate::toml::Toml;
 
 /// Everything that the module gets in addition to its own items.
-pub(crate) fn module(module: &Module, design: &Design, toml: &Toml) -> TokenStream {
+pub(crate) fn module(
+    module: &Module,
+    design: &Design,
+    toml: &Toml,
+    earlier: &[Toml],
+) -> TokenStream {
     let name = &module.design;
     let text = toml.as_str();
     let file = name.to_string();
     let entities = module.entities.iter().map(|entity| self::entity(entity, module, design));
     let accesses = module.accesses.iter().map(|access| self::access(access, module));
+    let earlier = earlier.iter().map(Toml::as_str);
     quote! {
         /// The design of this module: its tables, entities and access patterns.
         #[derive(Clone, Copy, Debug)]
@@ -33,6 +39,16 @@ pub(crate) fn module(module: &Module, design: &Design, toml: &Toml) -> TokenStre
                     ::keyloom::Model::parse(#file, <#name as ::keyloom::Design>::TOML)
                 });
                 &MODEL
+            }
+
+            fn earlier() -> &'static ::std::result::Result<::std::vec::Vec<::keyloom::Model>, ::std::string::String> {
+                static EARLIER: ::std::sync::LazyLock<
+                    ::std::result::Result<::std::vec::Vec<::keyloom::Model>, ::std::string::String>,
+                > = ::std::sync::LazyLock::new(|| {
+                    let earlier: &[&str] = &[#(#earlier),*];
+                    earlier.iter().map(|toml| ::keyloom::Model::parse(#file, toml)).collect()
+                });
+                &EARLIER
             }
         }
 
@@ -70,6 +86,7 @@ fn entity(entity: &Entity, module: &Module, design: &Design) -> TokenStream {
     });
     let counters = entity.counters.iter().map(|counter| counter_of(counter, module));
     let patch = patch(entity, &key_name, &key_fields, design);
+    let tally = tally(entity, &key_fields, design);
     quote! {
         impl ::keyloom::Entity for #name {
             type Design = #design_name;
@@ -114,7 +131,46 @@ fn entity(entity: &Entity, module: &Module, design: &Design) -> TokenStream {
 
         #key
         #patch
+        #tally
     }
+}
+
+/// What a counter gets: the names of its parts, and its key without the shard.
+fn tally(entity: &Entity, key: &[&Field], design: &Design) -> Option<TokenStream> {
+    let counter = entity.fields.iter().find(|field| field.counter)?;
+    let shard = crate::shard::random(entity)?;
+    let (name, visibility) = (&entity.name, &entity.visibility);
+    let declared = design.entity(&name.to_string())?.field(&shard.name.to_string())?;
+    let FieldKind::Shard(shards) = &declared.kind else { return None };
+    let most = shard.earlier.iter().filter_map(|number| number.value.parse::<u32>().ok());
+    let (shards, most) = (shards.count, most.fold(shards.count, u32::max));
+    let (count, shard_name) = (counter.name.to_string(), shard.name.to_string());
+    let fields: Vec<&&Field> = key.iter().filter(|field| field.name != shard.name).collect();
+    let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
+    let types: Vec<&syn::Type> = fields.iter().map(|field| &field.ty).collect();
+    let texts = names.iter().map(ToString::to_string);
+    let about =
+        format!("The counter of these fields, in all of its shards: `Table::count` adds to it.");
+    Some(quote! {
+        impl ::keyloom::Tallied for #name {
+            const COUNT: &'static str = #count;
+            const SHARD: &'static str = #shard_name;
+            const SHARDS: u32 = #shards;
+            const MOST_SHARDS: u32 = #most;
+        }
+
+        impl #name {
+            #[doc = #about]
+            #visibility fn tally(#(#names: impl ::std::convert::Into<#types>),*) -> ::keyloom::Tally<#name> {
+                let tally = ::keyloom::Tally::new();
+                #(
+                    let #names: #types = #names.into();
+                    let tally = tally.with(#texts, &#names);
+                )*
+                tally
+            }
+        }
+    })
 }
 
 fn arm(field: &Field) -> TokenStream {

@@ -5,16 +5,17 @@ use proc_macro2::Span;
 use crate::arg::{Text, Value};
 use crate::read::{Access, Entity, Field, Module, Table, Unique, camel_case};
 use crate::rust_type::Kind;
+use crate::shard;
 use crate::toml::Toml;
 
-/// Writes the design file of a module.
-pub(crate) fn write(module: &Module) -> syn::Result<Toml> {
+/// Writes the design file of a module: as it is, or with the numbers of shards of an earlier epoch.
+pub(crate) fn write(module: &Module, epoch: Option<usize>) -> syn::Result<Toml> {
     let mut toml = Toml::default();
     for table in &module.tables {
         write_table(&mut toml, table, module);
     }
     for entity in &module.entities {
-        write_entity(&mut toml, entity, module)?;
+        write_entity(&mut toml, entity, module, epoch)?;
     }
     for entity in &module.entities {
         for unique in &entity.uniques {
@@ -80,7 +81,12 @@ pub(crate) fn table_of<'m>(entity: &Entity, module: &'m Module) -> syn::Result<&
     })
 }
 
-fn write_entity(toml: &mut Toml, entity: &Entity, module: &Module) -> syn::Result<()> {
+fn write_entity(
+    toml: &mut Toml,
+    entity: &Entity,
+    module: &Module,
+    epoch: Option<usize>,
+) -> syn::Result<()> {
     let table = table_of(entity, module)?;
     let name = entity.name.to_string();
     toml.section(&["entity", &name], entity.span);
@@ -113,13 +119,15 @@ fn write_entity(toml: &mut Toml, entity: &Entity, module: &Module) -> syn::Resul
     }
     toml.section(&["entity", &name, "fields"], entity.span);
     for field in &entity.fields {
+        let options = shard::at_epoch(&field.options, &field.earlier, epoch);
+        let field = &Field { options, ..copy(field) };
         write_field(toml, field, used_in_keys(entity, &field.name.to_string()))?;
     }
     for shard in &entity.shards {
         let span = shard.name.span;
         let by = shard.by.iter().cloned().map(Value::Text).collect();
         let mut members = vec![member("type", "shard", span)];
-        members.extend(shard.options.iter().cloned());
+        members.extend(shard::at_epoch(&shard.options, &shard.earlier, epoch));
         members.push((Text::new("by", span), Value::List(by)));
         toml.table(&shard.name, &members);
     }
@@ -247,6 +255,8 @@ fn copy(field: &Field) -> Field {
         optional: field.optional,
         version: field.version,
         ttl: field.ttl,
+        counter: field.counter,
+        earlier: field.earlier.clone(),
         stated: field.stated.clone(),
         options: field.options.clone(),
     }

@@ -47,6 +47,10 @@ pub(crate) struct Field {
     pub(crate) optional: bool,
     pub(crate) version: bool,
     pub(crate) ttl: bool,
+    /// Whether it is counted in shards.
+    pub(crate) counter: bool,
+    /// Earlier numbers of shards, if it is one.
+    pub(crate) earlier: Vec<Text>,
     /// The type given in the attribute.
     pub(crate) stated: Option<Text>,
     pub(crate) options: Vec<(Text, Value)>,
@@ -57,6 +61,8 @@ pub(crate) struct Shard {
     pub(crate) name: Text,
     pub(crate) options: Vec<(Text, Value)>,
     pub(crate) by: Vec<Text>,
+    /// Earlier numbers of shards, under which items may still be found.
+    pub(crate) earlier: Vec<Text>,
 }
 
 pub(crate) struct Unique {
@@ -284,6 +290,7 @@ fn entity(item: &mut ItemStruct) -> syn::Result<Entity> {
     for field in &mut fields.named {
         entity.fields.push(field_of(field)?);
     }
+    crate::shard::check(&entity)?;
     Ok(entity)
 }
 
@@ -342,12 +349,14 @@ fn entity_arg(entity: &mut Entity, arg: Arg) -> syn::Result<()> {
 }
 
 fn shard(keyword: &Text, args: Vec<Arg>) -> syn::Result<Shard> {
-    let mut shard = Shard { name: keyword.clone(), options: Vec::new(), by: Vec::new() };
+    let mut shard =
+        Shard { name: keyword.clone(), options: Vec::new(), by: Vec::new(), earlier: Vec::new() };
     for arg in args {
         match arg {
             Arg::Word(name) => shard.name = name,
             Arg::Pair(name, value) => shard.options.push((name, value)),
             Arg::List(name, parts) if name.value == "by" => shard.by = words(parts)?,
+            Arg::List(name, parts) if name.value == "earlier" => shard.earlier = words(parts)?,
             Arg::List(name, _) => {
                 return Err(syn::Error::new(name.span, "write shard(NAME, shards = 8, by(FIELD))"));
             }
@@ -374,6 +383,8 @@ fn field_of(field: &mut syn::Field) -> syn::Result<Field> {
         optional,
         version: false,
         ttl: false,
+        counter: false,
+        earlier: Vec::new(),
         stated: None,
         options: Vec::new(),
     };
@@ -381,11 +392,13 @@ fn field_of(field: &mut syn::Field) -> syn::Result<Field> {
         match arg {
             Arg::Word(word) if word.value == "version" => found.version = true,
             Arg::Word(word) if word.value == "ttl" => found.ttl = true,
+            Arg::Word(word) if word.value == "counter" => found.counter = true,
             Arg::Word(word) => found.options.push((word.clone(), Value::Bool(true, word.span))),
             Arg::Pair(name, value) if name.value == "type" => {
                 found.stated = Some(value.text()?.clone());
             }
             Arg::Pair(name, value) => found.options.push((name, value)),
+            Arg::List(name, parts) if name.value == "earlier" => found.earlier = words(parts)?,
             Arg::List(name, parts) => {
                 let values = words(parts)?.into_iter().map(Value::Text).collect();
                 found.options.push((name, Value::List(values)));

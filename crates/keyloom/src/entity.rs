@@ -13,7 +13,7 @@ use keyloom_keys::Value;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::design::{Design, model};
+use crate::design::{Design, earlier, model};
 use crate::error::{Error, Result};
 use crate::item::{from_item, to_attributes};
 
@@ -78,6 +78,8 @@ pub struct EntityModel {
     pub(crate) guards: Vec<Guard>,
     /// For each counter, the entity that keeps it.
     pub(crate) counted_in: Vec<(Counter, EntityModel)>,
+    /// How it was stored with other numbers of shards.
+    earlier: Vec<EntityModel>,
 }
 
 /// The most fields of a template.
@@ -127,6 +129,10 @@ impl EntityModel {
         for counter in counters {
             entity.counted_in.push((*counter, Self::declared(named(counter.entity)?)));
         }
+        for epoch in earlier::<D>().map_err(|error| error.to_string())? {
+            let before = epoch.design().entity(name).map(Self::declared);
+            entity.earlier.extend(before.filter(|before| before.is_sharded_unlike(&entity)));
+        }
         Ok(entity)
     }
 
@@ -147,7 +153,48 @@ impl EntityModel {
             primary: primary.attributes().count(),
             guards: Vec::new(),
             counted_in: Vec::new(),
+            earlier: Vec::new(),
         }
+    }
+
+    /// Whether calculated shards put its items elsewhere.
+    fn is_sharded_unlike(&self, other: &Self) -> bool {
+        let counts = |model: &Self| -> Vec<u32> {
+            let sources = model.keys.iter().flat_map(|key| &key.sources);
+            let counts = sources.filter_map(|source| match source {
+                Source::Shard { count, .. } => Some(*count),
+                Source::Field(_) => None,
+            });
+            counts.collect()
+        };
+        counts(self) != counts(other)
+    }
+
+    /// Whether its number of shards changed, so that items may be where it put them before.
+    pub(crate) fn is_resharded(&self) -> bool {
+        !self.earlier.is_empty()
+    }
+
+    /// The primary keys that earlier numbers of shards gave an item, without the present one.
+    pub(crate) fn earlier_keys<'v>(
+        &self,
+        field: impl Fn(&str) -> Option<Value<'v>>,
+    ) -> Result<Vec<Item>> {
+        let mut keys: Vec<Item> = Vec::new();
+        let now = self.key_item(&field)?;
+        for epoch in &self.earlier {
+            let key = epoch.key_item(&field)?;
+            if key != now && !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        Ok(keys)
+    }
+
+    /// The primary key of a stored item, wherever it is.
+    pub(crate) fn stored_key(&self, item: &Item) -> Item {
+        let names = self.keys.iter().take(self.primary).map(|key| &key.attribute);
+        names.filter_map(|name| Some((name.clone(), item.get(name)?.clone()))).collect()
     }
 
     /// The entity's name.
@@ -163,6 +210,11 @@ impl EntityModel {
     /// The attribute that every item of the table has.
     pub(crate) fn partition_attribute(&self) -> &str {
         self.keys.first().map_or("", |key| key.attribute.as_str())
+    }
+
+    /// Whether the stored item must be known before it can be written: it has companions, or may be elsewhere.
+    pub(crate) fn must_be_read(&self) -> bool {
+        self.has_companions() || self.is_resharded()
     }
 
     /// Whether writing it writes other items, too.
@@ -258,6 +310,12 @@ impl EntityModel {
     pub(crate) fn made_attributes(&self) -> impl Iterator<Item = &str> {
         let keys = self.keys.iter().map(|key| key.attribute.as_str());
         keys.chain(self.declared.table.type_attribute.as_deref())
+    }
+
+    /// The attribute that names the type of an item, if the table has one.
+    pub(crate) fn type_name(&self) -> Option<(&str, Option<AttributeValue>)> {
+        let attribute = self.declared.table.type_attribute.as_deref()?;
+        Some((attribute, Some(self.declared.name.as_str().into())))
     }
 
     fn template(&self, key: &KeyModel) -> Option<&KeyTemplate> {

@@ -91,7 +91,7 @@ pub use keyloom_keys as keys;
 pub use keyloom_keys::{Decimal, Timestamp, Ulid, Uuid, Value};
 pub use query::{Access, Cursor, Explanation, Output, Page, Query};
 pub use retry::Retry;
-pub use table::{Batch, Patch, Table, Transaction};
+pub use table::{Batch, Patch, Table, Tallied, Tally, Transaction};
 
 /// An item from names and values.
 ///

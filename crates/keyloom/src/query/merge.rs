@@ -57,7 +57,11 @@ impl Merge {
         });
         Self {
             streams,
-            groups: groups(&plan.reads, planned.reads.len(), forward, &planned.pattern.order),
+            groups: if planned.resharded {
+                vec![(0..planned.reads.len()).collect()]
+            } else {
+                groups(&plan.reads, planned.reads.len(), forward, &planned.pattern.order)
+            },
             order: planned.pattern.order.clone(),
             sort: sort.unwrap_or_default(),
             forward,

@@ -22,7 +22,7 @@ use keyloom_keys::Value;
 pub use cursor::Cursor;
 pub use explain::Explanation;
 
-use crate::design::{Design, model};
+use crate::design::{Design, earlier, model};
 use crate::error::{Error, Result};
 use crate::table::Table;
 use merge::Merge;
@@ -225,8 +225,18 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
         if plan.reads.is_empty() {
             return Err(wrong("no key leads there; `keyloom check` says why".to_owned()));
         }
-        let reads = concretize(pattern, plan, &inputs).map_err(wrong)?;
-        Ok(Planned { pattern, plan, reads, inputs })
+        let mut reads = concretize(pattern, plan, &inputs).map_err(wrong)?;
+        let present = reads.len();
+        for epoch in earlier::<D>()? {
+            let (pattern, plan) = epoch.pattern(A::NAME)?;
+            for read in concretize(pattern, plan, &inputs).map_err(wrong)? {
+                if !reads.contains(&read) {
+                    reads.push(read);
+                }
+            }
+        }
+        let resharded = reads.len() > present;
+        Ok(Planned { pattern, plan, reads, resharded, inputs })
     }
 
     fn settings(&self, planned: &Planned) -> Settings {
@@ -251,6 +261,8 @@ pub(crate) struct Planned {
     pub(crate) pattern: &'static Pattern,
     pub(crate) plan: &'static Plan,
     pub(crate) reads: Vec<ConcreteRead>,
+    /// Whether some of the reads are those of earlier numbers of shards.
+    pub(crate) resharded: bool,
     inputs: Inputs,
 }
 

@@ -122,6 +122,12 @@ fn alone<E: Entity>() -> Result<&'static EntityModel> {
             E::NAME
         )));
     }
+    if model.is_resharded() {
+        return Err(Error::Design(format!(
+            "items of `{}` may be in `earlier` shards, which a batch cannot know: use `put`, or `Table::reshard` and leave `earlier` out",
+            E::NAME
+        )));
+    }
     Ok(model)
 }
 

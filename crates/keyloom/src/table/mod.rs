@@ -7,7 +7,9 @@ mod batch;
 mod companion;
 mod patch;
 mod read;
+mod reshard;
 pub(crate) mod step;
+mod tally;
 mod transaction;
 mod write;
 
@@ -19,6 +21,7 @@ use keyloom_engine::{Clock, SystemClock};
 pub use batch::Batch;
 pub(crate) use batch::{get_all, last_of_each, write_all};
 pub use patch::Patch;
+pub use tally::{Tallied, Tally};
 pub use transaction::Transaction;
 
 use crate::backend::Backend;

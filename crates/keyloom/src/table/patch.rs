@@ -74,6 +74,10 @@ impl<E: Entity> Patch<E> {
         }
     }
 
+    pub(super) fn key(&self) -> &E::Key {
+        &self.key
+    }
+
     /// Whether sending it twice may change the item twice.
     fn adds_up(&self) -> bool {
         !self.adds.is_empty()
@@ -142,6 +146,7 @@ impl<D: Design> Table<D> {
     /// it is then. The keys of every index are made anew.
     pub fn apply<E: Entity<Design = D>>(&self, patch: impl Into<Patch<E>>) -> Result<E> {
         let patch = patch.into();
+        self.move_home(patch.key())?;
         let model = entity_model::<E>()?;
         let repeatable = !patch.adds_up();
         let (step, key) = patch.into_step()?;
