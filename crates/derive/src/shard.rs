@@ -66,8 +66,7 @@ pub(crate) fn check(entity: &Entity) -> syn::Result<()> {
             "a counter is a whole number, such as `u64` or `i64`".into(),
         );
     }
-    let Some(shard) = random(entity).filter(|shard| used_in_keys(entity, &shard.name.to_string()))
-    else {
+    let Some(shard) = random(entity).filter(|shard| used_in_keys(entity, &shard.attribute)) else {
         let message = format!(
             "`{}` counts in shards, and no key of `{}` has one: add #[field(type = \"shard\", shards = 8)] shard: u32 and put {{shard}} into the partition key",
             counter.name, entity.name
@@ -82,7 +81,7 @@ pub(crate) fn check(entity: &Entity) -> syn::Result<()> {
     }
     for field in &entity.fields {
         let known = field.counter || field.optional || field.version || field.name == shard.name;
-        if !known && !used_in_keys(entity, &field.name.to_string()) {
+        if !known && !used_in_keys(entity, &field.attribute) {
             let message = format!(
                 "a shard of a counter is made by the first that counts, who knows nothing of `{}`: make it an `Option`",
                 field.name

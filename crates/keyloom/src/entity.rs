@@ -80,6 +80,8 @@ pub struct EntityModel {
     pub(crate) counted_in: Vec<(Counter, EntityModel)>,
     /// How it was stored with other numbers of shards.
     earlier: Vec<EntityModel>,
+    /// Fields that stand in keys and nowhere else.
+    key_only: Vec<Str>,
 }
 
 /// The most fields of a template.
@@ -147,6 +149,7 @@ impl EntityModel {
                 keys.push(key_model(declared, position, key, attribute.kind));
             }
         }
+        let key_only = declared.fields.iter().filter(|field| field.key_only);
         Self {
             declared: Arc::clone(declared),
             keys,
@@ -154,6 +157,7 @@ impl EntityModel {
             guards: Vec::new(),
             counted_in: Vec::new(),
             earlier: Vec::new(),
+            key_only: key_only.map(|field| field.name.as_str().into()).collect(),
         }
     }
 
@@ -238,6 +242,9 @@ impl EntityModel {
     pub(crate) fn item<E: Entity>(&self, entity: &E) -> Result<Item> {
         let wrong = |error| Error::Item { entity: E::NAME, error };
         let mut attributes = to_attributes(entity).map_err(wrong)?;
+        if !self.key_only.is_empty() {
+            attributes.retain(|(name, _)| !self.is_key_only(name));
+        }
         let field = |name: &str| entity.field(name);
         for (position, key) in self.keys.iter().enumerate() {
             if key.native && !key.slow {
@@ -286,6 +293,27 @@ impl EntityModel {
                 (value, _) => value.is_some(),
             }
         })
+    }
+
+    /// Whether a field stands in keys and nowhere else.
+    pub(crate) fn is_key_only(&self, field: &str) -> bool {
+        self.key_only.iter().any(|name| name == field)
+    }
+
+    /// Gives an item the fields that stand only in its keys.
+    fn restore(&self, item: &mut Item) {
+        for name in self.key_only.iter().filter(|name| !item.contains_key(name)).collect::<Vec<_>>()
+        {
+            let found = self.keys.iter().find_map(|key| {
+                let template = self.template(key).filter(|_| !key.native)?.template();
+                let text = item.get(&key.attribute)?.as_s()?;
+                let value = template.parse_key(text).ok()?.get(name)?.into_owned();
+                self.attribute(name, &value)
+            });
+            if let Some(value) = found {
+                item.insert(name.clone(), value);
+            }
+        }
     }
 
     /// Whether the time to live of an item has passed.
@@ -439,7 +467,11 @@ impl Source {
 }
 
 /// The entity in an item.
-pub(crate) fn read<E: Entity>(item: Item) -> Result<E> {
+pub(crate) fn read<E: Entity>(mut item: Item) -> Result<E> {
+    let model = entity_model::<E>()?;
+    if !model.key_only.is_empty() {
+        model.restore(&mut item);
+    }
     from_item(item).map_err(|error| Error::Item { entity: E::NAME, error })
 }
 

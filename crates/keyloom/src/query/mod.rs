@@ -222,14 +222,14 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
             .filter_map(|(name, value)| Some((name.to_owned(), value?)))
             .collect();
         let wrong = |reason| Error::Pattern { pattern: A::NAME.to_owned(), reason };
-        if plan.reads.is_empty() {
+        if plan.reads.is_empty() && plan.raw.is_none() {
             return Err(wrong("no key leads there; `keyloom check` says why".to_owned()));
         }
-        let mut reads = concretize(pattern, plan, &inputs).map_err(wrong)?;
+        let mut reads = reads(pattern, plan, &inputs).map_err(wrong)?;
         let present = reads.len();
         for epoch in earlier::<D>()? {
             let (pattern, plan) = epoch.pattern(A::NAME)?;
-            for read in concretize(pattern, plan, &inputs).map_err(wrong)? {
+            for read in self::reads(pattern, plan, &inputs).map_err(wrong)? {
                 if !reads.contains(&read) {
                     reads.push(read);
                 }
@@ -247,6 +247,14 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
             Take::All => None,
         };
         Settings { page_size: self.limit.or(wanted), consistent: self.consistent }
+    }
+}
+
+/// The reads of a plan: those that are planned, or the one that the design states by hand.
+fn reads(pattern: &Pattern, plan: &Plan, inputs: &Inputs) -> Result<Vec<ConcreteRead>, String> {
+    match &plan.raw {
+        Some(raw) => Ok(vec![raw.concrete(inputs)?]),
+        None => concretize(pattern, plan, inputs),
     }
 }
 

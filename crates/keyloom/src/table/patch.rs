@@ -107,7 +107,7 @@ impl<E: Entity> Patch<E> {
             assign(attribute, value, &mut placeholders);
         }
         let key = model.key_item(|name| self.key.field(name))?;
-        for field in self.fields {
+        for field in self.fields.into_iter().filter(|field| !model.is_key_only(field.name)) {
             assign(field.name, field.stored, &mut placeholders);
         }
         let mut adds = self.adds;

@@ -114,7 +114,9 @@ impl<E: Tallied> Tally<E> {
         let stored = self.fields.iter().map(|field| (field.name, field.stored.clone()));
         for (name, value) in stored.chain([shard]).chain([model.type_name()].into_iter().flatten())
         {
-            if let Some(value) = value.filter(|_| !key.contains_key(name)) {
+            if let Some(value) =
+                value.filter(|_| !key.contains_key(name) && !model.is_key_only(name))
+            {
                 set(name, value, &mut placeholders);
             }
         }
