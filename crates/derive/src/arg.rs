@@ -26,12 +26,13 @@ pub(crate) enum Value {
     Number(Text),
     Bool(bool, Span),
     List(Vec<Value>),
+    Table(Vec<(Text, Value)>),
 }
 
 /// One argument.
 #[derive(Clone, Debug)]
 pub(crate) enum Arg {
-    /// `desc`, `"a text"`, `Team::member_count`
+    /// `desc`, `"a text"`, `Team::member_count`, `8`
     Word(Text),
     /// `limit = 50`
     Pair(Text, Value),
@@ -54,6 +55,10 @@ impl Parse for Arg {
         if input.peek(LitStr) {
             let text: LitStr = input.parse()?;
             return Ok(Self::Word(Text::new(text.value(), text.span())));
+        }
+        if input.peek(syn::LitInt) {
+            let number: syn::LitInt = input.parse()?;
+            return Ok(Self::Word(Text::new(number.base10_digits(), number.span())));
         }
         let name = input.call(Ident::parse_any)?;
         let mut text = Text::new(name.to_string(), name.span());
@@ -108,6 +113,30 @@ impl Arg {
     }
 }
 
+impl Arg {
+    /// What design files write as a member: `flag` is `flag = true`, `name(a, b)` is a list, `name(a = 1)` a table.
+    pub(crate) fn member(self) -> syn::Result<(Text, Value)> {
+        match self {
+            Self::Word(name) => Ok((name.clone(), Value::Bool(true, name.span))),
+            Self::Pair(name, value) => Ok((name, value)),
+            Self::List(name, parts) => {
+                let is_table = parts.iter().any(|part| matches!(part, Self::Pair(..)));
+                if is_table {
+                    let members =
+                        parts.into_iter().map(Self::member).collect::<syn::Result<_>>()?;
+                    return Ok((name, Value::Table(members)));
+                }
+                let values = parts.into_iter().map(|part| match part {
+                    Self::Word(text) => Ok(Value::Text(text)),
+                    other => Err(syn::Error::new(other.name().span, "a name was expected")),
+                });
+                let values = values.collect::<syn::Result<_>>()?;
+                Ok((name, Value::List(values)))
+            }
+        }
+    }
+}
+
 impl Value {
     /// The text, or an error that says that one was expected.
     pub(crate) fn text(&self) -> syn::Result<&Text> {
@@ -122,6 +151,9 @@ impl Value {
             Self::Text(text) | Self::Number(text) => text.span,
             Self::Bool(_, span) => *span,
             Self::List(values) => values.first().map_or_else(Span::call_site, Self::span),
+            Self::Table(members) => {
+                members.first().map_or_else(Span::call_site, |(name, _)| name.span)
+            }
         }
     }
 }

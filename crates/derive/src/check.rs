@@ -8,6 +8,7 @@ use keyloom_design::plan::{Plan, Problem, Rejected, Verdict};
 use keyloom_design::{Diagnostic, Severity, check as check_design};
 use keyloom_keys::Relation;
 use proc_macro2::Span;
+use syn::ext::IdentExt as _;
 
 use crate::read::{Access, Module};
 use crate::toml::Toml;
@@ -96,7 +97,7 @@ fn check_keys(module: &Module, design: &Design, errors: &mut Errors) {
         }
         for key in entity.primary_key().parts() {
             for name in key.shape.template().fields() {
-                let optional = declared.fields.iter().any(|f| f.name == name && f.optional);
+                let optional = declared.fields.iter().any(|f| f.attribute == name && f.optional);
                 if optional {
                     let message = format!(
                         "`{name}` is an `Option` and part of the primary key `{}`, which every item needs",
@@ -166,9 +167,15 @@ fn common_key(a: &EntityKey, b: &EntityKey) -> Option<String> {
 }
 
 fn check_inputs(module: &Module, design: &Design, access: &Access, errors: &mut Errors) {
-    let Some(pattern) = design.access(&access.title.value) else { return };
+    let Some(pattern) = design.access(&access.title.value) else {
+        if access.implied {
+            let message = format!("no relationship of the design implies `{}`", access.title.value);
+            errors.push(access.title.span, message);
+        }
+        return;
+    };
     for input in &pattern.inputs {
-        let given = access.inputs.iter().find(|(name, _)| *name == input.name.as_str());
+        let given = access.inputs.iter().find(|(name, _)| name.unraw() == input.name.as_str());
         let Some((name, kind)) = given else {
             let message = format!(
                 "the pattern compares `{}` with an input `{}`: add a field of that name",
@@ -180,7 +187,7 @@ fn check_inputs(module: &Module, design: &Design, access: &Access, errors: &mut 
         let asked = pattern.asked().map(|entity| entity.name.clone()).unwrap_or_default();
         let entity = module.entities.iter().find(|entity| entity.name == asked.as_str());
         let field =
-            entity.and_then(|entity| entity.fields.iter().find(|f| f.name == input.field.as_str()));
+            entity.and_then(|entity| entity.fields.iter().find(|f| f.attribute == input.field));
         if let Some(field) = field.filter(|field| !kind.compares_with(field.kind)) {
             let ty = &field.ty;
             let message = format!(
@@ -194,7 +201,7 @@ fn check_inputs(module: &Module, design: &Design, access: &Access, errors: &mut 
         }
     }
     for (name, _) in &access.inputs {
-        if pattern.inputs.iter().all(|input| *name != input.name.as_str()) {
+        if pattern.inputs.iter().all(|input| name.unraw() != input.name.as_str()) {
             let known: Vec<&str> = pattern.inputs.iter().map(|input| input.name.as_str()).collect();
             let message = format!(
                 "`{name}` is not an input of the pattern; its inputs are {}",

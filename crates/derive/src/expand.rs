@@ -2,22 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_design::model::Design;
+use keyloom_design::model::{Design, FieldKind};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::Ident;
+use syn::ext::IdentExt as _;
 
 use crate::file::{mentions, template_fields, used_in_keys};
 use crate::read::{Access, Entity, Field, Module};
 use crate::toml::Toml;
 
 /// Everything that the module gets in addition to its own items.
-pub(crate) fn module(module: &Module, design: &Design, toml: &Toml) -> TokenStream {
+pub(crate) fn module(
+    module: &Module,
+    design: &Design,
+    toml: &Toml,
+    earlier: &[Toml],
+) -> TokenStream {
     let name = &module.design;
     let text = toml.as_str();
     let file = name.to_string();
     let entities = module.entities.iter().map(|entity| self::entity(entity, module, design));
     let accesses = module.accesses.iter().map(|access| self::access(access, module));
+    let earlier = earlier.iter().map(Toml::as_str);
     quote! {
         /// The design of this module: its tables, entities and access patterns.
         #[derive(Clone, Copy, Debug)]
@@ -33,6 +40,16 @@ pub(crate) fn module(module: &Module, design: &Design, toml: &Toml) -> TokenStre
                     ::keyloom::Model::parse(#file, <#name as ::keyloom::Design>::TOML)
                 });
                 &MODEL
+            }
+
+            fn earlier() -> &'static ::std::result::Result<::std::vec::Vec<::keyloom::Model>, ::std::string::String> {
+                static EARLIER: ::std::sync::LazyLock<
+                    ::std::result::Result<::std::vec::Vec<::keyloom::Model>, ::std::string::String>,
+                > = ::std::sync::LazyLock::new(|| {
+                    let earlier: &[&str] = &[#(#earlier),*];
+                    earlier.iter().map(|toml| ::keyloom::Model::parse(#file, toml)).collect()
+                });
+                &EARLIER
             }
         }
 
@@ -55,7 +72,7 @@ fn entity(entity: &Entity, module: &Module, design: &Design) -> TokenStream {
     let arms = readable.map(arm);
     let version = entity.fields.iter().find(|field| field.version);
     let versioned = version.map(|field| {
-        let (name, text) = (&field.name, field.name.to_string());
+        let (name, text) = (&field.name, field.attribute.clone());
         quote! {
             const VERSION: ::std::option::Option<&'static str> = ::std::option::Option::Some(#text);
 
@@ -70,6 +87,7 @@ fn entity(entity: &Entity, module: &Module, design: &Design) -> TokenStream {
     });
     let counters = entity.counters.iter().map(|counter| counter_of(counter, module));
     let patch = patch(entity, &key_name, &key_fields, design);
+    let tally = tally(entity, &key_fields, design);
     quote! {
         impl ::keyloom::Entity for #name {
             type Design = #design_name;
@@ -114,11 +132,50 @@ fn entity(entity: &Entity, module: &Module, design: &Design) -> TokenStream {
 
         #key
         #patch
+        #tally
     }
 }
 
+/// What a counter gets: the names of its parts, and its key without the shard.
+fn tally(entity: &Entity, key: &[&Field], design: &Design) -> Option<TokenStream> {
+    let counter = entity.fields.iter().find(|field| field.counter)?;
+    let shard = crate::shard::random(entity)?;
+    let (name, visibility) = (&entity.name, &entity.visibility);
+    let declared = design.entity(&name.to_string())?.field(&shard.attribute)?;
+    let FieldKind::Shard(shards) = &declared.kind else { return None };
+    let most = shard.earlier.iter().filter_map(|number| number.value.parse::<u32>().ok());
+    let (shards, most) = (shards.count, most.fold(shards.count, u32::max));
+    let (count, shard_name) = (&counter.attribute, &shard.attribute);
+    let fields: Vec<&&Field> = key.iter().filter(|field| field.name != shard.name).collect();
+    let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
+    let types: Vec<&syn::Type> = fields.iter().map(|field| &field.ty).collect();
+    let texts = names.iter().map(ToString::to_string);
+    let about =
+        format!("The counter of these fields, in all of its shards: `Table::count` adds to it.");
+    Some(quote! {
+        impl ::keyloom::Tallied for #name {
+            const COUNT: &'static str = #count;
+            const SHARD: &'static str = #shard_name;
+            const SHARDS: u32 = #shards;
+            const MOST_SHARDS: u32 = #most;
+        }
+
+        impl #name {
+            #[doc = #about]
+            #visibility fn tally(#(#names: impl ::std::convert::Into<#types>),*) -> ::keyloom::Tally<#name> {
+                let tally = ::keyloom::Tally::new();
+                #(
+                    let #names: #types = #names.into();
+                    let tally = tally.with(#texts, &#names);
+                )*
+                tally
+            }
+        }
+    })
+}
+
 fn arm(field: &Field) -> TokenStream {
-    let (name, text) = (&field.name, field.name.to_string());
+    let (name, text) = (&field.name, field.attribute.clone());
     quote!(#text => ::keyloom::KeyValue::to_value(&self.#name))
 }
 
@@ -132,16 +189,17 @@ fn identity<'e>(entity: &'e Entity, design: &Design) -> Vec<&'e Field> {
             None => names.push(name.to_owned()),
         }
     }
-    entity.fields.iter().filter(|field| names.contains(&field.name.to_string())).collect()
+    entity.fields.iter().filter(|field| names.contains(&field.attribute)).collect()
 }
 
 /// Whether keys of the entity, or of those that count it, need the field.
 fn is_read(entity: &Entity, field: &Field, module: &Module, design: &Design) -> bool {
-    let name = field.name.to_string();
+    let name = field.attribute.clone();
     used_in_keys(entity, &name)
         || entity.counters.iter().any(|counter| {
             let keeper = module.entities.iter().find(|e| e.name == counter.entity.value.as_str());
-            keeper.is_some_and(|keeper| identity(keeper, design).iter().any(|f| f.name == name))
+            keeper
+                .is_some_and(|keeper| identity(keeper, design).iter().any(|f| f.attribute == name))
         })
 }
 
@@ -149,7 +207,7 @@ fn key_struct(entity: &Entity, key_name: &Ident, fields: &[&Field]) -> TokenStre
     let (name, visibility) = (&entity.name, &entity.visibility);
     let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
     let types: Vec<&syn::Type> = fields.iter().map(|field| &field.ty).collect();
-    let docs = names.iter().map(|name| format!("The key's `{name}`."));
+    let docs = fields.iter().map(|field| format!("The key's `{}`.", field.attribute));
     let arms = fields.iter().map(|field| arm(field));
     let about = format!("The primary key of [`{name}`].");
     let at = format!("The primary key of the `{name}` with these fields.");
@@ -184,7 +242,7 @@ fn counter_of(counter: &crate::read::Counter, module: &Module) -> TokenStream {
     let keeper = module.entities.iter().find(|e| e.name == counter.entity.value.as_str());
     let version = keeper.and_then(|keeper| keeper.fields.iter().find(|field| field.version));
     let version = if let Some(field) = version {
-        let name = field.name.to_string();
+        let name = field.attribute.clone();
         quote!(::std::option::Option::Some(#name))
     } else {
         quote!(::std::option::Option::None)
@@ -195,20 +253,20 @@ fn counter_of(counter: &crate::read::Counter, module: &Module) -> TokenStream {
 
 /// Fields that share an index key, hence are set together; the name of the key for each group.
 fn groups<'e>(entity: &'e Entity, fixed: &[&Field]) -> Vec<(Vec<&'e Field>, Option<String>)> {
-    let is_fixed = |name: &str| fixed.iter().any(|field| field.name == name);
+    let is_fixed = |name: &str| fixed.iter().any(|field| field.attribute == name);
     let guarded =
         |name: &str| entity.uniques.iter().any(|u| u.fields.iter().any(|f| f.value == name));
     let free: Vec<&Field> = entity
         .fields
         .iter()
         .filter(|field| {
-            let name = field.name.to_string();
+            let name = field.attribute.clone();
             !is_fixed(&name) && !guarded(&name) && !field.version
         })
         .collect();
     // Each field's group is named by its first member.
     let mut group: BTreeMap<String, usize> =
-        free.iter().enumerate().map(|(at, field)| (field.name.to_string(), at)).collect();
+        free.iter().enumerate().map(|(at, field)| (field.attribute.clone(), at)).collect();
     let mut keys: BTreeMap<usize, String> = BTreeMap::new();
     for (attribute, template) in &entity.keys {
         let names: Vec<String> = template_fields(&template.value)
@@ -231,7 +289,7 @@ fn groups<'e>(entity: &'e Entity, fixed: &[&Field]) -> Vec<(Vec<&'e Field>, Opti
     }
     let mut all: BTreeMap<usize, Vec<&Field>> = BTreeMap::new();
     for field in free {
-        if let Some(number) = group.get(&field.name.to_string()) {
+        if let Some(number) = group.get(&field.attribute) {
             all.entry(*number).or_default().push(field);
         }
     }
@@ -242,7 +300,7 @@ fn groups<'e>(entity: &'e Entity, fixed: &[&Field]) -> Vec<(Vec<&'e Field>, Opti
 fn conditions<'e>(entity: &'e Entity, attribute: &'e str) -> impl Iterator<Item = String> + 'e {
     let whens = entity.whens.iter().filter(move |(name, _)| name.value == attribute);
     whens.flat_map(|(_, condition)| {
-        let names = entity.fields.iter().map(|field| field.name.to_string());
+        let names = entity.fields.iter().map(|field| field.attribute.clone());
         names.filter(|name| mentions(&condition.value, name))
     })
 }
@@ -292,8 +350,15 @@ fn setter(
     let visibility = &entity.visibility;
     let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
     let types: Vec<&syn::Type> = fields.iter().map(|field| &field.ty).collect();
-    let texts: Vec<String> = names.iter().map(ToString::to_string).collect();
-    let joined = format_ident!("{}", texts.join("_and_"));
+    let texts: Vec<String> = fields.iter().map(|field| field.attribute.clone()).collect();
+    // A field alone keeps its own name, which may be a word of Rust's.
+    let joined = match names.as_slice() {
+        [one] => (*one).clone(),
+        several => {
+            let words: Vec<String> = several.iter().map(|name| name.unraw().to_string()).collect();
+            format_ident!("{}", words.join("_and_"))
+        }
+    };
     let about = match attribute {
         Some(attribute) => format!("Sets `{}`; makes `{attribute}` anew.", texts.join("`, `")),
         None => format!("Sets `{}`.", texts.join("`, `")),
@@ -303,8 +368,8 @@ fn setter(
         attribute.is_none() && field.kind.is_whole_number() && !field.optional && !field.ttl
     });
     let adder = adder.map(|field| {
-        let text = field.name.to_string();
-        let add = format_ident!("add_{}", field.name);
+        let text = field.attribute.clone();
+        let add = format_ident!("add_{}", field.name.unraw());
         let about = format!("Adds to `{text}`.");
         quote! {
             #[doc = #about]
@@ -349,7 +414,8 @@ fn alone(
     joined: &Ident,
 ) -> TokenStream {
     let visibility = &entity.visibility;
-    let trait_name = format_ident!("{patch_name}{}Alone", crate::read::camel_case(text));
+    let trait_name =
+        format_ident!("{patch_name}{}Alone", crate::read::camel_case(&name.unraw().to_string()));
     let others: Vec<&str> = texts.iter().map(String::as_str).filter(|t| *t != text).collect();
     let message = format!(
         "`{text}` cannot be set alone: it is in the key `{attribute}` together with `{}`",
@@ -391,7 +457,7 @@ fn access(access: &Access, module: &Module) -> TokenStream {
         }
     };
     let inputs = access.inputs.iter().map(|(name, _)| {
-        let text = name.to_string();
+        let text = name.unraw().to_string();
         quote!((#text, ::keyloom::owned(&self.#name)))
     });
     quote! {

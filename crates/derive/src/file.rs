@@ -1,28 +1,36 @@
 //! The module as a design file.
 
 use proc_macro2::Span;
+use syn::ext::IdentExt as _;
 
 use crate::arg::{Text, Value};
 use crate::read::{Access, Entity, Field, Module, Table, Unique, camel_case};
 use crate::rust_type::Kind;
+use crate::shard;
 use crate::toml::Toml;
 
-/// Writes the design file of a module.
-pub(crate) fn write(module: &Module) -> syn::Result<Toml> {
+/// Writes the design file of a module: as it is, or with the numbers of shards of an earlier epoch.
+pub(crate) fn write(module: &Module, epoch: Option<usize>) -> syn::Result<Toml> {
     let mut toml = Toml::default();
     for table in &module.tables {
         write_table(&mut toml, table, module);
     }
     for entity in &module.entities {
-        write_entity(&mut toml, entity, module)?;
+        write_entity(&mut toml, entity, module, epoch)?;
     }
     for entity in &module.entities {
         for unique in &entity.uniques {
             write_unique(&mut toml, entity, unique, module)?;
         }
     }
-    for access in &module.accesses {
+    for access in module.accesses.iter().filter(|access| !access.implied) {
         write_access(&mut toml, access);
+    }
+    for (kind, section) in &module.sections {
+        toml.section(&[kind, &section.name.value], section.name.span);
+        for (name, value) in &section.members {
+            toml.pair(name, value);
+        }
     }
     for allow in &module.allows {
         toml.element("allow");
@@ -50,7 +58,7 @@ fn write_table(toml: &mut Toml, table: &Table, module: &Module) {
     let here = module.entities.iter().filter(|entity| is_in(entity, table, module));
     let ttl = here.flat_map(|entity| &entity.fields).find(|field| field.ttl);
     if let Some(field) = ttl.filter(|_| !stated) {
-        toml.text("ttl", &Text::new(field.name.to_string(), field.name.span()));
+        toml.text("ttl", &Text::new(field.attribute.clone(), field.name.span()));
     }
     for index in &table.indexes {
         toml.section(&["table", &table.name.value, "index", &index.name.value], index.name.span);
@@ -80,7 +88,12 @@ pub(crate) fn table_of<'m>(entity: &Entity, module: &'m Module) -> syn::Result<&
     })
 }
 
-fn write_entity(toml: &mut Toml, entity: &Entity, module: &Module) -> syn::Result<()> {
+fn write_entity(
+    toml: &mut Toml,
+    entity: &Entity,
+    module: &Module,
+    epoch: Option<usize>,
+) -> syn::Result<()> {
     let table = table_of(entity, module)?;
     let name = entity.name.to_string();
     toml.section(&["entity", &name], entity.span);
@@ -113,13 +126,15 @@ fn write_entity(toml: &mut Toml, entity: &Entity, module: &Module) -> syn::Resul
     }
     toml.section(&["entity", &name, "fields"], entity.span);
     for field in &entity.fields {
-        write_field(toml, field, used_in_keys(entity, &field.name.to_string()))?;
+        let options = shard::at_epoch(&field.options, &field.earlier, epoch);
+        let field = &Field { options, ..copy(field) };
+        write_field(toml, field, used_in_keys(entity, &field.attribute))?;
     }
     for shard in &entity.shards {
         let span = shard.name.span;
         let by = shard.by.iter().cloned().map(Value::Text).collect();
         let mut members = vec![member("type", "shard", span)];
-        members.extend(shard.options.iter().cloned());
+        members.extend(shard::at_epoch(&shard.options, &shard.earlier, epoch));
         members.push((Text::new("by", span), Value::List(by)));
         toml.table(&shard.name, &members);
     }
@@ -132,7 +147,7 @@ fn member(name: &str, value: &str, span: Span) -> (Text, Value) {
 
 fn write_field(toml: &mut Toml, field: &Field, in_keys: bool) -> syn::Result<()> {
     let span = field.name.span();
-    let name = Text::new(field.name.to_string(), span);
+    let name = Text::new(field.attribute.clone(), span);
     let listed = field.options.iter().any(|(name, _)| name.value == "values");
     let stated = match (&field.stated, field.kind.design_type()) {
         (Some(stated), _) => stated.clone(),
@@ -223,7 +238,7 @@ fn write_unique(
     }
     toml.section(&["entity", &guard, "fields"], unique.span);
     for name in &unique.fields {
-        let field = entity.fields.iter().find(|field| field.name == name.value.as_str());
+        let field = entity.fields.iter().find(|field| field.attribute == name.value);
         let Some(field) = field else {
             let message = format!("`{}` has no field `{}`", entity.name, name.value);
             return Err(syn::Error::new(name.span, message));
@@ -242,11 +257,14 @@ fn write_unique(
 fn copy(field: &Field) -> Field {
     Field {
         name: field.name.clone(),
+        attribute: field.attribute.clone(),
         ty: field.ty.clone(),
         kind: field.kind,
         optional: field.optional,
         version: field.version,
         ttl: field.ttl,
+        counter: field.counter,
+        earlier: field.earlier.clone(),
         stated: field.stated.clone(),
         options: field.options.clone(),
     }
@@ -263,7 +281,7 @@ fn write_access(toml: &mut Toml, access: &Access) {
     }
     let equal = || {
         let tests: Vec<String> =
-            access.inputs.iter().map(|(name, _)| format!("{name} = ?")).collect();
+            access.inputs.iter().map(|(name, _)| format!("{} = ?", name.unraw())).collect();
         Text::new(tests.join(" and "), access.span)
     };
     let condition = access.condition.clone().unwrap_or_else(equal);
@@ -285,7 +303,7 @@ pub(crate) fn check_types(module: &Module) -> syn::Result<()> {
         }
         for (attribute, template) in &entity.keys {
             for (name, format) in template_fields(&template.value) {
-                let Some(field) = entity.fields.iter().find(|f| f.name == name.as_str()) else {
+                let Some(field) = entity.fields.iter().find(|f| f.attribute == name) else {
                     continue;
                 };
                 if matches!(field.kind, Kind::Number | Kind::List | Kind::Map | Kind::Binary)

@@ -12,6 +12,7 @@ mod file;
 mod key_value;
 mod read;
 mod rust_type;
+mod shard;
 mod toml;
 
 use proc_macro::TokenStream;
@@ -35,9 +36,13 @@ use syn::{ItemMod, parse_macro_input};
 ///
 /// - `table(NAME, PARTITION, SORT, ttl = …, type_attribute = …, index(NAME, PARTITION, SORT, projection = "keys"))`;
 ///   several attributes: `pk(a, b)`, `sk(c)`; a type other than text: `"PK:N"`.
-/// - `#[entity(KEY_ATTRIBUTE = "TEMPLATE", …, table = …, unique(field, …), when(KEY_ATTRIBUTE = "condition"), counted_in(Entity::field), shard(name, shards = 8,
-///   by(field)))]`, and the volumes of design files: `count`, `size`, `growth`.
+/// - `#[entity(KEY_ATTRIBUTE = "TEMPLATE", …, table = …, unique(field, …), when(KEY_ATTRIBUTE = "condition"),
+///   counted_in(Entity::field), shard(name, shards = 8, by(field)))]`, and the volumes of design files: `count`, `size`,
+///   `growth`.
 /// - `#[field(type = "ulid", max = 200, values("A", "B"), width = 6, version, ttl, …)]`
+/// - More shards later: `shard(name, shards = 16, earlier(8), by(field))`. Reads look in both places, writes move items to
+///   the new one, `Table::reshard` moves the rest, and then `earlier` can go.
+/// - A counter in shards: `#[field(counter)]` beside `#[field(type = "shard", shards = 8)]`, and `Entity::tally(…)`.
 /// - `#[access(find = Entity, where = "…", order = "… desc", limit = 50, index = …, via = …, consistent, name = "…")]`.
 ///   Without `where`, every field of the struct must be equal. `find(A, B)` gives an enum.
 ///
@@ -49,9 +54,12 @@ pub fn design(args: TokenStream, input: TokenStream) -> TokenStream {
     let mut module = parse_macro_input!(input as ItemMod);
     let made = read::module(args.0, &mut module).and_then(|read| {
         file::check_types(&read)?;
-        let toml = file::write(&read)?;
+        let toml = file::write(&read, None)?;
         let design = check::check(&read, &toml)?;
-        Ok(expand::module(&read, &design, &toml))
+        let epochs = 0..shard::epochs(&read);
+        let earlier: Vec<_> =
+            epochs.map(|epoch| file::write(&read, Some(epoch))).collect::<Result<_, _>>()?;
+        Ok(expand::module(&read, &design, &toml, &earlier))
     });
     match made {
         Ok(code) => {

@@ -1,6 +1,7 @@
 //! Reading the module: tables from the attribute, entities and access patterns from its structs.
 
 use proc_macro2::Span;
+use syn::ext::IdentExt as _;
 use syn::spanned::Spanned;
 use syn::{Fields, Ident, Item, ItemMod, ItemStruct, Type, Visibility};
 
@@ -41,12 +42,19 @@ pub(crate) struct Entity {
 }
 
 pub(crate) struct Field {
+    /// Its name in Rust.
     pub(crate) name: Ident,
+    /// Its name in the design and in the table: the same, or what `#[serde(rename)]` says.
+    pub(crate) attribute: String,
     pub(crate) ty: Type,
     pub(crate) kind: Kind,
     pub(crate) optional: bool,
     pub(crate) version: bool,
     pub(crate) ttl: bool,
+    /// Whether it is counted in shards.
+    pub(crate) counter: bool,
+    /// Earlier numbers of shards, if it is one.
+    pub(crate) earlier: Vec<Text>,
     /// The type given in the attribute.
     pub(crate) stated: Option<Text>,
     pub(crate) options: Vec<(Text, Value)>,
@@ -57,6 +65,8 @@ pub(crate) struct Shard {
     pub(crate) name: Text,
     pub(crate) options: Vec<(Text, Value)>,
     pub(crate) by: Vec<Text>,
+    /// Earlier numbers of shards, under which items may still be found.
+    pub(crate) earlier: Vec<Text>,
 }
 
 pub(crate) struct Unique {
@@ -81,6 +91,14 @@ pub(crate) struct Access {
     pub(crate) condition: Option<Text>,
     pub(crate) options: Vec<(Text, Value)>,
     pub(crate) inputs: Vec<(Ident, Kind)>,
+    /// Whether a relationship of the design states it.
+    pub(crate) implied: bool,
+}
+
+/// A section that only the checks read: a write or a relationship.
+pub(crate) struct Section {
+    pub(crate) name: Text,
+    pub(crate) members: Vec<(Text, Value)>,
 }
 
 /// Everything that a design module declares.
@@ -89,6 +107,8 @@ pub(crate) struct Module {
     pub(crate) tables: Vec<Table>,
     /// Findings that are accepted: the members of an `[[allow]]` section each.
     pub(crate) allows: Vec<Vec<(Text, Value)>>,
+    /// Writes and relationships, each with the word of its section.
+    pub(crate) sections: Vec<(&'static str, Section)>,
     pub(crate) entities: Vec<Entity>,
     pub(crate) accesses: Vec<Access>,
 }
@@ -96,17 +116,23 @@ pub(crate) struct Module {
 /// Reads a module and takes our attributes out of it.
 pub(crate) fn module(args: Vec<Arg>, module: &mut ItemMod) -> syn::Result<Module> {
     let mut design = Ident::new(&camel_case(&module.ident.to_string()), module.ident.span());
-    let (mut tables, mut allows) = (Vec::new(), Vec::new());
+    let (mut tables, mut allows, mut sections) = (Vec::new(), Vec::new(), Vec::new());
     for arg in args {
         match arg {
             Arg::List(name, parts) if name.value == "table" => tables.push(table(&name, parts)?),
             Arg::List(name, parts) if name.value == "allow" => allows.push(allow(parts)?),
+            Arg::List(name, parts) if name.value == "write" => {
+                sections.push(("write", section(&name, parts)?));
+            }
+            Arg::List(name, parts) if name.value == "relationship" => {
+                sections.push(("relationship", section(&name, parts)?));
+            }
             Arg::Pair(name, value) if name.value == "name" => {
                 let text = value.text()?;
                 design = Ident::new(&text.value, text.span);
             }
             other => {
-                let message = "write table(NAME, PARTITION_KEY, SORT_KEY, …), allow(RULE, reason = \"…\") or name = NAME";
+                let message = "write table(NAME, PARTITION_KEY, SORT_KEY, …), write(NAME, entity = …, …), relationship(NAME, from = …, to = …), allow(RULE, reason = \"…\") or name = NAME";
                 return Err(syn::Error::new(other.name().span, message));
             }
         }
@@ -130,7 +156,17 @@ pub(crate) fn module(args: Vec<Arg>, module: &mut ItemMod) -> syn::Result<Module
             accesses.push(access(item)?);
         }
     }
-    Ok(Module { design, tables, allows, entities, accesses })
+    Ok(Module { design, tables, allows, sections, entities, accesses })
+}
+
+/// `write("change a role", entity = Grant, kind = "update", sets(role))`
+fn section(keyword: &Text, args: Vec<Arg>) -> syn::Result<Section> {
+    let mut args = args.into_iter();
+    let Some(Arg::Word(name)) = args.next() else {
+        let message = format!("the {} has no name: write it first", keyword.value);
+        return Err(syn::Error::new(keyword.span, message));
+    };
+    Ok(Section { name, members: args.map(Arg::member).collect::<syn::Result<_>>()? })
 }
 
 /// `allow(P01, subject = "Task", reason = "…")`
@@ -239,10 +275,7 @@ fn keyed(into: &mut Index, args: Vec<Arg>, keyword: &Text) -> syn::Result<()> {
             Arg::List(name, parts) => match name.value.as_str() {
                 "pk" => into.partition = words(parts)?,
                 "sk" => into.sort = words(parts)?,
-                _ => {
-                    let values = words(parts)?.into_iter().map(Value::Text).collect();
-                    into.options.push((name, Value::List(values)));
-                }
+                _ => into.options.push(Arg::List(name, parts).member()?),
             },
         }
     }
@@ -284,6 +317,7 @@ fn entity(item: &mut ItemStruct) -> syn::Result<Entity> {
     for field in &mut fields.named {
         entity.fields.push(field_of(field)?);
     }
+    crate::shard::check(&entity)?;
     Ok(entity)
 }
 
@@ -342,12 +376,14 @@ fn entity_arg(entity: &mut Entity, arg: Arg) -> syn::Result<()> {
 }
 
 fn shard(keyword: &Text, args: Vec<Arg>) -> syn::Result<Shard> {
-    let mut shard = Shard { name: keyword.clone(), options: Vec::new(), by: Vec::new() };
+    let mut shard =
+        Shard { name: keyword.clone(), options: Vec::new(), by: Vec::new(), earlier: Vec::new() };
     for arg in args {
         match arg {
             Arg::Word(name) => shard.name = name,
             Arg::Pair(name, value) => shard.options.push((name, value)),
             Arg::List(name, parts) if name.value == "by" => shard.by = words(parts)?,
+            Arg::List(name, parts) if name.value == "earlier" => shard.earlier = words(parts)?,
             Arg::List(name, _) => {
                 return Err(syn::Error::new(name.span, "write shard(NAME, shards = 8, by(FIELD))"));
             }
@@ -362,18 +398,22 @@ fn shard(keyword: &Text, args: Vec<Arg>) -> syn::Result<Shard> {
 
 fn field_of(field: &mut syn::Field) -> syn::Result<Field> {
     let args = take_args(&mut field.attrs, "field")?;
-    refuse_serde(&field.attrs, &["rename", "flatten", "skip"])?;
+    refuse_serde(&field.attrs, &["flatten", "skip"])?;
     let Some(name) = field.ident.clone() else {
         return Err(syn::Error::new(field.span(), "a field has a name"));
     };
+    let attribute = renamed(&field.attrs).unwrap_or_else(|| name.unraw().to_string());
     let (kind, optional) = kind_of(&field.ty);
     let mut found = Field {
         name,
+        attribute,
         ty: field.ty.clone(),
         kind,
         optional,
         version: false,
         ttl: false,
+        counter: false,
+        earlier: Vec::new(),
         stated: None,
         options: Vec::new(),
     };
@@ -381,15 +421,12 @@ fn field_of(field: &mut syn::Field) -> syn::Result<Field> {
         match arg {
             Arg::Word(word) if word.value == "version" => found.version = true,
             Arg::Word(word) if word.value == "ttl" => found.ttl = true,
-            Arg::Word(word) => found.options.push((word.clone(), Value::Bool(true, word.span))),
+            Arg::Word(word) if word.value == "counter" => found.counter = true,
             Arg::Pair(name, value) if name.value == "type" => {
                 found.stated = Some(value.text()?.clone());
             }
-            Arg::Pair(name, value) => found.options.push((name, value)),
-            Arg::List(name, parts) => {
-                let values = words(parts)?.into_iter().map(Value::Text).collect();
-                found.options.push((name, Value::List(values)));
-            }
+            Arg::List(name, parts) if name.value == "earlier" => found.earlier = words(parts)?,
+            other => found.options.push(other.member()?),
         }
     }
     check_field(&found)?;
@@ -405,15 +442,30 @@ fn check_field(field: &Field) -> syn::Result<()> {
             "a time to live is a whole number of seconds since 1970: use `u64` or `Option<u64>`";
         return Err(syn::Error::new(field.ty.span(), message));
     }
-    if let Some(word) = field.options.iter().find(|(name, _)| name.value == "key_only") {
-        let message =
-            "a field of a struct is stored as an attribute; `key_only` is for design files";
-        return Err(syn::Error::new(word.0.span, message));
-    }
     Ok(())
 }
 
-/// Attributes are named like fields; what changes that would make the design lie.
+/// The name that serde writes for a field, if it is another one.
+fn renamed(attributes: &[syn::Attribute]) -> Option<String> {
+    let mut name = None;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+        // What serde itself does not understand, serde reports.
+        let _ = attribute.parse_nested_meta(|meta| {
+            if meta.input.peek(syn::Token![=]) {
+                let value: syn::Expr = meta.value()?.parse()?;
+                if meta.path.is_ident("rename")
+                    && let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = value
+                {
+                    name = Some(text.value());
+                }
+            }
+            Ok(())
+        });
+    }
+    name
+}
+
+/// All fields are attributes of the item; what changes that would make the design lie.
 fn refuse_serde(attributes: &[syn::Attribute], words: &[&str]) -> syn::Result<()> {
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
         let mut refused = None;
@@ -428,7 +480,7 @@ fn refuse_serde(attributes: &[syn::Attribute], words: &[&str]) -> syn::Result<()
             Ok(())
         });
         if let Some(span) = refused {
-            let message = "an entity's attributes have the names of its fields, and all of them are stored: leave this out";
+            let message = "all fields of an entity are stored, each as one attribute that the design knows: leave this out, or use `rename` on a field";
             return Err(syn::Error::new(span, message));
         }
     }
@@ -448,9 +500,11 @@ fn access(item: &mut ItemStruct) -> syn::Result<Access> {
         condition: None,
         options: Vec::new(),
         inputs: Vec::new(),
+        implied: false,
     };
     for arg in args {
         match arg {
+            Arg::Word(word) if word.value == "implied" => access.implied = true,
             Arg::Pair(name, value) => match name.value.as_str() {
                 "find" => access.find = one_or_more(&value)?,
                 "name" => access.title = value.text()?.clone(),
@@ -458,11 +512,7 @@ fn access(item: &mut ItemStruct) -> syn::Result<Access> {
                 _ => access.options.push((name, value)),
             },
             Arg::List(name, parts) if name.value == "find" => access.find = words(parts)?,
-            Arg::List(name, parts) => {
-                let values = words(parts)?.into_iter().map(Value::Text).collect();
-                access.options.push((name, Value::List(values)));
-            }
-            Arg::Word(word) => access.options.push((word.clone(), Value::Bool(true, word.span))),
+            other => access.options.push(other.member()?),
         }
     }
     if access.find.is_empty() {

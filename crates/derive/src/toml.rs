@@ -57,7 +57,14 @@ impl Toml {
         let start = self.text.len();
         self.text.push_str(&key(&name.value));
         self.places.push((start..self.text.len(), name.span));
-        self.text.push_str(" = { ");
+        self.text.push_str(" = ");
+        self.members(members);
+        self.text.push('\n');
+        self.places.push((start..self.text.len(), name.span));
+    }
+
+    fn members(&mut self, members: &[(Text, Value)]) {
+        self.text.push_str("{ ");
         for (at, (member, value)) in members.iter().enumerate() {
             if at > 0 {
                 self.text.push_str(", ");
@@ -66,8 +73,7 @@ impl Toml {
             self.text.push_str(" = ");
             self.value(value);
         }
-        self.text.push_str(" }\n");
-        self.places.push((start..self.text.len(), name.span));
+        self.text.push_str(" }");
     }
 
     fn value(&mut self, value: &Value) {
@@ -86,6 +92,7 @@ impl Toml {
                 }
                 self.text.push(']');
             }
+            Value::Table(members) => self.members(members),
         }
         self.places.push((start..self.text.len(), value.span()));
     }

@@ -4,7 +4,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example")]
 
-use keyloom::{Database, ItemKey, Op, TableClient, Update, item};
+use keyloom::{Condition, Database, Op, TableClient, Update, item};
 
 fn main() -> keyloom::Result<()> {
     let table = TableClient::new(Database::memory(), "shop");
@@ -19,9 +19,16 @@ fn main() -> keyloom::Result<()> {
         table.query("USER#123").begins_with("ORDER#").filter("total", Op::gt(50)).collect()?;
     println!("large: {}", large.len());
     let paid = Update::new().set("status", "paid").append("history", "paid by card");
-    let pending = [("status", Op::eq("pending"))];
-    let order = ItemKey::pair("USER#123", "ORDER#2024-12-01#456");
-    println!("{:?}", table.update_where(order, paid, &pending)?);
+    let open = Condition::when("status", Op::eq("pending")).or(("status", Op::Missing));
+    let order = ("USER#123", "ORDER#2024-12-01#456");
+    println!("{:?}", table.update_where(order, paid, open)?);
+    // Several writes, all or none.
+    let refused = table
+        .transaction()
+        .check(order, ("status", Op::eq("pending")))
+        .put(item! { "pk" => "USER#123", "sk" => "INVOICE#1" })
+        .commit();
+    println!("already paid: {}", refused.is_err());
     println!("items in all: {}", table.scan().collect()?.len());
     Ok(())
 }

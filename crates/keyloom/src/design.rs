@@ -18,6 +18,12 @@ pub trait Design: Sized + 'static {
     /// The parsed design.
     fn model() -> &'static Result<Model, String>;
 
+    /// The design with earlier numbers of shards, the last one first: items may still be where those put them.
+    fn earlier() -> &'static Result<Vec<Model>, String> {
+        static NONE: Result<Vec<Model>, String> = Ok(Vec::new());
+        &NONE
+    }
+
     /// The design as a file.
     fn to_toml() -> &'static str {
         Self::TOML
@@ -61,6 +67,14 @@ impl Model {
             .find(|(pattern, _)| pattern.name == name)
             .ok_or_else(|| Error::Design(format!("the design has no access pattern `{name}`")))?;
         Ok((pattern, plan.get_or_init(|| plan_access(&self.design, pattern, &Prices::default()))))
+    }
+}
+
+/// The models of a design's earlier epochs.
+pub(crate) fn earlier<D: Design>() -> Result<&'static [Model]> {
+    match D::earlier() {
+        Ok(models) => Ok(models),
+        Err(problems) => Err(Error::Design(problems.clone())),
     }
 }
 

@@ -13,7 +13,7 @@ use keyloom_keys::Value;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::design::{Design, model};
+use crate::design::{Design, earlier, model};
 use crate::error::{Error, Result};
 use crate::item::{from_item, to_attributes};
 
@@ -78,6 +78,10 @@ pub struct EntityModel {
     pub(crate) guards: Vec<Guard>,
     /// For each counter, the entity that keeps it.
     pub(crate) counted_in: Vec<(Counter, EntityModel)>,
+    /// How it was stored with other numbers of shards.
+    earlier: Vec<EntityModel>,
+    /// Fields that stand in keys and nowhere else.
+    key_only: Vec<Str>,
 }
 
 /// The most fields of a template.
@@ -127,6 +131,10 @@ impl EntityModel {
         for counter in counters {
             entity.counted_in.push((*counter, Self::declared(named(counter.entity)?)));
         }
+        for epoch in earlier::<D>().map_err(|error| error.to_string())? {
+            let before = epoch.design().entity(name).map(Self::declared);
+            entity.earlier.extend(before.filter(|before| before.is_sharded_unlike(&entity)));
+        }
         Ok(entity)
     }
 
@@ -141,13 +149,56 @@ impl EntityModel {
                 keys.push(key_model(declared, position, key, attribute.kind));
             }
         }
+        let key_only = declared.fields.iter().filter(|field| field.key_only);
         Self {
             declared: Arc::clone(declared),
             keys,
             primary: primary.attributes().count(),
             guards: Vec::new(),
             counted_in: Vec::new(),
+            earlier: Vec::new(),
+            key_only: key_only.map(|field| field.name.as_str().into()).collect(),
         }
+    }
+
+    /// Whether calculated shards put its items elsewhere.
+    fn is_sharded_unlike(&self, other: &Self) -> bool {
+        let counts = |model: &Self| -> Vec<u32> {
+            let sources = model.keys.iter().flat_map(|key| &key.sources);
+            let counts = sources.filter_map(|source| match source {
+                Source::Shard { count, .. } => Some(*count),
+                Source::Field(_) => None,
+            });
+            counts.collect()
+        };
+        counts(self) != counts(other)
+    }
+
+    /// Whether its number of shards changed, so that items may be where it put them before.
+    pub(crate) fn is_resharded(&self) -> bool {
+        !self.earlier.is_empty()
+    }
+
+    /// The primary keys that earlier numbers of shards gave an item, without the present one.
+    pub(crate) fn earlier_keys<'v>(
+        &self,
+        field: impl Fn(&str) -> Option<Value<'v>>,
+    ) -> Result<Vec<Item>> {
+        let mut keys: Vec<Item> = Vec::new();
+        let now = self.key_item(&field)?;
+        for epoch in &self.earlier {
+            let key = epoch.key_item(&field)?;
+            if key != now && !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        Ok(keys)
+    }
+
+    /// The primary key of a stored item, wherever it is.
+    pub(crate) fn stored_key(&self, item: &Item) -> Item {
+        let names = self.keys.iter().take(self.primary).map(|key| &key.attribute);
+        names.filter_map(|name| Some((name.clone(), item.get(name)?.clone()))).collect()
     }
 
     /// The entity's name.
@@ -163,6 +214,11 @@ impl EntityModel {
     /// The attribute that every item of the table has.
     pub(crate) fn partition_attribute(&self) -> &str {
         self.keys.first().map_or("", |key| key.attribute.as_str())
+    }
+
+    /// Whether the stored item must be known before it can be written: it has companions, or may be elsewhere.
+    pub(crate) fn must_be_read(&self) -> bool {
+        self.has_companions() || self.is_resharded()
     }
 
     /// Whether writing it writes other items, too.
@@ -186,6 +242,9 @@ impl EntityModel {
     pub(crate) fn item<E: Entity>(&self, entity: &E) -> Result<Item> {
         let wrong = |error| Error::Item { entity: E::NAME, error };
         let mut attributes = to_attributes(entity).map_err(wrong)?;
+        if !self.key_only.is_empty() {
+            attributes.retain(|(name, _)| !self.is_key_only(name));
+        }
         let field = |name: &str| entity.field(name);
         for (position, key) in self.keys.iter().enumerate() {
             if key.native && !key.slow {
@@ -236,6 +295,27 @@ impl EntityModel {
         })
     }
 
+    /// Whether a field stands in keys and nowhere else.
+    pub(crate) fn is_key_only(&self, field: &str) -> bool {
+        self.key_only.iter().any(|name| name == field)
+    }
+
+    /// Gives an item the fields that stand only in its keys.
+    fn restore(&self, item: &mut Item) {
+        for name in self.key_only.iter().filter(|name| !item.contains_key(name)).collect::<Vec<_>>()
+        {
+            let found = self.keys.iter().find_map(|key| {
+                let template = self.template(key).filter(|_| !key.native)?.template();
+                let text = item.get(&key.attribute)?.as_s()?;
+                let value = template.parse_key(text).ok()?.get(name)?.into_owned();
+                self.attribute(name, &value)
+            });
+            if let Some(value) = found {
+                item.insert(name.clone(), value);
+            }
+        }
+    }
+
     /// Whether the time to live of an item has passed.
     pub(crate) fn is_expired(&self, item: &Item, now_seconds: impl FnOnce() -> u64) -> bool {
         let Some(name) = &self.declared.table.ttl else { return false };
@@ -258,6 +338,12 @@ impl EntityModel {
     pub(crate) fn made_attributes(&self) -> impl Iterator<Item = &str> {
         let keys = self.keys.iter().map(|key| key.attribute.as_str());
         keys.chain(self.declared.table.type_attribute.as_deref())
+    }
+
+    /// The attribute that names the type of an item, if the table has one.
+    pub(crate) fn type_name(&self) -> Option<(&str, Option<AttributeValue>)> {
+        let attribute = self.declared.table.type_attribute.as_deref()?;
+        Some((attribute, Some(self.declared.name.as_str().into())))
     }
 
     fn template(&self, key: &KeyModel) -> Option<&KeyTemplate> {
@@ -381,7 +467,11 @@ impl Source {
 }
 
 /// The entity in an item.
-pub(crate) fn read<E: Entity>(item: Item) -> Result<E> {
+pub(crate) fn read<E: Entity>(mut item: Item) -> Result<E> {
+    let model = entity_model::<E>()?;
+    if !model.key_only.is_empty() {
+        model.restore(&mut item);
+    }
     from_item(item).map_err(|error| Error::Item { entity: E::NAME, error })
 }
 

@@ -62,6 +62,7 @@ mod error;
 mod expression;
 mod item;
 mod key_value;
+mod mac;
 #[doc(hidden)]
 pub mod macros;
 pub mod prelude;
@@ -74,11 +75,13 @@ mod tables;
 mod wire;
 
 pub use backend::{Backend, RawPage};
-pub use client::{ItemKey, Op, RawQuery, RawScan, TableClient, Update};
+pub use client::{
+    Condition, ItemKey, Op, RawBatch, RawQuery, RawScan, RawTransaction, TableClient, Update,
+};
 pub use design::{Design, Model};
 pub use entity::{Counter, Entity, EntityKey, EntityModel};
 pub use error::{Error, ItemError, Result, TransportError, Unprocessed};
-pub use item::{Binary, ValueReader, from_item, from_value, to_item, to_value};
+pub use item::{Binary, Set, ValueReader, from_item, from_value, to_item, to_value};
 pub use key_value::{KeyValue, owned};
 pub use keyloom_core::{AttributeValue, Item, Number};
 pub use keyloom_derive::{Access, Entity, KeyValue, design};
@@ -88,7 +91,7 @@ pub use keyloom_keys as keys;
 pub use keyloom_keys::{Decimal, Timestamp, Ulid, Uuid, Value};
 pub use query::{Access, Cursor, Explanation, Output, Page, Query};
 pub use retry::Retry;
-pub use table::{Batch, Patch, Table, Transaction};
+pub use table::{Batch, Patch, Table, Tallied, Tally, Transaction};
 
 /// An item from names and values.
 ///

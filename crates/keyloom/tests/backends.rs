@@ -1,5 +1,5 @@
-//! One suite over every backend: the embedded database in memory and on disk, Keyloom's own server over HTTP, and an
-//! implementation that is not ours, if one is installed (`moto_server` or `dynalite` on the PATH).
+//! One suite over every backend: the embedded database in memory and on disk, Keyloom's own server over HTTP, and
+//! implementations that are not ours. `scripts/setup-clients` installs one of them.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -14,6 +14,7 @@ mod model;
 #[path = "backends/suite.rs"]
 mod suite;
 
+use endpoint::Independent;
 use keyloom::prelude::*;
 use keyloom_server::{Config, Server};
 use model::Suite;
@@ -36,28 +37,34 @@ fn embedded_on_disk() {
 fn our_server_over_http() {
     let config = Config { address: ([127, 0, 0, 1], 0).into(), ..Config::default() };
     let server = Server::start(config, Database::memory()).unwrap();
-    let table = Suite::open(Remote::new(Endpoint::url(server.url())).unwrap()).unwrap();
-    table.create_tables().unwrap();
-    suite::run(&table, suite::Can::Everything);
+    run_at(server.url(), suite::Can::Everything);
     server.shutdown();
 }
 
+/// CI demands it; elsewhere a skip is said aloud.
 #[test]
-fn an_independent_implementation() {
-    let mut ran = false;
-    for (program, can) in
-        [("moto_server", suite::Can::Everything), ("dynalite", suite::Can::NoTransactions)]
-    {
-        let Some(server) = endpoint::start(program) else {
-            eprintln!("SKIPPED: `{program}` is not installed or does not start");
-            continue;
-        };
-        let table = Suite::open(Remote::new(Endpoint::url(server.url())).unwrap()).unwrap();
-        table.create_tables().unwrap();
-        suite::run(&table, can);
-        ran = true;
+fn dynalite() {
+    match Independent::Dynalite.start() {
+        Ok(server) => run_at(server.url(), suite::Can::NoTransactions),
+        Err(why) => {
+            let demanded = std::env::var_os("KEYLOOM_REQUIRE_CLIENTS").is_some();
+            assert!(!demanded, "{why}, and KEYLOOM_REQUIRE_CLIENTS demands it");
+            endpoint::say_skipped(&why);
+        }
     }
-    if !ran {
-        eprintln!("SKIPPED: no independent implementation was tested");
+}
+
+/// Where somebody installed it: it knows transactions, which dynalite does not.
+#[test]
+fn moto() {
+    match Independent::Moto.start() {
+        Ok(server) => run_at(server.url(), suite::Can::NoTokens),
+        Err(why) => endpoint::say_skipped(&why.replace("is not installed", "is not there")),
     }
+}
+
+fn run_at(url: &str, can: suite::Can) {
+    let table = Suite::open(Remote::new(Endpoint::url(url)).unwrap()).unwrap();
+    table.create_tables().unwrap();
+    suite::run(&table, can);
 }

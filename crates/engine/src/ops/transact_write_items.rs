@@ -32,8 +32,6 @@ pub struct TransactWriteItemsInput {
     pub return_consumed_capacity: ReturnConsumedCapacity,
     /// Whether to say how large the item collections are.
     pub return_collection_metrics: bool,
-    /// Identifies the parameters under the token.
-    pub(crate) fingerprint: u128,
 }
 
 /// One write of a transaction.
@@ -76,14 +74,18 @@ impl Database {
         &self,
         input: TransactWriteItemsInput,
     ) -> Result<TransactWriteItemsOutput> {
-        run(self.inner(), input)
+        // The token stands for these writes and no others, as it does on the wire.
+        let print = input.client_request_token.as_ref().map(|_| format!("{:?}", input.actions));
+        let fingerprint = print.map_or(0, |print| idempotency::fingerprint_of(print.as_bytes()));
+        run(self.inner(), input, fingerprint)
     }
 }
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = TransactWriteItemsInput::decode(&fields)?;
     let shown = input.return_consumed_capacity;
-    let output = run(database, input)?;
+    let fingerprint = fields.raw("TransactItems").map_or(0, idempotency::fingerprint);
+    let output = run(database, input, fingerprint)?;
     let mut json = JsonWriter::object();
     shown.write_list(&mut json, &output.consumed_capacity);
     write_collections(&mut json, &output.collections);
@@ -111,13 +113,11 @@ impl TransactWriteItemsInput {
             actions.push(TransactAction::decode(element, &mut constraints, position)?);
         }
         constraints.finish()?;
-        let fingerprint = fields.raw("TransactItems").map_or(0, idempotency::fingerprint);
         Ok(Self {
             actions,
             client_request_token: token,
             return_consumed_capacity,
             return_collection_metrics,
-            fingerprint,
         })
     }
 }
@@ -248,7 +248,11 @@ impl TransactAction {
     }
 }
 
-fn run(database: &Inner, input: TransactWriteItemsInput) -> Result<TransactWriteItemsOutput> {
+fn run(
+    database: &Inner,
+    input: TransactWriteItemsInput,
+    fingerprint: u128,
+) -> Result<TransactWriteItemsOutput> {
     let planned = input
         .actions
         .iter()
@@ -269,7 +273,7 @@ fn run(database: &Inner, input: TransactWriteItemsInput) -> Result<TransactWrite
         Some(token) => {
             let scope = TokenScope::TransactWrite;
             let store = database.store.as_ref();
-            match database.tokens.admit(store, now_ms, scope, token, input.fingerprint)? {
+            match database.tokens.admit(store, now_ms, scope, token, fingerprint)? {
                 Admission::New(held) => Some(held),
                 Admission::Done => {
                     let consumed_capacity = replay_costs(database, &writes, &names)?;

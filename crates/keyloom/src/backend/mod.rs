@@ -53,6 +53,8 @@ pub(crate) fn returning(values: ReturnValues) -> WriteReturns {
 pub struct RawPage {
     /// The rows that passed the filter.
     pub items: Vec<Item>,
+    /// How many rows passed the filter, also when only their number was asked for.
+    pub count: usize,
     /// How many entries were evaluated.
     pub scanned_count: usize,
     /// Where the next page goes on; none if there is no more.
@@ -65,8 +67,9 @@ pub(crate) type Keyed<T> = Vec<(String, T)>;
 type Answer<T> = Result<T, Failure>;
 
 fn page(output: PageOutput) -> Answer<RawPage> {
-    let (scanned_count, last_key) = (output.scanned_count, output.last_evaluated_key.clone());
-    Ok(RawPage { items: output.into_items()?, scanned_count, last_key })
+    let (count, scanned_count) = (output.count, output.scanned_count);
+    let last_key = output.last_evaluated_key.clone();
+    Ok(RawPage { items: output.into_items()?, count, scanned_count, last_key })
 }
 
 /// Sends to whichever backend it is.

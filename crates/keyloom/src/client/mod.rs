@@ -13,28 +13,32 @@
 //! ```
 
 mod condition;
+mod key;
 mod read;
+mod transaction;
 mod update;
+mod write;
 
-use keyloom_core::{AttributeValue, Item};
-use keyloom_engine::{
-    DeleteItemInput, GetItemInput, PutItemInput, ReturnValues, UpdateItemInput, WriteRequest,
-};
-use serde::Serialize;
+use keyloom_core::Item;
+use keyloom_engine::{GetItemInput, ProjectionInput};
 use serde::de::DeserializeOwned;
 
-pub use condition::Op;
+pub use condition::{Condition, Op};
+pub use key::ItemKey;
 pub use read::{RawQuery, RawScan};
+pub use transaction::RawTransaction;
 pub use update::Update;
+pub use write::RawBatch;
 
-use crate::backend::{Backend, returning};
+use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::expression::Placeholders;
-use crate::item::{from_item, to_item};
+use crate::item::from_item;
 use crate::retry::Retry;
-use crate::table::{get_all, write_all};
+use crate::table::get_all;
 use crate::tables;
 use crate::wire::Object;
+use key::KeyNames;
 
 /// One table without types.
 #[derive(Clone, Debug)]
@@ -42,28 +46,8 @@ pub struct TableClient {
     backend: Backend,
     retry: Retry,
     table: String,
-    partition_key: String,
-    sort_key: Option<String>,
-}
-
-/// A primary key: a partition value, or a pair with the sort value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ItemKey {
-    partition: AttributeValue,
-    sort: Option<AttributeValue>,
-}
-
-impl<T: Into<AttributeValue>> From<T> for ItemKey {
-    fn from(partition: T) -> Self {
-        Self { partition: partition.into(), sort: None }
-    }
-}
-
-impl ItemKey {
-    /// A key of partition and sort value.
-    pub fn pair(partition: impl Into<AttributeValue>, sort: impl Into<AttributeValue>) -> Self {
-        Self { partition: partition.into(), sort: Some(sort.into()) }
-    }
+    keys: KeyNames,
+    indexes: Vec<(String, KeyNames)>,
 }
 
 impl TableClient {
@@ -73,22 +57,44 @@ impl TableClient {
             backend: backend.into(),
             retry: Retry::default(),
             table: table.into(),
-            partition_key: "pk".into(),
-            sort_key: Some("sk".into()),
+            keys: KeyNames::new(["pk"], ["sk"]),
+            indexes: Vec::new(),
         }
     }
 
-    /// The names of the key attributes.
+    /// The names of the key attributes. Keys are texts; `"number:N"` names a number, `"hash:B"` a binary.
     #[must_use]
-    pub fn with_keys(mut self, partition: impl Into<String>, sort: impl Into<String>) -> Self {
-        (self.partition_key, self.sort_key) = (partition.into(), Some(sort.into()));
+    pub fn with_keys(mut self, partition: impl AsRef<str>, sort: impl AsRef<str>) -> Self {
+        self.keys = KeyNames::new([partition.as_ref()], [sort.as_ref()]);
         self
     }
 
     /// The name of the key attribute of a table without sort key.
     #[must_use]
-    pub fn with_partition_key(mut self, partition: impl Into<String>) -> Self {
-        (self.partition_key, self.sort_key) = (partition.into(), None);
+    pub fn with_partition_key(mut self, partition: impl AsRef<str>) -> Self {
+        self.keys = KeyNames::new([partition.as_ref()], []);
+        self
+    }
+
+    /// An index and the names of its key attributes: one and one, one and none, or up to four and four.
+    ///
+    /// ```
+    /// use keyloom::{Database, TableClient, item};
+    ///
+    /// let shop = TableClient::new(Database::memory(), "shop").with_index("StatusIndex", ["gsi1pk"], ["gsi1sk"]);
+    /// shop.create()?;
+    /// shop.put(item! { "pk" => "USER#1", "sk" => "ORDER#7", "gsi1pk" => "STATUS#PENDING", "gsi1sk" => "ORDER#7" })?;
+    /// assert_eq!(shop.query("STATUS#PENDING").index("StatusIndex").collect()?.len(), 1);
+    /// # Ok::<(), keyloom::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_index<const P: usize, const S: usize>(
+        mut self,
+        name: impl Into<String>,
+        partition: [&str; P],
+        sort: [&str; S],
+    ) -> Self {
+        self.indexes.push((name.into(), KeyNames::new(partition, sort)));
         self
     }
 
@@ -99,28 +105,52 @@ impl TableClient {
         self
     }
 
-    /// Makes the table, with text keys, unless it is there.
+    /// The table's name.
+    pub fn table_name(&self) -> &str {
+        &self.table
+    }
+
+    /// Makes the table with its indexes, unless it is there.
     pub fn create(&self) -> Result<()> {
-        let mut text = Object::new();
-        text.string("TableName", &self.table);
-        let keys = [Some(&self.partition_key), self.sort_key.as_ref()];
-        let named = || keys.into_iter().flatten().zip(["HASH", "RANGE"]);
-        text.list("AttributeDefinitions", named(), |object, (name, _)| {
-            object.string("AttributeName", name);
-            object.string("AttributeType", "S");
-        });
-        text.list("KeySchema", named(), |object, (name, kind)| {
-            object.string("AttributeName", name);
-            object.string("KeyType", kind);
-        });
-        text.string("BillingMode", "PAY_PER_REQUEST");
-        let body = text.finish();
+        let body = self.create_body();
         match self.retry.run("CreateTable", true, |_| self.backend.call("CreateTable", &body)) {
             Ok(_) | Err(Error::Database(keyloom_core::Error::ResourceInUse(_))) => {
                 tables::await_active(&self.backend, &self.retry, &self.table)
             }
             Err(error) => Err(error),
         }
+    }
+
+    fn create_body(&self) -> Vec<u8> {
+        let mut body = Object::new();
+        body.string("TableName", &self.table);
+        let mut attributes: Vec<&key::KeyName> = Vec::new();
+        for keys in std::iter::once(&self.keys).chain(self.indexes.iter().map(|(_, keys)| keys)) {
+            for key in keys.all() {
+                if attributes.iter().all(|known| known.name != key.name) {
+                    attributes.push(key);
+                }
+            }
+        }
+        body.list("AttributeDefinitions", attributes, |object, key| {
+            object.string("AttributeName", &key.name);
+            object.string("AttributeType", key.kind);
+        });
+        self.keys.write_schema(&mut body);
+        if !self.indexes.is_empty() {
+            body.list("GlobalSecondaryIndexes", &self.indexes, |object, (name, keys)| {
+                object.string("IndexName", name);
+                keys.write_schema(object);
+                object.object("Projection", |object| object.string("ProjectionType", "ALL"));
+            });
+        }
+        body.string("BillingMode", "PAY_PER_REQUEST");
+        body.finish()
+    }
+
+    /// Drops the table with everything in it; one that is not there is fine.
+    pub fn drop_table(&self) -> Result<()> {
+        tables::drop_table(&self.backend, &self.retry, &self.table)
     }
 
     /// Any operation as the wire protocol states it: its name and its JSON body. For what this crate has no method for.
@@ -130,48 +160,36 @@ impl TableClient {
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// Writes an item, in place of any with the same key.
-    pub fn put(&self, item: Item) -> Result<()> {
-        self.put_where(item, &[]).map(drop)
-    }
-
-    /// Writes a struct as an item, its keys included.
-    pub fn put_value<T: Serialize>(&self, value: &T) -> Result<()> {
-        self.put(to_item(value).map_err(|error| self.wrong(error))?)
-    }
-
-    /// Writes an item unless one with the same key exists; says whether it did.
-    pub fn put_if_absent(&self, item: Item) -> Result<bool> {
-        match self.put_where(item, &[(&self.partition_key, Op::Missing)]) {
-            Ok(_) => Ok(true),
-            Err(error) if error.is_condition_failed() => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Writes an item if the one with the same key satisfies all conditions, and returns that one.
-    pub fn put_where(&self, item: Item, conditions: &[(&str, Op)]) -> Result<Option<Item>> {
-        let mut placeholders = Placeholders::default();
-        let expression = condition::all(&mut placeholders, conditions);
-        let condition = placeholders.condition(expression);
-        let repeatable = condition.expression.is_none();
-        self.retry.run("PutItem", repeatable, |_| {
-            self.backend.put_item(PutItemInput {
-                table_name: self.table.clone(),
-                item: item.clone(),
-                condition: condition.clone(),
-                returns: returning(ReturnValues::AllOld),
-            })
-        })
-    }
-
-    /// The item with this key.
+    /// The item with this key. The read may be a moment old, as is every read of DynamoDB that does not ask otherwise.
     pub fn get(&self, key: impl Into<ItemKey>) -> Result<Option<Item>> {
-        let key = self.key(key.into())?;
+        self.find(key.into(), false, &[])
+    }
+
+    /// The item with this key, as of the latest write.
+    pub fn get_consistent(&self, key: impl Into<ItemKey>) -> Result<Option<Item>> {
+        self.find(key.into(), true, &[])
+    }
+
+    /// Some attributes of the item with this key. The read costs as much as one of the whole item.
+    pub fn get_only(&self, key: impl Into<ItemKey>, paths: &[&str]) -> Result<Option<Item>> {
+        self.find(key.into(), false, paths)
+    }
+
+    fn find(&self, key: ItemKey, consistent_read: bool, paths: &[&str]) -> Result<Option<Item>> {
+        let key = self.key(key)?;
+        let mut placeholders = Placeholders::default();
+        let paths: Vec<String> = paths.iter().map(|path| placeholders.path(path)).collect();
+        let projection = ProjectionInput {
+            expression: (!paths.is_empty()).then(|| paths.join(", ")),
+            names: placeholders.into_parts().0,
+            ..ProjectionInput::default()
+        };
         self.retry.run("GetItem", true, |_| {
             self.backend.get_item(GetItemInput {
                 table_name: self.table.clone(),
                 key: key.clone(),
+                consistent_read,
+                projection: projection.clone(),
                 ..GetItemInput::default()
             })
         })
@@ -179,75 +197,8 @@ impl TableClient {
 
     /// The item with this key as a struct.
     pub fn get_value<T: DeserializeOwned>(&self, key: impl Into<ItemKey>) -> Result<Option<T>> {
-        let item = self.get(key)?;
-        item.map(|item| from_item(item).map_err(|error| self.wrong(error))).transpose()
-    }
-
-    /// Changes an item, or makes one, and returns it as it is then.
-    pub fn update(&self, key: impl Into<ItemKey>, update: Update) -> Result<Item> {
-        self.update_where(key, update, &[])
-    }
-
-    /// Changes an item if it satisfies all conditions, and returns it as it is then.
-    pub fn update_where(
-        &self,
-        key: impl Into<ItemKey>,
-        update: Update,
-        conditions: &[(&str, Op)],
-    ) -> Result<Item> {
-        let key = self.key(key.into())?;
-        let repeatable = update.is_repeatable() && conditions.is_empty();
-        let mut placeholders = Placeholders::default();
-        let text = update.into_expression(&mut placeholders);
-        let expression = condition::all(&mut placeholders, conditions);
-        let condition = placeholders.condition(expression);
-        let item = self.retry.run("UpdateItem", repeatable, |_| {
-            self.backend.update_item(UpdateItemInput {
-                table_name: self.table.clone(),
-                key: key.clone(),
-                update: (!text.is_empty()).then(|| text.clone()),
-                condition: condition.clone(),
-                returns: returning(ReturnValues::AllNew),
-                ..UpdateItemInput::default()
-            })
-        })?;
-        Ok(item.unwrap_or_default())
-    }
-
-    /// Deletes an item and returns it, if there was one.
-    pub fn delete(&self, key: impl Into<ItemKey>) -> Result<Option<Item>> {
-        let key = self.key(key.into())?;
-        self.retry.run("DeleteItem", true, |_| {
-            self.backend.delete_item(DeleteItemInput {
-                table_name: self.table.clone(),
-                key: key.clone(),
-                returns: returning(ReturnValues::AllOld),
-                ..DeleteItemInput::default()
-            })
-        })
-    }
-
-    /// The items with one partition key.
-    pub fn query(&self, partition: impl Into<AttributeValue>) -> RawQuery<'_> {
-        RawQuery::new(self, partition.into())
-    }
-
-    /// All items. Reads the whole table: for exports and small tables.
-    pub fn scan(&self) -> RawScan<'_> {
-        RawScan::new(self)
-    }
-
-    /// Writes any number of items, in requests of 25.
-    pub fn batch_put(&self, items: impl IntoIterator<Item = Item>) -> Result<()> {
-        let put = |item| (self.table.clone(), WriteRequest::Put(item));
-        write_all(&self.backend, &self.retry, items.into_iter().map(put).collect())
-    }
-
-    /// Deletes any number of items, in requests of 25.
-    pub fn batch_delete<K: Into<ItemKey>>(&self, keys: impl IntoIterator<Item = K>) -> Result<()> {
-        let delete = |key: K| Ok((self.table.clone(), WriteRequest::Delete(self.key(key.into())?)));
-        let writes = keys.into_iter().map(delete).collect::<Result<_>>()?;
-        write_all(&self.backend, &self.retry, writes)
+        let wrong = |error| Error::Item { entity: "item", error };
+        self.get(key)?.map(|item| from_item(item).map_err(wrong)).transpose()
     }
 
     /// Any number of items by their keys, in requests of 100; the answers stand in the order of the keys.
@@ -259,27 +210,28 @@ impl TableClient {
         get_all(&self.backend, &self.retry, &keys.collect::<Result<Vec<_>>>()?, false)
     }
 
-    fn key(&self, key: ItemKey) -> Result<Item> {
-        let mut item = Item::new();
-        item.insert(self.partition_key.as_str(), key.partition);
-        match (&self.sort_key, key.sort) {
-            (Some(name), Some(value)) => drop(item.insert(name.as_str(), value)),
-            (None, None) => {}
-            (Some(name), None) => {
-                return Err(Error::Config(format!(
-                    "the key of table `{}` needs a value for `{name}`: use ItemKey::pair",
-                    self.table
-                )));
-            }
-            (None, Some(_)) => {
-                return Err(Error::Config(format!("table `{}` has no sort key", self.table)));
-            }
-        }
-        Ok(item)
+    /// The items with one partition key.
+    pub fn query(&self, partition: impl Into<keyloom_core::AttributeValue>) -> RawQuery<'_> {
+        RawQuery::new(self, partition.into())
     }
 
-    fn wrong(&self, error: crate::ItemError) -> Error {
-        let _ = &self.table;
-        Error::Item { entity: "item", error }
+    /// All items. Reads the whole table: for exports and small tables.
+    pub fn scan(&self) -> RawScan<'_> {
+        RawScan::new(self)
+    }
+
+    fn key(&self, key: ItemKey) -> Result<Item> {
+        self.keys.item(key, &self.table)
+    }
+
+    /// The names of an index's keys.
+    fn index(&self, name: &str) -> Result<&KeyNames> {
+        let known = self.indexes.iter().find(|(known, _)| known == name);
+        known.map(|(_, keys)| keys).ok_or_else(|| {
+            Error::Config(format!(
+                "the client of table `{}` knows no index `{name}`: say what its keys are called with TableClient::with_index",
+                self.table
+            ))
+        })
     }
 }

@@ -1,10 +1,10 @@
 //! Queries and scans by name.
 
 use keyloom_core::{AttributeValue, Item};
-use keyloom_engine::{ProjectionInput, QueryInput, ReadInput, ScanInput};
+use keyloom_engine::{ProjectionInput, QueryInput, ReadInput, ScanInput, Select};
 use serde::de::DeserializeOwned;
 
-use super::{Op, TableClient, condition};
+use super::{Condition, Op, TableClient};
 use crate::backend::RawPage;
 use crate::error::{Error, Result};
 use crate::expression::Placeholders;
@@ -14,26 +14,28 @@ use crate::item::from_item;
 #[derive(Clone, Debug, Default)]
 struct Wanted {
     index: Option<String>,
-    filters: Vec<(String, Op)>,
+    filter: Option<Condition>,
     attributes: Vec<String>,
     limit: Option<usize>,
     take: Option<usize>,
     consistent: bool,
+    count_only: bool,
     start: Option<Item>,
 }
 
 impl Wanted {
     fn input(&self, table: &str, mut placeholders: Placeholders, start: Option<Item>) -> ReadInput {
-        let filter = condition::all(&mut placeholders, &self.filters);
+        let filter = self.filter.as_ref().and_then(|filter| filter.expression(&mut placeholders));
         let projected: Vec<String> =
             self.attributes.iter().map(|path| placeholders.path(path)).collect();
         let (names, values) = placeholders.into_parts();
         // A page of the number wanted is enough when nothing is filtered away.
-        let limit = self.limit.or(self.take.filter(|_| self.filters.is_empty()));
+        let limit = self.limit.or(self.take.filter(|_| filter.is_none()));
         ReadInput {
             table_name: table.to_owned(),
             index_name: self.index.clone(),
             limit: limit.map(|limit| limit.max(1)),
+            select: self.count_only.then_some(Select::Count),
             exclusive_start_key: start,
             consistent_read: self.consistent,
             filter,
@@ -67,8 +69,17 @@ impl Wanted {
 macro_rules! wanted {
     () => {
         /// A test that items must pass after they are read. It does not make the read cheaper.
-        pub fn filter(mut self, path: &str, op: Op) -> Self {
-            self.wanted.filters.push((path.to_owned(), op));
+        pub fn filter(self, path: &str, op: Op) -> Self {
+            self.filter_by(Condition::when(path, op))
+        }
+
+        /// A condition that items must satisfy after they are read, in addition to those before.
+        pub fn filter_by(mut self, condition: impl Into<Condition>) -> Self {
+            let condition = condition.into();
+            self.wanted.filter = Some(match self.wanted.filter.take() {
+                Some(before) => before.and(condition),
+                None => condition,
+            });
             self
         }
 
@@ -119,6 +130,27 @@ macro_rules! wanted {
             })
         }
 
+        /// All items, one after the other; pages are read as they are needed.
+        pub fn items(self) -> impl Iterator<Item = Result<Item>> + 't {
+            let take = self.wanted.take.unwrap_or(usize::MAX);
+            let items = self.pages().flat_map(|page| match page {
+                Ok(page) => page.items.into_iter().map(Ok).collect::<Vec<_>>(),
+                Err(error) => vec![Err(error)],
+            });
+            items.take(take)
+        }
+
+        /// The first item, if there is one.
+        pub fn first(self) -> Result<Option<Item>> {
+            Ok(self.take(1).collect()?.into_iter().next())
+        }
+
+        /// How many items there are, without fetching them. The read costs as much.
+        pub fn count(mut self) -> Result<usize> {
+            self.wanted.count_only = true;
+            self.pages().try_fold(0, |sum, page| Ok(sum + page?.count))
+        }
+
         /// All items.
         pub fn collect(self) -> Result<Vec<Item>> {
             self.wanted.collect(|start| self.fetch(start))
@@ -137,9 +169,8 @@ macro_rules! wanted {
 #[must_use = "nothing is sent until the answer is taken"]
 pub struct RawQuery<'t> {
     table: &'t TableClient,
-    partition_key: String,
-    partition: AttributeValue,
-    sort_key: Option<String>,
+    partition: Vec<AttributeValue>,
+    within: Vec<AttributeValue>,
     sort: Option<Op>,
     descending: bool,
     wanted: Wanted,
@@ -149,20 +180,30 @@ impl<'t> RawQuery<'t> {
     pub(super) fn new(table: &'t TableClient, partition: AttributeValue) -> Self {
         Self {
             table,
-            partition_key: table.partition_key.clone(),
-            partition,
-            sort_key: table.sort_key.clone(),
+            partition: vec![partition],
+            within: Vec::new(),
             sort: None,
             descending: false,
             wanted: Wanted::default(),
         }
     }
 
-    /// Reads an index, whose keys have these names.
-    pub fn index(mut self, name: &str, partition_key: &str, sort_key: Option<&str>) -> Self {
+    /// Reads an index that [`TableClient::with_index`] declared.
+    pub fn index(mut self, name: &str) -> Self {
         self.wanted.index = Some(name.to_owned());
-        partition_key.clone_into(&mut self.partition_key);
-        self.sort_key = sort_key.map(str::to_owned);
+        self
+    }
+
+    /// The value of the next attribute of a partition key that is made of several.
+    pub fn also(mut self, value: impl Into<AttributeValue>) -> Self {
+        self.partition.push(value.into());
+        self
+    }
+
+    /// The value of the next attribute of a sort key that is made of several; the test on the sort key is then about the
+    /// attribute after it.
+    pub fn within(mut self, value: impl Into<AttributeValue>) -> Self {
+        self.within.push(value.into());
         self
     }
 
@@ -191,15 +232,33 @@ impl<'t> RawQuery<'t> {
     wanted!();
 
     fn fetch(&self, start: Option<Item>) -> Result<RawPage> {
+        let keys = match &self.wanted.index {
+            Some(name) => self.table.index(name)?,
+            None => &self.table.keys,
+        };
+        if keys.partition.len() != self.partition.len() {
+            return Err(Error::Config(format!(
+                "the partition key has {} attributes and the query {} values: add them with RawQuery::also",
+                keys.partition.len(),
+                self.partition.len()
+            )));
+        }
+        let equal = keys.partition.iter().zip(&self.partition);
+        let within = keys.sort.iter().zip(&self.within);
         let mut placeholders = Placeholders::default();
-        let mut tests =
-            vec![Op::Eq(self.partition.clone()).expression(&mut placeholders, &self.partition_key)];
-        match (&self.sort, &self.sort_key) {
-            (Some(op), Some(name)) => tests.push(op.expression(&mut placeholders, name)),
-            (Some(_), None) => {
-                return Err(Error::Config("the table or index has no sort key to test".into()));
+        let mut tests: Vec<String> = equal
+            .chain(within)
+            .map(|(key, value)| Op::Eq(value.clone()).expression(&mut placeholders, &key.name))
+            .collect();
+        let next = keys.sort.get(self.within.len());
+        match (&self.sort, next) {
+            (Some(op), Some(key)) => tests.push(op.expression(&mut placeholders, &key.name)),
+            (None, _) if self.within.len() <= keys.sort.len() => {}
+            (Some(_) | None, _) => {
+                return Err(Error::Config(
+                    "the query tests more sort keys than the table or index has".into(),
+                ));
             }
-            (None, _) => {}
         }
         let input = QueryInput {
             read: self.wanted.input(&self.table.table, placeholders, start),

@@ -16,6 +16,7 @@ enum Change {
     SetIfAbsent(AttributeValue),
     Append(AttributeValue),
     Add(AttributeValue),
+    Delete(AttributeValue),
     Remove,
 }
 
@@ -54,6 +55,12 @@ impl Update {
         self.with(path, Change::Add(value.into()))
     }
 
+    /// Takes members out of a set.
+    #[must_use]
+    pub fn take_out(self, path: &str, members: impl Into<AttributeValue>) -> Self {
+        self.with(path, Change::Delete(members.into()))
+    }
+
     /// Removes an attribute.
     #[must_use]
     pub fn remove(self, path: &str) -> Self {
@@ -66,7 +73,8 @@ impl Update {
     }
 
     pub(super) fn into_expression(self, placeholders: &mut Placeholders) -> String {
-        let (mut sets, mut removes, mut adds) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sets, mut removes) = (Vec::new(), Vec::new());
+        let (mut adds, mut deletes) = (Vec::new(), Vec::new());
         for (path, change) in self.changes {
             let name = placeholders.path(&path);
             match change {
@@ -82,10 +90,13 @@ impl Update {
                     sets.push(format!("{name} = list_append({list}, {more})"));
                 }
                 Change::Add(value) => adds.push(format!("{name} {}", placeholders.value(value))),
+                Change::Delete(value) => {
+                    deletes.push(format!("{name} {}", placeholders.value(value)));
+                }
                 Change::Remove => removes.push(name),
             }
         }
-        let clauses = [("SET", sets), ("REMOVE", removes), ("ADD", adds)];
+        let clauses = [("SET", sets), ("REMOVE", removes), ("ADD", adds), ("DELETE", deletes)];
         let parts: Vec<String> = clauses
             .into_iter()
             .filter(|(_, parts)| !parts.is_empty())

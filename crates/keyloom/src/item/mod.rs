@@ -1,11 +1,12 @@
 //! Rust values as items and back, by serde.
 //!
 //! A struct becomes an item, its fields become attributes. `None` is an absent attribute, never `NULL`: that is what
-//! makes an index sparse. Sequences are lists, maps with text keys are maps, bytes are binary, unit variants are texts.
+//! makes an index sparse. Sequences are lists, [`Set`]s are sets, maps with text keys are maps, bytes are binary, unit variants are texts.
 
 mod binary;
 mod de;
 mod ser;
+mod set;
 
 use keyloom_core::{AttributeValue, Item, Str};
 use serde::Serialize;
@@ -13,6 +14,7 @@ use serde::de::DeserializeOwned;
 
 pub use binary::Binary;
 pub use de::ValueReader;
+pub use set::Set;
 
 use crate::error::ItemError;
 

@@ -108,3 +108,36 @@ fn errors_name_the_attribute() {
     assert_eq!(error, "attribute `inner.x`: invalid type: string \"no\", expected u8");
     assert!(to_item(&3).unwrap_err().to_string().contains("not a number"));
 }
+
+#[derive(Serialize, Deserialize, Debug, PartialEq)]
+struct Sets {
+    texts: Set<String>,
+    numbers: Set<i64>,
+    binaries: Set<Binary>,
+    none: Set<String>,
+}
+
+#[test]
+fn sets_are_sets_and_empty_ones_are_absent() {
+    let sets = Sets {
+        texts: ["b".to_owned(), "a".to_owned()].into(),
+        numbers: [3, -1].into(),
+        binaries: [Binary(vec![1])].into(),
+        none: Set::default(),
+    };
+    let item = to_item(&sets).unwrap();
+    assert_eq!(item.get("texts"), Some(&AttributeValue::Ss(vec!["a".into(), "b".into()])));
+    assert!(matches!(item.get("numbers"), Some(AttributeValue::Ns(_))));
+    assert!(matches!(item.get("binaries"), Some(AttributeValue::Bs(_))));
+    assert!(!item.contains_key("none"));
+    assert_eq!(from_item::<Sets>(item).unwrap(), sets);
+    let mixed = Set::from([Mixed::Word("a".into()), Mixed::Number(1)]);
+    assert!(to_value(&mixed).unwrap_err().to_string().contains("all texts"));
+}
+
+#[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(untagged)]
+enum Mixed {
+    Word(String),
+    Number(u8),
+}

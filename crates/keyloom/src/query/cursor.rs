@@ -10,19 +10,29 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::stream::Position;
 use crate::error::{Error, Result};
+use crate::mac::{is_mac, mac};
 
 /// Where a query goes on. A text without meaning to others; it works only for the same pattern with the same inputs.
+///
+/// The inputs come from the program and never from the cursor, and a position outside of what they ask for is refused: a
+/// forged cursor can skip or repeat items of the same answer, and reach no others. Where even that matters,
+/// [`Table::with_cursor_key`](crate::Table::with_cursor_key) signs cursors.
 ///
 /// It holds the keys of the last items, readable to whoever decodes it: do not hand it to people who may not see them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cursor(String);
 
-/// The form of what is inside.
-const FORM: u8 = 1;
+/// The form of what is inside: with a checksum, or with a signature.
+const CHECKED: u8 = 1;
+const SIGNED: u8 = 2;
+
+/// The bytes of the checksum, and of the signature.
+const SUM_BYTES: usize = 4;
+const SIGNATURE_BYTES: usize = 32;
 
 impl Cursor {
-    pub(super) fn new(fingerprint: u64, positions: &[Position]) -> Self {
-        let mut bytes = vec![FORM];
+    pub(super) fn new(fingerprint: u64, positions: &[Position], key: Option<&[u8]>) -> Self {
+        let mut bytes = vec![if key.is_some() { SIGNED } else { CHECKED }];
         bytes.extend_from_slice(&fingerprint.to_be_bytes());
         bytes.push(b'[');
         for (at, position) in positions.iter().enumerate() {
@@ -36,20 +46,34 @@ impl Cursor {
             }
         }
         bytes.push(b']');
-        // Catches damage and idle editing; whoever wants to forge one can.
-        let sum = keyloom_keys::stable_hash(&[&String::from_utf8_lossy(&bytes)]) as u32;
-        bytes.extend_from_slice(&sum.to_be_bytes());
+        let seal = match key {
+            Some(key) => mac(key, &bytes),
+            None => checksum(&bytes).to_vec(),
+        };
+        bytes.extend(seal);
         Self(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    pub(super) fn positions(&self, fingerprint: u64, reads: usize) -> Result<Vec<Position>> {
+    pub(super) fn positions(
+        &self,
+        fingerprint: u64,
+        reads: usize,
+        key: Option<&[u8]>,
+    ) -> Result<Vec<Position>> {
         let damaged = || Error::Cursor("it is damaged: start the query anew".into());
         let bytes = URL_SAFE_NO_PAD.decode(&self.0).map_err(|_| damaged())?;
-        let (content, sum) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;
-        let expected = keyloom_keys::stable_hash(&[&String::from_utf8_lossy(content)]) as u32;
-        if u32::from_be_bytes(*sum) != expected || content.first() != Some(&FORM) {
-            return Err(damaged());
-        }
+        let content = match key {
+            Some(key) => {
+                let (content, code) =
+                    bytes.split_last_chunk::<SIGNATURE_BYTES>().ok_or_else(damaged)?;
+                (is_mac(key, content, code) && content.first() == Some(&SIGNED)).then_some(content)
+            }
+            None => {
+                let (content, sum) = bytes.split_last_chunk::<SUM_BYTES>().ok_or_else(damaged)?;
+                (*sum == checksum(content) && content.first() == Some(&CHECKED)).then_some(content)
+            }
+        };
+        let content = content.ok_or_else(damaged)?;
         let (made_for, list) =
             content.get(1..).and_then(|rest| rest.split_first_chunk::<8>()).ok_or_else(damaged)?;
         if u64::from_be_bytes(*made_for) != fingerprint {
@@ -76,6 +100,11 @@ impl Cursor {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Catches damage and idle editing.
+fn checksum(bytes: &[u8]) -> [u8; SUM_BYTES] {
+    (keyloom_keys::stable_hash(&[&String::from_utf8_lossy(bytes)]) as u32).to_be_bytes()
 }
 
 impl fmt::Display for Cursor {
@@ -113,14 +142,24 @@ mod tests {
     fn positions_come_back_and_strangers_are_refused() {
         let key = crate::item! { "PK" => "A#1", "SK" => "ä\"" };
         let positions = vec![Position::Start, Position::After(key), Position::Done];
-        let cursor = Cursor::new(7, &positions);
-        assert_eq!(cursor.positions(7, 3).unwrap(), positions);
-        assert!(cursor.positions(8, 3).unwrap_err().to_string().contains("another query"));
-        assert!(cursor.positions(7, 2).unwrap_err().to_string().contains("changed"));
+        let cursor = Cursor::new(7, &positions, None);
+        assert_eq!(cursor.positions(7, 3, None).unwrap(), positions);
+        assert!(cursor.positions(8, 3, None).unwrap_err().to_string().contains("another query"));
+        assert!(cursor.positions(7, 2, None).unwrap_err().to_string().contains("changed"));
         let mut text = cursor.to_string();
         text.replace_range(12..13, if text.as_bytes()[12] == b'A' { "B" } else { "A" });
         let damaged: Cursor = text.parse().unwrap();
-        assert!(damaged.positions(7, 3).unwrap_err().to_string().contains("damaged"));
-        assert!("".parse::<Cursor>().unwrap().positions(7, 3).is_err());
+        assert!(damaged.positions(7, 3, None).unwrap_err().to_string().contains("damaged"));
+        assert!("".parse::<Cursor>().unwrap().positions(7, 3, None).is_err());
+    }
+
+    #[test]
+    fn a_signed_cursor_is_taken_only_with_its_key() {
+        let positions = vec![Position::Start];
+        let signed = Cursor::new(7, &positions, Some(b"key"));
+        assert_eq!(signed.positions(7, 1, Some(b"key")).unwrap(), positions);
+        assert!(signed.positions(7, 1, Some(b"other")).is_err());
+        assert!(signed.positions(7, 1, None).is_err());
+        assert!(Cursor::new(7, &positions, None).positions(7, 1, Some(b"key")).is_err());
     }
 }

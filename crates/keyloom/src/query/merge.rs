@@ -57,7 +57,11 @@ impl Merge {
         });
         Self {
             streams,
-            groups: groups(&plan.reads, planned.reads.len(), forward, &planned.pattern.order),
+            groups: if planned.resharded {
+                vec![(0..planned.reads.len()).collect()]
+            } else {
+                groups(&plan.reads, planned.reads.len(), forward, &planned.pattern.order)
+            },
             order: planned.pattern.order.clone(),
             sort: sort.unwrap_or_default(),
             forward,
@@ -165,7 +169,7 @@ fn place(read: &Read) -> Vec<String> {
     names
 }
 
-fn compare_values(a: Option<&AttributeValue>, b: Option<&AttributeValue>) -> Ordering {
+pub(super) fn compare_values(a: Option<&AttributeValue>, b: Option<&AttributeValue>) -> Ordering {
     match (a, b) {
         (Some(AttributeValue::S(a)), Some(AttributeValue::S(b))) => a.cmp(b),
         (Some(AttributeValue::N(a)), Some(AttributeValue::N(b))) => a.cmp(b),

@@ -5,6 +5,7 @@
 //! 3. [`stream`] follows one read page by page; [`merge`] puts the streams together in the order asked for.
 //! 4. [`hydrate`] fetches the items themselves when the reads only lead to them.
 
+mod bounds;
 mod cursor;
 mod explain;
 mod hydrate;
@@ -21,7 +22,7 @@ use keyloom_keys::Value;
 pub use cursor::Cursor;
 pub use explain::Explanation;
 
-use crate::design::{Design, model};
+use crate::design::{Design, earlier, model};
 use crate::error::{Error, Result};
 use crate::table::Table;
 use merge::Merge;
@@ -162,7 +163,12 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
         let settings = self.settings(&planned);
         let fingerprint = planned.fingerprint();
         let positions = match &self.after {
-            Some(cursor) => Some(cursor.positions(fingerprint, planned.reads.len())?),
+            Some(cursor) => {
+                let key = self.table.cursor_key.as_deref();
+                let positions = cursor.positions(fingerprint, planned.reads.len(), key)?;
+                bounds::check(&planned.reads, &positions)?;
+                Some(positions)
+            }
             None => None,
         };
         let merge = Merge::new(&planned, &settings, positions);
@@ -216,11 +222,21 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
             .filter_map(|(name, value)| Some((name.to_owned(), value?)))
             .collect();
         let wrong = |reason| Error::Pattern { pattern: A::NAME.to_owned(), reason };
-        if plan.reads.is_empty() {
+        if plan.reads.is_empty() && plan.raw.is_none() {
             return Err(wrong("no key leads there; `keyloom check` says why".to_owned()));
         }
-        let reads = concretize(pattern, plan, &inputs).map_err(wrong)?;
-        Ok(Planned { pattern, plan, reads, inputs })
+        let mut reads = reads(pattern, plan, &inputs).map_err(wrong)?;
+        let present = reads.len();
+        for epoch in earlier::<D>()? {
+            let (pattern, plan) = epoch.pattern(A::NAME)?;
+            for read in self::reads(pattern, plan, &inputs).map_err(wrong)? {
+                if !reads.contains(&read) {
+                    reads.push(read);
+                }
+            }
+        }
+        let resharded = reads.len() > present;
+        Ok(Planned { pattern, plan, reads, resharded, inputs })
     }
 
     fn settings(&self, planned: &Planned) -> Settings {
@@ -231,6 +247,14 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
             Take::All => None,
         };
         Settings { page_size: self.limit.or(wanted), consistent: self.consistent }
+    }
+}
+
+/// The reads of a plan: those that are planned, or the one that the design states by hand.
+fn reads(pattern: &Pattern, plan: &Plan, inputs: &Inputs) -> Result<Vec<ConcreteRead>, String> {
+    match &plan.raw {
+        Some(raw) => Ok(vec![raw.concrete(inputs)?]),
+        None => concretize(pattern, plan, inputs),
     }
 }
 
@@ -245,6 +269,8 @@ pub(crate) struct Planned {
     pub(crate) pattern: &'static Pattern,
     pub(crate) plan: &'static Plan,
     pub(crate) reads: Vec<ConcreteRead>,
+    /// Whether some of the reads are those of earlier numbers of shards.
+    pub(crate) resharded: bool,
     inputs: Inputs,
 }
 
@@ -301,7 +327,10 @@ impl<D: Design, T: Output> Pages<'_, D, T> {
         self.want = self.want.saturating_sub(items.len());
         let more = !self.merge.is_done();
         self.ended = !more || self.want == 0;
-        let cursor = more.then(|| Cursor::new(self.fingerprint, &self.merge.positions()));
+        let cursor = more.then(|| {
+            let key = self.table.cursor_key.as_deref();
+            Cursor::new(self.fingerprint, &self.merge.positions(), key)
+        });
         Ok(Page { items, cursor })
     }
 }
@@ -318,3 +347,6 @@ impl<D: Design, T: Output> Iterator for Pages<'_, D, T> {
         Some(page)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::credentials::{Credentials, Surroundings};
+use super::Credentials;
+use super::provider::Provider;
+use super::source::{Source, places};
+use super::surroundings::Surroundings;
 use crate::error::{Error, Result};
 
 /// An endpoint to connect to.
@@ -10,7 +13,7 @@ use crate::error::{Error, Result};
 /// ```no_run
 /// use keyloom::remote::{Endpoint, Remote};
 ///
-/// // AWS, with region and credentials from the environment or ~/.aws:
+/// // AWS, with region and credentials from the usual places:
 /// let aws = Remote::new(Endpoint::aws())?;
 /// // Keyloom's own server, DynamoDB Local, or any other:
 /// let local = Remote::new(Endpoint::url("http://localhost:8000"))?;
@@ -31,14 +34,14 @@ pub(super) struct Settled {
     pub(super) url: String,
     pub(super) host: String,
     pub(super) region: String,
-    pub(super) credentials: Option<Credentials>,
+    pub(super) credentials: Provider,
     pub(super) connect_timeout: Duration,
     pub(super) request_timeout: Duration,
 }
 
 impl Endpoint {
-    /// AWS, in the region and with the credentials of the environment: `AWS_REGION`, `AWS_ACCESS_KEY_ID` and so on, or
-    /// the profile in `~/.aws`. `AWS_ENDPOINT_URL_DYNAMODB` and `AWS_ENDPOINT_URL` lead elsewhere.
+    /// AWS, in the region and with the credentials of the usual places, which [`remote`](crate::remote) lists.
+    /// `AWS_ENDPOINT_URL_DYNAMODB` and `AWS_ENDPOINT_URL` lead elsewhere.
     pub fn aws() -> Self {
         Self {
             url: None,
@@ -50,8 +53,8 @@ impl Endpoint {
         }
     }
 
-    /// The endpoint at this URL, such as `http://localhost:8000`. Without credentials in the environment, requests are
-    /// signed as the user `local`.
+    /// The endpoint at this URL, such as `http://localhost:8000`. If it is without encryption, and environment and profile
+    /// have no credentials, requests are signed as the user `local`.
     pub fn url(url: impl Into<String>) -> Self {
         Self { url: Some(url.into()), ..Self::aws() }
     }
@@ -95,15 +98,10 @@ impl Endpoint {
             .or_else(|| surroundings.variable("AWS_ENDPOINT_URL_DYNAMODB"))
             .or_else(|| surroundings.variable("AWS_ENDPOINT_URL"));
         let region = self.region.or_else(|| surroundings.region(profile));
-        let found = self.credentials.or_else(|| surroundings.credentials(profile));
-        let (url, region, credentials) = match (url, region) {
-            (Some(url), region) => {
-                let local = || Credentials::new("local", "local");
-                (url, region.unwrap_or("us-east-1".into()), found.unwrap_or_else(local))
-            }
+        let (url, region) = match (url, region) {
+            (Some(url), region) => (url, region.unwrap_or("us-east-1".into())),
             (None, Some(region)) => {
-                let credentials = found.ok_or_else(no_credentials)?;
-                (format!("https://dynamodb.{region}.amazonaws.com"), region, credentials)
+                (format!("https://dynamodb.{region}.{}", domain(&region)), region)
             }
             (None, None) => {
                 return Err(Error::Config(
@@ -112,24 +110,30 @@ impl Endpoint {
                 ));
             }
         };
+        let source = match self.credentials {
+            Some(given) => Source::Fixed(given),
+            // An endpoint without encryption is a developer's: it needs a name, not a secret from afar.
+            None if url.starts_with("http://") => {
+                let stated = Source::find_stated(surroundings, profile, &region)?;
+                stated.unwrap_or_else(|| Source::Fixed(Credentials::new("local", "local")))
+            }
+            None => Source::find(surroundings, profile, &region)?,
+        };
         let host = host_of(&url)?;
         Ok(Settled {
             url: format!("{}/", url.trim_end_matches('/')),
             host,
             region,
-            credentials: Some(credentials),
+            credentials: Provider::new(source, places(surroundings, profile)),
             connect_timeout: self.connect_timeout,
             request_timeout: self.request_timeout,
         })
     }
 }
 
-fn no_credentials() -> Error {
-    Error::Config(
-        "no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, add a profile to ~/.aws/credentials, or \
-         give them with Endpoint::credentials"
-            .into(),
-    )
+/// The domain of AWS's services in a region.
+pub(super) fn domain(region: &str) -> &'static str {
+    if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" }
 }
 
 /// The `Host` header: what stands between the scheme and the path, without the scheme's own port.

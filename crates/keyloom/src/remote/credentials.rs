@@ -1,11 +1,9 @@
-//! Credentials and region from the usual places: the environment, then the shared files.
-//!
-//! Not supported: single sign-on, `credential_process`, assumed roles, and the endpoints of containers and instances.
-//! Programs that run there get short-lived credentials from another tool and hand them to [`Credentials::new`], or use a
-//! tool that exports them to the environment.
+//! Access keys.
 
 use std::fmt;
-use std::path::PathBuf;
+
+use keyloom_core::json::{self, Json, JsonObject};
+use keyloom_keys::Timestamp;
 
 /// An access key.
 #[derive(Clone, PartialEq, Eq)]
@@ -13,6 +11,8 @@ pub struct Credentials {
     pub(super) access_key_id: String,
     pub(super) secret_access_key: String,
     pub(super) session_token: Option<String>,
+    /// When a short-lived key ends, in milliseconds since 1970.
+    pub(super) expires_ms: Option<u64>,
 }
 
 impl Credentials {
@@ -22,6 +22,7 @@ impl Credentials {
             access_key_id: access_key_id.into(),
             secret_access_key: secret_access_key.into(),
             session_token: None,
+            expires_ms: None,
         }
     }
 
@@ -33,6 +34,81 @@ impl Credentials {
     }
 }
 
+/// Which names a source uses for the token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// Containers and instances: `Token`.
+    Metadata,
+    /// The output of a program: `SessionToken`.
+    Process,
+}
+
+impl Credentials {
+    /// Reads the JSON that programs and metadata services answer with.
+    pub(super) fn from_json(text: &[u8], dialect: Dialect) -> Result<Self, String> {
+        let Ok(Json::Object(object)) = json::parse(text) else {
+            return Err("the answer is not a JSON object".into());
+        };
+        let token = match dialect {
+            Dialect::Metadata => "Token",
+            Dialect::Process => "SessionToken",
+        };
+        let needed = |name: &str| {
+            member(&object, name).ok_or_else(|| match member(&object, "Message") {
+                Some(message) => format!("the answer has no `{name}`: {message}"),
+                None => format!("the answer has no `{name}`"),
+            })
+        };
+        let expires_ms = match member(&object, "Expiration") {
+            Some(text) => Some(millis(&text)?),
+            None => None,
+        };
+        Ok(Self {
+            access_key_id: needed("AccessKeyId")?,
+            secret_access_key: needed("SecretAccessKey")?,
+            session_token: member(&object, token),
+            expires_ms,
+        })
+    }
+
+    /// Reads the XML that the Security Token Service answers with.
+    pub(super) fn from_xml(text: &str) -> Result<Self, String> {
+        let needed =
+            |name: &str| element(text, name).ok_or_else(|| format!("no `{name}` in the answer"));
+        Ok(Self {
+            access_key_id: needed("AccessKeyId")?,
+            secret_access_key: needed("SecretAccessKey")?,
+            session_token: Some(needed("SessionToken")?),
+            expires_ms: Some(millis(&needed("Expiration")?)?),
+        })
+    }
+}
+
+fn member(object: &JsonObject<'_>, name: &str) -> Option<String> {
+    match object.get(name) {
+        Some(Json::Str(text)) if !text.is_empty() => Some(text.to_string()),
+        _ => None,
+    }
+}
+
+/// The text of the first XML element of this name. Keys, tokens and times have no escaped characters.
+pub(super) fn element(text: &str, name: &str) -> Option<String> {
+    let (_, rest) = text.split_once(&format!("<{name}>"))?;
+    let (inside, _) = rest.split_once(&format!("</{name}>"))?;
+    Some(inside.trim().to_owned())
+}
+
+fn millis(time: &str) -> Result<u64, String> {
+    // The AWS CLI writes the zone as an offset.
+    let utc = time.strip_suffix("+00:00").map(|time| format!("{time}Z"));
+    let parsed: Timestamp = utc
+        .as_deref()
+        .unwrap_or(time)
+        .parse()
+        .map_err(|_| format!("`{time}` is not a time such as 2024-01-15T10:30:00Z"))?;
+    Ok(u64::try_from(parsed.seconds()).unwrap_or(0) * 1000)
+}
+
 /// The secret is never shown.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,170 +118,34 @@ impl fmt::Debug for Credentials {
     }
 }
 
-type Variable = dyn Fn(&str) -> Option<String>;
-type File = dyn Fn(&PathBuf) -> Option<String>;
-
-/// Where settings are looked for; tests give their own.
-pub(super) struct Surroundings {
-    variable: Box<Variable>,
-    file: Box<File>,
-}
-
-impl Surroundings {
-    /// The process's environment and the user's files.
-    pub(super) fn real() -> Self {
-        Self {
-            variable: Box::new(|name| std::env::var(name).ok().filter(|value| !value.is_empty())),
-            file: Box::new(|path| std::fs::read_to_string(path).ok()),
-        }
-    }
-
-    pub(super) fn variable(&self, name: &str) -> Option<String> {
-        (self.variable)(name)
-    }
-
-    fn profile_name(&self, asked: Option<&str>) -> String {
-        asked
-            .map(str::to_owned)
-            .or_else(|| self.variable("AWS_PROFILE"))
-            .unwrap_or_else(|| "default".to_owned())
-    }
-
-    /// A setting of a profile, from one of the two shared files.
-    fn setting(&self, file: SharedFile, profile: &str, name: &str) -> Option<String> {
-        let path = if let Some(path) = self.variable(file.variable()) {
-            PathBuf::from(path)
-        } else {
-            let home = self.variable("HOME").or_else(|| self.variable("USERPROFILE"))?;
-            PathBuf::from(home).join(".aws").join(file.name())
-        };
-        find_setting(&(self.file)(&path)?, &file.section(profile), name)
-    }
-
-    pub(super) fn credentials(&self, profile: Option<&str>) -> Option<Credentials> {
-        if profile.is_none()
-            && let (Some(id), Some(secret)) =
-                (self.variable("AWS_ACCESS_KEY_ID"), self.variable("AWS_SECRET_ACCESS_KEY"))
-        {
-            return Some(Credentials {
-                access_key_id: id,
-                secret_access_key: secret,
-                session_token: self.variable("AWS_SESSION_TOKEN"),
-            });
-        }
-        let profile = self.profile_name(profile);
-        [SharedFile::Credentials, SharedFile::Config].into_iter().find_map(|file| {
-            Some(Credentials {
-                access_key_id: self.setting(file, &profile, "aws_access_key_id")?,
-                secret_access_key: self.setting(file, &profile, "aws_secret_access_key")?,
-                session_token: self.setting(file, &profile, "aws_session_token"),
-            })
-        })
-    }
-
-    pub(super) fn region(&self, profile: Option<&str>) -> Option<String> {
-        self.variable("AWS_REGION")
-            .or_else(|| self.variable("AWS_DEFAULT_REGION"))
-            .or_else(|| self.setting(SharedFile::Config, &self.profile_name(profile), "region"))
-    }
-}
-
-/// The shared files of AWS's tools.
-#[derive(Clone, Copy)]
-enum SharedFile {
-    Credentials,
-    Config,
-}
-
-impl SharedFile {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Credentials => "credentials",
-            Self::Config => "config",
-        }
-    }
-
-    fn variable(self) -> &'static str {
-        match self {
-            Self::Credentials => "AWS_SHARED_CREDENTIALS_FILE",
-            Self::Config => "AWS_CONFIG_FILE",
-        }
-    }
-
-    /// The files name the same profile differently.
-    fn section(self, profile: &str) -> String {
-        match self {
-            Self::Config if profile != "default" => format!("profile {profile}"),
-            _ => profile.to_owned(),
-        }
-    }
-}
-
-/// A setting in a section of an INI file.
-fn find_setting(text: &str, section: &str, name: &str) -> Option<String> {
-    let mut inside = false;
-    for line in text.lines().map(str::trim) {
-        if let Some(header) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            inside = header.trim() == section;
-        } else if inside
-            && !line.starts_with(['#', ';'])
-            && let Some((key, value)) = line.split_once('=')
-            && key.trim() == name
-        {
-            return Some(value.trim().to_owned());
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn surroundings(variables: &'static [(&str, &str)]) -> Surroundings {
-        Surroundings {
-            variable: Box::new(|name| {
-                variables.iter().find(|(known, _)| *known == name).map(|(_, v)| (*v).to_owned())
-            }),
-            file: Box::new(|path| {
-                match path.to_str() {
-                Some("/home/u/.aws/credentials") => Some(
-                    "[default]\naws_access_key_id = A\naws_secret_access_key=B\n\n[work]\n# x = y\naws_access_key_id=C\naws_secret_access_key=D\naws_session_token=E".into(),
-                ),
-                Some("/home/u/.aws/config") => {
-                    Some("[default]\nregion = eu-west-1\n[profile work]\nregion=eu-north-1".into())
-                }
-                _ => None,
-            }
-            }),
-        }
-    }
-
-    #[test]
-    fn the_environment_comes_before_the_files() {
-        let both = surroundings(&[
-            ("HOME", "/home/u"),
-            ("AWS_ACCESS_KEY_ID", "X"),
-            ("AWS_SECRET_ACCESS_KEY", "Y"),
-            ("AWS_REGION", "us-west-2"),
-        ]);
-        assert_eq!(both.credentials(None), Some(Credentials::new("X", "Y")));
-        assert_eq!(both.region(None).as_deref(), Some("us-west-2"));
-    }
-
-    #[test]
-    fn profiles_are_found_in_both_files() {
-        let files = surroundings(&[("HOME", "/home/u"), ("AWS_PROFILE", "work")]);
-        let work = Credentials::new("C", "D").with_session_token("E");
-        assert_eq!(files.credentials(None), Some(work));
-        assert_eq!(files.region(None).as_deref(), Some("eu-north-1"));
-        assert_eq!(files.credentials(Some("default")), Some(Credentials::new("A", "B")));
-        assert_eq!(files.region(Some("default")).as_deref(), Some("eu-west-1"));
-        assert_eq!(files.credentials(Some("none")), None);
-    }
-
     #[test]
     fn the_secret_is_not_shown() {
         assert!(!format!("{:?}", Credentials::new("id", "hush")).contains("hush"));
+    }
+
+    #[test]
+    fn answers_are_read_and_what_is_missing_is_named() {
+        let both = br#"{"AccessKeyId":"A","SecretAccessKey":"S","Token":"T","SessionToken":"U","Expiration":"1970-01-01T00:01:00+00:00"}"#;
+        let metadata = Credentials::from_json(both, Dialect::Metadata).unwrap();
+        assert_eq!(metadata.session_token.as_deref(), Some("T"));
+        assert_eq!(metadata.expires_ms, Some(60_000));
+        let process = Credentials::from_json(both, Dialect::Process).unwrap();
+        assert_eq!(process.session_token.as_deref(), Some("U"));
+        for (answer, problem) in [
+            ("[]", "not a JSON object"),
+            (r#"{"AccessKeyId":"A"}"#, "no `SecretAccessKey`"),
+            (r#"{"Code":"Failed","Message":"role is gone"}"#, "role is gone"),
+            (
+                r#"{"AccessKeyId":"A","SecretAccessKey":"S","Expiration":"soon"}"#,
+                "`soon` is not a time",
+            ),
+        ] {
+            let error = Credentials::from_json(answer.as_bytes(), Dialect::Process).unwrap_err();
+            assert!(error.contains(problem), "{error}");
+        }
     }
 }

@@ -2,12 +2,26 @@
 //!
 //! A blocking HTTP/1.1 client with a pool of connections, and requests signed with SigV4. It is small on purpose: a cold
 //! build takes seconds where the official SDK takes minutes, and a blocking call is what the embedded engine does, too,
-//! so one code serves both. An async program calls it in `spawn_blocking`.
+//! so one code serves both. Async programs use the `tokio` feature.
+//!
+//! # Credentials
+//!
+//! [`Endpoint::credentials`], or the first of these: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` (with
+//! `AWS_SESSION_TOKEN`); a web identity (`AWS_WEB_IDENTITY_TOKEN_FILE`, `AWS_ROLE_ARN`); the profile of `AWS_PROFILE` in
+//! `~/.aws/credentials` and `~/.aws/config`, with keys, `credential_process` or a web identity; a container
+//! (`AWS_CONTAINER_CREDENTIALS_RELATIVE_URI`, `…_FULL_URI`); the instance (IMDSv2). Short-lived keys are replaced five
+//! minutes before they end. Profiles that sign on or assume a role need a tool: `credential_process = aws configure
+//! export-credentials --profile …`.
+//!
+//! The region is `AWS_REGION`, `AWS_DEFAULT_REGION` or the profile's.
 
 mod config;
 mod credentials;
 mod date;
+mod provider;
 mod sign;
+mod source;
+mod surroundings;
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,6 +37,8 @@ use ureq::Agent;
 
 pub use config::Endpoint;
 pub use credentials::Credentials;
+
+use provider::Provider;
 
 use crate::backend::{Keyed, RawPage};
 use crate::error::Result;
@@ -40,7 +56,7 @@ struct Inner {
     url: String,
     host: String,
     region: String,
-    credentials: Option<Credentials>,
+    credentials: Provider,
 }
 
 /// The largest answer: DynamoDB's are at most 16 MB.
@@ -77,11 +93,10 @@ impl Remote {
             .post(url)
             .header("content-type", "application/x-amz-json-1.0")
             .header("x-amz-target", &target);
-        if let Some(credentials) = credentials {
-            let now_ms = SystemClock.now_ms();
-            for (name, value) in sign::headers(credentials, region, host, &target, body, now_ms) {
-                request = request.header(name, &value);
-            }
+        let now_ms = SystemClock.now_ms();
+        let credentials = credentials.credentials(now_ms)?;
+        for (name, value) in sign::headers(&credentials, region, host, &target, body, now_ms) {
+            request = request.header(name, &value);
         }
         let mut response = request.send(body).map_err(|error| no_answer(&error))?;
         let status = response.status().as_u16();

@@ -1,10 +1,10 @@
 //! AWS Signature Version 4 for one kind of request: a JSON body posted to `/`.
 
-use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
 use super::Credentials;
 use super::date::stamp;
+use crate::mac::mac;
 
 const SERVICE: &str = "dynamodb";
 
@@ -46,16 +46,6 @@ pub(super) fn headers(
         headers.push(("x-amz-security-token", token.clone()));
     }
     headers
-}
-
-fn mac(key: &[u8], text: &[u8]) -> Vec<u8> {
-    // HMAC takes keys of every length, so there is nothing to fail.
-    Hmac::<Sha256>::new_from_slice(key)
-        .map(|mut mac| {
-            mac.update(text);
-            mac.finalize().into_bytes().to_vec()
-        })
-        .unwrap_or_default()
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -88,21 +88,29 @@ impl<'t, D: Design> Batch<'t, D> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let mut last: Vec<Write> = Vec::with_capacity(self.writes.len());
-        let mut seen = std::collections::HashMap::new();
-        for write in self.writes {
-            let label = label(&write.table, &write.key);
-            let known = seen.get(&label).and_then(|&at: &usize| last.get_mut(at));
-            if let Some(slot) = known {
-                *slot = write;
-            } else {
-                seen.insert(label, last.len());
-                last.push(write);
-            }
-        }
-        let writes = last.into_iter().map(|write| (write.table, write.request)).collect();
+        let writes = self.writes.into_iter().map(|write| (write.table, write.key, write.request));
+        let writes = last_of_each(writes);
         write_all(&self.table.backend, &self.table.retry, writes)
     }
+}
+
+/// Of several writes of one item, the last: a request must not have two.
+pub(crate) fn last_of_each(
+    writes: impl IntoIterator<Item = (String, Item, WriteRequest)>,
+) -> Keyed<WriteRequest> {
+    let mut last: Keyed<WriteRequest> = Vec::new();
+    let mut seen = std::collections::HashMap::new();
+    for (table, key, request) in writes {
+        let label = label(&table, &key);
+        let known = seen.get(&label).and_then(|&at: &usize| last.get_mut(at));
+        if let Some(slot) = known {
+            *slot = (table, request);
+        } else {
+            seen.insert(label, last.len());
+            last.push((table, request));
+        }
+    }
+    last
 }
 
 /// The model of an entity that a batch can write.
@@ -111,6 +119,12 @@ fn alone<E: Entity>() -> Result<&'static EntityModel> {
     if model.has_companions() {
         return Err(Error::Design(format!(
             "`{}` has unique fields or counts, which need a transaction: use `put`, `create` or `transaction`",
+            E::NAME
+        )));
+    }
+    if model.is_resharded() {
+        return Err(Error::Design(format!(
+            "items of `{}` may be in `earlier` shards, which a batch cannot know: use `put`, or `Table::reshard` and leave `earlier` out",
             E::NAME
         )));
     }

@@ -7,17 +7,21 @@ mod batch;
 mod companion;
 mod patch;
 mod read;
-mod step;
+mod reshard;
+pub(crate) mod step;
+mod tally;
 mod transaction;
 mod write;
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use keyloom_engine::{Clock, SystemClock};
 
 pub use batch::Batch;
-pub(crate) use batch::{get_all, write_all};
+pub(crate) use batch::{get_all, last_of_each, write_all};
 pub use patch::Patch;
+pub use tally::{Tallied, Tally};
 pub use transaction::Transaction;
 
 use crate::backend::Backend;
@@ -34,6 +38,7 @@ pub struct Table<D> {
     pub(crate) backend: Backend,
     pub(crate) retry: Retry,
     show_expired: bool,
+    pub(crate) cursor_key: Option<Arc<[u8]>>,
     design: PhantomData<fn() -> D>,
 }
 
@@ -43,6 +48,7 @@ impl<D> Clone for Table<D> {
             backend: self.backend.clone(),
             retry: self.retry.clone(),
             show_expired: self.show_expired,
+            cursor_key: self.cursor_key.clone(),
             design: PhantomData,
         }
     }
@@ -56,6 +62,7 @@ impl<D: Design> Table<D> {
             backend: backend.into(),
             retry: Retry::default(),
             show_expired: false,
+            cursor_key: None,
             design: PhantomData,
         };
         let model = model::<D>()?;
@@ -90,6 +97,14 @@ impl<D: Design> Table<D> {
     #[must_use]
     pub fn with_expired(mut self) -> Self {
         self.show_expired = true;
+        self
+    }
+
+    /// The same tables with signed cursors: those that were not made under the same key are refused. Without a key a
+    /// cursor has a checksum, and cannot lead out of its query all the same.
+    #[must_use]
+    pub fn with_cursor_key(mut self, key: impl AsRef<[u8]>) -> Self {
+        self.cursor_key = Some(key.as_ref().into());
         self
     }
 

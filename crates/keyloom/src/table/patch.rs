@@ -74,6 +74,10 @@ impl<E: Entity> Patch<E> {
         }
     }
 
+    pub(super) fn key(&self) -> &E::Key {
+        &self.key
+    }
+
     /// Whether sending it twice may change the item twice.
     fn adds_up(&self) -> bool {
         !self.adds.is_empty()
@@ -103,7 +107,7 @@ impl<E: Entity> Patch<E> {
             assign(attribute, value, &mut placeholders);
         }
         let key = model.key_item(|name| self.key.field(name))?;
-        for field in self.fields {
+        for field in self.fields.into_iter().filter(|field| !model.is_key_only(field.name)) {
             assign(field.name, field.stored, &mut placeholders);
         }
         let mut adds = self.adds;
@@ -142,6 +146,7 @@ impl<D: Design> Table<D> {
     /// it is then. The keys of every index are made anew.
     pub fn apply<E: Entity<Design = D>>(&self, patch: impl Into<Patch<E>>) -> Result<E> {
         let patch = patch.into();
+        self.move_home(patch.key())?;
         let model = entity_model::<E>()?;
         let repeatable = !patch.adds_up();
         let (step, key) = patch.into_step()?;

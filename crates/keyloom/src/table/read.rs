@@ -40,14 +40,25 @@ impl<D: Design> Table<D> {
         key: &K,
         consistent: bool,
     ) -> Result<Option<Item>> {
-        let found = self.retry.run("GetItem", true, |_| {
-            self.backend.get_item(GetItemInput {
-                table_name: model.table().to_owned(),
-                key: model.key_item(|name| key.field(name))?,
-                consistent_read: consistent,
-                ..GetItemInput::default()
+        let get = |key: &dyn Fn() -> Result<Item>| {
+            self.retry.run("GetItem", true, |_| {
+                self.backend.get_item(GetItemInput {
+                    table_name: model.table().to_owned(),
+                    key: key()?,
+                    consistent_read: consistent,
+                    ..GetItemInput::default()
+                })
             })
-        })?;
+        };
+        let mut found = get(&|| model.key_item(|name| key.field(name)))?;
+        if found.is_none() && model.is_resharded() {
+            for before in model.earlier_keys(|name| key.field(name))? {
+                found = get(&|| Ok(before.clone()))?;
+                if found.is_some() {
+                    break;
+                }
+            }
+        }
         Ok(found.filter(|item| !self.hides_expired() || !model.is_expired(item, now_seconds)))
     }
 
@@ -58,12 +69,11 @@ impl<D: Design> Table<D> {
         K: EntityKey<Entity: Entity<Design = D>>,
     {
         let model = entity_model::<K::Entity>()?;
-        let keys = keys
-            .into_iter()
-            .map(|key| Ok((model.table().to_owned(), model.key_item(|name| key.field(name))?)));
-        let keys: Vec<(String, Item)> = keys.collect::<Result<_>>()?;
+        let (keys, places) = places(model, keys)?;
+        let keys: Vec<(String, Item)> =
+            keys.into_iter().map(|key| (model.table().to_owned(), key)).collect();
         let found = get_all(&self.backend, &self.retry, &keys, false)?;
-        found.into_iter().map(|item| self.read_some(model, item)).collect()
+        self.read_places(model, found, &places)
     }
 
     /// Up to 100 items with these keys, all as of one moment.
@@ -75,26 +85,54 @@ impl<D: Design> Table<D> {
         K: EntityKey<Entity: Entity<Design = D>>,
     {
         let model = entity_model::<K::Entity>()?;
-        let gets = keys.into_iter().map(|key| {
-            Ok(TransactGet {
-                table_name: model.table().to_owned(),
-                key: model.key_item(|name| key.field(name))?,
-                projection: keyloom_engine::ProjectionInput::default(),
-            })
-        });
-        let gets: Vec<TransactGet> = gets.collect::<Result<_>>()?;
+        let (keys, places) = places(model, keys)?;
+        let get = |key| TransactGet {
+            table_name: model.table().to_owned(),
+            key,
+            projection: keyloom_engine::ProjectionInput::default(),
+        };
+        let gets: Vec<TransactGet> = keys.into_iter().map(get).collect();
         let found = self.retry.run("TransactGetItems", true, |_| {
             self.backend.transact_get(TransactGetItemsInput {
                 gets: gets.clone(),
                 ..TransactGetItemsInput::default()
             })
         })?;
-        found.into_iter().map(|item| self.read_some(model, item)).collect()
+        self.read_places(model, found, &places)
     }
 
-    fn read_some<E: Entity>(&self, model: &EntityModel, item: Option<Item>) -> Result<Option<E>> {
-        let shown =
-            item.filter(|item| !self.hides_expired() || !model.is_expired(item, now_seconds));
-        shown.map(|item| read(item)).transpose()
+    /// The first item that was found in the places of each key.
+    fn read_places<E: Entity>(
+        &self,
+        model: &EntityModel,
+        found: Vec<Option<Item>>,
+        places: &[usize],
+    ) -> Result<Vec<Option<E>>> {
+        let mut found = found.into_iter();
+        let one = |count: &usize| {
+            let candidates: Vec<Option<Item>> = found.by_ref().take(*count).collect();
+            let item = candidates.into_iter().flatten().next();
+            let shown =
+                item.filter(|item| !self.hides_expired() || !model.is_expired(item, now_seconds));
+            shown.map(read).transpose()
+        };
+        places.iter().map(one).collect()
     }
+}
+
+/// The primary keys that items can be under, and how many there are of each.
+fn places<K: EntityKey>(
+    model: &EntityModel,
+    keys: impl IntoIterator<Item = K>,
+) -> Result<(Vec<Item>, Vec<usize>)> {
+    let (mut all, mut counts) = (Vec::new(), Vec::new());
+    for key in keys {
+        let before = all.len();
+        all.push(model.key_item(|name| key.field(name))?);
+        if model.is_resharded() {
+            all.extend(model.earlier_keys(|name| key.field(name))?);
+        }
+        counts.push(all.len() - before);
+    }
+    Ok((all, counts))
 }

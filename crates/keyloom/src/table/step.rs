@@ -80,7 +80,7 @@ pub(crate) fn run(backend: &Backend, retry: &Retry, mut steps: Vec<Step>) -> Res
         }
         Some(last) => {
             steps.push(last);
-            run_together(backend, retry, steps)
+            run_together(backend, retry, steps, None)
         }
     }
 }
@@ -143,14 +143,21 @@ fn send_alone(backend: &Backend, action: &TransactAction) -> Result<(), Failure>
     .map(drop)
 }
 
-fn run_together(backend: &Backend, retry: &Retry, steps: Vec<Step>) -> Result<()> {
+/// Does all steps or none, in a transaction.
+pub(crate) fn run_together(
+    backend: &Backend,
+    retry: &Retry,
+    steps: Vec<Step>,
+    token: Option<String>,
+) -> Result<()> {
     // The token makes a repeated transaction the same one, also when an answer was lost.
-    let token = if backend.is_embedded() { None } else { Some(client_token()) };
+    let token = token.or_else(|| (!backend.is_embedded()).then(client_token));
     let done = retry.run("TransactWriteItems", token.is_some(), |_| {
-        let mut input = TransactWriteItemsInput::default();
-        input.actions = steps.iter().map(|step| step.action.clone()).collect();
-        input.client_request_token.clone_from(&token);
-        backend.transact_write(input)
+        backend.transact_write(TransactWriteItemsInput {
+            actions: steps.iter().map(|step| step.action.clone()).collect(),
+            client_request_token: token.clone(),
+            ..TransactWriteItemsInput::default()
+        })
     });
     match done {
         Err(Error::Database(Refusal::TransactionCanceled(reasons))) => {

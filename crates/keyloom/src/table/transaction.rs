@@ -39,6 +39,9 @@ impl<'t, D: Design> Transaction<'t, D> {
     pub fn create<E: Entity<Design = D>>(self, entity: &E) -> Self {
         self.with(|transaction| {
             let model = entity_model::<E>()?;
+            if model.is_resharded() {
+                transaction.table.refuse_existing(model, &entity.key())?;
+            }
             transaction.steps.push(create_step(model, entity)?);
             let (guards, counts) = companions(model, None, Some(entity))?;
             transaction.steps.extend(guards);
@@ -52,7 +55,7 @@ impl<'t, D: Design> Transaction<'t, D> {
     pub fn put<E: Entity<Design = D>>(self, entity: &E) -> Self {
         self.with(|transaction| {
             let model = entity_model::<E>()?;
-            if model.has_companions() {
+            if model.must_be_read() {
                 return transaction.change(entity.key(), Some(entity));
             }
             let edit = TransactEdit::Put(model.item(entity)?);
@@ -69,7 +72,7 @@ impl<'t, D: Design> Transaction<'t, D> {
     {
         self.with(|transaction| {
             let model = entity_model::<K::Entity>()?;
-            if model.has_companions() {
+            if model.must_be_read() {
                 return transaction.change(key, None);
             }
             let edit = TransactEdit::Delete(model.key_item(|name| key.field(name))?);
@@ -82,7 +85,9 @@ impl<'t, D: Design> Transaction<'t, D> {
     /// Changes some fields of an item that exists.
     pub fn apply<E: Entity<Design = D>>(self, patch: impl Into<Patch<E>>) -> Self {
         self.with(|transaction| {
-            transaction.steps.push(patch.into().step()?);
+            let patch = patch.into();
+            transaction.table.move_home(patch.key())?;
+            transaction.steps.push(patch.step()?);
             Ok(())
         })
     }
@@ -109,6 +114,7 @@ impl<'t, D: Design> Transaction<'t, D> {
     {
         self.with(|transaction| {
             let model = entity_model::<K::Entity>()?;
+            transaction.table.move_home(key)?;
             let item = model.key_item(|name| key.field(name))?;
             let (entity, key) = (K::Entity::NAME, key_text(&item));
             let refused = if present {

@@ -56,15 +56,16 @@ pub(crate) fn page(body: &[u8]) -> Answer<RawPage> {
     let document = document(body)?;
     let object = object(&document)?;
     let items = match object.get("Items") {
-        Some(items) => list(items)?.iter().map(item).collect::<Answer<_>>()?,
+        Some(items) => list(items)?.iter().map(item).collect::<Answer<Vec<Item>>>()?,
         None => Vec::new(),
     };
-    let scanned_count = match object.get("ScannedCount") {
+    let number = |name: &str| match object.get(name) {
         Some(Json::Number(number)) => number.as_i64().unwrap_or(0) as usize,
         _ => items.len(),
     };
+    let (count, scanned_count) = (number("Count"), number("ScannedCount"));
     let last_key = object.get("LastEvaluatedKey").map(item).transpose()?;
-    Ok(RawPage { items, scanned_count, last_key })
+    Ok(RawPage { items, count, scanned_count, last_key })
 }
 
 /// `Responses` of TransactGetItems, in the order of the request.

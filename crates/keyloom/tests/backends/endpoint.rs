@@ -1,6 +1,8 @@
 //! Starting a server that is not ours.
 
+use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -22,30 +24,61 @@ impl Drop for Endpoint {
     }
 }
 
-/// Starts a program that listens on `-p PORT` or `--port PORT`; none if it is not there.
-pub(crate) fn start(program: &str) -> Option<Endpoint> {
-    let port = TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
-    let arguments: &[&str] = match program {
-        "moto_server" => &["-p"],
-        _ => &["--createTableMs", "0", "--deleteTableMs", "0", "--port"],
-    };
-    let child = Command::new(program)
-        .args(arguments)
-        .arg(port.to_string())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let mut endpoint = Endpoint { child, url: format!("http://127.0.0.1:{port}") };
-    let patience = Instant::now() + Duration::from_mins(1);
-    while Instant::now() < patience {
-        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            return Some(endpoint);
-        }
-        if endpoint.child.try_wait().ok()?.is_some() {
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(50));
+/// Implementations of DynamoDB that are not ours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Independent {
+    /// From npm, installed by `scripts/setup-clients`: ten megabytes in three seconds. Knows no transactions.
+    Dynalite,
+    /// From PyPI: thirty times the size, so it runs only where somebody installed it. Knows transactions.
+    Moto,
+}
+
+impl Independent {
+    /// The installed program, or one that the PATH finds.
+    fn program(self) -> PathBuf {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let (installed, name) = match self {
+            Self::Dynalite => {
+                (root.join("tests/clients/js/node_modules/.bin/dynalite"), "dynalite")
+            }
+            Self::Moto => (root.join(".venv/bin/moto_server"), "moto_server"),
+        };
+        if installed.exists() { installed } else { PathBuf::from(name) }
     }
-    None
+
+    /// Starts it; the reason if it cannot be.
+    pub(crate) fn start(self) -> Result<Endpoint, String> {
+        let port = TcpListener::bind("127.0.0.1:0")
+            .and_then(|listener| listener.local_addr())
+            .map_err(|error| format!("no free port: {error}"))?
+            .port();
+        let arguments: &[&str] = match self {
+            Self::Dynalite => &["--createTableMs", "0", "--deleteTableMs", "0", "--port"],
+            Self::Moto => &["-p"],
+        };
+        let child = Command::new(self.program())
+            .args(arguments)
+            .arg(port.to_string())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("{self:?} is not installed ({error})"))?;
+        let mut endpoint = Endpoint { child, url: format!("http://127.0.0.1:{port}") };
+        let patience = Instant::now() + Duration::from_mins(1);
+        while Instant::now() < patience {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return Ok(endpoint);
+            }
+            if let Ok(Some(status)) = endpoint.child.try_wait() {
+                return Err(format!("{self:?} ended at once ({status})"));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Err(format!("{self:?} does not listen after a minute"))
+    }
+}
+
+/// Says aloud that a test is skipped: past the test harness, which keeps quiet about tests that pass.
+pub(crate) fn say_skipped(why: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {why}; run scripts/setup-clients");
 }

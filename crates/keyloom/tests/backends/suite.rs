@@ -2,7 +2,7 @@
 
 use keyloom::keys::Timestamp;
 use keyloom::prelude::*;
-use keyloom::{Error, TableClient, Update, item};
+use keyloom::{Condition, Error, Op, TableClient, Update, item};
 
 use crate::model::*;
 
@@ -10,6 +10,8 @@ use crate::model::*;
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Can {
     Everything,
+    /// Transactions, but each as often as it is sent.
+    NoTokens,
     NoTransactions,
 }
 
@@ -23,11 +25,13 @@ pub(crate) fn run(table: &Table<Suite>, can: Can) {
     fan_out_over_months(table);
     expired_items_are_hidden(table);
     untyped(table);
-    if can == Can::Everything {
+    untyped_index(table);
+    if can != Can::NoTransactions {
         unique_fields(table);
         counts(table);
         moves(table);
         transactions(table);
+        untyped_transactions(table, can);
     }
 }
 
@@ -147,6 +151,14 @@ fn pages_limits_and_cursors(table: &Table<Suite>) {
     let cursor = query().limit(2).page().unwrap().cursor;
     let other = table.query(TasksInProject { project_id: "other".into() });
     assert!(matches!(other.after(cursor.as_ref()).page(), Err(Error::Cursor(_))));
+    let signing = table.clone().with_cursor_key("secret");
+    let signed = |cursor| {
+        let query = signing.query(TasksInProject { project_id: "pages".into() });
+        query.limit(2).after(cursor).page()
+    };
+    let own = signed(None).unwrap().cursor;
+    assert_eq!(signed(own.as_ref()).unwrap().items, all[2..4]);
+    assert!(matches!(signed(cursor.as_ref()), Err(Error::Cursor(_))));
     let explained = query().explain().unwrap();
     assert_eq!(explained.requests.len(), 1);
     assert!(explained.requests[0].1.contains("PROJECT#pages"), "{explained}");
@@ -246,8 +258,62 @@ fn untyped(table: &Table<Suite>) {
     assert_eq!(filtered.len(), 1);
     let scanned = client.scan().filter("PK", keyloom::Op::eq("RAW#1")).collect().unwrap();
     assert_eq!(scanned.len(), 3);
+    let either = Condition::when("SK", Op::eq("A")).or(("n", Op::gt(3))).and(("size", Op::Exists));
+    assert_eq!(client.scan().filter_by(either).count().unwrap(), 2);
+    assert_eq!(client.query("RAW#1").limit(1).count().unwrap(), 3);
+    assert_eq!(client.query("RAW#1").limit(2).take(2).items().count(), 2);
+    assert_eq!(client.get_only(key(), &["n"]).unwrap(), Some(item! { "n" => 5 }));
+    let refused = client.delete_where(key(), !Condition::when("n", Op::eq(5))).unwrap_err();
+    assert!(refused.is_condition_failed(), "{refused}");
     assert!(client.delete(key()).unwrap().is_some());
-    assert_eq!(client.get(key()).unwrap(), None);
+    assert_eq!(client.get_consistent(key()).unwrap(), None);
+    let again = item! { "PK" => "RAW#1", "SK" => "D" };
+    client.batch().put(again.clone()).put(again).delete(("RAW#1", "C")).run().unwrap();
+    assert_eq!(client.query("RAW#1").count().unwrap(), 2);
+    let missing = client.batch().put(item! { "PK" => "RAW#1" }).run().unwrap_err();
+    assert!(missing.to_string().contains("`SK`"), "{missing}");
+}
+
+fn untyped_index(table: &Table<Suite>) {
+    let client = TableClient::new(table.backend().clone(), "suite")
+        .with_keys("PK", "SK")
+        .with_index("GSI1", ["GSI1PK"], ["GSI1SK"]);
+    client.put(item! { "PK" => "RAW#2", "SK" => "A", "GSI1PK" => "G", "GSI1SK" => "2" }).unwrap();
+    client.put(item! { "PK" => "RAW#2", "SK" => "B", "GSI1PK" => "G", "GSI1SK" => "1" }).unwrap();
+    let found = client.query("G").index("GSI1").sort(Op::le("1")).collect().unwrap();
+    assert_eq!(found.len(), 1);
+    let unknown = client.query("G").index("GSI9").collect().unwrap_err();
+    assert!(unknown.to_string().contains("with_index"), "{unknown}");
+    let twice = client.query("G").also("H").collect().unwrap_err();
+    assert!(twice.to_string().contains("2 values"), "{twice}");
+}
+
+fn untyped_transactions(table: &Table<Suite>, can: Can) {
+    let client = TableClient::new(table.backend().clone(), "suite").with_keys("PK", "SK");
+    let at = |sort: &'static str| ("RAWTX", sort);
+    let made = |sort: &str| item! { "PK" => "RAWTX", "SK" => sort, "n" => 1 };
+    client.transaction().put(made("A")).put_if_absent(made("B")).commit().unwrap();
+    let refused = client
+        .transaction()
+        .update(at("A"), Update::new().add("n", 1))
+        .check(at("B"), ("n", Op::eq(7)))
+        .commit()
+        .unwrap_err();
+    assert!(refused.to_string().contains("ConditionalCheckFailed"), "{refused}");
+    let commit = |token: &str| {
+        let add = Update::new().add("n", 1);
+        let update = client.transaction().update_where(at("A"), add, ("n", Op::lt(9)));
+        update.delete_where(at("B"), ("n", Op::Exists)).put(made("C")).token(token).commit()
+    };
+    commit("once").unwrap();
+    // The same token is the same transaction: done once, though its condition would fail now.
+    if can == Can::Everything {
+        commit("once").unwrap();
+    }
+    assert!(commit("twice").is_err());
+    let found = client.transact_get([at("A"), at("B"), at("C")]).unwrap();
+    assert_eq!(found[0].as_ref().unwrap().get("n"), Some(&2.into()));
+    assert_eq!((found[1].is_none(), found[2].is_some()), (true, true));
 }
 
 fn unique_fields(table: &Table<Suite>) {

@@ -1,0 +1,221 @@
+//! Credentials that are fetched, kept, and fetched anew before they end.
+
+use std::process::Command;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use ureq::Agent;
+
+use super::Credentials;
+use super::credentials::{Dialect, element};
+use super::source::{ContainerToken, Source, none_found};
+use crate::error::Error;
+use crate::retry::Failure;
+
+/// Keys are replaced this long before they end, so that no request is on its way with one that has ended.
+const MARGIN_MS: u64 = 5 * 60 * 1000;
+/// Metadata services are next door: whoever does not answer soon is not there.
+const CONNECT: Duration = Duration::from_secs(1);
+const ANSWER: Duration = Duration::from_secs(10);
+/// How long a token of the instance's metadata service holds: the longest there is.
+const TOKEN_SECONDS: &str = "21600";
+
+/// A source and what it gave last.
+pub(super) struct Provider {
+    source: Source,
+    /// The places that were looked at before this one, for the error.
+    looked: String,
+    last: RwLock<Option<Arc<Credentials>>>,
+}
+
+/// Why a source gave nothing.
+enum Trouble {
+    /// It is not there, or does not want to: asking again is no use.
+    Lasting(String),
+    /// A moment later it may.
+    Passing(String),
+}
+
+impl Provider {
+    pub(super) fn new(source: Source, looked: String) -> Self {
+        Self { source, looked, last: RwLock::new(None) }
+    }
+
+    /// Credentials that hold for the request that is about to be sent.
+    pub(super) fn credentials(&self, now_ms: u64) -> Result<Arc<Credentials>, Failure> {
+        let fresh = |known: &Option<Arc<Credentials>>| {
+            let lasting = |c: &&Arc<Credentials>| c.holds_at(now_ms + MARGIN_MS);
+            known.as_ref().filter(lasting).map(Arc::clone)
+        };
+        if let Some(known) = fresh(&self.last.read().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(known);
+        }
+        // One caller fetches, the others wait for what it brings.
+        let mut last = self.last.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = fresh(&last) {
+            return Ok(known);
+        }
+        match self.fetch() {
+            Ok(new) => {
+                let new = Arc::new(new);
+                *last = Some(Arc::clone(&new));
+                Ok(new)
+            }
+            // What is at hand still holds for a while.
+            Err(trouble) => match last.as_ref().filter(|known| known.holds_at(now_ms)) {
+                Some(known) => Ok(Arc::clone(known)),
+                None => Err(self.failure(trouble)),
+            },
+        }
+    }
+
+    fn failure(&self, trouble: Trouble) -> Failure {
+        match trouble {
+            Trouble::Passing(reason) => {
+                Failure::NotSent(format!("credentials from {}: {reason}", self.place()))
+            }
+            Trouble::Lasting(reason) if matches!(self.source, Source::Instance { .. }) => {
+                Failure::Local(none_found(&self.looked, &reason))
+            }
+            Trouble::Lasting(reason) => Failure::Local(Error::Config(format!(
+                "credentials from {}: {reason}",
+                self.place()
+            ))),
+        }
+    }
+
+    fn place(&self) -> String {
+        match &self.source {
+            Source::Fixed(_) => "the configuration".to_owned(),
+            Source::Process { command } => format!("credential_process `{command}`"),
+            Source::WebIdentity { role, .. } => format!("the web identity of role `{role}`"),
+            Source::Container { url, .. } => format!("the container's endpoint {url}"),
+            Source::Instance { url } => format!("the instance's metadata at {url}"),
+        }
+    }
+
+    fn fetch(&self) -> Result<Credentials, Trouble> {
+        match &self.source {
+            Source::Fixed(credentials) => Ok(credentials.clone()),
+            Source::Process { command } => from_process(command),
+            Source::WebIdentity { url, role, session, token_file } => {
+                let token = read_token(token_file)?;
+                from_web_identity(url, role, session, &token)
+            }
+            Source::Container { url, token } => from_container(url, token),
+            Source::Instance { url } => from_instance(url),
+        }
+    }
+}
+
+impl Credentials {
+    fn holds_at(&self, time_ms: u64) -> bool {
+        self.expires_ms.is_none_or(|expires| time_ms < expires)
+    }
+}
+
+/// A client for next door; a proxy would lead away from there.
+fn neighbour() -> Agent {
+    agent(true)
+}
+
+fn agent(direct: bool) -> Agent {
+    let config = Agent::config_builder()
+        .timeout_connect(Some(CONNECT))
+        .timeout_global(Some(ANSWER))
+        .http_status_as_error(false);
+    if direct { config.proxy(None).build().new_agent() } else { config.build().new_agent() }
+}
+
+fn read_token(path: &std::path::Path) -> Result<String, Trouble> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Trouble::Lasting(format!("{}: {error}", path.display())))?;
+    Ok(text.trim().to_owned())
+}
+
+/// The body of a good answer; what went wrong otherwise.
+fn body(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<String, Trouble> {
+    let mut answer = answer.map_err(|error| Trouble::Lasting(error.to_string()))?;
+    let status = answer.status().as_u16();
+    let text = answer.body_mut().read_to_string().map_err(|e| Trouble::Passing(e.to_string()))?;
+    match status {
+        200 => Ok(text),
+        429 | 500.. => Err(Trouble::Passing(format!("HTTP {status}"))),
+        _ => {
+            let said = element(&text, "Message").unwrap_or_default();
+            Err(Trouble::Lasting(format!("HTTP {status} {said}").trim().to_owned()))
+        }
+    }
+}
+
+fn from_process(command: &str) -> Result<Credentials, Trouble> {
+    let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+    let output = Command::new(shell)
+        .args([flag, command])
+        .output()
+        .map_err(|error| Trouble::Lasting(error.to_string()))?;
+    if !output.status.success() {
+        // Its last line says why; what it wrote to stdout may be secret.
+        let said = String::from_utf8_lossy(&output.stderr)
+            .trim()
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .to_owned();
+        return Err(Trouble::Lasting(format!("it failed ({}): {said}", output.status)));
+    }
+    Credentials::from_json(&output.stdout, Dialect::Process).map_err(Trouble::Lasting)
+}
+
+fn from_container(url: &str, token: &ContainerToken) -> Result<Credentials, Trouble> {
+    let token = match token {
+        ContainerToken::None => None,
+        ContainerToken::Text(text) => Some(text.clone()),
+        ContainerToken::File(path) => Some(read_token(path)?),
+    };
+    let mut request = neighbour().get(url);
+    if let Some(token) = token {
+        request = request.header("authorization", token);
+    }
+    let text = body(request.call())?;
+    Credentials::from_json(text.as_bytes(), Dialect::Metadata).map_err(Trouble::Lasting)
+}
+
+/// IMDSv2: a token first, then the role's name, then its key.
+fn from_instance(url: &str) -> Result<Credentials, Trouble> {
+    let agent = neighbour();
+    let token = agent
+        .put(format!("{url}/latest/api/token"))
+        .header("x-aws-ec2-metadata-token-ttl-seconds", TOKEN_SECONDS)
+        .send_empty();
+    let token = body(token)?;
+    let get = |path: &str| {
+        let request = agent.get(format!("{url}/latest/meta-data/iam/security-credentials/{path}"));
+        body(request.header("x-aws-ec2-metadata-token", &token).call())
+    };
+    let role = get("")?;
+    let role = role.lines().next().map(str::trim).filter(|role| !role.is_empty());
+    let role = role.ok_or_else(|| Trouble::Lasting("the instance has no role".into()))?;
+    let text = get(role)?;
+    Credentials::from_json(text.as_bytes(), Dialect::Metadata).map_err(Trouble::Lasting)
+}
+
+fn from_web_identity(
+    url: &str,
+    role: &str,
+    session: &str,
+    token: &str,
+) -> Result<Credentials, Trouble> {
+    let form = [
+        ("Action", "AssumeRoleWithWebIdentity"),
+        ("Version", "2011-06-15"),
+        ("RoleArn", role),
+        ("RoleSessionName", session),
+        ("WebIdentityToken", token),
+    ];
+    let text = body(agent(false).post(url).send_form(form))?;
+    Credentials::from_xml(&text).map_err(Trouble::Lasting)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! Changing the number of shards while the table is in use.
+//!
+//! Reads look where the present number puts an item, then where earlier ones did; writes move what they touch. So old and
+//! new numbers live side by side, and [`Table::reshard`] moves the rest.
+
+use keyloom_core::Item;
+use keyloom_engine::{ReadInput, ScanInput};
+
+use super::Table;
+use super::write::Change;
+use crate::design::Design;
+use crate::entity::{Entity, EntityKey, EntityModel, entity_model, read};
+use crate::error::Result;
+
+impl<D: Design> Table<D> {
+    /// Moves every item of an entity to the shard where the present number puts it, and says how many were moved. Reads the
+    /// whole table. Readers and writers can go on: each move is one transaction. It can be stopped and run again; after a
+    /// run, `earlier(…)` can leave the design.
+    ///
+    /// A read over all shards at the moment of a move may see the moved item twice, or not at all.
+    pub fn reshard<E: Entity<Design = D>>(&self) -> Result<usize> {
+        let model = entity_model::<E>()?;
+        let mut moved = 0;
+        let mut input = ScanInput {
+            read: ReadInput { table_name: model.table().to_owned(), ..ReadInput::default() },
+            segment: None,
+        };
+        loop {
+            let page = self.retry.run("Scan", true, |_| self.backend.scan(&input))?;
+            for item in page.items.into_iter().filter(|item| model.is_of(item)) {
+                if is_home(model, &item, &read::<E>(item.clone())?)? {
+                    continue;
+                }
+                self.bring_home(model, &read::<E>(item)?.key())?;
+                moved += 1;
+            }
+            match page.last_key {
+                Some(key) => input.read.exclusive_start_key = Some(key),
+                None => return Ok(moved),
+            }
+        }
+    }
+
+    /// Moves one item to where its present key says, if it is elsewhere.
+    pub(super) fn move_home<K: EntityKey>(&self, key: &K) -> Result<()> {
+        let model = entity_model::<K::Entity>()?;
+        if !model.is_resharded() {
+            return Ok(());
+        }
+        let home = model.key_item(|name| key.field(name))?;
+        match self.find_stored(model, key)? {
+            Some(item) if model.stored_key(&item) != home => self.bring_home(model, key),
+            _ => Ok(()),
+        }
+    }
+
+    fn bring_home<K: EntityKey>(&self, model: &EntityModel, key: &K) -> Result<()> {
+        let same = |old: Option<K::Entity>| Ok(old.map_or(Change::Delete, Change::Write));
+        self.change(model, key, same).map(drop)
+    }
+}
+
+/// Whether all keys of an item are what its fields make them.
+fn is_home<E: Entity>(model: &EntityModel, item: &Item, entity: &E) -> Result<bool> {
+    let expected = model.item(entity)?;
+    Ok(model.made_attributes().all(|name| item.get(name) == expected.get(name)))
+}
