@@ -108,6 +108,8 @@ pub struct Place<'a> {
     pub throughput: Throughput,
     /// Whether the table has local indexes, whose item collections are never split.
     pub has_local_indexes: bool,
+    /// How much it holds, in bytes.
+    pub size_bytes: u64,
 }
 
 impl<'a> Place<'a> {
@@ -319,4 +321,7 @@ pub trait Observer: Send + Sync + std::fmt::Debug {
 
     /// A request that failed before it touched a key: the operation's name and the error.
     fn failed(&self, _operation: &str, _error: &Error) {}
+
+    /// A table, or one of its indexes, was deleted: another one of that name begins anew.
+    fn forget(&self, _table: &str, _index: Option<&str>) {}
 }
