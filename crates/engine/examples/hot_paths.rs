@@ -1,8 +1,9 @@
 //! The hot paths of the database in memory, as a fixed workload for profilers.
 //!
-//! `hot_paths` runs every case and prints what an operation takes. `hot_paths CASE COUNT` prepares
-//! the database and runs one case `COUNT` times, in silence: the difference between two counts is
-//! what the operations cost, without the preparation. `scripts/instructions` measures so.
+//! `hot_paths` runs every case and prints what an operation takes, `hot_paths --list` names the
+//! cases. `hot_paths CASE COUNT` prepares the database and runs one case `COUNT` times, in silence:
+//! the difference between two counts is what the operations cost, without the preparation.
+//! `scripts/instructions` measures so.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement")]
 
@@ -33,13 +34,21 @@ const CASES: [(&str, Case); 10] = [
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let database = prepare();
-    if let [name, count] = arguments.as_slice() {
-        let count: usize = count.parse().unwrap();
-        let (_, case) = CASES.iter().find(|(known, _)| known == name).unwrap();
-        (0..count).for_each(|i| case(&database, i));
-        return;
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => time_all(),
+        ["--list"] => CASES.iter().for_each(|(name, _)| println!("{name}")),
+        [name, count] => {
+            let count: usize = count.parse().unwrap();
+            let (_, case) = CASES.iter().find(|(known, _)| known == name).unwrap();
+            let database = prepare();
+            (0..count).for_each(|i| case(&database, i));
+        }
+        _ => println!("usage: hot_paths [--list | CASE COUNT]"),
     }
+}
+
+fn time_all() {
+    let database = prepare();
     for (name, case) in CASES {
         let count = if name.contains("query") { 3_000 } else { 100_000 };
         let best = (0..5).map(|_| time(&database, case, count)).min().unwrap();
