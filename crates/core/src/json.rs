@@ -4,6 +4,7 @@
 //! in two steps, and so does this module: first the shape of the JSON (`SerializationException`),
 //! then the meaning (`ValidationException`).
 
+mod plain;
 mod read;
 mod shape;
 mod tree;
@@ -12,7 +13,7 @@ mod write;
 pub use read::{item_from, value_from};
 pub use shape::{check_item, check_value};
 pub use tree::{Json, JsonNumber, JsonObject};
-pub(crate) use write::{open_value, write_binary, write_number, write_utf8};
+pub(crate) use write::{open_value, write_binary, write_number, write_plain_ascii, write_utf8};
 pub use write::{write_item, write_string, write_value};
 
 use crate::error::{Result, message};

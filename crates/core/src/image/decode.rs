@@ -1,6 +1,6 @@
 //! Reading stored values: to a tree, or straight to JSON.
 
-use super::reader::{Read, Reader, corrupt};
+use super::reader::{Read, Reader, corrupt, text_of};
 use super::{MAX_DEPTH, Tag};
 use crate::json;
 use crate::value::{AttributeValue, Item, Str};
@@ -83,7 +83,7 @@ pub(super) fn write_attributes(
         if position > 0 {
             out.push(b',');
         }
-        json::write_utf8(reader.utf8()?, out);
+        write_text(reader.bytes()?, out)?;
         out.push(b':');
         let tag = reader.tag()?;
         write_value(tag, reader, depth, out)?;
@@ -101,15 +101,12 @@ pub(super) fn write_value(
 ) -> Read<()> {
     json::open_value(tag.attribute_type(), out);
     match tag {
-        Tag::S => json::write_utf8(reader.utf8()?, out),
+        Tag::S => write_text(reader.bytes()?, out)?,
         Tag::N => json::write_number(&reader.number()?, out),
         Tag::B => json::write_binary(reader.bytes()?, out),
         Tag::False => out.extend_from_slice(b"false"),
         Tag::True | Tag::Null => out.extend_from_slice(b"true"),
-        Tag::Ss => write_members(reader, out, |body, out| {
-            json::write_utf8(body.utf8()?, out);
-            Ok(())
-        })?,
+        Tag::Ss => write_members(reader, out, |body, out| write_text(body.bytes()?, out))?,
         Tag::Ns => write_members(reader, out, |body, out| {
             json::write_number(&body.number()?, out);
             Ok(())
@@ -133,6 +130,14 @@ pub(super) fn write_value(
         }
     }
     out.push(b'}');
+    Ok(())
+}
+
+/// Writes a stored string. Plain ASCII, the usual case, is told at a glance.
+fn write_text(bytes: &[u8], out: &mut Vec<u8>) -> Read<()> {
+    if !json::write_plain_ascii(bytes, out) {
+        json::write_utf8(text_of(bytes)?.as_bytes(), out);
+    }
     Ok(())
 }
 

@@ -33,6 +33,11 @@ pub(super) fn corrupt(what: &'static str) -> Corrupt {
 
 const TOO_SHORT: Corrupt = Corrupt("it ends too early");
 
+/// Stored bytes as the text that they must be.
+pub(super) fn text_of(bytes: &[u8]) -> Read<&str> {
+    std::str::from_utf8(bytes).map_err(|_| Corrupt("a string is not UTF-8"))
+}
+
 impl<'a> Reader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
@@ -59,11 +64,13 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
+    #[inline]
     pub(super) fn length(&mut self) -> Read<usize> {
         let first = self.byte()?;
-        if first < 0x80 {
-            return Ok(usize::from(first));
-        }
+        if first < 0x80 { Ok(usize::from(first)) } else { self.long_length(first) }
+    }
+
+    fn long_length(&mut self, first: u8) -> Read<usize> {
         let mut value = usize::from(first & 0x7F);
         for shift in [7, 14, 21, 28] {
             let byte = self.byte()?;
@@ -75,22 +82,14 @@ impl<'a> Reader<'a> {
         Err(Corrupt("a length is too long"))
     }
 
+    #[inline]
     pub(super) fn bytes(&mut self) -> Read<&'a [u8]> {
         let count = self.length()?;
         self.take(count)
     }
 
     pub(super) fn text(&mut self) -> Read<&'a str> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| Corrupt("a string is not UTF-8"))
-    }
-
-    /// The bytes of a string, checked to be UTF-8. ASCII, the usual case, is told at a glance.
-    pub(super) fn utf8(&mut self) -> Read<&'a [u8]> {
-        let bytes = self.bytes()?;
-        if !bytes.is_ascii() {
-            std::str::from_utf8(bytes).map_err(|_| Corrupt("a string is not UTF-8"))?;
-        }
-        Ok(bytes)
+        text_of(self.bytes()?)
     }
 
     pub(super) fn number(&mut self) -> Read<Number> {

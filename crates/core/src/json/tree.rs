@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use super::plain::plain_prefix;
+
 /// The deepest nesting: twice what the deepest item needs, and no stack is exhausted.
 const MAX_DEPTH: usize = 128;
 
@@ -194,13 +196,7 @@ impl<'a> Parser<'a> {
 
     /// Goes to the next special byte of a string.
     fn skip_plain(&mut self) -> Option<()> {
-        // A whole block is tested without branches, which compiles to vector instructions.
-        const BLOCK: usize = 32;
-        let rest = self.bytes.get(self.position..)?;
-        let plain = |block: &&[u8]| !block.iter().fold(false, |found, &b| found | is_special(b));
-        let start = rest.chunks_exact(BLOCK).take_while(plain).count() * BLOCK;
-        let rest = rest.get(start..)?;
-        self.position += start + rest.iter().position(|&byte| is_special(byte))?;
+        self.position += plain_prefix(self.bytes.get(self.position..)?);
         Some(())
     }
 
@@ -286,11 +282,6 @@ impl<'a> Parser<'a> {
         }
         (self.position > start).then_some(())
     }
-}
-
-/// Whether a byte ends the plain part of a string: a quote, an escape, or a control character.
-fn is_special(byte: u8) -> bool {
-    byte == b'"' || byte == b'\\' || byte < 0x20
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::plain::{is_plain_ascii, plain_prefix};
 use crate::number::Number;
 use crate::value::{AttributeType, AttributeValue, Item};
 
@@ -99,7 +100,9 @@ pub(crate) fn write_utf8(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text;
     // Most strings have nothing to escape and are copied in one piece.
-    while let Some((clean, byte, tail)) = split_at_escape(rest) {
+    while let Some((clean, tail)) = rest.split_at_checked(plain_prefix(rest))
+        && let Some((&byte, tail)) = tail.split_first()
+    {
         out.extend_from_slice(clean);
         write_escape(byte, out);
         rest = tail;
@@ -108,21 +111,16 @@ pub(crate) fn write_utf8(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// What comes before the first byte that needs an escape, that byte, and what follows.
-fn split_at_escape(bytes: &[u8]) -> Option<(&[u8], u8, &[u8])> {
-    // A whole block is tested without branches, which compiles to vector instructions.
-    const BLOCK: usize = 32;
-    let dirty = |block: &[u8]| block.iter().fold(false, |found, &byte| found | needs_escape(byte));
-    let clean_blocks = bytes.chunks_exact(BLOCK).take_while(|block| !dirty(block)).count();
-    let start = clean_blocks * BLOCK;
-    let at = start + bytes.get(start..)?.iter().position(|&byte| needs_escape(byte))?;
-    let (clean, tail) = bytes.split_at_checked(at)?;
-    let (&byte, tail) = tail.split_first()?;
-    Some((clean, byte, tail))
-}
-
-fn needs_escape(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
+/// Appends a JSON string if it is ASCII without anything to escape; says whether it was.
+pub(crate) fn write_plain_ascii(text: &[u8], out: &mut Vec<u8>) -> bool {
+    let plain = is_plain_ascii(text);
+    if plain {
+        out.reserve(text.len() + 2);
+        out.push(b'"');
+        out.extend_from_slice(text);
+        out.push(b'"');
+    }
+    plain
 }
 
 fn write_escape(byte: u8, out: &mut Vec<u8>) {

@@ -140,9 +140,7 @@ impl<'a> Fields<'a> {
 
     /// A map of attribute values.
     pub(crate) fn item(&self, name: &str) -> Result<Option<Item>> {
-        let Some(value) = self.get(name) else { return Ok(None) };
-        json::check_item(value)?;
-        json::item_from(value).map(Some)
+        self.get(name).map(json::item_from).transpose()
     }
 
     /// One attribute value.
