@@ -162,7 +162,7 @@ impl Resolver<'_> {
             self.unknown_field(name, text, fields, entity);
         }
         let template = match parsed {
-            Ok(template) => template,
+            Ok(template) => template.with_shards(shards_in(fields)),
             Err(error) => {
                 self.bad_template(&error, text, entity);
                 return None;
@@ -462,4 +462,13 @@ fn inline_field(name: &str, format: &FieldFormat, span: Span) -> Field {
         max_bytes: None,
         size: None,
     }
+}
+
+/// The fields that are shard numbers, and how many shards each has.
+fn shards_in(fields: &[Field]) -> Vec<(String, u32)> {
+    let shards = fields.iter().filter_map(|field| match &field.kind {
+        FieldKind::Shard(shards) => Some((field.name.clone(), shards.count)),
+        _ => None,
+    });
+    shards.collect()
 }
