@@ -141,14 +141,23 @@ impl KeyTemplate {
         if self.escape == Escape::None {
             return field.format.encode(value).ok();
         }
+        self.alone(field)?.build_values(std::slice::from_ref(value)).ok()
+    }
+
+    /// The most bytes that a field takes inside this template, escapes included; unknown for endless texts.
+    pub fn field_bytes(&self, field: &FieldPiece) -> Option<usize> {
+        self.alone(field)?.lengths().max
+    }
+
+    /// A template of one field of this one.
+    fn alone(&self, field: &FieldPiece) -> Option<Template> {
         let options = TemplateOptions {
             separator: Some(self.template.separator().to_owned()),
             policy: self.template.policy(),
             role: self.template.role(),
         };
         let text = format!("{{{}}}", field.name);
-        let alone = Template::parse_with(&text, &options, |_| Some(field.format.clone())).ok()?;
-        alone.build_values(std::slice::from_ref(value)).ok()
+        Template::parse_with(&text, &options, |_| Some(field.format.clone())).ok()
     }
 
     /// Whether keys that agree in everything before piece `from` sort by the fields `from..=last`.
