@@ -18,7 +18,7 @@ pub(crate) fn check_file(path: &Path, prices: &Prices) -> Result<CheckReport, Fa
 
 /// The design of a checked file; its mistakes, if it cannot be understood.
 pub(crate) fn design_of(report: &CheckReport) -> Result<&Design, Failure> {
-    report.design.as_ref().ok_or_else(|| {
+    report.design.as_ref().filter(|_| report.is_whole).ok_or_else(|| {
         let shown: Vec<String> =
             report.findings.iter().map(|finding| finding.render(&report.source)).collect();
         Failure::refused(format_args!(

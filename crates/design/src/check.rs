@@ -4,7 +4,7 @@ use crate::cost::{Bill, Prices, bill};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::lint::{self, Context, Finding};
 use crate::model::Design;
-use crate::plan::{IndexUse, Plan, WritePlan, index_uses, plan, plan_write};
+use crate::plan::{IndexUse, Plan, Problem, Verdict, WritePlan, index_uses, plan, plan_write};
 use crate::source::Source;
 
 /// Everything that is known about a design.
@@ -16,8 +16,10 @@ pub struct CheckReport {
     pub findings: Vec<Finding>,
     /// What was suppressed, with the reason given.
     pub suppressed: Vec<(Finding, String)>,
-    /// The design; absent when the file could not be understood.
+    /// The design, as far as it could be understood.
     pub design: Option<Design>,
+    /// Whether that is all of it: no error in the file.
+    pub is_whole: bool,
     /// A plan for each access pattern.
     pub plans: Vec<Plan>,
     /// A plan for each write.
@@ -37,11 +39,21 @@ impl CheckReport {
 
 /// Checks a design.
 pub fn check(design: &Design, prices: &Prices) -> CheckReport {
-    let plans = plan(design, prices);
+    check_part(design.clone(), prices, true)
+}
+
+fn check_part(mut design: Design, prices: &Prices, is_whole: bool) -> CheckReport {
+    let mut plans = plan(&design, prices);
+    if !is_whole {
+        // Whether a pattern has no key or only a broken one, cannot be told.
+        plans.retain(|plan| plan.verdict != Verdict::Refused || plan.problems.iter().any(is_told));
+        design.accesses.retain(|access| plans.iter().any(|plan| plan.name == access.name));
+    }
+    let design = &design;
     let writes: Vec<WritePlan> =
         design.writes().iter().map(|write| plan_write(design, write, prices)).collect();
     let uses = index_uses(design, &plans);
-    let context = Context { design, plans: &plans, writes: &writes, uses: &uses };
+    let context = Context { design, plans: &plans, writes: &writes, uses: &uses, is_whole };
     let result = lint::run(&context);
     let bill = bill(design, &plans, &writes, prices);
     CheckReport {
@@ -49,6 +61,7 @@ pub fn check(design: &Design, prices: &Prices) -> CheckReport {
         findings: result.findings,
         suppressed: result.suppressed,
         design: Some(design.clone()),
+        is_whole,
         plans,
         writes,
         index_uses: uses,
@@ -56,13 +69,16 @@ pub fn check(design: &Design, prices: &Prices) -> CheckReport {
     }
 }
 
+/// A hand-written request is refused for what it says itself.
+fn is_told(problem: &Problem) -> bool {
+    matches!(problem, Problem::Raw(_))
+}
+
 /// Reads and checks a design file; mistakes in the file are findings too.
 pub fn check_text(file_name: &str, text: &str, prices: &Prices) -> CheckReport {
-    let (design, diagnostics) = Design::parse(file_name, text);
-    let mut report = match design {
-        Some(design) => check(&design, prices),
-        None => CheckReport { source: Source::new(file_name, text), ..CheckReport::default() },
-    };
+    let (design, diagnostics) = Design::read(file_name, text);
+    let is_whole = diagnostics.iter().all(|problem| problem.severity != Severity::Error);
+    let mut report = check_part(design, prices, is_whole);
     let found: Vec<Finding> =
         diagnostics.iter().map(|problem: &Diagnostic| problem.into()).collect();
     report.findings.splice(0..0, found);

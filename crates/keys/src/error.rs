@@ -192,6 +192,7 @@ pub struct TemplateError {
     pub(crate) span: Range<usize>,
     pub(crate) reason: String,
     pub(crate) fix: String,
+    pub(crate) ambiguous: bool,
 }
 
 impl TemplateError {
@@ -213,6 +214,11 @@ impl TemplateError {
     /// What to do about it.
     pub fn fix(&self) -> &str {
         &self.fix
+    }
+
+    /// Whether the text is well formed, but different values would make the same key.
+    pub fn is_ambiguous(&self) -> bool {
+        self.ambiguous
     }
 }
 

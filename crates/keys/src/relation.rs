@@ -151,10 +151,12 @@ impl Template {
             Some(field) => format!("in field `{}`, ", field.name()),
             None => String::new(),
         };
-        let reason = if expected.is_empty() {
-            format!("every key ends after `{longest}`")
-        } else {
-            format!("{place}keys go on after `{longest}` with one of `{}`", expected.concat())
+        let reason = match expected.as_slice() {
+            [] => format!("every key ends after `{longest}`"),
+            [only] => format!("{place}keys go on after `{longest}` with `{only}`"),
+            many => {
+                format!("{place}keys go on after `{longest}` with one of `{}`", many.concat())
+            }
         };
         PrefixMatch::Never { longest, reason }
     }

@@ -1,13 +1,11 @@
 //! Runs a plan on the engine as a client would: pages, fan-out merged in order, the second step.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use keyloom_core::Item;
 use keyloom_core::capacity::{ReadMode, Units, read_units};
 use keyloom_core::size::item_size;
-use keyloom_design::evaluate::{Inputs, Row};
-use keyloom_design::key::compare;
+use keyloom_design::evaluate::{Inputs, Row, order_of};
 use keyloom_design::model::{Access, Entity, OrderBy, Table};
 use keyloom_design::plan::{Plan, Request, concretize, predicted_read, requests, second_step};
 use serde_json::{Value as Json, json};
@@ -261,15 +259,4 @@ fn merge(order: &[OrderBy], mut parts: Vec<Vec<(Item, &Row)>>) -> Vec<Item> {
             merged.push(item);
         }
     }
-}
-
-fn order_of(order: &[OrderBy], a: &Row, b: &Row) -> Ordering {
-    let by = |term: &OrderBy| {
-        let ordering = match (a.values.get(&term.field), b.values.get(&term.field)) {
-            (Some(a), Some(b)) => compare(a, b),
-            (a, b) => a.is_some().cmp(&b.is_some()),
-        };
-        if term.descending { ordering.reverse() } else { ordering }
-    };
-    order.iter().map(by).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
 }

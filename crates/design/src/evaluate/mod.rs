@@ -13,6 +13,7 @@ use keyloom_keys::Value;
 
 pub use self::row::{Row, item_label};
 pub(crate) use self::test::{holds, when_test};
+use crate::generate::set_shards;
 use crate::key::compare;
 use crate::model::{Access, Operand, OrderBy};
 
@@ -104,21 +105,21 @@ pub(crate) fn operand_value(operand: &Operand, inputs: &Inputs) -> Option<Value<
     }
 }
 
-/// Whether a link row points at a row: it has the same values in the fields of the row's identity.
+/// Whether a link row points at a row: the key that the link's values make is the key of the row, in the
+/// index through which such links lead there.
 pub(crate) fn is_linked(link: &Row, row: &Row) -> bool {
-    row.entity.identity().into_iter().filter(|field| link.entity.field(field).is_some()).all(
-        |field| match (link.values.get(field), row.values.get(field)) {
-            (Some(a), Some(b)) => compare(a, b) == Ordering::Equal,
-            _ => false,
-        },
-    )
+    let Some(index) = row.entity.reached_from(&link.entity) else { return false };
+    let mut target = Row { entity: row.entity.clone(), values: link.values.clone() };
+    set_shards(&mut target);
+    let key = target.index_values(index);
+    key.is_some() && key == row.index_values(index)
 }
 
-/// The order asked for.
-pub(crate) fn order_of(order: &[OrderBy], a: &Row, b: &Row) -> Ordering {
+/// How two rows stand in the order asked for.
+pub fn order_of(order: &[OrderBy], a: &Row, b: &Row) -> Ordering {
     for term in order {
-        let ordering = match (a.values.get(&term.field), b.values.get(&term.field)) {
-            (Some(a), Some(b)) => compare(a, b),
+        let ordering = match (a.place(&term.field), b.place(&term.field)) {
+            (Some(a), Some(b)) => compare(&a, &b),
             (a, b) => a.is_some().cmp(&b.is_some()),
         };
         let ordering = if term.descending { ordering.reverse() } else { ordering };

@@ -1,10 +1,11 @@
 //! A row: an entity with values for its fields, and the item it is stored as.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keyloom_core::{AttributeValue, Item};
-use keyloom_keys::{Fields, Value};
+use keyloom_keys::{Fields, Precision, Timestamp, Value};
 
 use super::test::when_holds;
 use crate::key::{attribute_of, key_value};
@@ -97,6 +98,20 @@ impl Row {
             item.insert(name.as_str(), self.entity.name.as_str());
         }
         item
+    }
+
+    /// What a row is sorted by in a field: its value; a loosely written time is the moment that it means.
+    pub(super) fn place(&self, field: &str) -> Option<Cow<'_, Value<'static>>> {
+        let value = self.values.get(field)?;
+        let loose =
+            self.entity.field(field).is_some_and(|field| field.kind == FieldKind::LooseTime);
+        match value {
+            Value::Text(text) if loose => match text.parse::<Timestamp>() {
+                Ok(time) => Some(Cow::Owned(Value::Time(time.at(Precision::Millisecond)))),
+                Err(_) => Some(Cow::Borrowed(value)),
+            },
+            _ => Some(Cow::Borrowed(value)),
+        }
     }
 
     /// The primary key as text: two rows with one label are one item.

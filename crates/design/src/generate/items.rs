@@ -7,10 +7,10 @@ use std::sync::Arc;
 use keyloom_keys::Value;
 
 use super::random::Random;
+use super::shard::set_shards;
 use super::value::{Taste, random_value};
 use crate::evaluate::{Inputs, Row};
 use crate::model::{Access, Design, Entity, Field, FieldKind, InputRole};
-use crate::plan::set_shards;
 
 /// What to generate.
 #[derive(Clone, Copy, Debug)]

@@ -7,5 +7,7 @@ mod shard;
 mod value;
 
 pub use self::items::{GenerateOptions, generate, inputs_for};
+pub(crate) use self::random::Random;
 pub(crate) use self::sample::{sample, sample_of};
+pub(crate) use self::shard::set_shards;
 pub use self::shard::shard_of;

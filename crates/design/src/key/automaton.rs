@@ -133,6 +133,22 @@ impl Language {
         self.ends = states;
     }
 
+    /// Then a whole number without leading zeros.
+    pub fn whole_number(&mut self, signed: bool) {
+        let start = self.join();
+        let (zero, more) = (self.state(), self.state());
+        let (digits, first) = (ByteSet::range(b'0', b'9'), ByteSet::range(b'1', b'9'));
+        self.edge(start, ByteSet::of(b"0"), zero);
+        self.edge(start, first, more);
+        self.edge(more, digits, more);
+        if signed {
+            let minus = self.state();
+            self.edge(start, ByteSet::of(b"-"), minus);
+            self.edge(minus, first, more);
+        }
+        self.ends = vec![zero, more];
+    }
+
     /// Then anything, or nothing.
     pub fn anything(&mut self) {
         let at = self.join();

@@ -6,6 +6,6 @@ mod template;
 mod value;
 
 pub use self::automaton::Language;
-pub use self::shape::{add_field, may_hold_separator};
+pub use self::shape::may_hold_separator;
 pub use self::template::{FieldPiece, KeyTemplate, Piece};
 pub use self::value::{attribute_of, compare, describe, extent, key_value};

@@ -6,7 +6,12 @@ use super::automaton::Language;
 use crate::model::Escape;
 
 /// Appends every text that a field of this format can be written as.
-pub fn add_field(language: &mut Language, format: &FieldFormat, separator: &str, escape: Escape) {
+pub(super) fn add_field(
+    language: &mut Language,
+    format: &FieldFormat,
+    separator: &str,
+    escape: Escape,
+) {
     let digit = ByteSet::range(b'0', b'9');
     let avoid = if escape == Escape::None { "" } else { separator };
     match format.kind() {
@@ -23,8 +28,8 @@ pub fn add_field(language: &mut Language, format: &FieldFormat, separator: &str,
         FieldType::Bool => language.classes(&[ByteSet::of(b"01")]),
         FieldType::Uuid => language.classes(&pattern("hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh")),
         FieldType::Ulid => language.classes(&pattern(&format!("7{}", "u".repeat(25)))),
-        FieldType::I64 if format.is_plain() => language.text(digit.with(b'-'), b""),
-        _ if format.is_plain() => language.text(digit, b""),
+        FieldType::I64 if format.is_plain() => language.whole_number(true),
+        _ if format.is_plain() => language.whole_number(false),
         FieldType::I64 | FieldType::Decimal { .. } => language.classes(&signed(format)),
         FieldType::EpochMs => language.classes(&vec![digit; format.width().unwrap_or(15)]),
         _ => match format.precision() {

@@ -9,12 +9,17 @@ use super::automaton::Language;
 use super::shape::add_field;
 use crate::model::Escape;
 
+/// Beyond so many shards, any number is taken for a shard: listing them would cost more than it tells.
+const MOST_LISTED: u32 = 256;
+
 /// A template of one key attribute.
 #[derive(Clone, Debug)]
 pub struct KeyTemplate {
     template: Template,
     pieces: Vec<Piece>,
     escape: Escape,
+    /// The fields that are shard numbers, and how many shards each has.
+    shards: Vec<(String, u32)>,
 }
 
 /// A part of a template.
@@ -72,7 +77,14 @@ impl KeyTemplate {
                 }),
             })
             .collect();
-        Ok(Self { template, pieces, escape })
+        Ok(Self { template, pieces, escape, shards: Vec::new() })
+    }
+
+    /// The same template, with fields known to be numbers of so many shards.
+    #[must_use]
+    pub fn with_shards(mut self, shards: Vec<(String, u32)>) -> Self {
+        self.shards = shards;
+        self
     }
 
     /// The template itself.
@@ -129,14 +141,23 @@ impl KeyTemplate {
         if self.escape == Escape::None {
             return field.format.encode(value).ok();
         }
+        self.alone(field)?.build_values(std::slice::from_ref(value)).ok()
+    }
+
+    /// The most bytes that a field takes inside this template, escapes included; unknown for endless texts.
+    pub fn field_bytes(&self, field: &FieldPiece) -> Option<usize> {
+        self.alone(field)?.lengths().max
+    }
+
+    /// A template of one field of this one.
+    fn alone(&self, field: &FieldPiece) -> Option<Template> {
         let options = TemplateOptions {
             separator: Some(self.template.separator().to_owned()),
             policy: self.template.policy(),
             role: self.template.role(),
         };
         let text = format!("{{{}}}", field.name);
-        let alone = Template::parse_with(&text, &options, |_| Some(field.format.clone())).ok()?;
-        alone.build_values(std::slice::from_ref(value)).ok()
+        Template::parse_with(&text, &options, |_| Some(field.format.clone())).ok()
     }
 
     /// Whether keys that agree in everything before piece `from` sort by the fields `from..=last`.
@@ -175,14 +196,22 @@ impl KeyTemplate {
 
     /// Appends the first pieces to a language.
     pub fn add_to(&self, language: &mut Language, pieces: usize) {
-        let separator = self.template.separator();
         for piece in self.pieces.iter().take(pieces) {
             match piece {
                 Piece::Literal(text) => language.literal(text.as_bytes()),
-                Piece::Field(field) => {
-                    add_field(language, &field.format, separator, self.escape);
-                }
+                Piece::Field(field) => self.add_field(language, field),
             }
+        }
+    }
+
+    /// Appends everything that a field of this template can be written as.
+    pub fn add_field(&self, language: &mut Language, field: &FieldPiece) {
+        match self.shards.iter().find(|(name, _)| *name == field.name) {
+            Some((_, count)) if *count <= MOST_LISTED => {
+                let numbers: Vec<String> = (0..*count).map(|n| n.to_string()).collect();
+                language.choice(&numbers);
+            }
+            _ => add_field(language, &field.format, self.template.separator(), self.escape),
         }
     }
 }

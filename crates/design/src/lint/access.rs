@@ -186,8 +186,16 @@ pub(super) fn filter_waste(context: &Context, findings: &mut Findings) {
         if plan.verdict != Verdict::Filter {
             continue;
         }
-        let fields: Vec<&str> =
-            plan.reads.iter().flat_map(|read| &read.filter).map(|q| q.field.as_str()).collect();
+        let written = access.raw.as_ref().and_then(|raw| raw.filter.as_ref());
+        let fields: Vec<&str> = match written {
+            Some(filter) => {
+                filter.terms.iter().map(|term| term.name.trim_start_matches('#')).collect()
+            }
+            None => {
+                let filters = plan.reads.iter().flat_map(|read| &read.filter);
+                filters.map(|question| question.field.as_str()).collect()
+            }
+        };
         let kept = access.keeps.or_else(|| estimated_keep(context, access, plan));
         let (severity, share) = match kept {
             Some(kept) if kept < 0.2 => (Severity::Warn, Some(1.0 - kept)),
@@ -213,7 +221,7 @@ pub(super) fn filter_waste(context: &Context, findings: &mut Findings) {
 
 /// What equality filters keep, from the number of values of their fields.
 fn estimated_keep(context: &Context, access: &Access, plan: &Plan) -> Option<f64> {
-    let entity = access.asked()?;
+    let entity = access.asked().filter(|_| access.raw.is_none())?;
     let mut kept = 1.0;
     for question in plan.reads.iter().flat_map(|read| &read.filter) {
         match &question.test {

@@ -255,6 +255,9 @@ pub(super) fn back_pressure(context: &Context, findings: &mut Findings) {
         let Some(values) = values.filter(|_| super::load::is_loaded(context, entity)) else {
             continue;
         };
+        if super::load::is_spread(context, entity, index, &key) {
+            continue;
+        }
         let load = load(context, entity, index);
         let share = super::load::hottest_share(context, entity, &key).unwrap_or(1.0 / values);
         let Some(part) = key.hash.first() else { continue };

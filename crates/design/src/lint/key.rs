@@ -91,7 +91,7 @@ pub(super) fn unguarded_separator(context: &Context, findings: &mut Findings) {
     }
 }
 
-/// K03 is found when templates are read: a template that cannot be taken apart again stops the design.
+/// K03 is found when templates are read: an entity with such a key is left out of the rest of the check.
 pub(super) fn ambiguous(_context: &Context, _findings: &mut Findings) {}
 
 /// K04: the declared lengths add up to more than DynamoDB takes.
@@ -105,7 +105,7 @@ pub(super) fn too_long(context: &Context, findings: &mut Findings) {
                 .iter()
                 .map(|piece| match piece {
                     Piece::Literal(text) => text.len(),
-                    Piece::Field(field) => field.format.lengths().max.unwrap_or(1),
+                    Piece::Field(field) => template.field_bytes(field).unwrap_or(1),
                 })
                 .sum();
             let most = template.template().lengths().max.unwrap_or(declared).max(declared);

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use keyloom_keys::Shards;
+
 use super::Context;
 use crate::cost::{cardinality, item_size, items_under};
-use crate::model::{Entity, Index, IndexKey};
+use crate::model::{Entity, FieldKind, Index, IndexKey};
 
 /// Write units per second that one physical partition takes.
 pub(super) const PARTITION_WRITES: f64 = 1000.0;
@@ -114,6 +116,55 @@ pub(super) fn hottest_share(context: &Context, entity: &Entity, key: &IndexKey) 
         };
     }
     Some(share)
+}
+
+/// A declared shard in a partition key, and what the declared load asks of it.
+pub(super) struct ShardNeed<'a> {
+    /// The shard's field.
+    pub(super) field: &'a str,
+    /// How many shards there are.
+    pub(super) count: u32,
+    /// How many the load needs, with a margin of one half.
+    pub(super) needed: u32,
+    /// The load on all shards of the busiest key.
+    pub(super) load: Load,
+    /// The share of that load in all.
+    pub(super) share: f64,
+}
+
+/// How many shards a partition key needs, if it has one and a load is declared.
+pub(super) fn shard_need<'a>(
+    context: &Context,
+    entity: &Entity,
+    index: &Index,
+    key: &IndexKey<'a>,
+) -> Option<ShardNeed<'a>> {
+    let (field, count) =
+        key.hash_fields().find_map(|name| match entity.field(name).map(|f| &f.kind) {
+            Some(FieldKind::Shard(shards)) => Some((name, shards.count)),
+            _ => None,
+        })?;
+    let load = load(context, entity, index);
+    if !load.is_declared() {
+        return None;
+    }
+    // The other parts of the key spread the load already.
+    let others = key.hash_fields().filter(|other| *other != field);
+    let share = others
+        .map(|name| {
+            let field = entity.field(name);
+            field.and_then(|f| f.top_share.or_else(|| f.cardinality().map(|n| 1.0 / n)))
+        })
+        .map(|share| share.unwrap_or(1.0))
+        .product();
+    let needed = Shards::for_rate(load.writes * share, load.reads * share, 1.5).ok()?.count();
+    Some(ShardNeed { field, count, needed, load, share })
+}
+
+/// Whether a shard in the partition key spreads the declared load widely enough: then few or skewed values
+/// beside it do no harm.
+pub(super) fn is_spread(context: &Context, entity: &Entity, index: &Index, key: &IndexKey) -> bool {
+    shard_need(context, entity, index, key).is_some_and(|need| need.count >= need.needed)
 }
 
 /// The bytes of the largest item collection under one partition key value.

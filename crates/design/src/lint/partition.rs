@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use keyloom_core::limits::{MAX_ITEM_COLLECTION_BYTES, MAX_PAGE_BYTES};
-use keyloom_keys::Shards;
 
-use super::load::{collection_bytes, hottest_share, is_loaded, key_values, load};
+use super::load::{
+    ShardNeed, collection_bytes, hottest_share, is_loaded, is_spread, key_values, load, shard_need,
+};
 use super::{Context, Findings, index_subject, key_text, quoted, short, short_bytes};
 use crate::diagnostic::Severity;
 use crate::key::Piece;
@@ -88,7 +89,7 @@ pub(super) fn few_values(context: &Context, findings: &mut Findings) {
         let Some(values) = key_values(context, entity, &key).filter(|values| *values < FEW) else {
             continue;
         };
-        if !is_loaded(context, entity) {
+        if !is_loaded(context, entity) || is_spread(context, entity, index, &key) {
             continue;
         }
         let Some(part) = key.hash.first() else { continue };
@@ -149,7 +150,7 @@ pub(super) fn skewed(context: &Context, findings: &mut Findings) {
             .max_by(|a, b| a.1.total_cmp(&b.1));
         let Some((field, top)) = top.filter(|(_, share)| *share >= 0.1) else { continue };
         let share = hottest_share(context, entity, &key).unwrap_or(top);
-        if share < 0.1 {
+        if share < 0.1 || is_spread(context, entity, index, &key) {
             continue;
         }
         let Some(part) = key.hash.first() else { continue };
@@ -366,40 +367,31 @@ fn by_list(fields: &[&str]) -> String {
 /// P11: as many shards as the load needs.
 pub(super) fn shard_count(context: &Context, findings: &mut Findings) {
     for (_, index, entity, key) in placements(context) {
-        let shard = key.hash_fields().find_map(|name| match entity.field(name).map(|f| &f.kind) {
-            Some(FieldKind::Shard(shards)) => Some((name, shards.count)),
-            _ => None,
-        });
-        let Some((name, count)) = shard else { continue };
-        let load = load(context, entity, index);
-        if !load.is_declared() {
-            continue;
-        }
-        // The other parts of the key spread the load already.
-        let mut share = 1.0;
-        for field in key.hash_fields().filter(|field| *field != name) {
-            share *= entity
-                .field(field)
-                .and_then(|f| f.top_share.or_else(|| f.cardinality().map(|n| 1.0 / n)))
-                .unwrap_or(1.0);
-        }
-        let Ok(needed) = Shards::for_rate(load.writes * share, load.reads * share, 1.5) else {
-            continue;
-        };
-        let needed = needed.count();
+        let Some(need) = shard_need(context, entity, index, &key) else { continue };
+        let ShardNeed { field: name, count, needed, load, share } = need;
         let Some(part) = key.hash.first() else { continue };
-        let verdict = if count < needed {
-            "too few"
-        } else if count > needed.saturating_mul(4) {
-            "more than needed"
-        } else {
-            continue;
+        let verdict = match count {
+            _ if count < needed => "too few",
+            _ if count > needed.saturating_mul(4) => "more than needed",
+            _ => continue,
         };
+        let shards =
+            |count: u32| if count == 1 { "1 shard".to_owned() } else { format!("{count} shards") };
         findings
-            .add(part.span, &entity.name, format!("{count} shards of `{name}` are {verdict}"))
+            .add(
+                part.span,
+                &entity.name,
+                format!(
+                    "{} of `{name}` {} {verdict}",
+                    shards(count),
+                    if count == 1 { "is" } else { "are" }
+                ),
+            )
             .because(format!(
-                "{} need {needed} shards with a margin of one half; every read of all shards takes {count} queries",
-                load.describe(share)
+                "{} need {} with a margin of one half; every read of all shards takes {} now",
+                load.describe(share),
+                shards(needed),
+                if count == 1 { "1 query".to_owned() } else { format!("{count} queries") }
             ))
             .fix(format!("shards = {needed}"));
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Escape, Field, Index, Table};
+use super::{Escape, Field, FieldKind, Index, Table};
 use crate::condition::Condition;
 use crate::key::{KeyTemplate, Piece};
 use crate::source::Span;
@@ -140,6 +140,40 @@ impl Entity {
             }
         }
         names
+    }
+
+    /// The index through which a link item leads to items of this entity: the table itself if the link has
+    /// every field of the primary key, else the first index whose key it has and that holds every item.
+    pub fn reached_from(&self, link: &Self) -> Option<&Index> {
+        let (primary, others) = self.table.indexes.split_first()?;
+        let knows_all = |index: &Index| {
+            self.index_key(index)
+                .is_some_and(|key| key.fields().all(|name| self.is_told_by(link, name)))
+        };
+        if knows_all(primary) {
+            return Some(primary);
+        }
+        others.iter().find(|index| knows_all(index) && self.is_always_in(index))
+    }
+
+    /// Whether a link item tells the value of a field: it has the field, or all that a shard is calculated from.
+    pub fn is_told_by(&self, link: &Self, name: &str) -> bool {
+        match self.field(name).map(|field| &field.kind) {
+            Some(FieldKind::Shard(shards)) if !shards.by.is_empty() => {
+                shards.by.iter().all(|by| link.field(by).is_some())
+            }
+            // A random shard is stored in keys only.
+            Some(FieldKind::Shard(_)) => link.identity().contains(&name),
+            _ => link.field(name).is_some(),
+        }
+    }
+
+    /// Whether every item of this entity has an entry in an index.
+    fn is_always_in(&self, index: &Index) -> bool {
+        self.index_key(index).is_some_and(|key| {
+            let present = |name: &str| self.field(name).is_some_and(|field| !field.optional);
+            key.parts().all(|part| part.when.is_none()) && key.fields().all(present)
+        })
     }
 
     /// Whether values may carry the separator into keys unchecked.

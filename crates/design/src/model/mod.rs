@@ -46,13 +46,20 @@ impl Design {
     /// Reads a design file. The design is absent when an error makes it meaningless; the diagnostics
     /// list everything that is wrong, in the order of the file.
     pub fn parse(file_name: &str, text: &str) -> (Option<Self>, Vec<Diagnostic>) {
+        let (design, diagnostics) = Self::read(file_name, text);
+        let usable = diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error);
+        (Some(design).filter(|_| usable), diagnostics)
+    }
+
+    /// Reads a design file as far as it can be understood: what has an error, and what depends on it, is
+    /// left out. The diagnostics list everything that is wrong, in the order of the file.
+    pub fn read(file_name: &str, text: &str) -> (Self, Vec<Diagnostic>) {
         let source = Source::new(file_name, text);
         let (draft, mut diagnostics) = crate::syntax::read(&source);
         let (design, more) = crate::resolve::resolve(draft, source);
         diagnostics.extend(more);
         diagnostics.sort_by_key(|diagnostic| diagnostic.span);
-        let usable = diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error);
-        (design.filter(|_| usable), diagnostics)
+        (design, diagnostics)
     }
 
     /// The file it came from; empty for a design built by code.

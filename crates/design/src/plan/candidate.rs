@@ -10,7 +10,7 @@ use super::range::{ReadRange, SortPart};
 use super::space::Space;
 use super::{Read, Reason, Rejected};
 use crate::key::{KeyTemplate, Piece};
-use crate::model::{Access, Entity, Index, IndexKind, KeyType, Question};
+use crate::model::{Access, Entity, Index, IndexKind, KeyType, Operand, Question, Test};
 
 /// Reads that answer a pattern, and how well.
 #[derive(Clone, Debug)]
@@ -43,6 +43,16 @@ impl Candidate {
     /// Whether there is at most one item to filter.
     pub(crate) fn is_single_item(&self) -> bool {
         matches!(self.reads.as_slice(), [read] if self.exact && read.index == 0)
+    }
+
+    /// Whether no read can meet more rows than the limit: then it counts none that a filter drops.
+    pub(crate) fn is_within(&self, limit: u64) -> bool {
+        self.reads.iter().all(|read| {
+            let key = read.range.entity.index_key(read.index());
+            let alone = read.entities.len() == 1 && !read.type_filter;
+            let most = key.filter(|_| alone).and_then(|key| read.range.most_rows(&key));
+            (read.filter.is_empty() && !read.type_filter) || most.is_some_and(|most| most <= limit)
+        })
     }
 
     pub(crate) fn calls(&self) -> f64 {
@@ -256,9 +266,11 @@ fn read_of(access: &Access, at: usize, bindings: &[Binding]) -> Option<Read> {
     let first = bindings.first()?;
     let entities: Vec<Arc<Entity>> = bindings.iter().map(|b| b.entity.clone()).collect();
     let mut filter: Vec<Question> = Vec::new();
-    for question in bindings.iter().flat_map(|binding| &binding.residual) {
-        if !filter.contains(question) {
-            filter.push(question.clone());
+    for binding in bindings {
+        for question in &binding.residual {
+            if !filter.contains(question) && !always_holds(binding.entity, question) {
+                filter.push(question.clone());
+            }
         }
     }
     let range = common_range(access, first, bindings, &mut filter);
@@ -276,6 +288,26 @@ fn read_of(access: &Access, at: usize, bindings: &[Binding]) -> Option<Read> {
         limit,
         fetches: false,
     })
+}
+
+/// Whether every item satisfies a condition: the field is always there, or may have no other value.
+fn always_holds(entity: &Entity, question: &Question) -> bool {
+    let Some(field) = entity.field(&question.field).filter(|field| !field.optional) else {
+        return false;
+    };
+    match &question.test {
+        Test::Exists => true,
+        Test::In(operands) => field.values().is_some_and(|values| {
+            let is_listed = |value: &String| {
+                let same = |operand: &Operand| {
+                    matches!(operand, Operand::Value(listed) if listed.to_string() == *value)
+                };
+                operands.iter().any(same)
+            };
+            values.iter().all(is_listed)
+        }),
+        _ => false,
+    }
 }
 
 /// Whether DynamoDB takes it: no filter on a key attribute, and no prefix of a number.

@@ -30,7 +30,6 @@ use std::sync::Arc;
 pub use self::bind::{Fan, Source};
 pub use self::concrete::{ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondition, concretize};
 pub use self::counter::CounterExample;
-pub(crate) use self::counter::set_shards;
 pub use self::estimate::Estimate;
 pub use self::range::{ReadRange, SortPart};
 pub use self::raw::{RawForm, RawProblem, RawRule};

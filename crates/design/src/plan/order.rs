@@ -4,7 +4,7 @@ use super::Read;
 use super::bind::{Fan, Source};
 use super::range::SortPart;
 use crate::key::{FieldPiece, KeyTemplate, Piece};
-use crate::model::{Access, Entity, EntityKey, FieldKind, Index, OrderBy};
+use crate::model::{Access, Entity, EntityKey, Field, FieldKind, Index, OrderBy};
 
 /// Why rows do not come as asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,8 +15,9 @@ pub(crate) struct OrderProblem {
 
 /// Whether to read forward so that rows come as asked, or why they cannot.
 pub(crate) fn direction(access: &Access, read: &Read) -> Result<bool, OrderProblem> {
-    let terms: Vec<&OrderBy> =
-        access.order.iter().filter(|term| !is_constant(read, &term.field)).collect();
+    let sorts =
+        |term: &&OrderBy| !is_constant(read, &term.field) && !is_pinned(access, read, &term.field);
+    let terms: Vec<&OrderBy> = access.order.iter().filter(sorts).collect();
     if terms.is_empty() || is_single_item(read) {
         return Ok(true);
     }
@@ -55,8 +56,17 @@ fn is_constant(read: &Read, field: &str) -> bool {
         )
 }
 
+/// A field with one value in all rows of the answer; a time may be a whole period.
+fn is_pinned(access: &Access, read: &Read, field: &str) -> bool {
+    let is_time = |entity: &Entity| entity.field(field).is_none_or(Field::is_time);
+    access.equality(field).is_some() && !read.entities.iter().any(|entity| is_time(entity))
+}
+
+/// Whether the primary key leaves at most one row to sort.
 fn is_single_item(read: &Read) -> bool {
-    read.index == 0 && matches!(read.range.sort, SortPart::Exact) && read.entities.len() == 1
+    let key = read.range.entity.index_key(read.index());
+    read.entities.len() == 1
+        && key.is_some_and(|key| read.range.most_rows(&key).is_some_and(|most| most <= 1))
 }
 
 fn mixed_directions() -> OrderProblem {
@@ -95,6 +105,7 @@ impl<'a> Walk<'a> {
         let mut terms = self.terms.iter();
         let Some(mut wanted) = terms.next() else { return Ok((true, Vec::new())) };
         let mut ascending = None;
+        let mut period = None;
         let mut path = Vec::new();
         for (attribute, part) in key.range.iter().enumerate().skip(first_attribute) {
             let template = part.shape.template();
@@ -103,7 +114,11 @@ impl<'a> Walk<'a> {
             for (at, piece) in template.pieces().iter().enumerate().skip(from) {
                 path.push(piece);
                 let Piece::Field(field) = piece else { continue };
-                if is_constant(self.read, &field.name) || self.is_period_of(field, wanted) {
+                if is_constant(self.read, &field.name) {
+                    continue;
+                }
+                if self.is_period_of(field, wanted) {
+                    period = Some(!wanted.descending);
                     continue;
                 }
                 if field.name != wanted.field {
@@ -115,13 +130,23 @@ impl<'a> Walk<'a> {
                 }
                 let start = *sorted_from.get_or_insert(at);
                 self.check_text(part, template, start, at, field)?;
+                period = None;
                 match terms.next() {
                     Some(next) => wanted = next,
                     None => return Ok((upwards, path)),
                 }
             }
         }
-        Err(not_in_key(&wanted.field, index))
+        // Where no other field comes before it, the end of a primary key leaves nothing to sort: two rows
+        // of one entity never share it, so that days sort rows as their moments do.
+        let unique = self.read.index == 0 && self.read.entities.len() == 1;
+        match (ascending, period) {
+            (Some(ascending), Some(period)) if unique && ascending != period => {
+                Err(mixed_directions())
+            }
+            (Some(upwards), _) | (None, Some(upwards)) if unique => Ok((upwards, path)),
+            _ => Err(not_in_key(&wanted.field, index)),
+        }
     }
 
     fn start(&self) -> (usize, usize) {
@@ -150,7 +175,7 @@ impl<'a> Walk<'a> {
 
     /// `{at:month}` before `{at}` sorts the same way.
     fn is_period_of(&self, piece: &FieldPiece, wanted: &OrderBy) -> bool {
-        let own = self.entity.field(&piece.name).and_then(crate::model::Field::format);
+        let own = self.entity.field(&piece.name).and_then(Field::format);
         let finer = own.and_then(|format| format.precision());
         piece.name == wanted.field
             && !piece.format.is_desc()

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::Read;
 use super::range::SortPart;
 use super::space::{Occupant, Space, may_meet};
+use super::{Problem, Read};
 use crate::key::{KeyTemplate, Piece};
-use crate::model::{Entity, Escape, IndexKey, same};
+use crate::model::{Entity, EntityKey, Escape, IndexKey, same};
 
 /// What lies in a range besides the wanted rows.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +27,14 @@ impl Bleed {
     /// Whether the rows can be told apart by their type: then a filter helps.
     pub(crate) fn is_only_strangers(&self) -> bool {
         !self.strangers.is_empty() && self.open_end.is_none() && self.unescaped.is_none()
+    }
+
+    /// As a finding of the plan.
+    pub(crate) fn problem(&self) -> Problem {
+        Problem::Bleed {
+            entities: self.strangers.iter().map(|entity| entity.name.clone()).collect(),
+            why: self.describe(),
+        }
     }
 
     pub(crate) fn describe(&self) -> String {
@@ -109,31 +117,75 @@ fn open_end(read: &Read, key: &IndexKey) -> Option<String> {
 }
 
 /// Without a policy, a value with the separator in it falls into its neighbours' ranges: where the key is
-/// known whole, only if another value of varying length follows it; in a prefix, if anything does.
+/// known whole, if two such values share it, so that a part can move from one to the other; in a prefix, if
+/// anything follows the value.
 fn unescaped(read: &Read, key: &IndexKey) -> Option<String> {
     let hashes = key.hash.len();
-    key.parts().enumerate().find_map(|(at, part)| {
-        let template = part.shape.template();
-        if part.shape.is_native() || template.escape() != Escape::None {
-            return None;
-        }
-        let whole = at < hashes
+    let whole = |at: usize| {
+        at < hashes
             || match &read.range.sort {
                 SortPart::Exact => true,
                 SortPart::Open { attribute, .. } => at - hashes < *attribute,
                 SortPart::Whole | SortPart::Common(_) => false,
-            };
-        template.pieces().iter().enumerate().find_map(|(n, piece)| {
-            let field = piece.as_field()?;
-            let mut after = template.pieces().iter().skip(n + 1);
-            let followed = if whole {
-                after.filter_map(Piece::as_field).any(|next| !next.format.is_fixed_width())
-            } else {
-                after.next().is_some()
-            };
-            let bound = read.range.source(&field.name).is_some();
-            (bound && followed && crate::key::may_hold_separator(&field.format))
-                .then(|| field.name.clone())
-        })
-    })
+            }
+    };
+    let (known, open): (Vec<_>, Vec<_>) = key.parts().enumerate().partition(|(at, _)| whole(*at));
+    let known: Vec<&EntityKey> = known.into_iter().map(|(_, part)| part).collect();
+    let told = determined(&known);
+    let loose = |part: &EntityKey| -> Vec<String> { loose_fields(part, &told) };
+    if let Some(field) = known.iter().map(|part| loose(part)).find(|fields| fields.len() > 1) {
+        return field.into_iter().next();
+    }
+    let (_, part) = open.into_iter().next()?;
+    let template = part.shape.template();
+    let bound = match &read.range.sort {
+        SortPart::Open { pieces, .. } => *pieces,
+        SortPart::Common(pieces) => pieces.len(),
+        SortPart::Whole | SortPart::Exact => 0,
+    };
+    let loose = loose(part);
+    let ends = template.pieces().len();
+    let pieces = template.pieces().iter().enumerate().take(bound);
+    pieces
+        .filter(|(at, _)| at + 1 < ends)
+        .filter_map(|(_, piece)| piece.as_field())
+        .find(|field| loose.contains(&field.name))
+        .map(|field| field.name.clone())
+}
+
+/// The fields that have one value in all rows with these keys: a key tells its fields if at most one of them
+/// may hold the separator, and what one key tells helps to take the next apart.
+fn determined(parts: &[&EntityKey]) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    loop {
+        let before = told.len();
+        for part in parts {
+            if loose_fields(part, &told).len() < 2 {
+                for name in part.shape.template().fields() {
+                    if !told.iter().any(|known| known == name) {
+                        told.push(name.to_owned());
+                    }
+                }
+            }
+        }
+        if told.len() == before {
+            return told;
+        }
+    }
+}
+
+/// The fields of a key that may hold the separator and are not told by other keys.
+fn loose_fields(part: &EntityKey, told: &[String]) -> Vec<String> {
+    let template = part.shape.template();
+    if part.shape.is_native() || template.escape() != Escape::None {
+        return Vec::new();
+    }
+    let mut names: Vec<String> = Vec::new();
+    for field in template.field_pieces() {
+        let open = crate::key::may_hold_separator(&field.format) && !told.contains(&field.name);
+        if open && !names.contains(&field.name) {
+            names.push(field.name.clone());
+        }
+    }
+    names
 }

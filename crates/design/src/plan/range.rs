@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use keyloom_core::AttributeValue;
 use keyloom_keys::{ByteSet, FieldCondition, FieldFormat, FieldType, Operator, Term, Value};
 
 use super::bind::Source;
+use super::concrete::SortCondition;
+use crate::condition::Comparison;
 use crate::generate::sample_of;
 use crate::key::{FieldPiece, KeyTemplate, Language, Piece};
 use crate::model::{End, Entity, EntityKey, IndexKey, Operand, Question, Test};
@@ -46,6 +49,42 @@ impl ReadRange {
         self.sources.iter().find(|(name, _)| name == field).map(|(_, source)| source)
     }
 
+    /// The most rows that can lie in the range, if their primary keys leave only so many.
+    pub(crate) fn most_rows(&self, key: &IndexKey) -> Option<u64> {
+        let bound = self.bound_fields(key);
+        let mut most: u64 = 1;
+        for piece in
+            self.entity.primary_key().parts().flat_map(|p| p.shape.template().field_pieces())
+        {
+            let told = bound.iter().any(|known| {
+                known.name == piece.name && known.format.precision() >= piece.format.precision()
+            });
+            if !told {
+                let values = self.entity.field(&piece.name)?.values()?;
+                most = most.saturating_mul(values.len() as u64);
+            }
+        }
+        Some(most)
+    }
+
+    /// The fields that have one value in the range.
+    fn bound_fields<'k>(&self, key: &IndexKey<'k>) -> Vec<&'k FieldPiece> {
+        let mut bound: Vec<&FieldPiece> =
+            key.hash.iter().flat_map(|part| part.shape.template().field_pieces()).collect();
+        let (attributes, pieces) = match &self.sort {
+            SortPart::Exact => (key.range.len(), 0),
+            SortPart::Open { attribute, pieces, .. } => (*attribute, *pieces),
+            SortPart::Whole | SortPart::Common(_) => (0, 0),
+        };
+        let whole = key.range.iter().take(attributes);
+        bound.extend(whole.flat_map(|part| part.shape.template().field_pieces()));
+        if let Some(part) = key.range.get(attributes) {
+            let leading = part.shape.template().pieces().iter().take(pieces);
+            bound.extend(leading.filter_map(Piece::as_field));
+        }
+        bound
+    }
+
     /// The keys of the range, attribute by attribute, whatever the inputs are.
     pub(crate) fn languages(&self, key: &IndexKey) -> Vec<Language> {
         let mut languages: Vec<Language> =
@@ -84,13 +123,10 @@ impl ReadRange {
 }
 
 fn add_pieces(language: &mut Language, template: &KeyTemplate, pieces: &[Piece]) {
-    let separator = template.template().separator();
     for piece in pieces {
         match piece {
             Piece::Literal(text) => language.literal(text.as_bytes()),
-            Piece::Field(field) => {
-                crate::key::add_field(language, &field.format, separator, template.escape());
-            }
+            Piece::Field(field) => template.add_field(language, field),
         }
     }
 }
@@ -176,4 +212,29 @@ pub(crate) fn is_contiguous(part: &EntityKey, piece: &FieldPiece, test: &Test) -
     };
     let Some(condition) = field_condition(&piece.name, test, &resolve) else { return false };
     template.template().range(&bound, Some(&condition)).is_ok()
+}
+
+/// The texts that satisfy a condition on a sort key.
+pub(crate) fn condition_language(condition: &SortCondition<AttributeValue>) -> Language {
+    let mut language = Language::empty_text();
+    let text = |value: &AttributeValue| value.as_s().unwrap_or_default().to_owned();
+    match condition {
+        SortCondition::BeginsWith(prefix) => {
+            language.literal(text(prefix).as_bytes());
+            language.anything();
+        }
+        SortCondition::Between(low, high) => {
+            language.between(text(low).as_bytes(), text(high).as_bytes());
+        }
+        SortCondition::Compare(Comparison::Equal | Comparison::NotEqual, value) => {
+            language.literal(text(value).as_bytes());
+        }
+        SortCondition::Compare(Comparison::Less | Comparison::LessOrEqual, value) => {
+            language.between(b"", text(value).as_bytes());
+        }
+        SortCondition::Compare(Comparison::Greater | Comparison::GreaterOrEqual, value) => {
+            language.between(text(value).as_bytes(), &[0xff; 4]);
+        }
+    }
+    language
 }

@@ -75,7 +75,7 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
         counter_example: None,
         estimate: super::Estimate::default(),
         reads: candidate.reads,
-        raw: Some(form),
+        raw: Some(form.read(meaning.forward)),
     };
     plan.problems.extend(meaning.problems.into_iter().map(Problem::Raw));
     if !meaning.missing.is_empty() {

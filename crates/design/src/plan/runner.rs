@@ -10,11 +10,11 @@ use keyloom_core::{AttributeValue, Item};
 use serde_json::{Map, Value as Json, json};
 
 use super::concrete::{ConcreteRead, ReadKind, concretize};
-use super::counter::set_shards;
 use super::request::{Request, RequestValue};
 use super::simulate::evaluated;
 use super::{Hydrate, Plan};
 use crate::evaluate::{Inputs, Row};
+use crate::generate::set_shards;
 use crate::model::{Access, Entity, Index, Projection};
 
 /// The requests of the second step for the items that the first one returned, in order.
@@ -61,7 +61,7 @@ fn keys_for(access: &Access, step: &Hydrate, item: &Item) -> Vec<Json> {
 }
 
 /// What a link item tells of the item it leads to. Calculated shards are stored nowhere and follow from the rest.
-fn target(via: &Arc<Entity>, entity: &Arc<Entity>, item: &Item) -> Row {
+pub(super) fn target(via: &Arc<Entity>, entity: &Arc<Entity>, item: &Item) -> Row {
     let link = Row::from_item(via, item);
     let mut row = Row { entity: entity.clone(), values: link.values };
     set_shards(&mut row);

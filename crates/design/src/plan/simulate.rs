@@ -1,65 +1,131 @@
 //! What a plan returns, worked out on key bytes: the planner checks its counter-examples here.
 
+use std::cell::OnceCell;
 use std::cmp::Ordering;
+use std::rc::Rc;
+use std::sync::Arc;
 
-use keyloom_core::AttributeValue;
 use keyloom_core::key::encode_key_value;
+use keyloom_core::{AttributeValue, Item};
 
-use super::Plan;
 use super::concrete::{ConcreteRead, FilterTest, SortCondition, concretize};
+use super::runner::target;
+use super::{Hydrate, Plan};
 use crate::condition::Comparison;
-use crate::evaluate::{Inputs, Row, is_linked, order_of};
-use crate::model::Access;
+use crate::evaluate::{Inputs, Row, order_of};
+use crate::model::{Access, Entity};
 
 /// The rows that a read returns: what the engine would answer, worked out on key bytes.
 pub fn simulate<'r>(read: &ConcreteRead, rows: &'r [Row]) -> Vec<&'r Row> {
-    let mut found = evaluated(read, rows);
-    found.retain(|row| {
-        let item = row.item();
-        read.filter.iter().all(|(name, test)| filter_holds(test, item.get(name)))
-    });
-    found
+    Entries::new(rows).returned(read)
 }
 
 /// The rows that a read evaluates, before its filter.
 pub(super) fn evaluated<'r>(read: &ConcreteRead, rows: &'r [Row]) -> Vec<&'r Row> {
-    let mut found: Vec<(Vec<u8>, String, &Row)> = rows
-        .iter()
-        .filter(|row| row.entity.table.name == read.table)
-        .filter_map(|row| Some((entry_in(read, row)?, row.label(), row)))
-        .collect();
-    found.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
-    if !read.forward {
-        found.reverse();
-    }
-    found.truncate(read.limit.map_or(usize::MAX, |limit| limit as usize));
-    found.into_iter().map(|(_, _, row)| row).collect()
+    Entries::new(rows).evaluated(read).into_iter().map(|entry| entry.row).collect()
 }
 
-/// The sort key bytes of a row's entry, if the read covers it.
-fn entry_in(read: &ConcreteRead, row: &Row) -> Option<Vec<u8>> {
-    let table = &row.entity.table;
-    let index = match &read.index {
-        None => table.primary(),
-        Some(name) => table.index(name)?,
-    };
-    let values = row.index_values(index)?;
-    let named: Vec<(&str, &AttributeValue)> =
-        index.attributes().map(|attribute| attribute.name.as_str()).zip(&values).collect();
-    let value_of = |name: &str| named.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
-    if !read.equal.iter().all(|(name, wanted)| value_of(name) == Some(wanted)) {
-        return None;
+/// Rows with their entries in the indexes that were asked for: many reads of the same rows build each key once.
+pub(super) struct Entries<'r> {
+    rows: &'r [Row],
+    indexes: Vec<(String, Option<String>, Vec<Rc<Entry<'r>>>)>,
+}
+
+/// A row in an index.
+pub(super) struct Entry<'r> {
+    pub(super) row: &'r Row,
+    values: Vec<AttributeValue>,
+    /// The sort key, then the primary key, which decides between equal sort keys.
+    place: (Vec<u8>, Vec<u8>),
+    item: OnceCell<Item>,
+}
+
+impl<'r> Entries<'r> {
+    pub(super) fn new(rows: &'r [Row]) -> Self {
+        Self { rows, indexes: Vec::new() }
     }
-    if let Some((name, condition)) = &read.sort
-        && !sort_holds(condition, value_of(name)?)
-    {
-        return None;
+
+    fn of(&mut self, table: &str, index: Option<&str>) -> &[Rc<Entry<'r>>] {
+        let known = |(t, i, _): &(String, Option<String>, _)| t == table && i.as_deref() == index;
+        let at = self.indexes.iter().position(known).unwrap_or_else(|| {
+            let here = self.rows.iter().filter(|row| row.entity.table.name == table);
+            let entries = here.filter_map(|row| Entry::new(row, index).map(Rc::new)).collect();
+            self.indexes.push((table.to_owned(), index.map(str::to_owned), entries));
+            self.indexes.len() - 1
+        });
+        self.indexes.get(at).map_or(&[], |(_, _, entries)| entries.as_slice())
     }
-    let mut bytes = Vec::new();
-    for value in values.iter().skip(index.hash.len()) {
-        encode_key_value(value, &mut bytes).ok()?;
+
+    /// What a read evaluates, in its order, before its filter.
+    pub(super) fn evaluated(&mut self, read: &ConcreteRead) -> Vec<Rc<Entry<'r>>> {
+        let entries = self.of(&read.table, read.index.as_deref());
+        let mut found: Vec<Rc<Entry>> =
+            entries.iter().filter(|entry| entry.is_in(read)).cloned().collect();
+        found.sort_by(|a, b| a.place.cmp(&b.place));
+        if !read.forward {
+            found.reverse();
+        }
+        found.truncate(read.limit.map_or(usize::MAX, |limit| limit as usize));
+        found
     }
-    Some(bytes)
+
+    /// What a read returns.
+    pub(super) fn returned(&mut self, read: &ConcreteRead) -> Vec<&'r Row> {
+        let found = self.evaluated(read);
+        found.iter().filter(|entry| entry.is_kept(read)).map(|entry| entry.row).collect()
+    }
+
+    /// The rows whose key in an index is exactly this.
+    fn with_key(
+        &mut self,
+        table: &str,
+        index: Option<&str>,
+        key: &[AttributeValue],
+    ) -> Vec<&'r Row> {
+        let entries = self.of(table, index);
+        entries.iter().filter(|entry| entry.values == key).map(|entry| entry.row).collect()
+    }
+}
+
+impl<'r> Entry<'r> {
+    fn new(row: &'r Row, index: Option<&str>) -> Option<Self> {
+        let table = &row.entity.table;
+        let index = match index {
+            None => table.primary(),
+            Some(name) => table.index(name)?,
+        };
+        let values = row.index_values(index)?;
+        let (mut sort, mut tie) = (Vec::new(), Vec::new());
+        for value in values.iter().skip(index.hash.len()) {
+            encode_key_value(value, &mut sort).ok()?;
+        }
+        for value in row.index_values(table.primary())? {
+            encode_key_value(&value, &mut tie).ok()?;
+        }
+        Some(Self { row, values, place: (sort, tie), item: OnceCell::new() })
+    }
+
+    fn is_in(&self, read: &ConcreteRead) -> bool {
+        let table = &self.row.entity.table;
+        let index = match &read.index {
+            None => Some(table.primary()),
+            Some(name) => table.index(name),
+        };
+        let value_of = |name: &str| {
+            let at = index?.attributes().position(|attribute| attribute.name == name)?;
+            self.values.get(at)
+        };
+        read.equal.iter().all(|(name, wanted)| value_of(name) == Some(wanted))
+            && read.sort.as_ref().is_none_or(|(name, condition)| {
+                value_of(name).is_some_and(|value| sort_holds(condition, value))
+            })
+    }
+
+    /// Whether the filter of a read keeps it.
+    pub(super) fn is_kept(&self, read: &ConcreteRead) -> bool {
+        let item = || self.item.get_or_init(|| self.row.item());
+        read.filter.iter().all(|(name, test)| filter_holds(test, item().get(name)))
+    }
 }
 
 fn key_order(a: &AttributeValue, b: &AttributeValue) -> Option<Ordering> {
@@ -155,19 +221,53 @@ pub(crate) fn answer<'r>(
     reads: &[ConcreteRead],
     rows: &'r [Row],
 ) -> Vec<&'r Row> {
-    let parts: Vec<Vec<&Row>> = reads.iter().map(|read| simulate(read, rows)).collect();
+    let mut entries = Entries::new(rows);
+    let parts: Vec<Vec<&Row>> = reads.iter().map(|read| entries.returned(read)).collect();
     let mut merged = merge(access, parts);
-    if plan.hydrate.is_some() && access.via.is_some() {
+    if let (Some(step), Some(via)) = (&plan.hydrate, &access.via) {
+        let index = reads.first().and_then(|read| read.index.as_deref());
         merged = merged
             .into_iter()
-            .flat_map(|link| {
-                rows.iter().filter(|row| access.finds(&row.entity) && is_linked(link, row))
-            })
+            .flat_map(|link| followed(&mut entries, step, via, &projected(link, index)))
             .collect();
     }
     let capped = access.raw.is_none();
     merged.truncate(access.limit.filter(|_| capped).map_or(usize::MAX, |limit| limit as usize));
     merged
+}
+
+/// What an index holds of a row.
+fn projected(row: &Row, index: Option<&str>) -> Item {
+    let table = &row.entity.table;
+    let item = row.item();
+    let Some(index) = index.and_then(|name| table.index(name)) else { return item };
+    let mut held = Item::new();
+    for (name, value) in item.iter().filter(|(name, _)| table.projects(index, name)) {
+        held.insert(name.as_str(), value.clone());
+    }
+    held
+}
+
+/// What the second step fetches for a link: whatever has the key that the link leads to.
+fn followed<'r>(
+    entries: &mut Entries<'r>,
+    step: &Hydrate,
+    via: &Arc<Entity>,
+    link: &Item,
+) -> Vec<&'r Row> {
+    let targets = step.entities.iter().take(if step.batch { usize::MAX } else { 1 });
+    targets
+        .filter_map(|entity| {
+            let target = target(via, entity, link);
+            let index = match &step.index {
+                None => entity.table.primary(),
+                Some(name) => entity.table.index(name)?,
+            };
+            let key = target.index_values(index)?;
+            Some(entries.with_key(&entity.table.name, index.name.as_deref(), &key))
+        })
+        .flatten()
+        .collect()
 }
 
 /// Takes the next row of whichever read comes first; without an order, one read after the other.

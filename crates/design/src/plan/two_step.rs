@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use super::bind::Source;
 use super::candidate::candidates;
+use super::purity::{Bleed, bleed};
+use super::range::{ReadRange, SortPart};
 use super::space::Space;
 use super::verdict::{accepted, refused};
-use super::{Hydrate, Plan, Problem, Proof, Verdict};
-use crate::model::{Access, Entity};
+use super::{Hydrate, Plan, Problem, Proof, Read, Verdict};
+use crate::model::{Access, Entity, Index, Operand};
 
 pub(super) fn plan(space: &Space, access: &Access, via: &Arc<Entity>) -> Plan {
     let mut first = access.clone();
@@ -39,6 +42,14 @@ pub(super) fn plan(space: &Space, access: &Access, via: &Arc<Entity>) -> Plan {
             if hydrate.index.is_some() && access.consistent {
                 plan.proofs.consistency = Proof::Refuted;
             }
+            let met = met_on_the_way(space, &hydrate);
+            if !met.is_empty() {
+                plan.proofs.purity = Proof::Refuted;
+                if access.limit.is_some() {
+                    plan.proofs.limit = Proof::Refuted;
+                }
+                plan.problems.extend(met.iter().map(Bleed::problem));
+            }
             plan.hydrate = Some(hydrate);
             plan.verdict = match plan.verdict {
                 Verdict::Filter => Verdict::Filter,
@@ -62,17 +73,13 @@ fn second_step(access: &Access, via: &Entity) -> Result<Hydrate, Problem> {
         let missing: Vec<String> = target
             .identity()
             .into_iter()
-            .filter(|field| via.field(field).is_none())
+            .filter(|field| !target.is_told_by(via, field))
             .map(str::to_owned)
             .collect();
         if missing.is_empty() {
             continue;
         }
-        let index = target.table.secondary().iter().find(|index| {
-            let key = target.index_key(index);
-            key.is_some_and(|key| key.fields().all(|field| via.field(field).is_some()))
-        });
-        return match index {
+        return match target.reached_from(via) {
             Some(index) => Ok(Hydrate {
                 entities,
                 batch: false,
@@ -89,4 +96,34 @@ fn second_step(access: &Access, via: &Entity) -> Result<Hydrate, Problem> {
     }
     let reason = format!("`{}` leads to the items themselves", via.name);
     Ok(Hydrate { entities, batch: true, index: None, reason })
+}
+
+/// Other items that have the key which the second step asks for.
+fn met_on_the_way(space: &Space, hydrate: &Hydrate) -> Vec<Bleed> {
+    let exact = |entity: &Arc<Entity>| {
+        let is_asked = |index: &Index| index.name == hydrate.index;
+        let at = entity.table.indexes.iter().position(is_asked)?;
+        let index = entity.table.indexes.get(at)?;
+        let pinned =
+            |name: &str| (name.to_owned(), Source::Pinned(Operand::Input(name.to_owned())));
+        let sort = if index.range.is_empty() { SortPart::Whole } else { SortPart::Exact };
+        Some(Read {
+            table: entity.table.clone(),
+            index: at,
+            entities: vec![entity.clone()],
+            range: ReadRange {
+                entity: entity.clone(),
+                sources: entity.index_key(index)?.fields().map(pinned).collect(),
+                sort,
+            },
+            fans: Vec::new(),
+            filter: Vec::new(),
+            type_filter: false,
+            forward: true,
+            limit: None,
+            fetches: false,
+        })
+    };
+    let reads = hydrate.entities.iter().filter_map(exact);
+    reads.map(|read| bleed(space, &read)).filter(|bleed| !bleed.is_empty()).collect()
 }

@@ -3,6 +3,7 @@
 use super::candidate::{Candidate, candidates, is_better, separately};
 use super::counter;
 use super::estimate::estimate;
+use super::purity::Bleed;
 use super::space::Space;
 use super::two_step;
 use super::{Hydrate, Plan, Problem, Proof, Proofs, Rejected, Verdict};
@@ -119,7 +120,7 @@ pub(super) fn proofs(access: &Access, candidate: &Candidate) -> Proofs {
         order: asked(!access.order.is_empty(), ordered),
         limit: asked(
             access.limit.is_some(),
-            ordered && pure && (!candidate.is_filtered() || candidate.is_single_item()),
+            ordered && pure && access.limit.is_some_and(|limit| counts_right(candidate, limit)),
         ),
         purity: Proof::of(pure),
         coverage: Proof::of(candidate.uncovered.is_empty()),
@@ -127,17 +128,18 @@ pub(super) fn proofs(access: &Access, candidate: &Candidate) -> Proofs {
     }
 }
 
+/// Whether a limit that is sent along counts only rows that are returned.
+fn counts_right(candidate: &Candidate, limit: u64) -> bool {
+    !candidate.is_filtered() || candidate.is_single_item() || candidate.is_within(limit)
+}
+
 pub(super) fn problems(candidate: &Candidate) -> Vec<Problem> {
     let mut problems = Vec::new();
     if let Some(order) = &candidate.order {
         problems.push(Problem::Order { why: order.why.clone(), fix: order.fix.clone() });
     }
-    for bleed in candidate.bleeds.iter().filter(|bleed| !bleed.is_empty()) {
-        problems.push(Problem::Bleed {
-            entities: bleed.strangers.iter().map(|entity| entity.name.clone()).collect(),
-            why: bleed.describe(),
-        });
-    }
+    let bleeds = candidate.bleeds.iter().filter(|bleed| !bleed.is_empty());
+    problems.extend(bleeds.map(Bleed::problem));
     if !candidate.uncovered.is_empty() {
         problems.push(Problem::Uncovered { fields: candidate.uncovered.clone() });
     }

@@ -11,14 +11,17 @@ use crate::plan::{Plan, Proof};
 pub fn human(report: &CheckReport) -> String {
     let mut out = String::new();
     let name = report.source.name();
-    if let Some(design) = &report.design {
+    if let Some(design) =
+        report.design.as_ref().filter(|d| report.is_whole || !d.entities().is_empty())
+    {
         let indexes: usize = design.tables().iter().map(|table| table.secondary().len()).sum();
         let _ = writeln!(
             out,
-            "{name}: {} entities, {} indexes, {} patterns",
-            design.entities().len(),
-            indexes,
-            design.accesses().len()
+            "{name}: {}, {}, {}{}",
+            counted(design.entities().len(), "entity", "entities"),
+            counted(indexes, "index", "indexes"),
+            counted(design.accesses().len(), "pattern", "patterns"),
+            if report.is_whole { "" } else { " (without what has an error)" }
         );
         write_patterns(&mut out, &report.plans);
     }
@@ -40,6 +43,10 @@ pub fn human(report: &CheckReport) -> String {
     };
     let _ = writeln!(out, "\n{name}: {}{suppressed}", summary(report.findings.iter()));
     out
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn write_patterns(out: &mut String, plans: &[Plan]) {

@@ -27,6 +27,7 @@ impl Resolver<'_> {
         if find.len() != draft.find.len() || find.is_empty() {
             return None;
         }
+        let before = self.diagnostics.len();
         self.check_one_table(&find, &draft);
         let asked: Vec<Arc<Entity>> = via.iter().cloned().chain(find.iter().cloned()).collect();
         let asked =
@@ -44,7 +45,15 @@ impl Resolver<'_> {
         let table = find.first().map(|entity| entity.table.clone())?;
         let index = draft.index.and_then(|index| self.pinned_index(index, &table, &name));
         let raw = match &draft.key {
-            Some(key) => Some(self.raw(key, draft.filter.as_ref(), &table, &name)?),
+            Some(key) => {
+                let sound = self.diagnostics.len() == before;
+                let raw = self.raw(key, draft.filter.as_ref(), &table, &name);
+                // A request that cannot be read is reported; what `where` says can be planned all the same.
+                if raw.is_none() && (terms.is_empty() || !sound) {
+                    return None;
+                }
+                raw
+            }
             None => None,
         };
         if let (None, Some(filter)) = (&draft.key, &draft.filter) {
@@ -53,6 +62,9 @@ impl Resolver<'_> {
                 .fix(Some("put the condition into `where`; the planner decides".to_owned()))
                 .about(name.clone());
             self.report(problem);
+        }
+        if raw.is_none() && self.is_broken_since(before) && draft.key.is_none() {
+            return None;
         }
         Some(Access {
             name,

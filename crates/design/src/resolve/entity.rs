@@ -162,7 +162,7 @@ impl Resolver<'_> {
             self.unknown_field(name, text, fields, entity);
         }
         let template = match parsed {
-            Ok(template) => template,
+            Ok(template) => template.with_shards(shards_in(fields)),
             Err(error) => {
                 self.bad_template(&error, text, entity);
                 return None;
@@ -206,13 +206,14 @@ impl Resolver<'_> {
     fn bad_template(&mut self, error: &TemplateError, text: &Spanned<String>, entity: &str) {
         let at = error.span();
         let span = self.inside(text, Span::new(at.start, at.end));
-        // The key library has one error type; what it says of parts that run into each other is K03.
-        let message =
-            format!("the key template `{}` cannot be used: {}", text.value, error.reason());
-        let problem = if error.reason().starts_with("nobody can tell") {
+        let problem = if error.is_ambiguous() {
+            let message =
+                format!("keys of `{}` cannot be taken apart again: {}", text.value, error.reason());
             Diagnostic::error(Code::AmbiguousTemplate, span, message)
-                .because("different values give the same key: \"1\" + \"23\" and \"12\" + \"3\" are both \"123\"")
+                .because("different values give the same key: \"1\" + \"23\" and \"12\" + \"3\" are both \"123\", and the second item replaces the first")
         } else {
+            let message =
+                format!("the key template `{}` cannot be used: {}", text.value, error.reason());
             Diagnostic::error(Code::BadTemplate, span, message)
         };
         let problem = problem.fix(Some(error.fix().to_owned())).about(entity);
@@ -462,4 +463,13 @@ fn inline_field(name: &str, format: &FieldFormat, span: Span) -> Field {
         max_bytes: None,
         size: None,
     }
+}
+
+/// The fields that are shard numbers, and how many shards each has.
+fn shards_in(fields: &[Field]) -> Vec<(String, u32)> {
+    let shards = fields.iter().filter_map(|field| match &field.kind {
+        FieldKind::Shard(shards) => Some((field.name.clone(), shards.count)),
+        _ => None,
+    });
+    shards.collect()
 }

@@ -25,7 +25,7 @@ impl Draft {
     pub fn resolve(self) -> (Option<Design>, Vec<Diagnostic>) {
         let (design, diagnostics) = resolve(self, Source::default());
         let usable = diagnostics.iter().all(|problem| problem.severity != Severity::Error);
-        (design.filter(|_| usable), diagnostics)
+        (Some(design).filter(|_| usable), diagnostics)
     }
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Resolver<'a> {
     diagnostics: Vec<Diagnostic>,
 }
 
-pub(crate) fn resolve(draft: Draft, source: Source) -> (Option<Design>, Vec<Diagnostic>) {
+pub(crate) fn resolve(draft: Draft, source: Source) -> (Design, Vec<Diagnostic>) {
     let mut resolver = Resolver {
         source: &source,
         tables: Vec::new(),
@@ -79,7 +79,32 @@ pub(crate) fn resolve(draft: Draft, source: Source) -> (Option<Design>, Vec<Diag
         relationships,
         allows,
     };
-    (Some(design), diagnostics)
+    let design = sound_part(design, &diagnostics);
+    (design, diagnostics)
+}
+
+/// The design without what is broken: entities without a whole primary key or in a table with an error, and
+/// everything that speaks of them.
+fn sound_part(mut design: Design, diagnostics: &[Diagnostic]) -> Design {
+    let errors = diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
+    let broken: HashSet<&str> = errors.map(|problem| problem.subject.as_str()).collect();
+    if broken.is_empty() {
+        return design;
+    }
+    design.entities.retain(|entity| {
+        let whole = entity.index_key(entity.table.primary()).is_some();
+        whole && !broken.contains(entity.table.name.as_str())
+    });
+    let kept: HashSet<String> = design.entities.iter().map(|entity| entity.name.clone()).collect();
+    let is_kept = |entity: &Arc<Entity>| kept.contains(&entity.name);
+    design.accesses.retain(|access| access.via.iter().chain(&access.find).all(is_kept));
+    design.writes.retain(|write| write.entities.iter().all(is_kept));
+    design.uniques.retain(|unique| is_kept(&unique.entity) && unique.by.iter().all(is_kept));
+    design.relationships.retain(|relationship| {
+        let ends = [&relationship.from, &relationship.to];
+        ends.into_iter().chain(&relationship.through).all(is_kept)
+    });
+    design
 }
 
 fn identified(entities: &[Arc<Entity>]) -> HashMap<String, f64> {
@@ -102,6 +127,12 @@ fn design_name(source: &Source) -> String {
 impl Resolver<'_> {
     fn report(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
+    }
+
+    /// Whether an error was reported after the first so many diagnostics.
+    fn is_broken_since(&self, before: usize) -> bool {
+        let mut later = self.diagnostics.iter().skip(before);
+        later.any(|problem| problem.severity == Severity::Error)
     }
 
     fn entity_named(&mut self, name: &Spanned<String>, subject: &str) -> Option<Arc<Entity>> {

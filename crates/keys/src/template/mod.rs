@@ -142,6 +142,7 @@ impl Template {
             span,
             reason,
             fix: fix.to_owned(),
+            ambiguous: false,
         };
         let separator =
             options.separator.clone().unwrap_or_else(|| syntax::infer_separator(&pieces));
@@ -166,8 +167,10 @@ impl Template {
                 ));
             }
         }
-        let steps = plan::compile(&pieces, &codec)
-            .map_err(|plan::Ambiguity { span, reason, fix }| refuse(span, reason, &fix))?;
+        let steps =
+            plan::compile(&pieces, &codec).map_err(|plan::Ambiguity { span, reason, fix }| {
+                TemplateError { ambiguous: true, ..refuse(span, reason, &fix) }
+            })?;
         let segments: Vec<Segment> = pieces.into_iter().map(|piece| piece.segment).collect();
         let fixed_bytes = segments.iter().map(Segment::fixed_len).sum();
         let field_count = segments.iter().filter_map(Segment::as_field).count();

@@ -68,6 +68,7 @@ impl Reader<'_> {
             span,
             reason: reason.into(),
             fix: fix.into(),
+            ambiguous: false,
         }
     }
 

@@ -22,6 +22,12 @@ impl RawForm {
         Self { index, read }
     }
 
+    /// The same request, read upwards or downwards.
+    pub(super) fn read(mut self, forward: bool) -> Self {
+        self.read.forward = forward;
+        self
+    }
+
     /// The request with `{name}` for inputs.
     pub fn form(&self) -> ReadForm<Placeholder> {
         self.read.clone()

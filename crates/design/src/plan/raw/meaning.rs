@@ -13,11 +13,11 @@ use crate::model::{Access, Design, Entity, Index, IndexKey, IndexKind, Operand, 
 use crate::plan::bind::Source;
 use crate::plan::candidate::candidates;
 use crate::plan::concrete::{ConcreteRead, SortCondition, concretize};
-use crate::plan::counter::{self, CounterExample};
+use crate::plan::counter::{self, CounterExample, Effort};
 use crate::plan::coverage::uncovered;
 use crate::plan::order::{OrderProblem, direction};
 use crate::plan::purity::Bleed;
-use crate::plan::range::{ReadRange, SortPart};
+use crate::plan::range::{ReadRange, SortPart, condition_language};
 use crate::plan::space::Space;
 use crate::plan::verdict::accepted;
 use crate::plan::{Plan, Read};
@@ -32,6 +32,8 @@ pub(super) struct Meaning {
     /// Entities that the request can never return.
     pub(super) missing: Vec<String>,
     pub(super) problems: Vec<RawProblem>,
+    /// Whether rows come as asked when the sort order is followed upwards.
+    pub(super) forward: bool,
 }
 
 pub(super) fn check(space: &Space, access: &Access, form: &RawForm) -> Meaning {
@@ -43,6 +45,7 @@ pub(super) fn check(space: &Space, access: &Access, form: &RawForm) -> Meaning {
         inconsistent: None,
         missing: Vec::new(),
         problems: Vec::new(),
+        forward: form.form().forward,
     };
     let mut inputs = counter::base_inputs(access);
     form.add_inputs(access, &mut inputs);
@@ -63,7 +66,10 @@ pub(super) fn check(space: &Space, access: &Access, form: &RawForm) -> Meaning {
         (access.consistent && index.kind == IndexKind::Global).then(|| index.label().to_owned());
     if let Some(planned) = equivalent(access, form, &there, &read, index) {
         if !access.order.is_empty() {
-            meaning.order = direction(access, &planned).err();
+            match direction(access, &planned) {
+                Ok(forward) => meaning.forward = forward,
+                Err(problem) => meaning.order = Some(problem),
+            }
         }
         meaning.reads = vec![planned];
     }
@@ -374,30 +380,6 @@ fn text_language(sample: &str, written: &str, separator: &str) -> Language {
     language
 }
 
-fn condition_language(condition: &SortCondition<keyloom_core::AttributeValue>) -> Language {
-    let mut language = Language::empty_text();
-    let text = |value: &keyloom_core::AttributeValue| value.as_s().unwrap_or_default().to_owned();
-    match condition {
-        SortCondition::BeginsWith(prefix) => {
-            language.literal(text(prefix).as_bytes());
-            language.anything();
-        }
-        SortCondition::Between(low, high) => {
-            language.between(text(low).as_bytes(), text(high).as_bytes());
-        }
-        SortCondition::Compare(Comparison::Equal | Comparison::NotEqual, value) => {
-            language.literal(text(value).as_bytes());
-        }
-        SortCondition::Compare(Comparison::Less | Comparison::LessOrEqual, value) => {
-            language.between(b"", text(value).as_bytes());
-        }
-        SortCondition::Compare(Comparison::Greater | Comparison::GreaterOrEqual, value) => {
-            language.between(text(value).as_bytes(), &[0xff; 4]);
-        }
-    }
-    language
-}
-
 /// The request as a planned read, for the order proof and the estimate.
 fn equivalent(
     access: &Access,
@@ -488,5 +470,5 @@ pub(super) fn is_as_planned(access: &Access, plan: &Plan) -> bool {
 
 /// Searches for data on which the hand-written request differs from what `where` says.
 pub(super) fn differs(design: &Design, access: &Access, plan: &Plan) -> Option<CounterExample> {
-    counter::search(design, access, plan)
+    counter::search(design, access, plan, Effort::Brief)
 }

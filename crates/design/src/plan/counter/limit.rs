@@ -1,0 +1,131 @@
+//! A limit that is sent along with a filter: it counts rows that the filter then throws away.
+
+use std::rc::Rc;
+
+use super::{Case, CounterExample, distinct, pool, stranger};
+use crate::evaluate::{Inputs, Row};
+use crate::generate::{Random, shard_of};
+use crate::model::FieldKind;
+use crate::plan::concrete::ConcreteRead;
+use crate::plan::simulate::{Entries, Entry};
+
+/// Rows are made up to this number before the search for a crowd is given up.
+const MAX_ROWS: u64 = 5000;
+
+/// Strangers are put into so many reads of a fan.
+const MAX_READS: usize = 16;
+
+/// One row more than the limit counts inside one read: a wanted one last, unwanted ones before it.
+pub(super) fn crowd(case: &Case, inputs: &Inputs) -> Option<CounterExample> {
+    let limit = case.access.limit?;
+    let reads = case.reads(inputs)?;
+    [true, false].into_iter().find_map(|together| {
+        let mut rows = candidates(case, inputs, &reads, limit, together);
+        // Of rows with one key only one can be there: where there are few keys, which of them it is decides.
+        let tries = if rows.len() < 400 { 6 } else { 1 };
+        (0..tries).find_map(|seed| {
+            let found = crowd_of(case, inputs, &reads, &distinct(rows.clone()), limit as usize);
+            shuffle(&mut rows, seed);
+            found
+        })
+    })
+}
+
+fn crowd_of(
+    case: &Case,
+    inputs: &Inputs,
+    reads: &[ConcreteRead],
+    rows: &[Row],
+    limit: usize,
+) -> Option<CounterExample> {
+    let mut entries = Entries::new(rows);
+    reads.iter().find_map(|read| {
+        let endless = ConcreteRead { limit: None, ..read.clone() };
+        let found = entries.evaluated(&endless);
+        let is_lost = |entry: &Entry| !entry.is_kept(read) || case.is_stranger(entry.row);
+        let chosen = choose(&found, limit, &is_lost)?;
+        let mut chosen: Vec<Row> = chosen.iter().map(|entry| entry.row.clone()).collect();
+        chosen.extend(case.targets(&chosen));
+        case.example(inputs, reads, distinct(chosen))
+    })
+}
+
+fn shuffle(rows: &mut [Row], seed: u64) {
+    let mut random = Random::new(seed);
+    for at in (1..rows.len()).rev() {
+        rows.swap(at, random.below(at + 1));
+    }
+}
+
+/// Many rows, wanted and unwanted; all of them in one shard, or in any.
+fn candidates(
+    case: &Case,
+    inputs: &Inputs,
+    reads: &[ConcreteRead],
+    limit: u64,
+    together: bool,
+) -> Vec<Row> {
+    let enough = limit + 1;
+    let mut rows = Vec::new();
+    for entity in case.asked() {
+        let pool = pool::Pool::new(case, entity, inputs);
+        let first = pool.wanted(0);
+        let shards: Vec<(&str, &crate::model::Shards)> = entity
+            .fields
+            .iter()
+            .filter_map(|field| match &field.kind {
+                FieldKind::Shard(shards) => Some((field.name.as_str(), shards)),
+                _ => None,
+            })
+            .collect();
+        let spread: u64 = shards.iter().map(|(_, shards)| u64::from(shards.count)).product();
+        let (mut wanted, mut unwanted) = (0, 0);
+        for n in 0..(enough * 3 * spread.max(1)).clamp(60, MAX_ROWS) as u32 {
+            // Different numbers, so that the two do not have the same key.
+            let (one, other) = (pool.unwanted(2 * n), pool.wanted(2 * n + 1));
+            for (row, count) in [(one, &mut unwanted), (other, &mut wanted)] {
+                let mut row = row;
+                // A random shard may be any; a calculated one decides.
+                let same = shards.iter().all(|(name, shards)| {
+                    if shards.by.is_empty() {
+                        let value = keyloom_keys::Value::from(shard_of(&[], shards.count));
+                        row.values.insert((*name).to_owned(), value);
+                        return true;
+                    }
+                    !together || row.values.get(*name) == first.values.get(*name)
+                });
+                if same && *count < 6 * enough + 40 {
+                    *count += 1;
+                    rows.push(row);
+                }
+            }
+        }
+    }
+    let model = rows.first().cloned();
+    for other in &case.strangers {
+        for read in reads.iter().take(MAX_READS) {
+            let Some(row) = stranger::row_in(other, read, model.as_ref()) else { continue };
+            rows.extend(stranger::varied(&row, read, enough as usize));
+        }
+    }
+    rows
+}
+
+/// So many rows of a read and one more: the last one wanted, as many lost ones as there are before it.
+fn choose<'e, 'r>(
+    found: &'e [Rc<Entry<'r>>],
+    limit: usize,
+    is_lost: &dyn Fn(&Entry) -> bool,
+) -> Option<Vec<&'e Rc<Entry<'r>>>> {
+    let last = found.iter().rposition(|entry| !is_lost(entry))?;
+    let before = found.get(..last)?;
+    let (lost, kept): (Vec<_>, Vec<_>) = before.iter().partition(|entry| is_lost(entry));
+    if lost.is_empty() || before.len() < limit {
+        return None;
+    }
+    let mut chosen: Vec<&Rc<Entry>> = lost.into_iter().take(limit).collect();
+    let room = limit - chosen.len();
+    chosen.extend(kept.into_iter().take(room));
+    chosen.extend(found.get(last));
+    Some(chosen)
+}
