@@ -44,7 +44,11 @@ pub(crate) struct Page {
 impl Engine {
     /// An empty database with the tables of a design.
     pub(crate) fn with_tables(design: &Design) -> Result<Self, Refusal> {
-        let options = Options { background: false, ..Options::default() };
+        Self::with_options(design, Options { background: false, ..Options::default() })
+    }
+
+    /// As [`Engine::with_tables`], with a database of these settings.
+    pub(crate) fn with_options(design: &Design, options: Options) -> Result<Self, Refusal> {
         let engine = Self { database: Database::memory_with(options) };
         for table in design.tables() {
             engine.call("CreateTable", &create_table(table))?;

@@ -34,7 +34,9 @@ pub(super) fn add_shard(
     let template = key.shape.template();
     let by = entity.identity().into_iter().find(|field| !template.fields().any(|f| f == *field))?;
     let text = design.source().text();
-    let (start, end) = (key.span.start(), key.span.end());
+    // The span is the attribute's; its template follows on the line.
+    let start = key.span.start();
+    let end = text.get(start..)?.find('\n').map_or(text.len(), |length| start + length);
     let separator = template.template().separator();
     let new = format!("{}{separator}{{shard}}", template.text());
     let old = text.get(start..end)?;
@@ -147,19 +149,20 @@ fn after_section(text: &str, header: &str, section: &str) -> Option<String> {
 fn difference(before: &str, after: &str) -> String {
     let (a, b): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let marked = aligned(&a, &b);
+    let is_change = |&(mark, line): &(char, &str)| mark != ' ' && !line.is_empty();
     let near = |at: usize| {
         let from = at.saturating_sub(CONTEXT);
-        marked.iter().skip(from).take(at - from + CONTEXT + 1).any(|(mark, _)| *mark != ' ')
+        marked.iter().skip(from).take(at - from + CONTEXT + 1).any(is_change)
     };
     let section = |at: usize| {
         let (mark, line) = marked.get(at).copied().unwrap_or((' ', ""));
         let rest = marked.iter().skip(at + 1);
         let own = rest.take_while(|(_, line)| !line.starts_with('['));
-        mark == ' ' && line.starts_with('[') && own.clone().any(|(mark, _)| *mark != ' ')
+        mark == ' ' && line.starts_with('[') && own.clone().any(is_change)
     };
     let mut out = String::new();
     for (at, (mark, line)) in marked.iter().enumerate() {
-        if (near(at) || section(at)) && !(*mark == ' ' && line.is_empty()) {
+        if (near(at) || section(at)) && !line.is_empty() {
             out.push_str(format!("{mark} {line}").trim_end());
             out.push('\n');
         }

@@ -104,8 +104,10 @@ fn hot_finding(judge: &Judge<'_>, place: &Place, id: &str) -> Option<Finding> {
     let diff =
         owner.and_then(|(entity, index)| edit::add_shard(judge.design?, entity, index, shards));
     let times = 1.0 / pressure.max(1e-9);
-    let needed = (pressure * 10.0).ceil().max(1.0);
-    let concerned = |pattern: &Pattern| pattern.operation != "Scan";
+    let concerned = |pattern: &Pattern| {
+        let other = owner.zip(pattern.entity.as_ref()).is_some_and(|((own, _), e)| own.name != *e);
+        pattern.operation != "Scan" && !other
+    };
     Some(
         finding
             .concerns(Judge::labels(place, concerned))
@@ -116,8 +118,9 @@ fn hot_finding(judge: &Judge<'_>, place: &Place, id: &str) -> Option<Finding> {
             .diff(diff)
             .headroom(times)
             .at_ten(format!(
-                "the key would need {needed} partitions and is refused above {} of ten times the load",
-                percent((times / 10.0).min(1.0))
+                "the key asks for {:.1} partitions and gets one: what is above {times:.1}× of \
+                 today's peak is refused",
+                pressure * 10.0
             )),
     )
 }
@@ -164,7 +167,9 @@ fn unsplittable(
     if place.has_local_indexes && place.kind != Kind::Global {
         return Some("the table has local indexes, so a key's items are never split".to_owned());
     }
-    let item = place.items.first().filter(|item| item.key == top.key && !item.sort.is_empty());
+    // In a global index, items of the table may share a key, so that one key need not be one item.
+    let first = place.items.first().filter(|_| place.kind != Kind::Global);
+    let item = first.filter(|item| item.key == top.key && !item.sort.is_empty());
     if let Some(item) = item.filter(|item| item.load >= top.load * 0.8) {
         return Some(format!("most of it is one item, `{}`, which is never split", item.sort));
     }
@@ -317,7 +322,7 @@ pub(super) fn low_cardinality(judge: &Judge<'_>) -> Vec<Finding> {
         let used =
             (place.peak_writes / PARTITION_WRITES).max(place.peak_reads / PARTITION_READS) / keys;
         let headroom = 1.0 / used.max(1e-9);
-        if headroom > 200.0 {
+        if headroom > 50.0 {
             return None;
         }
         let severity = match headroom {

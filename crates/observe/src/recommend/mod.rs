@@ -68,7 +68,9 @@ fn slow(judge: &Judge<'_>) -> Vec<Finding> {
 /// Requests that take many units at once.
 fn expensive(judge: &Judge<'_>) -> Vec<Finding> {
     let found = judge.report.patterns().filter_map(|(place, pattern)| {
-        if pattern.max_units <= judge.thresholds.expensive_units {
+        // A scan is a finding of its own.
+        let is_scan = pattern.operation == "Scan" && pattern.name.is_none();
+        if pattern.max_units <= judge.thresholds.expensive_units || is_scan {
             return None;
         }
         let title = format!("one request takes {} units", short(pattern.max_units));

@@ -1,7 +1,10 @@
 //! `keyloom demo`: a tour of what Keyloom does, in a few seconds.
 //!
 //! The tour runs the real commands on the task-management design, in a folder of its own that is
-//! removed at the end; then it serves the loaded database and asks it over HTTP.
+//! removed at the end; then it puts a skewed load on the design and shows what the doctor says; at
+//! last it serves the loaded database and asks it over HTTP.
+
+mod load;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -13,9 +16,11 @@ use std::time::Duration;
 use clap::{Args, Parser};
 use keyloom_design::check_text;
 use keyloom_design::cost::Prices;
+use keyloom_observe::{Judge, RecommendationEngine};
 use keyloom_server::{Config, Server};
 
 use crate::args::Arguments;
+use crate::commands::doctor;
 use crate::design_file::design_of;
 use crate::output::{Failure, Output};
 use crate::trial::{Options, Trial};
@@ -30,7 +35,7 @@ const VERSIONS: &str = include_str!(concat!(
 /// How long the demo waits for its own server.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A tour of what Keyloom does: keys, proofs, mistakes found, a database, a server.
+/// A tour of what Keyloom does: keys, proofs, mistakes found, a database, a doctor, a server.
 ///
 /// It works in a temporary folder, listens on a free loopback port, and ends by itself.
 #[derive(Args, Debug)]
@@ -47,6 +52,7 @@ impl Demo {
         std::env::set_current_dir(&folder.path)?;
         keys(output)?;
         designs(output)?;
+        watched(output)?;
         served(output)?;
         // The folder can only be removed once nobody stands in it.
         std::env::set_current_dir(std::env::temp_dir())?;
@@ -95,6 +101,19 @@ fn title(output: &mut Output, text: &str) -> Result<(), Failure> {
     let line = output.paint().good(&format!("== {text}"));
     output.line(line)?;
     output.flush()
+}
+
+/// A skewed load, and what the doctor says.
+fn watched(output: &mut Output) -> Result<(), Failure> {
+    title(output, "Under a skewed load with mistakes in it, the doctor says what to change")?;
+    let prices = Prices::default();
+    let report = check_text("tasks.toml", TASKS, &prices);
+    let design = design_of(&report)?;
+    let seen = load::run(design)?.report();
+    let findings = RecommendationEngine::new(Judge::new(&seen, Some(design), &prices)).diagnose();
+    output.line("$ keyloom doctor --design tasks.toml --top 5")?;
+    output.line(doctor::render("demo", &seen, &findings, 5, output.paint()))?;
+    output.line("")
 }
 
 /// The loaded database behind the wire protocol.

@@ -1,0 +1,140 @@
+//! A skewed load on the task-management design, with a few mistakes in it: what the doctor is for.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use keyloom_core::observation::Observer;
+use keyloom_design::Design;
+use keyloom_design::cost::Prices;
+use keyloom_design::evaluate::{Inputs, Row};
+use keyloom_design::generate::{GenerateOptions, generate, inputs_for};
+use keyloom_design::plan::{Request, plan, requests};
+use keyloom_engine::Options;
+use keyloom_observe::{StatsCollector, StatsOptions};
+use serde_json::json;
+
+use crate::output::Failure;
+use crate::trial::{Engine, Refusal, wire_item};
+use crate::watching::Watched;
+
+/// Items in the tables, and rounds of requests.
+const ITEMS: usize = 2000;
+const ROUNDS: usize = 1200;
+const SEED: u64 = 7;
+
+/// Runs the load; what is left is the database with its statistics.
+pub(super) fn run(design: &Design) -> Result<Watched, Failure> {
+    let statistics = Arc::new(StatsCollector::new(StatsOptions::default()));
+    statistics.load_designs(std::slice::from_ref(design));
+    let observer = Some(Arc::clone(&statistics) as Arc<dyn Observer>);
+    let options = Options { background: false, observer, ..Options::default() };
+    let load = || -> Result<Engine, Refusal> {
+        let rows =
+            generate(design, &GenerateOptions { items: ITEMS, seed: SEED, adversarial: false });
+        let engine = Engine::with_options(design, options)?;
+        engine.load(&rows, &mut |_| {})?;
+        // Only what users do is of interest.
+        statistics.reset();
+        let reads = reads(design, &rows);
+        for round in 0..ROUNDS {
+            Round { engine: &engine, rows: &rows, round }.run(&reads)?;
+        }
+        Ok(engine)
+    };
+    let engine = load().map_err(|refusal| {
+        Failure::refused(format_args!("the demo's own load is refused: {refusal}"))
+    })?;
+    Ok(Watched { database: engine.database().clone(), statistics })
+}
+
+/// The requests of every pattern that states a rate, with how often each is made.
+fn reads(design: &Design, rows: &[Row]) -> Vec<(f64, Vec<Vec<Request>>)> {
+    let plans = plan(design, &Prices::default());
+    let patterns = design.accesses().iter().zip(&plans);
+    let rated = patterns.filter_map(|(access, plan)| {
+        let rate = access.rate?.average;
+        let inputs: Vec<Inputs> = inputs_for(access, rows, SEED, 40);
+        let made = inputs.iter().filter_map(|inputs| requests(access, plan, inputs).ok());
+        Some((rate, made.collect()))
+    });
+    rated.collect()
+}
+
+/// One round: some reads by the design, then writes of one busy project, then what nobody planned.
+struct Round<'a> {
+    engine: &'a Engine,
+    rows: &'a [Row],
+    round: usize,
+}
+
+impl Round<'_> {
+    fn run(&self, reads: &[(f64, Vec<Vec<Request>>)]) -> Result<(), Refusal> {
+        for (rate, calls) in reads {
+            // As often as the rates stand to each other; early inputs far more often than late ones.
+            if self.round % (300.0 / rate.max(1.0)).ceil() as usize == 0 {
+                let skewed =
+                    (self.round * self.round) % 97 * calls.len() / 97 / (1 + self.round % 9);
+                for request in calls.get(skewed).into_iter().flatten() {
+                    self.engine.call(&request.operation, &request.body)?;
+                }
+            }
+        }
+        self.busy_project()?;
+        if self.round.is_multiple_of(4) {
+            self.mistakes()?;
+        }
+        Ok(())
+    }
+
+    /// Most tasks are written to one project.
+    fn busy_project(&self) -> Result<(), Refusal> {
+        let mut tasks = self.rows.iter().filter(|row| row.entity.name == "Task");
+        let Some(busy) = tasks.next() else { return Ok(()) };
+        for number in 0..3 {
+            let mut item = busy.item();
+            let name = format!("TASK#01HM5KXJ8M{:016}", self.round * 3 + number);
+            item.insert("SK", name.as_str());
+            item.insert("GSI1PK", name.as_str());
+            item.insert("GSI2SK", name.replace("TASK#", "DUE#2026-11-30#"));
+            self.engine
+                .call("PutItem", &json!({ "TableName": "tasks", "Item": wire_item(&item) }))?;
+        }
+        Ok(())
+    }
+
+    /// A read before a write, tags that no pattern asks for, and a scan with a filter.
+    fn mistakes(&self) -> Result<(), Refusal> {
+        let of = |name: &'static str| self.rows.iter().filter(move |row| row.entity.name == name);
+        if let Some(user) = of("User").nth(self.round % 20) {
+            let item = wire_item(&user.item());
+            let part = |name: &str| item.get(name).cloned().unwrap_or_default();
+            let key = json!({ "PK": part("PK"), "SK": part("SK") });
+            self.engine.call("GetItem", &json!({ "TableName": "tasks", "Key": key }))?;
+            self.engine.call("PutItem", &json!({ "TableName": "tasks", "Item": item }))?;
+        }
+        if let Some(tag) = of("Tag").nth(self.round % 30) {
+            let task = wire_item(&tag.item()).get("PK").cloned().unwrap_or_default();
+            let values: HashMap<&str, _> =
+                HashMap::from([(":task", task), (":tag", json!({ "S": "TAG#" }))]);
+            self.engine.call(
+                "Query",
+                &json!({
+                    "TableName": "tasks",
+                    "KeyConditionExpression": "PK = :task AND begins_with(SK, :tag)",
+                    "ExpressionAttributeValues": values,
+                }),
+            )?;
+        }
+        if self.round.is_multiple_of(100) {
+            self.engine.call(
+                "Scan",
+                &json!({
+                    "TableName": "tasks",
+                    "FilterExpression": "content_type = :type",
+                    "ExpressionAttributeValues": { ":type": { "S": "image/png" } },
+                }),
+            )?;
+        }
+        Ok(())
+    }
+}
