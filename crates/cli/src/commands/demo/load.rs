@@ -10,7 +10,7 @@ use keyloom_design::evaluate::{Inputs, Row};
 use keyloom_design::generate::{GenerateOptions, generate, inputs_for};
 use keyloom_design::plan::{Request, plan, requests};
 use keyloom_engine::Options;
-use keyloom_observe::{StatsCollector, StatsOptions};
+use keyloom_observe::{Monitor, StatsCollector, StatsOptions, Throttle};
 use serde_json::json;
 
 use crate::output::Failure;
@@ -26,7 +26,9 @@ const SEED: u64 = 7;
 pub(super) fn run(design: &Design) -> Result<Watched, Failure> {
     let statistics = Arc::new(StatsCollector::new(StatsOptions::default()));
     statistics.load_designs(std::slice::from_ref(design));
-    let observer = Some(Arc::clone(&statistics) as Arc<dyn Observer>);
+    let companion = Arc::clone(&statistics) as Arc<dyn Observer>;
+    let monitor = Arc::new(Monitor::new(Throttle::Watch).with(companion));
+    let observer = Some(Arc::clone(&monitor) as Arc<dyn Observer>);
     let options = Options { background: false, observer, ..Options::default() };
     let load = || -> Result<Engine, Refusal> {
         let rows =
@@ -44,7 +46,7 @@ pub(super) fn run(design: &Design) -> Result<Watched, Failure> {
     let engine = load().map_err(|refusal| {
         Failure::refused(format_args!("the demo's own load is refused: {refusal}"))
     })?;
-    Ok(Watched { database: engine.database().clone(), statistics })
+    Ok(Watched { database: engine.database().clone(), statistics, monitor })
 }
 
 /// The requests of every pattern that states a rate, with how often each is made.

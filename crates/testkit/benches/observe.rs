@@ -1,0 +1,129 @@
+//! What watching costs: the same requests with and without it, turn by turn in one run.
+//!
+//! `cargo bench -p keyloom-testkit --bench observe`. Each turn is a few milliseconds, so that what
+//! else happens on the machine meets both sides alike; the cost is the median of the turns' ratios.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use keyloom_core::Item;
+use keyloom_engine::{Database, GetItemInput, Options, PutItemInput};
+use keyloom_observe::{Monitor, StatsCollector, StatsOptions, Throttle};
+
+const KEYS: u32 = 10_000;
+const TURNS: usize = 601;
+const REQUESTS: u32 = 4000;
+
+fn key(number: u32) -> Item {
+    let mut key = Item::new();
+    key.insert("PK", format!("USER#{number:06}"));
+    key.insert("SK", "PROFILE");
+    key
+}
+
+fn item(number: u32) -> Item {
+    let mut item = key(number);
+    item.insert("GSI1PK", format!("CITY#{}", number % 500));
+    item.insert("GSI1SK", format!("USER#{number:06}"));
+    item.insert("text", "x".repeat(200));
+    item
+}
+
+fn database(observer: Option<Arc<Monitor>>) -> Database {
+    let observer = observer.map(|observer| observer as _);
+    let database =
+        Database::memory_with(Options { background: false, observer, ..Options::default() });
+    let body = serde_json::json!({
+        "TableName": "users",
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": ["PK", "SK", "GSI1PK", "GSI1SK"]
+            .map(|name| serde_json::json!({ "AttributeName": name, "AttributeType": "S" })),
+        "KeySchema": [
+            { "AttributeName": "PK", "KeyType": "HASH" },
+            { "AttributeName": "SK", "KeyType": "RANGE" },
+        ],
+        "GlobalSecondaryIndexes": [{
+            "IndexName": "GSI1",
+            "KeySchema": [
+                { "AttributeName": "GSI1PK", "KeyType": "HASH" },
+                { "AttributeName": "GSI1SK", "KeyType": "RANGE" },
+            ],
+            "Projection": { "ProjectionType": "ALL" },
+        }],
+    });
+    let reply = database.call("DynamoDB_20120810.CreateTable", body.to_string().as_bytes());
+    assert_eq!(reply.status, 200);
+    for number in 0..KEYS {
+        put(&database, number);
+    }
+    database
+}
+
+fn put(database: &Database, number: u32) {
+    let input =
+        PutItemInput { table_name: "users".into(), item: item(number), ..PutItemInput::default() };
+    database.put_item(input).unwrap();
+}
+
+fn get(database: &Database, number: u32) {
+    let input =
+        GetItemInput { table_name: "users".into(), key: key(number), ..GetItemInput::default() };
+    database.get_item(input).unwrap();
+}
+
+/// One turn of requests.
+fn turn(database: &Database, request: fn(&Database, u32), start: u32) -> Duration {
+    let began = Instant::now();
+    for step in 0..REQUESTS {
+        request(database, (start + step * 7919) % KEYS);
+    }
+    began.elapsed()
+}
+
+fn compare(name: &str, plain: &Database, watched: &Database, request: fn(&Database, u32)) {
+    let mut ratios = Vec::with_capacity(TURNS);
+    let mut each = Vec::with_capacity(TURNS);
+    for number in 0..TURNS {
+        let start = number as u32 * 31;
+        // Who comes first changes, so that neither gains by it.
+        let (off, on) = if number % 2 == 0 {
+            let off = turn(plain, request, start);
+            (off, turn(watched, request, start))
+        } else {
+            let on = turn(watched, request, start);
+            (turn(plain, request, start), on)
+        };
+        ratios.push(on.as_secs_f64() / off.as_secs_f64());
+        each.push(off.as_secs_f64() / f64::from(REQUESTS));
+    }
+    ratios.sort_by(f64::total_cmp);
+    each.sort_by(f64::total_cmp);
+    let middle = |all: &[f64]| all.get(all.len() / 2).copied().unwrap_or_default();
+    let quarter =
+        |all: &[f64], part: usize| all.get(all.len() * part / 4).copied().unwrap_or_default();
+    println!(
+        "{name:<8} {:>6.2} µs without, {:+.2} % with (quartiles {:+.2} % to {:+.2} %)",
+        middle(&each) * 1e6,
+        (middle(&ratios) - 1.0) * 100.0,
+        (quarter(&ratios, 1) - 1.0) * 100.0,
+        (quarter(&ratios, 3) - 1.0) * 100.0
+    );
+}
+
+fn main() {
+    let collector = Arc::new(StatsCollector::new(StatsOptions::default()));
+    let monitor = Monitor::new(Throttle::Watch).with(Arc::clone(&collector) as _);
+    let (plain, watched) = (database(None), database(Some(Arc::new(monitor))));
+    let (same, again) = (database(None), database(None));
+    compare("noise", &same, &again, get);
+    compare("GetItem", &plain, &watched, get);
+    compare("PutItem", &plain, &watched, put);
+    let report = collector.snapshot();
+    let share = report.requests as f64 / report.looked_at.max(1) as f64;
+    println!(
+        "one request in {share:.1} was looked at, {} of {}",
+        report.looked_at, report.requests
+    );
+}

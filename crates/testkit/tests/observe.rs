@@ -1,0 +1,183 @@
+//! Statistics of a real database: what was collected is what the requests cost.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use keyloom_design::cost::Prices;
+use keyloom_engine::{Database, Options};
+use keyloom_observe::{
+    Judge, Monitor, RecommendationEngine, Report, Sampling, StatsCollector, StatsOptions, Throttle,
+};
+use serde_json::{Value, json};
+
+struct Watched {
+    database: Database,
+    statistics: Arc<StatsCollector>,
+}
+
+impl Watched {
+    fn new(sampling: Sampling) -> Self {
+        let options = StatsOptions { sampling, ..StatsOptions::default() };
+        let statistics = Arc::new(StatsCollector::new(options));
+        let monitor = Monitor::new(Throttle::Watch).with(Arc::clone(&statistics) as _);
+        let observer = Some(Arc::new(monitor) as _);
+        let options = Options { background: false, observer, ..Options::default() };
+        let watched = Self { database: Database::memory_with(options), statistics };
+        let attribute = |name: &str| json!({ "AttributeName": name, "AttributeType": "S" });
+        let key = |hash: &str, range: &str| {
+            json!([
+                { "AttributeName": hash, "KeyType": "HASH" },
+                { "AttributeName": range, "KeyType": "RANGE" },
+            ])
+        };
+        watched.call(
+            "CreateTable",
+            &json!({
+                "TableName": "orders",
+                "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": ["PK", "SK", "status"].map(attribute),
+                "KeySchema": key("PK", "SK"),
+                "GlobalSecondaryIndexes": [{
+                    "IndexName": "by_status",
+                    "KeySchema": key("status", "PK"),
+                    "Projection": { "ProjectionType": "ALL" },
+                }],
+            }),
+        );
+        watched
+    }
+
+    fn call(&self, operation: &str, body: &Value) -> Value {
+        let target = format!("DynamoDB_20120810.{operation}");
+        let reply = self.database.call(&target, body.to_string().as_bytes());
+        assert_eq!(reply.status, 200, "{}", String::from_utf8_lossy(&reply.body));
+        serde_json::from_slice(&reply.body).unwrap()
+    }
+
+    fn put(&self, partition: &str, status: &str, size: usize) -> Value {
+        let item = json!({
+            "PK": { "S": partition }, "SK": { "S": "A" }, "status": { "S": status },
+            "text": { "S": "x".repeat(size) },
+        });
+        self.call(
+            "PutItem",
+            &json!({ "TableName": "orders", "Item": item, "ReturnConsumedCapacity": "INDEXES" }),
+        )
+    }
+
+    fn get(&self, partition: &str) -> Value {
+        let key = json!({ "PK": { "S": partition }, "SK": { "S": "A" } });
+        self.call(
+            "GetItem",
+            &json!({ "TableName": "orders", "Key": key, "ReturnConsumedCapacity": "TOTAL" }),
+        )
+    }
+
+    fn report(&self) -> Report {
+        self.statistics.snapshot()
+    }
+}
+
+fn units(answer: &Value, path: &str) -> f64 {
+    answer.pointer(path).and_then(Value::as_f64).unwrap_or(0.0)
+}
+
+#[test]
+fn units_by_key_are_what_the_engine_charged() {
+    let watched = Watched::new(Sampling::All);
+    let mut by_key: HashMap<String, (f64, f64)> = HashMap::new();
+    let mut index_units = 0.0;
+    for step in 0..600_usize {
+        let key = format!("ORDER#{}", step % 7 * (step % 5));
+        if step % 3 == 0 {
+            let status = ["OPEN", "DONE"][step % 2];
+            let answer = watched.put(&key, status, step % 40 * 100);
+            by_key.entry(key).or_default().1 +=
+                units(&answer, "/ConsumedCapacity/Table/CapacityUnits");
+            index_units +=
+                units(&answer, "/ConsumedCapacity/GlobalSecondaryIndexes/by_status/CapacityUnits");
+        } else {
+            let answer = watched.get(&key);
+            by_key.entry(key).or_default().0 += units(&answer, "/ConsumedCapacity/CapacityUnits");
+        }
+    }
+    let report = watched.report();
+    let table = report.place("orders", None).unwrap();
+    assert_eq!(table.keys.len(), by_key.len());
+    for key in &table.keys {
+        let (reads, writes) = by_key[&key.key];
+        assert!((key.reads - reads).abs() < 1e-9 && (key.writes - writes).abs() < 1e-9, "{key:?}");
+        assert!(key.error == 0.0);
+    }
+    let index = report.place("orders", Some("by_status")).unwrap();
+    assert!((index.writes - index_units).abs() < 1e-9, "{} {index_units}", index.writes);
+    assert!((2.0 - index.distinct_keys).abs() < 0.1);
+    assert_eq!(report.requests, 600);
+}
+
+#[test]
+fn what_queries_scan_and_return_is_counted_by_shape() {
+    let watched = Watched::new(Sampling::All);
+    for order in 0..40 {
+        watched.put(&format!("ORDER#{order}"), if order % 4 == 0 { "OPEN" } else { "DONE" }, 100);
+    }
+    for _ in 0..10 {
+        watched.call(
+            "Query",
+            &json!({
+                "TableName": "orders", "IndexName": "by_status",
+                "KeyConditionExpression": "#s = :s",
+                "FilterExpression": "SK = :none",
+                "ExpressionAttributeNames": { "#s": "status" },
+                "ExpressionAttributeValues": { ":s": { "S": "OPEN" }, ":none": { "S": "B" } },
+            }),
+        );
+        watched.call("Scan", &json!({ "TableName": "orders", "Limit": 7 }));
+    }
+    let report = watched.report();
+    let index = report.place("orders", Some("by_status")).unwrap();
+    let query = &index.patterns[0];
+    assert_eq!(query.shape, "Query status = OPEN, filter on SK");
+    assert_eq!((query.requests, query.scanned, query.returned, query.empty), (10, 100, 0, 10));
+    let table = report.place("orders", None).unwrap();
+    let scan = table.patterns.iter().find(|pattern| pattern.operation == "Scan").unwrap();
+    assert_eq!((scan.scanned, scan.returned, scan.limited), (70, 70, 10));
+    let prices = Prices::default();
+    let found = RecommendationEngine::new(Judge::new(&report, None, &prices)).diagnose();
+    let ids: Vec<&str> = found.iter().map(|finding| finding.id.as_str()).collect();
+    assert!(ids.contains(&"fetch-to-filter") && ids.contains(&"scan"), "{ids:?}");
+}
+
+#[test]
+fn a_busy_database_is_sampled_and_its_totals_stay_right() {
+    let watched = Watched::new(Sampling::Adaptive);
+    watched.put("ORDER#1", "OPEN", 100);
+    // A thread of its own: how often it is looked at depends on what it did before.
+    let requests = 60_000_u64;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..requests {
+                watched.get("ORDER#1");
+            }
+        });
+    });
+    let report = watched.report();
+    let off = (report.requests as f64 - requests as f64).abs() / requests as f64;
+    assert!(off < 0.15, "{} of {requests}", report.requests);
+    assert!(report.looked_at <= report.requests);
+}
+
+#[test]
+fn errors_are_counted_whether_requests_are_looked_at_or_not() {
+    let watched = Watched::new(Sampling::Adaptive);
+    for _ in 0..500 {
+        let reply =
+            watched.database.call("DynamoDB_20120810.GetItem", br#"{"TableName":"orders"}"#);
+        assert_eq!(reply.status, 400);
+    }
+    let report = watched.report();
+    assert_eq!(report.errors.iter().map(|error| error.count).sum::<u64>(), 500);
+    assert_eq!(report.errors[0].code, "ValidationException");
+}
