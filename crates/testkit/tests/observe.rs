@@ -25,7 +25,8 @@ impl Watched {
         let observer = Some(Arc::new(monitor) as _);
         let options = Options { background: false, observer, ..Options::default() };
         let watched = Self { database: Database::memory_with(options), statistics };
-        let attribute = |name: &str| json!({ "AttributeName": name, "AttributeType": "S" });
+        let attributes = ["PK", "SK", "status"]
+            .map(|name| json!({ "AttributeName": name, "AttributeType": "S" }));
         let key = |hash: &str, range: &str| {
             json!([
                 { "AttributeName": hash, "KeyType": "HASH" },
@@ -37,7 +38,7 @@ impl Watched {
             &json!({
                 "TableName": "orders",
                 "BillingMode": "PAY_PER_REQUEST",
-                "AttributeDefinitions": ["PK", "SK", "status"].map(attribute),
+                "AttributeDefinitions": attributes,
                 "KeySchema": key("PK", "SK"),
                 "GlobalSecondaryIndexes": [{
                     "IndexName": "by_status",
