@@ -3,21 +3,28 @@
 use std::sync::Arc;
 
 use keyloom_core::IndexKind;
-use keyloom_engine::{Database, Reply};
+use keyloom_engine::{Clock as _, Database, Reply, SystemClock};
 use keyloom_observe::report::{IndexFacts, Kind, TableFacts};
-use keyloom_observe::{Report, StatsCollector, prometheus};
+use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
 use keyloom_server::Backend;
 
 /// A database and the statistics of its requests.
 pub(crate) struct Watched {
     pub(crate) database: Database,
     pub(crate) statistics: Arc<StatsCollector>,
+    pub(crate) monitor: Arc<Monitor>,
 }
 
 impl Watched {
     /// What was collected, with the tables that exist.
     pub(crate) fn report(&self) -> Report {
-        Report { tables: tables(&self.database), ..self.statistics.snapshot() }
+        Report { tables: tables(&self.database), ..self.counted() }
+    }
+
+    /// What was collected.
+    fn counted(&self) -> Report {
+        let partitions = self.monitor.partitions().all(SystemClock.now_ms());
+        Report { partitions, ..self.statistics.snapshot() }
     }
 }
 
@@ -31,7 +38,7 @@ impl Backend for Watched {
     }
 
     fn metrics(&self, page: &mut String) {
-        prometheus(&self.statistics.snapshot(), page);
+        prometheus(&self.counted(), page);
     }
 }
 

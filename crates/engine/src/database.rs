@@ -12,6 +12,8 @@ use keyloom_store::{
     CommitError, DiskOptions, DiskStore, MemoryStore, OpenReport, Store, StoreError,
 };
 
+use parking_lot::RwLock;
+
 use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::clock::{Clock, SystemClock};
@@ -112,6 +114,8 @@ pub(crate) struct Inner {
     pub(crate) tokens: Tokens,
     pub(crate) counted: Counted,
     pub(crate) watch: Watch,
+    /// What DescribeEndpoints names.
+    pub(crate) endpoint: RwLock<String>,
     open_report: OnceLock<OpenReport>,
     pub(crate) streams: Sequencer,
     pub(crate) background: Background,
@@ -195,6 +199,7 @@ impl Database {
             tokens: Tokens::default(),
             counted: Counted::default(),
             watch: Watch::new(options.observer.clone()),
+            endpoint: RwLock::new(options.endpoint.clone()),
             open_report: OnceLock::new(),
             background: Background::default(),
             options,
@@ -241,6 +246,12 @@ impl Database {
         let handler = ops::handler(target).ok_or_else(request::unknown_operation)?;
         let body = json::parse(body)?;
         handler(self.inner(), Fields::of(&body)?)
+    }
+
+    /// Changes the host and port that DescribeEndpoints names: a server knows its port only when it
+    /// listens.
+    pub fn advertise(&self, endpoint: impl Into<String>) {
+        *self.inner().endpoint.write() = endpoint.into();
     }
 
     /// Removes expired items, cleans up after dropped tables and trims streams, now.

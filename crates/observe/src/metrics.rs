@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use crate::partitions::PlaceHeat;
 use crate::report::{Pattern, Place, Report};
 
 /// Upper bounds of the latency buckets, in nanoseconds.
@@ -55,6 +56,46 @@ pub fn prometheus(report: &Report, page: &mut String) {
     );
     throttles(&places, page);
     operations(&places, page);
+    partitions(&report.partitions, page);
+}
+
+/// What the partitions of AWS would make of the load.
+fn partitions(places: &[PlaceHeat], page: &mut String) {
+    let labels = |place: &PlaceHeat| {
+        format!(
+            "table=\"{}\",index=\"{}\"",
+            place.table,
+            place.index.as_deref().unwrap_or_default()
+        )
+    };
+    let mut metric = |name: &str, kind: &str, help: &str, value: &dyn Fn(&PlaceHeat) -> f64| {
+        describe(page, name, kind, help);
+        for place in places {
+            let _ = writeln!(page, "{name}{{{}}} {}", labels(place), value(place));
+        }
+    };
+    metric("keyloom_virtual_partitions", "gauge", "Partitions AWS would have.", &|place| {
+        place.partitions.len() as f64
+    });
+    metric(
+        "keyloom_virtual_partition_splits_total",
+        "counter",
+        "Partitions AWS would have split because they were hot.",
+        &|place| place.splits_for_heat as f64,
+    );
+    metric(
+        "keyloom_hottest_partition_utilisation",
+        "gauge",
+        "Load of the hottest partition, as a share of 3,000 reads or 1,000 writes per second.",
+        &|place| place.hottest().map_or(0.0, |partition| partition.utilisation),
+    );
+    let name = "keyloom_virtual_throttles_total";
+    describe(page, name, "counter", "Requests AWS would have refused, or that were, by reason.");
+    for place in places {
+        for (reason, count) in &place.throttled {
+            let _ = writeln!(page, "{name}{{{},reason=\"{reason}\"}} {count}", labels(place));
+        }
+    }
 }
 
 fn throttles(places: &[(String, &Place)], page: &mut String) {

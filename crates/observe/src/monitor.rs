@@ -7,6 +7,7 @@ use keyloom_core::Error;
 use keyloom_core::observation::{Observation, Observer, Refused, Touch};
 
 use crate::partitions::Partitions;
+use crate::sampling::Sampling;
 use crate::throttle::Throttle;
 
 /// Watches a database: virtual partitions, refusals for lack of throughput, and whoever else wants to
@@ -16,7 +17,7 @@ use crate::throttle::Throttle;
 /// use std::sync::Arc;
 /// use keyloom_observe::{Monitor, Throttle};
 ///
-/// let monitor = Arc::new(Monitor::new(Throttle::Enforce));
+/// let monitor = Arc::new(Monitor::new(Throttle::Watch));
 /// assert!(monitor.partitions().all(0).is_empty());
 /// ```
 #[derive(Debug, Default)]
@@ -24,12 +25,17 @@ pub struct Monitor {
     throttle: Throttle,
     partitions: Partitions,
     companion: Option<Arc<dyn Observer>>,
+    sampling: Sampling,
 }
 
 impl Monitor {
     /// A monitor that refuses, or only watches, as `throttle` says.
     pub fn new(throttle: Throttle) -> Self {
-        Self { throttle, ..Self::default() }
+        let partitions = match &throttle {
+            Throttle::Enforce { burst_seconds } => Partitions::with_burst(*burst_seconds),
+            _ => Partitions::new(),
+        };
+        Self { throttle, partitions, ..Self::default() }
     }
 
     /// Another observer that is told the same, such as a collector of statistics. It decides which
@@ -37,6 +43,13 @@ impl Monitor {
     #[must_use]
     pub fn with(mut self, companion: Arc<dyn Observer>) -> Self {
         self.companion = Some(companion);
+        self
+    }
+
+    /// Looks at these requests, if no companion decides.
+    #[must_use]
+    pub fn sampling(mut self, sampling: Sampling) -> Self {
+        self.sampling = sampling;
         self
     }
 
@@ -56,24 +69,24 @@ impl Observer for Monitor {
         match (&self.companion, &self.throttle) {
             (Some(companion), _) => companion.sample(),
             (None, Throttle::Off) => None,
-            (None, _) => Some(NonZeroU32::MIN),
+            (None, _) => self.sampling.next(),
         }
     }
 
     fn is_gate(&self) -> bool {
-        matches!(self.throttle, Throttle::Enforce | Throttle::Inject(_))
+        matches!(self.throttle, Throttle::Enforce { .. } | Throttle::Inject(_))
     }
 
     fn admit(&self, touches: &[Touch<'_>], now_ms: u64) -> Result<(), Refused> {
         match &self.throttle {
-            Throttle::Enforce => self.partitions.admit(touches, now_ms),
+            Throttle::Enforce { .. } => self.partitions.admit(touches, now_ms),
             Throttle::Inject(injection) => injection.admit(touches),
             Throttle::Off | Throttle::Watch => Ok(()),
         }
     }
 
     fn charge(&self, touches: &[Touch<'_>], now_ms: u64) {
-        if self.throttle == Throttle::Enforce {
+        if matches!(self.throttle, Throttle::Enforce { .. }) {
             self.partitions.charge(touches, now_ms);
         }
     }

@@ -24,6 +24,8 @@ use crate::watching::Watched;
 #[command(after_help = "Examples:
   keyloom serve
   keyloom serve --memory --port 8001
+  keyloom serve --throttle enforce:burst=0
+  keyloom serve --throttle inject=table=Orders:write:every=10
   aws dynamodb list-tables --endpoint-url http://localhost:8000")]
 pub(crate) struct Serve {
     /// The directory that keeps the data.
@@ -65,6 +67,24 @@ pub(crate) struct Serve {
     /// How much of key values statistics show: none hides nothing, hash and prefix hide values.
     #[arg(long, value_name = "none|hash|prefix", default_value = "none")]
     redact: Redaction,
+    /// Whether requests are refused for lack of throughput.
+    ///
+    /// off: never. watch: never, but what AWS would have refused is counted. enforce: as AWS would,
+    /// by partitions of 3,000 read and 1,000 write units per second and by what the table may take;
+    /// five minutes of unused capacity are saved up, or enforce:burst=SECONDS.
+    /// inject=RULES: on order, to test how a program bears it. Rules are separated by commas, the
+    /// parts of a rule by colons: read or write, table=NAME, index=NAME,
+    /// reason=key-range|provisioned|max-on-demand|account, and how many: a probability such as 0.1,
+    /// every=N or first=N. seed=N chooses other random numbers.
+    #[arg(long, value_name = "off|watch|enforce|inject=…", default_value = "watch")]
+    throttle: Throttle,
+    /// The directory whose subdirectories are the buckets of exports, imports and bulk operations.
+    #[arg(long, value_name = "DIR")]
+    bucket_root: Option<PathBuf>,
+    /// The host and port that DescribeEndpoints names, if clients reach the server under another one
+    /// than it listens on.
+    #[arg(long, value_name = "HOST:PORT", value_parser = endpoint)]
+    advertise: Option<String>,
     /// How many connections may be open.
     #[arg(long, value_name = "N")]
     max_connections: Option<u32>,
@@ -84,17 +104,23 @@ impl Serve {
         // Before anything is made on disk.
         config.check().map_err(Failure::refused)?;
         let statistics = self.statistics()?;
-        let database = self.database(statistics.as_ref(), output)?;
+        let monitor = Arc::new(self.monitor(statistics.as_ref()));
+        let database = self.database(&monitor, output)?;
         let place = if self.memory {
             "in memory".to_owned()
         } else {
             format!("data in {}", self.data.display())
         };
+        let backend = database.clone();
         let server = match statistics {
-            Some(statistics) => Server::bind(config, Watched { database, statistics }),
-            None => Server::bind(config, database),
+            Some(statistics) => {
+                Server::bind(config, Watched { database: backend, statistics, monitor })
+            }
+            None => Server::bind(config, backend),
         };
         let server = server.map_err(Failure::refused)?;
+        database.advertise(self.advertised(server.local_addr()));
+        drop(database);
         output.line(format_args!("keyloom listening on {} ({place})", server.url()))?;
         output.flush()?;
         server.run_until_terminated().map_err(Failure::refused)?;
@@ -119,16 +145,32 @@ impl Serve {
         Ok(Some(Arc::new(statistics)))
     }
 
-    fn database(
-        &self,
-        statistics: Option<&Arc<StatsCollector>>,
-        output: &mut Output,
-    ) -> Result<Database, Failure> {
-        let observer = statistics.map(|statistics| {
-            let monitor = Monitor::new(Throttle::Watch);
-            Arc::new(monitor.with(Arc::clone(statistics) as Arc<dyn Observer>)) as Arc<dyn Observer>
-        });
-        let options = Options { region: self.region.clone(), observer, ..Options::default() };
+    /// What watches the database, and may refuse.
+    fn monitor(&self, statistics: Option<&Arc<StatsCollector>>) -> Monitor {
+        let monitor = Monitor::new(self.throttle.clone());
+        match statistics {
+            Some(statistics) => monitor.with(Arc::clone(statistics) as Arc<dyn Observer>),
+            None => monitor,
+        }
+    }
+
+    /// The host and port for DescribeEndpoints.
+    fn advertised(&self, listens_on: SocketAddr) -> String {
+        match &self.advertise {
+            Some(endpoint) => endpoint.clone(),
+            // "Any address" is none that a client could connect to.
+            None if listens_on.ip().is_unspecified() => format!("localhost:{}", listens_on.port()),
+            None => listens_on.to_string(),
+        }
+    }
+
+    fn database(&self, monitor: &Arc<Monitor>, output: &mut Output) -> Result<Database, Failure> {
+        let options = Options {
+            region: self.region.clone(),
+            bucket_root: self.bucket_root.clone(),
+            observer: Some(Arc::clone(monitor) as Arc<dyn Observer>),
+            ..Options::default()
+        };
         if self.memory {
             return Ok(Database::memory_with(options));
         }
@@ -164,5 +206,14 @@ impl Serve {
             limits,
             ..Config::default()
         }
+    }
+}
+
+/// Reads a host and port.
+fn endpoint(text: &str) -> Result<String, String> {
+    let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    match port.map(|(_, port)| port.parse::<u16>()) {
+        Some(Ok(_)) => Ok(text.to_owned()),
+        _ => Err("it must be a host and a port, such as db.example.com:8000".into()),
     }
 }

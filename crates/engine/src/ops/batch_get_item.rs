@@ -12,7 +12,7 @@ use crate::catalog::Table;
 use crate::database::{Database, Inner};
 use crate::image::Stored;
 use crate::read::{self, Row};
-use crate::watch::{self, Ended, Watching};
+use crate::watch::{self, Ended};
 use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::get_item;
@@ -160,13 +160,10 @@ fn read_part(
     budget: &mut usize,
     output: &mut BatchGetItemOutput,
 ) -> Result<Option<Error>> {
-    let Planned { mut input, projection, table, mut store_keys } = part;
+    let Planned { mut input, projection, table, store_keys } = part;
     let (mut rows, mut unprocessed) = (Vec::new(), Vec::new());
     let watching = database.watch(Operation::BatchGetItem);
-    let throttled = match watching.as_ref().filter(|watching| watching.is_gate()) {
-        Some(gate) => refuse(gate, &table, &mut input.keys, &mut store_keys, &mut unprocessed),
-        None => None,
-    };
+    let mut throttled = None;
     let keys: Vec<&[u8]> = store_keys.iter().map(Vec::as_slice).collect();
     let mut touches = Vec::new();
     let mode = if input.consistent_read { ReadMode::Strong } else { ReadMode::Eventual };
@@ -179,12 +176,21 @@ fn read_part(
             unprocessed.push(key);
             continue;
         }
-        *budget -= size;
         let units = read_units(size, mode);
-        consumed.add_table(Arm::new(units));
-        if watching.is_some() {
-            touches.push(watch::lookup(&table, store_key, units, size));
+        if let Some(watching) = &watching {
+            // Each key for itself: what one has taken is not there for the next.
+            let asked = watch::lookup(&table, store_key, Units::ZERO, 0);
+            if let Err(error) = watching.admit_or_error(&[asked]) {
+                throttled = Some(error);
+                unprocessed.push(key);
+                continue;
+            }
+            let touch = watch::lookup(&table, store_key, units, size);
+            watching.charge(&[touch]);
+            touches.push(touch);
         }
+        *budget -= size;
+        consumed.add_table(Arm::new(units));
         if let Some(stored) = stored {
             rows.push(get_item::row(stored, projection.as_ref())?);
         }
@@ -196,7 +202,7 @@ fn read_part(
             is_consistent: input.consistent_read,
             ..Ended::with(Outcome::Done)
         };
-        watching.done(&touches, ended);
+        watching.observe(&touches, ended);
     }
     output.responses.push((input.table_name.clone(), rows));
     output.consumed_capacity.push(consumed);
@@ -204,31 +210,6 @@ fn read_part(
         output.unprocessed.push(KeysOfTable { keys: unprocessed, ..input });
     }
     Ok(throttled)
-}
-
-/// Moves the keys that may not be read at the moment to those that are left for another request; why,
-/// if there are any.
-fn refuse(
-    gate: &Watching<'_>,
-    table: &Table,
-    keys: &mut Vec<Item>,
-    store_keys: &mut Vec<Vec<u8>>,
-    unprocessed: &mut Vec<Item>,
-) -> Option<Error> {
-    let mut throttled = None;
-    let mut admitted = Vec::with_capacity(keys.len());
-    for store_key in store_keys.iter() {
-        let outcome = gate.admit_or_error(&[watch::lookup(table, store_key, Units::ZERO, 0)]);
-        admitted.push(outcome.is_ok());
-        throttled = outcome.err().or(throttled);
-    }
-    let mut positions = admitted.iter();
-    store_keys.retain(|_| positions.next() == Some(&true));
-    let (kept, refused): (Vec<_>, Vec<_>) =
-        keys.drain(..).zip(&admitted).partition(|(_, is_admitted)| **is_admitted);
-    keys.extend(kept.into_iter().map(|(key, _)| key));
-    unprocessed.extend(refused.into_iter().map(|(key, _)| key));
-    throttled
 }
 
 impl BatchGetItemOutput {

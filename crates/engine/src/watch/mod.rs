@@ -154,10 +154,15 @@ impl Watching<'_> {
 
     /// Takes what has been done from its partitions, and tells the observer.
     pub(crate) fn done(&self, touches: &[Touch<'_>], ended: Ended<'_>) {
+        self.charge(touches);
+        self.observe(touches, ended);
+    }
+
+    /// Takes what has been done from its partitions.
+    pub(crate) fn charge(&self, touches: &[Touch<'_>]) {
         if self.is_gate {
             self.observer.charge(touches, self.database.clock.now_ms());
         }
-        self.observe(touches, ended);
     }
 
     /// Tells the observer, if it wants to know of this request.

@@ -93,6 +93,7 @@ impl StatsCollector {
             places,
             errors: errors.collect(),
             tables: Vec::new(),
+            partitions: Vec::new(),
         }
     }
 

@@ -1,12 +1,9 @@
 //! Capacity that flows in at a steady rate and may be saved up.
 
-/// How long unused capacity is kept.
-pub(super) const BURST_SECONDS: f64 = 300.0;
-
 /// What a partition, table or index may take, in units.
 ///
-/// It begins with one second's worth, and saves what is not used. It may fall below zero: the price
-/// of a read is known only when it has been done.
+/// It begins full, as if nothing had been used before, and saves what is not used. It may fall below
+/// zero: the price of a read is known only when it has been done.
 #[derive(Clone, Debug)]
 pub(super) struct Bucket {
     /// Units per second.
@@ -19,7 +16,7 @@ pub(super) struct Bucket {
 
 impl Bucket {
     pub(super) fn new(rate: f64, seconds: f64, now_ms: u64) -> Self {
-        Self { rate, seconds, level: rate, at_ms: now_ms }
+        Self { rate, seconds, level: rate * seconds, at_ms: now_ms }
     }
 
     pub(super) fn rate(&self) -> f64 {
@@ -75,9 +72,9 @@ mod tests {
 
     #[test]
     fn unused_capacity_is_saved_for_five_minutes_and_no_longer() {
-        let mut bucket = Bucket::new(10.0, BURST_SECONDS, 0);
-        assert!(bucket.has(10.0, 0) && !bucket.has(10.5, 0));
-        bucket.take(10.0, 0);
+        let mut bucket = Bucket::new(10.0, 300.0, 0);
+        assert!(bucket.has(3_000.0, 0));
+        bucket.take(3_000.0, 0);
         assert!(!bucket.has(0.0, 0));
         assert!(bucket.has(2_990.0, 299_000) && !bucket.has(2_991.0, 299_000));
         assert!(!bucket.has(2_999.0, 299_000));
@@ -88,8 +85,8 @@ mod tests {
 
     #[test]
     fn debts_are_paid_before_anything_else_is_taken() {
-        let mut bucket = Bucket::new(10.0, BURST_SECONDS, 0);
-        bucket.take(40.0, 0);
+        let mut bucket = Bucket::new(10.0, 300.0, 0);
+        bucket.take(3_030.0, 0);
         assert!(!bucket.has(0.0, 3_000));
         assert!(bucket.has(0.0, 3_001));
     }

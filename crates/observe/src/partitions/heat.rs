@@ -1,13 +1,17 @@
 //! How hot partitions are: for reports.
 
+use std::collections::BTreeMap;
+
 use keyloom_core::observation::ThrottleReason;
+use serde::{Deserialize, Serialize};
 
 use super::partition::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS};
 use super::sample::NoSplit;
 use super::space::Space;
 
 /// The partitions of a table or global index, as they are at a moment.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PlaceHeat {
     /// The table.
     pub table: String,
@@ -19,9 +23,9 @@ pub struct PlaceHeat {
     pub splits_for_heat: u64,
     /// How many were split because the table or index grew.
     pub splits_for_size: u64,
-    /// Requests that were refused, or would have been on AWS, and why. A write that an index could not
-    /// take is counted with the index.
-    pub throttled: Vec<(ThrottleReason, u64)>,
+    /// Requests that were refused, or would have been on AWS, by reason. A write that an index could
+    /// not take is counted with the index.
+    pub throttled: BTreeMap<String, u64>,
 }
 
 impl PlaceHeat {
@@ -29,10 +33,26 @@ impl PlaceHeat {
     pub fn hottest(&self) -> Option<&PartitionHeat> {
         self.partitions.iter().max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))
     }
+
+    /// All requests that were refused, or would have been.
+    pub fn throttled_requests(&self) -> u64 {
+        self.throttled.values().sum()
+    }
+
+    /// Adds the counts of a later report; of the partitions, the later ones stay.
+    pub(crate) fn merge(&mut self, later: Self) {
+        self.splits_for_heat += later.splits_for_heat;
+        self.splits_for_size += later.splits_for_size;
+        self.partitions = later.partitions;
+        for (reason, count) in later.throttled {
+            *self.throttled.entry(reason).or_default() += count;
+        }
+    }
 }
 
 /// One partition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PartitionHeat {
     /// The first hash of a partition key that is here.
     pub first_hash: u64,
@@ -80,7 +100,7 @@ impl Space {
         });
         let is_index = index.is_some();
         let throttled = self.throttled.iter().map(|(&(is_write, limit), &requests)| {
-            (ThrottleReason { is_index, is_write, limit }, requests)
+            (ThrottleReason { is_index, is_write, limit }.name(), requests)
         });
         PlaceHeat {
             table: table.to_owned(),

@@ -27,9 +27,13 @@ pub use partition::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS};
 pub use sample::NoSplit;
 use space::{Ask, Space};
 
+/// How long AWS keeps unused capacity at most, in seconds.
+pub const MAX_BURST_SECONDS: u32 = 300;
+
 /// The virtual partitions of all tables and their global indexes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Partitions {
+    burst_seconds: f64,
     tables: RwLock<HashMap<Box<str>, TablePartitions>>,
 }
 
@@ -50,9 +54,15 @@ impl TablePartitions {
 }
 
 impl Partitions {
-    /// None yet: tables are met when they are touched.
+    /// None yet: tables are met when they are touched. Unused capacity is saved for five minutes, and
+    /// so much is there at the beginning.
     pub fn new() -> Self {
-        Self::default()
+        Self::with_burst(MAX_BURST_SECONDS)
+    }
+
+    /// Partitions that save unused capacity for so long; at least one second's worth is there.
+    pub fn with_burst(seconds: u32) -> Self {
+        Self { burst_seconds: f64::from(seconds.max(1)), tables: RwLock::default() }
     }
 
     /// Takes the work from every partition that it touches, or refuses and takes none of it.
@@ -151,7 +161,7 @@ impl Partitions {
         let mut tables = self.tables.write();
         let table = tables.entry(place.table.into()).or_default();
         if table.space(index).is_none() {
-            let space = Mutex::new(Space::new(place, now_ms));
+            let space = Mutex::new(Space::new(place, self.burst_seconds, now_ms));
             match index {
                 None => table.own = Some(space),
                 Some(name) => table.global.push((name.into(), space)),
@@ -159,8 +169,14 @@ impl Partitions {
         }
         match table.space(index) {
             Some(space) => follow(&mut space.lock()),
-            None => follow(&mut Space::new(place, now_ms)),
+            None => follow(&mut Space::new(place, self.burst_seconds, now_ms)),
         }
+    }
+}
+
+impl Default for Partitions {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

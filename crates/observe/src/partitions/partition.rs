@@ -1,6 +1,6 @@
 //! One partition: what it may take, what it took, and how long it has been hot.
 
-use super::bucket::{BURST_SECONDS, Bucket};
+use super::bucket::Bucket;
 use super::meter::Meter;
 use super::sample::{NoSplit, Position, Sample};
 
@@ -35,8 +35,8 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    fn new(rate: f64, now_ms: u64) -> Self {
-        let bucket = Bucket::new(rate, BURST_SECONDS, now_ms);
+    fn new(rate: f64, burst_seconds: f64, now_ms: u64) -> Self {
+        let bucket = Bucket::new(rate, burst_seconds, now_ms);
         Self { bucket, meter: Meter::default(), throttled: 0, asked: 0.0 }
     }
 
@@ -67,11 +67,11 @@ pub(super) struct Partition {
 }
 
 impl Partition {
-    pub(super) fn new(start: Position, now_ms: u64) -> Self {
+    pub(super) fn new(start: Position, burst_seconds: f64, now_ms: u64) -> Self {
         Self {
             start,
-            read: Flow::new(PARTITION_READ_UNITS, now_ms),
-            write: Flow::new(PARTITION_WRITE_UNITS, now_ms),
+            read: Flow::new(PARTITION_READ_UNITS, burst_seconds, now_ms),
+            write: Flow::new(PARTITION_WRITE_UNITS, burst_seconds, now_ms),
             written_bytes: 0.0,
             no_split: None,
             sample: Sample::default(),

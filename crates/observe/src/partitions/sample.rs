@@ -1,5 +1,7 @@
 //! Where in a partition its traffic goes: a small sample, from which a split point is chosen.
 
+use serde::{Deserialize, Serialize};
+
 /// How many positions are kept.
 const MAX_SEEN: usize = 64;
 /// How much of a sort key is kept: enough to tell neighbours apart.
@@ -15,7 +17,8 @@ pub(super) struct Position {
 }
 
 /// Why a hot partition stays as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum NoSplit {
     /// All its traffic goes to one item, or to one key without sort keys.
     OneItem,

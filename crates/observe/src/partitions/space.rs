@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use keyloom_core::observation::{Place, ThrottleLimit, Throughput, Touch, Work};
 
-use super::bucket::{BURST_SECONDS, Bucket};
+use super::bucket::Bucket;
 use super::partition::{Lane, PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, Partition};
 use super::sample::{NoSplit, Position};
 
@@ -25,6 +25,7 @@ const LEAST_UNITS: f64 = 0.5;
 #[derive(Debug)]
 pub(super) struct Space {
     throughput: Throughput,
+    burst_seconds: f64,
     read_limit: Limit,
     write_limit: Limit,
     /// In the order of their keys; the first begins at zero.
@@ -43,17 +44,23 @@ struct Limit {
 }
 
 impl Limit {
-    fn new(throughput: Throughput, units: Option<u64>, now_ms: u64) -> Self {
+    fn new(throughput: Throughput, units: Option<u64>, burst_seconds: f64, now_ms: u64) -> Self {
         let (rate, seconds, kind) = match units {
             Some(units) if throughput.on_demand => (units as f64, 1.0, ThrottleLimit::MaxOnDemand),
-            Some(units) => (units as f64, BURST_SECONDS, ThrottleLimit::Provisioned),
+            Some(units) => (units as f64, burst_seconds, ThrottleLimit::Provisioned),
             None => (TABLE_QUOTA, 1.0, ThrottleLimit::Account),
         };
         Self { bucket: Bucket::new(rate, seconds, now_ms), kind }
     }
 
-    fn change(&mut self, throughput: Throughput, units: Option<u64>, now_ms: u64) {
-        let new = Self::new(throughput, units, now_ms);
+    fn change(
+        &mut self,
+        throughput: Throughput,
+        units: Option<u64>,
+        burst_seconds: f64,
+        now_ms: u64,
+    ) {
+        let new = Self::new(throughput, units, burst_seconds, now_ms);
         if new.kind == self.kind {
             self.bucket.set_rate(new.bucket.rate(), now_ms);
         } else {
@@ -95,16 +102,19 @@ impl<'a> Ask<'a> {
 }
 
 impl Space {
-    pub(super) fn new(place: &Place<'_>, now_ms: u64) -> Self {
+    pub(super) fn new(place: &Place<'_>, burst_seconds: f64, now_ms: u64) -> Self {
         let throughput = place.throughput;
         let count = wanted_partitions(throughput, place.size_bytes).clamp(1, MAX_PARTITIONS);
         let first = |number: usize| ((number as u128) << 64).div_ceil(count as u128) as u64;
-        let partition =
-            |number| Partition::new(Position { hash: first(number), sort: Box::default() }, now_ms);
+        let partition = |number| {
+            let start = Position { hash: first(number), sort: Box::default() };
+            Partition::new(start, burst_seconds, now_ms)
+        };
         Self {
             throughput,
-            read_limit: Limit::new(throughput, throughput.read, now_ms),
-            write_limit: Limit::new(throughput, throughput.write, now_ms),
+            burst_seconds,
+            read_limit: Limit::new(throughput, throughput.read, burst_seconds, now_ms),
+            write_limit: Limit::new(throughput, throughput.write, burst_seconds, now_ms),
             partitions: (0..count).map(partition).collect(),
             splits_for_heat: 0,
             splits_for_size: 0,
@@ -117,8 +127,9 @@ impl Space {
         let throughput = place.throughput;
         if throughput != self.throughput {
             self.throughput = throughput;
-            self.read_limit.change(throughput, throughput.read, now_ms);
-            self.write_limit.change(throughput, throughput.write, now_ms);
+            let burst = self.burst_seconds;
+            self.read_limit.change(throughput, throughput.read, burst, now_ms);
+            self.write_limit.change(throughput, throughput.write, burst, now_ms);
         }
         // A local index lies in its table's partitions, and its size says nothing of theirs.
         let size_bytes =

@@ -30,7 +30,7 @@ struct Load {
 impl Load {
     fn new(throughput: Throughput) -> Self {
         Self {
-            partitions: Partitions::new(),
+            partitions: Partitions::with_burst(0),
             key: key("pk", "sk"),
             index: IndexSchema {
                 name: "byStatus".into(),
@@ -112,27 +112,45 @@ fn one_key_is_throttled_near_a_thousand_writes_per_second_and_ten_shards_are_not
     let admitted: u64 = (0..30).map(|second| hot.second(second, 3000, one_key)).sum();
     // One second's worth is there at the beginning.
     assert!((30_000..=31_000).contains(&admitted), "{admitted}");
-    let shares = [("TableWriteKeyRangeThroughputExceeded".to_owned(), 90_000 - admitted)];
-    let throttled: Vec<(String, u64)> =
-        hot.heat(30_000).throttled.iter().map(|(reason, n)| (reason.name(), *n)).collect();
-    assert_eq!(throttled, shares);
+    let refused = [("TableWriteKeyRangeThroughputExceeded".to_owned(), 90_000 - admitted)];
+    assert_eq!(hot.heat(30_000).throttled, refused.into());
 
     let sharded = Load::new(ON_DEMAND);
     let shards = |number: u64| (format!("hot#{}", number % 10), "item".into());
     let admitted: u64 = (0..30).map(|second| sharded.second(second, 3000, shards)).sum();
-    assert_eq!(admitted, 90_000);
+    assert!(admitted > 60_000, "{admitted}");
+}
+
+#[test]
+fn ten_shards_carry_what_one_key_does_not_wherever_they_happen_to_lie() {
+    // Of ten shards on four partitions, one has mostly four or more: what was saved lasts until it is
+    // split. One item cannot be split.
+    let fresh = || Load { partitions: Partitions::new(), units: 20, ..Load::new(ON_DEMAND) };
+    for name in ["hot#", "STATUS#ACTIVE#SHARD#", "a", "tenant-1/"] {
+        let sharded = fresh();
+        let shards = |number: u64| (format!("{name}{}", number % 10), "item".into());
+        let admitted: u64 = (0..1200).map(|second| sharded.second(second, 150, shards)).sum();
+        assert_eq!(admitted, 1200 * 150, "{name}: {:?}", sharded.heat(1_200_000));
+    }
+    let hot = fresh();
+    let admitted: Vec<u64> = (0..400).map(|second| hot.second(second, 150, one_key)).collect();
+    assert!(admitted.iter().take(149).all(|count| *count == 150));
+    assert!(admitted.iter().skip(152).all(|count| *count == 50), "{admitted:?}");
 }
 
 #[test]
 fn what_was_not_used_in_five_minutes_can_be_used_at_once() {
-    let load = Load::new(ON_DEMAND);
-    assert_eq!(load.second(0, 1, one_key), 1);
-    // 300 s of 1,000 units: at 3,000 per second, 2,000 of them come from what was saved.
-    let admitted: Vec<u64> =
-        (1000..1200).map(|second| load.second(second, 3000, one_key)).collect();
-    let full = admitted.iter().take_while(|count| **count == 3000).count();
-    assert!((149..=151).contains(&full), "{full}");
-    assert!(admitted[160..].iter().all(|count| (999..=1001).contains(count)), "{admitted:?}");
+    let load = Load { partitions: Partitions::new(), units: 20, ..Load::new(ON_DEMAND) };
+    let mut at = 0;
+    for _ in 0..2 {
+        // 300 s of 1,000 units: at 3,000 per second, 2,000 of them come from what was saved.
+        let seconds = at..at + 200;
+        let admitted: Vec<u64> = seconds.map(|second| load.second(second, 150, one_key)).collect();
+        let full = admitted.iter().take_while(|count| **count == 150).count();
+        assert!((149..=151).contains(&full), "{full}");
+        assert!(admitted[160..].iter().all(|count| *count == 50), "{admitted:?}");
+        at += 5000;
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Two reports of the same tables become one.
 
 use super::{ErrorCount, Key, Pattern, Place, Report};
+use crate::partitions::PlaceHeat;
 use crate::window::merged;
 
 /// Slots that a merged report keeps.
@@ -44,6 +45,13 @@ impl Report {
             match self.tables.iter_mut().find(|mine| mine.name == facts.name) {
                 Some(mine) => *mine = facts,
                 None => self.tables.push(facts),
+            }
+        }
+        for heat in other.partitions {
+            let same = |mine: &&mut PlaceHeat| mine.table == heat.table && mine.index == heat.index;
+            match self.partitions.iter_mut().find(same) {
+                Some(mine) => mine.merge(heat),
+                None => self.partitions.push(heat),
             }
         }
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::partitions::PlaceHeat;
 use crate::redaction::Redaction;
 use crate::sketch::{Distinct, Histogram};
 use crate::window::Slot;
@@ -40,6 +41,8 @@ pub struct Report {
     pub errors: Vec<ErrorCount>,
     /// The tables that exist, whether used or not, where that is known.
     pub tables: Vec<TableFacts>,
+    /// The partitions that AWS would have, where they were followed.
+    pub partitions: Vec<PlaceHeat>,
 }
 
 /// Errors of one kind.

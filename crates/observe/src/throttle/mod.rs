@@ -7,12 +7,15 @@ use std::str::FromStr;
 
 pub use injection::{Injection, Rule, When};
 
+use crate::partitions::MAX_BURST_SECONDS;
+
 /// Whether requests are refused for lack of throughput.
 ///
 /// ```
 /// use keyloom_observe::Throttle;
 ///
-/// assert!(matches!("enforce".parse()?, Throttle::Enforce));
+/// assert_eq!("enforce".parse(), Ok(Throttle::Enforce { burst_seconds: 300 }));
+/// assert_eq!("enforce:burst=0".parse(), Ok(Throttle::Enforce { burst_seconds: 0 }));
 /// assert!(matches!("inject=table=Orders:write:every=10,seed=7".parse()?, Throttle::Inject(_)));
 /// let error = "inject=2".parse::<Throttle>().unwrap_err();
 /// assert_eq!(error.to_string(), "`2` is no probability: it must be from 0 to 1");
@@ -26,7 +29,10 @@ pub enum Throttle {
     #[default]
     Watch,
     /// As AWS would.
-    Enforce,
+    Enforce {
+        /// How long unused capacity is saved; AWS: up to 300 s. As much is there at the beginning.
+        burst_seconds: u32,
+    },
     /// As a script says, whatever the load.
     Inject(Injection),
 }
@@ -38,14 +44,23 @@ impl FromStr for Throttle {
         match text.split_once('=') {
             None if text == "off" => Ok(Self::Off),
             None if text == "watch" => Ok(Self::Watch),
-            None if text == "enforce" => Ok(Self::Enforce),
+            None if text == "enforce" => Ok(Self::Enforce { burst_seconds: MAX_BURST_SECONDS }),
+            Some(("enforce:burst", seconds)) => burst(seconds),
             Some(("inject", rules)) => rules.parse().map(Self::Inject),
             _ => Err(ThrottleSyntax(format!(
-                "`{text}` is no way to throttle: say `off`, `watch`, `enforce` or `inject=RULES`, \
+                "`{text}` is no way to throttle: say `off`, `watch`, `enforce`, `enforce:burst=SECONDS` or `inject=RULES`, \
                  such as `inject=write:0.1`"
             ))),
         }
     }
+}
+
+fn burst(text: &str) -> Result<Throttle, ThrottleSyntax> {
+    let seconds: Option<u32> = text.parse().ok();
+    let burst_seconds = seconds.filter(|seconds| *seconds <= MAX_BURST_SECONDS);
+    burst_seconds.map(|burst_seconds| Throttle::Enforce { burst_seconds }).ok_or_else(|| {
+        ThrottleSyntax(format!("`burst={text}`: it must be from 0 to {MAX_BURST_SECONDS} seconds"))
+    })
 }
 
 /// Why a text says nothing about throttling.
