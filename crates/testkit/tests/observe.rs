@@ -1,6 +1,5 @@
 //! Statistics of a real database: what was collected is what the requests cost.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 use std::collections::HashMap;
 use std::sync::Arc;
