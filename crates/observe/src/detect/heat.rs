@@ -57,7 +57,14 @@ pub(super) fn index_back_pressure(judge: &Judge<'_>) -> Vec<Finding> {
             place.table
         ));
         let table = judge.report.place(&place.table, None);
-        let writes = table.map(|table| Judge::labels(table, |pattern| pattern.writes > 0.0));
+        let is_there = |pattern: &Pattern| {
+            let entity = judge.entity(pattern.entity.as_deref());
+            let index = entity.zip(place.index.as_ref());
+            let index = index.and_then(|(entity, name)| Some((entity, entity.table.index(name)?)));
+            index.is_none_or(|(entity, index)| entity.index_key(index).is_some())
+        };
+        let writes = |pattern: &Pattern| pattern.writes > 0.0 && is_there(pattern);
+        let writes = table.map(|table| Judge::labels(table, writes));
         finding.patterns = writes.unwrap_or_default();
         Some(finding)
     });

@@ -10,7 +10,7 @@ use keyloom_design::evaluate::{Inputs, Row};
 use keyloom_design::generate::{GenerateOptions, generate, inputs_for};
 use keyloom_design::plan::{Request, plan, requests};
 use keyloom_engine::Options;
-use keyloom_observe::{Monitor, StatsCollector, StatsOptions, Throttle};
+use keyloom_observe::{Monitor, Sampling, StatsCollector, StatsOptions, Throttle};
 use serde_json::json;
 
 use crate::output::Failure;
@@ -24,7 +24,9 @@ const SEED: u64 = 7;
 
 /// Runs the load; what is left is the database with its statistics.
 pub(super) fn run(design: &Design) -> Result<Watched, Failure> {
-    let statistics = Arc::new(StatsCollector::new(StatsOptions::default()));
+    // The load lasts a second or so: with every request seen, its rates are exact.
+    let seen = StatsOptions { sampling: Sampling::All, ..StatsOptions::default() };
+    let statistics = Arc::new(StatsCollector::new(seen));
     statistics.load_designs(std::slice::from_ref(design));
     let monitor = Monitor::new(Throttle::Watch).with(Arc::clone(&statistics) as Arc<dyn Observer>);
     let monitor = Arc::new(monitor);
