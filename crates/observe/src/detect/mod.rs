@@ -9,6 +9,7 @@ mod edit;
 mod heat;
 mod indexes;
 mod items;
+mod partitions;
 pub(crate) mod reads;
 pub(crate) mod sequences;
 
@@ -236,7 +237,8 @@ impl<'a> Judge<'a> {
 
 /// The detectors, in the order in which equal findings are shown.
 type Detector = fn(&Judge<'_>) -> Vec<Finding>;
-const DETECTORS: [Detector; 17] = [
+const DETECTORS: [Detector; 18] = [
+    partitions::refused_work,
     heat::hot_partitions,
     heat::index_back_pressure,
     heat::moving_hot_key,

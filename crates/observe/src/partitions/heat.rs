@@ -78,6 +78,14 @@ pub struct PartitionHeat {
     pub no_split: Option<NoSplit>,
 }
 
+impl PartitionHeat {
+    /// The highest rate so far as a share of the limit, of reads or writes, whichever is nearer.
+    pub fn peak_utilisation(&self) -> f64 {
+        (self.peak_read_rate / PARTITION_READ_UNITS)
+            .max(self.peak_write_rate / PARTITION_WRITE_UNITS)
+    }
+}
+
 impl Space {
     pub(super) fn heat(&self, table: &str, index: Option<&str>, now_ms: u64) -> PlaceHeat {
         let partitions = self.partitions.iter().enumerate().map(|(position, partition)| {

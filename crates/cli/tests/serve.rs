@@ -1,0 +1,116 @@
+//! `keyloom serve`, run as people run it.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+/// A server in a process of its own; it ends with the test.
+struct Server {
+    process: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(arguments: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_keyloom"))
+            .args(["serve", "--memory", "--port", "0"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let address = line.split("http://").nth(1).unwrap().split_whitespace().next().unwrap();
+        Self { address: address.to_owned(), process }
+    }
+
+    fn exchange(&self, head: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let length = body.len();
+        let request = format!(
+            "{head}Host: localhost\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn call(&self, operation: &str, body: &str) -> String {
+        let target = format!("POST / HTTP/1.1\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n");
+        self.exchange(&target, body)
+    }
+
+    fn create(&self) {
+        let answer = self.call(
+            "CreateTable",
+            r#"{"TableName":"Orders","BillingMode":"PAY_PER_REQUEST",
+                "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
+                "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}"#,
+        );
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+
+    fn put(&self) -> String {
+        self.call("PutItem", r#"{"TableName":"Orders","Item":{"id":{"S":"a"}}}"#)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+#[test]
+fn refusals_on_order_come_over_the_wire() {
+    let server = Server::start(&["--throttle", "inject=write:every=2"]);
+    server.create();
+    assert!(server.put().starts_with("HTTP/1.1 200"));
+    let refused = server.put();
+    assert!(refused.starts_with("HTTP/1.1 400"), "{refused}");
+    assert!(refused.contains(r#""reason":"TableWriteKeyRangeThroughputExceeded""#), "{refused}");
+}
+
+#[test]
+fn partitions_are_watched_unless_told_otherwise() {
+    let watched = Server::start(&[]);
+    watched.create();
+    watched.put();
+    let page = watched.exchange("GET /metrics HTTP/1.1\r\n", "");
+    let line = r#"keyloom_virtual_partitions{table="Orders",index=""} 4"#;
+    assert!(page.contains(line), "{page}");
+    let unwatched = Server::start(&["--throttle", "off"]);
+    unwatched.create();
+    unwatched.put();
+    let page = unwatched.exchange("GET /metrics HTTP/1.1\r\n", "");
+    assert!(!page.contains("keyloom_virtual_partitions{"), "{page}");
+}
+
+#[test]
+fn the_endpoint_is_where_it_listens_or_what_it_is_told() {
+    let server = Server::start(&[]);
+    assert!(server.call("DescribeEndpoints", "{}").contains(&server.address));
+    let server = Server::start(&["--advertise", "db.example.com:443"]);
+    assert!(server.call("DescribeEndpoints", "{}").contains("db.example.com:443"));
+}
+
+#[test]
+fn mistakes_in_arguments_are_named() {
+    for (arguments, said) in [
+        (["--throttle", "often"], "`often` is no way to throttle"),
+        (["--throttle", "inject=write"], "does not say how many are refused"),
+        (["--throttle", "enforce:burst=400"], "from 0 to 300"),
+        (["--advertise", "nowhere"], "a host and a port"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_keyloom"))
+            .args(["serve", "--memory", "--port", "0"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && text.contains(said), "{arguments:?}: {text}");
+    }
+}
