@@ -24,7 +24,7 @@ impl Watched {
     /// What was collected.
     fn counted(&self) -> Report {
         let partitions = self.monitor.partitions().all(SystemClock.now_ms());
-        Report { partitions, ..self.statistics.snapshot() }
+        self.statistics.snapshot().with_partitions(partitions)
     }
 }
 

@@ -72,7 +72,7 @@ impl Server {
                 "Scan",
                 &json!({
                     "TableName": "orders",
-                    "FilterExpression": "state = :open",
+                    "FilterExpression": "colour = :open",
                     "ExpressionAttributeValues": { ":open": { "S": "open" } },
                 }),
             );
@@ -107,7 +107,7 @@ fn the_doctor_asks_a_server_and_records_what_it_says() {
     assert!(answer.status.success(), "{said}{}", text(&answer.stderr));
     for line in [
         "warning[inefficient-scan]: orders: a scan throws 100 % of what it reads away",
-        "warning[missing-index]: orders: 8 scans filter on state, which no index has as its key",
+        "warning[missing-index]: orders: 8 scans filter on colour, which no index has as its key",
     ] {
         assert!(said.lines().any(|found| found == line), "{line} is not in\n{said}");
     }

@@ -42,10 +42,8 @@ pub fn tell(observer: &dyn Observer, answered: &Answered<'_>) -> Result<()> {
     let (mut partition, mut sort) = (Vec::new(), Vec::new());
     answered.partition.iter().try_for_each(|value| encode_key_value(value, &mut partition))?;
     answered.sort.iter().try_for_each(|value| encode_key_value(value, &mut sort))?;
-    let work = match answered.operation.is_write() {
-        true => Work::Write(answered.units),
-        false => Work::Read(answered.units),
-    };
+    let is_write = answered.operation.is_write();
+    let work = if is_write { Work::Write(answered.units) } else { Work::Read(answered.units) };
     let touch = Touch { place: answered.place, partition: &partition, sort: &sort, work, bytes: 0 };
     observer.observe(&Observation {
         operation: answered.operation,

@@ -36,8 +36,6 @@ pub enum Sampling {
 
 #[derive(Clone, Copy)]
 struct Pace {
-    /// Requests to skip before the next run.
-    skip: u32,
     /// Requests left to see in this run.
     run: u32,
     /// How many requests one look stands for.
@@ -49,8 +47,10 @@ struct Pace {
 }
 
 thread_local! {
+    /// Requests to skip before the next run: all that most requests touch.
+    static SKIP: Cell<u32> = const { Cell::new(0) };
     static PACE: Cell<Pace> = const {
-        Cell::new(Pace { skip: 0, run: 0, stride: 1, looks: 0, since: None, random: 0 })
+        Cell::new(Pace { run: 0, stride: 1, looks: 0, since: None, random: 0 })
     };
 }
 
@@ -60,17 +60,15 @@ impl Sampling {
         if self == Self::All {
             return Some(NonZeroU32::MIN);
         }
-        PACE.with(|cell| {
-            let mut pace = cell.get();
-            if pace.skip > 0 {
-                pace.skip -= 1;
-                cell.set(pace);
-                return None;
-            }
-            let weight = pace.look(self);
-            cell.set(pace);
-            weight
-        })
+        let skip = SKIP.get();
+        if skip > 0 {
+            SKIP.set(skip - 1);
+            return None;
+        }
+        let mut pace = PACE.get();
+        let weight = pace.look(self);
+        PACE.set(pace);
+        weight
     }
 }
 
@@ -82,7 +80,7 @@ impl Pace {
         let weight = NonZeroU32::new(self.stride);
         self.run -= 1;
         if self.run == 0 {
-            self.skip = self.gap();
+            SKIP.set(self.gap());
         }
         weight
     }

@@ -35,11 +35,12 @@ fn database(observer: Option<Arc<Monitor>>) -> Database {
     let observer = observer.map(|observer| observer as _);
     let database =
         Database::memory_with(Options { background: false, observer, ..Options::default() });
+    let attributes = ["PK", "SK", "GSI1PK", "GSI1SK"]
+        .map(|name| serde_json::json!({ "AttributeName": name, "AttributeType": "S" }));
     let body = serde_json::json!({
         "TableName": "users",
         "BillingMode": "PAY_PER_REQUEST",
-        "AttributeDefinitions": ["PK", "SK", "GSI1PK", "GSI1SK"]
-            .map(|name| serde_json::json!({ "AttributeName": name, "AttributeType": "S" })),
+        "AttributeDefinitions": attributes,
         "KeySchema": [
             { "AttributeName": "PK", "KeyType": "HASH" },
             { "AttributeName": "SK", "KeyType": "RANGE" },

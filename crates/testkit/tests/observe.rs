@@ -1,6 +1,5 @@
 //! Statistics of a real database: what was collected is what the requests cost.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +24,8 @@ impl Watched {
         let observer = Some(Arc::new(monitor) as _);
         let options = Options { background: false, observer, ..Options::default() };
         let watched = Self { database: Database::memory_with(options), statistics };
-        let attribute = |name: &str| json!({ "AttributeName": name, "AttributeType": "S" });
+        let attributes = ["PK", "SK", "status"]
+            .map(|name| json!({ "AttributeName": name, "AttributeType": "S" }));
         let key = |hash: &str, range: &str| {
             json!([
                 { "AttributeName": hash, "KeyType": "HASH" },
@@ -37,7 +37,7 @@ impl Watched {
             &json!({
                 "TableName": "orders",
                 "BillingMode": "PAY_PER_REQUEST",
-                "AttributeDefinitions": ["PK", "SK", "status"].map(attribute),
+                "AttributeDefinitions": attributes,
                 "KeySchema": key("PK", "SK"),
                 "GlobalSecondaryIndexes": [{
                     "IndexName": "by_status",

@@ -153,7 +153,7 @@ impl ReadForm {
                     Some(_) => prefix.is_empty(),
                     None => prefix.is_empty() && condition.range_prefix.len() >= *equal,
                 };
-                begins.then(|| if prefix.is_empty() { 1 } else { 3 })
+                begins.then_some(if prefix.is_empty() { 1 } else { 3 })
             }
         }
     }

@@ -311,14 +311,12 @@ fn decoded(attributes: &[KeyAttribute], mut bytes: &[u8]) -> String {
         if bytes.is_empty() {
             break;
         }
-        match decode_key_value(attribute.kind, &mut bytes) {
-            Ok(value) => values.push(value),
-            Err(_) => {
-                let text = String::from_utf8_lossy(bytes).replace('\0', "");
-                values.push(AttributeValue::from(format!("{text}…")));
-                break;
-            }
-        }
+        let Ok(value) = decode_key_value(attribute.kind, &mut bytes) else {
+            let text = String::from_utf8_lossy(bytes).replace('\0', "");
+            values.push(AttributeValue::from(format!("{text}…")));
+            break;
+        };
+        values.push(value);
     }
     label(&values)
 }

@@ -1,5 +1,7 @@
 //! Changes of a design file: made in its text, proven to be a design again, shown as a difference.
 
+use std::fmt::Write as _;
+
 use keyloom_design::Design;
 use keyloom_design::cost::Prices;
 use keyloom_design::model::{Entity, Index, Table};
@@ -113,7 +115,7 @@ pub(super) fn add_access(
         fields.join(" and ")
     );
     if let Some(index) = &index.name {
-        section.push_str(&format!("\nindex = \"{index}\""));
+        let _ = write!(section, "\nindex = \"{index}\"");
     }
     let edited = format!("{}\n\n{section}\n", design.source().text().trim_end());
     let (planned, _) = Design::parse(design.source().name(), &edited);
@@ -147,8 +149,8 @@ fn after_section(text: &str, header: &str, section: &str) -> Option<String> {
 
 /// The lines that differ, with a few around them.
 fn difference(before: &str, after: &str) -> String {
-    let (a, b): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let marked = aligned(&a, &b);
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let marked = aligned(&old, &new);
     let is_change = |&(mark, line): &(char, &str)| mark != ' ' && !line.is_empty();
     let near = |at: usize| {
         let from = at.saturating_sub(CONTEXT);
@@ -171,39 +173,42 @@ fn difference(before: &str, after: &str) -> String {
 }
 
 /// Both texts line by line: kept, taken away, added. The longest common subsequence decides.
-fn aligned<'t>(a: &[&'t str], b: &[&'t str]) -> Vec<(char, &'t str)> {
-    let width = b.len() + 1;
-    let mut common = vec![0_u32; (a.len() + 1) * width];
-    let at = |i: usize, j: usize| i * width + j;
-    let get = |common: &[u32], i, j| common.get(at(i, j)).copied().unwrap_or(0);
-    for (i, x) in a.iter().enumerate().rev() {
-        for (j, y) in b.iter().enumerate().rev() {
-            let best = if x == y {
-                get(&common, i + 1, j + 1) + 1
+fn aligned<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(char, &'t str)> {
+    let width = new.len() + 1;
+    // How many lines the rests from here on have in common.
+    let mut common = vec![0_u32; (old.len() + 1) * width];
+    let get = |common: &[u32], row: usize, column: usize| {
+        common.get(row * width + column).copied().unwrap_or(0)
+    };
+    for (row, left) in old.iter().enumerate().rev() {
+        for (column, right) in new.iter().enumerate().rev() {
+            let best = if left == right {
+                get(&common, row + 1, column + 1) + 1
             } else {
-                get(&common, i + 1, j).max(get(&common, i, j + 1))
+                get(&common, row + 1, column).max(get(&common, row, column + 1))
             };
-            if let Some(cell) = common.get_mut(at(i, j)) {
+            if let Some(cell) = common.get_mut(row * width + column) {
                 *cell = best;
             }
         }
     }
-    let (mut i, mut j, mut out) = (0, 0, Vec::new());
+    let (mut row, mut column, mut marked) = (0, 0, Vec::new());
     loop {
-        match (a.get(i), b.get(j)) {
-            (Some(x), Some(y)) if x == y => {
-                out.push((' ', *x));
-                (i, j) = (i + 1, j + 1);
+        let drops = get(&common, row + 1, column) >= get(&common, row, column + 1);
+        match (old.get(row), new.get(column)) {
+            (Some(left), Some(right)) if left == right => {
+                marked.push((' ', *left));
+                (row, column) = (row + 1, column + 1);
             }
-            (Some(x), y) if y.is_none() || get(&common, i + 1, j) >= get(&common, i, j + 1) => {
-                out.push(('-', *x));
-                i += 1;
+            (Some(left), right) if right.is_none() || drops => {
+                marked.push(('-', *left));
+                row += 1;
             }
-            (_, Some(y)) => {
-                out.push(('+', *y));
-                j += 1;
+            (_, Some(right)) => {
+                marked.push(('+', *right));
+                column += 1;
             }
-            _ => return out,
+            _ => return marked,
         }
     }
 }

@@ -7,6 +7,7 @@ use keyloom_design::model::{Entity, Index};
 use super::{
     Confidence, Finding, Judge, PARTITION_READS, PARTITION_WRITES, Severity, edit, percent, short,
 };
+use crate::partitions::PlaceHeat;
 use crate::redaction::Redaction;
 use crate::report::{Key, Kind, Leader, Pattern, Place};
 
@@ -56,7 +57,14 @@ pub(super) fn index_back_pressure(judge: &Judge<'_>) -> Vec<Finding> {
             place.table
         ));
         let table = judge.report.place(&place.table, None);
-        let writes = table.map(|table| Judge::labels(table, |pattern| pattern.writes > 0.0));
+        let is_there = |pattern: &Pattern| {
+            let entity = judge.entity(pattern.entity.as_deref());
+            let index = entity.zip(place.index.as_ref());
+            let index = index.and_then(|(entity, name)| Some((entity, entity.table.index(name)?)));
+            index.is_none_or(|(entity, index)| entity.index_key(index).is_some())
+        };
+        let writes = |pattern: &Pattern| pattern.writes > 0.0 && is_there(pattern);
+        let writes = table.map(|table| Judge::labels(table, writes));
         finding.patterns = writes.unwrap_or_default();
         Some(finding)
     });
@@ -95,6 +103,15 @@ fn hot_finding(judge: &Judge<'_>, place: &Place, id: &str) -> Option<Finding> {
         ));
     for (reason, count) in &place.throttled {
         finding = finding.shows(format!("{} requests refused: {reason}", short(*count as f64)));
+    }
+    let heat = judge.report.partitions.iter();
+    let mut heat = heat.filter(|heat| heat.table == place.table && heat.index == place.index);
+    if let Some(count) = heat.next().map(PlaceHeat::throttled_requests).filter(|count| *count > 0) {
+        finding = finding.shows(format!(
+            "the partitions of AWS would have refused {} requests to {}",
+            short(count as f64),
+            place.name()
+        ));
     }
     let shards = (pressure * MARGIN).ceil().max(2.0) as u32;
     let owner = owner(judge, place, top);

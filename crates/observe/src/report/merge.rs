@@ -145,22 +145,19 @@ fn keys(a: (&[Key], f64), b: (&[Key], f64), load: f64) -> (Vec<Key>, f64) {
     let mut all: Vec<Key> = Vec::with_capacity(a.0.len() + b.0.len());
     for key in a.0 {
         let mut key = key.clone();
-        match b.0.iter().find(|other| other.hash == key.hash) {
-            Some(other) => {
-                key.load += other.load;
-                key.error += other.error;
-                key.reads += other.reads;
-                key.writes += other.writes;
-                key.requests += other.requests;
-                key.throttled += other.throttled;
-                key.written_bytes += other.written_bytes;
-                key.peak_reads = key.peak_reads.max(other.peak_reads);
-                key.peak_writes = key.peak_writes.max(other.peak_writes);
-            }
-            None => {
-                key.load += b.1;
-                key.error += b.1;
-            }
+        if let Some(other) = b.0.iter().find(|other| other.hash == key.hash) {
+            key.load += other.load;
+            key.error += other.error;
+            key.reads += other.reads;
+            key.writes += other.writes;
+            key.requests += other.requests;
+            key.throttled += other.throttled;
+            key.written_bytes += other.written_bytes;
+            key.peak_reads = key.peak_reads.max(other.peak_reads);
+            key.peak_writes = key.peak_writes.max(other.peak_writes);
+        } else {
+            key.load += b.1;
+            key.error += b.1;
         }
         all.push(key);
     }

@@ -302,6 +302,23 @@ impl Report {
         self.places.iter().find(|place| place.table == table && place.index.as_deref() == index)
     }
 
+    /// Adds the partitions that AWS would have; where keys are hidden, without the sort keys between
+    /// them.
+    #[must_use]
+    pub fn with_partitions(mut self, partitions: Vec<PlaceHeat>) -> Self {
+        self.partitions = partitions;
+        if self.redaction != Redaction::None {
+            self.hide_bounds();
+        }
+        self
+    }
+
+    fn hide_bounds(&mut self) {
+        for partition in self.partitions.iter_mut().flat_map(|place| &mut place.partitions) {
+            partition.from_sort.clear();
+        }
+    }
+
     /// Hides keys. What was hidden before stays so.
     pub fn redact(&mut self, redaction: Redaction) {
         if redaction.stricter(self.redaction) == self.redaction {
@@ -323,6 +340,7 @@ impl Report {
             place.unknown_samples.iter_mut().for_each(hide);
             hide(&mut place.largest);
         }
+        self.hide_bounds();
         self.redaction = redaction;
     }
 }

@@ -35,7 +35,7 @@ impl Distinct {
         let count = REGISTERS as f64;
         let sum: f64 = self.registers.iter().map(|rank| (-f64::from(*rank)).exp2()).sum();
         let raw = 0.7213 / (1.0 + 1.079 / count) * count * count / sum;
-        let empty = self.registers.iter().filter(|rank| **rank == 0).count();
+        let empty: usize = self.registers.iter().map(|rank| usize::from(*rank == 0)).sum();
         if raw <= 2.5 * count && empty > 0 { count * (count / empty as f64).ln() } else { raw }
     }
 

@@ -126,20 +126,12 @@ impl Traffic {
         (units, bytes): (u64, usize),
         entry: Option<(&str, &str)>,
     ) {
-        let work = |units| match operation.is_write() {
-            true => Work::Write(units),
-            false => Work::Read(units),
-        };
+        let units = Units::whole(units);
+        let work = if operation.is_write() { Work::Write(units) } else { Work::Read(units) };
         let (hash, range) = (encoded(partition), encoded(sort));
         let (entry_hash, entry_range) =
             entry.map_or_else(Default::default, |(hash, range)| (encoded(hash), encoded(range)));
-        let table = Touch {
-            place: self.place(false),
-            partition: &hash,
-            sort: &range,
-            work: work(Units::whole(units)),
-            bytes,
-        };
+        let table = Touch { place: self.place(false), partition: &hash, sort: &range, work, bytes };
         let index =
             Touch { place: self.place(true), partition: &entry_hash, sort: &entry_range, ..table };
         let both = [table, index];

@@ -10,7 +10,7 @@ use keyloom_design::evaluate::{Inputs, Row};
 use keyloom_design::generate::{GenerateOptions, generate, inputs_for};
 use keyloom_design::plan::{Request, plan, requests};
 use keyloom_engine::Options;
-use keyloom_observe::{Monitor, StatsCollector, StatsOptions, Throttle};
+use keyloom_observe::{Monitor, Sampling, StatsCollector, StatsOptions, Throttle};
 use serde_json::json;
 
 use crate::output::Failure;
@@ -24,10 +24,12 @@ const SEED: u64 = 7;
 
 /// Runs the load; what is left is the database with its statistics.
 pub(super) fn run(design: &Design) -> Result<Watched, Failure> {
-    let statistics = Arc::new(StatsCollector::new(StatsOptions::default()));
+    // The load lasts a second or so: with every request seen, its rates are exact.
+    let seen = StatsOptions { sampling: Sampling::All, ..StatsOptions::default() };
+    let statistics = Arc::new(StatsCollector::new(seen));
     statistics.load_designs(std::slice::from_ref(design));
-    let companion = Arc::clone(&statistics) as Arc<dyn Observer>;
-    let monitor = Arc::new(Monitor::new(Throttle::Watch).with(companion));
+    let monitor = Monitor::new(Throttle::Watch).with(Arc::clone(&statistics) as Arc<dyn Observer>);
+    let monitor = Arc::new(monitor);
     let observer = Some(Arc::clone(&monitor) as Arc<dyn Observer>);
     let options = Options { background: false, observer, ..Options::default() };
     let load = || -> Result<Engine, Refusal> {
@@ -39,7 +41,7 @@ pub(super) fn run(design: &Design) -> Result<Watched, Failure> {
         statistics.reset();
         let reads = reads(design, &rows);
         for round in 0..ROUNDS {
-            Round { engine: &engine, rows: &rows, round }.run(&reads)?;
+            Round { engine: &engine, rows: &rows, number: round }.run(&reads)?;
         }
         Ok(engine)
     };
@@ -66,23 +68,23 @@ fn reads(design: &Design, rows: &[Row]) -> Vec<(f64, Vec<Vec<Request>>)> {
 struct Round<'a> {
     engine: &'a Engine,
     rows: &'a [Row],
-    round: usize,
+    number: usize,
 }
 
 impl Round<'_> {
     fn run(&self, reads: &[(f64, Vec<Vec<Request>>)]) -> Result<(), Refusal> {
         for (rate, calls) in reads {
             // As often as the rates stand to each other; early inputs far more often than late ones.
-            if self.round % (300.0 / rate.max(1.0)).ceil() as usize == 0 {
+            if self.number.is_multiple_of((300.0 / rate.max(1.0)).ceil() as usize) {
                 let skewed =
-                    (self.round * self.round) % 97 * calls.len() / 97 / (1 + self.round % 9);
+                    (self.number * self.number) % 97 * calls.len() / 97 / (1 + self.number % 9);
                 for request in calls.get(skewed).into_iter().flatten() {
                     self.engine.call(&request.operation, &request.body)?;
                 }
             }
         }
         self.busy_project()?;
-        if self.round.is_multiple_of(4) {
+        if self.number.is_multiple_of(4) {
             self.mistakes()?;
         }
         Ok(())
@@ -92,9 +94,9 @@ impl Round<'_> {
     fn busy_project(&self) -> Result<(), Refusal> {
         let mut tasks = self.rows.iter().filter(|row| row.entity.name == "Task");
         let Some(busy) = tasks.next() else { return Ok(()) };
-        for number in 0..3 {
+        for task in 0..3 {
             let mut item = busy.item();
-            let name = format!("TASK#01HM5KXJ8M{:016}", self.round * 3 + number);
+            let name = format!("TASK#01HM5KXJ8M{:016}", self.number * 3 + task);
             item.insert("SK", name.as_str());
             item.insert("GSI1PK", name.as_str());
             item.insert("GSI2SK", name.replace("TASK#", "DUE#2026-11-30#"));
@@ -107,14 +109,14 @@ impl Round<'_> {
     /// A read before a write, tags that no pattern asks for, and a scan with a filter.
     fn mistakes(&self) -> Result<(), Refusal> {
         let of = |name: &'static str| self.rows.iter().filter(move |row| row.entity.name == name);
-        if let Some(user) = of("User").nth(self.round % 20) {
+        if let Some(user) = of("User").nth(self.number % 20) {
             let item = wire_item(&user.item());
             let part = |name: &str| item.get(name).cloned().unwrap_or_default();
             let key = json!({ "PK": part("PK"), "SK": part("SK") });
             self.engine.call("GetItem", &json!({ "TableName": "tasks", "Key": key }))?;
             self.engine.call("PutItem", &json!({ "TableName": "tasks", "Item": item }))?;
         }
-        if let Some(tag) = of("Tag").nth(self.round % 30) {
+        if let Some(tag) = of("Tag").nth(self.number % 30) {
             let task = wire_item(&tag.item()).get("PK").cloned().unwrap_or_default();
             let values: HashMap<&str, _> =
                 HashMap::from([(":task", task), (":tag", json!({ "S": "TAG#" }))]);
@@ -127,7 +129,7 @@ impl Round<'_> {
                 }),
             )?;
         }
-        if self.round.is_multiple_of(100) {
+        if self.number.is_multiple_of(100) {
             self.engine.call(
                 "Scan",
                 &json!({

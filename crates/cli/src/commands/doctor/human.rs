@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use keyloom_observe::report::{Pattern, Place};
-use keyloom_observe::{Finding, Report, Severity};
+use keyloom_observe::{Finding, PartitionHeat, Report, Severity};
 
 use crate::output::Paint;
 
@@ -30,6 +30,7 @@ pub(crate) fn render(
         write_finding(&mut out, finding, paint);
     }
     write_places(&mut out, report);
+    write_partitions(&mut out, report);
     write_patterns(&mut out, report, top);
     write_keys(&mut out, report, top);
     write_errors(&mut out, report);
@@ -163,6 +164,32 @@ fn write_places(out: &mut String, report: &Report) {
             number(place.peak_reads),
             number(place.peak_writes),
             if throttled == 0 { "–".to_owned() } else { number(throttled as f64) },
+        ]);
+    }
+    table.write(out);
+}
+
+fn write_partitions(out: &mut String, report: &Report) {
+    let title = "Partitions that AWS would have";
+    let head =
+        ["", "partitions", "hottest now", "peak read/s", "peak write/s", "splits", "refused"];
+    let mut table = Table::new(title, &head);
+    for place in &report.partitions {
+        let name = match &place.index {
+            Some(index) => format!("{}.{index}", place.table),
+            None => place.table.clone(),
+        };
+        let peak =
+            |of: fn(&PartitionHeat) -> f64| place.partitions.iter().map(of).fold(0.0, f64::max);
+        let refused = place.throttled_requests();
+        table.row([
+            name,
+            place.partitions.len().to_string(),
+            format!("{:.0} %", place.hottest().map_or(0.0, |heat| heat.utilisation) * 100.0),
+            number(peak(|heat| heat.peak_read_rate)),
+            number(peak(|heat| heat.peak_write_rate)),
+            (place.splits_for_heat + place.splits_for_size).to_string(),
+            if refused == 0 { "–".to_owned() } else { number(refused as f64) },
         ]);
     }
     table.write(out);

@@ -97,7 +97,7 @@ impl Doctor {
         let findings = RecommendationEngine::new(judge).diagnose();
         match self.format {
             Format::Human => {
-                output.line(render(&name, &report, &findings, self.top, output.paint()))?
+                output.line(render(&name, &report, &findings, self.top, output.paint()))?;
             }
             Format::Json => output.line(json!({ "report": report, "findings": findings }))?,
         }
