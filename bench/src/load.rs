@@ -219,7 +219,8 @@ impl<'r> Line<'r> {
                 match Head::parse(bytes)? {
                     None => *begun = bytes.to_vec(),
                     Some(head) if head.status != 200 => {
-                        bail!("answered with an error: {}", String::from_utf8_lossy(bytes));
+                        let body = bytes.get(head.length..).unwrap_or_default();
+                        bail!("answered {}: {}", head.status, String::from_utf8_lossy(body));
                     }
                     Some(head) => {
                         let missing = (head.length + head.body).checked_sub(bytes.len());
