@@ -166,6 +166,9 @@ impl<'r> Line<'r> {
     fn advance(&mut self, buffer: &mut [u8]) -> Result<Option<Ready>> {
         match self.state {
             State::Idle => {
+                if let Some(error) = self.stream.take_error()? {
+                    return Err(error).context("while connecting");
+                }
                 let is_connected = self.stream.peer_addr().is_ok();
                 return Ok(is_connected.then_some(Ready { answered: None }));
             }
