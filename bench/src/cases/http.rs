@@ -10,8 +10,8 @@ use anyhow::{Context, Result};
 use crate::bench::{Bench, turns};
 use crate::contender::Contender;
 use crate::echo;
-use crate::http::{Client, request};
-use crate::load::{self, Outcome};
+use crate::http::Client;
+use crate::load::{self, Outcome, Question};
 use crate::peers::Storage;
 use crate::process::Server;
 use crate::results::{Metric, Section};
@@ -134,8 +134,8 @@ fn measure(
     mut limit: Option<&mut Syncs>,
 ) -> Result<()> {
     let bodies: Vec<String> = workload.calls(operation).iter().map(Call::body).collect();
-    let requests: Vec<Vec<u8>> =
-        bodies.iter().map(|body| request(operation.target(), body)).collect();
+    let mut questions: Vec<Question> =
+        bodies.iter().map(|body| Question::new(operation.target(), body)).collect();
     teach_echo(operation, bodies.first().context("there are no calls")?, servers)?;
     for connections in CONNECTIONS {
         if is_large(operation) && connections > MIDDLE {
@@ -149,13 +149,13 @@ fn measure(
         let mut taking = Vec::new();
         for server in servers.iter().filter(takes) {
             let warm_up = bench.settings.sample / 5;
-            let warm = ask(server, place, connections, warm_up, &requests);
+            let warm = ask(server, place, connections, warm_up, &mut questions);
             taking.extend(bench.forgive(server.contender, warm)?.map(|_| server));
         }
         for round in 0..bench.settings.rounds {
             for turn in turns(round, taking.len()) {
                 let Some(server) = taking.get(turn) else { continue };
-                let sampled = sample(bench, place, server, connections, &requests);
+                let sampled = sample(bench, place, server, connections, &mut questions);
                 if bench.forgive(server.contender, sampled)?.is_none() {
                     taking.remove(turn);
                 }
@@ -185,9 +185,9 @@ fn ask(
     (_, case, setting): (Section, &str, &str),
     connections: usize,
     duration: Duration,
-    requests: &[Vec<u8>],
+    questions: &mut [Question],
 ) -> Result<Outcome> {
-    load::run(server.address, connections, duration, requests)
+    load::run(server.address, connections, duration, questions)
         .with_context(|| format!("{}: {case}, {setting}", server.contender.label()))
 }
 
@@ -206,10 +206,10 @@ fn sample(
     place: (Section, &str, &str),
     server: &Server,
     connections: usize,
-    requests: &[Vec<u8>],
+    questions: &mut [Question],
 ) -> Result<()> {
     let cpu_before = server.cpu()?;
-    let outcome = ask(server, place, connections, bench.settings.sample, requests)?;
+    let outcome = ask(server, place, connections, bench.settings.sample, questions)?;
     let cpu = server.cpu()?.saturating_sub(cpu_before);
     let per_operation =
         |spent: Duration| spent.as_secs_f64() * 1e6 / outcome.operations.max(1) as f64;
