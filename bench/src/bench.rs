@@ -36,7 +36,7 @@ impl Settings {
             is_quick: false,
             only: None,
             rounds: 5,
-            sample: Duration::from_millis(800),
+            sample: Duration::from_millis(600),
             items: 8192,
             partitions: vec![10, 10_000, 100_000, 1_000_000],
             loaded_items: 100_000,

@@ -6,13 +6,14 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 
-use crate::http::Head;
+use crate::http::{self, Head};
 use crate::process::own_thread_cpu;
 
 /// How long an answer may take before the run is given up.
@@ -48,13 +49,52 @@ impl Outcome {
     }
 }
 
+/// The number of the last write: no two of a run are the same.
+static WRITES: AtomicU64 = AtomicU64::new(0);
+
+/// What stands before the part of an item that differs with each write.
+const STAMPED: &str = r#""data":{"S":""#;
+
+/// The length of that part.
+const STAMP_BYTES: usize = 16;
+
+/// A request, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Question {
+    bytes: Vec<u8>,
+    /// Where the items differ with each write. A database may see that an item is put as it is
+    /// already, and write nothing.
+    stamps: Vec<usize>,
+}
+
+impl Question {
+    pub(crate) fn new(target: &str, body: &str) -> Self {
+        let bytes = http::request(target, body);
+        let start = bytes.len() - body.len();
+        let places = body.match_indices(STAMPED);
+        let stamps = places.map(|(place, found)| start + place + found.len()).collect();
+        Self { bytes, stamps }
+    }
+
+    fn stamp(&mut self) {
+        for place in &self.stamps {
+            let mut number = WRITES.fetch_add(1, Ordering::Relaxed);
+            let stamp = self.bytes.get_mut(*place..place + STAMP_BYTES).unwrap_or_default();
+            for digit in stamp {
+                *digit = b'a' + (number & 15) as u8;
+                number >>= 4;
+            }
+        }
+    }
+}
+
 /// Asks for so long over so many connections. Connection `i` of `n` takes the requests `i`, `i + n`
 /// and so on, so that no two ask the same at the same time.
 pub(crate) fn run(
     address: SocketAddr,
     connections: usize,
     duration: Duration,
-    requests: &[Vec<u8>],
+    questions: &mut [Question],
 ) -> Result<Outcome> {
     let mut poll = Poll::new()?;
     let mut events = Events::with_capacity(connections);
@@ -78,7 +118,7 @@ pub(crate) fn run(
             if line.is_done {
                 continue;
             }
-            let Some(latency) = line.advance(&mut buffer)? else { continue };
+            let Some(latency) = line.advance(questions, &mut buffer)? else { continue };
             latencies.extend(latency.answered);
             if start.elapsed() >= duration {
                 line.is_done = true;
@@ -86,7 +126,7 @@ pub(crate) fn run(
             } else if line.is_closed {
                 line.reopen(&poll)?;
             } else {
-                line.ask(requests, connections)?;
+                line.ask(questions, connections)?;
             }
         }
     }
@@ -101,23 +141,25 @@ pub(crate) fn run(
 }
 
 /// One connection.
-struct Line<'r> {
+struct Line {
     address: SocketAddr,
     place: usize,
     stream: TcpStream,
-    /// Which request is next.
+    /// Which question is asked, and which is next.
+    current: usize,
     next: usize,
     asked: Instant,
-    state: State<'r>,
+    state: State,
     /// The server said that it would close the connection.
     is_closed: bool,
     is_done: bool,
 }
 
-enum State<'r> {
+enum State {
     /// Not connected yet, or between two questions.
     Idle,
-    Sending(&'r [u8]),
+    /// So many bytes have been sent.
+    Sending(usize),
     /// The part of the head that has come.
     Head(Vec<u8>),
     Body {
@@ -132,13 +174,14 @@ struct Ready {
     answered: Option<Duration>,
 }
 
-impl<'r> Line<'r> {
+impl Line {
     fn open(poll: &Poll, address: SocketAddr, place: usize) -> Result<Self> {
         let stream = connect(poll, address, place)?;
         Ok(Self {
             address,
             place,
             stream,
+            current: place,
             next: place,
             asked: Instant::now(),
             state: State::Idle,
@@ -154,32 +197,38 @@ impl<'r> Line<'r> {
         Ok(())
     }
 
-    fn ask(&mut self, requests: &'r [Vec<u8>], step: usize) -> Result<()> {
-        let request = requests.get(self.next % requests.len()).context("there are no requests")?;
-        self.next = (self.next + step) % requests.len();
+    fn ask(&mut self, questions: &mut [Question], step: usize) -> Result<()> {
+        self.current = self.next % questions.len().max(1);
+        self.next = self.current + step;
+        questions.get_mut(self.current).context("there are no questions")?.stamp();
         self.asked = Instant::now();
-        self.state = State::Sending(request);
-        self.send()
+        self.state = State::Sending(0);
+        self.send(questions)
     }
 
     /// Does what the socket allows; tells when the connection is free.
-    fn advance(&mut self, buffer: &mut [u8]) -> Result<Option<Ready>> {
+    fn advance(&mut self, questions: &[Question], buffer: &mut [u8]) -> Result<Option<Ready>> {
         match self.state {
             State::Idle => {
+                if let Some(error) = self.stream.take_error()? {
+                    return Err(error).context("while connecting");
+                }
                 let is_connected = self.stream.peer_addr().is_ok();
                 return Ok(is_connected.then_some(Ready { answered: None }));
             }
-            State::Sending(_) => self.send()?,
+            State::Sending(_) => self.send(questions)?,
             State::Head(_) | State::Body { .. } => {}
         }
         if matches!(self.state, State::Sending(_)) { Ok(None) } else { self.receive(buffer) }
     }
 
-    fn send(&mut self) -> Result<()> {
-        while let State::Sending(rest) = self.state {
+    fn send(&mut self, questions: &[Question]) -> Result<()> {
+        let question = questions.get(self.current).context("there is no such question")?;
+        while let State::Sending(sent) = self.state {
+            let rest = question.bytes.get(sent..).unwrap_or_default();
             match self.stream.write(rest) {
-                Ok(sent) if sent == rest.len() => self.state = State::Head(Vec::new()),
-                Ok(sent) => self.state = State::Sending(rest.get(sent..).unwrap_or_default()),
+                Ok(count) if count == rest.len() => self.state = State::Head(Vec::new()),
+                Ok(count) => self.state = State::Sending(sent + count),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if is_not_yet(&error) => return Ok(()),
                 Err(error) => return Err(error).context("while a request was sent"),
@@ -219,7 +268,8 @@ impl<'r> Line<'r> {
                 match Head::parse(bytes)? {
                     None => *begun = bytes.to_vec(),
                     Some(head) if head.status != 200 => {
-                        bail!("answered with an error: {}", String::from_utf8_lossy(bytes));
+                        let body = bytes.get(head.length..).unwrap_or_default();
+                        bail!("answered {}: {}", head.status, String::from_utf8_lossy(body));
                     }
                     Some(head) => {
                         let missing = (head.length + head.body).checked_sub(bytes.len());
@@ -244,4 +294,25 @@ fn connect(poll: &Poll, address: SocketAddr, place: usize) -> Result<TcpStream> 
 
 fn is_not_yet(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_write_differs_from_all_others() {
+        let item = format!(r#"{{"data":{{"S":"{}"}}}}"#, "x".repeat(20));
+        let mut question = Question::new("BatchWriteItem", &format!("[{item},{item}]"));
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            question.stamp();
+            let text = String::from_utf8(question.bytes.clone()).unwrap();
+            seen.extend(text.split(STAMPED).skip(1).map(|part| part[..20].to_owned()));
+        }
+        assert!(seen.iter().all(|part| part.ends_with("xxxx")));
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), 6);
+    }
 }

@@ -214,6 +214,9 @@ pub(crate) fn create_table(name: &str, is_indexed: bool) -> String {
 pub(crate) struct Workload {
     /// The items that Get, Put and Update choose from.
     pub(crate) items: Vec<Record>,
+    /// The same keys with other content: a database may see that an item is put as it is already,
+    /// and write nothing.
+    revisions: Vec<Record>,
     /// What the queries read.
     collections: Vec<Record>,
     /// What is put into the table with indexes, twice the keys with other index keys.
@@ -224,7 +227,8 @@ impl Workload {
     /// A workload over so many items of 1 KB.
     pub(crate) fn new(items: usize) -> Self {
         let mut random = Random::new(7);
-        let items = (0..items).map(|n| item(n, &mut random)).collect();
+        let mut all = || (0..items).map(|n| item(n, &mut random)).collect();
+        let (items, revisions) = (all(), all());
         let mut collections = Vec::new();
         for partition in 0..QUERY_PARTITIONS {
             collections.extend((0..QUERY_ITEMS).map(|n| {
@@ -236,36 +240,44 @@ impl Workload {
             Record::new(PAGE_PARTITION.into(), format!("EVENT#{n:08}"), ITEM_BYTES, &mut random)
         }));
         let indexed = (0..CALLS).map(|n| indexed_item(n, &mut random)).collect();
-        Self { items, collections, indexed }
+        Self { items, revisions, collections, indexed }
     }
 
-    /// The calls of one kind.
+    /// The calls of one kind. Made in this order, again and again, each write changes its items: the
+    /// second half writes the keys of the first half back to what they were.
     pub(crate) fn calls(&self, operation: Operation) -> Vec<Call> {
-        let record = |n: usize| self.items.get(scatter(n, self.items.len())).cloned();
-        let records = |from: usize, count: usize| (from..from + count).filter_map(record).collect();
-        let each = 0..CALLS;
+        let find = |items: &[Record], n: usize| items.get(scatter(n, items.len())).cloned();
+        let half = |n: usize, calls: usize| {
+            let items = if n < calls / 2 { &self.revisions } else { &self.items };
+            (n % (calls / 2), items)
+        };
+        let group = |n: usize, size: usize| {
+            let (place, items) = half(n, LARGE_CALLS);
+            (place * size..(place + 1) * size).filter_map(|n| find(items, n)).collect()
+        };
+        let (each, large) = (0..CALLS, 0..LARGE_CALLS);
         match operation {
-            Operation::Get => each.filter_map(record).map(Call::Get).collect(),
+            Operation::Get => each.filter_map(|n| find(&self.items, n)).map(Call::Get).collect(),
             Operation::Put => {
+                let record = |n| {
+                    let (place, items) = half(n, CALLS);
+                    find(items, place)
+                };
                 each.filter_map(record).map(|record| Call::Put(TABLE, record)).collect()
             }
-            Operation::Update => each.filter_map(record).map(Call::Update).collect(),
+            Operation::Update => {
+                each.filter_map(|n| find(&self.items, n)).map(Call::Update).collect()
+            }
             Operation::PutIndexed => {
                 let puts = self.indexed.iter().cloned();
                 puts.map(|record| Call::Put(INDEXED_TABLE, record)).collect()
             }
-            Operation::Query => (0..LARGE_CALLS)
-                .map(|n| Call::Query(query_partition(n % QUERY_PARTITIONS)))
-                .collect(),
-            Operation::Page => {
-                (0..LARGE_CALLS).map(|_| Call::Query(PAGE_PARTITION.into())).collect()
+            Operation::Query => {
+                large.map(|n| Call::Query(query_partition(n % QUERY_PARTITIONS))).collect()
             }
-            Operation::Batch => {
-                (0..LARGE_CALLS).map(|n| Call::Batch(records(n * 25, 25))).collect()
-            }
-            Operation::Transact => {
-                (0..LARGE_CALLS).map(|n| Call::Transact(records(n * 10, 10))).collect()
-            }
+            Operation::Page => large.map(|_| Call::Query(PAGE_PARTITION.into())).collect(),
+            Operation::Batch => large.map(|n| Call::Batch(group(n, 25))).collect(),
+            Operation::Transact => large.map(|n| Call::Transact(group(n, 10))).collect(),
         }
     }
 

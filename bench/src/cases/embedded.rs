@@ -103,48 +103,61 @@ fn measure(
     contenders: &Contenders,
 ) -> Result<()> {
     let calls = workload.calls(operation);
-    let mut lanes: Vec<(Contender, Ready<'_>)> = Vec::new();
+    let mut lanes: Vec<Lane<'_>> = Vec::new();
     for (contender, embedded) in contenders {
         if let Some(ready) = embedded.ready(&calls)? {
-            lanes.push((*contender, ready));
+            lanes.push(Lane { contender: *contender, ready, made: 0 });
         }
     }
     // One thread needs less time than sixteen connections for a steady figure.
     let sample = bench.settings.sample / 2;
-    for (_, ready) in &lanes {
-        repeat(ready, sample / 5)?;
+    for lane in &mut lanes {
+        lane.repeat(sample / 5)?;
     }
     let place = (section, operation.label(), ONE_THREAD);
     for round in 0..bench.settings.rounds {
         for turn in turns(round, lanes.len()) {
-            let Some((contender, ready)) = lanes.get(turn) else { continue };
-            let (rate, cpu) = repeat(ready, sample)
-                .with_context(|| format!("{} at {}", operation.label(), contender.label()))?;
-            bench.add(place, *contender, Metric::Rate, rate);
-            bench.add(place, *contender, Metric::CpuMicros, cpu);
+            let Some(lane) = lanes.get_mut(turn) else { continue };
+            let (rate, cpu) = lane
+                .repeat(sample)
+                .with_context(|| format!("{} at {}", operation.label(), lane.contender.label()))?;
+            bench.add(place, lane.contender, Metric::Rate, rate);
+            bench.add(place, lane.contender, Metric::CpuMicros, cpu);
         }
     }
     Ok(())
 }
 
-/// Calls again and again for so long: calls per second, and this thread's CPU time per call in
-/// microseconds.
-fn repeat(ready: &Ready<'_>, duration: Duration) -> Result<(f64, f64)> {
-    let cpu_before = own_thread_cpu()?;
-    let start = Instant::now();
-    let mut count = 0;
-    // Asking for the time costs a part of the fastest call: ask now and then.
-    let mut step = 1;
-    while start.elapsed() < duration {
-        for _ in 0..step {
-            ready(count)?;
-            count += 1;
+/// A contender and its calls.
+struct Lane<'e> {
+    contender: Contender,
+    ready: Ready<'e>,
+    /// How many calls have been made. Rounds go on where the last one ended, so that each write
+    /// changes something.
+    made: usize,
+}
+
+impl Lane<'_> {
+    /// Calls again and again for so long: calls per second, and this thread's CPU time per call in
+    /// microseconds.
+    fn repeat(&mut self, duration: Duration) -> Result<(f64, f64)> {
+        let cpu_before = own_thread_cpu()?;
+        let start = Instant::now();
+        let made_before = self.made;
+        // Asking for the time costs a part of the fastest call: ask now and then.
+        let mut step = 1;
+        while start.elapsed() < duration {
+            for _ in 0..step {
+                (self.ready)(self.made)?;
+                self.made += 1;
+            }
+            if start.elapsed() < duration / 50 {
+                step = (step * 2).min(64);
+            }
         }
-        if start.elapsed() < duration / 50 {
-            step = (step * 2).min(64);
-        }
+        let calls = (self.made - made_before) as f64;
+        let rate = calls / start.elapsed().as_secs_f64();
+        let cpu = own_thread_cpu()?.saturating_sub(cpu_before);
+        Ok((rate, cpu.as_secs_f64() * 1e6 / calls))
     }
-    let rate = count as f64 / start.elapsed().as_secs_f64();
-    let cpu = own_thread_cpu()?.saturating_sub(cpu_before);
-    Ok((rate, cpu.as_secs_f64() * 1e6 / count.max(1) as f64))
 }

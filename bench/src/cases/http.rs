@@ -10,8 +10,8 @@ use anyhow::{Context, Result};
 use crate::bench::{Bench, turns};
 use crate::contender::Contender;
 use crate::echo;
-use crate::http::{Client, request};
-use crate::load::{self, Outcome};
+use crate::http::Client;
+use crate::load::{self, Outcome, Question};
 use crate::peers::Storage;
 use crate::process::Server;
 use crate::results::{Metric, Section};
@@ -134,28 +134,31 @@ fn measure(
     mut limit: Option<&mut Syncs>,
 ) -> Result<()> {
     let bodies: Vec<String> = workload.calls(operation).iter().map(Call::body).collect();
-    let requests: Vec<Vec<u8>> =
-        bodies.iter().map(|body| request(operation.target(), body)).collect();
+    let mut questions: Vec<Question> =
+        bodies.iter().map(|body| Question::new(operation.target(), body)).collect();
     teach_echo(operation, bodies.first().context("there are no calls")?, servers)?;
     for connections in CONNECTIONS {
-        if operation == Operation::Page && connections > MIDDLE {
+        if is_large(operation) && connections > MIDDLE {
             continue;
         }
         let setting = connections_label(connections);
         bench.say(&format!("{section:?}: {}, {setting}", operation.label()));
         let place = (section, operation.label(), setting.as_str());
-        let takes = |server: &&Server| connections == MIDDLE || !server.contender.is_slow();
+        let with_slow = connections == MIDDLE && slow_peers_take(operation);
+        let takes = |server: &&Server| with_slow || !server.contender.is_slow();
         let mut taking = Vec::new();
         for server in servers.iter().filter(takes) {
             let warm_up = bench.settings.sample / 5;
-            let warm = ask(server, place, connections, warm_up, &requests);
+            let warm = ask(server, place, connections, warm_up, &mut questions);
             taking.extend(bench.forgive(server.contender, warm)?.map(|_| server));
         }
         for round in 0..bench.settings.rounds {
             for turn in turns(round, taking.len()) {
                 let Some(server) = taking.get(turn) else { continue };
-                let sampled = sample(bench, place, server, connections, &requests);
-                bench.forgive(server.contender, sampled)?;
+                let sampled = sample(bench, place, server, connections, &mut questions);
+                if bench.forgive(server.contender, sampled)?.is_none() {
+                    taking.remove(turn);
+                }
             }
             if let Some(syncs) = limit.as_deref_mut().filter(|_| connections == 1) {
                 let rate = syncs.rate(bench.settings.sample)?;
@@ -166,14 +169,25 @@ fn measure(
     Ok(())
 }
 
+/// Many connections with large requests or answers measure a queue, and some peers take minutes.
+fn is_large(operation: Operation) -> bool {
+    matches!(operation, Operation::Page | Operation::Batch | Operation::Transact)
+}
+
+/// A page of 1 MB takes them seconds. dynalite knows no transactions, and moto copies its tables for
+/// each of them.
+fn slow_peers_take(operation: Operation) -> bool {
+    !matches!(operation, Operation::Page | Operation::Transact)
+}
+
 fn ask(
     server: &Server,
     (_, case, setting): (Section, &str, &str),
     connections: usize,
     duration: Duration,
-    requests: &[Vec<u8>],
+    questions: &mut [Question],
 ) -> Result<Outcome> {
-    load::run(server.address, connections, duration, requests)
+    load::run(server.address, connections, duration, questions)
         .with_context(|| format!("{}: {case}, {setting}", server.contender.label()))
 }
 
@@ -192,10 +206,10 @@ fn sample(
     place: (Section, &str, &str),
     server: &Server,
     connections: usize,
-    requests: &[Vec<u8>],
+    questions: &mut [Question],
 ) -> Result<()> {
     let cpu_before = server.cpu()?;
-    let outcome = ask(server, place, connections, bench.settings.sample, requests)?;
+    let outcome = ask(server, place, connections, bench.settings.sample, questions)?;
     let cpu = server.cpu()?.saturating_sub(cpu_before);
     let per_operation =
         |spent: Duration| spent.as_secs_f64() * 1e6 / outcome.operations.max(1) as f64;

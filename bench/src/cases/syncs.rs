@@ -28,9 +28,9 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     for operation in [Operation::Put, Operation::PutIndexed, Operation::Batch, Operation::Transact]
     {
         let Some(ready) = keyloom.ready(&workload.calls(operation))? else { continue };
-        for _ in 0..bench.settings.rounds {
+        for round in 0..bench.settings.rounds {
             let before = database.store_stats()?.syncs;
-            for n in 0..CALLS {
+            for n in round * CALLS..(round + 1) * CALLS {
                 ready(n)?;
             }
             let syncs = database.store_stats()?.syncs - before;
