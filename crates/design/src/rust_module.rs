@@ -309,11 +309,13 @@ fn write_field(out: &mut String, entity: &Entity, field: &Field) {
     if expires {
         words.push("ttl".to_owned());
     }
+    // Some types say how long they are.
+    let stated = |max: &u64| field.type_name().ends_with(&format!(":{max}"));
     let numbers = [
         ("distinct", field.distinct),
         ("top_share", field.top_share),
         ("present", field.present),
-        ("max", field.max_bytes.map(|bytes| bytes as f64)),
+        ("max", field.max_bytes.filter(|max| !stated(max)).map(|max| max as f64)),
         ("size", field.size),
     ];
     for (word, number) in numbers {
