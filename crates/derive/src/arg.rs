@@ -54,7 +54,12 @@ impl Parse for Arg {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         if input.peek(LitStr) {
             let text: LitStr = input.parse()?;
-            return Ok(Self::Word(Text::new(text.value(), text.span())));
+            let text = Text::new(text.value(), text.span());
+            if input.peek(Token![=]) {
+                input.parse::<Token![=]>()?;
+                return Ok(Self::Pair(text, input.parse()?));
+            }
+            return Ok(Self::Word(text));
         }
         if input.peek(syn::LitInt) {
             let number: syn::LitInt = input.parse()?;

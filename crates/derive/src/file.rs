@@ -5,7 +5,6 @@ use syn::ext::IdentExt as _;
 
 use crate::arg::{Text, Value};
 use crate::read::{Access, Entity, Field, Module, Table, Unique, camel_case};
-use crate::rust_type::Kind;
 use crate::shard;
 use crate::toml::Toml;
 
@@ -306,7 +305,7 @@ pub(crate) fn check_types(module: &Module) -> syn::Result<()> {
                 let Some(field) = entity.fields.iter().find(|f| f.attribute == name) else {
                     continue;
                 };
-                if matches!(field.kind, Kind::Number | Kind::List | Kind::Map | Kind::Binary)
+                if field.kind.is_never_in_keys()
                     && field.stated.is_none()
                     && attribute.value != name
                 {

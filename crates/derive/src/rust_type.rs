@@ -17,6 +17,9 @@ pub(crate) enum Kind {
     Decimal,
     Binary,
     List,
+    /// A set of texts, and of anything else that sets can hold.
+    TextSet,
+    NumberSet,
     Map,
     /// A type of the user's own.
     Own,
@@ -30,6 +33,7 @@ pub(crate) fn kind_of(ty: &Type) -> (Kind, bool) {
     let kind = match ty {
         Type::Reference(reference) => return kind_of(&reference.elem),
         Type::Path(path) => match path.path.segments.last().map(|last| last.ident.to_string()) {
+            Some(name) if name == "Set" => set_of(path),
             Some(name) => named(&name),
             None => Kind::Own,
         },
@@ -37,6 +41,20 @@ pub(crate) fn kind_of(ty: &Type) -> (Kind, bool) {
         _ => Kind::Own,
     };
     (kind, false)
+}
+
+/// What a `Set` holds.
+fn set_of(path: &syn::TypePath) -> Kind {
+    let arguments = path.path.segments.last().map(|last| &last.arguments);
+    let Some(PathArguments::AngleBracketed(arguments)) = arguments else { return Kind::Own };
+    match arguments.args.first() {
+        Some(GenericArgument::Type(member)) => match kind_of(member).0 {
+            Kind::Unsigned(_) | Kind::Signed | Kind::Number => Kind::NumberSet,
+            Kind::Text => Kind::TextSet,
+            _ => Kind::List,
+        },
+        _ => Kind::Own,
+    }
 }
 
 /// The type inside an `Option`.
@@ -86,6 +104,8 @@ impl Kind {
             Self::Decimal => "decimal",
             Self::Binary => "binary",
             Self::List => "list",
+            Self::TextSet => "string_set",
+            Self::NumberSet => "number_set",
             Self::Map => "map",
             Self::Own => return None,
         })
@@ -93,6 +113,12 @@ impl Kind {
 
     pub(crate) fn is_whole_number(self) -> bool {
         matches!(self, Self::Unsigned(_) | Self::Signed)
+    }
+
+    /// Whether no key can hold it.
+    pub(crate) fn is_never_in_keys(self) -> bool {
+        use Kind::{Binary, List, Map, Number, NumberSet, TextSet};
+        matches!(self, Number | List | TextSet | NumberSet | Map | Binary)
     }
 
     /// Whether values of the Rust type can be written in a format. Texts are checked when they are written.
@@ -109,7 +135,12 @@ impl Kind {
             Self::Uuid => *format.kind() == FieldType::Uuid,
             Self::Bool => *format.kind() == FieldType::Bool,
             Self::Decimal => matches!(format.kind(), FieldType::Decimal { .. }),
-            Self::Number | Self::Binary | Self::List | Self::Map => false,
+            Self::Number
+            | Self::Binary
+            | Self::List
+            | Self::TextSet
+            | Self::NumberSet
+            | Self::Map => false,
         }
     }
 

@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 
 use keyloom_keys::{FieldType, Value};
 
+use crate::draft::Rate;
 use crate::model::{
-    Access, Billing, Design, Entity, Field, FieldKind, Index, IndexKind, Operand, Projection,
-    Table, Test,
+    Access, Billing, Design, Entity, Escape, Field, FieldKind, Index, IndexKind, Operand,
+    Projection, Relationship, RelationshipKind, StreamView, Table, TableClass, Test, Write,
 };
 
 /// Writes the module, or says what the macro has no words for.
@@ -20,6 +21,12 @@ pub fn rust_module(design: &Design, name: &str) -> Result<String, Vec<String>> {
     }
     if design.entities().iter().any(|entity| entity.name == type_name(name)) {
         let _ = writeln!(out, "    name = {}Design,", type_name(name));
+    }
+    for write in design.writes() {
+        let _ = writeln!(out, "    {},", write_words(write));
+    }
+    for relationship in design.relationships() {
+        let _ = writeln!(out, "    {},", relationship_words(design, relationship));
     }
     for allow in design.allows() {
         let subject = allow.subject.iter().map(|subject| format!(", subject = {subject:?}"));
@@ -38,10 +45,6 @@ pub fn rust_module(design: &Design, name: &str) -> Result<String, Vec<String>> {
     let mut taken: Vec<String> = design.entities().iter().map(|e| e.name.clone()).collect();
     taken.push(type_name(name));
     for access in design.accesses() {
-        if access.raw.is_some() {
-            missing.push(format!("access pattern `{}`: hand-written key conditions", access.name));
-            continue;
-        }
         let mut title = type_name(&access.name);
         while taken.contains(&title) {
             title.push_str("Pattern");
@@ -63,8 +66,27 @@ fn table_words(table: &Table) -> String {
     if table.separator != "#" {
         words.push(format!("separator = {:?}", table.separator));
     }
-    if table.billing == Billing::Provisioned {
-        words.push("billing = \"provisioned\"".to_owned());
+    let escape = match table.escape {
+        Escape::Reject => None,
+        Escape::Percent => Some("percent"),
+        Escape::Ordered => Some("ordered"),
+        Escape::None => Some("none"),
+    };
+    let stream = table.stream.map(|view| match view {
+        StreamView::KeysOnly => "keys",
+        StreamView::NewImage => "new",
+        StreamView::OldImage => "old",
+        StreamView::NewAndOldImages => "both",
+    });
+    let infrequent = table.class == TableClass::InfrequentAccess;
+    let choices = [
+        ("billing", (table.billing == Billing::Provisioned).then_some("provisioned")),
+        ("escape", escape),
+        ("stream", stream),
+        ("class", infrequent.then_some("infrequent-access")),
+    ];
+    for (word, choice) in choices {
+        words.extend(choice.map(|choice| format!("{word} = {choice:?}")));
     }
     for index in table.secondary() {
         let mut parts = vec![name(index.label())];
@@ -82,11 +104,93 @@ fn table_words(table: &Table) -> String {
     format!("table({})", words.join(", "))
 }
 
+/// `write("change a role", entity(Grant), kind = "update", sets(role))`
+fn write_words(write: &Write) -> String {
+    let list = |names: &[&str]| names.iter().map(|text| name(text)).collect::<Vec<_>>().join(", ");
+    let mut words = vec![format!("{:?}", write.name)];
+    let entities: Vec<&str> = write.entities.iter().map(|entity| entity.name.as_str()).collect();
+    let sets: Vec<&str> = write.sets.iter().map(|field| field.value.as_str()).collect();
+    // What is set is given, and so are the keys unless something else is said.
+    let identity: Vec<&str> = write.entities.iter().flat_map(|entity| entity.identity()).collect();
+    let said = |name: &&str| !sets.contains(name);
+    let given: Vec<&str> = write.given.iter().map(String::as_str).filter(said).collect();
+    let usual = identity.iter().filter(|name| said(name)).all(|name| given.contains(name))
+        && given.iter().all(|name| identity.contains(name));
+    let given = if usual { Vec::new() } else { given };
+    words.push(format!("entity({})", list(&entities)));
+    words.push(format!("kind = {:?}", write.kind.as_str()));
+    for (word, names) in [("sets", sets), ("given", given)] {
+        words.extend((!names.is_empty()).then(|| format!("{word}({})", list(&names))));
+    }
+    words.extend(write.rate.as_ref().map(rate_words));
+    words.extend(write.reads_first.then(|| "reads_first".to_owned()));
+    if let Some(expression) = &write.expression {
+        words.push(format!("expression = {:?}", expression.text.value));
+        let names = expression.names.iter().map(|(short, name)| format!("{short:?} = {name:?}"));
+        let names: Vec<String> = names.collect();
+        words.extend((!names.is_empty()).then(|| format!("names({})", names.join(", "))));
+    }
+    if !write.description.is_empty() {
+        words.push(format!("description = {:?}", write.description));
+    }
+    format!("write({})", words.join(", "))
+}
+
+/// What a relationship was declared with, as far as its patterns tell.
+fn relationship_words(design: &Design, relationship: &Relationship) -> String {
+    let Relationship { name: title, from, to, .. } = relationship;
+    let kind = match relationship.kind {
+        RelationshipKind::OneToOne => "one-to-one",
+        RelationshipKind::OneToMany => "one-to-many",
+        RelationshipKind::ManyToMany => "many-to-many",
+    };
+    let mut words = vec![format!("{title:?}"), format!("from = {}", from.name)];
+    words.push(format!("to = {}", to.name));
+    words.push(format!("kind = {kind:?}"));
+    words.extend(relationship.through.iter().map(|link| format!("through = {}", link.name)));
+    let forward = design.access(&format!("{title}: {} to {}", from.name, to.name));
+    let backward = design.access(&format!("{title}: {} to {}", to.name, from.name));
+    let on = forward.map(|access| access.inputs.iter().map(|input| name(&input.field)));
+    let on: Vec<String> = on.into_iter().flatten().collect();
+    words.extend((!on.is_empty()).then(|| format!("on({})", on.join(", "))));
+    match (forward, backward) {
+        (Some(_), None) => words.push("direction = \"forward\"".to_owned()),
+        (None, Some(_)) => words.push("direction = \"backward\"".to_owned()),
+        _ => {}
+    }
+    format!("relationship({})", words.join(", "))
+}
+
+fn rate_words(rate: &Rate) -> String {
+    if rate.average.total_cmp(&rate.peak).is_eq() {
+        return format!("rate = \"{}/s\"", rate.average);
+    }
+    format!("rate(average = \"{}/s\", peak = \"{}/s\")", rate.average, rate.peak)
+}
+
 /// A word if it can be one, else a text.
 fn name(text: &str) -> String {
+    if is_word(text) { text.to_owned() } else { format!("{text:?}") }
+}
+
+fn is_word(text: &str) -> bool {
     let first = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let rest = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if first && rest { text.to_owned() } else { format!("{text:?}") }
+    first && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// The name of a field in Rust, and whether it is another one than in the design.
+fn identifier(text: &str) -> (String, bool) {
+    if NEVER_RAW.contains(&text) {
+        return (format!("{text}_"), true);
+    }
+    if KEYWORDS.contains(&text) {
+        return (format!("r#{text}"), false);
+    }
+    if is_word(text) {
+        return (text.to_owned(), false);
+    }
+    let plain = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
+    (format!("f_{}", plain.collect::<String>()), true)
 }
 
 fn key_words(index: &Index) -> Vec<String> {
@@ -113,15 +217,19 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
         words.push(format!("table = {:?}", entity.table.name));
     }
     for key in entity.keys.iter().filter(|key| !key.shape.is_native()) {
-        words.push(format!("{} = {:?}", key.attribute, key.shape.template().text()));
+        let attribute = name(&key.attribute);
+        words.push(format!("{attribute} = {:?}", key.shape.template().text()));
         if let Some(when) = &key.when {
-            words.push(format!("when({} = {:?})", key.attribute, when.to_string()));
+            words.push(format!("when({attribute} = {:?})", when.to_string()));
         }
     }
-    let numbers = [("count", entity.volume.count), ("size", entity.volume.size)];
+    let volume = &entity.volume;
+    let numbers = [("count", volume.count), ("size", volume.size), ("max_size", volume.max_size)];
     for (word, number) in numbers {
         words.extend(number.map(|number| format!("{word} = {number}")));
     }
+    let growth = volume.growth.map(|growth| format!("growth = \"{}%/month\"", growth * 100.0));
+    words.extend(growth);
     for rule in design.uniques().iter().filter(|rule| rule.entity.name == entity.name) {
         match &rule.by {
             Some(by) => {
@@ -147,7 +255,7 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
                 shards.count,
                 shards.by.join(", ")
             )),
-            _ => write_field(&mut fields, entity, field, missing),
+            _ => write_field(&mut fields, entity, field),
         }
     }
     if !entity.description.is_empty() {
@@ -161,7 +269,10 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
     );
 }
 
-/// Words that cannot name a field.
+/// Words of Rust's own that cannot be written as `r#word` either.
+const NEVER_RAW: [&str; 3] = ["crate", "self", "super"];
+
+/// Words of Rust's own.
 const KEYWORDS: [&str; 38] = [
     "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
     "false", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut",
@@ -169,14 +280,7 @@ const KEYWORDS: [&str; 38] = [
     "use", "where", "while",
 ];
 
-fn write_field(out: &mut String, entity: &Entity, field: &Field, missing: &mut Vec<String>) {
-    if KEYWORDS.contains(&field.name.as_str()) {
-        let problem = "its name is a word of Rust's own";
-        missing.push(format!("field `{}` of `{}`: {problem}", field.name, entity.name));
-    }
-    if field.key_only {
-        missing.push(format!("field `{}` of `{}`: key_only", field.name, entity.name));
-    }
+fn write_field(out: &mut String, entity: &Entity, field: &Field) {
     let expires = entity.table.ttl.as_deref() == Some(&field.name);
     let (rust, own) = if expires { ("u64", "number") } else { rust_type(field) };
     let mut words = Vec::new();
@@ -196,16 +300,36 @@ fn write_field(out: &mut String, entity: &Entity, field: &Field, missing: &mut V
         }
         _ => {}
     }
-    let flags = [("immutable", field.immutable), ("sequential", field.sequential)];
+    let flags = [
+        ("immutable", field.immutable),
+        ("sequential", field.sequential),
+        ("key_only", field.key_only),
+    ];
     words.extend(flags.iter().filter(|(_, set)| *set).map(|(word, _)| (*word).to_owned()));
     if expires {
         words.push("ttl".to_owned());
+    }
+    // Some types say how long they are.
+    let stated = |max: &u64| field.type_name().ends_with(&format!(":{max}"));
+    let numbers = [
+        ("distinct", field.distinct),
+        ("top_share", field.top_share),
+        ("present", field.present),
+        ("max", field.max_bytes.filter(|max| !stated(max)).map(|max| max as f64)),
+        ("size", field.size),
+    ];
+    for (word, number) in numbers {
+        words.extend(number.map(|number| format!("{word} = {number}")));
+    }
+    let (rust_name, other) = identifier(&field.name);
+    if other {
+        let _ = writeln!(out, "        #[serde(rename = {:?})]", field.name);
     }
     if !words.is_empty() {
         let _ = writeln!(out, "        #[field({})]", words.join(", "));
     }
     let rust = if field.optional { format!("Option<{rust}>") } else { rust.to_owned() };
-    let _ = writeln!(out, "        pub {}: {rust},", field.name);
+    let _ = writeln!(out, "        pub {rust_name}: {rust},");
 }
 
 /// The Rust type of a field, and the design type that it stands for without further words.
@@ -214,8 +338,9 @@ fn rust_type(field: &Field) -> (&'static str, &'static str) {
         return match field.kind {
             FieldKind::Number => ("f64", "number"),
             FieldKind::Binary => ("keyloom::Binary", "binary"),
-            FieldKind::List | FieldKind::TextSet => ("Vec<String>", "list"),
-            FieldKind::NumberSet => ("Vec<f64>", "list"),
+            FieldKind::List => ("Vec<String>", "list"),
+            FieldKind::TextSet => ("keyloom::Set<String>", "string_set"),
+            FieldKind::NumberSet => ("keyloom::Set<i64>", "number_set"),
             FieldKind::Map => ("std::collections::BTreeMap<String, String>", "map"),
             FieldKind::Shard(_) => ("u32", "u32"),
             _ => ("String", "string"),
@@ -262,7 +387,20 @@ fn write_access(out: &mut String, access: &Access, title: &str) {
     words.extend((!access.returns.is_empty()).then(|| format!("returns = {:?}", access.returns)));
     words.extend(access.consistent.then(|| "consistent".to_owned()));
     words.extend(access.all_pages.then(|| "all_pages".to_owned()));
-    words.extend(access.rate.map(|rate| format!("rate = \"{}/s\"", rate.average)));
+    words.extend(access.rate.as_ref().map(rate_words));
+    let numbers = [("items", access.items), ("keeps", access.keeps)];
+    for (word, number) in numbers {
+        words.extend(number.map(|number| format!("{word} = {number}")));
+    }
+    if let Some(raw) = &access.raw {
+        words.push(format!("key = {:?}", raw.key.to_string()));
+        words
+            .extend(raw.filter.as_ref().map(|filter| format!("filter = {:?}", filter.to_string())));
+    }
+    words.extend(access.implied_by.is_some().then(|| "implied".to_owned()));
+    if !access.description.is_empty() {
+        let _ = write!(out, "\n    /// {}", access.description);
+    }
     let _ = write!(
         out,
         "\n    #[derive(Access)]\n    #[access({})]\n    pub struct {}",
@@ -277,7 +415,7 @@ fn write_access(out: &mut String, access: &Access, title: &str) {
     for input in &access.inputs {
         let field = access.asked().and_then(|entity| entity.field(&input.field));
         let rust = field.map_or("String", |field| rust_type(field).0);
-        let _ = writeln!(out, "        pub {}: {rust},", input.name);
+        let _ = writeln!(out, "        pub {}: {rust},", identifier(&input.name).0);
     }
     out.push_str("    }\n");
 }

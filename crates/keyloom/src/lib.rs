@@ -42,7 +42,13 @@
 //! # Blocking calls
 //!
 //! The API is synchronous: a call on the embedded database takes microseconds and never waits for a network, and the
-//! same code must serve both backends. Against an endpoint a call blocks its thread; async programs use `spawn_blocking`.
+//! same code must serve both backends. Against an endpoint a call blocks its thread; with the `tokio` feature,
+//! `table.run(|table| …).await` does the work on tokio's threads for it.
+//!
+//! # Features
+//!
+//! - `remote` (on by default): any DynamoDB endpoint, by a blocking HTTP client and SigV4 of our own.
+//! - `tokio`: [`Table::run`] and [`TableClient::run`].
 //!
 //! # What goes where
 //!
@@ -70,6 +76,8 @@ mod query;
 #[cfg(feature = "remote")]
 pub mod remote;
 mod retry;
+#[cfg(feature = "tokio")]
+mod runtime;
 mod table;
 mod tables;
 mod wire;
