@@ -14,13 +14,9 @@ mod trial;
 use std::process::ExitCode;
 
 use clap::Parser;
-use mimalloc::MiMalloc;
 
 use args::Arguments;
 use output::Output;
-
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
