@@ -13,15 +13,25 @@ pub(super) fn attributes<'a, T: Text<'a>>(
     depth: usize,
 ) -> Read<Item> {
     let mut attributes: Vec<(Str, AttributeValue)> = with_capacity(count, reader);
+    let mut last = None;
     for _ in 0..count {
         let name = reader.string()?.as_str()?;
-        if attributes.last().is_some_and(|(last, _)| last.as_str() >= name) {
+        if last.is_some_and(|last| !ascends(last, name)) {
             return Err(corrupt("attribute names do not ascend"));
         }
+        last = Some(name);
         let tag = reader.tag()?;
         attributes.push((name.into(), value(tag, reader, depth)?));
     }
     Ok(Item::from_sorted(attributes))
+}
+
+/// Whether one name comes before the other. Most names differ in their first byte.
+fn ascends(a: &str, b: &str) -> bool {
+    match (a.as_bytes().first(), b.as_bytes().first()) {
+        (Some(a), Some(b)) if a != b => a < b,
+        _ => a < b,
+    }
 }
 
 /// Reads the payload of one value.
