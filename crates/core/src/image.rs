@@ -1,23 +1,32 @@
 //! The stored form of an item: compact, versioned, readable attribute by attribute.
 //!
 //! ```text
-//! item    = version(1) size count attribute*      size: DynamoDB's item size; names ascend
-//! attribute = name value                          name: length, UTF-8 bytes
+//! item    = version(2) size count text attribute*   size: DynamoDB's item size; names ascend
+//! text    = its length, UTF-8 bytes                 every name and string, in the order in which
+//!                                                   the attributes refer to them
+//! attribute = length value                          length: of the name
 //! value   = tag payload
-//!   S, B    length, bytes                         lengths and counts are LEB128
-//!   N       header exponent coefficient           header: sign bit and coefficient length;
-//!                                                 exponent: zigzag; coefficient: little endian
+//!   S       length                                  lengths and counts are LEB128, but those of
+//!   B       length, bytes                           text and body, which are u32, little endian
+//!   N       header exponent coefficient             header: sign bit and coefficient length;
+//!                                                   exponent: zigzag; coefficient: little endian
 //!   BOOL    (two tags, no payload)
 //!   NULL    (no payload)
-//!   SS, BS  body(count, (length, bytes)*)         body: its length as u32, little endian,
-//!   NS      body(count, number*)                  so that every value is skipped in one step
+//!   SS      body(count, length*)                    body: its length and that of its text, so that
+//!   NS      body(count, number*)                    every value is skipped in one step
+//!   BS      body(count, (length, bytes)*)
 //!   L       body(count, value*)
 //!   M       body(count, attribute*)
 //! ```
+//!
+//! All text lies in one piece because it is checked in one piece: to be UTF-8 when an item is decoded,
+//! and to need no escape when it is written as JSON. String by string that was the larger part of
+//! the work.
 
 mod decode;
 mod encode;
 mod reader;
+mod text;
 
 pub use encode::{encode, encode_into};
 
@@ -26,9 +35,10 @@ use std::cmp::Ordering;
 use crate::error::Result;
 use crate::value::{AttributeType, AttributeValue, Item};
 use reader::Reader;
+use text::{Plain, Text};
 
 /// The version that [`encode`] writes.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Values deeper than this are refused when decoded: nothing that was stored is so deep, and damaged
 /// bytes must not exhaust the stack.
@@ -109,13 +119,13 @@ pub struct ImageRef<'a> {
 impl<'a> ImageRef<'a> {
     /// Reads the header.
     pub fn new(bytes: &'a [u8]) -> Result<Self> {
-        let mut reader = Reader::new(bytes);
+        let mut reader = Reader::new(bytes, &[][..]);
         if reader.byte()? != VERSION {
             return Err(reader::corrupt("unknown version").into());
         }
         let size_bytes = reader.length()?;
         let count = reader.length()?;
-        Ok(Self { size_bytes, count, attributes: reader })
+        Ok(Self { size_bytes, count, attributes: reader.behind_text()? })
     }
 
     /// DynamoDB's size of the item.
@@ -143,7 +153,7 @@ impl<'a> ImageRef<'a> {
         let mut reader = self.attributes;
         for _ in 0..self.count {
             // Bytes order as UTF-8 strings do, and need not be checked to be compared.
-            let order = reader.bytes()?.cmp(name.as_bytes());
+            let order = reader.string()?.cmp(name.as_bytes());
             let value = reader.raw_value()?;
             match order {
                 Ordering::Less => {}
@@ -161,7 +171,7 @@ impl<'a> ImageRef<'a> {
 
     /// The whole item.
     pub fn decode(&self) -> Result<Item> {
-        let mut reader = self.attributes;
+        let mut reader = self.attributes.with_text(self.attributes.text().as_str()?);
         let item = decode::attributes(&mut reader, self.count, 0)?;
         reader.finish()?;
         Ok(item)
@@ -169,7 +179,17 @@ impl<'a> ImageRef<'a> {
 
     /// Appends the item as DynamoDB JSON, straight from the stored bytes.
     pub fn write_json(&self, out: &mut Vec<u8>) -> Result<()> {
-        let mut reader = self.attributes;
+        let text = self.attributes.text();
+        match Plain::of(text) {
+            Some(plain) => self.write_json_with(plain, out),
+            None => self.write_json_with(text.as_str()?, out),
+        }
+    }
+
+    fn write_json_with<T: Text<'a>>(&self, text: T, out: &mut Vec<u8>) -> Result<()> {
+        // About what it takes: the bytes, and punctuation around each attribute.
+        out.reserve(self.size_bytes + 16 * self.count + 2);
+        let mut reader = self.attributes.with_text(text);
         decode::write_attributes(&mut reader, self.count, 0, out)?;
         Ok(reader.finish()?)
     }
@@ -179,6 +199,7 @@ impl<'a> ImageRef<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct RawValue<'a> {
     tag: Tag,
+    /// Everything from its payload on.
     payload: Reader<'a>,
 }
 
@@ -190,7 +211,7 @@ impl RawValue<'_> {
         }
         let mut payload = self.payload;
         Ok(match value {
-            AttributeValue::S(text) => payload.bytes()? == text.as_bytes(),
+            AttributeValue::S(text) => payload.string()? == text.as_bytes(),
             AttributeValue::B(bytes) => payload.bytes()? == bytes,
             AttributeValue::N(number) => payload.number()? == *number,
             _ => self.decode()? == *value,
@@ -225,7 +246,8 @@ impl<'a> Iterator for Attributes<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.remaining = self.remaining.checked_sub(1)?;
-        let attribute = self.reader.text().and_then(|name| Ok((name, self.reader.raw_value()?)));
+        let attribute =
+            self.reader.string().and_then(|name| Ok((name.as_str()?, self.reader.raw_value()?)));
         if attribute.is_err() {
             self.remaining = 0;
         }

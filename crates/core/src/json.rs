@@ -10,10 +10,11 @@ mod shape;
 mod tree;
 mod write;
 
+pub(crate) use plain::is_plain_ascii;
 pub use read::{item_from, value_from};
 pub use shape::{check_item, check_value};
 pub use tree::{Json, JsonNumber, JsonObject};
-pub(crate) use write::{open_value, write_binary, write_number, write_plain_ascii, write_utf8};
+pub(crate) use write::{open_value, write_binary, write_number};
 pub use write::{write_item, write_string, write_value};
 
 use crate::error::{Result, message};

@@ -113,6 +113,11 @@ fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
 
 fn escape(bytes: &[u8], out: &mut Vec<u8>) {
     out.reserve(bytes.len() + TERMINATOR.len());
+    // Keys seldom have a zero: without one they are copied as they are.
+    if !bytes.contains(&0) {
+        out.extend_from_slice(bytes);
+        return;
+    }
     let mut parts = bytes.split(|&byte| byte == 0);
     out.extend_from_slice(parts.next().unwrap_or_default());
     for part in parts {

@@ -8,6 +8,7 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 use parking_lot::{Mutex, MutexGuard};
+use smallvec::SmallVec;
 
 /// Enough that unrelated keys seldom meet; a stripe is one byte.
 const STRIPES: usize = 4096;
@@ -20,7 +21,7 @@ pub(crate) struct KeyLocks {
 
 /// The stripes that a transaction holds; dropping it releases them.
 pub(crate) struct HeldLocks<'a>(
-    #[expect(dead_code, reason = "held for its drop")] Vec<MutexGuard<'a, ()>>,
+    #[expect(dead_code, reason = "held for its drop")] SmallVec<[MutexGuard<'a, ()>; 4]>,
 );
 
 impl KeyLocks {
@@ -34,7 +35,7 @@ impl KeyLocks {
 
     /// Waits until all these keys are locked for the caller.
     pub(crate) fn lock(&self, keys: &[&[u8]]) -> HeldLocks<'_> {
-        let mut wanted: Vec<usize> =
+        let mut wanted: SmallVec<[usize; 4]> =
             keys.iter().map(|key| self.hasher.hash_one(key) as usize % STRIPES).collect();
         wanted.sort_unstable();
         wanted.dedup();

@@ -1,34 +1,53 @@
 //! Reading stored values: to a tree, or straight to JSON.
 
-use super::reader::{Read, Reader, corrupt, text_of};
+use super::reader::{Read, Reader, corrupt};
+use super::text::Text;
 use super::{MAX_DEPTH, Tag};
 use crate::json;
 use crate::value::{AttributeValue, Item, Str};
 
 /// Reads `count` attributes.
-pub(super) fn attributes(reader: &mut Reader<'_>, count: usize, depth: usize) -> Read<Item> {
+pub(super) fn attributes<'a, T: Text<'a>>(
+    reader: &mut Reader<'a, T>,
+    count: usize,
+    depth: usize,
+) -> Read<Item> {
     let mut attributes: Vec<(Str, AttributeValue)> = with_capacity(count, reader);
+    let mut last = None;
     for _ in 0..count {
-        let name = reader.text()?;
-        if attributes.last().is_some_and(|(last, _)| last.as_str() >= name) {
+        let name = reader.string()?.as_str()?;
+        if last.is_some_and(|last| !ascends(last, name)) {
             return Err(corrupt("attribute names do not ascend"));
         }
+        last = Some(name);
         let tag = reader.tag()?;
         attributes.push((name.into(), value(tag, reader, depth)?));
     }
     Ok(Item::from_sorted(attributes))
 }
 
+/// Whether one name comes before the other. Most names differ in their first byte.
+fn ascends(a: &str, b: &str) -> bool {
+    match (a.as_bytes().first(), b.as_bytes().first()) {
+        (Some(a), Some(b)) if a != b => a < b,
+        _ => a < b,
+    }
+}
+
 /// Reads the payload of one value.
-pub(super) fn value(tag: Tag, reader: &mut Reader<'_>, depth: usize) -> Read<AttributeValue> {
+pub(super) fn value<'a, T: Text<'a>>(
+    tag: Tag,
+    reader: &mut Reader<'a, T>,
+    depth: usize,
+) -> Read<AttributeValue> {
     Ok(match tag {
-        Tag::S => AttributeValue::S(reader.text()?.into()),
+        Tag::S => AttributeValue::S(reader.string()?.as_str()?.into()),
         Tag::N => AttributeValue::N(reader.number()?),
         Tag::B => AttributeValue::B(reader.bytes()?.to_vec()),
         Tag::False => AttributeValue::Bool(false),
         Tag::True => AttributeValue::Bool(true),
         Tag::Null => AttributeValue::Null,
-        Tag::Ss => AttributeValue::Ss(members(reader, |body| Ok(body.text()?.into()))?),
+        Tag::Ss => AttributeValue::Ss(members(reader, |body| Ok(body.string()?.as_str()?.into()))?),
         Tag::Ns => AttributeValue::Ns(members(reader, Reader::number)?),
         Tag::Bs => AttributeValue::Bs(members(reader, |body| Ok(body.bytes()?.to_vec()))?),
         Tag::L => {
@@ -48,10 +67,10 @@ pub(super) fn value(tag: Tag, reader: &mut Reader<'_>, depth: usize) -> Read<Att
     })
 }
 
-fn members<'a, T>(
-    reader: &mut Reader<'a>,
-    mut read: impl FnMut(&mut Reader<'a>) -> Read<T>,
-) -> Read<Vec<T>> {
+fn members<'a, T: Text<'a>, M>(
+    reader: &mut Reader<'a, T>,
+    mut read: impl FnMut(&mut Reader<'a, T>) -> Read<M>,
+) -> Read<Vec<M>> {
     let mut body = reader.body()?;
     let count = body.length()?;
     let mut members = with_capacity(count, &body);
@@ -63,7 +82,7 @@ fn members<'a, T>(
 }
 
 /// Room for `count` elements, but never for more than the bytes could hold.
-fn with_capacity<T>(count: usize, reader: &Reader<'_>) -> Vec<T> {
+fn with_capacity<'a, T: Text<'a>, M>(count: usize, reader: &Reader<'a, T>) -> Vec<M> {
     Vec::with_capacity(count.min(reader.remaining()))
 }
 
@@ -72,8 +91,8 @@ fn deeper(depth: usize) -> Read<usize> {
 }
 
 /// Writes `count` attributes as a JSON object.
-pub(super) fn write_attributes(
-    reader: &mut Reader<'_>,
+pub(super) fn write_attributes<'a, T: Text<'a>>(
+    reader: &mut Reader<'a, T>,
     count: usize,
     depth: usize,
     out: &mut Vec<u8>,
@@ -83,7 +102,7 @@ pub(super) fn write_attributes(
         if position > 0 {
             out.push(b',');
         }
-        write_text(reader.bytes()?, out)?;
+        reader.string()?.write_json(out)?;
         out.push(b':');
         let tag = reader.tag()?;
         write_value(tag, reader, depth, out)?;
@@ -93,20 +112,20 @@ pub(super) fn write_attributes(
 }
 
 /// Writes one value, in the form of [`json::write_value`].
-pub(super) fn write_value(
+pub(super) fn write_value<'a, T: Text<'a>>(
     tag: Tag,
-    reader: &mut Reader<'_>,
+    reader: &mut Reader<'a, T>,
     depth: usize,
     out: &mut Vec<u8>,
 ) -> Read<()> {
     json::open_value(tag.attribute_type(), out);
     match tag {
-        Tag::S => write_text(reader.bytes()?, out)?,
+        Tag::S => reader.string()?.write_json(out)?,
         Tag::N => json::write_number(&reader.number()?, out),
         Tag::B => json::write_binary(reader.bytes()?, out),
         Tag::False => out.extend_from_slice(b"false"),
         Tag::True | Tag::Null => out.extend_from_slice(b"true"),
-        Tag::Ss => write_members(reader, out, |body, out| write_text(body.bytes()?, out))?,
+        Tag::Ss => write_members(reader, out, |body, out| body.string()?.write_json(out))?,
         Tag::Ns => write_members(reader, out, |body, out| {
             json::write_number(&body.number()?, out);
             Ok(())
@@ -133,18 +152,10 @@ pub(super) fn write_value(
     Ok(())
 }
 
-/// Writes a stored string. Plain ASCII, the usual case, is told at a glance.
-fn write_text(bytes: &[u8], out: &mut Vec<u8>) -> Read<()> {
-    if !json::write_plain_ascii(bytes, out) {
-        json::write_utf8(text_of(bytes)?.as_bytes(), out);
-    }
-    Ok(())
-}
-
-fn write_members<'a>(
-    reader: &mut Reader<'a>,
+fn write_members<'a, T: Text<'a>>(
+    reader: &mut Reader<'a, T>,
     out: &mut Vec<u8>,
-    mut write: impl FnMut(&mut Reader<'a>, &mut Vec<u8>) -> Read<()>,
+    mut write: impl FnMut(&mut Reader<'a, T>, &mut Vec<u8>) -> Read<()>,
 ) -> Read<()> {
     let mut body = reader.body()?;
     let count = body.length()?;

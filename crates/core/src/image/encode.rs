@@ -3,13 +3,13 @@
 use super::{Tag, VERSION};
 use crate::number::Number;
 use crate::size::item_size;
-use crate::value::{AttributeValue, Item};
+use crate::value::{AttributeValue, Item, Str};
 
 /// The stored form of an item.
 pub fn encode(item: &Item) -> Vec<u8> {
     let size = item_size(item);
     // Names and strings are stored as they are, the rest is about as long as DynamoDB counts it.
-    let mut out = Vec::with_capacity(size + 4 * item.len() + 8);
+    let mut out = Vec::with_capacity(size + 4 * item.len() + 12);
     write(item, size, &mut out);
     out
 }
@@ -22,22 +22,48 @@ pub fn encode_into(item: &Item, out: &mut Vec<u8>) {
 fn write(item: &Item, size: usize, out: &mut Vec<u8>) {
     out.push(VERSION);
     length(size, out);
+    length(item.len(), out);
+    let slot = reserve_length(out);
+    text_of_item(item, out);
+    fill_length(slot, out.len() - slot - FIXED_LENGTH, out);
     attributes(item, out);
 }
 
-fn attributes(item: &Item, out: &mut Vec<u8>) {
-    length(item.len(), out);
-    for (name, attribute) in item.iter() {
-        bytes(name.as_bytes(), out);
-        value(attribute, out);
+/// Appends the names and strings of an item.
+fn text_of_item(item: &Item, out: &mut Vec<u8>) {
+    for (name, value) in item.iter() {
+        out.extend_from_slice(name.as_bytes());
+        text_of_value(value, out);
     }
 }
 
-fn value(value: &AttributeValue, out: &mut Vec<u8>) {
+fn text_of_value(value: &AttributeValue, out: &mut Vec<u8>) {
+    match value {
+        AttributeValue::S(text) => out.extend_from_slice(text.as_bytes()),
+        AttributeValue::Ss(members) => {
+            members.iter().for_each(|member| out.extend_from_slice(member.as_bytes()));
+        }
+        AttributeValue::L(elements) => elements.iter().for_each(|e| text_of_value(e, out)),
+        AttributeValue::M(map) => text_of_item(map, out),
+        _ => {}
+    }
+}
+
+/// Appends what refers to the text, and returns how much of it that is, as all functions below.
+fn attributes(item: &Item, out: &mut Vec<u8>) -> usize {
+    let mut text_bytes = 0;
+    for (name, attribute) in item.iter() {
+        length(name.len(), out);
+        text_bytes += name.len() + value(attribute, out);
+    }
+    text_bytes
+}
+
+fn value(value: &AttributeValue, out: &mut Vec<u8>) -> usize {
     match value {
         AttributeValue::S(text) => {
             out.push(Tag::S as u8);
-            bytes(text.as_bytes(), out);
+            return string(text, out);
         }
         AttributeValue::N(value) => {
             out.push(Tag::N as u8);
@@ -50,46 +76,70 @@ fn value(value: &AttributeValue, out: &mut Vec<u8>) {
         AttributeValue::Bool(false) => out.push(Tag::False as u8),
         AttributeValue::Bool(true) => out.push(Tag::True as u8),
         AttributeValue::Null => out.push(Tag::Null as u8),
-        AttributeValue::Ss(members) => {
-            list(Tag::Ss, members, |member, out| bytes(member.as_bytes(), out), out);
-        }
-        AttributeValue::Ns(members) => list(Tag::Ns, members, number, out),
+        AttributeValue::Ss(members) => return list(Tag::Ss, members, string, out),
+        AttributeValue::Ns(members) => return list(Tag::Ns, members, number, out),
         AttributeValue::Bs(members) => {
-            list(Tag::Bs, members, |member, out| bytes(member, out), out);
+            return list(Tag::Bs, members, |member, out| bytes(member, out), out);
         }
-        AttributeValue::L(elements) => list(Tag::L, elements, self::value, out),
-        AttributeValue::M(map) => body(Tag::M, |out| attributes(map, out), out),
+        AttributeValue::L(elements) => return list(Tag::L, elements, self::value, out),
+        AttributeValue::M(map) => {
+            let content = |out: &mut Vec<u8>| {
+                length(map.len(), out);
+                attributes(map, out)
+            };
+            return body(Tag::M, content, out);
+        }
     }
+    0
 }
 
-fn list<T>(tag: Tag, members: &[T], write: impl Fn(&T, &mut Vec<u8>), out: &mut Vec<u8>) {
-    body(
-        tag,
-        |out| {
-            length(members.len(), out);
-            for member in members {
-                write(member, out);
-            }
-        },
-        out,
-    );
+fn list<T>(
+    tag: Tag,
+    members: &[T],
+    write: impl Fn(&T, &mut Vec<u8>) -> usize,
+    out: &mut Vec<u8>,
+) -> usize {
+    let content = |out: &mut Vec<u8>| {
+        length(members.len(), out);
+        members.iter().map(|member| write(member, out)).sum()
+    };
+    body(tag, content, out)
 }
 
-/// Writes a container: its length is filled in when its content is known.
-fn body(tag: Tag, content: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+/// Writes a container: its lengths are filled in when its content is known.
+fn body(tag: Tag, content: impl FnOnce(&mut Vec<u8>) -> usize, out: &mut Vec<u8>) -> usize {
     out.push(tag as u8);
-    let start = out.len();
-    out.extend_from_slice(&[0; 4]);
-    content(out);
-    let written = out.len() - start - 4;
-    if let Some(slot) = out.get_mut(start..start + 4) {
-        slot.copy_from_slice(&(written as u32).to_le_bytes());
+    let (slot, text_slot) = (reserve_length(out), reserve_length(out));
+    let text_bytes = content(out);
+    fill_length(slot, out.len() - text_slot - FIXED_LENGTH, out);
+    fill_length(text_slot, text_bytes, out);
+    text_bytes
+}
+
+/// The bytes of a length that is filled in later.
+const FIXED_LENGTH: usize = 4;
+
+fn reserve_length(out: &mut Vec<u8>) -> usize {
+    let slot = out.len();
+    out.extend_from_slice(&[0; FIXED_LENGTH]);
+    slot
+}
+
+fn fill_length(slot: usize, value: usize, out: &mut [u8]) {
+    if let Some(room) = out.get_mut(slot..slot + FIXED_LENGTH) {
+        room.copy_from_slice(&(value as u32).to_le_bytes());
     }
 }
 
-fn bytes(content: &[u8], out: &mut Vec<u8>) {
+fn string(text: &Str, out: &mut Vec<u8>) -> usize {
+    length(text.len(), out);
+    text.len()
+}
+
+fn bytes(content: &[u8], out: &mut Vec<u8>) -> usize {
     length(content.len(), out);
     out.extend_from_slice(content);
+    0
 }
 
 fn length(mut value: usize, out: &mut Vec<u8>) {
@@ -100,7 +150,7 @@ fn length(mut value: usize, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-fn number(number: &Number, out: &mut Vec<u8>) {
+fn number(number: &Number, out: &mut Vec<u8>) -> usize {
     let coefficient = number.coefficient();
     let bytes = coefficient.to_le_bytes();
     let used = bytes.len() - coefficient.leading_zeros() as usize / 8;
@@ -108,4 +158,5 @@ fn number(number: &Number, out: &mut Vec<u8>) {
     let exponent = number.exponent();
     length(((exponent << 1) ^ (exponent >> 31)) as u32 as usize, out);
     out.extend(bytes.iter().take(used));
+    0
 }

@@ -1,5 +1,6 @@
 //! A cursor over stored bytes that cannot run past their end.
 
+use super::text::Text;
 use super::{RawValue, Tag};
 use crate::error::Error;
 use crate::number::Number;
@@ -20,9 +21,10 @@ impl From<Corrupt> for Error {
     }
 }
 
-/// What is left to read.
+/// What is left to read: the text, and what refers to it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader<'a> {
+pub(super) struct Reader<'a, T = &'a [u8]> {
+    text: T,
     rest: &'a [u8],
 }
 
@@ -33,18 +35,57 @@ pub(super) fn corrupt(what: &'static str) -> Corrupt {
 
 const TOO_SHORT: Corrupt = Corrupt("it ends too early");
 
-/// Stored bytes as the text that they must be.
-pub(super) fn text_of(bytes: &[u8]) -> Read<&str> {
-    std::str::from_utf8(bytes).map_err(|_| Corrupt("a string is not UTF-8"))
+impl<'a> Reader<'a> {
+    /// What is behind the text that comes next, with that text.
+    pub(super) fn behind_text(mut self) -> Read<Self> {
+        let length = self.fixed_length()?;
+        self.text = self.take(length)?;
+        Ok(self)
+    }
+
+    /// The text as it is stored.
+    pub(super) fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
+    /// The same with the text in another form.
+    pub(super) fn with_text<T: Text<'a>>(&self, text: T) -> Reader<'a, T> {
+        Reader { text, rest: self.rest }
+    }
+
+    /// Steps over a value and keeps where it was.
+    pub(super) fn raw_value(&mut self) -> Read<RawValue<'a>> {
+        let tag = self.tag()?;
+        let payload = *self;
+        match tag {
+            Tag::S => {
+                self.string()?;
+            }
+            Tag::B => {
+                self.bytes()?;
+            }
+            Tag::N => {
+                let header = self.byte()?;
+                self.length()?;
+                self.take(usize::from(header & 0x7F))?;
+            }
+            Tag::False | Tag::True | Tag::Null => {}
+            Tag::Ss | Tag::Ns | Tag::Bs | Tag::L | Tag::M => {
+                self.body()?;
+            }
+        }
+        Ok(RawValue { tag, payload })
+    }
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
+impl<'a, T: Text<'a>> Reader<'a, T> {
+    pub(super) fn new(bytes: &'a [u8], text: T) -> Self {
+        Self { text, rest: bytes }
     }
 
     pub(super) fn finish(self) -> Read<()> {
-        if self.rest.is_empty() { Ok(()) } else { Err(Corrupt("bytes are left over")) }
+        let is_done = self.rest.is_empty() && self.text.is_empty();
+        if is_done { Ok(()) } else { Err(Corrupt("bytes are left over")) }
     }
 
     /// How many bytes are left: nothing can have more elements than that.
@@ -88,8 +129,18 @@ impl<'a> Reader<'a> {
         self.take(count)
     }
 
-    pub(super) fn text(&mut self) -> Read<&'a str> {
-        text_of(self.bytes()?)
+    /// The next string of the text.
+    #[inline]
+    pub(super) fn string(&mut self) -> Read<T> {
+        let count = self.length()?;
+        self.take_text(count)
+    }
+
+    #[inline]
+    fn take_text(&mut self, count: usize) -> Read<T> {
+        let (taken, rest) = self.text.split(count).ok_or(TOO_SHORT)?;
+        self.text = rest;
+        Ok(taken)
     }
 
     pub(super) fn number(&mut self) -> Read<Number> {
@@ -105,36 +156,18 @@ impl<'a> Reader<'a> {
     }
 
     /// The content of a container.
-    pub(super) fn body(&mut self) -> Read<Reader<'a>> {
+    pub(super) fn body(&mut self) -> Read<Self> {
+        let (length, text_length) = (self.fixed_length()?, self.fixed_length()?);
+        Ok(Self { text: self.take_text(text_length)?, rest: self.take(length)? })
+    }
+
+    fn fixed_length(&mut self) -> Read<usize> {
         let (length, rest) = self.rest.split_first_chunk::<4>().ok_or(TOO_SHORT)?;
         self.rest = rest;
-        Ok(Reader::new(self.take(u32::from_le_bytes(*length) as usize)?))
+        Ok(u32::from_le_bytes(*length) as usize)
     }
 
     pub(super) fn tag(&mut self) -> Read<Tag> {
         Tag::from_byte(self.byte()?).ok_or(Corrupt("unknown type"))
-    }
-
-    /// Steps over a value and keeps where it was.
-    pub(super) fn raw_value(&mut self) -> Read<RawValue<'a>> {
-        let tag = self.tag()?;
-        let start = *self;
-        match tag {
-            Tag::S | Tag::B => {
-                self.bytes()?;
-            }
-            Tag::N => {
-                let header = self.byte()?;
-                self.length()?;
-                self.take(usize::from(header & 0x7F))?;
-            }
-            Tag::False | Tag::True | Tag::Null => {}
-            Tag::Ss | Tag::Ns | Tag::Bs | Tag::L | Tag::M => {
-                self.body()?;
-            }
-        }
-        let used = start.rest.len() - self.rest.len();
-        let payload = Reader::new(start.rest.get(..used).unwrap_or_default());
-        Ok(RawValue { tag, payload })
     }
 }

@@ -21,10 +21,11 @@ fn sample() -> Item {
 #[test]
 fn the_format_is_this() {
     let expected = [
-        vec![1, 16, 3],
-        vec![1, b'l', 10, 3, 0, 0, 0, 2, 5, 6],
-        vec![1, b'n', 2, 0x81, 1, 15],
-        vec![2, b'p', b'k', 1, 1, b'a'],
+        vec![2, 16, 3],
+        vec![5, 0, 0, 0, b'l', b'n', b'p', b'k', b'a'],
+        vec![1, 10, 3, 0, 0, 0, 0, 0, 0, 0, 2, 5, 6],
+        vec![1, 2, 0x81, 1, 15],
+        vec![2, 1, 1],
     ];
     assert_eq!(encode(&sample()), expected.concat());
     let mut appended = vec![9];
@@ -69,22 +70,24 @@ fn damage_is_an_error_that_says_what_is_wrong() {
     };
     let corrupt = |what: &str| Error::InternalServer(format!("stored item is corrupt: {what}"));
     assert_eq!(damaged(Vec::clear), corrupt("it ends too early"));
-    assert_eq!(damaged(|bytes| bytes[0] = 2), corrupt("unknown version"));
+    assert_eq!(damaged(|bytes| bytes[0] = 1), corrupt("unknown version"));
     assert_eq!(damaged(|bytes| bytes.push(0)), corrupt("bytes are left over"));
-    assert_eq!(damaged(|bytes| bytes[4] = b'z'), corrupt("attribute names do not ascend"));
-    assert_eq!(damaged(|bytes| bytes[5] = 99), corrupt("unknown type"));
-    assert_eq!(damaged(|bytes| bytes[6] = 200), corrupt("it ends too early"));
-    assert_eq!(damaged(|bytes| bytes[4] = 0xFF), corrupt("a string is not UTF-8"));
+    assert_eq!(damaged(|bytes| bytes[7] = b'z'), corrupt("attribute names do not ascend"));
+    assert_eq!(damaged(|bytes| bytes[13] = 99), corrupt("unknown type"));
+    assert_eq!(damaged(|bytes| bytes[14] = 200), corrupt("it ends too early"));
+    assert_eq!(damaged(|bytes| bytes[18] = 200), corrupt("it ends too early"));
+    assert_eq!(damaged(|bytes| bytes[3] = 200), corrupt("it ends too early"));
+    assert_eq!(damaged(|bytes| bytes[7] = 0xFF), corrupt("a string is not UTF-8"));
 }
 
 #[test]
 fn deep_damage_does_not_exhaust_the_stack() {
-    let mut stored = vec![1, 0, 1, 1, b'a'];
+    let mut stored = vec![2, 0, 1, 1, 0, 0, 0, b'a', 1];
     let levels = 100_000u32;
     for level in (1..=levels).rev() {
         stored.push(Tag::L as u8);
-        stored.extend_from_slice(&(level * 6).to_le_bytes());
-        stored.push(1);
+        stored.extend_from_slice(&(level * 10).to_le_bytes());
+        stored.extend_from_slice(&[0, 0, 0, 0, 1]);
     }
     let view = ImageRef::new(&stored).unwrap();
     assert!(view.decode().is_err());

@@ -37,7 +37,7 @@ pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
 }
 
 /// Whether all bytes are ASCII and none is special, so that the text is UTF-8 and needs no escape.
-pub(super) fn is_plain_ascii(bytes: &[u8]) -> bool {
+pub(crate) fn is_plain_ascii(bytes: &[u8]) -> bool {
     let bad = |byte: u8| is_special(byte) | !byte.is_ascii();
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     if blocks.iter().any(|block| block.iter().fold(false, |any, &byte| any | bad(byte))) {

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::plain::{is_plain_ascii, plain_prefix};
+use super::plain::plain_prefix;
 use crate::number::Number;
 use crate::value::{AttributeType, AttributeValue, Item};
 
@@ -92,13 +92,8 @@ pub(crate) fn write_binary(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// Appends a JSON string.
 pub fn write_string(text: &str, out: &mut Vec<u8>) {
-    write_utf8(text.as_bytes(), out);
-}
-
-/// Appends a JSON string, given as bytes that are known to be UTF-8.
-pub(crate) fn write_utf8(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
-    let mut rest = text;
+    let mut rest = text.as_bytes();
     // Most strings have nothing to escape and are copied in one piece.
     while let Some((clean, tail)) = rest.split_at_checked(plain_prefix(rest))
         && let Some((&byte, tail)) = tail.split_first()
@@ -109,18 +104,6 @@ pub(crate) fn write_utf8(text: &[u8], out: &mut Vec<u8>) {
     }
     out.extend_from_slice(rest);
     out.push(b'"');
-}
-
-/// Appends a JSON string if it is ASCII without anything to escape; says whether it was.
-pub(crate) fn write_plain_ascii(text: &[u8], out: &mut Vec<u8>) -> bool {
-    let plain = is_plain_ascii(text);
-    if plain {
-        out.reserve(text.len() + 2);
-        out.push(b'"');
-        out.extend_from_slice(text);
-        out.push(b'"');
-    }
-    plain
 }
 
 fn write_escape(byte: u8, out: &mut Vec<u8>) {

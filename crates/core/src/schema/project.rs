@@ -1,20 +1,22 @@
 //! Index entries: what an index holds of an item.
 
+use std::borrow::Cow;
+
 use super::{IndexSchema, Projection, TableSchema};
 use crate::value::Item;
 
 impl TableSchema {
     /// The entry that `index` holds of an item; none if the item lacks any of the index's key
-    /// attributes, or has one that cannot be a key.
-    pub fn project(&self, item: &Item, index: &IndexSchema) -> Option<Item> {
+    /// attributes, or has one that cannot be a key. An index that holds everything borrows it.
+    pub fn project<'a>(&self, item: &'a Item, index: &IndexSchema) -> Option<Cow<'a, Item>> {
         if !index.key.is_in(item) {
             return None;
         }
         if index.projection == Projection::All {
-            return Some(item.clone());
+            return Some(Cow::Borrowed(item));
         }
         let held = item.iter().filter(|(name, _)| self.projects(index, name));
-        Some(held.map(|(name, value)| (name.clone(), value.clone())).collect())
+        Some(Cow::Owned(held.map(|(name, value)| (name.clone(), value.clone())).collect()))
     }
 
     /// Whether `index` holds the attribute `name`.

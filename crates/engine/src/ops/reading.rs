@@ -321,6 +321,8 @@ impl PageOutput {
     pub(crate) fn encode(&self, shown: ReturnConsumedCapacity) -> Result<Vec<u8>> {
         let mut json = JsonWriter::object();
         if !self.count_only {
+            // Room at once for the whole page, which would otherwise be copied as it grows.
+            json.buffer().reserve(self.rows.iter().map(Row::estimated_json_bytes).sum());
             let mut outcome = Ok(());
             json.list("Items", &self.rows, |json, row| {
                 if outcome.is_ok() {

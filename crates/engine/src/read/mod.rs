@@ -72,6 +72,9 @@ pub(crate) struct Page {
 /// itself: AWS reports 2 units (4 if consistent) for a Scan of a table with one small item.
 const NEW_TABLE_PARTITIONS: usize = 4;
 
+/// Rows for which a page has room at once, so that it seldom moves them while it grows.
+const FIRST_ROWS: usize = 32;
+
 /// One row of a page: as stored, or as a projection made it.
 #[derive(Debug)]
 pub(crate) enum Row {
@@ -87,6 +90,14 @@ impl Row {
                 keyloom_core::json::write_item(item, out);
                 Ok(())
             }
+        }
+    }
+
+    /// About how long its JSON is; nothing is known of a row that a projection made.
+    pub(crate) fn estimated_json_bytes(&self) -> usize {
+        match self {
+            Self::Stored(stored) => stored.bytes().len() * 3 / 2 + 32,
+            Self::Item(_) => 0,
         }
     }
 
@@ -245,6 +256,9 @@ impl ReadPlan {
         page.count += 1;
         if self.count_only {
             return Ok(());
+        }
+        if page.rows.is_empty() {
+            page.rows.reserve(self.limit.unwrap_or(usize::MAX).min(FIRST_ROWS));
         }
         page.rows.push(match &self.projection {
             Some(projection) => Row::Item(projection.apply(row.item()?)),

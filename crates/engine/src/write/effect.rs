@@ -1,5 +1,6 @@
 //! What a write does to one item: its new image, its index entries, its stream record, its cost.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use keyloom_core::capacity::{
@@ -62,11 +63,17 @@ pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Effect, Refusal> 
     let invalid = Refusal::Invalid;
     let new = edited(write, old.as_ref())?;
     let old_size = old.as_ref().map(Stored::size_bytes).transpose().map_err(invalid)?;
-    let sizes = match &write.edit {
-        Edit::Check => Sizes { old: old_size, new: old_size },
-        _ => Sizes { old: old_size, new: new.as_deref().map(item_size) },
-    };
     let new_bytes = new.as_deref().map(|item| Bytes::from(image::encode(item)));
+    let new_size = match &write.edit {
+        Edit::Check => old_size,
+        // The image states the size: it is not counted again.
+        _ => new_bytes
+            .clone()
+            .map(|bytes| Stored::new(bytes).size_bytes())
+            .transpose()
+            .map_err(invalid)?,
+    };
+    let sizes = Sizes { old: old_size, new: new_size };
     let changed = match (&write.edit, &old, &new_bytes) {
         (Edit::Check, ..) => false,
         (_, Some(old), Some(new)) => old.bytes() != new,
@@ -77,7 +84,8 @@ pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Effect, Refusal> 
     if changed && !table.indexes.is_empty() {
         let old_item = old.as_ref().map(Stored::item).transpose().map_err(invalid)?;
         for (position, index) in table.indexes.iter().enumerate() {
-            let edit = index_edit(table, index, position, old_item, new.as_deref());
+            let new = new.as_deref().zip(new_bytes.as_ref());
+            let edit = index_edit(table, index, position, old_item, new);
             index_edits.extend(edit);
         }
     }
@@ -131,7 +139,11 @@ fn check_updated(table: &Table, old: Option<&Item>, item: &Item) -> Result<()> {
 }
 
 /// What an index holds of an item, and under which store key; none if the item is not in the index.
-pub(super) fn index_entry(table: &Table, index: &Index, item: &Item) -> Option<(Vec<u8>, Item)> {
+pub(super) fn index_entry<'a>(
+    table: &Table,
+    index: &Index,
+    item: &'a Item,
+) -> Option<(Vec<u8>, Cow<'a, Item>)> {
     let entry = table.schema.project(item, &index.schema)?;
     let key = layout::index_entry(index.keyspace, &index.schema.key, table.key(), item).ok()?;
     Some((key, entry))
@@ -143,11 +155,17 @@ fn index_edit(
     index: &Index,
     position: usize,
     old: Option<&Item>,
-    new: Option<&Item>,
+    new: Option<(&Item, &Bytes)>,
 ) -> Option<IndexEdit> {
-    let entry = |item: &Item| index_entry(table, index, item);
-    let stored = |entry: &Item| Bytes::from(image::encode(entry));
-    Some(match (old.and_then(entry), new.and_then(entry)) {
+    let old = old.and_then(|item| index_entry(table, index, item));
+    let (new, new_bytes) = new.unzip();
+    let new = new.and_then(|item| index_entry(table, index, item));
+    // An index that holds the whole item shares its bytes.
+    let stored = |entry: &Cow<'_, Item>| match (entry, new_bytes) {
+        (Cow::Borrowed(_), Some(bytes)) => bytes.clone(),
+        _ => Bytes::from(image::encode(entry)),
+    };
+    Some(match (old, new) {
         (None, None) => return None,
         (None, Some((key, new))) => {
             let change = IndexChange::Insert { bytes: item_size(&new) };

@@ -18,6 +18,7 @@ use keyloom_core::expr::{Condition, Update};
 use keyloom_core::observation::Operation;
 use keyloom_core::{Error, Item, Result};
 use keyloom_store::{CommitError, Transaction};
+use smallvec::SmallVec;
 
 pub(crate) use conflict::InFlight;
 use effect::Effect;
@@ -28,6 +29,9 @@ use crate::catalog::Table;
 use crate::database::Inner;
 use crate::image::Stored;
 use crate::store_error;
+
+/// A list that needs no allocation for the usual single write.
+type Few<T> = SmallVec<[T; 1]>;
 
 /// How often a write is tried again when the store reports a conflict.
 const MAX_ATTEMPTS: usize = 64;
@@ -280,32 +284,33 @@ fn attempt(
     companion: Option<&Companion>,
     mut watched: Option<&mut Watched<'_>>,
 ) -> Result<Option<Vec<Written>>, Failure> {
-    let shared: Vec<_> = writes.iter().map(|write| Arc::clone(&write.table.shared)).collect();
-    let _gates: Vec<_> = {
+    let shared: Few<_> = writes.iter().map(|write| Arc::clone(&write.table.shared)).collect();
+    let _gates: Few<_> = {
         // One guard per table: a thread must not take the same gate twice.
-        let mut tables: Vec<_> = shared.iter().collect();
+        let mut tables: Few<_> = shared.iter().collect();
         tables.sort_by_key(|shared| Arc::as_ptr(shared));
         tables.dedup_by(|a, b| Arc::ptr_eq(a, b));
         tables.into_iter().map(|shared| shared.gate.read()).collect()
     };
     refresh_tables(database, writes)?;
 
-    let locks: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let locks: Few<&[u8]> = keys.iter().map(Vec::as_slice).collect();
     let transaction = database.store.begin(&locks).map_err(store_error)?;
     let images = transaction.get_many(&locks).map_err(store_error)?;
 
     let mut effects = Vec::with_capacity(writes.len());
-    let mut refusals: Vec<Option<Refusal>> = Vec::with_capacity(writes.len());
-    for (write, image) in writes.iter().zip(images) {
+    let mut refusals: Vec<Option<Refusal>> = Vec::new();
+    for (position, (write, image)) in writes.iter().zip(images).enumerate() {
         match effect::of(write, image.map(Stored::new)) {
-            Ok(effect) => {
-                effects.push(effect);
-                refusals.push(None);
+            Ok(effect) => effects.push(effect),
+            Err(refusal) => {
+                refusals.resize_with(position, || None);
+                refusals.push(Some(refusal));
             }
-            Err(refusal) => refusals.push(Some(refusal)),
         }
     }
-    if refusals.iter().any(Option::is_some) {
+    if !refusals.is_empty() {
+        refusals.resize_with(writes.len(), || None);
         // What was refused may rest on a write that is not durable yet.
         transaction.finish_read().map_err(store_error)?;
         if let Some(watched) = watched {
