@@ -1,10 +1,11 @@
 //! The `keyloom` command.
 //!
 //! `args` says what can be typed, `commands` has one file per command, `output` is how they speak;
-//! `trial` runs a design's patterns on the embedded engine.
+//! `trial` runs a design's patterns on the embedded engine, `deployment` creates its tables at an endpoint.
 
 mod args;
 mod commands;
+mod deployment;
 mod design_file;
 mod nearest;
 mod output;

@@ -42,10 +42,15 @@ pub(crate) struct Page {
 }
 
 impl Engine {
+    /// A database without a table.
+    pub(crate) fn empty() -> Self {
+        let options = Options { background: false, ..Options::default() };
+        Self { database: Database::memory_with(options) }
+    }
+
     /// An empty database with the tables of a design.
     pub(crate) fn with_tables(design: &Design) -> Result<Self, Refusal> {
-        let options = Options { background: false, ..Options::default() };
-        let engine = Self { database: Database::memory_with(options) };
+        let engine = Self::empty();
         for table in design.tables() {
             engine.call("CreateTable", &create_table(table))?;
         }
