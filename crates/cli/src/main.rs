@@ -1,11 +1,12 @@
 //! The `keyloom` command.
 //!
 //! `args` says what can be typed, `commands` has one file per command, `output` is how they speak;
-//! `trial` runs a design's patterns on the embedded engine; `watching` serves a database with its
-//! statistics.
+//! `trial` runs a design's patterns on the embedded engine, `deployment` creates its tables at an
+//! endpoint, `watching` serves a database with its statistics.
 
 mod args;
 mod commands;
+mod deployment;
 mod design_file;
 mod nearest;
 mod output;

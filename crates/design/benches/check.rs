@@ -1,7 +1,6 @@
 //! How long a design file takes: 200 entities and 500 patterns should check in less than 100 ms.
 //!
 //! `cargo bench -p keyloom-design`
-#![expect(missing_docs, reason = "a benchmark has no interface")]
 
 #[path = "../tests/large_design/mod.rs"]
 mod large_design;

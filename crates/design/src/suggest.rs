@@ -31,7 +31,10 @@ pub(crate) fn did_you_mean<'a>(
     }
     let all: Vec<&str> = candidates.into_iter().collect();
     (!all.is_empty() && all.len() <= 20).then(|| {
-        format!("known: {}", all.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "))
+        format!(
+            "the names known here are {}",
+            all.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+        )
     })
 }
 
@@ -75,6 +78,9 @@ mod tests {
 
     #[test]
     fn with_nothing_near_the_known_names_are_listed() {
-        assert_eq!(did_you_mean("x9", ["get", "put"]).unwrap(), "known: `get`, `put`");
+        assert_eq!(
+            did_you_mean("x9", ["get", "put"]).unwrap(),
+            "the names known here are `get`, `put`"
+        );
     }
 }

@@ -42,6 +42,12 @@ pub(crate) struct Page {
 }
 
 impl Engine {
+    /// A database without a table.
+    pub(crate) fn empty() -> Self {
+        let options = Options { background: false, ..Options::default() };
+        Self { database: Database::memory_with(options) }
+    }
+
     /// An empty database with the tables of a design.
     pub(crate) fn with_tables(design: &Design) -> Result<Self, Refusal> {
         Self::with_options(design, Options { background: false, ..Options::default() })

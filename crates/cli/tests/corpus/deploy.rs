@@ -174,3 +174,40 @@ fn boto3_creates_every_emitted_table() {
     let mut python = Command::new(root().join(".venv/bin/python"));
     must_succeed(python.args(["-c", CREATE_WITH_BOTO3, &endpoint]).arg(folder.path()));
 }
+
+#[test]
+fn deploying_creates_the_tables_and_finds_them_as_designed() {
+    let server = Server::start();
+    let endpoint = format!("http://{}", server.address);
+    let deploy = |more: &[&str]| {
+        let output = keyloom(&[&["deploy", "tasks.toml", "--to", &endpoint], more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    assert!(deploy(&["--dry-run"]).starts_with("would create table `tasks` with `GSI1`"));
+    assert!(deploy(&[]).ends_with("done\n"));
+    assert_eq!(deploy(&[]), "table `tasks` is as designed\n");
+}
+
+#[test]
+fn deploying_refuses_a_table_with_another_key_and_names_the_way_out() {
+    let server = Server::start();
+    let endpoint = format!("http://{}", server.address);
+    let table = r#"{"TableName":"tasks","BillingMode":"PAY_PER_REQUEST",
+        "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
+        "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}"#;
+    assert!(server.call("CreateTable", table).starts_with("HTTP/1.1 200"));
+    let output = keyloom(&["deploy", "tasks.toml", "--to", &endpoint]);
+    assert_eq!(output.status.code(), Some(1));
+    let complaint = text(&output.stderr);
+    assert!(complaint.contains("nothing was changed"), "{complaint}");
+    assert!(complaint.contains("give the table another name"), "{complaint}");
+}
+
+#[test]
+fn an_endpoint_that_does_not_answer_is_named() {
+    let output = keyloom(&["deploy", "tasks.toml", "--to", "http://127.0.0.1:9"]);
+    assert_eq!(output.status.code(), Some(1));
+    let complaint = text(&output.stderr);
+    assert!(complaint.contains("http://127.0.0.1:9"), "{complaint}");
+}

@@ -76,10 +76,17 @@ fn moment(n: u32) -> i64 {
     FIRST_MOMENT_MS + i64::from(n) * STEP_MS
 }
 
-/// `a`, `b`, … `z`, `za`, …: short, and ascending.
+/// `a`, … `y`, `zaa`, … `zyz`, `zzaaa`, …: short, and ascending.
 fn text(n: u32, max: Option<usize>) -> Value<'static> {
-    let mut name = "z".repeat((n / 25) as usize);
-    name.push(char::from(b'a' + (n % 25) as u8));
+    let (mut rest, mut count, mut letters) = (n, 25, 1);
+    while rest >= count {
+        rest -= count;
+        count = count.saturating_mul(26);
+        letters += 1;
+    }
+    let digits = (0..letters).rev().map(|place| rest / 26_u32.pow(place) % 26);
+    let mut name = "z".repeat(letters as usize - 1);
+    name.extend(digits.map(|digit| char::from(b'a' + digit as u8)));
     name.truncate(max.unwrap_or(usize::MAX).max(1));
     Value::Text(name.into())
 }

@@ -1,12 +1,15 @@
 //! K05–K08, E04, I09, A01–A06, A10: what the planner found out about patterns.
 
+use std::fmt::Write as _;
+
 use keyloom_core::limits::MAX_PAGE_BYTES;
 
 use super::{Context, Findings, quoted, short, short_bytes};
 use crate::cost::{cardinality, entry_size};
 use crate::diagnostic::Severity;
+use crate::evaluate::Mismatch;
 use crate::model::{Access, Question, Test};
-use crate::plan::{Plan, Problem, RawRule, Reason, Verdict};
+use crate::plan::{Plan, Problem, Proof, RawRule, Reason, Verdict};
 
 fn patterns<'a>(context: &'a Context) -> impl Iterator<Item = (&'a Access, &'a Plan)> {
     context.design.accesses().iter().zip(context.plans)
@@ -20,7 +23,9 @@ fn raw_findings(context: &Context, findings: &mut Findings, wanted: RawRule) {
             {
                 findings
                     .add(raw.span, &access.name, raw.message.clone())
-                    .because(raw.evidence.clone())
+                    .because(with_example(&raw.evidence, plan, |wrong| {
+                        is_missing(wrong) || is_foreign(wrong)
+                    }))
                     .fix(raw.fix.clone());
             }
         }
@@ -187,14 +192,11 @@ pub(super) fn filter_waste(context: &Context, findings: &mut Findings) {
             continue;
         }
         let written = access.raw.as_ref().and_then(|raw| raw.filter.as_ref());
-        let fields: Vec<&str> = match written {
-            Some(filter) => {
-                filter.terms.iter().map(|term| term.name.trim_start_matches('#')).collect()
-            }
-            None => {
-                let filters = plan.reads.iter().flat_map(|read| &read.filter);
-                filters.map(|question| question.field.as_str()).collect()
-            }
+        let fields: Vec<&str> = if let Some(filter) = written {
+            filter.terms.iter().map(|term| term.name.trim_start_matches('#')).collect()
+        } else {
+            let filters = plan.reads.iter().flat_map(|read| &read.filter);
+            filters.map(|question| question.field.as_str()).collect()
         };
         let kept = access.keeps.or_else(|| estimated_keep(context, access, plan));
         let (severity, share) = match kept {
@@ -211,9 +213,24 @@ pub(super) fn filter_waste(context: &Context, findings: &mut Findings) {
         let units = plan.estimate.read_units.map_or_else(String::new, |units| {
             format!("; each call costs {} read units, whatever the filter keeps", short(units))
         });
+        let mut evidence = format!(
+            "{waste}{units}; a filter never saves capacity, and a limit counts what was read"
+        );
+        if let (Some(limit), Proof::Refuted, Some(example)) =
+            (access.limit, plan.proofs.limit, &plan.counter_example)
+            && is_missing(&example.wrong)
+        {
+            let _ = write!(
+                evidence,
+                "\nfor example, sent with Limit = {limit} to {} items it returns {} and should return {}",
+                example.rows.len(),
+                shown(&example.returns),
+                shown(&example.should_return)
+            );
+        }
         findings
             .add(access.span, &access.name, format!("`{}` filters by {what} after reading", access.name))
-            .because(format!("{waste}{units}; a filter never saves capacity, and a limit counts what was read"))
+            .because(evidence)
             .fix(format!("put {what} into a key: after the pinned part of the sort key, or in an index of its own"))
             .severity(severity);
     }
@@ -255,25 +272,46 @@ pub(super) fn wrong_order(context: &Context, findings: &mut Findings) {
                     &access.name,
                     format!("`{}` does not come in the order `{}`", access.name, order.join(", ")),
                 )
-                .because(with_example(why, plan))
+                .because(with_example(why, plan, |wrong| {
+                    matches!(wrong, Mismatch::Disorder(_))
+                        || matches!(wrong, Mismatch::Missing(_)) && access.limit.is_some()
+                }))
                 .fix(fix.clone());
         }
     }
 }
 
-fn with_example(why: &str, plan: &Plan) -> String {
+/// Why, and the counter-example if it shows this fault and not another.
+fn with_example(why: &str, plan: &Plan, fits: impl Fn(&Mismatch) -> bool) -> String {
     match &plan.counter_example {
-        Some(example) => format!(
+        Some(example) if fits(&example.wrong) => format!(
             "{why}\nfor example it returns {} and should return {}",
             shown(&example.returns),
             shown(&example.should_return)
         ),
-        None => why.to_owned(),
+        _ => why.to_owned(),
     }
 }
 
+/// The most keys of an example that are worth reading.
+const SHOWN: usize = 4;
+
 fn shown(keys: &[String]) -> String {
-    if keys.is_empty() { "nothing".to_owned() } else { quoted(keys) }
+    match keys.split_at_checked(SHOWN) {
+        _ if keys.is_empty() => "nothing".to_owned(),
+        Some((first, rest)) if !rest.is_empty() => {
+            format!("{} and {} more", quoted(first), rest.len())
+        }
+        _ => quoted(keys),
+    }
+}
+
+fn is_foreign(wrong: &Mismatch) -> bool {
+    matches!(wrong, Mismatch::Foreign(_))
+}
+
+fn is_missing(wrong: &Mismatch) -> bool {
+    matches!(wrong, Mismatch::Missing(_))
 }
 
 /// A04
@@ -293,7 +331,7 @@ pub(super) fn bleeds(context: &Context, findings: &mut Findings) {
                             &access.name,
                             format!("`{}` also returns other rows", access.name),
                         )
-                        .because(with_example(why, plan))
+                        .because(with_example(why, plan, is_foreign))
                         .fix(fix);
                 }
                 Problem::MissingRows { entities, why } => {
@@ -303,7 +341,7 @@ pub(super) fn bleeds(context: &Context, findings: &mut Findings) {
                             &access.name,
                             format!("`{}` never returns {}", access.name, quoted(entities)),
                         )
-                        .because(with_example(why, plan))
+                        .because(with_example(why, plan, is_missing))
                         .fix(format!(
                             "give {} a key under the same partition of this index",
                             quoted(entities)

@@ -130,12 +130,14 @@ pub(super) fn overlapping(context: &Context, findings: &mut Findings) {
                 .take(at)
                 .find(|earlier| earlier.starts_with(path) || path.starts_with(earlier));
             let Some(clash) = clash else { continue };
+            let (one, other) = (clash.join("."), path.join("."));
+            let message = if one == other {
+                format!("`{one}` is written twice in one update")
+            } else {
+                format!("`{one}` and `{other}` overlap in one update")
+            };
             findings
-                .add(
-                    expression.text.span,
-                    &write.name,
-                    format!("`{}` and `{}` overlap in one update", clash.join("."), path.join(".")),
-                )
+                .add(expression.text.span, &write.name, message)
                 .because("DynamoDB answers: Two document paths overlap with each other")
                 .fix("keep one of them, or make two updates");
         }

@@ -11,7 +11,7 @@ use super::counter;
 use super::estimate::estimate;
 use super::space::Space;
 use super::verdict::{problems, proofs, refused};
-use super::{Plan, Problem, Proof, Verdict};
+use super::{Plan, Problem, Proof, Proofs, Verdict};
 use crate::cost::Prices;
 use crate::evaluate::Mismatch;
 use crate::model::{Access, Design};
@@ -80,7 +80,7 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
     plan.problems.extend(meaning.problems.into_iter().map(Problem::Raw));
     if !meaning.missing.is_empty() {
         let why = format!(
-            "`{}` lie under another partition key in this index",
+            "rows of `{}` lie under another partition key in this index",
             meaning.missing.join("`, `")
         );
         plan.problems.push(Problem::MissingRows { entities: meaning.missing.clone(), why });
@@ -90,17 +90,40 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
         plan.proofs.limit = Proof::Refuted;
     }
     plan.counter_example = counter::find(design, access, &plan);
+    if let (true, Some(example)) = (meaning.missing.is_empty(), &plan.counter_example) {
+        name_the_claim(&mut plan.proofs, &example.wrong);
+    }
     if plan.proofs.rows == Proof::NotAsked && !access.terms.is_empty() {
         let ordered = plan.proofs.order != Proof::Refuted;
         let found = meaning::differs(design, access, &plan)
             .filter(|found| ordered && !matches!(found.wrong, Mismatch::Disorder(_)));
-        if found.is_some() {
+        if let Some(found) = found {
             plan.proofs.rows = Proof::Refuted;
-            plan.counter_example = found;
+            name_the_claim(&mut plan.proofs, &found.wrong);
+            plan.counter_example = Some(found);
         }
     }
     plan.estimate = estimate(design, access, &plan, prices);
     plan
+}
+
+/// A request that does not mean what `where` says fails in the way that its counter-example shows: rows too
+/// many are a matter of purity, rows in the wrong place one of order.
+fn name_the_claim(proofs: &mut Proofs, wrong: &Mismatch) {
+    if proofs.rows != Proof::Refuted {
+        return;
+    }
+    match wrong {
+        Mismatch::Missing(_) => {}
+        Mismatch::Foreign(_) => {
+            proofs.rows = Proof::NotAsked;
+            proofs.purity = Proof::Refuted;
+        }
+        Mismatch::Disorder(_) => {
+            proofs.rows = Proof::NotAsked;
+            proofs.order = Proof::Refuted;
+        }
+    }
 }
 
 fn rows_proof(access: &Access, plan: &Plan, missing: &[String]) -> Proof {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{dollars, proofs, summary};
 use crate::check::CheckReport;
 use crate::lint::short;
-use crate::plan::{Plan, Proof};
+use crate::plan::{Plan, Problem, Proof, Verdict};
 
 /// Patterns, findings and cost of one file, as text.
 pub fn human(report: &CheckReport) -> String {
@@ -51,15 +51,26 @@ fn counted(count: usize, one: &str, many: &str) -> String {
 
 fn write_patterns(out: &mut String, plans: &[Plan]) {
     let width = plans.iter().map(|plan| plan.name.chars().count()).max().unwrap_or(0).min(48);
+    let wide = plans.iter().map(|plan| index_of(plan).chars().count()).max().unwrap_or(0).max(5);
     for plan in plans {
-        let index = plan.index_name().unwrap_or(if plan.reads.is_empty() { "-" } else { "table" });
-        let _ = writeln!(
-            out,
-            "  {:<8} {:<width$}  {index:<8} {}",
+        let line = format!(
+            "  {:<8} {:<width$}  {:<wide$}  {}",
             plan.verdict.as_str(),
             plan.name,
+            index_of(plan),
             details(plan),
         );
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+}
+
+fn index_of(plan: &Plan) -> String {
+    let written = plan.raw.as_ref().map(|raw| raw.form().index);
+    match (plan.index_name(), written) {
+        (Some(name), _) => name.to_owned(),
+        (None, Some(written)) => written.unwrap_or_else(|| "table".to_owned()),
+        (None, None) if plan.verdict == Verdict::Refused => "-".to_owned(),
+        (None, None) => "table".to_owned(),
     }
 }
 
@@ -90,7 +101,11 @@ fn details(plan: &Plan) -> String {
     let proven = shown(Proof::Proven);
     if refuted.is_empty() && !proven.is_empty() {
         parts.push(format!("proven: {proven}"));
-    } else if !plan.reads.is_empty() && !refuted.is_empty() {
+    } else if plan.verdict == Verdict::Refused {
+        let written = plan.problems.iter().any(|problem| matches!(problem, Problem::Raw(_)));
+        let why = if written { "DynamoDB refuses the request" } else { "no key leads there" };
+        parts.push(why.to_owned());
+    } else if !refuted.is_empty() {
         parts.push(format!("NOT proven: {refuted}"));
     }
     parts.join(", ")

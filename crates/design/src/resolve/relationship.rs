@@ -100,6 +100,7 @@ impl Resolver<'_> {
                 text.span,
                 "a many-to-many relationship needs link items",
             )
+            .because("an attribute of either side holds one link; many of both take an item for each pair")
             .fix(Some("name their entity: through = \"Membership\"".to_owned())),
             Some(kind) => return Some(kind),
         };

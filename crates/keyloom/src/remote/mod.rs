@@ -42,7 +42,7 @@ use provider::Provider;
 
 use crate::backend::{Keyed, RawPage};
 use crate::error::Result;
-use crate::retry::Failure;
+use crate::retry::{Failure, Retry};
 use crate::wire::{self, Request};
 
 /// A connection to an endpoint; cheap to clone, all clones share the pool.
@@ -83,6 +83,12 @@ impl Remote {
                 credentials: settled.credentials,
             }),
         })
+    }
+
+    /// Makes a request that this crate has no method for, such as `UpdateTable`, and returns the body of the answer.
+    /// It is repeated where no answer came, so it must be one that may be made twice.
+    pub fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>> {
+        Retry::default().run(operation, true, |_| self.send(operation, body))
     }
 
     /// Sends one request and takes its answer.

@@ -15,12 +15,27 @@ const MAX_ROWS: u64 = 5000;
 /// Strangers are put into so many reads of a fan.
 const MAX_READS: usize = 16;
 
+/// How many rows are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effort {
+    /// As few as can be enough.
+    Few,
+    /// Many, all in one shard.
+    Together,
+    /// Many, in any shard.
+    Anywhere,
+}
+
 /// One row more than the limit counts inside one read: a wanted one last, unwanted ones before it.
 pub(super) fn crowd(case: &Case, inputs: &Inputs) -> Option<CounterExample> {
     let limit = case.access.limit?;
     let reads = case.reads(inputs)?;
-    [true, false].into_iter().find_map(|together| {
-        let mut rows = candidates(case, inputs, &reads, limit, together);
+    let few = candidates(case, inputs, &reads, limit, Effort::Few);
+    if let Some(found) = crowd_of(case, inputs, &reads, &distinct(few), limit as usize) {
+        return Some(found);
+    }
+    [Effort::Together, Effort::Anywhere].into_iter().find_map(|effort| {
+        let mut rows = candidates(case, inputs, &reads, limit, effort);
         // Of rows with one key only one can be there: where there are few keys, which of them it is decides.
         let tries = if rows.len() < 400 { 6 } else { 1 };
         (0..tries).find_map(|seed| {
@@ -63,9 +78,14 @@ fn candidates(
     inputs: &Inputs,
     reads: &[ConcreteRead],
     limit: u64,
-    together: bool,
+    effort: Effort,
 ) -> Vec<Row> {
     let enough = limit + 1;
+    let (most, least, cap) = match effort {
+        Effort::Few => (enough + 2, 8, enough + 2),
+        _ => (6 * enough + 40, 6 * enough + 40, (enough * 3).clamp(60, MAX_ROWS)),
+    };
+    let together = effort != Effort::Anywhere;
     let mut rows = Vec::new();
     for entity in case.asked() {
         let pool = pool::Pool::new(case, entity, inputs);
@@ -80,24 +100,27 @@ fn candidates(
             .collect();
         let spread: u64 = shards.iter().map(|(_, shards)| u64::from(shards.count)).product();
         let (mut wanted, mut unwanted) = (0, 0);
-        for n in 0..(enough * 3 * spread.max(1)).clamp(60, MAX_ROWS) as u32 {
-            // Different numbers, so that the two do not have the same key.
-            let (one, other) = (pool.unwanted(2 * n), pool.wanted(2 * n + 1));
-            for (row, count) in [(one, &mut unwanted), (other, &mut wanted)] {
-                let mut row = row;
-                // A random shard may be any; a calculated one decides.
-                let same = shards.iter().all(|(name, shards)| {
-                    if shards.by.is_empty() {
-                        let value = keyloom_keys::Value::from(shard_of(&[], shards.count));
-                        row.values.insert((*name).to_owned(), value);
-                        return true;
-                    }
-                    !together || row.values.get(*name) == first.values.get(*name)
-                });
-                if same && *count < 6 * enough + 40 {
-                    *count += 1;
-                    rows.push(row);
+        // Different numbers, so that wanted and unwanted rows do not have the same key.
+        for n in 0..2 * (cap * spread.max(1)).min(MAX_ROWS) as u32 {
+            let is_wanted = n % 2 == 1;
+            let (count, most) =
+                if is_wanted { (&mut wanted, least) } else { (&mut unwanted, most) };
+            if *count >= most {
+                continue;
+            }
+            let mut row = if is_wanted { pool.wanted(n) } else { pool.unwanted(n) };
+            // A random shard may be any; a calculated one decides.
+            let same = shards.iter().all(|(name, shards)| {
+                if shards.by.is_empty() {
+                    let value = keyloom_keys::Value::from(shard_of(&[], shards.count));
+                    row.values.insert((*name).to_owned(), value);
+                    return true;
                 }
+                !together || row.values.get(*name) == first.values.get(*name)
+            });
+            if same {
+                *count += 1;
+                rows.push(row);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Rows of other entities that lie in the key range of a pattern.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -67,12 +68,10 @@ pub(super) fn inputs_like(case: &Case, stranger: &Arc<Entity>, base: &Inputs) ->
             .map(|(at, (mine, theirs))| {
                 let template = mine.shape.template();
                 let all = template.pieces().len();
-                let bound = if at < whole {
-                    all
-                } else if at == whole {
-                    begun
-                } else {
-                    0
+                let bound = match at.cmp(&whole) {
+                    Ordering::Less => all,
+                    Ordering::Equal => begun,
+                    Ordering::Greater => 0,
                 };
                 (template, bound, theirs.shape.template())
             })

@@ -1,0 +1,120 @@
+//! One change to the tables of an endpoint.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::service::{Refused, Service};
+
+/// How often a table is asked whether it is ready: for an hour, since a large index takes its time.
+const ASKED: u32 = 7200;
+const BETWEEN: Duration = Duration::from_millis(500);
+
+/// A change that loses nothing.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    /// A new table: its CreateTable request.
+    Create(Json),
+    /// An index more.
+    AddIndex {
+        /// The table.
+        table: String,
+        /// The index as CreateTable writes it.
+        index: Json,
+        /// The types of all key attributes that the table then has.
+        attributes: Vec<Json>,
+    },
+    /// A stream: the UpdateTable request.
+    Stream(Json),
+    /// An end to the life of items: the UpdateTimeToLive request.
+    TimeToLive(Json),
+}
+
+impl Change {
+    /// A new table.
+    pub(super) fn create(body: Json) -> Self {
+        Self::Create(body)
+    }
+
+    /// In words.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Create(body) => {
+                let indexes: Vec<&str> = ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"]
+                    .into_iter()
+                    .flat_map(|kind| body[kind].as_array().into_iter().flatten())
+                    .filter_map(|index| index["IndexName"].as_str())
+                    .collect();
+                let table = format!("create table `{}`", text(&body["TableName"]));
+                match indexes.as_slice() {
+                    [] => table,
+                    names => format!("{table} with `{}`", names.join("`, `")),
+                }
+            }
+            Self::AddIndex { table, index, .. } => {
+                format!("add index `{}` to table `{table}`", text(&index["IndexName"]))
+            }
+            Self::Stream(body) => {
+                format!("turn on the stream of table `{}`", text(&body["TableName"]))
+            }
+            Self::TimeToLive(body) => format!(
+                "let items of table `{}` end at `{}`",
+                text(&body["TableName"]),
+                text(&body["TimeToLiveSpecification"]["AttributeName"])
+            ),
+        }
+    }
+
+    /// Makes the change and waits until the table can be used and changed again.
+    pub(crate) fn make(&self, service: &dyn Service) -> Result<(), Refused> {
+        match self {
+            Self::Create(body) => {
+                service.call("CreateTable", body)?;
+                await_ready(service, text(&body["TableName"]))
+            }
+            Self::AddIndex { table, index, attributes } => {
+                let body = json!({
+                    "TableName": table,
+                    "AttributeDefinitions": attributes,
+                    "GlobalSecondaryIndexUpdates": [{ "Create": index }],
+                });
+                service.call("UpdateTable", &body)?;
+                await_ready(service, table)
+            }
+            Self::Stream(body) => {
+                service.call("UpdateTable", body)?;
+                await_ready(service, text(&body["TableName"]))
+            }
+            Self::TimeToLive(body) => match service.call("UpdateTimeToLive", body) {
+                // Some endpoints never end an item's life; reads of designs do not depend on it.
+                Err(refused) if refused.code != "UnknownOperationException" => Err(refused),
+                _ => Ok(()),
+            },
+        }
+    }
+}
+
+fn text(value: &Json) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// DynamoDB takes the next change when the table and all its indexes are active.
+fn await_ready(service: &dyn Service, table: &str) -> Result<(), Refused> {
+    for _ in 0..ASKED {
+        let answer = service.call("DescribeTable", &json!({ "TableName": table }))?;
+        let described = &answer["Table"];
+        let indexes = described["GlobalSecondaryIndexes"].as_array().into_iter().flatten();
+        let mut states = indexes.map(|index| text(&index["IndexStatus"]));
+        if text(&described["TableStatus"]) == "ACTIVE" && states.all(|state| state == "ACTIVE") {
+            return Ok(());
+        }
+        std::thread::sleep(BETWEEN);
+    }
+    Err(Refused {
+        code: String::new(),
+        operation: "DescribeTable",
+        message: format!(
+            "table `{table}` is still not active after an hour; run the command again later"
+        ),
+    })
+}

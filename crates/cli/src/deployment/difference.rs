@@ -1,0 +1,196 @@
+//! A table that is there, compared with the one that a design wants.
+
+use serde_json::{Value as Json, json};
+
+use super::change::Change;
+
+/// What differs.
+#[derive(Debug, Default)]
+pub(super) struct Difference {
+    pub(super) changes: Vec<Change>,
+    pub(super) refusals: Vec<String>,
+    pub(super) notes: Vec<String>,
+    table: String,
+}
+
+impl Difference {
+    /// Compares a description with a CreateTable request.
+    pub(super) fn between(there: &Json, wanted: &Json) -> Self {
+        let table = wanted["TableName"].as_str().unwrap_or_default().to_owned();
+        let mut difference = Self { table, ..Self::default() };
+        difference.compare_keys(there, wanted);
+        difference.compare_local(there, wanted);
+        difference.compare_global(there, wanted);
+        difference.compare_settings(there, wanted);
+        difference
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.refusals.is_empty() && self.notes.is_empty()
+    }
+
+    fn compare_keys(&mut self, there: &Json, wanted: &Json) {
+        let (old, new) = (typed_keys(there, there), typed_keys(wanted, wanted));
+        if old != new {
+            self.refusals.push(format!(
+                "table `{}` has the key ({old}), the design says ({new}): a table's key never changes; \
+                 give the table another name and move the items",
+                self.table
+            ));
+        }
+    }
+
+    /// Local indexes exist from the first day or never.
+    fn compare_local(&mut self, there: &Json, wanted: &Json) {
+        let (old, new) = (indexes(there, "Local"), indexes(wanted, "Local"));
+        for index in &new {
+            let name = name_of(index);
+            match old.iter().find(|other| name_of(other) == name) {
+                None => self.refusals.push(format!(
+                    "local index `{name}` is not in table `{}`: local indexes are made with the table; \
+                     make it a global one, or give the table another name and move the items",
+                    self.table
+                )),
+                Some(other) if shape(there, other) != shape(wanted, index) => {
+                    self.refusals.push(self.differs(there, other, wanted, index, "make the table anew"));
+                }
+                Some(_) => {}
+            }
+        }
+        self.note_extra(&old, &new);
+    }
+
+    fn compare_global(&mut self, there: &Json, wanted: &Json) {
+        let (old, new) = (indexes(there, "Global"), indexes(wanted, "Global"));
+        let mut attributes: Vec<Json> =
+            there["AttributeDefinitions"].as_array().cloned().unwrap_or_default();
+        for index in &new {
+            let name = name_of(index);
+            match old.iter().find(|other| name_of(other) == name) {
+                None => {
+                    add_attributes(&mut attributes, index, wanted);
+                    let attributes = attributes.clone();
+                    let (table, index) = (self.table.clone(), (*index).clone());
+                    self.changes.push(Change::AddIndex { table, index, attributes });
+                }
+                Some(other) if shape(there, other) != shape(wanted, index) => {
+                    let way =
+                        "add it under another name, move the readers, then delete the old one";
+                    self.refusals.push(self.differs(there, other, wanted, index, way));
+                }
+                Some(_) => {}
+            }
+        }
+        self.note_extra(&old, &new);
+    }
+
+    fn differs(&self, there: &Json, old: &Json, wanted: &Json, new: &Json, way: &str) -> String {
+        format!(
+            "index `{}` of table `{}` is {}, the design says {}: an index is never changed in place; {way}",
+            name_of(new),
+            self.table,
+            shape(there, old),
+            shape(wanted, new)
+        )
+    }
+
+    fn note_extra(&mut self, old: &[&Json], new: &[&Json]) {
+        let extra = old.iter().filter(|index| new.iter().all(|n| name_of(n) != name_of(index)));
+        for index in extra {
+            self.notes.push(format!(
+                "index `{}` of table `{}` is not in the design; it is left as it is",
+                name_of(index),
+                self.table
+            ));
+        }
+    }
+
+    fn compare_settings(&mut self, there: &Json, wanted: &Json) {
+        let mode = there["BillingModeSummary"]["BillingMode"].as_str().unwrap_or("PROVISIONED");
+        let designed = wanted["BillingMode"].as_str().unwrap_or("PROVISIONED");
+        if mode != designed {
+            self.notes.push(format!(
+                "table `{}` is billed {mode}, the design says {designed}; it is left as it is",
+                self.table
+            ));
+        }
+        let view = |table: &Json| {
+            table["StreamSpecification"]["StreamViewType"].as_str().map(str::to_owned)
+        };
+        match (view(there), view(wanted)) {
+            (None, Some(_)) => self.changes.push(Change::Stream(json!({
+                "TableName": self.table,
+                "StreamSpecification": wanted["StreamSpecification"],
+            }))),
+            (Some(old), Some(new)) if old != new => self.notes.push(format!(
+                "the stream of table `{}` holds {old}, the design says {new}; it is left as it is",
+                self.table
+            )),
+            _ => {}
+        }
+    }
+
+    /// Compares what ends the life of items.
+    pub(super) fn compare_time_to_live(&mut self, there: &Option<String>, wanted: Option<Json>) {
+        let Some(wanted) = wanted else { return };
+        let attribute = wanted["TimeToLiveSpecification"]["AttributeName"].as_str();
+        match there.as_deref() {
+            None => self.changes.push(Change::TimeToLive(wanted)),
+            old if old == attribute => {}
+            Some(old) => self.notes.push(format!(
+                "items of table `{}` end at `{old}`, the design says `{}`; it is left as it is",
+                self.table,
+                attribute.unwrap_or_default()
+            )),
+        }
+    }
+}
+
+fn indexes<'a>(table: &'a Json, kind: &str) -> Vec<&'a Json> {
+    table[format!("{kind}SecondaryIndexes")].as_array().into_iter().flatten().collect()
+}
+
+fn name_of(index: &Json) -> &str {
+    index["IndexName"].as_str().unwrap_or_default()
+}
+
+/// The keys of a table or index in words: `PK:S, SK:S`.
+fn typed_keys(table: &Json, of: &Json) -> String {
+    let types = table["AttributeDefinitions"].as_array();
+    let kind_of = |name: &str| {
+        let mut known = types.into_iter().flatten();
+        let found = known.find(|attribute| attribute["AttributeName"] == name);
+        found.and_then(|attribute| attribute["AttributeType"].as_str()).unwrap_or("?")
+    };
+    let schema = of["KeySchema"].as_array().into_iter().flatten();
+    let parts = schema.map(|part| {
+        let name = part["AttributeName"].as_str().unwrap_or_default();
+        let kind = part["KeyType"].as_str().unwrap_or_default().to_lowercase();
+        format!("{kind} {name}:{}", kind_of(name))
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// An index in words: its keys and what it holds.
+fn shape(table: &Json, index: &Json) -> String {
+    let projection = &index["Projection"];
+    let kind = projection["ProjectionType"].as_str().unwrap_or_default();
+    let listed = projection["NonKeyAttributes"].as_array().into_iter().flatten();
+    let mut names: Vec<&str> = listed.filter_map(Json::as_str).collect();
+    names.sort_unstable();
+    let held =
+        if names.is_empty() { kind.to_owned() } else { format!("{kind} {}", names.join(", ")) };
+    format!("({}) projecting {held}", typed_keys(table, index))
+}
+
+/// The key attributes of a new index join those that the table has.
+fn add_attributes(attributes: &mut Vec<Json>, index: &Json, wanted: &Json) {
+    for part in index["KeySchema"].as_array().into_iter().flatten() {
+        let is_it = |attribute: &&Json| attribute["AttributeName"] == part["AttributeName"];
+        if attributes.iter().any(|attribute| is_it(&attribute)) {
+            continue;
+        }
+        let mut known = wanted["AttributeDefinitions"].as_array().into_iter().flatten();
+        attributes.extend(known.find(is_it).cloned());
+    }
+}

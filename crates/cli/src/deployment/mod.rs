@@ -1,0 +1,75 @@
+//! Deploying: what an endpoint has, compared with a design, and the changes that lead from one to the other.
+//!
+//! 1. [`service`]: requests to an endpoint.
+//! 2. [`difference`]: a table that is there, compared with the one that is wanted.
+//! 3. [`change`]: the requests of each change, in an order that DynamoDB takes: one index at a time.
+
+mod change;
+mod difference;
+mod service;
+#[cfg(test)]
+mod tests;
+
+use keyloom_design::Design;
+use keyloom_design::emit::{create_table, time_to_live};
+use serde_json::{Value as Json, json};
+
+pub(crate) use self::change::Change;
+use self::difference::Difference;
+pub(crate) use self::service::{Refused, Service};
+
+/// What there is to do.
+#[derive(Debug, Default)]
+pub(crate) struct Deployment {
+    /// What to do, in order.
+    pub(crate) changes: Vec<Change>,
+    /// What cannot be done without losing something; then nothing is done.
+    pub(crate) refusals: Vec<String>,
+    /// What differs and is left as it is.
+    pub(crate) notes: Vec<String>,
+    /// Tables that are as designed.
+    pub(crate) settled: Vec<String>,
+}
+
+/// Compares the tables of a design with those of an endpoint.
+pub(crate) fn prepare(design: &Design, service: &dyn Service) -> Result<Deployment, Refused> {
+    let mut deployment = Deployment::default();
+    for table in design.tables() {
+        let wanted = create_table(table);
+        let lives = time_to_live(table);
+        let Some(there) = described(service, &table.name)? else {
+            deployment.changes.push(Change::create(wanted));
+            deployment.changes.extend(lives.map(Change::TimeToLive));
+            continue;
+        };
+        let mut difference = Difference::between(&there, &wanted);
+        difference.compare_time_to_live(&current_time_to_live(service, &table.name)?, lives);
+        if difference.is_empty() {
+            deployment.settled.push(table.name.clone());
+        }
+        deployment.changes.append(&mut difference.changes);
+        deployment.refusals.append(&mut difference.refusals);
+        deployment.notes.append(&mut difference.notes);
+    }
+    Ok(deployment)
+}
+
+/// The description of a table, unless there is none of that name.
+fn described(service: &dyn Service, name: &str) -> Result<Option<Json>, Refused> {
+    match service.call("DescribeTable", &json!({ "TableName": name })) {
+        Ok(answer) => Ok(answer.get("Table").cloned()),
+        Err(refused) if refused.code == "ResourceNotFoundException" => Ok(None),
+        Err(refused) => Err(refused),
+    }
+}
+
+/// The attribute that ends the life of items; some endpoints do not know the operation, and end none.
+fn current_time_to_live(service: &dyn Service, name: &str) -> Result<Option<String>, Refused> {
+    let answer = match service.call("DescribeTimeToLive", &json!({ "TableName": name })) {
+        Err(refused) if refused.code == "UnknownOperationException" => return Ok(None),
+        answer => answer?,
+    };
+    let description = &answer["TimeToLiveDescription"];
+    let on = description["TimeToLiveStatus"].as_str().is_some_and(|s| s.starts_with("ENABL"));
+    Ok(description["AttributeName"].as_str().filter(|_| on).map(str::to_owned))
+}

@@ -1,0 +1,45 @@
+//! Requests to a DynamoDB endpoint.
+
+use std::fmt;
+
+use keyloom::remote::Remote;
+use serde_json::Value as Json;
+
+/// Something that answers DynamoDB requests.
+pub(crate) trait Service {
+    /// Makes one request.
+    fn call(&self, operation: &'static str, body: &Json) -> Result<Json, Refused>;
+}
+
+/// Why a request has no answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Refused {
+    /// The error's name, such as `ResourceNotFoundException`; empty if no answer came.
+    pub(crate) code: String,
+    /// The request.
+    pub(crate) operation: &'static str,
+    /// What was said.
+    pub(crate) message: String,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.operation, self.message)
+    }
+}
+
+impl Service for Remote {
+    fn call(&self, operation: &'static str, body: &Json) -> Result<Json, Refused> {
+        let refused =
+            |code: &str, message: String| Refused { code: code.to_owned(), operation, message };
+        let answer = self.call(operation, body.to_string().as_bytes()).map_err(|error| {
+            let code = match &error {
+                keyloom::Error::Database(error) => error.code(),
+                _ => "",
+            };
+            refused(code, error.to_string())
+        })?;
+        serde_json::from_slice(&answer)
+            .map_err(|error| refused("", format!("the answer is not JSON: {error}")))
+    }
+}

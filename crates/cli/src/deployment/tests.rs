@@ -1,0 +1,113 @@
+//! Deploying to an embedded engine.
+
+use keyloom_design::Design;
+use serde_json::Value as Json;
+
+use super::{Deployment, Refused, Service, prepare};
+use crate::trial::Engine;
+
+impl Service for Engine {
+    fn call(&self, operation: &'static str, body: &Json) -> Result<Json, Refused> {
+        match Engine::call(self, operation, body) {
+            Ok(answer) => Ok(serde_json::from_slice(&answer).unwrap()),
+            Err(refusal) => {
+                Err(Refused { code: refusal.code, operation, message: refusal.message })
+            }
+        }
+    }
+}
+
+fn design(indexes: &str) -> Design {
+    let text = format!(
+        "[table.app]\npartition_key = \"PK\"\nsort_key = \"SK\"\n{indexes}\n\
+         [entity.E]\nPK = \"E#{{id}}\"\nSK = \"E\"\n[entity.E.fields]\nid = \"ulid\"\nname = \"string\"\n"
+    );
+    Design::parse("app.toml", &text).0.unwrap()
+}
+
+fn empty() -> Engine {
+    Engine::empty()
+}
+
+fn deployed(design: &Design, engine: &Engine) -> Deployment {
+    let deployment = prepare(design, engine).unwrap();
+    assert!(deployment.refusals.is_empty(), "{deployment:?}");
+    for change in &deployment.changes {
+        change.make(engine).unwrap();
+    }
+    deployment
+}
+
+fn words(deployment: &Deployment) -> Vec<String> {
+    deployment.changes.iter().map(super::Change::describe).collect()
+}
+
+const ONE: &str = "[table.app.index.GSI1]\npartition_key = \"G1\"\n";
+const TWO: &str = "[table.app.index.GSI1]\npartition_key = \"G1\"\n\
+                   [table.app.index.GSI2]\npartition_key = \"G2\"\nsort_key = \"name\"\n";
+
+#[test]
+fn tables_are_created_once_and_then_settled() {
+    let (engine, design) = (empty(), design("ttl = \"ends\"\nstream = \"new-image\""));
+    let first = deployed(&design, &engine);
+    assert_eq!(words(&first), ["create table `app`", "let items of table `app` end at `ends`"]);
+    let second = prepare(&design, &engine).unwrap();
+    assert!(second.changes.is_empty() && second.notes.is_empty(), "{second:?}");
+    assert_eq!(second.settled, ["app"]);
+}
+
+#[test]
+fn missing_indexes_are_added_one_at_a_time() {
+    let engine = empty();
+    deployed(&design(""), &engine);
+    let grown = deployed(&design(TWO), &engine);
+    assert_eq!(
+        words(&grown),
+        ["add index `GSI1` to table `app`", "add index `GSI2` to table `app`"]
+    );
+    assert_eq!(prepare(&design(TWO), &engine).unwrap().settled, ["app"]);
+}
+
+#[test]
+fn an_index_that_is_not_in_the_design_is_left_alone() {
+    let engine = empty();
+    deployed(&design(TWO), &engine);
+    let deployment = prepare(&design(ONE), &engine).unwrap();
+    assert!(deployment.changes.is_empty() && deployment.refusals.is_empty(), "{deployment:?}");
+    assert_eq!(
+        deployment.notes,
+        ["index `GSI2` of table `app` is not in the design; it is left as it is"]
+    );
+}
+
+#[test]
+fn what_would_lose_something_is_refused() {
+    let engine = empty();
+    deployed(&design(ONE), &engine);
+    for (indexes, said) in [
+        ("[table.app.index.GSI1]\npartition_key = \"G2\"\n", "never changed in place"),
+        (
+            "[table.app.index.GSI1]\npartition_key = \"G1\"\nprojection = \"keys\"\n",
+            "projecting ALL, the design says (hash G1:S) projecting KEYS_ONLY",
+        ),
+        (
+            "[table.app.index.LSI1]\nlocal = true\nsort_key = \"name\"\n",
+            "local indexes are made with the table",
+        ),
+    ] {
+        let deployment = prepare(&design(indexes), &engine).unwrap();
+        let refusals = deployment.refusals.join("\n");
+        assert!(refusals.contains(said), "{indexes}: {deployment:?}");
+    }
+}
+
+#[test]
+fn another_key_is_refused() {
+    let engine = empty();
+    deployed(&design(""), &engine);
+    let text =
+        "[table.app]\npartition_key = \"id\"\n[entity.E.fields]\nid = \"ulid\"\n[entity.E]\n";
+    let other = Design::parse("app.toml", text).0.unwrap();
+    let refusals = prepare(&other, &engine).unwrap().refusals;
+    assert!(refusals[0].contains("a table's key never changes"), "{refusals:?}");
+}
