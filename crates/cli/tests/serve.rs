@@ -38,8 +38,11 @@ impl Server {
     }
 
     fn call(&self, operation: &str, body: &str) -> String {
-        let target = format!("POST / HTTP/1.1\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n");
-        self.exchange(&target, body)
+        let head = format!(
+            "POST / HTTP/1.1\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n\
+             Content-Type: application/x-amz-json-1.0\r\n"
+        );
+        self.exchange(&head, body)
     }
 
     fn create(&self) {
