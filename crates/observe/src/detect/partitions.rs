@@ -1,7 +1,7 @@
 //! Work that the partitions of AWS refuse.
 
 use super::{Confidence, Finding, Judge, Severity, percent, short};
-use crate::partitions::{NoSplit, PlaceHeat};
+use crate::partitions::{NoSplit, PartitionHeat, PlaceHeat};
 
 /// Requests that were refused for lack of throughput, or would have been.
 pub(super) fn refused_work(judge: &Judge<'_>) -> Vec<Finding> {
@@ -22,7 +22,7 @@ fn finding(judge: &Judge<'_>, heat: &PlaceHeat) -> Option<Finding> {
         let table = &heat.table;
         finding = finding.shows(format!("what the index cannot take, its table `{table}` refuses"));
     }
-    let peak = heat.partitions.iter().map(|partition| partition.peak_utilisation());
+    let peak = heat.partitions.iter().map(PartitionHeat::peak_utilisation);
     let peak = peak.fold(0.0, f64::max);
     finding = finding.shows(format!(
         "{} partitions, the hottest at {} of its limit over ten seconds",

@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_hot_key_among_others_gets_a_partition_of_its_own() {
-        let mostly = |n: u64| if n % 10 == 0 { n } else { 500 };
+        let mostly = |n: u64| if n.is_multiple_of(10) { n } else { 500 };
         let (point, _) = sample((0..1000).map(|n| (mostly(n), 0))).split_point(false).unwrap();
         assert_eq!(point.hash, 500);
         // From the left it is free now; what follows is cut off next.

@@ -36,8 +36,8 @@ fn what_is_provisioned_is_what_can_be_used() {
     load.create(json!({
         "ProvisionedThroughput": {"ReadCapacityUnits": 10, "WriteCapacityUnits": 20}}));
     // What is saved is spent first.
-    assert_eq!(load.load(1, 6000, |number| order(number)).0, 6000);
-    let (taken, refusal) = load.load(10, 100, |number| order(number));
+    assert_eq!(load.load(1, 6000, order).0, 6000);
+    let (taken, refusal) = load.load(10, 100, order);
     assert!((200..=220).contains(&taken), "{taken}");
     let refusal = refusal.unwrap();
     assert_eq!(reason(&refusal).0, "TableWriteProvisionedThroughputExceeded");
@@ -46,13 +46,13 @@ fn what_is_provisioned_is_what_can_be_used() {
     );
     // Five quiet minutes are saved up.
     load.clock.advance(Duration::from_secs(1000));
-    let (taken, _) = load.load(1, 10_000, |number| order(number));
+    let (taken, _) = load.load(1, 10_000, order);
     assert!((6000..=6020).contains(&taken), "{taken}");
     // More is provisioned, and there.
     let more = json!({"TableName": "Orders",
         "ProvisionedThroughput": {"ReadCapacityUnits": 10, "WriteCapacityUnits": 500}});
     assert_eq!(load.call("UpdateTable", &more).0, 200);
-    let (taken, _) = load.load(4, 1000, |number| order(number));
+    let (taken, _) = load.load(4, 1000, order);
     assert!((1900..=2500).contains(&taken), "{taken}");
 }
 
@@ -82,7 +82,7 @@ fn watching_refuses_nothing_and_counts_what_aws_would_have_refused() {
     load.create(json!({
         "ProvisionedThroughput": {"ReadCapacityUnits": 10, "WriteCapacityUnits": 10}}));
     // 3,000 are saved at the beginning, and 10 come each second.
-    let (taken, refusal) = load.load(10, 500, |number| order(number));
+    let (taken, refusal) = load.load(10, 500, order);
     assert_eq!((taken, refusal), (5000, None));
     let now_ms = keyloom_engine::Clock::now_ms(load.clock.as_ref());
     let heat = load.monitor.partitions().heat("Orders", None, now_ms).unwrap();
