@@ -88,8 +88,8 @@ fn line(contender: Contender, points: &[(f64, &Series)], across: &Axis, up: &Axi
         // Writing to a string cannot fail.
         let _ = write!(
             svg,
-            r#"<line x1="{x:.1}" y1="{low:.1}" x2="{x:.1}" y2="{high:.1}" stroke="{colour}"/><circle cx="{x:.1}" cy="{y:.1}" r="4" fill="{colour}"/><text x="{:.1}" y="{:.1}" font-size="11">{}</text>"#,
-            x + 7.0,
+            r#"<line x1="{x:.1}" y1="{low:.1}" x2="{x:.1}" y2="{high:.1}" stroke="{colour}"/><circle cx="{x:.1}" cy="{y:.1}" r="4" fill="{colour}"/><text x="{:.1}" y="{:.1}" font-size="11" text-anchor="end">{}</text>"#,
+            x - 5.0,
             y - 6.0,
             figure(series.median())
         );
