@@ -150,8 +150,7 @@ fn tally(entity: &Entity, key: &[&Field], design: &Design) -> Option<TokenStream
     let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
     let types: Vec<&syn::Type> = fields.iter().map(|field| &field.ty).collect();
     let texts = names.iter().map(ToString::to_string);
-    let about =
-        format!("The counter of these fields, in all of its shards: `Table::count` adds to it.");
+    let about = "The counter of these fields, in all of its shards: `Table::count` adds to it.";
     Some(quote! {
         impl ::keyloom::Tallied for #name {
             const COUNT: &'static str = #count;
