@@ -42,15 +42,16 @@ pub(crate) struct Page {
 }
 
 impl Engine {
-    /// A database without a table.
+    /// A database without a table, whose new indexes fill up by themselves.
+    #[cfg(test)]
     pub(crate) fn empty() -> Self {
-        let options = Options { background: false, ..Options::default() };
-        Self { database: Database::memory_with(options) }
+        Self { database: Database::memory_with(Options::default()) }
     }
 
     /// An empty database with the tables of a design.
     pub(crate) fn with_tables(design: &Design) -> Result<Self, Refusal> {
-        let engine = Self::empty();
+        let options = Options { background: false, ..Options::default() };
+        let engine = Self { database: Database::memory_with(options) };
         for table in design.tables() {
             engine.call("CreateTable", &create_table(table))?;
         }
