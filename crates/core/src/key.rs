@@ -77,6 +77,35 @@ pub fn decode_key_value(kind: ScalarType, input: &mut &[u8]) -> Result<Attribute
     value.ok_or_else(|| Error::InternalServer(format!("stored key is corrupt: no {kind} value")))
 }
 
+/// How many bytes the key value at the front of `input` takes, without decoding it; none if it is
+/// damaged.
+pub fn key_value_len(kind: ScalarType, input: &[u8]) -> Option<usize> {
+    match kind {
+        ScalarType::S | ScalarType::B => {
+            let mut from = 0;
+            loop {
+                let zero = from + input.get(from..)?.iter().position(|&byte| byte == 0)?;
+                from = zero + TERMINATOR.len();
+                match *input.get(zero..)?.first_chunk::<2>()? {
+                    TERMINATOR => return Some(from),
+                    ESCAPED_ZERO => {}
+                    _ => return None,
+                }
+            }
+        }
+        ScalarType::N => {
+            let flip = match input.first()? {
+                &ZERO => return Some(1),
+                &POSITIVE => 0x00,
+                &NEGATIVE => 0xFF,
+                _ => return None,
+            };
+            let end = input.get(2..)?.iter().position(|&byte| byte ^ flip == 0)?;
+            Some(2 + end + 1)
+        }
+    }
+}
+
 fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     escape(bytes, out);
     out.extend_from_slice(&TERMINATOR);

@@ -10,6 +10,7 @@ pub mod key;
 pub mod legacy;
 pub mod limits;
 pub mod number;
+pub mod observation;
 pub mod partiql;
 pub mod schema;
 pub mod size;

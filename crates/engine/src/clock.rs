@@ -1,13 +1,19 @@
 //! Time, as the engine sees it. Nothing else in the engine reads a clock, so tests can move time.
 
 use std::fmt;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A source of the current time.
 pub trait Clock: Send + Sync + fmt::Debug {
     /// Milliseconds since 1970-01-01 UTC.
     fn now_ms(&self) -> u64;
+
+    /// The time since some fixed moment, for measuring how long things take.
+    fn ticks(&self) -> Duration {
+        Duration::from_millis(self.now_ms())
+    }
 }
 
 /// The machine's clock.
@@ -19,6 +25,12 @@ impl Clock for SystemClock {
     fn now_ms(&self) -> u64 {
         let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
+    fn ticks(&self) -> Duration {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        START.elapsed()
     }
 }
 

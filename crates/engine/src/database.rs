@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use keyloom_core::error::request;
+use keyloom_core::observation::Observer;
 use keyloom_core::{Error, Result, json};
 use keyloom_store::{
     CommitError, DiskOptions, DiskStore, MemoryStore, OpenReport, Store, StoreError,
@@ -18,6 +19,7 @@ use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
 use crate::ops;
 use crate::stream::{Sequencer, retention};
+use crate::watch::Watch;
 use crate::wire::{Fields, Reply};
 use crate::write::InFlight;
 
@@ -74,6 +76,8 @@ pub struct Options {
     pub index_allocation_time: Duration,
     /// How long it appears to be filled after that, at least. AWS: many minutes.
     pub index_filling_time: Duration,
+    /// Who is told of every request, and may refuse it for lack of throughput.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Default for Options {
@@ -89,6 +93,7 @@ impl Default for Options {
             ttl_change_interval: Duration::ZERO,
             index_allocation_time: Duration::ZERO,
             index_filling_time: Duration::ZERO,
+            observer: None,
         }
     }
 }
@@ -106,6 +111,7 @@ pub(crate) struct Inner {
     pub(crate) in_flight: InFlight,
     pub(crate) tokens: Tokens,
     pub(crate) counted: Counted,
+    pub(crate) watch: Watch,
     open_report: OnceLock<OpenReport>,
     pub(crate) streams: Sequencer,
     pub(crate) background: Background,
@@ -188,6 +194,7 @@ impl Database {
             in_flight: InFlight::default(),
             tokens: Tokens::default(),
             counted: Counted::default(),
+            watch: Watch::new(options.observer.clone()),
             open_report: OnceLock::new(),
             background: Background::default(),
             options,
@@ -220,7 +227,10 @@ impl Database {
     pub fn call(&self, target: &str, body: &[u8]) -> Reply {
         match self.try_call(target, body) {
             Ok(body) => Reply::ok(body),
-            Err(error) => Reply::from(&error),
+            Err(error) => {
+                self.inner().watch.failed(target, &error);
+                Reply::from(&error)
+            }
         }
     }
 

@@ -35,6 +35,9 @@ const STREAM_RECORD: u8 = 0x20;
 const STREAM: u8 = 0x21;
 const RESOURCE: u8 = 0x30;
 
+/// How many bytes stand in front of an entry's key.
+pub(crate) const ENTRY_HEADER_BYTES: usize = 1 + size_of::<Keyspace>();
+
 /// The counter of keyspace numbers.
 pub(crate) fn next_keyspace() -> Vec<u8> {
     vec![NEXT_KEYSPACE]

@@ -9,7 +9,7 @@
 //!    store, with index entries and stream records in the same commit.
 //!
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
-//! change records, [`vector`] the vectors, [`resource`] the records of everything else, [`partiql`]
+//! change records, [`vector`] the vectors, [`watch`] what observers are told, [`resource`] the records of everything else, [`partiql`]
 //! how statements lower to step 3.
 //! [`background`] is what happens without a request: [`backfill`] fills new indexes, [`ttl`] removes
 //! expired items, [`loading`] fills tables from backups and files.
@@ -32,6 +32,7 @@ mod resource;
 mod stream;
 mod ttl;
 mod vector;
+mod watch;
 mod wire;
 mod write;
 
@@ -51,6 +52,7 @@ pub use ops::{
     TransactWriteItemsOutput, UpdateItemInput, WriteOutput, WriteRequest, WriteReturns,
 };
 pub use partiql::StatementInput;
+pub use watch::{IndexFacts, TableFacts};
 pub use wire::Reply;
 
 pub(crate) use database::{commit_error, store_error};

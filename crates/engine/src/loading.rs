@@ -64,6 +64,7 @@ impl<'a> Loader<'a> {
         match write::all(self.database, writes, None) {
             Ok(_) => Ok(()),
             Err(Failure::Error(error)) => Err(error),
+            Err(Failure::Throttled(refusals)) => refusals.into_iter().flatten().try_for_each(Err),
             Err(Failure::Conflict(_)) => items.iter().try_for_each(|item| self.put(item)),
             Err(Failure::Refused(refusals)) => {
                 let refusal = refusals.into_iter().flatten().next();
@@ -81,7 +82,7 @@ impl<'a> Loader<'a> {
             key: self.table.schema.key_of(item)?,
             condition: None,
             edit: Edit::Put(Arc::clone(item)),
-            origin: Origin::User,
+            origin: Origin::Loading,
         })
     }
 

@@ -8,6 +8,7 @@ pub mod request;
 pub mod resource;
 pub mod stream;
 pub mod table;
+pub mod throttle;
 
 use std::fmt;
 

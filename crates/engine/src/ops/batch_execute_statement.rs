@@ -1,8 +1,6 @@
 //! BatchExecuteStatement: statements that have nothing to do with each other.
 
-use keyloom_core::capacity::{
-    Arm, ConsumedCapacity, ReadMode, Units, item_write_units, read_units,
-};
+use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, item_write_units};
 use keyloom_core::error::message::partiql as message;
 use keyloom_core::error::request;
 use keyloom_core::partiql::{self, Statement, bind};
@@ -21,6 +19,7 @@ use crate::write::{self, Edit};
 
 use super::batch_write_item::add_cost;
 use super::execute_statement::table_of;
+use super::get_item;
 use super::parameters::{self, ReturnConsumedCapacity};
 
 /// What BatchExecuteStatement is asked.
@@ -244,10 +243,22 @@ fn execute(
 ) -> Result<StatementOutcome> {
     match planned {
         Planned::Read(read, mode) => {
-            let stored = read::lookup(database, &read.table.item_key(&read.key)?)?;
-            let size = stored.as_ref().map_or(Ok(0), Stored::size_bytes)?;
+            let key = read.table.item_key(&read.key)?;
+            let is_projected = read.columns.is_some();
+            let found = get_item::watched_lookup(database, &read.table, &key, mode, is_projected);
+            let (stored, units) = match found {
+                Ok(found) => found,
+                Err(error @ Error::InternalServer(_)) => return Err(error),
+                // Refused for lack of throughput: only this statement.
+                Err(error) => {
+                    return Ok(StatementOutcome {
+                        table_name: Some(read.table_name),
+                        row: Err(error),
+                    });
+                }
+            };
             let mut cost = ConsumedCapacity::new(read.table_name.clone());
-            cost.add_table(Arm::new(read_units(size, mode)));
+            cost.add_table(Arm::new(units));
             accounts.succeeded(cost);
             let row = stored.map(|stored| shown(stored, read.columns.as_deref())).transpose();
             Ok(StatementOutcome { table_name: Some(read.table_name), row })

@@ -1,13 +1,18 @@
 //! BatchGetItem.
 
-use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, read_units};
+use std::sync::Arc;
+
+use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units};
 use keyloom_core::error::request;
 use keyloom_core::expr::Projection;
-use keyloom_core::{Item, Result, json, limits};
+use keyloom_core::observation::{Operation, Outcome};
+use keyloom_core::{Error, Item, Result, json, limits};
 
+use crate::catalog::Table;
 use crate::database::{Database, Inner};
 use crate::image::Stored;
 use crate::read::{self, Row};
+use crate::watch::{self, Ended, Watching};
 use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::get_item;
@@ -113,6 +118,7 @@ impl BatchGetItemInput {
 struct Planned {
     input: KeysOfTable,
     projection: Option<Projection>,
+    table: Arc<Table>,
     store_keys: Vec<Vec<u8>>,
 }
 
@@ -121,10 +127,15 @@ fn run(database: &Inner, input: BatchGetItemInput) -> Result<BatchGetItemOutput>
         input.tables.into_iter().map(|keys| plan(database, keys)).collect::<Result<Vec<_>>>()?;
     let mut output = BatchGetItemOutput::default();
     let mut budget = limits::MAX_BATCH_BYTES;
+    let mut throttled = None;
     for part in planned {
-        read_part(database, part, &mut budget, &mut output)?;
+        throttled = read_part(database, part, &mut budget, &mut output)?.or(throttled);
     }
-    Ok(output)
+    match throttled {
+        // What was refused is left for another request, unless nothing else is there.
+        Some(error) if output.is_nothing_read() => Err(error),
+        _ => Ok(output),
+    }
 }
 
 fn plan(database: &Inner, input: KeysOfTable) -> Result<Planned> {
@@ -140,7 +151,7 @@ fn plan(database: &Inner, input: KeysOfTable) -> Result<Planned> {
     if sorted.windows(2).any(|pair| pair.first() == pair.last()) {
         return Err(request::duplicate_keys());
     }
-    Ok(Planned { input, projection, store_keys })
+    Ok(Planned { input, projection, table, store_keys })
 }
 
 fn read_part(
@@ -148,14 +159,20 @@ fn read_part(
     part: Planned,
     budget: &mut usize,
     output: &mut BatchGetItemOutput,
-) -> Result<()> {
-    let Planned { mut input, projection, store_keys } = part;
+) -> Result<Option<Error>> {
+    let Planned { mut input, projection, table, mut store_keys } = part;
+    let (mut rows, mut unprocessed) = (Vec::new(), Vec::new());
+    let watching = database.watch(Operation::BatchGetItem);
+    let throttled = match watching.as_ref().filter(|watching| watching.is_gate()) {
+        Some(gate) => refuse(gate, &table, &mut input.keys, &mut store_keys, &mut unprocessed),
+        None => None,
+    };
     let keys: Vec<&[u8]> = store_keys.iter().map(Vec::as_slice).collect();
+    let mut touches = Vec::new();
     let mode = if input.consistent_read { ReadMode::Strong } else { ReadMode::Eventual };
     let mut consumed = ConsumedCapacity::new(input.table_name.as_str());
-    let (mut rows, mut unprocessed) = (Vec::new(), Vec::new());
-    let keys_and_images = input.keys.drain(..).zip(read::lookup_many(database, &keys)?);
-    for (key, stored) in keys_and_images {
+    let images = read::lookup_many(database, &keys)?;
+    for ((key, store_key), stored) in input.keys.drain(..).zip(keys).zip(images) {
         let size = stored.as_ref().map_or(Ok(0), Stored::size_bytes)?;
         if size > *budget {
             *budget = 0;
@@ -163,20 +180,63 @@ fn read_part(
             continue;
         }
         *budget -= size;
-        consumed.add_table(Arm::new(read_units(size, mode)));
+        let units = read_units(size, mode);
+        consumed.add_table(Arm::new(units));
+        if watching.is_some() {
+            touches.push(watch::lookup(&table, store_key, units, size));
+        }
         if let Some(stored) = stored {
             rows.push(get_item::row(stored, projection.as_ref())?);
         }
+    }
+    if let Some(watching) = watching.filter(|_| !touches.is_empty()) {
+        let ended = Ended {
+            returned: rows.len(),
+            is_projected: projection.is_some(),
+            is_consistent: input.consistent_read,
+            ..Ended::with(Outcome::Done)
+        };
+        watching.done(&touches, ended);
     }
     output.responses.push((input.table_name.clone(), rows));
     output.consumed_capacity.push(consumed);
     if !unprocessed.is_empty() {
         output.unprocessed.push(KeysOfTable { keys: unprocessed, ..input });
     }
-    Ok(())
+    Ok(throttled)
+}
+
+/// Moves the keys that may not be read at the moment to those that are left for another request; why,
+/// if there are any.
+fn refuse(
+    gate: &Watching<'_>,
+    table: &Table,
+    keys: &mut Vec<Item>,
+    store_keys: &mut Vec<Vec<u8>>,
+    unprocessed: &mut Vec<Item>,
+) -> Option<Error> {
+    let mut throttled = None;
+    let mut admitted = Vec::with_capacity(keys.len());
+    for store_key in store_keys.iter() {
+        let outcome = gate.admit_or_error(&[watch::lookup(table, store_key, Units::ZERO, 0)]);
+        admitted.push(outcome.is_ok());
+        throttled = outcome.err().or(throttled);
+    }
+    let mut positions = admitted.iter();
+    store_keys.retain(|_| positions.next() == Some(&true));
+    let (kept, refused): (Vec<_>, Vec<_>) =
+        keys.drain(..).zip(&admitted).partition(|(_, is_admitted)| **is_admitted);
+    keys.extend(kept.into_iter().map(|(key, _)| key));
+    unprocessed.extend(refused.into_iter().map(|(key, _)| key));
+    throttled
 }
 
 impl BatchGetItemOutput {
+    /// Whether not one key was looked up.
+    fn is_nothing_read(&self) -> bool {
+        self.consumed_capacity.iter().all(|consumed| consumed.table.total.is_zero())
+    }
+
     fn encode(&self, shown: ReturnConsumedCapacity) -> Result<Vec<u8>> {
         let mut outcome = Ok(());
         let mut json = JsonWriter::object();

@@ -34,6 +34,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         Ok(Alongside { streams, ..Alongside::default() })
     })?;
     drop(change);
+    database.watch.forget(table.name(), None);
     database.background.wake();
     let mut json = JsonWriter::object();
     description::write(&mut json, "TableDescription", database, &table, Status::Deleting);

@@ -1,6 +1,6 @@
 //! ExecuteTransaction: statements that are all done, or none.
 
-use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, read_units};
+use keyloom_core::capacity::{Arm, ConsumedCapacity};
 use keyloom_core::error::message::partiql as message;
 use keyloom_core::error::{CancellationCode, request};
 use keyloom_core::partiql::ast;
@@ -9,18 +9,18 @@ use keyloom_core::{Error, Item, Result, limits};
 
 use crate::database::{Database, Inner};
 use crate::idempotency::{self, Admission, TokenScope};
-use crate::image::Stored;
 use crate::partiql::page::shown;
 use crate::partiql::select::ItemRead;
 use crate::partiql::write::{KeyWording, Outcome, Refused, Writing};
 use crate::partiql::{StatementInput, bound, is_read};
-use crate::read::{self, Row};
+use crate::read::Row;
 use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::write::Write;
 
 use super::batch_write_item::add_cost;
 use super::execute_statement::table_of;
 use super::parameters::ReturnConsumedCapacity;
+use super::transact_get_items;
 use super::transact_write_items::{all_or_cancelled, check_distinct, commit, replay_costs};
 
 /// What ExecuteTransaction is asked.
@@ -181,12 +181,15 @@ fn read_all(
     let keys = reads.iter().map(|read| read.table.item_key(&read.key));
     let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
     check_distinct(keys.iter())?;
-    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
     let mut output = ExecuteTransactionOutput::default();
-    for (read, stored) in reads.iter().zip(read::lookup_many(database, &keys)?) {
-        let size = stored.as_ref().map_or(Ok(0), Stored::size_bytes)?;
+    let is_projected = reads.iter().any(|read| read.columns.is_some());
+    let tables = reads.iter().map(|read| read.table.as_ref());
+    let lookups = tables.zip(keys.iter().map(Vec::as_slice)).collect();
+    for (read, (stored, units)) in
+        reads.iter().zip(transact_get_items::lookup_all(database, lookups, is_projected)?)
+    {
         let mut cost = ConsumedCapacity::new(read.table_name.clone());
-        cost.add_table(Arm::transactional_read(read_units(size, ReadMode::Transactional)));
+        cost.add_table(Arm::transactional_read(units));
         add_cost(&mut output.consumed_capacity, cost);
         let row = stored.map(|stored| shown(stored, read.columns.as_deref())).transpose()?;
         output.responses.push(row);

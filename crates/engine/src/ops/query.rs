@@ -142,8 +142,7 @@ fn run(database: &Inner, input: &QueryInput) -> Result<PageOutput> {
     let expressions = input.expressions()?;
     let table = database.catalog.table(&read.table_name)?;
     let plan = plan(input, expressions, table)?;
-    let page = plan.run(database)?;
-    Ok(PageOutput::new(&plan, page, &read.table_name, read.read_mode()))
+    PageOutput::read(database, &plan, &read.table_name, read.read_mode())
 }
 
 fn plan(
@@ -167,6 +166,8 @@ fn plan(
         filter_entry: false,
         segment: None,
         count_only: read.select == Some(Select::Count),
+        condition: None,
+        is_continued: read.exclusive_start_key.is_some(),
     };
     let condition = expressions.key.resolve(&plan.key().hash, &plan.key().range)?;
     check_condition_values(&plan, &condition)?;
@@ -182,6 +183,7 @@ fn plan(
         }
         plan.range = read::resume_after(plan.range, key, plan.direction);
     }
+    plan.condition = Some(condition);
     Ok(plan)
 }
 

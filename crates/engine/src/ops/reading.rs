@@ -11,6 +11,7 @@ use keyloom_core::{AttributeValue, Error, Item, Result, Str};
 
 use crate::catalog::record::Status;
 use crate::catalog::{Index, Table};
+use crate::database::Inner;
 use crate::read::{Page, ReadPlan, Row};
 use crate::wire::{Constraints, Fields, JsonWriter};
 
@@ -236,12 +237,8 @@ pub(crate) fn page_cost(
     mode: ReadMode,
 ) -> ConsumedCapacity {
     let mut consumed = ConsumedCapacity::new(table_name);
-    let own = Arm::new(match page.partitions {
-        Some(partitions) => partitioned_read_units(partitions.into_iter().flatten(), mode),
-        None => read_units(page.bytes, mode),
-    });
-    // A local index that fetches base items pays for each at its own size, on the table.
-    let fetched: Units = page.fetched.iter().map(|&bytes| read_units(bytes, mode)).sum();
+    let (own, fetched) = page_units(page, mode);
+    let own = Arm::new(own);
     match plan.index() {
         None => consumed.add_table(own),
         Some(index) => {
@@ -254,6 +251,31 @@ pub(crate) fn page_cost(
         }
     }
     consumed
+}
+
+/// Reads a page of a plan; an observer is asked before and told after.
+pub(crate) fn watched(
+    database: &Inner,
+    plan: &ReadPlan,
+    mode: ReadMode,
+    read: impl FnOnce() -> Result<Page>,
+) -> Result<Page> {
+    let Some(watching) = database.watch(plan.operation()) else { return read() };
+    watching.admit_page(plan)?;
+    let page = read()?;
+    watching.page(plan, &page, mode);
+    Ok(page)
+}
+
+/// What a page costs where it was read, and on the table for the base items that it fetched.
+pub(crate) fn page_units(page: &Page, mode: ReadMode) -> (Units, Units) {
+    let own = match page.partitions {
+        Some(partitions) => partitioned_read_units(partitions.into_iter().flatten(), mode),
+        None => read_units(page.bytes, mode),
+    };
+    // A local index that fetches base items pays for each at its own size, on the table.
+    let fetched = page.fetched.iter().map(|&bytes| read_units(bytes, mode)).sum();
+    (own, fetched)
 }
 
 /// A page of Query or Scan.
@@ -272,15 +294,22 @@ pub struct PageOutput {
 }
 
 impl PageOutput {
-    pub(crate) fn new(plan: &ReadPlan, page: Page, table_name: &str, mode: ReadMode) -> Self {
-        Self {
+    /// Runs a plan on a fresh snapshot.
+    pub(crate) fn read(
+        database: &Inner,
+        plan: &ReadPlan,
+        table_name: &str,
+        mode: ReadMode,
+    ) -> Result<Self> {
+        let page = watched(database, plan, mode, || plan.run(database))?;
+        Ok(Self {
             consumed_capacity: page_cost(plan, &page, table_name, mode),
             rows: page.rows,
             count: page.count,
             scanned_count: page.scanned,
             last_evaluated_key: page.last_key,
             count_only: plan.count_only,
-        }
+        })
     }
 
     /// The rows, decoded.

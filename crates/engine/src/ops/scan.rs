@@ -93,8 +93,7 @@ fn run(database: &Inner, input: &ScanInput) -> Result<PageOutput> {
     let (filter, projection) = read.filter_and_projection()?;
     let table = database.catalog.table(&read.table_name)?;
     let plan = plan(input, filter, projection, table)?;
-    let page = plan.run(database)?;
-    Ok(PageOutput::new(&plan, page, &read.table_name, read.read_mode()))
+    PageOutput::read(database, &plan, &read.table_name, read.read_mode())
 }
 
 fn plan(
@@ -118,6 +117,8 @@ fn plan(
         filter_entry: false,
         segment: input.segment,
         count_only: read.select == Some(Select::Count),
+        condition: None,
+        is_continued: read.exclusive_start_key.is_some(),
     };
     check_paths(&plan)?;
     plan.fetch_base = read.shape(&plan.table, plan.index(), plan.projection.as_ref())?;

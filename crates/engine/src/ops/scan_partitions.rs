@@ -84,6 +84,8 @@ fn run(database: &Inner, input: &PartitionPrefixInput) -> Result<PageOutput> {
         fetch_base: false,
         segment: None,
         count_only: read.select == Some(Select::Count),
+        condition: None,
+        is_continued: read.exclusive_start_key.is_some(),
     };
     check_paths(&plan)?;
     plan.fetch_base = read.shape(&plan.table, plan.index(), plan.projection.as_ref())?;
@@ -95,8 +97,7 @@ fn run(database: &Inner, input: &PartitionPrefixInput) -> Result<PageOutput> {
         }
         plan.range = read::resume_after(plan.range, key, plan.direction);
     }
-    let page = plan.run(database)?;
-    Ok(PageOutput::new(&plan, page, &read.table_name, read.read_mode()))
+    PageOutput::read(database, &plan, &read.table_name, read.read_mode())
 }
 
 /// The entries whose partition key begins with the prefix.

@@ -313,6 +313,7 @@ pub(crate) fn commit(
         Failure::Refused(refusals) => {
             Error::TransactionCanceled(write::cancellation(refusals, return_items))
         }
+        Failure::Throttled(refusals) => Error::TransactionCanceled(throttle_reasons(&refusals)),
         Failure::Conflict(conflicts) => Error::TransactionCanceled(conflict_reasons(&conflicts)),
     })?;
     let mut costs = Vec::new();
@@ -329,11 +330,7 @@ pub(crate) fn all_or_cancelled<T>(planned: Vec<Result<T>>) -> Result<Vec<T>> {
     }
     let reasons = planned.into_iter().map(|planned| match planned {
         Ok(_) => CancellationReason::default(),
-        Err(error) => CancellationReason {
-            code: request::cancellation_code(&error),
-            message: Some(error.message()),
-            item: None,
-        },
+        Err(error) => reason_of(&error),
     });
     Err(Error::TransactionCanceled(reasons.collect()))
 }
@@ -346,6 +343,18 @@ pub(crate) fn check_distinct<'a>(keys: impl Iterator<Item = &'a Vec<u8>>) -> Res
         return Err(request::transaction_repeats_item());
     }
     Ok(())
+}
+
+fn throttle_reasons(refusals: &[Option<Error>]) -> Vec<CancellationReason> {
+    refusals.iter().map(|refusal| refusal.as_ref().map(reason_of).unwrap_or_default()).collect()
+}
+
+fn reason_of(error: &Error) -> CancellationReason {
+    CancellationReason {
+        code: request::cancellation_code(error),
+        message: Some(error.message()),
+        item: None,
+    }
 }
 
 fn conflict_reasons(conflicts: &[bool]) -> Vec<CancellationReason> {

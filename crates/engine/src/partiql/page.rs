@@ -1,16 +1,18 @@
 //! One page of a read, over all its key ranges.
 
-use keyloom_core::capacity::ConsumedCapacity;
+use keyloom_core::capacity::{ConsumedCapacity, ReadMode, Units};
 use keyloom_core::error::message::partiql as message;
+use keyloom_core::observation::{Operation, Outcome};
 use keyloom_core::partiql::Column;
 use keyloom_core::{Item, Result, limits};
 use keyloom_store::{KeyRange, Snapshot};
 
 use crate::database::Inner;
 use crate::image::Stored;
-use crate::ops::reading::page_cost;
+use crate::ops::reading::{self, page_cost, page_units};
 use crate::read::{self, Page, ReadPlan, Row};
 use crate::store_error;
+use crate::watch::{self, Ended};
 
 use super::position::Position;
 use super::select::{ReadRange, Reading};
@@ -47,7 +49,8 @@ impl Reading {
         let last = self.ranges.len().saturating_sub(1);
         for (number, range) in self.ranges.iter().enumerate().skip(start.read) {
             let plan = self.range_plan(range, rows_left, start.after.take())?;
-            let mut found = range_page(database, snapshot.as_deref(), range, &plan, bytes_left)?;
+            let read = || range_page(database, snapshot.as_deref(), range, &plan, bytes_left);
+            let mut found = self.watched(database, range, &plan, read)?;
             let cost = page_cost(&plan, &found, &self.table_name, self.mode);
             page.consumed.merge(cost);
             page.rows.append(&mut found.rows);
@@ -86,11 +89,38 @@ impl Reading {
             filter_entry: self.fetch_base,
             segment: None,
             count_only: false,
+            condition: range.condition.clone(),
+            is_continued: after.is_some(),
         };
         if let Some(after) = after {
             plan.range = after_key(&plan, &after)?;
         }
         Ok(plan)
+    }
+
+    /// Reads one range; an observer is told of it as of the request that it comes down to.
+    fn watched(
+        &self,
+        database: &Inner,
+        range: &ReadRange,
+        plan: &ReadPlan,
+        read: impl FnOnce() -> Result<Page>,
+    ) -> Result<Page> {
+        let Some(key) = &range.item_key else {
+            return reading::watched(database, plan, self.mode, read);
+        };
+        let Some(watching) = database.watch(Operation::GetItem) else { return read() };
+        watching.admit_or_error(&[watch::lookup(&self.table, key, Units::ZERO, 0)])?;
+        let page = read()?;
+        let (units, _) = page_units(&page, self.mode);
+        let ended = Ended {
+            returned: page.count,
+            is_projected: self.columns.is_some(),
+            is_consistent: self.mode == ReadMode::Strong,
+            ..Ended::with(Outcome::Done)
+        };
+        watching.done(&[watch::lookup(&self.table, key, units, page.bytes)], ended);
+        Ok(page)
     }
 
     /// A row as its columns show it.

@@ -44,6 +44,8 @@ pub(crate) struct ReadRange {
     pub(crate) filter: Option<Condition>,
     /// The store key, if the range holds at most one item of the table.
     pub(crate) item_key: Option<Vec<u8>>,
+    /// The partition and the range in it, if it is one partition.
+    pub(crate) condition: Option<ResolvedKeyCondition>,
 }
 
 impl Reading {
@@ -73,6 +75,7 @@ impl Reading {
                 range: KeyRange::prefix(&layout::entries(keyspace)),
                 filter: condition,
                 item_key: None,
+                condition: None,
             }],
             Some(reads) => {
                 check_reads(&reads, key, entry, &table)?;
@@ -233,7 +236,12 @@ fn key_ranges(
         let is_filtered = whole || !read.filters.is_empty();
         let filter = condition.filter(|_| is_filtered).cloned();
         let item_key = item_key.filter(|_| !whole);
-        located.push(Located { partition, read: ReadRange { range, filter, item_key } });
+        let condition = Some(ResolvedKeyCondition {
+            hash: vec![read.hash.clone()],
+            range_prefix: Vec::new(),
+            range: read.range.first().filter(|_| !whole).cloned(),
+        });
+        located.push(Located { partition, read: ReadRange { range, filter, item_key, condition } });
     }
     if whole {
         located.sort_by(|a, b| a.partition.cmp(&b.partition));

@@ -9,7 +9,7 @@ mod start;
 
 use std::sync::Arc;
 
-use keyloom_core::expr::{Condition, Projection};
+use keyloom_core::expr::{Condition, Projection, ResolvedKeyCondition};
 use keyloom_core::schema::KeySchema;
 use keyloom_core::{Item, Result, limits};
 use keyloom_store::{Direction, KeyRange, Snapshot};
@@ -22,6 +22,7 @@ use crate::database::Inner;
 use crate::image::Stored;
 use crate::layout::{self, Keyspace};
 use crate::store_error;
+use crate::watch::split_key;
 
 /// A range of entries to read, and what to do with them.
 #[derive(Debug)]
@@ -43,6 +44,10 @@ pub(crate) struct ReadPlan {
     pub(crate) segment: Option<(u32, u32)>,
     /// Whether only the number of rows is asked for.
     pub(crate) count_only: bool,
+    /// The key condition that the range was made of; none if all partitions are read.
+    pub(crate) condition: Option<ResolvedKeyCondition>,
+    /// Whether the range goes on from an earlier page.
+    pub(crate) is_continued: bool,
 }
 
 /// What a plan found.
@@ -274,14 +279,8 @@ pub(crate) fn lookup_many(database: &Inner, keys: &[&[u8]]) -> Result<Vec<Option
 
 /// The part of an entry's store key that names its partition.
 fn partition_of<'a>(schema: &KeySchema, key: &'a [u8]) -> &'a [u8] {
-    let header = layout::entries(0).len();
-    let mut rest = key.get(header..).unwrap_or_default();
-    for attribute in &schema.hash {
-        if keyloom_core::key::decode_key_value(attribute.kind, &mut rest).is_err() {
-            return key;
-        }
-    }
-    key.get(..key.len() - rest.len()).unwrap_or(key)
+    let (partition, _) = split_key(schema, key);
+    key.get(..layout::ENTRY_HEADER_BYTES + partition.len()).unwrap_or(key)
 }
 
 /// The hash of the partition that an entry's store key belongs to.
@@ -317,10 +316,12 @@ impl SegmentFilter {
 
 /// A stable 64-bit hash of a partition: FNV-1a, then a finalizer that spreads the high bits.
 fn partition_hash(partition: &[u8]) -> u64 {
-    let header = layout::entries(0).len();
-    let hash = partition.iter().skip(header).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = partition
+        .iter()
+        .skip(layout::ENTRY_HEADER_BYTES)
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     hash ^ (hash >> 33)

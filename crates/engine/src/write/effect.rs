@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use keyloom_core::capacity::{Arm, ConsumedCapacity, IndexChange, item_write_units};
+use keyloom_core::capacity::{
+    Arm, ConsumedCapacity, IndexChange, Units, item_write_units, write_units,
+};
 use keyloom_core::error::request;
 use keyloom_core::schema::IndexKind;
 use keyloom_core::size::item_size;
@@ -257,10 +259,25 @@ impl Effect {
         }
     }
 
+    /// What the write costs on the table, outside a transaction.
+    pub(super) fn table_units(&self) -> Units {
+        item_write_units(self.billed.old, self.billed.new)
+    }
+
+    /// The size of the item after the write, or before if it is gone.
+    pub(super) fn item_bytes(&self) -> usize {
+        self.sizes.new.or(self.sizes.old).unwrap_or(0)
+    }
+
+    /// What the write does in each index. An entry that moves leaves one partition and enters another.
+    pub(super) fn index_arms(&self) -> impl Iterator<Item = IndexArm<'_>> {
+        self.index_edits.iter().flat_map(IndexEdit::arms)
+    }
+
     /// What the write costs outside a transaction.
     fn cost(&self, table: &Table) -> ConsumedCapacity {
         let mut cost = ConsumedCapacity::new(table.name());
-        cost.add_table(Arm::new(item_write_units(self.billed.old, self.billed.new)));
+        cost.add_table(Arm::new(self.table_units()));
         for edit in &self.index_edits {
             let Some(index) = table.indexes.get(edit.position) else { continue };
             let Some(units) = edit.change.units() else { continue };
@@ -283,7 +300,36 @@ impl Effect {
     }
 }
 
+/// One entry of an index that a write touches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IndexArm<'a> {
+    /// The position of the index in the table's list.
+    pub(super) position: usize,
+    pub(super) key: &'a [u8],
+    pub(super) units: Units,
+    pub(super) bytes: usize,
+}
+
 impl IndexEdit {
+    fn arms(&self) -> impl Iterator<Item = IndexArm<'_>> {
+        let arm = |key, bytes, units| IndexArm { position: self.position, key, units, bytes };
+        let (old_bytes, new_bytes) = match self.change {
+            IndexChange::Unchanged => (0, 0),
+            IndexChange::Insert { bytes } => (0, bytes),
+            IndexChange::Delete { bytes } => (bytes, 0),
+            // Only the put is an edit of the store, and the larger of the two is paid for.
+            IndexChange::Update { old_bytes, new_bytes } => (0, old_bytes.max(new_bytes)),
+            IndexChange::Move { old_bytes, new_bytes } => (old_bytes, new_bytes),
+        };
+        let left =
+            self.delete.as_ref().map(|key| arm(key.as_slice(), old_bytes, write_units(old_bytes)));
+        let entered = self
+            .put
+            .as_ref()
+            .map(|(key, _)| arm(key.as_slice(), new_bytes, write_units(new_bytes)));
+        left.into_iter().chain(entered)
+    }
+
     /// The change of the index's item count and size.
     fn counted(&self) -> (i64, i64) {
         match self.change {

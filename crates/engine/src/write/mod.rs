@@ -8,18 +8,21 @@ mod conflict;
 mod effect;
 mod entry;
 mod vector;
+mod watched;
 
 use std::sync::Arc;
 
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::CancellationReason;
 use keyloom_core::expr::{Condition, Update};
+use keyloom_core::observation::Operation;
 use keyloom_core::{Error, Item, Result};
 use keyloom_store::{CommitError, Transaction};
 
 pub(crate) use conflict::InFlight;
 use effect::Effect;
 pub(crate) use entry::entry_in;
+use watched::Watched;
 
 use crate::catalog::Table;
 use crate::database::Inner;
@@ -62,6 +65,8 @@ pub(crate) enum Origin {
     User,
     /// The removal of expired items.
     TimeToLive,
+    /// A restore, an import or a bulk operation, which no table's throughput pays for.
+    Loading,
 }
 
 /// What a write did.
@@ -103,6 +108,9 @@ pub(crate) enum Failure {
     Refused(Vec<Option<Refusal>>),
     /// Another request holds some of the items; one entry per write.
     Conflict(Vec<bool>),
+    /// Some writes were refused for lack of throughput; one entry per write. The others of a batch
+    /// may go on.
+    Throttled(Vec<Option<Error>>),
     /// The writes could not be tried, or their outcome is not known.
     Error(Error),
 }
@@ -123,8 +131,15 @@ pub(crate) struct Companion {
 /// Writes one item; waits for others that write it.
 pub(crate) fn one(database: &Inner, mut write: Write, return_item: bool) -> Result<Written> {
     let keys = [write.table.item_key(&write.key)?];
-    keys.iter().try_for_each(|key| database.in_flight.check_single(key))?;
-    match attempt_until_decided(database, std::slice::from_mut(&mut write), &keys, None) {
+    let mut watched = watched::one(database, &write);
+    let writes = std::slice::from_mut(&mut write);
+    if let Err(conflict) = keys.iter().try_for_each(|key| database.in_flight.check_single(key)) {
+        if let Some(watched) = watched {
+            watched.conflict(writes, &keys);
+        }
+        return Err(conflict);
+    }
+    match attempt_until_decided(database, writes, &keys, None, watched.as_mut()) {
         Ok(mut written) => {
             written.pop().ok_or_else(|| Error::InternalServer("a write left no result".into()))
         }
@@ -133,12 +148,13 @@ pub(crate) fn one(database: &Inner, mut write: Write, return_item: bool) -> Resu
             None => Err(Error::InternalServer("a write was refused without a reason".into())),
         },
         Err(Failure::Conflict(_)) => Err(keyloom_core::error::request::transaction_conflict()),
+        Err(Failure::Throttled(refusals)) => Err(throttled(&refusals)),
         Err(Failure::Error(error)) => Err(error),
     }
 }
 
 /// Writes several items without conditions, each for itself, in one commit. `None` for an item that
-/// a transaction holds.
+/// a transaction holds, or for which there is no throughput; an error if there is none for any.
 pub(crate) fn each(database: &Inner, writes: Vec<Write>) -> Result<Vec<Option<Written>>> {
     let mut is_free = Vec::with_capacity(writes.len());
     let (mut free, mut keys) = (Vec::new(), Vec::new());
@@ -151,9 +167,25 @@ pub(crate) fn each(database: &Inner, writes: Vec<Write>) -> Result<Vec<Option<Wr
             keys.push(key);
         }
     }
-    let written = match attempt_until_decided(database, &mut free, &keys, None) {
+    let mut watched = watched::many(database, Operation::BatchWriteItem, &free);
+    let mut outcome = attempt_until_decided(database, &mut free, &keys, None, watched.as_mut());
+    if let Err(Failure::Throttled(refusals)) = &outcome {
+        if refusals.iter().all(Option::is_some) {
+            return Err(throttled(refusals));
+        }
+        // The others have their capacity: they are tried without those that were refused.
+        retain_admitted(&mut free, refusals);
+        retain_admitted(&mut keys, refusals);
+        let mut admitted = refusals.iter().map(Option::is_none);
+        for is_free in is_free.iter_mut().filter(|is_free| **is_free) {
+            *is_free = admitted.next() == Some(true);
+        }
+        outcome = attempt_until_decided(database, &mut free, &keys, None, watched.as_mut());
+    }
+    let written = match outcome {
         Ok(written) => written,
         Err(Failure::Error(error)) => return Err(error),
+        Err(Failure::Throttled(refusals)) => return Err(throttled(&refusals)),
         Err(Failure::Conflict(_)) => return Ok(is_free.iter().map(|_| None).collect()),
         Err(Failure::Refused(refusals)) => {
             let refusal = refusals.into_iter().flatten().next();
@@ -175,8 +207,28 @@ pub(crate) fn all(
 ) -> Result<Vec<Written>, Failure> {
     let keys: Vec<Vec<u8>> =
         writes.iter().map(|write| write.table.item_key(&write.key)).collect::<Result<_>>()?;
-    let _transaction = database.in_flight.enter_transaction(&keys).map_err(Failure::Conflict)?;
-    attempt_until_decided(database, &mut writes, &keys, companion.as_ref())
+    let mut watched = watched::many(database, Operation::TransactWriteItems, &writes);
+    let _transaction = match database.in_flight.enter_transaction(&keys) {
+        Ok(transaction) => transaction,
+        Err(conflicts) => {
+            if let Some(watched) = watched {
+                watched.conflict(&writes, &keys);
+            }
+            return Err(Failure::Conflict(conflicts));
+        }
+    };
+    attempt_until_decided(database, &mut writes, &keys, companion.as_ref(), watched.as_mut())
+}
+
+/// Leaves those for which there was capacity.
+fn retain_admitted<T>(list: &mut Vec<T>, refusals: &[Option<Error>]) {
+    let mut refusals = refusals.iter();
+    list.retain(|_| refusals.next().is_some_and(Option::is_none));
+}
+
+fn throttled(refusals: &[Option<Error>]) -> Error {
+    let refusal = refusals.iter().flatten().next().cloned();
+    refusal.unwrap_or_else(|| Error::InternalServer("a write was refused without a reason".into()))
 }
 
 /// The reasons of a cancelled transaction, one per write.
@@ -206,11 +258,15 @@ fn attempt_until_decided(
     writes: &mut [Write],
     keys: &[Vec<u8>],
     companion: Option<&Companion>,
+    mut watched: Option<&mut Watched<'_>>,
 ) -> Result<Vec<Written>, Failure> {
     for _ in 0..MAX_ATTEMPTS {
-        if let Some(written) = attempt(database, writes, keys, companion)? {
+        if let Some(written) = attempt(database, writes, keys, companion, watched.as_deref_mut())? {
             return Ok(written);
         }
+    }
+    if let Some(watched) = watched {
+        watched.conflict(writes, keys);
     }
     Err(Failure::Conflict(vec![true; writes.len()]))
 }
@@ -222,6 +278,7 @@ fn attempt(
     writes: &mut [Write],
     keys: &[Vec<u8>],
     companion: Option<&Companion>,
+    mut watched: Option<&mut Watched<'_>>,
 ) -> Result<Option<Vec<Written>>, Failure> {
     let shared: Vec<_> = writes.iter().map(|write| Arc::clone(&write.table.shared)).collect();
     let _gates: Vec<_> = {
@@ -251,9 +308,15 @@ fn attempt(
     if refusals.iter().any(Option::is_some) {
         // What was refused may rest on a write that is not durable yet.
         transaction.finish_read().map_err(store_error)?;
+        if let Some(watched) = watched {
+            watched.refused(writes, keys, &refusals);
+        }
         return Err(Failure::Refused(refusals));
     }
-    commit(database, writes, keys, effects, transaction, companion)
+    if let Some(watched) = &mut watched {
+        watched.admit(writes, keys, &effects)?;
+    }
+    commit(database, writes, keys, effects, transaction, companion, watched.as_deref())
 }
 
 /// Takes the current version of each table: an index may have come or gone since the plan.
@@ -278,10 +341,14 @@ fn commit(
     effects: Vec<Effect>,
     mut transaction: Box<dyn Transaction + '_>,
     companion: Option<&Companion>,
+    watched: Option<&Watched<'_>>,
 ) -> Result<Option<Vec<Written>>, Failure> {
     let changed = effects.iter().any(Effect::changes_something) || companion.is_some();
     if !changed {
         transaction.finish_read().map_err(store_error)?;
+        if let Some(watched) = watched {
+            watched.done(writes, keys, &effects);
+        }
         return Ok(Some(written(writes, effects)));
     }
     let sequences = database.streams.reserve(effects.iter().filter(|e| e.is_streamed()).count());
@@ -303,6 +370,9 @@ fn commit(
             for (write, effect) in writes.iter().zip(&effects) {
                 effect.count(write);
                 effect.note_expiry(database, write);
+            }
+            if let Some(watched) = watched {
+                watched.done(writes, keys, &effects);
             }
             Ok(Some(written(writes, effects)))
         }

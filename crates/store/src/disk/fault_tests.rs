@@ -80,3 +80,38 @@ fn write_until_failure(store: &DiskStore, writer: u64) -> u64 {
     }
     unreachable!("the fuse burns down")
 }
+
+/// Writes transactions of two keys until one fails; how many were acknowledged.
+fn pairs_until_failure(store: &DiskStore) -> u64 {
+    for n in 0.. {
+        let Ok(mut transaction) = store.begin(&[]) else { return n };
+        transaction.put(format!("{n} left").into(), "value".into());
+        transaction.put(format!("{n} right").into(), "value".into());
+        if transaction.commit().is_err() {
+            return n;
+        }
+    }
+    unreachable!("the fuse burns down")
+}
+
+#[test]
+fn whichever_write_or_sync_fails_nothing_acknowledged_is_lost_or_halved() {
+    for fail_after in [UnrulyLog::fail_write_after, UnrulyLog::fail_sync_after] {
+        for count in 0..25 {
+            let directory = tempfile::tempdir().unwrap();
+            let log = UnrulyLog::default();
+            let store = log.open_store(directory.path());
+            fail_after(&log, count);
+            let acknowledged = pairs_until_failure(&store);
+            drop(store);
+            let (store, _) = DiskStore::open(directory.path(), DiskOptions::default()).unwrap();
+            for n in 0..=acknowledged {
+                let left = store.get(format!("{n} left").as_bytes()).unwrap();
+                let right = store.get(format!("{n} right").as_bytes()).unwrap();
+                assert_eq!(left, right, "{n} is there by halves");
+                assert!(left.is_some() || n == acknowledged, "{n} was acknowledged");
+            }
+            assert!(store.verify().unwrap().is_intact());
+        }
+    }
+}

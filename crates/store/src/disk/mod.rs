@@ -36,6 +36,7 @@ mod format;
 pub(crate) mod log;
 mod moments;
 mod options;
+mod table_list;
 mod tree;
 
 #[cfg(test)]

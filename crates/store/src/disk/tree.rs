@@ -21,6 +21,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::disk::format::Claim;
 use crate::disk::moments::{Moments, Pin};
+use crate::disk::table_list;
 use crate::transaction::WriteSet;
 use crate::{Direction, Entries, KeyRange, Snapshot, StoreError};
 
@@ -48,6 +49,7 @@ pub(crate) struct Order<'a>(#[expect(dead_code, reason = "held for its drop")] M
 impl Tree {
     /// Opens the tree in `path`, making it if need be.
     pub(crate) fn open(path: &Path, cache_bytes: u64, claim: Claim) -> Result<Self, StoreError> {
+        table_list::check(path)?;
         let numbers = SequenceNumberCounter::new(FIRST_NUMBER);
         let bloom = |policy| FilterPolicyEntry::Bloom(policy);
         // The tree's own notion of visibility is left unused: it would jump past a half-applied

@@ -142,6 +142,11 @@ impl Update {
         if let (Some(index), Some(before)) = (created, snapshot) {
             Backfill { table, index, before }.submit(database);
         }
+        for gone in &before.record.indexes {
+            if !after.indexes.iter().any(|index| index.keyspace == gone.keyspace) {
+                database.watch.forget(&after.name, Some(&gone.name));
+            }
+        }
         database.background.wake();
         Ok(Table::new(shown, Some(before)))
     }

@@ -1,0 +1,327 @@
+//! What an observer of a database is told of each request, and what it may refuse.
+//!
+//! The engine, a client or a server describes a request as an [`Observation`]: which keys of which
+//! table and indexes it touched, at what cost, and how it ended. An [`Observer`] counts, and may also
+//! refuse work that a real table's partitions could not take. All of it is borrowed: with nobody
+//! watching a request costs one branch.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use crate::capacity::Units;
+use crate::error::Error;
+use crate::expr::{Condition, ResolvedKeyCondition};
+use crate::key::decode_key_value;
+use crate::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
+use crate::value::AttributeValue;
+
+/// What kind of request it was. Statements of PartiQL count as what they lower to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operation {
+    /// One item, by its key.
+    GetItem,
+    /// Many items, by their keys.
+    BatchGetItem,
+    /// Many items at one moment.
+    TransactGetItems,
+    /// A range of one partition.
+    Query,
+    /// Everything.
+    Scan,
+    /// One item, whole.
+    PutItem,
+    /// One item, by an expression.
+    UpdateItem,
+    /// One item, removed.
+    DeleteItem,
+    /// Many items, each for itself.
+    BatchWriteItem,
+    /// Many items, all or none.
+    TransactWriteItems,
+}
+
+impl Operation {
+    /// All of them, reads first.
+    pub const ALL: [Self; 10] = [
+        Self::GetItem,
+        Self::BatchGetItem,
+        Self::TransactGetItems,
+        Self::Query,
+        Self::Scan,
+        Self::PutItem,
+        Self::UpdateItem,
+        Self::DeleteItem,
+        Self::BatchWriteItem,
+        Self::TransactWriteItems,
+    ];
+
+    /// The name that the API has for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::GetItem => "GetItem",
+            Self::BatchGetItem => "BatchGetItem",
+            Self::TransactGetItems => "TransactGetItems",
+            Self::Query => "Query",
+            Self::Scan => "Scan",
+            Self::PutItem => "PutItem",
+            Self::UpdateItem => "UpdateItem",
+            Self::DeleteItem => "DeleteItem",
+            Self::BatchWriteItem => "BatchWriteItem",
+            Self::TransactWriteItems => "TransactWriteItems",
+        }
+    }
+
+    /// Whether it writes.
+    pub const fn is_write(self) -> bool {
+        matches!(
+            self,
+            Self::PutItem
+                | Self::UpdateItem
+                | Self::DeleteItem
+                | Self::BatchWriteItem
+                | Self::TransactWriteItems
+        )
+    }
+}
+
+/// How much a table or index may take, in units per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Throughput {
+    /// Whether the table pays per request. If not, the two limits are what was provisioned.
+    pub on_demand: bool,
+    /// The limit of reads, if there is one.
+    pub read: Option<u64>,
+    /// The limit of writes, if there is one.
+    pub write: Option<u64>,
+}
+
+/// A table, or one of its indexes.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The table's name.
+    pub table: &'a str,
+    /// The index, if it is one.
+    pub index: Option<&'a IndexSchema>,
+    /// The key of the table or of the index.
+    pub key: &'a KeySchema,
+    /// What it may take.
+    pub throughput: Throughput,
+    /// Whether the table has local indexes, whose item collections are never split.
+    pub has_local_indexes: bool,
+    /// How much it holds, in bytes.
+    pub size_bytes: u64,
+}
+
+impl<'a> Place<'a> {
+    /// The index's name, if it is one.
+    pub fn index_name(&self) -> Option<&'a str> {
+        self.index.map(|index| index.name.as_str())
+    }
+
+    /// Whether this has partitions of its own: a local index lives in its table's.
+    pub fn is_global_index(&self) -> bool {
+        self.index.is_some_and(|index| index.kind == IndexKind::Global)
+    }
+}
+
+/// Units of capacity that a request takes from one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Units of reads.
+    Read(Units),
+    /// Units of writes.
+    Write(Units),
+}
+
+impl Work {
+    /// The units, of either kind.
+    pub const fn units(self) -> Units {
+        match self {
+            Self::Read(units) | Self::Write(units) => units,
+        }
+    }
+
+    /// Whether it writes.
+    pub const fn is_write(self) -> bool {
+        matches!(self, Self::Write(_))
+    }
+}
+
+/// One key, or the range of one partition, that a request touched.
+///
+/// The keys are encoded by [`crate::key`], so that equal keys are equal bytes and byte order is key
+/// order.
+#[derive(Clone, Copy, Debug)]
+pub struct Touch<'a> {
+    /// The table or index.
+    pub place: Place<'a>,
+    /// The encoded partition key; empty if the request went over all partitions.
+    pub partition: &'a [u8],
+    /// The encoded sort key; empty if there is none, or if the request went over a range.
+    pub sort: &'a [u8],
+    /// What it cost here.
+    pub work: Work,
+    /// The bytes of the item, or of all that was evaluated.
+    pub bytes: usize,
+}
+
+impl Touch<'_> {
+    /// The values of the partition key, in key order; fewer if the bytes are damaged.
+    pub fn partition_values(&self) -> Vec<AttributeValue> {
+        decoded(&self.place.key.hash, self.partition)
+    }
+
+    /// The values of the sort key, in key order; none for a range.
+    pub fn sort_values(&self) -> Vec<AttributeValue> {
+        decoded(&self.place.key.range, self.sort)
+    }
+}
+
+fn decoded(attributes: &[KeyAttribute], mut bytes: &[u8]) -> Vec<AttributeValue> {
+    let values = attributes.iter().map_while(|attribute| {
+        (!bytes.is_empty()).then(|| decode_key_value(attribute.kind, &mut bytes).ok()).flatten()
+    });
+    values.collect()
+}
+
+/// What a Query or Scan asked, and how much of what it evaluated it returned.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The table or index that was asked.
+    pub place: Place<'a>,
+    /// The key condition; none for a Scan.
+    pub condition: Option<&'a ResolvedKeyCondition>,
+    /// What was thrown away after it was paid for.
+    pub filter: Option<&'a Condition>,
+    /// How many entries to evaluate at most.
+    pub limit: Option<usize>,
+    /// Whether the order is ascending.
+    pub is_forward: bool,
+    /// Whether it goes on from an earlier page.
+    pub is_continued: bool,
+    /// Whether another page follows.
+    pub has_more: bool,
+    /// Entries evaluated.
+    pub scanned: usize,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// It was carried out.
+    Done,
+    /// Its condition was false.
+    ConditionFailed,
+    /// Another request held its items.
+    Conflict,
+    /// It was refused for lack of throughput: this reason, at the touch with this position.
+    Throttled(ThrottleReason, usize),
+    /// It failed otherwise.
+    Failed,
+}
+
+/// One request, as it was carried out or refused.
+#[derive(Clone, Copy, Debug)]
+pub struct Observation<'a> {
+    /// The kind of request.
+    pub operation: Operation,
+    /// Milliseconds since 1970 when it ended.
+    pub at_ms: u64,
+    /// The keys it touched, the table's own before those of its indexes.
+    pub touches: &'a [Touch<'a>],
+    /// What a Query or Scan asked.
+    pub question: Option<Question<'a>>,
+    /// How many items it returned.
+    pub returned: usize,
+    /// Whether it asked for some attributes only.
+    pub is_projected: bool,
+    /// Whether it read strongly.
+    pub is_consistent: bool,
+    /// How long it took.
+    pub latency: Duration,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How many requests it stands for: what [`Observer::sample`] said.
+    pub weight: NonZeroU32,
+}
+
+/// Which limit a refused request met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ThrottleLimit {
+    /// A partition's 3,000 read or 1,000 write units per second.
+    KeyRange,
+    /// What was provisioned for the table or index.
+    Provisioned,
+    /// The maximum that was set for an on-demand table or index.
+    MaxOnDemand,
+    /// The account's quota.
+    Account,
+}
+
+/// Why a request was refused for lack of throughput: one of the 16 reasons of DynamoDB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThrottleReason {
+    /// Whether a global index could not take it, rather than the table.
+    pub is_index: bool,
+    /// Whether it was a write.
+    pub is_write: bool,
+    /// Which limit it met.
+    pub limit: ThrottleLimit,
+}
+
+impl ThrottleReason {
+    /// The reason as `ThrottlingReasons` names it.
+    pub fn name(self) -> String {
+        let place = if self.is_index { "Index" } else { "Table" };
+        let direction = if self.is_write { "Write" } else { "Read" };
+        let limit = match self.limit {
+            ThrottleLimit::KeyRange => "KeyRangeThroughputExceeded",
+            ThrottleLimit::Provisioned => "ProvisionedThroughputExceeded",
+            ThrottleLimit::MaxOnDemand => "MaxOnDemandThroughputExceeded",
+            ThrottleLimit::Account => "AccountLimitExceeded",
+        };
+        format!("{place}{direction}{limit}")
+    }
+}
+
+/// Work that was not admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The position of the touch that met the limit.
+    pub touch: usize,
+    /// Why.
+    pub reason: ThrottleReason,
+}
+
+/// Somebody who watches the requests of a database.
+///
+/// The calls come from many threads at once and lie on the path of every request.
+pub trait Observer: Send + Sync + std::fmt::Debug {
+    /// Whether to look at the next request, and how many it stands for. Asked before anything is
+    /// measured, so it must be cheap.
+    fn sample(&self) -> Option<NonZeroU32>;
+
+    /// Whether [`Observer::admit`] may refuse. Asked once, when the database is opened.
+    fn is_gate(&self) -> bool {
+        false
+    }
+
+    /// Takes the work from the capacity of every partition it touches, or refuses and takes none of
+    /// it. A read does not know its cost yet and states no units: it is admitted while anything is
+    /// left, and its cost is taken by [`Observer::charge`].
+    fn admit(&self, _touches: &[Touch<'_>], _now_ms: u64) -> Result<(), Refused> {
+        Ok(())
+    }
+
+    /// Takes work that has been done from the capacity of its partitions, which may fall below zero.
+    fn charge(&self, _touches: &[Touch<'_>], _now_ms: u64) {}
+
+    /// One request, sampled and finished.
+    fn observe(&self, observation: &Observation<'_>);
+
+    /// A request that failed before it touched a key: the operation's name and the error.
+    fn failed(&self, _operation: &str, _error: &Error) {}
+
+    /// A table, or one of its indexes, was deleted: another one of that name begins anew.
+    fn forget(&self, _table: &str, _index: Option<&str>) {}
+}

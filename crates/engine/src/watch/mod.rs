@@ -1,0 +1,218 @@
+//! What an observer is told of requests, and what it may refuse.
+//!
+//! The executors begin with [`Inner::watch`], which is none unless somebody looks at this very
+//! request: without an observer it is one branch, with a sampling one little more. Only then are keys
+//! taken apart and time is measured.
+
+mod page;
+mod place;
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use keyloom_core::capacity::Units;
+use keyloom_core::error::{CancellationCode, throttle};
+use keyloom_core::observation::{
+    Observation, Observer, Operation, Outcome, Place, Question, Refused, Touch, Work,
+};
+use keyloom_core::{Error, Result};
+
+pub use place::{IndexFacts, TableFacts};
+pub(crate) use place::{place_of, split_key};
+
+use crate::catalog::Table;
+use crate::database::Inner;
+
+/// Who watches a database.
+pub(crate) struct Watch {
+    observer: Option<Arc<dyn Observer>>,
+    /// Whether the observer may refuse; asked once.
+    is_gate: bool,
+}
+
+impl Watch {
+    pub(crate) fn new(observer: Option<Arc<dyn Observer>>) -> Self {
+        let is_gate = observer.as_ref().is_some_and(|observer| observer.is_gate());
+        Self { observer, is_gate }
+    }
+
+    /// Tells of a request that failed, unless the executors have told of it.
+    pub(crate) fn failed(&self, target: &str, error: &Error) {
+        if let Some(observer) = &self.observer
+            && !is_told_by_executors(error)
+        {
+            observer.failed(target.rsplit('.').next().unwrap_or(target), error);
+        }
+    }
+
+    /// Tells that a table or an index is gone.
+    pub(crate) fn forget(&self, table: &str, index: Option<&str>) {
+        if let Some(observer) = &self.observer {
+            observer.forget(table, index);
+        }
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("observer", &self.observer).finish_non_exhaustive()
+    }
+}
+
+/// Whether an error arose where keys were touched, and so is the outcome of an observation.
+fn is_told_by_executors(error: &Error) -> bool {
+    match error {
+        Error::ConditionalCheckFailed { .. }
+        | Error::DuplicateItem(_)
+        | Error::TransactionConflict(_)
+        | Error::ProvisionedThroughputExceeded(_)
+        | Error::Throttling(_)
+        | Error::RequestLimitExceeded(_) => true,
+        Error::TransactionCanceled(reasons) => reasons.iter().any(|reason| {
+            matches!(
+                reason.code,
+                CancellationCode::ConditionalCheckFailed
+                    | CancellationCode::DuplicateItem
+                    | CancellationCode::TransactionConflict
+                    | CancellationCode::ProvisionedThroughputExceeded
+                    | CancellationCode::ThrottlingError
+            )
+        }),
+        _ => false,
+    }
+}
+
+impl Inner {
+    /// Begins to watch a request; none if nobody looks at it.
+    pub(crate) fn watch(&self, operation: Operation) -> Option<Watching<'_>> {
+        let observer = self.watch.observer.as_deref()?;
+        let weight = observer.sample();
+        let is_gate = self.watch.is_gate;
+        if weight.is_none() && !is_gate {
+            return None;
+        }
+        let sampled = weight.map(|weight| (weight, self.clock.ticks()));
+        Some(Watching { database: self, observer, operation, sampled, is_gate })
+    }
+}
+
+/// One request that is watched.
+pub(crate) struct Watching<'a> {
+    database: &'a Inner,
+    observer: &'a dyn Observer,
+    operation: Operation,
+    /// How many requests this one stands for, and when it began.
+    sampled: Option<(NonZeroU32, Duration)>,
+    is_gate: bool,
+}
+
+/// How a request ended, beside the keys it touched.
+pub(crate) struct Ended<'a> {
+    pub(crate) outcome: Outcome,
+    pub(crate) question: Option<Question<'a>>,
+    pub(crate) returned: usize,
+    pub(crate) is_projected: bool,
+    pub(crate) is_consistent: bool,
+}
+
+impl Ended<'_> {
+    pub(crate) fn with(outcome: Outcome) -> Self {
+        Self { outcome, question: None, returned: 0, is_projected: false, is_consistent: true }
+    }
+}
+
+impl Watching<'_> {
+    /// Whether the work may be refused.
+    pub(crate) fn is_gate(&self) -> bool {
+        self.is_gate
+    }
+
+    /// Whether the request is told to the observer when it has ended.
+    pub(crate) fn is_sampled(&self) -> bool {
+        self.sampled.is_some()
+    }
+
+    /// Takes the work from its partitions, or says which touch they refuse, and tells the observer.
+    pub(crate) fn admit(&self, touches: &[Touch<'_>]) -> Result<(), Refused> {
+        if !self.is_gate {
+            return Ok(());
+        }
+        let admitted = self.observer.admit(touches, self.database.clock.now_ms());
+        if let Err(refused) = &admitted {
+            let outcome = Outcome::Throttled(refused.reason, refused.touch);
+            self.observe(touches, Ended::with(outcome));
+        }
+        admitted
+    }
+
+    /// [`Watching::admit`] with the refusal as the client sees it.
+    pub(crate) fn admit_or_error(&self, touches: &[Touch<'_>]) -> Result<()> {
+        self.admit(touches).map_err(|refused| self.error(touches, refused))
+    }
+
+    /// Takes what has been done from its partitions, and tells the observer.
+    pub(crate) fn done(&self, touches: &[Touch<'_>], ended: Ended<'_>) {
+        if self.is_gate {
+            self.observer.charge(touches, self.database.clock.now_ms());
+        }
+        self.observe(touches, ended);
+    }
+
+    /// Tells the observer, if it wants to know of this request.
+    pub(crate) fn observe(&self, touches: &[Touch<'_>], ended: Ended<'_>) {
+        let Some((weight, began)) = self.sampled else { return };
+        let clock = &self.database.clock;
+        self.observer.observe(&Observation {
+            operation: self.operation,
+            at_ms: clock.now_ms(),
+            touches,
+            question: ended.question,
+            returned: ended.returned,
+            is_projected: ended.is_projected,
+            is_consistent: ended.is_consistent,
+            latency: clock.ticks().saturating_sub(began),
+            outcome: ended.outcome,
+            weight,
+        });
+    }
+
+    /// A refusal as the client sees it.
+    pub(crate) fn error(&self, touches: &[Touch<'_>], refused: Refused) -> Error {
+        let Some(touch) = touches.get(refused.touch) else {
+            return Error::InternalServer(
+                "a request was refused at a key it does not touch".into(),
+            );
+        };
+        let mut arn = self.database.table_arn(touch.place.table);
+        if let Some(index) = touch.place.index_name().filter(|_| refused.reason.is_index) {
+            arn.push_str("/index/");
+            arn.push_str(index);
+        }
+        throttle::refused(refused.reason, touch.place.throughput.on_demand, arn)
+    }
+
+    /// [`Watching::admit`] for a transaction: one entry per touch, all but the refused one without
+    /// fault.
+    pub(crate) fn admit_all(&self, touches: &[Touch<'_>]) -> Vec<Result<()>> {
+        let mut admitted: Vec<Result<()>> = touches.iter().map(|_| Ok(())).collect();
+        if let Err(refused) = self.admit(touches)
+            && let Some(slot) = admitted.get_mut(refused.touch)
+        {
+            *slot = Err(self.error(touches, refused));
+        }
+        admitted
+    }
+}
+
+/// One item that is looked up by its key, at this price.
+pub(crate) fn lookup<'a>(table: &'a Table, key: &'a [u8], units: Units, bytes: usize) -> Touch<'a> {
+    touch(place_of(table, None), key, Work::Read(units), bytes)
+}
+
+/// One entry of a place, by its store key.
+pub(crate) fn touch<'a>(place: Place<'a>, key: &'a [u8], work: Work, bytes: usize) -> Touch<'a> {
+    let (partition, sort) = split_key(place.key, key);
+    Touch { place, partition, sort, work, bytes }
+}

@@ -1,0 +1,82 @@
+//! Pages of Query and Scan, as an observer sees them.
+
+use std::ops::Bound;
+
+use keyloom_core::Result;
+use keyloom_core::capacity::{ReadMode, Units};
+use keyloom_core::observation::{Operation, Outcome, Place, Question, Touch, Work};
+use keyloom_store::Direction;
+
+use crate::ops::reading::page_units;
+use crate::read::{Page, ReadPlan};
+
+use super::{Ended, Watching, place_of, split_key};
+
+impl ReadPlan {
+    /// What kind of request the plan comes from.
+    pub(crate) fn operation(&self) -> Operation {
+        if self.condition.is_some() { Operation::Query } else { Operation::Scan }
+    }
+
+    fn place(&self) -> Place<'_> {
+        place_of(&self.table, self.index)
+    }
+
+    /// The partition that is read; nothing if it is more than one.
+    fn partition(&self) -> &[u8] {
+        match &self.range.lower {
+            Bound::Included(key) | Bound::Excluded(key) if self.condition.is_some() => {
+                split_key(self.key(), key).0
+            }
+            _ => &[],
+        }
+    }
+
+    fn touch(&self, units: Units, bytes: usize) -> Touch<'_> {
+        let (place, partition) = (self.place(), self.partition());
+        Touch { place, partition, sort: &[], work: Work::Read(units), bytes }
+    }
+}
+
+impl Watching<'_> {
+    /// Refuses a page of which nothing can be read at the moment.
+    pub(crate) fn admit_page(&self, plan: &ReadPlan) -> Result<()> {
+        if !self.is_gate() {
+            return Ok(());
+        }
+        self.admit_or_error(&[plan.touch(Units::ZERO, 0)])
+    }
+
+    /// A page was read.
+    pub(crate) fn page(&self, plan: &ReadPlan, page: &Page, mode: ReadMode) {
+        let (own, fetched) = page_units(page, mode);
+        let ended = Ended {
+            outcome: Outcome::Done,
+            question: Some(Question {
+                place: plan.place(),
+                condition: plan.condition.as_ref(),
+                filter: plan.filter.as_ref(),
+                limit: plan.limit,
+                is_forward: plan.direction == Direction::Forward,
+                is_continued: plan.is_continued,
+                has_more: page.last_key.is_some(),
+                scanned: page.scanned,
+            }),
+            returned: page.count,
+            is_projected: plan.projection.is_some(),
+            is_consistent: mode == ReadMode::Strong,
+        };
+        let read = plan.touch(own, page.bytes);
+        if fetched.is_zero() {
+            return self.done(&[read], ended);
+        }
+        // The base items of a local index's entries lie in the same partition.
+        let base = Touch {
+            place: place_of(&plan.table, None),
+            work: Work::Read(fetched),
+            bytes: page.fetched.iter().sum(),
+            ..read
+        };
+        self.done(&[read, base], ended);
+    }
+}

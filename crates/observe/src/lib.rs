@@ -1,0 +1,1 @@
+//! What happens in a composite-key database, watched in bounded memory.
