@@ -1,7 +1,7 @@
 //! Checking: plans, findings and cost of a whole design.
 
 use crate::cost::{Bill, Prices, bill};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::lint::{self, Context, Finding};
 use crate::model::Design;
 use crate::plan::{IndexUse, Plan, Problem, Verdict, WritePlan, index_uses, plan, plan_write};
@@ -78,7 +78,12 @@ fn is_told(problem: &Problem) -> bool {
 pub fn check_text(file_name: &str, text: &str, prices: &Prices) -> CheckReport {
     let (design, diagnostics) = Design::read(file_name, text);
     let is_whole = diagnostics.iter().all(|problem| problem.severity != Severity::Error);
-    let mut report = check_part(design, prices, is_whole);
+    // In a text that is not TOML, anything may be missing.
+    let mut report = if diagnostics.iter().any(|problem| problem.code == Code::Syntax) {
+        CheckReport { source: Source::new(file_name, text), ..CheckReport::default() }
+    } else {
+        check_part(design, prices, is_whole)
+    };
     let found: Vec<Finding> =
         diagnostics.iter().map(|problem: &Diagnostic| problem.into()).collect();
     report.findings.splice(0..0, found);

@@ -33,6 +33,70 @@ fn shown(findings: &[Finding]) -> String {
         .join("\n")
 }
 
+fn rules_of(text: &str) -> Vec<&'static str> {
+    findings(text).iter().map(|finding| finding.rule).collect()
+}
+
+#[test]
+fn an_ambiguous_template_does_not_hide_what_else_is_wrong() {
+    let found = rules_of(
+        r#"
+[entity.Order]
+PK = "{user_id}{order_id}"
+SK = "ORDER"
+[entity.Order.fields]
+user_id = "token"
+order_id = "token"
+[entity.Version]
+PK = "DOC#{doc:ulid}"
+SK = "V#{number}"
+[entity.Version.fields]
+number = { type = "u32", plain = true }
+[access."one order"]
+find = "Order"
+where = "user_id = ? and order_id = ?"
+[access."versions"]
+find = "Version"
+where = "doc = ?"
+order = "number""#,
+    );
+    assert_eq!(found, ["K03", "K01", "A03"]);
+}
+
+/// Users by status in an index, spread over so many shards.
+fn sharded(shards: u32) -> String {
+    format!(
+        r#"
+[entity.User]
+PK = "USER#{{id:ulid}}"
+SK = "PROFILE"
+GSI1PK = "STATUS#{{status}}#{{shard}}"
+GSI1SK = "USER#{{id:ulid}}"
+count = 5_000_000
+size = "800 B"
+[entity.User.fields]
+status = {{ type = "string", values = ["on", "off"], top_share = "90%" }}
+shard = {{ type = "shard", shards = {shards}, by = "id" }}
+[access."users with a status"]
+find = "User"
+where = "status = ?"
+limit = 20
+[write."put a user"]
+entity = "User"
+rate = "1500/s""#
+    )
+}
+
+#[test]
+fn a_shard_that_carries_the_load_silences_what_few_and_skewed_values_would_do() {
+    let about_load = |shards| {
+        let found = rules_of(&sharded(shards));
+        found.into_iter().filter(|r| ["P02", "P04", "P11", "I06"].contains(r)).collect::<Vec<_>>()
+    };
+    assert_eq!(about_load(4), Vec::<&str>::new());
+    assert_eq!(about_load(1), ["I06", "P04", "P11"]);
+}
+
 #[test]
 fn every_rule_fires_where_it_should_and_is_silent_where_it_should_not() {
     let mut failures = Vec::new();

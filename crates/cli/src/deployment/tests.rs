@@ -48,7 +48,7 @@ const TWO: &str = "[table.app.index.GSI1]\npartition_key = \"G1\"\n\
 
 #[test]
 fn tables_are_created_once_and_then_settled() {
-    let (engine, design) = (empty(), design("ttl = \"ends\"\nstream = \"new-image\""));
+    let (engine, design) = (empty(), design("ttl = \"ends\"\nstream = \"new\""));
     let first = deployed(&design, &engine);
     assert_eq!(words(&first), ["create table `app`", "let items of table `app` end at `ends`"]);
     let second = prepare(&design, &engine).unwrap();

@@ -42,10 +42,10 @@ pub(crate) struct Page {
 }
 
 impl Engine {
-    /// A database without a table.
+    /// A database without a table, whose new indexes fill up by themselves.
+    #[cfg(test)]
     pub(crate) fn empty() -> Self {
-        let options = Options { background: false, ..Options::default() };
-        Self { database: Database::memory_with(options) }
+        Self { database: Database::memory_with(Options::default()) }
     }
 
     /// An empty database with the tables of a design.

@@ -76,6 +76,25 @@ impl Row {
         Self { entity: entity.clone(), values }
     }
 
+    /// One attribute of the item, without building the others.
+    pub fn attribute(&self, name: &str) -> Option<AttributeValue> {
+        let table = &self.entity.table;
+        if table.type_attribute.as_deref() == Some(name) {
+            return Some(AttributeValue::from(self.entity.name.as_str()));
+        }
+        if let Some(key) = self.entity.key(name) {
+            let mut attributes = table.indexes.iter().flat_map(Index::attributes);
+            let kind = attributes.find(|attribute| attribute.name == name).map(|a| a.kind);
+            let value = kind.and_then(|kind| self.key_attribute(key, kind));
+            if value.is_some() {
+                return value;
+            }
+        }
+        let field = self.entity.field(name)?;
+        let stored = !field.key_only && !matches!(field.kind, FieldKind::Shard(_));
+        self.values.get(name).filter(|_| stored).map(|value| attribute_of(field, value))
+    }
+
     /// The item as it is stored: key attributes, fields, and the type attribute if the table has one.
     pub fn item(&self) -> Item {
         let mut item = Item::new();

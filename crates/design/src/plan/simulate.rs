@@ -1,6 +1,5 @@
 //! What a plan returns, worked out on key bytes: the planner checks its counter-examples here.
 
-use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,7 +36,6 @@ pub(super) struct Entry<'r> {
     values: Vec<AttributeValue>,
     /// The sort key, then the primary key, which decides between equal sort keys.
     place: (Vec<u8>, Vec<u8>),
-    item: OnceCell<Item>,
 }
 
 impl<'r> Entries<'r> {
@@ -102,7 +100,7 @@ impl<'r> Entry<'r> {
         for value in row.index_values(table.primary())? {
             encode_key_value(&value, &mut tie).ok()?;
         }
-        Some(Self { row, values, place: (sort, tie), item: OnceCell::new() })
+        Some(Self { row, values, place: (sort, tie) })
     }
 
     fn is_in(&self, read: &ConcreteRead) -> bool {
@@ -123,8 +121,8 @@ impl<'r> Entry<'r> {
 
     /// Whether the filter of a read keeps it.
     pub(super) fn is_kept(&self, read: &ConcreteRead) -> bool {
-        let item = || self.item.get_or_init(|| self.row.item());
-        read.filter.iter().all(|(name, test)| filter_holds(test, item().get(name)))
+        let mut tests = read.filter.iter();
+        tests.all(|(name, test)| filter_holds(test, self.row.attribute(name).as_ref()))
     }
 }
 

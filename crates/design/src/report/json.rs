@@ -55,6 +55,7 @@ pub fn json(reports: &[CheckReport]) -> Json {
             "file": report.source.name(),
             "name": design.name(),
             "tables": design.tables().len(),
+            "whole": report.is_whole,
             "entities": design.entities().len(),
             "indexes": report.index_uses.iter().map(|used| json!({
                 "table": used.table,

@@ -60,8 +60,12 @@ fn crowd_of(
         let is_lost = |entry: &Entry| !entry.is_kept(read) || case.is_stranger(entry.row);
         let chosen = choose(&found, limit, &is_lost)?;
         let mut chosen: Vec<Row> = chosen.iter().map(|entry| entry.row.clone()).collect();
-        chosen.extend(case.targets(&chosen));
-        case.example(inputs, reads, distinct(chosen))
+        let targets = case.targets(&chosen);
+        if !targets.is_empty() {
+            chosen.extend(targets);
+            chosen = distinct(chosen);
+        }
+        case.example(inputs, reads, chosen)
     })
 }
 
