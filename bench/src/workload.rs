@@ -214,9 +214,6 @@ pub(crate) fn create_table(name: &str, is_indexed: bool) -> String {
 pub(crate) struct Workload {
     /// The items that Get, Put and Update choose from.
     pub(crate) items: Vec<Record>,
-    /// The same keys with other content: a database may see that an item is put as it is already,
-    /// and write nothing.
-    revisions: Vec<Record>,
     /// What the queries read.
     collections: Vec<Record>,
     /// What is put into the table with indexes, twice the keys with other index keys.
@@ -227,8 +224,7 @@ impl Workload {
     /// A workload over so many items of 1 KB.
     pub(crate) fn new(items: usize) -> Self {
         let mut random = Random::new(7);
-        let mut all = || (0..items).map(|n| item(n, &mut random)).collect();
-        let (items, revisions) = (all(), all());
+        let items = (0..items).map(|n| item(n, &mut random)).collect();
         let mut collections = Vec::new();
         for partition in 0..QUERY_PARTITIONS {
             collections.extend((0..QUERY_ITEMS).map(|n| {
@@ -240,34 +236,28 @@ impl Workload {
             Record::new(PAGE_PARTITION.into(), format!("EVENT#{n:08}"), ITEM_BYTES, &mut random)
         }));
         let indexed = (0..CALLS).map(|n| indexed_item(n, &mut random)).collect();
-        Self { items, revisions, collections, indexed }
+        Self { items, collections, indexed }
     }
 
-    /// The calls of one kind. Made in this order, again and again, each write changes its items: the
-    /// second half writes the keys of the first half back to what they were.
+    /// The calls of one kind. Made in this order, again and again, each write changes its items: a
+    /// database may see that an item is put as it is already, and write nothing. So each operation
+    /// has content of its own, and the second half of its calls writes the keys of the first half.
     pub(crate) fn calls(&self, operation: Operation) -> Vec<Call> {
-        let find = |items: &[Record], n: usize| items.get(scatter(n, items.len())).cloned();
-        let half = |n: usize, calls: usize| {
-            let items = if n < calls / 2 { &self.revisions } else { &self.items };
-            (n % (calls / 2), items)
-        };
-        let group = |n: usize, size: usize| {
-            let (place, items) = half(n, LARGE_CALLS);
-            (place * size..(place + 1) * size).filter_map(|n| find(items, n)).collect()
+        let mut random = Random::new(100 + operation as u64);
+        let place = |n: usize| scatter(n, self.items.len());
+        let known = |n: usize| self.items.get(place(n)).cloned();
+        let mut group = |n: usize, size: usize| {
+            let first = n % (LARGE_CALLS / 2) * size;
+            (first..first + size).map(|n| item(place(n), &mut random)).collect()
         };
         let (each, large) = (0..CALLS, 0..LARGE_CALLS);
         match operation {
-            Operation::Get => each.filter_map(|n| find(&self.items, n)).map(Call::Get).collect(),
+            Operation::Get => each.filter_map(known).map(Call::Get).collect(),
             Operation::Put => {
-                let record = |n| {
-                    let (place, items) = half(n, CALLS);
-                    find(items, place)
-                };
-                each.filter_map(record).map(|record| Call::Put(TABLE, record)).collect()
+                let mut put = |n| Call::Put(TABLE, item(place(n % (CALLS / 2)), &mut random));
+                each.map(&mut put).collect()
             }
-            Operation::Update => {
-                each.filter_map(|n| find(&self.items, n)).map(Call::Update).collect()
-            }
+            Operation::Update => each.filter_map(known).map(Call::Update).collect(),
             Operation::PutIndexed => {
                 let puts = self.indexed.iter().cloned();
                 puts.map(|record| Call::Put(INDEXED_TABLE, record)).collect()
