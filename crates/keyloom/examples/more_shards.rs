@@ -3,7 +3,7 @@
 //!
 //! `cargo run -p keyloom --example more_shards`
 
-#![expect(clippy::print_stdout, unreachable_pub, reason = "an example")]
+#![expect(clippy::print_stdout, clippy::wildcard_imports, unreachable_pub, reason = "an example")]
 
 use keyloom::prelude::*;
 

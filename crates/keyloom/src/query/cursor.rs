@@ -62,16 +62,13 @@ impl Cursor {
     ) -> Result<Vec<Position>> {
         let damaged = || Error::Cursor("it is damaged: start the query anew".into());
         let bytes = URL_SAFE_NO_PAD.decode(&self.0).map_err(|_| damaged())?;
-        let content = match key {
-            Some(key) => {
-                let (content, code) =
-                    bytes.split_last_chunk::<SIGNATURE_BYTES>().ok_or_else(damaged)?;
-                (is_mac(key, content, code) && content.first() == Some(&SIGNED)).then_some(content)
-            }
-            None => {
-                let (content, sum) = bytes.split_last_chunk::<SUM_BYTES>().ok_or_else(damaged)?;
-                (*sum == checksum(content) && content.first() == Some(&CHECKED)).then_some(content)
-            }
+        let content = if let Some(key) = key {
+            let (content, code) =
+                bytes.split_last_chunk::<SIGNATURE_BYTES>().ok_or_else(damaged)?;
+            (is_mac(key, content, code) && content.first() == Some(&SIGNED)).then_some(content)
+        } else {
+            let (content, sum) = bytes.split_last_chunk::<SUM_BYTES>().ok_or_else(damaged)?;
+            (*sum == checksum(content) && content.first() == Some(&CHECKED)).then_some(content)
         };
         let content = content.ok_or_else(damaged)?;
         let (made_for, list) =
