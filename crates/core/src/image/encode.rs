@@ -41,7 +41,9 @@ fn text_of_value(value: &AttributeValue, out: &mut Vec<u8>) {
     match value {
         AttributeValue::S(text) => out.extend_from_slice(text.as_bytes()),
         AttributeValue::Ss(members) => {
-            members.iter().for_each(|member| out.extend_from_slice(member.as_bytes()));
+            for member in members {
+                out.extend_from_slice(member.as_bytes());
+            }
         }
         AttributeValue::L(elements) => elements.iter().for_each(|e| text_of_value(e, out)),
         AttributeValue::M(map) => text_of_item(map, out),
