@@ -1,5 +1,5 @@
 //! Parts of designs that are written seldom, at run time.
-#![expect(clippy::unwrap_used, unreachable_pub, reason = "tests")]
+#![expect(unreachable_pub, reason = "tests")]
 
 use keyloom::prelude::*;
 use keyloom::{Set, TableClient};
@@ -73,7 +73,9 @@ fn seldom_forms_are_stored_and_read() {
     let table = Forms::open(Database::memory()).unwrap();
     let articles = [article(1), article(2)];
     table.put(&Author { author: "ann".into() }).unwrap();
-    articles.iter().for_each(|article| table.put(article).unwrap());
+    for article in &articles {
+        table.put(article).unwrap();
+    }
     assert_eq!(table.get(articles[1].key()).unwrap().as_ref(), articles.last());
     for found in [
         table.query(ArticlesOf { author: "ann".into() }).collect().unwrap(),
@@ -83,7 +85,7 @@ fn seldom_forms_are_stored_and_read() {
     }
     let stored = TableClient::new(table.backend().clone(), "forms").with_keys("PK", "SK");
     let stored = stored.get(("AUTHOR#ann", "ARTICLE#0000000002")).unwrap().unwrap();
-    let names: Vec<&str> = stored.keys().map(|name| name.as_str()).collect();
+    let names: Vec<&str> = stored.keys().map(AsRef::as_ref).collect();
     assert_eq!(names, ["GSI1PK", "GSI1SK", "PK", "SK", "author", "kind-of-text", "tags"]);
     assert_eq!(stored.get("GSI1SK"), Some(&"PLACE#00007#0000000002".into()));
     let patched =

@@ -1,5 +1,10 @@
 //! Modules that `keyloom generate rust` wrote from design files: they compile, and state the same design.
 #![expect(clippy::unwrap_used, unreachable_pub, reason = "tests")]
+#![expect(
+    clippy::module_inception,
+    clippy::struct_field_names,
+    reason = "named as the design files name them"
+)]
 // Not `expect`: the compiler takes what is expected to be dead for alive, and then misses its warning.
 #![allow(dead_code, reason = "the modules are compared, not used")]
 
