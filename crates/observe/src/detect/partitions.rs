@@ -72,7 +72,6 @@ mod tests {
 
     use super::*;
     use crate::AntiPatternDetector;
-    use crate::partitions::PartitionHeat;
     use crate::report::{Place, Report};
 
     fn findings(reason: Option<&str>) -> Vec<Finding> {
