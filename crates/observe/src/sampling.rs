@@ -8,24 +8,27 @@
 
 use std::cell::Cell;
 use std::num::NonZeroU32;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 /// Requests that are looked at in a row.
 pub(crate) const RUN: u32 = 8;
 /// Looks per second that a thread is allowed.
-const LOOKS_PER_SECOND: u32 = 3000;
-/// The most requests that one look stands for: what a thread that falls silent may leave unseen is
-/// a few hundred requests.
-const MAX_STRIDE: u32 = 64;
+const LOOKS_PER_SECOND: u32 = 2000;
+/// The most requests that one look stands for.
+const MAX_STRIDE: u32 = 256;
+/// After how many unseen requests the clock is asked whether they have become few.
+const UNSEEN: u32 = 128;
+/// A thread that looked at nothing for so long sees what comes next.
+const SILENCE: Duration = Duration::from_secs(1);
 /// After how many looks the rate is judged.
 const JUDGED_LOOKS: u32 = 8 * RUN;
 
 /// Which requests are looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sampling {
-    /// All of them while there are few, one in up to 64 when there are many.
+    /// All of them while there are few, one in up to 256 when there are many.
     #[default]
     Adaptive,
     /// All of them.
@@ -62,7 +65,8 @@ impl Sampling {
         }
         let skip = SKIP.get();
         if skip > 0 {
-            SKIP.set(skip - 1);
+            let is_over = skip.is_multiple_of(UNSEEN) && PACE.get().is_silent();
+            SKIP.set(if is_over { 0 } else { skip - 1 });
             return None;
         }
         let mut pace = PACE.get();
@@ -85,6 +89,10 @@ impl Pace {
         weight
     }
 
+    fn is_silent(&self) -> bool {
+        self.since.is_some_and(|since| since.elapsed() > SILENCE)
+    }
+
     fn begin_run(&mut self, sampling: Sampling) {
         self.run = RUN;
         match sampling {
@@ -101,8 +109,8 @@ impl Pace {
             return;
         };
         let elapsed = now.duration_since(since);
-        // Nothing happened for a while: whatever comes now is seen from the start.
-        if elapsed.as_secs() >= 2 {
+        // Little happened for a while: whatever comes now is seen from the start.
+        if elapsed > SILENCE {
             (self.stride, self.looks, self.since) = (1, 0, Some(now));
             return;
         }
