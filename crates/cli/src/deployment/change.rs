@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::service::{Refused, Service};
+use super::service::{Refused, Service, member};
 
 /// How often a table is asked whether it is ready: for an hour, since a large index takes its time.
 const ASKED: u32 = 7200;
@@ -42,25 +42,25 @@ impl Change {
             Self::Create(body) => {
                 let indexes: Vec<&str> = ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"]
                     .into_iter()
-                    .flat_map(|kind| body[kind].as_array().into_iter().flatten())
-                    .filter_map(|index| index["IndexName"].as_str())
+                    .flat_map(|kind| body.get(kind).and_then(Json::as_array).into_iter().flatten())
+                    .filter_map(|index| member(index, "/IndexName").as_str())
                     .collect();
-                let table = format!("create table `{}`", text(&body["TableName"]));
+                let table = format!("create table `{}`", text(member(body, "/TableName")));
                 match indexes.as_slice() {
                     [] => table,
                     names => format!("{table} with `{}`", names.join("`, `")),
                 }
             }
             Self::AddIndex { table, index, .. } => {
-                format!("add index `{}` to table `{table}`", text(&index["IndexName"]))
+                format!("add index `{}` to table `{table}`", text(member(index, "/IndexName")))
             }
             Self::Stream(body) => {
-                format!("turn on the stream of table `{}`", text(&body["TableName"]))
+                format!("turn on the stream of table `{}`", text(member(body, "/TableName")))
             }
             Self::TimeToLive(body) => format!(
                 "let items of table `{}` end at `{}`",
-                text(&body["TableName"]),
-                text(&body["TimeToLiveSpecification"]["AttributeName"])
+                text(member(body, "/TableName")),
+                text(member(body, "/TimeToLiveSpecification/AttributeName"))
             ),
         }
     }
@@ -70,7 +70,7 @@ impl Change {
         match self {
             Self::Create(body) => {
                 service.call("CreateTable", body)?;
-                await_ready(service, text(&body["TableName"]))
+                await_ready(service, text(member(body, "/TableName")))
             }
             Self::AddIndex { table, index, attributes } => {
                 let body = json!({
@@ -83,7 +83,7 @@ impl Change {
             }
             Self::Stream(body) => {
                 service.call("UpdateTable", body)?;
-                await_ready(service, text(&body["TableName"]))
+                await_ready(service, text(member(body, "/TableName")))
             }
             Self::TimeToLive(body) => match service.call("UpdateTimeToLive", body) {
                 // Some endpoints never end an item's life; reads of designs do not depend on it.
@@ -102,10 +102,12 @@ fn text(value: &Json) -> &str {
 fn await_ready(service: &dyn Service, table: &str) -> Result<(), Refused> {
     for _ in 0..ASKED {
         let answer = service.call("DescribeTable", &json!({ "TableName": table }))?;
-        let described = &answer["Table"];
-        let indexes = described["GlobalSecondaryIndexes"].as_array().into_iter().flatten();
-        let mut states = indexes.map(|index| text(&index["IndexStatus"]));
-        if text(&described["TableStatus"]) == "ACTIVE" && states.all(|state| state == "ACTIVE") {
+        let described = member(&answer, "/Table");
+        let indexes = member(described, "/GlobalSecondaryIndexes").as_array().into_iter().flatten();
+        let mut states = indexes.map(|index| text(member(index, "/IndexStatus")));
+        if text(member(described, "/TableStatus")) == "ACTIVE"
+            && states.all(|state| state == "ACTIVE")
+        {
             return Ok(());
         }
         std::thread::sleep(BETWEEN);

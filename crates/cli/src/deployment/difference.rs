@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::change::Change;
+use super::service::member;
 
 /// What differs.
 #[derive(Debug, Default)]
@@ -16,7 +17,7 @@ pub(super) struct Difference {
 impl Difference {
     /// Compares a description with a CreateTable request.
     pub(super) fn between(there: &Json, wanted: &Json) -> Self {
-        let table = wanted["TableName"].as_str().unwrap_or_default().to_owned();
+        let table = member(wanted, "/TableName").as_str().unwrap_or_default().to_owned();
         let mut difference = Self { table, ..Self::default() };
         difference.compare_keys(there, wanted);
         difference.compare_local(there, wanted);
@@ -63,7 +64,7 @@ impl Difference {
     fn compare_global(&mut self, there: &Json, wanted: &Json) {
         let (old, new) = (indexes(there, "Global"), indexes(wanted, "Global"));
         let mut attributes: Vec<Json> =
-            there["AttributeDefinitions"].as_array().cloned().unwrap_or_default();
+            member(there, "/AttributeDefinitions").as_array().cloned().unwrap_or_default();
         for index in &new {
             let name = name_of(index);
             match old.iter().find(|other| name_of(other) == name) {
@@ -106,8 +107,9 @@ impl Difference {
     }
 
     fn compare_settings(&mut self, there: &Json, wanted: &Json) {
-        let mode = there["BillingModeSummary"]["BillingMode"].as_str().unwrap_or("PROVISIONED");
-        let designed = wanted["BillingMode"].as_str().unwrap_or("PROVISIONED");
+        let mode =
+            member(there, "/BillingModeSummary/BillingMode").as_str().unwrap_or("PROVISIONED");
+        let designed = member(wanted, "/BillingMode").as_str().unwrap_or("PROVISIONED");
         if mode != designed {
             self.notes.push(format!(
                 "table `{}` is billed {mode}, the design says {designed}; it is left as it is",
@@ -115,12 +117,12 @@ impl Difference {
             ));
         }
         let view = |table: &Json| {
-            table["StreamSpecification"]["StreamViewType"].as_str().map(str::to_owned)
+            member(table, "/StreamSpecification/StreamViewType").as_str().map(str::to_owned)
         };
         match (view(there), view(wanted)) {
             (None, Some(_)) => self.changes.push(Change::Stream(json!({
                 "TableName": self.table,
-                "StreamSpecification": wanted["StreamSpecification"],
+                "StreamSpecification": member(wanted, "/StreamSpecification"),
             }))),
             (Some(old), Some(new)) if old != new => self.notes.push(format!(
                 "the stream of table `{}` holds {old}, the design says {new}; it is left as it is",
@@ -131,10 +133,10 @@ impl Difference {
     }
 
     /// Compares what ends the life of items.
-    pub(super) fn compare_time_to_live(&mut self, there: &Option<String>, wanted: Option<Json>) {
+    pub(super) fn compare_time_to_live(&mut self, there: Option<&str>, wanted: Option<Json>) {
         let Some(wanted) = wanted else { return };
-        let attribute = wanted["TimeToLiveSpecification"]["AttributeName"].as_str();
-        match there.as_deref() {
+        let attribute = member(&wanted, "/TimeToLiveSpecification/AttributeName").as_str();
+        match there {
             None => self.changes.push(Change::TimeToLive(wanted)),
             old if old == attribute => {}
             Some(old) => self.notes.push(format!(
@@ -147,25 +149,30 @@ impl Difference {
 }
 
 fn indexes<'a>(table: &'a Json, kind: &str) -> Vec<&'a Json> {
-    table[format!("{kind}SecondaryIndexes")].as_array().into_iter().flatten().collect()
+    table
+        .get(format!("{kind}SecondaryIndexes"))
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn name_of(index: &Json) -> &str {
-    index["IndexName"].as_str().unwrap_or_default()
+    member(index, "/IndexName").as_str().unwrap_or_default()
 }
 
 /// The keys of a table or index in words: `PK:S, SK:S`.
 fn typed_keys(table: &Json, of: &Json) -> String {
-    let types = table["AttributeDefinitions"].as_array();
+    let types = member(table, "/AttributeDefinitions").as_array();
     let kind_of = |name: &str| {
         let mut known = types.into_iter().flatten();
-        let found = known.find(|attribute| attribute["AttributeName"] == name);
-        found.and_then(|attribute| attribute["AttributeType"].as_str()).unwrap_or("?")
+        let found = known.find(|attribute| member(attribute, "/AttributeName") == name);
+        found.and_then(|attribute| member(attribute, "/AttributeType").as_str()).unwrap_or("?")
     };
-    let schema = of["KeySchema"].as_array().into_iter().flatten();
+    let schema = member(of, "/KeySchema").as_array().into_iter().flatten();
     let parts = schema.map(|part| {
-        let name = part["AttributeName"].as_str().unwrap_or_default();
-        let kind = part["KeyType"].as_str().unwrap_or_default().to_lowercase();
+        let name = member(part, "/AttributeName").as_str().unwrap_or_default();
+        let kind = member(part, "/KeyType").as_str().unwrap_or_default().to_lowercase();
         format!("{kind} {name}:{}", kind_of(name))
     });
     parts.collect::<Vec<_>>().join(", ")
@@ -173,9 +180,9 @@ fn typed_keys(table: &Json, of: &Json) -> String {
 
 /// An index in words: its keys and what it holds.
 fn shape(table: &Json, index: &Json) -> String {
-    let projection = &index["Projection"];
-    let kind = projection["ProjectionType"].as_str().unwrap_or_default();
-    let listed = projection["NonKeyAttributes"].as_array().into_iter().flatten();
+    let projection = member(index, "/Projection");
+    let kind = member(projection, "/ProjectionType").as_str().unwrap_or_default();
+    let listed = member(projection, "/NonKeyAttributes").as_array().into_iter().flatten();
     let mut names: Vec<&str> = listed.filter_map(Json::as_str).collect();
     names.sort_unstable();
     let held =
@@ -185,12 +192,14 @@ fn shape(table: &Json, index: &Json) -> String {
 
 /// The key attributes of a new index join those that the table has.
 fn add_attributes(attributes: &mut Vec<Json>, index: &Json, wanted: &Json) {
-    for part in index["KeySchema"].as_array().into_iter().flatten() {
-        let is_it = |attribute: &&Json| attribute["AttributeName"] == part["AttributeName"];
+    for part in member(index, "/KeySchema").as_array().into_iter().flatten() {
+        let is_it = |attribute: &&Json| {
+            member(attribute, "/AttributeName") == member(part, "/AttributeName")
+        };
         if attributes.iter().any(|attribute| is_it(&attribute)) {
             continue;
         }
-        let mut known = wanted["AttributeDefinitions"].as_array().into_iter().flatten();
+        let mut known = member(wanted, "/AttributeDefinitions").as_array().into_iter().flatten();
         attributes.extend(known.find(is_it).cloned());
     }
 }

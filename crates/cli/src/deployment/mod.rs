@@ -16,6 +16,7 @@ use serde_json::{Value as Json, json};
 
 pub(crate) use self::change::Change;
 use self::difference::Difference;
+use self::service::member;
 pub(crate) use self::service::{Refused, Service};
 
 /// What there is to do.
@@ -43,7 +44,8 @@ pub(crate) fn prepare(design: &Design, service: &dyn Service) -> Result<Deployme
             continue;
         };
         let mut difference = Difference::between(&there, &wanted);
-        difference.compare_time_to_live(&current_time_to_live(service, &table.name)?, lives);
+        let ends = current_time_to_live(service, &table.name)?;
+        difference.compare_time_to_live(ends.as_deref(), lives);
         if difference.is_empty() {
             deployment.settled.push(table.name.clone());
         }
@@ -69,7 +71,8 @@ fn current_time_to_live(service: &dyn Service, name: &str) -> Result<Option<Stri
         Err(refused) if refused.code == "UnknownOperationException" => return Ok(None),
         answer => answer?,
     };
-    let description = &answer["TimeToLiveDescription"];
-    let on = description["TimeToLiveStatus"].as_str().is_some_and(|s| s.starts_with("ENABL"));
-    Ok(description["AttributeName"].as_str().filter(|_| on).map(str::to_owned))
+    let description = member(&answer, "/TimeToLiveDescription");
+    let on =
+        member(description, "/TimeToLiveStatus").as_str().is_some_and(|s| s.starts_with("ENABL"));
+    Ok(member(description, "/AttributeName").as_str().filter(|_| on).map(str::to_owned))
 }

@@ -43,3 +43,9 @@ impl Service for Remote {
             .map_err(|error| refused("", format!("the answer is not JSON: {error}")))
     }
 }
+
+/// A member of an answer, such as `/Table/TableStatus`; null where there is none.
+pub(super) fn member<'j>(value: &'j Json, path: &str) -> &'j Json {
+    static NOTHING: Json = Json::Null;
+    value.pointer(path).unwrap_or(&NOTHING)
+}
