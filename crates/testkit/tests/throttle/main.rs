@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use keyloom_core::observation::Observer;
 use keyloom_engine::{Database, ManualClock, Options};
-use keyloom_observe::{Monitor, Throttle};
+use keyloom_observe::{Monitor, Sampling, Throttle};
 use keyloom_testkit::lockstep::target;
 use serde_json::{Value, json};
 
@@ -26,7 +26,9 @@ struct Throttled {
 impl Throttled {
     fn new(throttle: &str) -> Self {
         let clock = Arc::new(ManualClock::at_ms(1_794_700_800_000));
-        let monitor = Arc::new(Monitor::new(throttle.parse::<Throttle>().unwrap()));
+        // Every request is looked at: how many are sampled otherwise depends on the machine.
+        let monitor = Monitor::new(throttle.parse::<Throttle>().unwrap());
+        let monitor = Arc::new(monitor.sampling(Sampling::All));
         let database = Database::memory_with(Options {
             clock: Arc::clone(&clock) as _,
             observer: Some(Arc::clone(&monitor) as Arc<dyn Observer>),
