@@ -95,7 +95,8 @@ impl Difference {
             }
         }
         let (table, attributes) = (self.table.clone(), known.clone());
-        self.changes.push(Change::AddIndex { table, index: index.clone(), attributes });
+        let index = billed_like(there, index);
+        self.changes.push(Change::AddIndex { table, index, attributes });
     }
 
     fn other_type(&self, there: &Json, index: &Json, old: &Json, new: &Json) -> String {
@@ -144,8 +145,7 @@ impl Difference {
     }
 
     fn compare_settings(&mut self, there: &Json, wanted: &Json) {
-        let mode =
-            member(there, "/BillingModeSummary/BillingMode").as_str().unwrap_or("PROVISIONED");
+        let mode = billing_mode(there);
         let designed = member(wanted, "/BillingMode").as_str().unwrap_or("PROVISIONED");
         if mode != designed {
             self.notes.push(format!(
@@ -229,4 +229,28 @@ fn shape(table: &Json, index: &Json) -> String {
 fn definition_of<'a>(table: &'a Json, name: &str) -> Option<&'a Json> {
     let mut known = member(table, "/AttributeDefinitions").as_array().into_iter().flatten();
     known.find(|attribute| member(attribute, "/AttributeName") == name)
+}
+
+/// How a table that is there is billed; one that was never on demand does not say so.
+fn billing_mode(there: &Json) -> &str {
+    member(there, "/BillingModeSummary/BillingMode").as_str().unwrap_or("PROVISIONED")
+}
+
+/// A new index is billed like the table that is there, whatever the design says. Where that is by provisioned units and
+/// the design has none for the index, it gets as many as the table.
+fn billed_like(there: &Json, index: &Json) -> Json {
+    let mut index = index.clone();
+    let Json::Object(entry) = &mut index else { return index };
+    if billing_mode(there) == "PROVISIONED" {
+        entry.entry("ProvisionedThroughput").or_insert_with(|| {
+            let units = |kind: &str| member(there, &format!("/ProvisionedThroughput/{kind}"));
+            json!({
+                "ReadCapacityUnits": units("ReadCapacityUnits"),
+                "WriteCapacityUnits": units("WriteCapacityUnits"),
+            })
+        });
+    } else {
+        entry.remove("ProvisionedThroughput");
+    }
+    index
 }

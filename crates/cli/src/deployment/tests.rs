@@ -1,9 +1,9 @@
 //! Deploying to an embedded engine.
 
 use keyloom_design::Design;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
-use super::{Deployment, Refused, Service, prepare};
+use super::{Change, Deployment, Refused, Service, member, prepare};
 use crate::trial::Engine;
 
 impl Service for Engine {
@@ -39,7 +39,7 @@ fn deployed(design: &Design, engine: &Engine) -> Deployment {
 }
 
 fn words(deployment: &Deployment) -> Vec<String> {
-    deployment.changes.iter().map(super::Change::describe).collect()
+    deployment.changes.iter().map(Change::describe).collect()
 }
 
 const ONE: &str = "[table.app.index.GSI1]\npartition_key = \"G1\"\n";
@@ -124,4 +124,22 @@ fn a_key_attribute_of_another_type_is_refused_with_the_index_that_has_it() {
           attribute has one type in all keys of a table; give the index's attribute another name, \
           or delete index `GSI1` first"]
     );
+}
+
+#[test]
+fn a_new_index_is_billed_like_the_table_that_is_there() {
+    const PROVISIONED: &str = "billing = \"provisioned\"\n";
+    for (first, then, throughput) in [
+        ("", PROVISIONED, Json::Null),
+        (PROVISIONED, "", json!({ "ReadCapacityUnits": 1, "WriteCapacityUnits": 1 })),
+    ] {
+        let engine = empty();
+        deployed(&design(first), &engine);
+        let grown = deployed(&design(&format!("{then}{ONE}")), &engine);
+        let [Change::AddIndex { index, .. }] = grown.changes.as_slice() else {
+            panic!("{grown:?}")
+        };
+        assert_eq!(*member(index, "/ProvisionedThroughput"), throughput);
+        assert!(grown.notes[0].contains("is billed"), "{grown:?}");
+    }
 }
