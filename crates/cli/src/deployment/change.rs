@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
+use super::difference::Difference;
 use super::service::{Refused, Service, member};
 
 /// How often a table is asked whether it is ready: for an hour, since a large index takes its time.
@@ -68,10 +69,7 @@ impl Change {
     /// Makes the change and waits until the table can be used and changed again.
     pub(crate) fn make(&self, service: &dyn Service) -> Result<(), Refused> {
         match self {
-            Self::Create(body) => {
-                service.call("CreateTable", body)?;
-                await_ready(service, text(member(body, "/TableName")))
-            }
+            Self::Create(body) => create(service, body),
             Self::AddIndex { table, index, attributes } => {
                 let body = json!({
                     "TableName": table,
@@ -79,11 +77,11 @@ impl Change {
                     "GlobalSecondaryIndexUpdates": [{ "Create": index }],
                 });
                 service.call("UpdateTable", &body)?;
-                await_ready(service, table)
+                await_ready(service, table).map(drop)
             }
             Self::Stream(body) => {
                 service.call("UpdateTable", body)?;
-                await_ready(service, text(member(body, "/TableName")))
+                await_ready(service, text(member(body, "/TableName"))).map(drop)
             }
             Self::TimeToLive(body) => match service.call("UpdateTimeToLive", body) {
                 // Some endpoints never end an item's life; reads of designs do not depend on it.
@@ -94,12 +92,32 @@ impl Change {
     }
 }
 
+/// Creates a table. One that is there by now was made by a request whose answer was lost, or by somebody else.
+fn create(service: &dyn Service, body: &Json) -> Result<(), Refused> {
+    let table = text(member(body, "/TableName"));
+    match service.call("CreateTable", body) {
+        Err(refused) if refused.code == "ResourceInUseException" => {
+            let there = await_ready(service, table)?;
+            let difference = Difference::between(&there, body);
+            if difference.is_empty() {
+                return Ok(());
+            }
+            let message = format!(
+                "table `{table}` was made by somebody else meanwhile, and not as designed; run the command again"
+            );
+            Err(Refused { message, ..refused })
+        }
+        answer => answer.and_then(|_| await_ready(service, table)).map(drop),
+    }
+}
+
 fn text(value: &Json) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// DynamoDB takes the next change when the table and all its indexes are active.
-fn await_ready(service: &dyn Service, table: &str) -> Result<(), Refused> {
+/// Waits until the table and all its indexes are active, for only then DynamoDB takes the next change. Returns the
+/// table's description.
+fn await_ready(service: &dyn Service, table: &str) -> Result<Json, Refused> {
     for _ in 0..ASKED {
         let answer = service.call("DescribeTable", &json!({ "TableName": table }))?;
         let described = member(&answer, "/Table");
@@ -108,7 +126,7 @@ fn await_ready(service: &dyn Service, table: &str) -> Result<(), Refused> {
         if text(member(described, "/TableStatus")) == "ACTIVE"
             && states.all(|state| state == "ACTIVE")
         {
-            return Ok(());
+            return Ok(described.clone());
         }
         std::thread::sleep(BETWEEN);
     }

@@ -143,3 +143,21 @@ fn a_new_index_is_billed_like_the_table_that_is_there() {
         assert!(grown.notes[0].contains("is billed"), "{grown:?}");
     }
 }
+
+#[test]
+fn a_table_that_a_lost_answer_has_made_counts_as_made() {
+    let (engine, design) = (empty(), design(ONE));
+    let deployment = deployed(&design, &engine);
+    for change in &deployment.changes {
+        change.make(&engine).unwrap();
+    }
+}
+
+#[test]
+fn a_table_that_somebody_else_has_made_otherwise_is_refused() {
+    let engine = empty();
+    let deployment = prepare(&design(ONE), &engine).unwrap();
+    deployed(&design(""), &engine);
+    let refused = deployment.changes[0].make(&engine).unwrap_err();
+    assert!(refused.to_string().contains("made by somebody else meanwhile"), "{refused}");
+}
