@@ -107,7 +107,9 @@ impl Deploy {
             }
             output.line(format_args!("{} …", change.describe()))?;
             output.flush()?;
-            change.make(&remote).map_err(|error| said(&error))?;
+            if let Some(note) = change.make(&remote).map_err(|error| said(&error))? {
+                output.line(format_args!("note: {note}"))?;
+            }
         }
         if !self.dry_run && !deployment.changes.is_empty() {
             output.line("done")?;

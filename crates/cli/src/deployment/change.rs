@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::difference::Difference;
-use super::service::{Refused, Service, member};
+use super::service::{Refused, Service, UNKNOWN_OPERATION, member};
 
 /// How often a table is asked whether it is ready: for an hour, since a large index takes its time.
 const ASKED: u32 = 7200;
@@ -66,10 +66,10 @@ impl Change {
         }
     }
 
-    /// Makes the change and waits until the table can be used and changed again.
-    pub(crate) fn make(&self, service: &dyn Service) -> Result<(), Refused> {
+    /// Makes the change and waits until the table can be used and changed again. Returns what there is to note.
+    pub(crate) fn make(&self, service: &dyn Service) -> Result<Option<String>, Refused> {
         match self {
-            Self::Create(body) => create(service, body),
+            Self::Create(body) => create(service, body)?,
             Self::AddIndex { table, index, attributes } => {
                 let body = json!({
                     "TableName": table,
@@ -77,19 +77,30 @@ impl Change {
                     "GlobalSecondaryIndexUpdates": [{ "Create": index }],
                 });
                 service.call("UpdateTable", &body)?;
-                await_ready(service, table).map(drop)
+                await_ready(service, table)?;
             }
             Self::Stream(body) => {
                 service.call("UpdateTable", body)?;
-                await_ready(service, text(member(body, "/TableName"))).map(drop)
+                await_ready(service, text(member(body, "/TableName")))?;
             }
             Self::TimeToLive(body) => match service.call("UpdateTimeToLive", body) {
-                // Some endpoints never end an item's life; reads of designs do not depend on it.
-                Err(refused) if refused.code != "UnknownOperationException" => Err(refused),
-                _ => Ok(()),
+                Err(refused) if refused.code == UNKNOWN_OPERATION => {
+                    return Ok(Some(no_time_to_live(body)));
+                }
+                answer => drop(answer?),
             },
         }
+        Ok(None)
     }
+}
+
+/// What there is to say where an endpoint never ends an item's life; reads of designs do not depend on it.
+pub(super) fn no_time_to_live(body: &Json) -> String {
+    format!(
+        "the endpoint has no time to live: items of table `{}` do not end at `{}`",
+        text(member(body, "/TableName")),
+        text(member(body, "/TimeToLiveSpecification/AttributeName"))
+    )
 }
 
 /// Creates a table. One that is there by now was made by a request whose answer was lost, or by somebody else.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::change::Change;
+use super::change::{Change, no_time_to_live};
 use super::service::member;
 
 /// What differs.
@@ -12,6 +12,17 @@ pub(super) struct Difference {
     pub(super) refusals: Vec<String>,
     pub(super) notes: Vec<String>,
     table: String,
+}
+
+/// When the items of a table end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Lifetime {
+    /// The endpoint has no such thing.
+    Unknown,
+    /// Never.
+    Endless,
+    /// At the time in this attribute.
+    Until(String),
 }
 
 impl Difference {
@@ -170,13 +181,14 @@ impl Difference {
     }
 
     /// Compares what ends the life of items.
-    pub(super) fn compare_time_to_live(&mut self, there: Option<&str>, wanted: Option<Json>) {
+    pub(super) fn compare_time_to_live(&mut self, there: &Lifetime, wanted: Option<Json>) {
         let Some(wanted) = wanted else { return };
         let attribute = member(&wanted, "/TimeToLiveSpecification/AttributeName").as_str();
         match there {
-            None => self.changes.push(Change::TimeToLive(wanted)),
-            old if old == attribute => {}
-            Some(old) => self.notes.push(format!(
+            Lifetime::Unknown => self.notes.push(no_time_to_live(&wanted)),
+            Lifetime::Endless => self.changes.push(Change::TimeToLive(wanted)),
+            Lifetime::Until(old) if Some(old.as_str()) == attribute => {}
+            Lifetime::Until(old) => self.notes.push(format!(
                 "items of table `{}` end at `{old}`, the design says `{}`; it is left as it is",
                 self.table,
                 attribute.unwrap_or_default()

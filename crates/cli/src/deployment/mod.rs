@@ -15,8 +15,8 @@ use keyloom_design::emit::{create_table, time_to_live};
 use serde_json::{Value as Json, json};
 
 pub(crate) use self::change::Change;
-use self::difference::Difference;
-use self::service::member;
+use self::difference::{Difference, Lifetime};
+use self::service::{UNKNOWN_OPERATION, member};
 pub(crate) use self::service::{Refused, Service};
 
 /// What there is to do.
@@ -44,8 +44,7 @@ pub(crate) fn prepare(design: &Design, service: &dyn Service) -> Result<Deployme
             continue;
         };
         let mut difference = Difference::between(&there, &wanted);
-        let ends = current_time_to_live(service, &table.name)?;
-        difference.compare_time_to_live(ends.as_deref(), lives);
+        difference.compare_time_to_live(&lifetime(service, &table.name)?, lives);
         if difference.is_empty() {
             deployment.settled.push(table.name.clone());
         }
@@ -65,14 +64,15 @@ fn described(service: &dyn Service, name: &str) -> Result<Option<Json>, Refused>
     }
 }
 
-/// The attribute that ends the life of items; some endpoints do not know the operation, and end none.
-fn current_time_to_live(service: &dyn Service, name: &str) -> Result<Option<String>, Refused> {
+/// When the items of a table end.
+fn lifetime(service: &dyn Service, name: &str) -> Result<Lifetime, Refused> {
     let answer = match service.call("DescribeTimeToLive", &json!({ "TableName": name })) {
-        Err(refused) if refused.code == "UnknownOperationException" => return Ok(None),
+        Err(refused) if refused.code == UNKNOWN_OPERATION => return Ok(Lifetime::Unknown),
         answer => answer?,
     };
     let description = member(&answer, "/TimeToLiveDescription");
     let on =
         member(description, "/TimeToLiveStatus").as_str().is_some_and(|s| s.starts_with("ENABL"));
-    Ok(member(description, "/AttributeName").as_str().filter(|_| on).map(str::to_owned))
+    let attribute = member(description, "/AttributeName").as_str().filter(|_| on);
+    Ok(attribute.map_or(Lifetime::Endless, |name| Lifetime::Until(name.to_owned())))
 }

@@ -161,3 +161,28 @@ fn a_table_that_somebody_else_has_made_otherwise_is_refused() {
     let refused = deployment.changes[0].make(&engine).unwrap_err();
     assert!(refused.to_string().contains("made by somebody else meanwhile"), "{refused}");
 }
+
+/// An endpoint without time to live, as some that stand in for DynamoDB are.
+struct Endless(Engine);
+
+impl Service for Endless {
+    fn call(&self, operation: &'static str, body: &Json) -> Result<Json, Refused> {
+        if operation.ends_with("TimeToLive") {
+            let code = "UnknownOperationException".to_owned();
+            return Err(Refused { code, operation, message: String::new() });
+        }
+        Service::call(&self.0, operation, body)
+    }
+}
+
+#[test]
+fn an_endpoint_without_time_to_live_is_noted() {
+    let (endpoint, design) = (Endless(empty()), design("ttl = \"ends\""));
+    let said = "the endpoint has no time to live: items of table `app` do not end at `ends`";
+    let first = prepare(&design, &endpoint).unwrap();
+    let notes: Vec<_> = first.changes.iter().map(|c| c.make(&endpoint).unwrap()).collect();
+    assert_eq!(notes, [None, Some(said.to_owned())]);
+    let second = prepare(&design, &endpoint).unwrap();
+    assert!(second.changes.is_empty(), "{second:?}");
+    assert_eq!(second.notes, [said]);
+}
