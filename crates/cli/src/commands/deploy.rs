@@ -9,7 +9,7 @@ use keyloom_design::cost::Prices;
 use keyloom_design::model::Table;
 use keyloom_design::{CheckReport, Design, emit};
 
-use crate::deployment::prepare;
+use crate::deployment::{prepare, table_request};
 use crate::design_file::{check_file, design_of};
 use crate::nearest::nearest;
 use crate::output::{Failure, Output};
@@ -17,8 +17,12 @@ use crate::output::{Failure, Output};
 /// Create the tables of a design, or write them for other tools.
 ///
 /// With --to, tables and indexes that are missing at a DynamoDB endpoint are created, one index after another;
-/// what would lose data is refused, and then nothing is changed at all. With --emit, CreateTable requests are JSON documents, one after another, as `aws dynamodb create-table
+/// what would lose data is refused, and then nothing is changed at all.
+///
+/// With --emit, CreateTable requests are JSON documents, one after another, as `aws dynamodb create-table
 /// --cli-input-json` takes them. CloudFormation is YAML, Terraform HCL, CDK a construct in TypeScript.
+///
+/// A new provisioned table and its indexes get the units that the design's rates ask for, at least one of each kind.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom deploy tasks.toml --to http://localhost:8000
@@ -68,7 +72,7 @@ impl Deploy {
         let report = check_file(&self.file, &Prices::default())?;
         let design = design_of(&report)?;
         match (&self.to, self.emit) {
-            (Some(to), _) => self.deploy(design, to, output),
+            (Some(to), _) => self.deploy(&report, design, to, output),
             (None, Some(form)) => self.write(&report, design, form, output),
             (None, None) => {
                 Err(Failure::refused("say where to with --to, or what to write with --emit"))
@@ -77,7 +81,13 @@ impl Deploy {
     }
 
     /// Makes the tables of an endpoint those of the design, as far as nothing is lost.
-    fn deploy(&self, design: &Design, to: &str, output: &mut Output) -> Result<ExitCode, Failure> {
+    fn deploy(
+        &self,
+        report: &CheckReport,
+        design: &Design,
+        to: &str,
+        output: &mut Output,
+    ) -> Result<ExitCode, Failure> {
         let mut endpoint = if to == "aws" { Endpoint::aws() } else { Endpoint::url(to) };
         if let Some(region) = &self.region {
             endpoint = endpoint.region(region);
@@ -87,7 +97,7 @@ impl Deploy {
         }
         let said = |error: &dyn std::fmt::Display| Failure::refused(format_args!("{to}: {error}"));
         let remote = Remote::new(endpoint).map_err(|error| said(&error))?;
-        let deployment = prepare(design, &remote).map_err(|error| said(&error))?;
+        let deployment = prepare(report, design, &remote).map_err(|error| said(&error))?;
         for name in &deployment.settled {
             output.line(format_args!("table `{name}` is as designed"))?;
         }
@@ -135,7 +145,7 @@ impl Deploy {
                     self.table.as_ref().is_none_or(|n| *n == table.name)
                 };
                 for table in design.tables().iter().filter(wanted) {
-                    output.line(format_args!("{:#}", emit::create_table(table)))?;
+                    output.line(format_args!("{:#}", table_request(report, table)))?;
                 }
             }
             Form::CloudFormation => {

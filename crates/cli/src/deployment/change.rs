@@ -41,19 +41,23 @@ impl Change {
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Create(body) => {
-                let indexes: Vec<&str> = ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"]
+                let indexes: Vec<String> = ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"]
                     .into_iter()
                     .flat_map(|kind| body.get(kind).and_then(Json::as_array).into_iter().flatten())
-                    .filter_map(|index| member(index, "/IndexName").as_str())
+                    .map(|index| {
+                        format!("`{}`{}", text(member(index, "/IndexName")), provisioned(index))
+                    })
                     .collect();
-                let table = format!("create table `{}`", text(member(body, "/TableName")));
-                match indexes.as_slice() {
-                    [] => table,
-                    names => format!("{table} with `{}`", names.join("`, `")),
+                let name = text(member(body, "/TableName"));
+                let table = format!("create table `{name}`{}", provisioned(body));
+                if indexes.is_empty() {
+                    return table;
                 }
+                format!("{table} with {}", indexes.join(", "))
             }
             Self::AddIndex { table, index, .. } => {
-                format!("add index `{}` to table `{table}`", text(member(index, "/IndexName")))
+                let name = text(member(index, "/IndexName"));
+                format!("add index `{name}` to table `{table}`{}", provisioned(index))
             }
             Self::Stream(body) => {
                 format!("turn on the stream of table `{}`", text(member(body, "/TableName")))
@@ -91,6 +95,15 @@ impl Change {
             },
         }
         Ok(None)
+    }
+}
+
+/// The units that a table or an index is to have, in words.
+fn provisioned(entry: &Json) -> String {
+    let units = |kind: &str| member(entry, &format!("/ProvisionedThroughput/{kind}")).as_u64();
+    match (units("ReadCapacityUnits"), units("WriteCapacityUnits")) {
+        (Some(read), Some(write)) => format!(" ({read} read and {write} write units a second)"),
+        _ => String::new(),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Deploying to an embedded engine.
 
-use keyloom_design::Design;
+use keyloom_design::cost::Prices;
+use keyloom_design::{CheckReport, check_text};
 use serde_json::{Value as Json, json};
 
-use super::{Change, Deployment, Refused, Service, member, prepare};
+use super::{Change, Deployment, Refused, Service, member};
 use crate::trial::Engine;
 
 impl Service for Engine {
@@ -17,19 +18,23 @@ impl Service for Engine {
     }
 }
 
-fn design(indexes: &str) -> Design {
+fn prepare(design: &CheckReport, service: &dyn Service) -> Result<Deployment, Refused> {
+    super::prepare(design, design.design.as_ref().unwrap(), service)
+}
+
+fn design(indexes: &str) -> CheckReport {
     let text = format!(
         "[table.app]\npartition_key = \"PK\"\nsort_key = \"SK\"\n{indexes}\n\
          [entity.E]\nPK = \"E#{{id}}\"\nSK = \"E\"\n[entity.E.fields]\nid = \"ulid\"\nname = \"string\"\n"
     );
-    Design::parse("app.toml", &text).0.unwrap()
+    check_text("app.toml", &text, &Prices::default())
 }
 
 fn empty() -> Engine {
     Engine::empty()
 }
 
-fn deployed(design: &Design, engine: &Engine) -> Deployment {
+fn deployed(design: &CheckReport, engine: &Engine) -> Deployment {
     let deployment = prepare(design, engine).unwrap();
     assert!(deployment.refusals.is_empty(), "{deployment:?}");
     for change in &deployment.changes {
@@ -107,7 +112,7 @@ fn another_key_is_refused() {
     deployed(&design(""), &engine);
     let text =
         "[table.app]\npartition_key = \"id\"\n[entity.E.fields]\nid = \"ulid\"\n[entity.E]\n";
-    let other = Design::parse("app.toml", text).0.unwrap();
+    let other = check_text("app.toml", text, &Prices::default());
     let refusals = prepare(&other, &engine).unwrap().refusals;
     assert!(refusals[0].contains("a table's key never changes"), "{refusals:?}");
 }
@@ -185,4 +190,24 @@ fn an_endpoint_without_time_to_live_is_noted() {
     let second = prepare(&design, &endpoint).unwrap();
     assert!(second.changes.is_empty(), "{second:?}");
     assert_eq!(second.notes, [said]);
+}
+
+#[test]
+fn provisioned_tables_get_the_units_that_their_rates_ask_for() {
+    let text = "[table.app]\npartition_key = \"PK\"\nsort_key = \"SK\"\nbilling = \"provisioned\"\n\
+                [table.app.index.GSI1]\npartition_key = \"G1\"\n\
+                [entity.E]\nPK = \"E#{id}\"\nSK = \"E\"\nG1 = \"N#{name}\"\nsize = \"1 KB\"\n\
+                [entity.E.fields]\nid = \"ulid\"\nname = \"string\"\n\
+                [access.\"one\"]\nfind = \"E\"\nwhere = \"id = ?\"\nrate = \"80/s\"\n\
+                [write.\"new\"]\nentity = \"E\"\nkind = \"put\"\nrate = \"30/s\"\n";
+    let report = check_text("app.toml", text, &Prices::default());
+    assert!(report.is_whole, "{:?}", report.findings);
+    let engine = empty();
+    let deployment = deployed(&report, &engine);
+    assert_eq!(
+        words(&deployment),
+        ["create table `app` (40 read and 30 write units a second) \
+          with `GSI1` (1 read and 30 write units a second)"]
+    );
+    assert_eq!(prepare(&report, &engine).unwrap().settled, ["app"]);
 }
