@@ -1,5 +1,6 @@
 //! `keyloom deploy`: a design's tables, created or written for other tools.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,8 +9,9 @@ use keyloom::remote::{Endpoint, Remote};
 use keyloom_design::cost::Prices;
 use keyloom_design::model::Table;
 use keyloom_design::{CheckReport, Design, emit};
+use serde_json::json;
 
-use crate::deployment::{prepare, table_request};
+use crate::deployment::{Deployment, prepare, table_request};
 use crate::design_file::{check_file, design_of};
 use crate::nearest::nearest;
 use crate::output::{Failure, Output};
@@ -27,6 +29,7 @@ use crate::output::{Failure, Output};
 #[command(after_help = "Examples:
   keyloom deploy tasks.toml --to http://localhost:8000
   keyloom deploy tasks.toml --to aws --region eu-central-1 --dry-run
+  keyloom deploy tasks.toml --to http://localhost:8000 --format json
   keyloom deploy tasks.toml --emit cloudformation > template.yaml
   keyloom deploy tasks.toml --emit create-table > table.json
   aws dynamodb create-table --cli-input-json file://table.json --endpoint-url http://localhost:8000")]
@@ -46,12 +49,23 @@ pub(crate) struct Deploy {
     /// The profile in ~/.aws; from the environment if absent.
     #[arg(long, value_name = "NAME", requires = "to")]
     profile: Option<String>,
+    /// How to say what is done at the endpoint.
+    #[arg(long, value_enum, default_value_t = Format::Human, conflicts_with = "emit")]
+    format: Format,
     /// What to write.
     #[arg(long, value_enum, value_name = "FORM")]
     emit: Option<Form>,
     /// Only this table (for create-table).
     #[arg(long, value_name = "NAME", requires = "emit")]
     table: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Human,
+    /// For programs.
+    Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -95,21 +109,30 @@ impl Deploy {
         if let Some(profile) = &self.profile {
             endpoint = endpoint.profile(profile);
         }
-        let said = |error: &dyn std::fmt::Display| Failure::refused(format_args!("{to}: {error}"));
-        let remote = Remote::new(endpoint).map_err(|error| said(&error))?;
-        let deployment = prepare(report, design, &remote).map_err(|error| said(&error))?;
+        let remote = Remote::new(endpoint).map_err(|error| said(to, error))?;
+        let deployment = prepare(report, design, &remote).map_err(|error| said(to, error))?;
+        match self.format {
+            Format::Human => self.tell(&deployment, to, &remote, output)?,
+            Format::Json => self.record(&deployment, to, &remote, output)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Makes the changes and tells of each.
+    fn tell(
+        &self,
+        deployment: &Deployment,
+        to: &str,
+        remote: &Remote,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
         for name in &deployment.settled {
             output.line(format_args!("table `{name}` is as designed"))?;
         }
         for note in &deployment.notes {
             output.line(format_args!("note: {note}"))?;
         }
-        if !deployment.refusals.is_empty() {
-            return Err(Failure::refused(format_args!(
-                "nothing was changed, because not everything can be:\n  {}",
-                deployment.refusals.join("\n  ")
-            )));
-        }
+        possible(deployment)?;
         for change in &deployment.changes {
             if self.dry_run {
                 output.line(format_args!("would {}", change.describe()))?;
@@ -117,14 +140,60 @@ impl Deploy {
             }
             output.line(format_args!("{} …", change.describe()))?;
             output.flush()?;
-            if let Some(note) = change.make(&remote).map_err(|error| said(&error))? {
+            if let Some(note) = change.make(remote).map_err(|error| said(to, error))? {
                 output.line(format_args!("note: {note}"))?;
             }
         }
         if !self.dry_run && !deployment.changes.is_empty() {
             output.line("done")?;
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
+    }
+
+    /// Makes the changes and writes one document about them, also when one of them fails.
+    fn record(
+        &self,
+        deployment: &Deployment,
+        to: &str,
+        remote: &Remote,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let mut notes = deployment.notes.clone();
+        let mut made = Vec::new();
+        let mut outcome = possible(deployment);
+        if outcome.is_ok() && !self.dry_run {
+            for change in &deployment.changes {
+                match change.make(remote) {
+                    Ok(note) => {
+                        made.push(note.is_none());
+                        notes.extend(note);
+                    }
+                    Err(error) => {
+                        outcome = Err(said(to, error));
+                        break;
+                    }
+                }
+            }
+        }
+        let changes = deployment.changes.iter().enumerate().map(|(at, change)| {
+            let (operation, request) = change.request();
+            json!({
+                "change": change.describe(),
+                "operation": operation,
+                "request": request,
+                "made": made.get(at).is_some_and(|made| *made),
+            })
+        });
+        let document = json!({
+            "endpoint": to,
+            "dry_run": self.dry_run,
+            "as_designed": deployment.settled,
+            "changes": changes.collect::<Vec<_>>(),
+            "notes": notes,
+            "refusals": deployment.refusals,
+        });
+        output.line(format_args!("{document:#}"))?;
+        outcome
     }
 
     fn write(
@@ -156,4 +225,20 @@ impl Deploy {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What an endpoint answered that stops the work.
+fn said(endpoint: &str, error: impl Display) -> Failure {
+    Failure::refused(format_args!("{endpoint}: {error}"))
+}
+
+/// All changes are possible, or none is made.
+fn possible(deployment: &Deployment) -> Result<(), Failure> {
+    if deployment.refusals.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::refused(format_args!(
+        "nothing was changed, because not everything can be:\n  {}",
+        deployment.refusals.join("\n  ")
+    )))
 }

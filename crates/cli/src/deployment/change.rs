@@ -70,29 +70,38 @@ impl Change {
         }
     }
 
-    /// Makes the change and waits until the table can be used and changed again. Returns what there is to note.
-    pub(crate) fn make(&self, service: &dyn Service) -> Result<Option<String>, Refused> {
+    /// The request that makes the change.
+    pub(crate) fn request(&self) -> (&'static str, Json) {
         match self {
-            Self::Create(body) => create(service, body)?,
+            Self::Create(body) => ("CreateTable", body.clone()),
             Self::AddIndex { table, index, attributes } => {
                 let body = json!({
                     "TableName": table,
                     "AttributeDefinitions": attributes,
                     "GlobalSecondaryIndexUpdates": [{ "Create": index }],
                 });
-                service.call("UpdateTable", &body)?;
-                await_ready(service, table)?;
+                ("UpdateTable", body)
             }
-            Self::Stream(body) => {
-                service.call("UpdateTable", body)?;
-                await_ready(service, text(member(body, "/TableName")))?;
+            Self::Stream(body) => ("UpdateTable", body.clone()),
+            Self::TimeToLive(body) => ("UpdateTimeToLive", body.clone()),
+        }
+    }
+
+    /// Makes the change and waits until the table can be used and changed again. Returns what there is to note.
+    pub(crate) fn make(&self, service: &dyn Service) -> Result<Option<String>, Refused> {
+        let (operation, body) = self.request();
+        match (self, service.call(operation, &body)) {
+            (Self::Create(_), Err(refused)) if refused.code == "ResourceInUseException" => {
+                as_designed(service, &body, refused)?;
             }
-            Self::TimeToLive(body) => match service.call("UpdateTimeToLive", body) {
-                Err(refused) if refused.code == UNKNOWN_OPERATION => {
-                    return Ok(Some(no_time_to_live(body)));
-                }
-                answer => drop(answer?),
-            },
+            (Self::TimeToLive(_), Err(refused)) if refused.code == UNKNOWN_OPERATION => {
+                return Ok(Some(no_time_to_live(&body)));
+            }
+            (Self::TimeToLive(_), answer) => drop(answer?),
+            (_, answer) => {
+                answer?;
+                await_ready(service, text(member(&body, "/TableName")))?;
+            }
         }
         Ok(None)
     }
@@ -116,23 +125,18 @@ pub(super) fn no_time_to_live(body: &Json) -> String {
     )
 }
 
-/// Creates a table. One that is there by now was made by a request whose answer was lost, or by somebody else.
-fn create(service: &dyn Service, body: &Json) -> Result<(), Refused> {
-    let table = text(member(body, "/TableName"));
-    match service.call("CreateTable", body) {
-        Err(refused) if refused.code == "ResourceInUseException" => {
-            let there = await_ready(service, table)?;
-            let difference = Difference::between(&there, body);
-            if difference.is_empty() {
-                return Ok(());
-            }
-            let message = format!(
-                "table `{table}` was made by somebody else meanwhile, and not as designed; run the command again"
-            );
-            Err(Refused { message, ..refused })
-        }
-        answer => answer.and_then(|_| await_ready(service, table)).map(drop),
+/// A table that is there already was made by a request whose answer was lost, or by somebody else: it has to be the
+/// one that was wanted.
+fn as_designed(service: &dyn Service, wanted: &Json, refused: Refused) -> Result<(), Refused> {
+    let table = text(member(wanted, "/TableName"));
+    let there = await_ready(service, table)?;
+    if Difference::between(&there, wanted).is_empty() {
+        return Ok(());
     }
+    let message = format!(
+        "table `{table}` was made by somebody else meanwhile, and not as designed; run the command again"
+    );
+    Err(Refused { message, ..refused })
 }
 
 fn text(value: &Json) -> &str {

@@ -17,8 +17,8 @@ use serde_json::{Value as Json, json};
 
 pub(crate) use self::change::Change;
 use self::difference::{Difference, Lifetime};
-use self::service::{UNKNOWN_OPERATION, member};
 pub(crate) use self::service::{Refused, Service};
+use self::service::{UNKNOWN_OPERATION, member};
 
 /// What there is to do.
 #[derive(Debug, Default)]

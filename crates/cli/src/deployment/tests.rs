@@ -125,9 +125,11 @@ fn a_key_attribute_of_another_type_is_refused_with_the_index_that_has_it() {
     let refusals = prepare(&design(other), &engine).unwrap().refusals;
     assert_eq!(
         refusals,
-        ["index `GSI9` of table `app` is to have `G1` as N, but keys of the table have it as S: an \
+        [
+            "index `GSI9` of table `app` is to have `G1` as N, but keys of the table have it as S: an \
           attribute has one type in all keys of a table; give the index's attribute another name, \
-          or delete index `GSI1` first"]
+          or delete index `GSI1` first"
+        ]
     );
 }
 
