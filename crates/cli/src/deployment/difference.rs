@@ -100,6 +100,7 @@ impl Difference {
                 Some(old) if old != new => {
                     let refusal = self.other_type(there, index, old, new);
                     self.refusals.push(refusal);
+                    return;
                 }
                 _ if known.contains(new) => {}
                 _ => known.push(new.clone()),

@@ -122,9 +122,10 @@ fn a_key_attribute_of_another_type_is_refused_with_the_index_that_has_it() {
     let engine = empty();
     deployed(&design(ONE), &engine);
     let other = "[table.app.index.GSI9]\npartition_key = \"G1:N\"\n";
-    let refusals = prepare(&design(other), &engine).unwrap().refusals;
+    let deployment = prepare(&design(other), &engine).unwrap();
+    assert!(deployment.changes.is_empty(), "{deployment:?}");
     assert_eq!(
-        refusals,
+        deployment.refusals,
         [
             "index `GSI9` of table `app` is to have `G1` as N, but keys of the table have it as S: an \
           attribute has one type in all keys of a table; give the index's attribute another name, \
