@@ -4,7 +4,7 @@ use keyloom_core::Error;
 use keyloom_core::observation::{Observer as _, Operation};
 use keyloom_observe::{Redaction, Report, prometheus};
 
-use crate::traffic::{Random, Traffic};
+use crate::traffic::{Random, Read, Traffic, throttled};
 
 fn load(seed: u64, requests: u64) -> Traffic {
     let mut traffic = Traffic::new();
@@ -76,6 +76,44 @@ fn redacted_reports_hold_no_key() {
         report.redact(Redaction::None);
         assert_eq!(report.redaction, redaction, "what is hidden stays hidden");
     }
+}
+
+#[test]
+fn key_values_that_look_like_words_are_hidden_in_shapes() {
+    for redaction in [Redaction::Hash, Redaction::Prefix] {
+        let collected = Traffic::redacted(redaction);
+        let plain = Traffic::new();
+        let reports = [collected, plain].map(|mut traffic| {
+            for (partition, sort) in [("USER#ALICE", "SECRET"), ("BOB", "USER#CAROL")] {
+                traffic.put(partition, sort);
+                traffic.get(partition, sort);
+                traffic.read(Read { partition, begins: sort, units: 1, ..Read::default() });
+            }
+            let mut report = traffic.report();
+            report.redact(redaction);
+            report.to_json()
+        });
+        for json in reports {
+            for value in ["ALICE", "SECRET", "BOB", "CAROL"] {
+                assert!(!json.contains(value), "{value} is in {json}");
+            }
+            assert!(json.contains("Query PK = USER#…, SK begins …"), "{json}");
+        }
+    }
+}
+
+#[test]
+fn what_was_refused_was_not_consumed() {
+    let mut traffic = Traffic::new();
+    traffic.item(Operation::PutItem, "USER#1", "A", 2, 2000);
+    traffic.outcome = throttled(false, 0);
+    traffic.item(Operation::PutItem, "USER#1", "A", 50, 50_000);
+    let report = traffic.report();
+    let place = report.place("tasks", None).unwrap();
+    let pattern = place.patterns.first().unwrap();
+    assert_eq!((place.writes, pattern.writes, pattern.max_units), (2.0, 2.0, 2.0));
+    assert_eq!((place.requests, pattern.bytes, pattern.throttled), (2, 2000, 1));
+    assert_eq!(place.keys.first().unwrap().writes, 52.0, "what was asked of the key");
 }
 
 #[test]
