@@ -151,12 +151,11 @@ impl Observer for StatsCollector {
         let asked = observation.question.map(|question| question.place);
         let home = asked.or_else(|| observation.touches.first().map(|touch| touch.place));
         for (position, touch) in observation.touches.iter().enumerate() {
-            match self.place(id_of(&touch.place), &touch.place) {
-                Some(cell) => cell.lock().touch(position, touch, observation),
-                None => {
-                    let weight = u64::from(observation.weight.get());
-                    self.left_out.fetch_add(weight, Ordering::Relaxed);
-                }
+            if let Some(cell) = self.place(id_of(&touch.place), &touch.place) {
+                cell.lock().touch(position, touch, observation);
+            } else {
+                let weight = u64::from(observation.weight.get());
+                self.left_out.fetch_add(weight, Ordering::Relaxed);
             }
         }
         let Some(home) = home else { return };

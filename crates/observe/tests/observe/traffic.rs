@@ -29,6 +29,7 @@ pub(crate) struct Traffic {
     pub(crate) latency: Duration,
     pub(crate) outcome: Outcome,
     pub(crate) weight: u32,
+    pub(crate) table: String,
     key: KeySchema,
     index: IndexSchema,
     pub(crate) has_local_indexes: bool,
@@ -69,6 +70,7 @@ impl Traffic {
             latency: Duration::from_micros(200),
             outcome: Outcome::Done,
             weight: 1,
+            table: "tasks".to_owned(),
             key: key("PK", "SK"),
             index: IndexSchema {
                 name: "GSI1".into(),
@@ -92,7 +94,7 @@ impl Traffic {
 
     fn place(&self, on_index: bool) -> Place<'_> {
         Place {
-            table: "tasks",
+            table: &self.table,
             index: on_index.then_some(&self.index),
             key: if on_index { &self.index.key } else { &self.key },
             throughput: Throughput { on_demand: self.on_demand, read: None, write: None },
