@@ -23,7 +23,7 @@ pub(crate) enum Command {
     Explain(commands::explain::Explain),
     /// Load generated items, run every pattern, compare with brute force.
     Try(commands::try_design::Try),
-    /// Write the tables of a design for other tools.
+    // Its own documentation is the help: a line here would hide all of it.
     Deploy(commands::deploy::Deploy),
     /// Write a design as a page for people.
     Docs(commands::docs::Docs),
