@@ -11,7 +11,8 @@ use keyloom_server::Backend;
 /// A database and the statistics of its requests.
 pub(crate) struct Watched {
     pub(crate) database: Database,
-    pub(crate) statistics: Arc<StatsCollector>,
+    /// None if requests are not to be counted.
+    pub(crate) statistics: Option<Arc<StatsCollector>>,
     pub(crate) monitor: Arc<Monitor>,
 }
 
@@ -24,7 +25,8 @@ impl Watched {
     /// What was collected.
     fn counted(&self) -> Report {
         let partitions = self.monitor.partitions().all(SystemClock.now_ms());
-        self.statistics.snapshot().with_partitions(partitions)
+        let collected = self.statistics.as_ref().map(|statistics| statistics.snapshot());
+        collected.unwrap_or_default().with_partitions(partitions)
     }
 }
 
@@ -34,7 +36,7 @@ impl Backend for Watched {
     }
 
     fn statistics(&self) -> Option<String> {
-        Some(self.report().to_json())
+        self.statistics.as_ref().map(|_| self.report().to_json())
     }
 
     fn metrics(&self, page: &mut String) {

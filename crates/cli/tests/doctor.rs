@@ -131,7 +131,9 @@ fn metrics_tell_of_tables_and_statistics_can_be_switched_off() {
     assert!(!page.contains("secret"));
     let silent = Server::start(&["--stats", "off"]);
     silent.load();
-    assert!(!silent.page("/metrics").contains("keyloom_write_units_total"));
+    let page = silent.page("/metrics");
+    assert!(!page.contains("keyloom_write_units_total"), "{page}");
+    assert!(!page.contains("keyloom_virtual_partitions"), "watching is counting: {page}");
     let refused = doctor(&["--endpoint", &silent.url]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(text(&refused.stderr).contains("--stats off"), "{}", text(&refused.stderr));

@@ -93,6 +93,31 @@ fn partitions_are_watched_unless_told_otherwise() {
 }
 
 #[test]
+fn refusals_are_counted_even_where_requests_are_not() {
+    let server = Server::start(&["--stats", "off", "--throttle", "enforce:burst=0"]);
+    let answer = server.call(
+        "CreateTable",
+        r#"{"TableName":"Orders",
+            "ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1},
+            "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
+            "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}"#,
+    );
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    // 98 units: nothing is left for a minute and a half.
+    let text = "x".repeat(100_000);
+    let item =
+        format!(r#"{{"TableName":"Orders","Item":{{"id":{{"S":"a"}},"t":{{"S":"{text}"}}}}}}"#);
+    assert!(server.call("PutItem", &item).starts_with("HTTP/1.1 200"));
+    assert!(server.put().starts_with("HTTP/1.1 400"));
+    let page = server.exchange("GET /metrics HTTP/1.1\r\n", "");
+    let reason = "TableWriteProvisionedThroughputExceeded";
+    let line = format!(
+        r#"keyloom_virtual_throttles_total{{table="Orders",index="",reason="{reason}"}} 1"#
+    );
+    assert!(page.contains(&line), "{page}");
+}
+
+#[test]
 fn the_endpoint_is_where_it_listens_or_what_it_is_told() {
     let server = Server::start(&[]);
     assert!(server.call("DescribeEndpoints", "{}").contains(&server.address));

@@ -24,10 +24,19 @@ const BOUNDS: [u64; 12] = [
 ];
 
 /// Appends the metrics of a report: requests, units and latencies by table, index and operation, and
-/// how heavy the heaviest key of each is.
+/// how heavy the heaviest key of each is. Of what was not followed, nothing is said.
 pub fn prometheus(report: &Report, page: &mut String) {
-    let places: Vec<(String, &Place)> =
-        report.places.iter().map(|place| (labels(place), place)).collect();
+    if !report.places.is_empty() {
+        places(&report.places, page);
+    }
+    if !report.partitions.is_empty() {
+        partitions(&report.partitions, page);
+    }
+}
+
+/// What was asked of tables and indexes.
+fn places(places: &[Place], page: &mut String) {
+    let places: Vec<(String, &Place)> = places.iter().map(|place| (labels(place), place)).collect();
     let mut metric = |name: &str, kind: &str, help: &str, value: &dyn Fn(&Place) -> f64| {
         describe(page, name, kind, help);
         for (labels, place) in &places {
@@ -56,7 +65,6 @@ pub fn prometheus(report: &Report, page: &mut String) {
     );
     throttles(&places, page);
     operations(&places, page);
-    partitions(&report.partitions, page);
 }
 
 /// What the partitions of AWS would make of the load.

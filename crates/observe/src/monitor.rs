@@ -68,7 +68,8 @@ impl Observer for Monitor {
     fn sample(&self) -> Option<NonZeroU32> {
         match (&self.companion, &self.throttle) {
             (Some(companion), _) => companion.sample(),
-            (None, Throttle::Off) => None,
+            // A gate counts what it admits, whether it is looked at or not.
+            (None, Throttle::Off | Throttle::Enforce { .. }) => None,
             (None, _) => self.sampling.next(),
         }
     }

@@ -18,7 +18,8 @@ pub enum Redaction {
     /// The text up to the first separator, and a hash: keys can be told apart, not read. Who can
     /// guess a key can confirm the guess.
     Hash,
-    /// The text up to the first separator.
+    /// The text up to the first separator. Beside each key there is still the number by which keys are
+    /// told apart, a hash: who can guess a key can confirm the guess.
     Prefix,
 }
 

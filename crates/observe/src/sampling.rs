@@ -20,7 +20,8 @@ const LOOKS_PER_SECOND: u32 = 2000;
 const MAX_STRIDE: u32 = 256;
 /// After how many unseen requests the clock is asked whether they have become few.
 const UNSEEN: u32 = 128;
-/// A thread that looked at nothing for so long sees what comes next.
+/// When a thread needs longer than this for the looks after which its rate is judged, requests have
+/// become few, and all are seen again: after [`UNSEEN`] unseen ones at the latest.
 const SILENCE: Duration = Duration::from_secs(1);
 /// After how many looks the rate is judged.
 const JUDGED_LOOKS: u32 = 8 * RUN;

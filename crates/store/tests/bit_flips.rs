@@ -1,7 +1,7 @@
 //! One bit of one file of a closed store is flipped, then another, and so on: whatever the bit, the
 //! store says that it is damaged, or every answer it gives is still right. None is silently wrong.
 //!
-//! By default about 200 bits are tried, spread over all files. `KEYLOOM_FLIPS` sets how many:
+//! By default about 150 bits are tried, spread over all files. `KEYLOOM_FLIPS` sets how many:
 //! `KEYLOOM_FLIPS=100000 cargo test --release -p keyloom-store --test bit_flips -- --nocapture`
 
 #![expect(clippy::unwrap_used, reason = "tests")]

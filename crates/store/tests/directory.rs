@@ -36,11 +36,12 @@ fn a_newer_or_unknown_format_is_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(directory.path()).unwrap());
     let format = directory.path().join("FORMAT");
-    assert_eq!(fs::read_to_string(&format).unwrap(), "keyloom-store format 1\n");
+    assert_eq!(fs::read_to_string(&format).unwrap(), "keyloom-store format 2\n");
     for (content, expected) in [
-        ("keyloom-store format 2\n", "the store has format 2, but this version reads up to"),
+        ("keyloom-store format 3\n", "the store has format 3, but this version reads up to"),
         ("keyloom-store format 0\n", "format 0, which this version cannot read"),
-        ("keyloom-store format 1", "does not tell the format of a keyloom store"),
+        ("keyloom-store format 1\n", "which this version cannot read; export its tables"),
+        ("keyloom-store format 2", "does not tell the format of a keyloom store"),
         ("something else\n", "does not tell the format of a keyloom store"),
         ("", "does not tell the format of a keyloom store"),
     ] {

@@ -181,3 +181,19 @@ fn errors_are_counted_whether_requests_are_looked_at_or_not() {
     assert_eq!(report.errors.iter().map(|error| error.count).sum::<u64>(), 500);
     assert_eq!(report.errors[0].code, "ValidationException");
 }
+
+#[test]
+fn what_is_removed_leaves_no_bytes() {
+    let watched = Watched::new(Sampling::All);
+    watched.put("a", "new", 3000);
+    let key = json!({ "PK": { "S": "a" }, "SK": { "S": "A" } });
+    let delete = json!([{ "DeleteRequest": { "Key": key } }]);
+    watched.call("BatchWriteItem", &json!({ "RequestItems": { "orders": delete } }));
+    let report = watched.report();
+    let table = report.place("orders", None).unwrap();
+    assert!((table.writes - 6.0).abs() < f64::EPSILON, "both are paid for: {}", table.writes);
+    assert_eq!((table.sizes.count(), table.keys.first().unwrap().written_bytes), (1, 3019));
+    let index = report.place("orders", Some("by_status")).unwrap();
+    assert!((index.writes - 6.0).abs() < f64::EPSILON, "{}", index.writes);
+    assert_eq!(index.keys.first().unwrap().written_bytes, 3019);
+}

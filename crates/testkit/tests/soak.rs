@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use keyloom_engine::{Clock, Database, DiskOptions, Options};
+use keyloom_observe::{Monitor, StatsCollector, StatsOptions, Throttle};
 use keyloom_testkit::lockstep::{START_MS, call, succeed};
 use keyloom_testkit::rng::Rng;
 use peak_alloc::PeakAlloc;
@@ -103,8 +104,12 @@ struct Soak {
 impl Soak {
     fn start(path: &Path) -> Self {
         let clock = Arc::new(FastClock(Instant::now()));
+        // As `keyloom serve` has it by default: what watches must stay bounded, too.
+        let statistics = Arc::new(StatsCollector::new(StatsOptions::default()));
+        let monitor = Monitor::new(Throttle::Watch).with(statistics);
         let options = Options {
             clock: Arc::<FastClock>::clone(&clock),
+            observer: Some(Arc::new(monitor)),
             maintenance_interval: Duration::from_secs(1),
             ..Options::default()
         };

@@ -65,6 +65,8 @@ pub(crate) struct Serve {
     #[arg(long, value_enum, default_value_t = Stats::On)]
     stats: Stats,
     /// How much of key values statistics show: none hides nothing, hash and prefix hide values.
+    ///
+    /// With either, keys are still told apart by a hash: who can guess a key can confirm the guess.
     #[arg(long, value_name = "none|hash|prefix", default_value = "none")]
     redact: Redaction,
     /// Whether requests are refused for lack of throughput.
@@ -112,12 +114,7 @@ impl Serve {
             format!("data in {}", self.data.display())
         };
         let backend = database.clone();
-        let server = match statistics {
-            Some(statistics) => {
-                Server::bind(config, Watched { database: backend, statistics, monitor })
-            }
-            None => Server::bind(config, backend),
-        };
+        let server = Server::bind(config, Watched { database: backend, statistics, monitor });
         let server = server.map_err(Failure::refused)?;
         database.advertise(self.advertised(server.local_addr()));
         drop(database);
@@ -147,10 +144,13 @@ impl Serve {
 
     /// What watches the database, and may refuse.
     fn monitor(&self, statistics: Option<&Arc<StatsCollector>>) -> Monitor {
-        let monitor = Monitor::new(self.throttle.clone());
-        match statistics {
-            Some(statistics) => monitor.with(Arc::clone(statistics) as Arc<dyn Observer>),
-            None => monitor,
+        match (statistics, &self.throttle) {
+            (Some(statistics), throttle) => {
+                Monitor::new(throttle.clone()).with(Arc::clone(statistics) as Arc<dyn Observer>)
+            }
+            // What is only watched is only counted, and nothing is to be counted.
+            (None, Throttle::Watch) => Monitor::new(Throttle::Off),
+            (None, throttle) => Monitor::new(throttle.clone()),
         }
     }
 

@@ -276,6 +276,8 @@ fn execute(
                     accounts.succeeded(parameters::consumed(&outcome.table_name, cost));
                     outcome.row(written).map(|item| item.map(Row::Item))
                 }
+                // Refused before anything was done: nothing is charged.
+                Err(error) if is_throttled(&error) => Err(outcome.error(error)),
                 Err(error) => {
                     // What failed is charged like what it tried, by the item that is there.
                     let stored = read::lookup(database, &item_key)?;
@@ -287,6 +289,15 @@ fn execute(
             Ok(StatementOutcome { table_name: Some(outcome.table_name), row })
         }
     }
+}
+
+fn is_throttled(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::ProvisionedThroughputExceeded(_)
+            | Error::Throttling(_)
+            | Error::RequestLimitExceeded(_)
+    )
 }
 
 /// What the statements of a batch cost.

@@ -24,6 +24,7 @@ pub(crate) use place::{place_of, split_key};
 
 use crate::catalog::Table;
 use crate::database::Inner;
+use crate::ops;
 
 /// Who watches a database.
 pub(crate) struct Watch {
@@ -43,7 +44,7 @@ impl Watch {
         if let Some(observer) = &self.observer
             && !is_told_by_executors(error)
         {
-            observer.failed(target.rsplit('.').next().unwrap_or(target), error);
+            observer.failed(operation_of(target), error);
         }
     }
 
@@ -58,6 +59,16 @@ impl Watch {
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watch").field("observer", &self.observer).finish_non_exhaustive()
+    }
+}
+
+/// The operation that a target names. What clients make up is not told apart, so that they cannot fill
+/// an observer's memory with names.
+fn operation_of(target: &str) -> &str {
+    let is_known = ops::handler(target).is_some() || ops::body_handler(target).is_some();
+    match target.split_once('.') {
+        Some((_, operation)) if is_known => operation,
+        _ => "unknown",
     }
 }
 

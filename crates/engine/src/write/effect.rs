@@ -282,9 +282,9 @@ impl Effect {
         item_write_units(self.billed.old, self.billed.new)
     }
 
-    /// The size of the item after the write, or before if it is gone.
+    /// How many bytes the write leaves in the table: none if it removes the item, or only checks it.
     pub(super) fn item_bytes(&self) -> usize {
-        self.sizes.new.or(self.sizes.old).unwrap_or(0)
+        self.sizes.new.filter(|_| self.new.is_some()).unwrap_or(0)
     }
 
     /// What the write does in each index. An entry that moves leaves one partition and enters another.
@@ -330,7 +330,10 @@ pub(super) struct IndexArm<'a> {
 
 impl IndexEdit {
     fn arms(&self) -> impl Iterator<Item = IndexArm<'_>> {
-        let arm = |key, bytes, units| IndexArm { position: self.position, key, units, bytes };
+        let arm = |key, bytes, paid| {
+            let units = write_units(paid);
+            IndexArm { position: self.position, key, units, bytes }
+        };
         let (old_bytes, new_bytes) = match self.change {
             IndexChange::Unchanged => (0, 0),
             IndexChange::Insert { bytes } => (0, bytes),
@@ -339,12 +342,9 @@ impl IndexEdit {
             IndexChange::Update { old_bytes, new_bytes } => (0, old_bytes.max(new_bytes)),
             IndexChange::Move { old_bytes, new_bytes } => (old_bytes, new_bytes),
         };
-        let left =
-            self.delete.as_ref().map(|key| arm(key.as_slice(), old_bytes, write_units(old_bytes)));
-        let entered = self
-            .put
-            .as_ref()
-            .map(|(key, _)| arm(key.as_slice(), new_bytes, write_units(new_bytes)));
+        // What leaves is paid for, and leaves nothing behind.
+        let left = self.delete.as_ref().map(|key| arm(key.as_slice(), 0, old_bytes));
+        let entered = self.put.as_ref().map(|(key, _)| arm(key.as_slice(), new_bytes, new_bytes));
         left.into_iter().chain(entered)
     }
 

@@ -314,7 +314,7 @@ fn attempt(
         // What was refused may rest on a write that is not durable yet.
         transaction.finish_read().map_err(store_error)?;
         if let Some(watched) = watched {
-            watched.refused(writes, keys, &refusals);
+            watched.refused(writes, keys, &refusals)?;
         }
         return Err(Failure::Refused(refusals));
     }

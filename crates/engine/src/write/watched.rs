@@ -1,7 +1,7 @@
 //! What an observer is told of writes, and what it may refuse.
 
-use keyloom_core::capacity::item_write_units;
-use keyloom_core::observation::{Operation, Outcome, Touch, Work};
+use keyloom_core::capacity::{Units, item_write_units};
+use keyloom_core::observation::{Operation, Outcome, Refused, Touch, Work};
 use keyloom_core::size::item_size;
 
 use crate::database::Inner;
@@ -59,10 +59,8 @@ impl Watched<'_> {
         }
         self.with_touches(writes, keys, effects, |touches| {
             let Err(refused) = self.watching.admit(touches) else { return Ok(()) };
-            let error = self.watching.error(touches, refused);
             let owner = owner_of(refused.touch, effects);
-            let refusal = |position| (position == owner).then(|| error.clone());
-            Err(Failure::Throttled((0..writes.len()).map(refusal).collect()))
+            Err(self.throttled(touches, refused, owner, writes.len()))
         })
     }
 
@@ -95,13 +93,19 @@ impl Watched<'_> {
         }
     }
 
-    /// Conditions were false. That costs as much as writing the item that is there.
-    pub(super) fn refused(&self, writes: &[Write], keys: &[Vec<u8>], refusals: &[Option<Refusal>]) {
+    /// Conditions were false. That costs as much as writing the item that is there, and so may be
+    /// refused like it.
+    pub(super) fn refused(
+        &mut self,
+        writes: &[Write],
+        keys: &[Vec<u8>],
+        refusals: &[Option<Refusal>],
+    ) -> Result<(), Failure> {
         let is_condition =
             |refusal: &Option<Refusal>| matches!(refusal, Some(Refusal::Condition(_)));
         if !refusals.iter().any(is_condition) {
             // Reported as an error of the request.
-            return;
+            return Ok(());
         }
         let refused = writes.iter().zip(keys).zip(refusals);
         let touches: Vec<Touch<'_>> = refused
@@ -110,11 +114,35 @@ impl Watched<'_> {
                     Some(Refusal::Condition(item)) => item.as_ref().map(item_size),
                     _ => None,
                 };
-                let units = item_write_units(size, None);
-                touch(place_of(&write.table, None), key, Work::Write(units), size.unwrap_or(0))
+                let units = self.priced(item_write_units(size, None));
+                touch(place_of(&write.table, None), key, Work::Write(units), 0)
             })
             .collect();
-        self.watching.done(&touches, Ended::with(Outcome::ConditionFailed));
+        if !std::mem::replace(&mut self.is_admitted, true)
+            && let Err(refused) = self.watching.admit(&touches)
+        {
+            return Err(self.throttled(&touches, refused, refused.touch, writes.len()));
+        }
+        self.watching.observe(&touches, Ended::with(Outcome::ConditionFailed));
+        Ok(())
+    }
+
+    /// What units are in this request: twice as many in a transaction.
+    fn priced(&self, units: Units) -> Units {
+        if self.operation == Operation::TransactWriteItems { units.transactional() } else { units }
+    }
+
+    /// The refusal of one touch, which the write at `owner` made.
+    fn throttled(
+        &self,
+        touches: &[Touch<'_>],
+        refused: Refused,
+        owner: usize,
+        writes: usize,
+    ) -> Failure {
+        let error = self.watching.error(touches, refused);
+        let refusal = |position| (position == owner).then(|| error.clone());
+        Failure::Throttled((0..writes).map(refusal).collect())
     }
 
     /// Another request holds the items.
@@ -122,7 +150,7 @@ impl Watched<'_> {
         if !self.watching.is_sampled() {
             return;
         }
-        let nothing = Work::Write(keyloom_core::capacity::Units::ZERO);
+        let nothing = Work::Write(Units::ZERO);
         let touches: Vec<Touch<'_>> = writes
             .iter()
             .zip(keys)
@@ -138,16 +166,15 @@ impl Watched<'_> {
         effects: &[Effect],
         run: impl FnOnce(&[Touch<'_>]) -> R,
     ) -> R {
-        let in_transaction = self.operation == Operation::TransactWriteItems;
         // One item in no index is what most writes are: no list is needed for it.
         if let ([write], [key], [effect]) = (writes, keys, effects)
             && effect.index_arms().next().is_none()
         {
-            return run(&[table_touch(write, key, effect, in_transaction)]);
+            return run(&[self.table_touch(write, key, effect)]);
         }
         let mut touches = Vec::with_capacity(2 * writes.len());
         for ((write, key), effect) in writes.iter().zip(keys).zip(effects) {
-            touches.push(table_touch(write, key, effect, in_transaction));
+            touches.push(self.table_touch(write, key, effect));
             for arm in effect.index_arms() {
                 let place = place_of(&write.table, Some(arm.position));
                 touches.push(touch(place, arm.key, Work::Write(arm.units), arm.bytes));
@@ -155,17 +182,11 @@ impl Watched<'_> {
         }
         run(&touches)
     }
-}
 
-fn table_touch<'a>(
-    write: &'a Write,
-    key: &'a [u8],
-    effect: &Effect,
-    in_transaction: bool,
-) -> Touch<'a> {
-    let units = effect.table_units();
-    let units = if in_transaction { units.transactional() } else { units };
-    touch(place_of(&write.table, None), key, Work::Write(units), effect.item_bytes())
+    fn table_touch<'t>(&self, write: &'t Write, key: &'t [u8], effect: &Effect) -> Touch<'t> {
+        let units = self.priced(effect.table_units());
+        touch(place_of(&write.table, None), key, Work::Write(units), effect.item_bytes())
+    }
 }
 
 /// The position of the write that a touch belongs to.

@@ -131,3 +131,41 @@ fn transactions_are_cancelled_with_the_reason_of_the_action() {
     recorder.refuse(&[]);
     assert_eq!(call(&database, "Scan", json!({"TableName": "tab"})).1["Count"], 0);
 }
+
+#[test]
+fn a_write_whose_condition_is_false_is_refused_like_any_other() {
+    let (database, recorder) = gated();
+    put(&database, "hot", "1");
+    recorder.told();
+    let body = json!({"TableName": "tab", "Item": item("hot", "1"),
+        "ConditionExpression": "attribute_not_exists(pk)"});
+    let (_, reply) = call(&database, "PutItem", body.clone());
+    assert!(reply["__type"].as_str().unwrap().ends_with("ConditionalCheckFailedException"));
+    assert_eq!(recorder.told(), ["admit tab(hot/1) w1.0"]);
+    recorder.refuse(&["hot"]);
+    let (status, reply) = call(&database, "PutItem", body);
+    assert_eq!((status, &reply["message"]), (400, &json!(ON_DEMAND)));
+    recorder.told();
+    let check = |pk: &str| {
+        json!({"ConditionCheck": {"TableName": "tab", "Key": item(pk, "1"),
+            "ConditionExpression": "attribute_exists(nowhere)"}})
+    };
+    let actions = json!({"TransactItems": [check("a"), check("hot")]});
+    let (_, reply) = call(&database, "TransactWriteItems", actions);
+    assert_eq!(recorder.told(), ["admit tab(a/1) w2.0 tab(hot/1) w2.0"]);
+    let codes = ["None", "ThrottlingError"];
+    assert_eq!([0, 1].map(|at| reply["CancellationReasons"][at]["Code"].clone()), codes);
+}
+
+#[test]
+fn a_statement_that_is_refused_costs_nothing() {
+    let (database, recorder) = gated();
+    recorder.refuse(&["hot"]);
+    let insert = |pk: &str| json!({"Statement": format!("INSERT INTO tab VALUE {{'pk': '{pk}', 'sk': '1'}}")});
+    let body =
+        json!({"Statements": [insert("a"), insert("hot")], "ReturnConsumedCapacity": "TOTAL"});
+    let (status, reply) = call(&database, "BatchExecuteStatement", body);
+    assert_eq!(status, 200, "{reply}");
+    assert_eq!(reply["Responses"][1]["Error"]["Code"], "ThrottlingError");
+    assert_eq!(reply["ConsumedCapacity"], json!([{"TableName": "tab", "CapacityUnits": 1.0}]));
+}

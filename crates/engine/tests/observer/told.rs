@@ -120,7 +120,7 @@ fn failures_are_told_once_where_they_arose() {
     let actions = json!([{"ConditionCheck": {"TableName": "tab", "Key": item("a", "2"),
         "ConditionExpression": "attribute_exists(pk)"}}]);
     assert_eq!(call(&database, "TransactWriteItems", json!({"TransactItems": actions})).0, 400);
-    assert_eq!(recorder.told(), ["TransactWriteItems ConditionFailed: tab(a/2) w1.0"]);
+    assert_eq!(recorder.told(), ["TransactWriteItems ConditionFailed: tab(a/2) w2.0"]);
     call(&database, "GetItem", json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
     assert_eq!(recorder.told(), ["GetItem failed: ValidationException"]);
     call(&database, "GetItem", json!({"TableName": "none", "Key": item("a", "1")}));
@@ -129,6 +129,15 @@ fn failures_are_told_once_where_they_arose() {
         "ExpressionAttributeValues": {":n": {"N": "1"}}});
     call(&database, "UpdateItem", body);
     assert_eq!(recorder.told(), ["UpdateItem failed: ValidationException"]);
+}
+
+#[test]
+fn operations_that_do_not_exist_are_not_told_apart() {
+    let (database, recorder) = watched(Recorder::default());
+    for name in ["Nonsense1", "Nonsense2.GetItem", ""] {
+        assert_eq!(call(&database, name, json!({})).0, 400);
+        assert_eq!(recorder.told(), ["unknown failed: UnknownOperationException"]);
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ use keyloom_design::model::{Entity, EntityKey, WriteKind};
 use keyloom_design::plan::plan;
 
 use self::read::ReadForm;
+pub(crate) use self::shape::Constants;
 use crate::sketch::{hash_of, joined};
 
 /// What a request is.
@@ -41,10 +42,10 @@ impl<'a> Attributed<'a> {
     }
 
     /// The shape of the request as people read it.
-    pub(crate) fn shape(&self, observation: &Observation<'_>) -> String {
+    pub(crate) fn shape(&self, observation: &Observation<'_>, constants: Constants) -> String {
         match self.entity.filter(|_| observation.operation.is_write()) {
             Some(entity) => format!("{} {entity}", observation.operation.name()),
-            None => shape::text(&self.place, observation),
+            None => shape::text(&self.place, observation, constants),
         }
     }
 }

@@ -41,34 +41,47 @@ pub(super) fn id(place: &Place<'_>, observation: &Observation<'_>) -> u64 {
     id
 }
 
+/// Whether constants are part of a shape that people read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Constants {
+    Shown,
+    /// They are whole key values, and keys are hidden.
+    Hidden,
+}
+
 /// The shape as people read it: `Query GSI1PK = USER#…, GSI1SK begins ACTIVITY#…, backwards`.
-pub(super) fn text(place: &Place<'_>, observation: &Observation<'_>) -> String {
+pub(super) fn text(
+    place: &Place<'_>,
+    observation: &Observation<'_>,
+    constants: Constants,
+) -> String {
     let mut text = observation.operation.name().to_owned();
     if let Some(question) = &observation.question {
-        asked(&mut text, place, question);
+        asked(&mut text, place, question, constants);
         return text;
     }
     let Some(touch) = observation.touches.first() else { return text };
     let values = touch.partition_values().into_iter().chain(touch.sort_values());
     for (position, (attribute, value)) in place.key.attributes().zip(values).enumerate() {
         let comma = if position > 0 { "," } else { "" };
-        let _ = write!(text, "{comma} {} = {}", attribute.name, shown(&value));
+        let _ = write!(text, "{comma} {} = {}", attribute.name, shown(&value, constants));
     }
     text
 }
 
-fn asked(text: &mut String, place: &Place<'_>, question: &Question<'_>) {
+fn asked(text: &mut String, place: &Place<'_>, question: &Question<'_>, constants: Constants) {
     if let Some(condition) = question.condition {
         let equal = condition.hash.iter().chain(&condition.range_prefix);
         let count = equal.clone().count();
         for (position, (attribute, value)) in place.key.attributes().zip(equal).enumerate() {
             let comma = if position > 0 { "," } else { "" };
-            let _ = write!(text, "{comma} {} = {}", attribute.name, shown(value));
+            let _ = write!(text, "{comma} {} = {}", attribute.name, shown(value, constants));
         }
         if let Some(operator) = &condition.range
             && let Some(attribute) = place.key.attributes().nth(count)
         {
-            let value = operator.values().first().map(|value| shown(value)).unwrap_or_default();
+            let value = operator.values().first().map(|value| shown(value, constants));
+            let value = value.unwrap_or_default();
             let _ = write!(text, ", {} {} {value}", attribute.name, symbol(operator));
         }
         if !question.is_forward {
@@ -106,8 +119,11 @@ fn word(value: &AttributeValue) -> &str {
     }
 }
 
-fn shown(value: &AttributeValue) -> String {
-    let word = word(value);
+fn shown(value: &AttributeValue, constants: Constants) -> String {
+    let word = match (value, constants) {
+        (AttributeValue::S(text), Constants::Hidden) => prefix(text),
+        _ => word(value),
+    };
     let is_whole = matches!(value, AttributeValue::S(text) if text.as_str() == word);
     if is_whole { word.to_owned() } else { format!("{word}…") }
 }
@@ -130,5 +146,5 @@ fn encoded_word<'b>(attributes: &[KeyAttribute], bytes: &'b [u8]) -> &'b [u8] {
 fn is_constant(text: &[u8]) -> bool {
     !text.is_empty()
         && text.len() <= MAX_WORD
-        && text.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_' || *byte == b'#')
+        && text.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_')
 }

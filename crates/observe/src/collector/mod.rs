@@ -51,6 +51,8 @@ pub struct StatsCollector {
     errors: Mutex<BTreeMap<(String, &'static str), u64>>,
     looked_at: AtomicU64,
     requests: AtomicU64,
+    /// Touches of places that are not known because too many are.
+    left_out: AtomicU64,
     since_ms: AtomicU64,
     until_ms: AtomicU64,
 }
@@ -91,6 +93,7 @@ impl StatsCollector {
             looked_at: self.looked_at.load(Ordering::Relaxed),
             requests: self.requests.load(Ordering::Relaxed),
             places,
+            left_out: self.left_out.load(Ordering::Relaxed),
             errors: errors.collect(),
             tables: Vec::new(),
             partitions: Vec::new(),
@@ -101,7 +104,8 @@ impl StatsCollector {
     pub fn reset(&self) {
         self.places.write().clear();
         self.errors.lock().clear();
-        for number in [&self.looked_at, &self.requests, &self.since_ms, &self.until_ms] {
+        let counts = [&self.looked_at, &self.requests, &self.left_out];
+        for number in counts.into_iter().chain([&self.since_ms, &self.until_ms]) {
             number.store(0, Ordering::Relaxed);
         }
     }
@@ -149,6 +153,9 @@ impl Observer for StatsCollector {
         for (position, touch) in observation.touches.iter().enumerate() {
             if let Some(cell) = self.place(id_of(&touch.place), &touch.place) {
                 cell.lock().touch(position, touch, observation);
+            } else {
+                let weight = u64::from(observation.weight.get());
+                self.left_out.fetch_add(weight, Ordering::Relaxed);
             }
         }
         let Some(home) = home else { return };

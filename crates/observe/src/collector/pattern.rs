@@ -35,14 +35,15 @@ impl Paging {
 }
 
 impl PatternStats {
+    /// The shapes are the one with constants and the one without.
     pub(super) fn new(
         operation: &str,
         name: Option<String>,
-        shape: String,
+        [shape, bare_shape]: [String; 2],
         entity: Option<String>,
     ) -> Self {
-        let row =
-            Pattern { operation: operation.to_owned(), name, shape, entity, ..Pattern::default() };
+        let operation = operation.to_owned();
+        let row = Pattern { operation, name, shape, bare_shape, entity, ..Pattern::default() };
         Self { row, ..Self::default() }
     }
 
@@ -64,10 +65,13 @@ impl PatternStats {
             // The item itself: its copies in indexes are not asked for by anybody.
             bytes = observation.touches.first().map_or(0, |touch| touch.bytes as u64);
         }
-        self.read_halves += reads.as_halves() * weight;
-        self.write_halves += writes.as_halves() * weight;
-        row.max_units = row.max_units.max((reads + writes).as_f64());
-        row.bytes += bytes * weight;
+        let is_throttled = matches!(observation.outcome, Outcome::Throttled(..));
+        if !is_throttled {
+            self.read_halves += reads.as_halves() * weight;
+            self.write_halves += writes.as_halves() * weight;
+            row.max_units = row.max_units.max((reads + writes).as_f64());
+            row.bytes += bytes * weight;
+        }
         row.returned += observation.returned as u64 * weight;
         let done = observation.outcome == Outcome::Done;
         if !writing && done && observation.returned == 0 {
@@ -76,7 +80,7 @@ impl PatternStats {
         let flags = [
             (&mut row.condition_failed, observation.outcome == Outcome::ConditionFailed),
             (&mut row.conflicts, observation.outcome == Outcome::Conflict),
-            (&mut row.throttled, matches!(observation.outcome, Outcome::Throttled(..))),
+            (&mut row.throttled, is_throttled),
             (&mut row.failed, observation.outcome == Outcome::Failed),
             (&mut row.projected, observation.is_projected),
             (&mut row.consistent, observation.is_consistent),

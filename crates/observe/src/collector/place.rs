@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, HashMap};
 
 use keyloom_core::key::decode_key_value;
-use keyloom_core::observation::{self, Observation, Operation, Outcome, ThrottleReason, Touch};
+use keyloom_core::observation::{
+    self, Observation, Operation, Outcome, ThrottleLimit, ThrottleReason, Touch,
+};
 use keyloom_core::{AttributeValue, IndexKind, KeyAttribute, KeySchema};
 
 use super::leaders::{Leaders, Led, load_of};
 use super::pattern::PatternStats;
 use super::sequence::{RecentReads, batchable};
-use crate::attribution::Attributed;
+use crate::attribution::{Attributed, Constants};
 use crate::redaction::{Redaction, label};
-use crate::report::{Key, Kind, Leader, Place};
+use crate::report::{Key, Kind, Leader, Pattern, Place};
 use crate::sketch::{Distinct, Entry, Histogram, Load, Seen, TopKeys, hash_of, joined};
 use crate::window::Ring;
 
@@ -110,12 +112,17 @@ impl PlaceStats {
         let done = observation.outcome == Outcome::Done;
         let load = load_of(touch.work, weight);
         self.count(touch, observation.at_ms, weight, load, throttle);
+        if !matches!(observation.outcome, Outcome::Throttled(..)) {
+            self.total.read_halves += load.read_halves;
+            self.total.write_halves += load.write_halves;
+        }
         if touch.partition.is_empty() {
             return;
         }
         let hash = hash_of(touch.partition);
         self.distinct.add(hash);
-        let put = done && touch.work.is_write() && observation.operation != Operation::DeleteItem;
+        // What is removed leaves no bytes.
+        let put = done && touch.work.is_write() && touch.bytes > 0;
         let mut seen = Seen {
             hash,
             partition: touch.partition,
@@ -123,7 +130,8 @@ impl PlaceStats {
             load,
             weight,
             at_ms: observation.at_ms,
-            is_throttled: throttle.is_some(),
+            // What a whole table may not take says nothing of a key.
+            is_throttled: throttle.is_some_and(|reason| reason.limit == ThrottleLimit::KeyRange),
             written_bytes: if put { touch.bytes as u64 * weight } else { 0 },
         };
         self.keys.add(&seen);
@@ -157,8 +165,6 @@ impl PlaceStats {
         row.read_limit = touch.place.throughput.read;
         row.write_limit = touch.place.throughput.write;
         row.has_local_indexes = touch.place.has_local_indexes;
-        self.total.read_halves += load.read_halves;
-        self.total.write_halves += load.write_halves;
         let throttled = if throttle.is_some() { weight } else { 0 };
         if let Some(reason) = throttle {
             *self.reasons.entry(reason).or_default() += weight;
@@ -193,9 +199,12 @@ impl PlaceStats {
         let pattern = self.patterns.entry(id).or_insert_with(|| {
             let (name, entity) = (found.name.map(str::to_owned), found.entity.map(str::to_owned));
             if full {
-                return PatternStats::new(operation, None, format!("{operation} (others)"), None);
+                let others = format!("{operation} (others)");
+                return PatternStats::new(operation, None, [others.clone(), others], None);
             }
-            PatternStats::new(operation, name, found.shape(observation), entity)
+            let shape = |constants| found.shape(observation, constants);
+            let shapes = [shape(Constants::Shown), shape(Constants::Hidden)];
+            PatternStats::new(operation, name, shapes, entity)
         });
         pattern.add(observation, weight);
         let (batch, is_new) = batchable(observation.operation, place, observation.at_ms);
@@ -247,6 +256,9 @@ impl PlaceStats {
             all.into_iter().map(leader).collect()
         };
         let mut patterns: Vec<_> = self.patterns.values().map(PatternStats::report).collect();
+        if redaction != Redaction::None {
+            patterns.iter_mut().for_each(Pattern::hide_constants);
+        }
         patterns.sort_by(|a, b| b.requests.cmp(&a.requests).then_with(|| a.label().cmp(b.label())));
         let samples = self.row.unknown_samples.iter();
         Place {

@@ -35,7 +35,7 @@ fn hot<'p>(judge: &Judge<'_>, place: &'p Place) -> Vec<&'p Key> {
 
 /// Whether the throttles of a place were a partition's, and of writes to a global index.
 fn is_index_write(place: &Place) -> bool {
-    let throttled = place.throttled.keys().any(|reason| reason.starts_with("IndexWrite"));
+    let throttled = place.throttled.keys().any(|reason| reason.starts_with("IndexWriteKeyRange"));
     let written =
         |key: &Key| key.peak_writes / PARTITION_WRITES >= key.peak_reads / PARTITION_READS;
     place.kind == Kind::Global && (throttled || place.keys.first().is_some_and(written))

@@ -43,11 +43,15 @@ impl Bucket {
         }
     }
 
-    /// Whether so much is there. Of work that is not priced yet, something must be there; of work
-    /// that is larger than the bucket, a full bucket is enough.
-    pub(super) fn has(&mut self, units: f64, now_ms: u64) -> bool {
+    /// Whether so much is there beside what was taken for the same request. Of work that is not priced
+    /// yet, something must be there; for work that is larger than the bucket, a full bucket is enough.
+    pub(super) fn has(&mut self, units: f64, taken: f64, now_ms: u64) -> bool {
         self.refill(now_ms);
-        if units > 0.0 { self.level >= units.min(self.size()) } else { self.level > 0.0 }
+        if units > 0.0 {
+            self.level + taken >= (units + taken).min(self.size())
+        } else {
+            self.level > 0.0
+        }
     }
 
     pub(super) fn take(&mut self, units: f64, now_ms: u64) {
@@ -73,30 +77,30 @@ mod tests {
     #[test]
     fn unused_capacity_is_saved_for_five_minutes_and_no_longer() {
         let mut bucket = Bucket::new(10.0, 300.0, 0);
-        assert!(bucket.has(3_000.0, 0));
+        assert!(bucket.has(3_000.0, 0.0, 0));
         bucket.take(3_000.0, 0);
-        assert!(!bucket.has(0.0, 0));
-        assert!(bucket.has(2_990.0, 299_000) && !bucket.has(2_991.0, 299_000));
-        assert!(!bucket.has(2_999.0, 299_000));
-        assert!(bucket.has(3_000.0, 100_000_000));
+        assert!(!bucket.has(0.0, 0.0, 0));
+        assert!(bucket.has(2_990.0, 0.0, 299_000) && !bucket.has(2_991.0, 0.0, 299_000));
+        assert!(!bucket.has(2_999.0, 0.0, 299_000));
+        assert!(bucket.has(3_000.0, 0.0, 100_000_000));
         bucket.take(3_000.0, 100_000_000);
-        assert!(!bucket.has(0.5, 100_000_000));
+        assert!(!bucket.has(0.5, 0.0, 100_000_000));
     }
 
     #[test]
     fn debts_are_paid_before_anything_else_is_taken() {
         let mut bucket = Bucket::new(10.0, 300.0, 0);
         bucket.take(3_030.0, 0);
-        assert!(!bucket.has(0.0, 3_000));
-        assert!(bucket.has(0.0, 3_001));
+        assert!(!bucket.has(0.0, 0.0, 3_000));
+        assert!(bucket.has(0.0, 0.0, 3_001));
     }
 
     #[test]
     fn work_larger_than_the_bucket_needs_a_full_one() {
         let mut bucket = Bucket::new(1.0, 1.0, 0);
-        assert!(bucket.has(400.0, 0));
+        assert!(bucket.has(400.0, 0.0, 0));
         bucket.take(400.0, 0);
-        assert!(!bucket.has(400.0, 399_000));
-        assert!(bucket.has(400.0, 400_000));
+        assert!(!bucket.has(400.0, 0.0, 399_000));
+        assert!(bucket.has(400.0, 0.0, 400_000));
     }
 }

@@ -18,6 +18,12 @@ impl Meter {
         self.current += units;
     }
 
+    /// Takes back what was added and then not done.
+    pub(super) fn take_back(&mut self, units: f64, now_ms: u64) {
+        self.turn(now_ms);
+        self.current = (self.current - units).max(0.0);
+    }
+
     fn turn(&mut self, now_ms: u64) {
         let window = now_ms / WINDOW_MS;
         if window <= self.window {

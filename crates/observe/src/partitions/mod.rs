@@ -70,13 +70,16 @@ impl Partitions {
     /// A write that a global index cannot take is refused for the table, with the index's reason.
     pub fn admit(&self, touches: &[Touch<'_>], now_ms: u64) -> Result<(), Refused> {
         for (position, touch) in touches.iter().enumerate() {
+            let earlier = touches.iter().take(position);
+            let beside = earlier.clone().filter(|earlier| are_together(earlier, touch));
             let taken = self.with_space(&touch.place, now_ms, |space| {
-                space.take(Ask::new(touch, 1), touch.place.has_local_indexes, now_ms)
+                let beside = beside.map(|earlier| Ask::new(earlier, 1));
+                space.take(Ask::new(touch, 1), beside, touch.place.has_local_indexes, now_ms)
             });
             if let Err(limit) = taken {
-                for earlier in touches.iter().take(position) {
+                for earlier in earlier {
                     self.with_space(&earlier.place, now_ms, |space| {
-                        space.put_back(Ask::new(earlier, 1));
+                        space.put_back(Ask::new(earlier, 1), now_ms);
                     });
                 }
                 return Err(Refused { touch: position, reason: reason(touch, limit) });
@@ -178,6 +181,16 @@ impl Default for Partitions {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Whether two touches of one request may meet the same limits.
+fn are_together(a: &Touch<'_>, b: &Touch<'_>) -> bool {
+    let space = |touch: &Touch<'_>| touch.place.is_global_index();
+    let is_same_space = match (space(a), space(b)) {
+        (true, true) => a.place.index_name() == b.place.index_name(),
+        (a, b) => a == b,
+    };
+    is_same_space && a.place.table == b.place.table && a.work.is_write() == b.work.is_write()
 }
 
 fn reason(touch: &Touch<'_>, limit: ThrottleLimit) -> ThrottleReason {

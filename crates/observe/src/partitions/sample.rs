@@ -95,6 +95,16 @@ impl Sample {
             return Err(NoSplit::OneItem);
         }
         let point = if first.hash == last.hash {
+            // Reads of a range do not tell where in the collection they go.
+            at.retain(|position| !position.sort.is_empty());
+            let (Some(first), Some(last), Some(middle)) =
+                (at.first(), at.last(), at.get(at.len() / 2))
+            else {
+                return Err(NoSplit::OneItem);
+            };
+            if first == last {
+                return Err(NoSplit::OneItem);
+            }
             if has_local_indexes {
                 return Err(NoSplit::LocalIndex);
             }
@@ -115,7 +125,8 @@ impl Sample {
 
     /// Whether the sort keys followed each other in one direction.
     fn is_moving(&self) -> bool {
-        let mut in_time: Vec<&Seen> = self.seen.iter().collect();
+        let mut in_time: Vec<&Seen> =
+            self.seen.iter().filter(|seen| !seen.at.sort.is_empty()).collect();
         in_time.sort_unstable_by_key(|seen| seen.order);
         let (mut rises, mut falls, mut pairs) = (0u32, 0u32, 0u32);
         for pair in in_time.windows(2) {
@@ -180,6 +191,12 @@ mod tests {
             sample((0..5000).map(|n| (5, n))).split_point(false),
             Err(NoSplit::MovingSortKey)
         );
+        let mut with_reads = Sample::default();
+        for number in 0..5000_u32 {
+            with_reads.note(5, &number.to_be_bytes(), 1.0);
+            with_reads.note(5, &[], 1.0);
+        }
+        assert_eq!(with_reads.split_point(false), Err(NoSplit::MovingSortKey));
         let falling = sample((0..5000).map(|n| (5, 9999 - n)));
         assert_eq!(falling.split_point(false), Err(NoSplit::MovingSortKey));
         assert_eq!(sample((0..100).map(|_| (5, 5))).split_point(false), Err(NoSplit::OneItem));

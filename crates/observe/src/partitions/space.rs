@@ -140,17 +140,22 @@ impl Space {
         }
     }
 
-    /// Takes the work, or says which limit it meets.
-    pub(super) fn take(
+    /// Takes the work, or says which limit it meets. `beside` is what was taken for the same request
+    /// before: together with it, the work may be larger than a bucket.
+    pub(super) fn take<'a>(
         &mut self,
-        ask: Ask<'_>,
+        ask: Ask<'a>,
+        beside: impl Iterator<Item = Ask<'a>>,
         has_local: bool,
         now_ms: u64,
     ) -> Result<(), ThrottleLimit> {
         let at = self.prepare(ask, has_local, now_ms);
-        if let Some(limit) = self.missing(ask, at.clone(), now_ms) {
-            self.refuse(ask, at, limit);
-            return Err(limit);
+        if self.missing(ask, at.clone(), &[], now_ms).is_some() {
+            let beside: Vec<Ask<'a>> = beside.collect();
+            if let Some(limit) = self.missing(ask, at.clone(), &beside, now_ms) {
+                self.refuse(ask, at, limit);
+                return Err(limit);
+            }
         }
         self.spend(ask, at, now_ms);
         Ok(())
@@ -172,7 +177,7 @@ impl Space {
         now_ms: u64,
     ) -> Option<ThrottleLimit> {
         let at = self.prepare(ask, has_local, now_ms);
-        let limit = self.missing(ask, at.clone(), now_ms);
+        let limit = self.missing(ask, at.clone(), &[], now_ms);
         match limit {
             None => self.spend(ask, at, now_ms),
             Some(limit) => {
@@ -184,11 +189,16 @@ impl Space {
     }
 
     /// Puts back work that was taken and then not done.
-    pub(super) fn put_back(&mut self, ask: Ask<'_>) {
+    pub(super) fn put_back(&mut self, ask: Ask<'_>, now_ms: u64) {
         let at = self.covering(ask);
-        let units = ask.units / at.len().max(1) as f64;
+        let parts = at.len().max(1) as f64;
         for partition in self.partitions.get_mut(at).into_iter().flatten() {
-            partition.flow(ask.lane).bucket.put_back(units);
+            let flow = partition.flow(ask.lane);
+            flow.bucket.put_back(ask.units / parts);
+            flow.meter.take_back(ask.units / parts, now_ms);
+            if ask.lane == Lane::Write {
+                partition.written_bytes -= ask.bytes as f64 * ask.weight / parts;
+            }
         }
         self.limit(ask.lane).bucket.put_back(ask.units);
     }
@@ -240,15 +250,31 @@ impl Space {
 
     /// The limit that the work meets, if there is one. A range is read from one partition after the
     /// other: it can go on while any of them has something left.
-    fn missing(&mut self, ask: Ask<'_>, at: Range<usize>, now_ms: u64) -> Option<ThrottleLimit> {
+    fn missing(
+        &mut self,
+        ask: Ask<'_>,
+        at: Range<usize>,
+        beside: &[Ask<'_>],
+        now_ms: u64,
+    ) -> Option<ThrottleLimit> {
+        let taken = beside.iter().map(|ask| ask.units).sum();
         let limit = self.limit(ask.lane);
-        if !limit.bucket.has(ask.units, now_ms) {
+        if !limit.bucket.has(ask.units, taken, now_ms) {
             return Some(limit.kind);
         }
         let units = ask.units / at.len().max(1) as f64;
-        let mut partitions = self.partitions.get_mut(at).into_iter().flatten();
-        let has = |partition: &mut Partition| partition.flow(ask.lane).bucket.has(units, now_ms);
-        (!partitions.any(has)).then_some(ThrottleLimit::KeyRange)
+        let mut has = |position: usize| {
+            let taken = beside.iter().map(|ask| self.share_at(*ask, position)).sum();
+            let partition = self.partitions.get_mut(position);
+            partition.is_some_and(|it| it.flow(ask.lane).bucket.has(units, taken, now_ms))
+        };
+        (!at.into_iter().any(&mut has)).then_some(ThrottleLimit::KeyRange)
+    }
+
+    /// How much of the work falls on one partition.
+    fn share_at(&self, ask: Ask<'_>, position: usize) -> f64 {
+        let at = self.covering(ask);
+        if at.contains(&position) { ask.units / at.len() as f64 } else { 0.0 }
     }
 
     fn spend(&mut self, ask: Ask<'_>, at: Range<usize>, now_ms: u64) {

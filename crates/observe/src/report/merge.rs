@@ -21,6 +21,7 @@ impl Report {
         self.until_ms = self.until_ms.max(other.until_ms);
         self.looked_at += other.looked_at;
         self.requests += other.requests;
+        self.left_out += other.left_out;
         let strictest = self.redaction.stricter(other.redaction);
         self.redact(strictest);
         let mut other = other.clone();

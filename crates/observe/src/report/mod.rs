@@ -37,6 +37,8 @@ pub struct Report {
     pub requests: u64,
     /// The tables and indexes that were used.
     pub places: Vec<Place>,
+    /// How often something was asked of tables and indexes beyond the 64 that are counted.
+    pub left_out: u64,
     /// Errors by operation and code, all of them counted.
     pub errors: Vec<ErrorCount>,
     /// The tables that exist, whether used or not, where that is known.
@@ -166,7 +168,7 @@ pub struct Key {
     pub writes: f64,
     /// Requests, at least.
     pub requests: u64,
-    /// Requests that were refused for lack of throughput.
+    /// Requests that were refused because its partition could take no more.
     pub throttled: u64,
     /// Read units per second in its busiest window.
     pub peak_reads: f64,
@@ -202,6 +204,9 @@ pub struct Pattern {
     pub name: Option<String>,
     /// The shape of the request.
     pub shape: String,
+    /// The shape without constants such as `PROFILE`, which are whole key values: what is shown when
+    /// keys are hidden. Empty once they are.
+    pub bare_shape: String,
     /// The entity, if the design tells.
     pub entity: Option<String>,
     /// Requests.
@@ -329,7 +334,11 @@ impl Report {
                 *text = redaction.apply(text);
             }
         };
+        let was_shown = self.redaction == Redaction::None;
         for place in &mut self.places {
+            if was_shown {
+                place.patterns.iter_mut().for_each(Pattern::hide_constants);
+            }
             for key in place.keys.iter_mut().chain(&mut place.items) {
                 hide(&mut key.key);
                 hide(&mut key.sort);
@@ -363,6 +372,14 @@ impl Key {
 }
 
 impl Pattern {
+    /// Leaves no key value in the shape.
+    pub(crate) fn hide_constants(&mut self) {
+        self.shape = std::mem::take(&mut self.bare_shape);
+        if self.shape.is_empty() {
+            self.shape.clone_from(&self.operation);
+        }
+    }
+
     /// Its name in the design, or its shape.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.shape)

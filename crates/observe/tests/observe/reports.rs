@@ -4,7 +4,7 @@ use keyloom_core::Error;
 use keyloom_core::observation::{Observer as _, Operation};
 use keyloom_observe::{Redaction, Report, prometheus};
 
-use crate::traffic::{Random, Traffic};
+use crate::traffic::{Random, Read, Traffic, throttled};
 
 fn load(seed: u64, requests: u64) -> Traffic {
     let mut traffic = Traffic::new();
@@ -79,6 +79,45 @@ fn redacted_reports_hold_no_key() {
 }
 
 #[test]
+fn key_values_that_look_like_words_are_hidden_in_shapes() {
+    for redaction in [Redaction::Hash, Redaction::Prefix] {
+        let collected = Traffic::redacted(redaction);
+        let plain = Traffic::new();
+        let reports = [collected, plain].map(|mut traffic| {
+            for (partition, sort) in [("USER#ALICE", "SECRET"), ("BOB", "USER#CAROL")] {
+                traffic.put(partition, sort);
+                traffic.get(partition, sort);
+                traffic.read(Read { partition, begins: sort, units: 1, ..Read::default() });
+            }
+            let mut report = traffic.report();
+            report.redact(redaction);
+            report.to_json()
+        });
+        for json in reports {
+            for value in ["ALICE", "SECRET", "BOB", "CAROL"] {
+                assert!(!json.contains(value), "{value} is in {json}");
+            }
+            assert!(json.contains("Query PK = USER#…, SK begins …"), "{json}");
+        }
+    }
+}
+
+#[test]
+fn what_was_refused_was_not_consumed() {
+    let mut traffic = Traffic::new();
+    traffic.item(Operation::PutItem, "USER#1", "A", 2, 2000);
+    traffic.outcome = throttled(false, 0);
+    traffic.item(Operation::PutItem, "USER#1", "A", 50, 50_000);
+    let report = traffic.report();
+    let place = report.place("tasks", None).unwrap();
+    let pattern = place.patterns.first().unwrap();
+    assert_eq!((place.writes, pattern.writes, pattern.max_units), (2.0, 2.0, 2.0));
+    assert_eq!((place.requests, pattern.bytes, pattern.throttled), (2, 2000, 1));
+    let asked = place.keys.first().unwrap().writes;
+    assert!((asked - 52.0).abs() < f64::EPSILON, "{asked}");
+}
+
+#[test]
 fn metrics_have_tables_and_operations_and_never_keys() {
     let mut page = String::new();
     prometheus(&load(1, 100).report(), &mut page);
@@ -116,4 +155,19 @@ fn a_deleted_table_is_forgotten() {
     assert_eq!(traffic.report().places.len(), 1);
     traffic.collector.forget("tasks", None);
     assert!(traffic.report().places.is_empty());
+}
+
+#[test]
+fn what_is_beyond_the_tables_that_fit_is_counted_as_left_out() {
+    let mut traffic = Traffic::new();
+    for number in 0..70 {
+        traffic.table = format!("table-{number}");
+        traffic.get("USER#1", "A");
+    }
+    let mut report = traffic.report();
+    assert_eq!((report.places.len(), report.left_out), (64, 6));
+    report.merge(&report.clone());
+    assert_eq!(report.left_out, 12);
+    traffic.collector.reset();
+    assert_eq!(traffic.report().left_out, 0);
 }

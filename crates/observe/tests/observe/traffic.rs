@@ -16,7 +16,7 @@ use keyloom_core::{
 use keyloom_design::Design;
 use keyloom_design::cost::Prices;
 use keyloom_observe::{
-    Finding, Judge, RecommendationEngine, Report, Sampling, StatsCollector, StatsOptions,
+    Finding, Judge, RecommendationEngine, Redaction, Report, Sampling, StatsCollector, StatsOptions,
 };
 
 pub(crate) const START_MS: u64 = 1_700_000_000_000;
@@ -29,6 +29,7 @@ pub(crate) struct Traffic {
     pub(crate) latency: Duration,
     pub(crate) outcome: Outcome,
     pub(crate) weight: u32,
+    pub(crate) table: String,
     key: KeySchema,
     index: IndexSchema,
     pub(crate) has_local_indexes: bool,
@@ -54,9 +55,14 @@ pub(crate) struct Read<'a> {
 
 impl Traffic {
     pub(crate) fn new() -> Self {
+        Self::redacted(Redaction::None)
+    }
+
+    /// With a collector that hides keys.
+    pub(crate) fn redacted(redaction: Redaction) -> Self {
         let attribute = |name: &str| KeyAttribute::new(name, ScalarType::S);
         let key = |hash, range| KeySchema::simple(attribute(hash), Some(attribute(range)));
-        let options = StatsOptions { sampling: Sampling::All, ..StatsOptions::default() };
+        let options = StatsOptions { sampling: Sampling::All, redaction };
         Self {
             collector: StatsCollector::new(options),
             now_ms: START_MS,
@@ -64,6 +70,7 @@ impl Traffic {
             latency: Duration::from_micros(200),
             outcome: Outcome::Done,
             weight: 1,
+            table: "tasks".to_owned(),
             key: key("PK", "SK"),
             index: IndexSchema {
                 name: "GSI1".into(),
@@ -87,7 +94,7 @@ impl Traffic {
 
     fn place(&self, on_index: bool) -> Place<'_> {
         Place {
-            table: "tasks",
+            table: &self.table,
             index: on_index.then_some(&self.index),
             key: if on_index { &self.index.key } else { &self.key },
             throughput: Throughput { on_demand: self.on_demand, read: None, write: None },
@@ -209,8 +216,11 @@ pub(crate) fn findings(report: &Report, design: Option<&Design>) -> Vec<Finding>
 }
 
 pub(crate) fn throttled(is_index: bool, touch: usize) -> Outcome {
-    let reason = ThrottleReason { is_index, is_write: true, limit: ThrottleLimit::KeyRange };
-    Outcome::Throttled(reason, touch)
+    throttled_by(ThrottleLimit::KeyRange, is_index, touch)
+}
+
+pub(crate) fn throttled_by(limit: ThrottleLimit, is_index: bool, touch: usize) -> Outcome {
+    Outcome::Throttled(ThrottleReason { is_index, is_write: true, limit }, touch)
 }
 
 fn blank<'a>() -> Observation<'a> {

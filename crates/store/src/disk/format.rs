@@ -15,7 +15,8 @@ const LOCK: &str = "LOCK";
 const FORMAT: &str = "FORMAT";
 const UNFINISHED: &str = "FORMAT.tmp";
 const MAGIC: &str = "keyloom-store format ";
-const VERSION: u32 = 1;
+/// Format 1 held items in another form, which is not read any more.
+const VERSION: u32 = 2;
 
 /// The right to use a directory, held until dropped.
 #[derive(Debug)]
@@ -68,6 +69,11 @@ fn check_format(directory: &Path, content: &[u8]) -> Result<(), StoreError> {
             "the store has format {newer}, but this version reads up to format {VERSION}; \
              use a newer keyloom"
         ),
+        Some(1) => {
+            "the store has format 1, which this version cannot read; export its tables with \
+                    the keyloom that wrote them, or choose an empty directory"
+                .to_owned()
+        }
         Some(other) => format!("the store has format {other}, which this version cannot read"),
         None => "this does not tell the format of a keyloom store".to_owned(),
     };

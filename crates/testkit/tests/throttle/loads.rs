@@ -6,13 +6,13 @@ const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/Orders";
 
 #[test]
 fn three_thousand_writes_per_second_on_one_key_become_a_thousand_and_on_ten_shards_stay() {
-    let hot = Throttled::with_orders("enforce:burst=0");
+    let hot = Throttled::with_orders("enforce:burst=5");
     let (taken, refusal) = hot.load(5, 3000, |_| order("hot"));
-    // One second's worth is there at the beginning.
-    assert!((5000..=6000).contains(&taken), "{taken}");
+    // Five seconds' worth is there at the beginning.
+    assert!((9_900..=10_000).contains(&taken), "{taken}");
     assert_eq!(reason(&refusal.unwrap()), ("TableWriteKeyRangeThroughputExceeded", ARN));
 
-    let sharded = Throttled::with_orders("enforce");
+    let sharded = Throttled::with_orders("enforce:burst=5");
     let (taken, refusal) = sharded.load(5, 3000, |number| order(format!("hot#{}", number % 10)));
     assert_eq!((taken, refusal), (15_000, None));
 }
@@ -99,5 +99,20 @@ fn a_table_made_anew_begins_anew() {
     assert_eq!(load.put(order("hot")).0, 400);
     assert_eq!(load.call("DeleteTable", &json!({"TableName": "Orders"})).0, 200);
     load.create(json!({"BillingMode": "PAY_PER_REQUEST"}));
+    assert_eq!(load.put(order("hot")).0, 200);
+}
+
+#[test]
+fn a_flood_of_false_conditions_is_throttled_like_other_writes() {
+    let load = Throttled::with_orders("enforce:burst=0");
+    assert_eq!(load.put(order("hot")).0, 200);
+    let put = json!({"TableName": "Orders", "Item": order("hot"),
+        "ConditionExpression": "attribute_not_exists(id)"});
+    let is_throttled =
+        |reply: &Value| reply["__type"].as_str().unwrap().ends_with("ThrottlingException");
+    let throttled = (0..3000).filter(|_| is_throttled(&load.call("PutItem", &put).1)).count();
+    assert_eq!(throttled, 2001, "of 1,000 units, the item took one");
+    // There is no debt to pay off.
+    load.clock.advance(Duration::from_secs(1));
     assert_eq!(load.put(order("hot")).0, 200);
 }

@@ -48,7 +48,7 @@ pub(super) fn run(design: &Design) -> Result<Watched, Failure> {
     let engine = load().map_err(|refusal| {
         Failure::refused(format_args!("the demo's own load is refused: {refusal}"))
     })?;
-    Ok(Watched { database: engine.database().clone(), statistics, monitor })
+    Ok(Watched { database: engine.database().clone(), statistics: Some(statistics), monitor })
 }
 
 /// The requests of every pattern that states a rate, with how often each is made.

@@ -30,6 +30,10 @@ pub(crate) fn render(
         write_finding(&mut out, finding, paint);
     }
     write_places(&mut out, report);
+    if report.left_out > 0 {
+        let times = number(report.left_out as f64);
+        let _ = writeln!(out, "Further tables and indexes, used {times} times, were not counted.");
+    }
     write_partitions(&mut out, report);
     write_patterns(&mut out, report, top);
     write_keys(&mut out, report, top);
