@@ -149,7 +149,7 @@ fn tally(entity: &Entity, key: &[&Field], design: &Design) -> Option<TokenStream
     let fields: Vec<&&Field> = key.iter().filter(|field| field.name != shard.name).collect();
     let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
     let types: Vec<&syn::Type> = fields.iter().map(|field| &field.ty).collect();
-    let texts = names.iter().map(ToString::to_string);
+    let texts = fields.iter().map(|field| &field.attribute);
     let about = "The counter of these fields, in all of its shards: `Table::count` adds to it.";
     Some(quote! {
         impl ::keyloom::Tallied for #name {
