@@ -207,7 +207,7 @@ fn identifiers(entity: &Entity) -> Vec<(String, bool)> {
 /// The name of a field in Rust, and whether it is another one than in the design.
 fn identifier(text: &str) -> (String, bool) {
     if NEVER_RAW.contains(&text) {
-        return (format!("{text}_"), true);
+        return (format!("{}_", text.to_lowercase()), true);
     }
     if KEYWORDS.contains(&text) {
         return (format!("r#{text}"), false);
