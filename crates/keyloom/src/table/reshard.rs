@@ -34,13 +34,12 @@ impl<D: Design> Table<D> {
                 if is_home(model, &item, &entity)? {
                     continue;
                 }
-                match self.occupied_home(model, &item, &entity)? {
-                    Some(home) => twice.push(home),
-                    None => {
-                        self.bring_home(model, &entity.key())?;
-                        moved += 1;
-                    }
+                if let Some(places) = self.occupied_home(model, &item, &entity)? {
+                    twice.push(places);
+                    continue;
                 }
+                self.bring_home(model, &entity.key())?;
+                moved += 1;
             }
             match page.last_key {
                 Some(key) => input.read.exclusive_start_key = Some(key),
