@@ -1,5 +1,5 @@
 //! Links to items whose keys are numbers, by the table and by an index.
-#![expect(clippy::unwrap_used, unreachable_pub, reason = "tests")]
+#![expect(unreachable_pub, reason = "tests")]
 
 use keyloom::prelude::*;
 
