@@ -12,29 +12,19 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// The commands, one file each in `commands`.
+/// The commands, one file each in `commands`. The documentation of each is its help; a line here would hide
+/// all of it.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Build, parse and range over composite keys.
     Key(commands::key::Key),
-    /// Prove every access pattern of a design file, and find what raises no error.
     Check(commands::check::Check),
-    /// Show one pattern's exact request, its cost, and why other indexes fail.
     Explain(commands::explain::Explain),
-    /// Load generated items, run every pattern, compare with brute force.
     Try(commands::try_design::Try),
-    /// Write the tables of a design for other tools.
     Deploy(commands::deploy::Deploy),
-    /// Write a design as a page for people.
     Docs(commands::docs::Docs),
-    /// Print the JSON Schema of design files, for editors.
     Schema(commands::schema::Schema),
-    /// A tour of what Keyloom does, in a few seconds.
     Demo(commands::demo::Demo),
-    /// Write the Rust module of a design.
     Generate(commands::generate::Generate),
-    /// Hot keys, anti-patterns and recommendations, from the requests that were made.
     Doctor(commands::doctor::Doctor),
-    /// Serve a DynamoDB endpoint, durable or in memory.
     Serve(commands::serve::Serve),
 }

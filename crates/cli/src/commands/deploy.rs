@@ -1,5 +1,6 @@
 //! `keyloom deploy`: a design's tables, created or written for other tools.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,8 +9,9 @@ use keyloom::remote::{Endpoint, Remote};
 use keyloom_design::cost::Prices;
 use keyloom_design::model::Table;
 use keyloom_design::{CheckReport, Design, emit};
+use serde_json::json;
 
-use crate::deployment::prepare;
+use crate::deployment::{Deployment, prepare, table_request};
 use crate::design_file::{check_file, design_of};
 use crate::nearest::nearest;
 use crate::output::{Failure, Output};
@@ -17,12 +19,17 @@ use crate::output::{Failure, Output};
 /// Create the tables of a design, or write them for other tools.
 ///
 /// With --to, tables and indexes that are missing at a DynamoDB endpoint are created, one index after another;
-/// what would lose data is refused, and then nothing is changed at all. With --emit, CreateTable requests are JSON documents, one after another, as `aws dynamodb create-table
+/// what would lose data is refused, and then nothing is changed at all.
+///
+/// With --emit, CreateTable requests are JSON documents, one after another, as `aws dynamodb create-table
 /// --cli-input-json` takes them. CloudFormation is YAML, Terraform HCL, CDK a construct in TypeScript.
+///
+/// A new provisioned table and its indexes get the units that the design's rates ask for, at least one of each kind.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom deploy tasks.toml --to http://localhost:8000
   keyloom deploy tasks.toml --to aws --region eu-central-1 --dry-run
+  keyloom deploy tasks.toml --to http://localhost:8000 --format json
   keyloom deploy tasks.toml --emit cloudformation > template.yaml
   keyloom deploy tasks.toml --emit create-table > table.json
   aws dynamodb create-table --cli-input-json file://table.json --endpoint-url http://localhost:8000")]
@@ -42,12 +49,23 @@ pub(crate) struct Deploy {
     /// The profile in ~/.aws; from the environment if absent.
     #[arg(long, value_name = "NAME", requires = "to")]
     profile: Option<String>,
+    /// How to say what is done at the endpoint.
+    #[arg(long, value_enum, default_value_t = Format::Human, conflicts_with = "emit")]
+    format: Format,
     /// What to write.
     #[arg(long, value_enum, value_name = "FORM")]
     emit: Option<Form>,
     /// Only this table (for create-table).
     #[arg(long, value_name = "NAME", requires = "emit")]
     table: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Human,
+    /// For programs.
+    Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -68,7 +86,7 @@ impl Deploy {
         let report = check_file(&self.file, &Prices::default())?;
         let design = design_of(&report)?;
         match (&self.to, self.emit) {
-            (Some(to), _) => self.deploy(design, to, output),
+            (Some(to), _) => self.deploy(&report, design, to, output),
             (None, Some(form)) => self.write(&report, design, form, output),
             (None, None) => {
                 Err(Failure::refused("say where to with --to, or what to write with --emit"))
@@ -77,7 +95,13 @@ impl Deploy {
     }
 
     /// Makes the tables of an endpoint those of the design, as far as nothing is lost.
-    fn deploy(&self, design: &Design, to: &str, output: &mut Output) -> Result<ExitCode, Failure> {
+    fn deploy(
+        &self,
+        report: &CheckReport,
+        design: &Design,
+        to: &str,
+        output: &mut Output,
+    ) -> Result<ExitCode, Failure> {
         let mut endpoint = if to == "aws" { Endpoint::aws() } else { Endpoint::url(to) };
         if let Some(region) = &self.region {
             endpoint = endpoint.region(region);
@@ -85,21 +109,30 @@ impl Deploy {
         if let Some(profile) = &self.profile {
             endpoint = endpoint.profile(profile);
         }
-        let said = |error: &dyn std::fmt::Display| Failure::refused(format_args!("{to}: {error}"));
-        let remote = Remote::new(endpoint).map_err(|error| said(&error))?;
-        let deployment = prepare(design, &remote).map_err(|error| said(&error))?;
+        let remote = Remote::new(endpoint).map_err(|error| said(to, error))?;
+        let deployment = prepare(report, design, &remote).map_err(|error| said(to, error))?;
+        match self.format {
+            Format::Human => self.tell(&deployment, to, &remote, output)?,
+            Format::Json => self.record(&deployment, to, &remote, output)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Makes the changes and tells of each.
+    fn tell(
+        &self,
+        deployment: &Deployment,
+        to: &str,
+        remote: &Remote,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
         for name in &deployment.settled {
             output.line(format_args!("table `{name}` is as designed"))?;
         }
         for note in &deployment.notes {
             output.line(format_args!("note: {note}"))?;
         }
-        if !deployment.refusals.is_empty() {
-            return Err(Failure::refused(format_args!(
-                "nothing was changed, because not everything can be:\n  {}",
-                deployment.refusals.join("\n  ")
-            )));
-        }
+        possible(deployment)?;
         for change in &deployment.changes {
             if self.dry_run {
                 output.line(format_args!("would {}", change.describe()))?;
@@ -107,12 +140,60 @@ impl Deploy {
             }
             output.line(format_args!("{} …", change.describe()))?;
             output.flush()?;
-            change.make(&remote).map_err(|error| said(&error))?;
+            if let Some(note) = change.make(remote).map_err(|error| said(to, error))? {
+                output.line(format_args!("note: {note}"))?;
+            }
         }
         if !self.dry_run && !deployment.changes.is_empty() {
             output.line("done")?;
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
+    }
+
+    /// Makes the changes and writes one document about them, also when one of them fails.
+    fn record(
+        &self,
+        deployment: &Deployment,
+        to: &str,
+        remote: &Remote,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let mut notes = deployment.notes.clone();
+        let mut made = Vec::new();
+        let mut outcome = possible(deployment);
+        if outcome.is_ok() && !self.dry_run {
+            for change in &deployment.changes {
+                match change.make(remote) {
+                    Ok(note) => {
+                        made.push(note.is_none());
+                        notes.extend(note);
+                    }
+                    Err(error) => {
+                        outcome = Err(said(to, error));
+                        break;
+                    }
+                }
+            }
+        }
+        let changes = deployment.changes.iter().enumerate().map(|(at, change)| {
+            let (operation, request) = change.request();
+            json!({
+                "change": change.describe(),
+                "operation": operation,
+                "request": request,
+                "made": made.get(at).is_some_and(|made| *made),
+            })
+        });
+        let document = json!({
+            "endpoint": to,
+            "dry_run": self.dry_run,
+            "as_designed": deployment.settled,
+            "changes": changes.collect::<Vec<_>>(),
+            "notes": notes,
+            "refusals": deployment.refusals,
+        });
+        output.line(format_args!("{document:#}"))?;
+        outcome
     }
 
     fn write(
@@ -133,7 +214,7 @@ impl Deploy {
                     self.table.as_ref().is_none_or(|n| *n == table.name)
                 };
                 for table in design.tables().iter().filter(wanted) {
-                    output.line(format_args!("{:#}", emit::create_table(table)))?;
+                    output.line(format_args!("{:#}", table_request(report, table)))?;
                 }
             }
             Form::CloudFormation => {
@@ -144,4 +225,20 @@ impl Deploy {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What an endpoint answered that stops the work.
+fn said(endpoint: &str, error: impl Display) -> Failure {
+    Failure::refused(format_args!("{endpoint}: {error}"))
+}
+
+/// All changes are possible, or none is made.
+fn possible(deployment: &Deployment) -> Result<(), Failure> {
+    if deployment.refusals.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::refused(format_args!(
+        "nothing was changed, because not everything can be:\n  {}",
+        deployment.refusals.join("\n  ")
+    )))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::change::Change;
+use super::change::{Change, no_time_to_live};
 use super::service::member;
 
 /// What differs.
@@ -12,6 +12,17 @@ pub(super) struct Difference {
     pub(super) refusals: Vec<String>,
     pub(super) notes: Vec<String>,
     table: String,
+}
+
+/// When the items of a table end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Lifetime {
+    /// The endpoint has no such thing.
+    Unknown,
+    /// Never.
+    Endless,
+    /// At the time in this attribute.
+    Until(String),
 }
 
 impl Difference {
@@ -68,12 +79,7 @@ impl Difference {
         for index in &new {
             let name = name_of(index);
             match old.iter().find(|other| name_of(other) == name) {
-                None => {
-                    add_attributes(&mut attributes, index, wanted);
-                    let attributes = attributes.clone();
-                    let (table, index) = (self.table.clone(), (*index).clone());
-                    self.changes.push(Change::AddIndex { table, index, attributes });
-                }
+                None => self.add_index(there, wanted, index, &mut attributes),
                 Some(other) if shape(there, other) != shape(wanted, index) => {
                     let way =
                         "add it under another name, move the readers, then delete the old one";
@@ -83,6 +89,50 @@ impl Difference {
             }
         }
         self.note_extra(&old, &new);
+    }
+
+    /// An index more, unless one of its key attributes has another type in the table already.
+    fn add_index(&mut self, there: &Json, wanted: &Json, index: &Json, known: &mut Vec<Json>) {
+        for part in member(index, "/KeySchema").as_array().into_iter().flatten() {
+            let name = member(part, "/AttributeName").as_str().unwrap_or_default();
+            let Some(new) = definition_of(wanted, name) else { continue };
+            match definition_of(there, name) {
+                Some(old) if old != new => {
+                    let refusal = self.other_type(there, index, old, new);
+                    self.refusals.push(refusal);
+                    return;
+                }
+                _ if known.contains(new) => {}
+                _ => known.push(new.clone()),
+            }
+        }
+        let (table, attributes) = (self.table.clone(), known.clone());
+        let index = billed_like(there, index);
+        self.changes.push(Change::AddIndex { table, index, attributes });
+    }
+
+    fn other_type(&self, there: &Json, index: &Json, old: &Json, new: &Json) -> String {
+        let kind = |definition| member(definition, "/AttributeType").as_str().unwrap_or_default();
+        let name = member(new, "/AttributeName").as_str().unwrap_or_default();
+        let is_part = |of: &Json| {
+            let mut parts = member(of, "/KeySchema").as_array().into_iter().flatten();
+            parts.any(|part| member(part, "/AttributeName") == name)
+        };
+        let indexes = ["Local", "Global"].into_iter().flat_map(|kind| indexes(there, kind));
+        let users: Vec<&str> = indexes.filter(|i| is_part(i)).map(name_of).collect();
+        let way = if is_part(there) || users.is_empty() {
+            String::new()
+        } else {
+            format!(", or delete index `{}` first", users.join("` and index `"))
+        };
+        format!(
+            "index `{}` of table `{}` is to have `{name}` as {}, but keys of the table have it as {}: an \
+             attribute has one type in all keys of a table; give the index's attribute another name{way}",
+            name_of(index),
+            self.table,
+            kind(new),
+            kind(old)
+        )
     }
 
     fn differs(&self, there: &Json, old: &Json, wanted: &Json, new: &Json, way: &str) -> String {
@@ -107,8 +157,7 @@ impl Difference {
     }
 
     fn compare_settings(&mut self, there: &Json, wanted: &Json) {
-        let mode =
-            member(there, "/BillingModeSummary/BillingMode").as_str().unwrap_or("PROVISIONED");
+        let mode = billing_mode(there);
         let designed = member(wanted, "/BillingMode").as_str().unwrap_or("PROVISIONED");
         if mode != designed {
             self.notes.push(format!(
@@ -133,13 +182,14 @@ impl Difference {
     }
 
     /// Compares what ends the life of items.
-    pub(super) fn compare_time_to_live(&mut self, there: Option<&str>, wanted: Option<Json>) {
+    pub(super) fn compare_time_to_live(&mut self, there: &Lifetime, wanted: Option<Json>) {
         let Some(wanted) = wanted else { return };
         let attribute = member(&wanted, "/TimeToLiveSpecification/AttributeName").as_str();
         match there {
-            None => self.changes.push(Change::TimeToLive(wanted)),
-            old if old == attribute => {}
-            Some(old) => self.notes.push(format!(
+            Lifetime::Unknown => self.notes.push(no_time_to_live(&wanted)),
+            Lifetime::Endless => self.changes.push(Change::TimeToLive(wanted)),
+            Lifetime::Until(old) if Some(old.as_str()) == attribute => {}
+            Lifetime::Until(old) => self.notes.push(format!(
                 "items of table `{}` end at `{old}`, the design says `{}`; it is left as it is",
                 self.table,
                 attribute.unwrap_or_default()
@@ -163,10 +213,8 @@ fn name_of(index: &Json) -> &str {
 
 /// The keys of a table or index in words: `PK:S, SK:S`.
 fn typed_keys(table: &Json, of: &Json) -> String {
-    let types = member(table, "/AttributeDefinitions").as_array();
     let kind_of = |name: &str| {
-        let mut known = types.into_iter().flatten();
-        let found = known.find(|attribute| member(attribute, "/AttributeName") == name);
+        let found = definition_of(table, name);
         found.and_then(|attribute| member(attribute, "/AttributeType").as_str()).unwrap_or("?")
     };
     let schema = member(of, "/KeySchema").as_array().into_iter().flatten();
@@ -190,16 +238,32 @@ fn shape(table: &Json, index: &Json) -> String {
     format!("({}) projecting {held}", typed_keys(table, index))
 }
 
-/// The key attributes of a new index join those that the table has.
-fn add_attributes(attributes: &mut Vec<Json>, index: &Json, wanted: &Json) {
-    for part in member(index, "/KeySchema").as_array().into_iter().flatten() {
-        let is_it = |attribute: &&Json| {
-            member(attribute, "/AttributeName") == member(part, "/AttributeName")
-        };
-        if attributes.iter().any(|attribute| is_it(&attribute)) {
-            continue;
-        }
-        let mut known = member(wanted, "/AttributeDefinitions").as_array().into_iter().flatten();
-        attributes.extend(known.find(is_it).cloned());
+/// The definition of a key attribute.
+fn definition_of<'a>(table: &'a Json, name: &str) -> Option<&'a Json> {
+    let mut known = member(table, "/AttributeDefinitions").as_array().into_iter().flatten();
+    known.find(|attribute| member(attribute, "/AttributeName") == name)
+}
+
+/// How a table that is there is billed; one that was never on demand does not say so.
+fn billing_mode(there: &Json) -> &str {
+    member(there, "/BillingModeSummary/BillingMode").as_str().unwrap_or("PROVISIONED")
+}
+
+/// A new index is billed like the table that is there, whatever the design says. Where that is by provisioned units and
+/// the design has none for the index, it gets as many as the table.
+fn billed_like(there: &Json, index: &Json) -> Json {
+    let mut index = index.clone();
+    let Json::Object(entry) = &mut index else { return index };
+    if billing_mode(there) == "PROVISIONED" {
+        entry.entry("ProvisionedThroughput").or_insert_with(|| {
+            let units = |kind: &str| member(there, &format!("/ProvisionedThroughput/{kind}"));
+            json!({
+                "ReadCapacityUnits": units("ReadCapacityUnits"),
+                "WriteCapacityUnits": units("WriteCapacityUnits"),
+            })
+        });
+    } else {
+        entry.remove("ProvisionedThroughput");
     }
+    index
 }

@@ -10,14 +10,15 @@ mod service;
 #[cfg(test)]
 mod tests;
 
-use keyloom_design::Design;
-use keyloom_design::emit::{create_table, time_to_live};
+use keyloom_design::emit::{Capacity, capacity_of, create_table, time_to_live};
+use keyloom_design::model::Table;
+use keyloom_design::{CheckReport, Design};
 use serde_json::{Value as Json, json};
 
 pub(crate) use self::change::Change;
-use self::difference::Difference;
-use self::service::member;
+use self::difference::{Difference, Lifetime};
 pub(crate) use self::service::{Refused, Service};
+use self::service::{UNKNOWN_OPERATION, member};
 
 /// What there is to do.
 #[derive(Debug, Default)]
@@ -32,11 +33,15 @@ pub(crate) struct Deployment {
     pub(crate) settled: Vec<String>,
 }
 
-/// Compares the tables of a design with those of an endpoint.
-pub(crate) fn prepare(design: &Design, service: &dyn Service) -> Result<Deployment, Refused> {
+/// Compares the tables of a checked design with those of an endpoint.
+pub(crate) fn prepare(
+    report: &CheckReport,
+    design: &Design,
+    service: &dyn Service,
+) -> Result<Deployment, Refused> {
     let mut deployment = Deployment::default();
     for table in design.tables() {
-        let wanted = create_table(table);
+        let wanted = table_request(report, table);
         let lives = time_to_live(table);
         let Some(there) = described(service, &table.name)? else {
             deployment.changes.push(Change::create(wanted));
@@ -44,8 +49,7 @@ pub(crate) fn prepare(design: &Design, service: &dyn Service) -> Result<Deployme
             continue;
         };
         let mut difference = Difference::between(&there, &wanted);
-        let ends = current_time_to_live(service, &table.name)?;
-        difference.compare_time_to_live(ends.as_deref(), lives);
+        difference.compare_time_to_live(&lifetime(service, &table.name)?, lives);
         if difference.is_empty() {
             deployment.settled.push(table.name.clone());
         }
@@ -54,6 +58,27 @@ pub(crate) fn prepare(design: &Design, service: &dyn Service) -> Result<Deployme
         deployment.notes.append(&mut difference.notes);
     }
     Ok(deployment)
+}
+
+/// The CreateTable request of a table; a provisioned one has the units that the declared rates ask for.
+pub(crate) fn table_request(report: &CheckReport, table: &Table) -> Json {
+    let mut request = create_table(table);
+    let provision = |entry: &mut Json, index: usize| {
+        if let Some(throughput) = entry.get_mut("ProvisionedThroughput") {
+            let Capacity { read, write } = capacity_of(report, table, index);
+            *throughput = json!({ "ReadCapacityUnits": read, "WriteCapacityUnits": write });
+        }
+    };
+    provision(&mut request, 0);
+    let global = request.get_mut("GlobalSecondaryIndexes").and_then(Json::as_array_mut);
+    for entry in global.into_iter().flatten() {
+        let name = member(entry, "/IndexName").as_str();
+        let index = table.indexes.iter().position(|index| index.name.as_deref() == name);
+        if let Some(index) = index {
+            provision(entry, index);
+        }
+    }
+    request
 }
 
 /// The description of a table, unless there is none of that name.
@@ -65,14 +90,15 @@ fn described(service: &dyn Service, name: &str) -> Result<Option<Json>, Refused>
     }
 }
 
-/// The attribute that ends the life of items; some endpoints do not know the operation, and end none.
-fn current_time_to_live(service: &dyn Service, name: &str) -> Result<Option<String>, Refused> {
+/// When the items of a table end.
+fn lifetime(service: &dyn Service, name: &str) -> Result<Lifetime, Refused> {
     let answer = match service.call("DescribeTimeToLive", &json!({ "TableName": name })) {
-        Err(refused) if refused.code == "UnknownOperationException" => return Ok(None),
+        Err(refused) if refused.code == UNKNOWN_OPERATION => return Ok(Lifetime::Unknown),
         answer => answer?,
     };
     let description = member(&answer, "/TimeToLiveDescription");
     let on =
         member(description, "/TimeToLiveStatus").as_str().is_some_and(|s| s.starts_with("ENABL"));
-    Ok(member(description, "/AttributeName").as_str().filter(|_| on).map(str::to_owned))
+    let attribute = member(description, "/AttributeName").as_str().filter(|_| on);
+    Ok(attribute.map_or(Lifetime::Endless, |name| Lifetime::Until(name.to_owned())))
 }

@@ -5,6 +5,9 @@ use std::fmt;
 use keyloom::remote::Remote;
 use serde_json::Value as Json;
 
+/// What an endpoint says to a request that it does not know.
+pub(super) const UNKNOWN_OPERATION: &str = "UnknownOperationException";
+
 /// Something that answers DynamoDB requests.
 pub(crate) trait Service {
     /// Makes one request.

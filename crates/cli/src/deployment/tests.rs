@@ -1,9 +1,10 @@
 //! Deploying to an embedded engine.
 
-use keyloom_design::Design;
-use serde_json::Value as Json;
+use keyloom_design::cost::Prices;
+use keyloom_design::{CheckReport, check_text};
+use serde_json::{Value as Json, json};
 
-use super::{Deployment, Refused, Service, prepare};
+use super::{Change, Deployment, Refused, Service, member};
 use crate::trial::Engine;
 
 impl Service for Engine {
@@ -17,19 +18,23 @@ impl Service for Engine {
     }
 }
 
-fn design(indexes: &str) -> Design {
+fn prepare(design: &CheckReport, service: &dyn Service) -> Result<Deployment, Refused> {
+    super::prepare(design, design.design.as_ref().unwrap(), service)
+}
+
+fn design(indexes: &str) -> CheckReport {
     let text = format!(
         "[table.app]\npartition_key = \"PK\"\nsort_key = \"SK\"\n{indexes}\n\
          [entity.E]\nPK = \"E#{{id}}\"\nSK = \"E\"\n[entity.E.fields]\nid = \"ulid\"\nname = \"string\"\n"
     );
-    Design::parse("app.toml", &text).0.unwrap()
+    check_text("app.toml", &text, &Prices::default())
 }
 
 fn empty() -> Engine {
     Engine::empty()
 }
 
-fn deployed(design: &Design, engine: &Engine) -> Deployment {
+fn deployed(design: &CheckReport, engine: &Engine) -> Deployment {
     let deployment = prepare(design, engine).unwrap();
     assert!(deployment.refusals.is_empty(), "{deployment:?}");
     for change in &deployment.changes {
@@ -39,7 +44,7 @@ fn deployed(design: &Design, engine: &Engine) -> Deployment {
 }
 
 fn words(deployment: &Deployment) -> Vec<String> {
-    deployment.changes.iter().map(super::Change::describe).collect()
+    deployment.changes.iter().map(Change::describe).collect()
 }
 
 const ONE: &str = "[table.app.index.GSI1]\npartition_key = \"G1\"\n";
@@ -107,7 +112,105 @@ fn another_key_is_refused() {
     deployed(&design(""), &engine);
     let text =
         "[table.app]\npartition_key = \"id\"\n[entity.E.fields]\nid = \"ulid\"\n[entity.E]\n";
-    let other = Design::parse("app.toml", text).0.unwrap();
+    let other = check_text("app.toml", text, &Prices::default());
     let refusals = prepare(&other, &engine).unwrap().refusals;
     assert!(refusals[0].contains("a table's key never changes"), "{refusals:?}");
+}
+
+#[test]
+fn a_key_attribute_of_another_type_is_refused_with_the_index_that_has_it() {
+    let engine = empty();
+    deployed(&design(ONE), &engine);
+    let other = "[table.app.index.GSI9]\npartition_key = \"G1:N\"\n";
+    let deployment = prepare(&design(other), &engine).unwrap();
+    assert!(deployment.changes.is_empty(), "{deployment:?}");
+    assert_eq!(
+        deployment.refusals,
+        [
+            "index `GSI9` of table `app` is to have `G1` as N, but keys of the table have it as S: an \
+          attribute has one type in all keys of a table; give the index's attribute another name, \
+          or delete index `GSI1` first"
+        ]
+    );
+}
+
+#[test]
+fn a_new_index_is_billed_like_the_table_that_is_there() {
+    const PROVISIONED: &str = "billing = \"provisioned\"\n";
+    for (first, then, throughput) in [
+        ("", PROVISIONED, Json::Null),
+        (PROVISIONED, "", json!({ "ReadCapacityUnits": 1, "WriteCapacityUnits": 1 })),
+    ] {
+        let engine = empty();
+        deployed(&design(first), &engine);
+        let grown = deployed(&design(&format!("{then}{ONE}")), &engine);
+        let [Change::AddIndex { index, .. }] = grown.changes.as_slice() else {
+            panic!("{grown:?}")
+        };
+        assert_eq!(*member(index, "/ProvisionedThroughput"), throughput);
+        assert!(grown.notes[0].contains("is billed"), "{grown:?}");
+    }
+}
+
+#[test]
+fn a_table_that_a_lost_answer_has_made_counts_as_made() {
+    let (engine, design) = (empty(), design(ONE));
+    let deployment = deployed(&design, &engine);
+    for change in &deployment.changes {
+        change.make(&engine).unwrap();
+    }
+}
+
+#[test]
+fn a_table_that_somebody_else_has_made_otherwise_is_refused() {
+    let engine = empty();
+    let deployment = prepare(&design(ONE), &engine).unwrap();
+    deployed(&design(""), &engine);
+    let refused = deployment.changes[0].make(&engine).unwrap_err();
+    assert!(refused.to_string().contains("made by somebody else meanwhile"), "{refused}");
+}
+
+/// An endpoint without time to live, as some that stand in for DynamoDB are.
+struct Endless(Engine);
+
+impl Service for Endless {
+    fn call(&self, operation: &'static str, body: &Json) -> Result<Json, Refused> {
+        if operation.ends_with("TimeToLive") {
+            let code = "UnknownOperationException".to_owned();
+            return Err(Refused { code, operation, message: String::new() });
+        }
+        Service::call(&self.0, operation, body)
+    }
+}
+
+#[test]
+fn an_endpoint_without_time_to_live_is_noted() {
+    let (endpoint, design) = (Endless(empty()), design("ttl = \"ends\""));
+    let said = "the endpoint has no time to live: items of table `app` do not end at `ends`";
+    let first = prepare(&design, &endpoint).unwrap();
+    let notes: Vec<_> = first.changes.iter().map(|c| c.make(&endpoint).unwrap()).collect();
+    assert_eq!(notes, [None, Some(said.to_owned())]);
+    let second = prepare(&design, &endpoint).unwrap();
+    assert!(second.changes.is_empty(), "{second:?}");
+    assert_eq!(second.notes, [said]);
+}
+
+#[test]
+fn provisioned_tables_get_the_units_that_their_rates_ask_for() {
+    let text = "[table.app]\npartition_key = \"PK\"\nsort_key = \"SK\"\nbilling = \"provisioned\"\n\
+                [table.app.index.GSI1]\npartition_key = \"G1\"\n\
+                [entity.E]\nPK = \"E#{id}\"\nSK = \"E\"\nG1 = \"N#{name}\"\nsize = \"1 KB\"\n\
+                [entity.E.fields]\nid = \"ulid\"\nname = \"string\"\n\
+                [access.\"one\"]\nfind = \"E\"\nwhere = \"id = ?\"\nrate = \"80/s\"\n\
+                [write.\"new\"]\nentity = \"E\"\nkind = \"put\"\nrate = \"30/s\"\n";
+    let report = check_text("app.toml", text, &Prices::default());
+    assert!(report.is_whole, "{:?}", report.findings);
+    let engine = empty();
+    let deployment = deployed(&report, &engine);
+    assert_eq!(
+        words(&deployment),
+        ["create table `app` (40 read and 30 write units a second) \
+          with `GSI1` (1 read and 30 write units a second)"]
+    );
+    assert_eq!(prepare(&report, &engine).unwrap().settled, ["app"]);
 }

@@ -205,6 +205,37 @@ fn deploying_refuses_a_table_with_another_key_and_names_the_way_out() {
 }
 
 #[test]
+fn what_was_done_and_what_was_refused_is_said_in_json() {
+    let server = Server::start();
+    let endpoint = format!("http://{}", server.address);
+    let deploy = |more: &[&str]| {
+        let arguments = ["deploy", "tasks.toml", "--to", &endpoint, "--format", "json"];
+        let output = keyloom(&[&arguments, more].concat());
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code(), document)
+    };
+    let (code, planned) = deploy(&["--dry-run"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(planned["changes"][0]["operation"], "CreateTable");
+    assert_eq!(planned["changes"][0]["request"]["TableName"], "tasks");
+    assert_eq!(planned["changes"][0]["made"], false);
+    assert_eq!(deploy(&[]).1["changes"][0]["made"], true);
+    assert_eq!(deploy(&[]).1["as_designed"][0], "tasks");
+
+    assert!(server.call("DeleteTable", r#"{"TableName":"tasks"}"#).starts_with("HTTP/1.1 200"));
+    let table = r#"{"TableName":"tasks","BillingMode":"PAY_PER_REQUEST",
+        "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
+        "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}"#;
+    assert!(server.call("CreateTable", table).starts_with("HTTP/1.1 200"));
+    let (code, refused) = deploy(&[]);
+    assert_eq!(code, Some(1));
+    let refusal = refused["refusals"][0].as_str().unwrap();
+    assert!(refusal.contains("a table's key never changes"), "{refused}");
+    let changes = refused["changes"].as_array().unwrap();
+    assert!(changes.iter().all(|change| change["made"] == false), "{refused}");
+}
+
+#[test]
 fn an_endpoint_that_does_not_answer_is_named() {
     let output = keyloom(&["deploy", "tasks.toml", "--to", "http://127.0.0.1:9"]);
     assert_eq!(output.status.code(), Some(1));

@@ -148,6 +148,8 @@ fn first_bytes(format: &FieldFormat) -> ByteSet {
     match format.kind() {
         FieldType::I64 | FieldType::Decimal { .. } => ByteSet::range(b'-', b'0'),
         FieldType::Ulid => ByteSet::range(b'0', b'7'),
+        // Above every hex of any length comes `g`, and that is the upper end of an open range.
+        FieldType::Hex if format.width().is_none() => ByteSet::range(b'0', b'g'),
         FieldType::Uuid | FieldType::Hex => ByteSet::range(b'0', b'f'),
         FieldType::Bool => ByteSet::range(b'0', b'1'),
         FieldType::String | FieldType::Token | FieldType::Fixed | FieldType::Enum(_) => {
@@ -237,4 +239,43 @@ pub(crate) fn condition_language(condition: &SortCondition<AttributeValue>) -> L
         }
     }
     language
+}
+
+#[cfg(test)]
+mod tests {
+    use keyloom_keys::Template;
+
+    use super::*;
+
+    /// What is proved about a range holds for all that the database finds in it, the ends included.
+    #[test]
+    fn both_ends_of_a_range_begin_as_its_language_says() {
+        let kinds = [
+            "bool", "date", "datetime", "epoch_ms", "fixed:4", "hex", "hex:2", "hex:desc", "i64",
+            "string", "token", "u16", "u16:desc", "ulid", "uuid",
+        ];
+        for kind in kinds {
+            let template = Template::parse(&format!("X#{{f:{kind}}}")).unwrap();
+            let format = template.fields().next().unwrap().format();
+            let end = |seed| {
+                let operand = Operand::Value(sample_of(format, seed));
+                Some(End { operand, inclusive: true })
+            };
+            for (low, high) in [(end(3), None), (None, end(3))] {
+                let test = Test::Range { low, high };
+                let resolve = |operand: &Operand| match operand {
+                    Operand::Value(value) => Some(value.clone()),
+                    Operand::Input(_) => None,
+                };
+                let condition = field_condition("f", &test, &resolve).unwrap();
+                let range = template.range(&[], Some(&condition)).unwrap();
+                for set in begins_inside(format, &test) {
+                    for key in [range.lower(), range.upper()] {
+                        let first = key.as_bytes().get(2).copied();
+                        assert!(first.is_some_and(|byte| set.contains(byte)), "{kind}: {key}");
+                    }
+                }
+            }
+        }
+    }
 }

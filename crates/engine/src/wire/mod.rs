@@ -53,7 +53,12 @@ impl From<&Error> for Reply {
             | Error::Throttling(throttled)
             | Error::RequestLimitExceeded(throttled) => {
                 json.string("message", &error.message());
-                json.list("ThrottlingReasons", &throttled.reasons, |json, (reason, resource)| {
+                // AWS's own model spells this one member of this one exception differently.
+                let member = match error {
+                    Error::Throttling(_) => "throttlingReasons",
+                    _ => "ThrottlingReasons",
+                };
+                json.list(member, &throttled.reasons, |json, (reason, resource)| {
                     json.nested(|json| {
                         json.string("reason", reason);
                         json.string("resource", resource);

@@ -18,7 +18,7 @@ fn a_refused_write_leaves_nothing_behind_and_says_who_refused_it() {
     let expected = json!({
         "__type": "com.amazonaws.dynamodb.v20120810#ThrottlingException",
         "message": ON_DEMAND,
-        "ThrottlingReasons":
+        "throttlingReasons":
             [{"reason": "TableWriteKeyRangeThroughputExceeded", "resource": TABLE_ARN}]});
     assert_eq!((status, reply), (400, expected));
     let mut indexed = item("cold", "1");
@@ -26,7 +26,7 @@ fn a_refused_write_leaves_nothing_behind_and_says_who_refused_it() {
     let (_, reply) = call(&database, "PutItem", json!({"TableName": "tab", "Item": indexed}));
     let reason = json!([{"reason": "IndexWriteKeyRangeThroughputExceeded",
         "resource": format!("{TABLE_ARN}/index/gsi")}]);
-    assert_eq!(reply["ThrottlingReasons"], reason);
+    assert_eq!(reply["throttlingReasons"], reason);
     assert!(reply["message"].as_str().unwrap().contains("global secondary indexes"));
     recorder.refuse(&[]);
     assert_eq!(call(&database, "Scan", json!({"TableName": "tab"})).1["Count"], 0);
@@ -66,7 +66,7 @@ fn reads_are_asked_before_and_charged_after() {
     assert_eq!(recorder.told(), ["admit tab(a/) r0.0", "charge tab(a/) r0.5"]);
     recorder.refuse(&["a"]);
     let (_, reply) = call(&database, "Query", query);
-    assert_eq!(reply["ThrottlingReasons"][0]["reason"], "TableReadKeyRangeThroughputExceeded");
+    assert_eq!(reply["throttlingReasons"][0]["reason"], "TableReadKeyRangeThroughputExceeded");
     assert_eq!(recorder.told(), ["admit tab(a/) r0.0"]);
     let statement = json!({"Statement": "SELECT * FROM tab WHERE pk = 'a' AND sk = '1'"});
     let (status, reply) = call(&database, "ExecuteStatement", statement.clone());
@@ -104,7 +104,7 @@ fn batches_leave_what_was_refused_for_later() {
     assert_eq!(reply["UnprocessedKeys"]["tab"]["Keys"], json!([item("a", "1")]));
     let (status, reply) = read(&["a"]);
     assert_eq!(status, 400);
-    assert_eq!(reply["ThrottlingReasons"][0]["reason"], "TableReadKeyRangeThroughputExceeded");
+    assert_eq!(reply["throttlingReasons"][0]["reason"], "TableReadKeyRangeThroughputExceeded");
 }
 
 #[test]

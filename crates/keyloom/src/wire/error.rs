@@ -79,7 +79,9 @@ fn item(json: &Json<'_>) -> Option<keyloom_core::Item> {
 
 fn throttled(object: &JsonObject<'_>, message: String) -> Throttled {
     let mut reasons = Vec::new();
-    if let Some(Json::Array(list)) = object.get("ThrottlingReasons") {
+    // `ThrottlingException` spells its member differently from the others.
+    let told = object.get("ThrottlingReasons").or_else(|| object.get("throttlingReasons"));
+    if let Some(Json::Array(list)) = told {
         for reason in list {
             let Json::Object(reason) = reason else { continue };
             let text = |name| match reason.get(name) {
@@ -148,7 +150,7 @@ mod tests {
 
     #[test]
     fn error_bodies_become_the_errors_they_state() {
-        let throttled = br#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow","ThrottlingReasons":[{"reason":"TableReadKeyRangeThroughputExceeded","resource":"arn"}]}"#;
+        let throttled = br#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow","throttlingReasons":[{"reason":"TableReadKeyRangeThroughputExceeded","resource":"arn"}]}"#;
         match error_from(400, throttled) {
             Error::Throttling(throttled) => {
                 assert_eq!(throttled.reasons.len(), 1);

@@ -109,6 +109,8 @@ fn order(id: impl std::fmt::Display) -> Value {
 
 /// The reason and the resource of a refusal.
 fn reason(refusal: &Value) -> (&str, &str) {
-    let reason = &refusal["ThrottlingReasons"][0];
+    // AWS's model spells the member of `ThrottlingException` differently from the others.
+    let members = ["ThrottlingReasons", "throttlingReasons"];
+    let reason = members.iter().find_map(|member| refusal[member].get(0)).unwrap();
     (reason["reason"].as_str().unwrap(), reason["resource"].as_str().unwrap())
 }

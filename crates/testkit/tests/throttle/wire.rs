@@ -34,6 +34,6 @@ fn a_refusal_is_status_400_with_the_exception_and_its_reasons() {
     assert_eq!(reply["__type"], "com.amazonaws.dynamodb.v20120810#ThrottlingException");
     let expected = json!([{"reason": "TableWriteKeyRangeThroughputExceeded",
         "resource": "arn:aws:dynamodb:us-east-1:000000000000:table/Orders"}]);
-    assert_eq!(reply["ThrottlingReasons"], expected);
+    assert_eq!(reply["throttlingReasons"], expected);
     assert!(post(body).starts_with("HTTP/1.1 200 OK"));
 }
