@@ -42,6 +42,7 @@ pub(crate) fn check(module: &Module, toml: &Toml) -> syn::Result<Design> {
         }));
     };
     check_keys(module, &design, &mut errors);
+    check_keepers(module, &mut errors);
     collisions(module, &design, &mut errors);
     for access in &module.accesses {
         check_inputs(module, &design, access, &mut errors);
@@ -105,7 +106,26 @@ fn check_keys(module: &Module, design: &Design, errors: &mut Errors) {
                     );
                     errors.push(key_span(module, &entity.name, &key.attribute), message);
                 }
+                let counter = declared.fields.iter().find(|f| f.attribute == name && f.counter);
+                if let Some(counter) = counter {
+                    errors.push(counter.name.span(), crate::shard::UNREAD);
+                }
             }
+        }
+    }
+}
+
+/// Counts are added where the present number of shards puts their keeper.
+fn check_keepers(module: &Module, errors: &mut Errors) {
+    for counter in module.entities.iter().flat_map(|entity| &entity.counters) {
+        let keeper = module.entities.iter().find(|e| e.name == counter.entity.value.as_str());
+        let earlier = keeper.into_iter().flat_map(|keeper| &keeper.shards);
+        if let Some(number) = earlier.flat_map(|shard| &shard.earlier).next() {
+            let message = format!(
+                "`{}` keeps counts, so it keeps its number of shards",
+                counter.entity.value
+            );
+            errors.push(number.span, message);
         }
     }
 }

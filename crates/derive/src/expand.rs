@@ -149,7 +149,7 @@ fn tally(entity: &Entity, key: &[&Field], design: &Design) -> Option<TokenStream
     let fields: Vec<&&Field> = key.iter().filter(|field| field.name != shard.name).collect();
     let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
     let types: Vec<&syn::Type> = fields.iter().map(|field| &field.ty).collect();
-    let texts = names.iter().map(ToString::to_string);
+    let texts = fields.iter().map(|field| &field.attribute);
     let about = "The counter of these fields, in all of its shards: `Table::count` adds to it.";
     Some(quote! {
         impl ::keyloom::Tallied for #name {
@@ -194,7 +194,10 @@ fn identity<'e>(entity: &'e Entity, design: &Design) -> Vec<&'e Field> {
 /// Whether keys of the entity, or of those that count it, need the field.
 fn is_read(entity: &Entity, field: &Field, module: &Module, design: &Design) -> bool {
     let name = field.attribute.clone();
+    // A field with the name of a key attribute is that key without anybody saying so.
+    let declared = design.entity(&entity.name.to_string());
     used_in_keys(entity, &name)
+        || declared.is_some_and(|declared| declared.key(&name).is_some())
         || entity.counters.iter().any(|counter| {
             let keeper = module.entities.iter().find(|e| e.name == counter.entity.value.as_str());
             keeper

@@ -38,6 +38,9 @@ pub(crate) fn random(entity: &Entity) -> Option<&Field> {
     entity.fields.iter().find(is_shard)
 }
 
+/// Why a counter cannot stand in a key.
+pub(crate) const UNREAD: &str = "a counter changes without being read, so no key can hold it";
+
 /// What epochs and counters demand of an entity.
 pub(crate) fn check(entity: &Entity) -> syn::Result<()> {
     let calculated = entity.shards.iter().flat_map(|shard| &shard.earlier);
@@ -78,6 +81,9 @@ pub(crate) fn check(entity: &Entity) -> syn::Result<()> {
             counter.name.span(),
             "a counter can be neither unique nor counted itself".into(),
         );
+    }
+    if used_in_keys(entity, &counter.attribute) {
+        return wrong(counter.name.span(), UNREAD.into());
     }
     for field in &entity.fields {
         let known = field.counter || field.optional || field.version || field.name == shard.name;

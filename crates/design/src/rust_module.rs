@@ -43,13 +43,16 @@ pub fn rust_module(design: &Design, name: &str) -> Result<String, Vec<String>> {
         write_entity(&mut out, design, entity, &mut missing);
     }
     let mut taken: Vec<String> = design.entities().iter().map(|e| e.name.clone()).collect();
-    taken.push(type_name(name));
+    // What the macro makes of entities, and a word of Rust's own.
+    let made = design.entities().iter().map(|entity| &entity.name);
+    taken.extend(made.flat_map(|name| [format!("{name}Key"), format!("{name}Patch")]));
+    taken.extend([type_name(name), "Self".to_owned()]);
     for access in design.accesses() {
         let mut title = type_name(&access.name);
         while taken.contains(&title) {
             title.push_str("Pattern");
         }
-        write_access(&mut out, access, &title);
+        write_access(&mut out, access, &title, &mut missing);
         taken.push(title);
     }
     out.push_str("}\n");
@@ -178,10 +181,33 @@ fn is_word(text: &str) -> bool {
     first && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
+/// A description as the comment of what follows.
+fn write_description(out: &mut String, description: &str) {
+    for line in description.lines() {
+        let _ = write!(out, "\n    {}", format!("/// {line}").trim_end());
+    }
+}
+
+/// The names of an entity's fields in Rust, and whether each is another one than in the design.
+fn identifiers(entity: &Entity) -> Vec<(String, bool)> {
+    let mut names: Vec<(String, bool)> =
+        entity.fields.iter().map(|field| identifier(&field.name)).collect();
+    // Those that keep their name come first, so that no other takes it.
+    let mut taken: Vec<String> =
+        names.iter().filter(|(_, other)| !other).map(|(name, _)| name.clone()).collect();
+    for (name, _) in names.iter_mut().filter(|(_, other)| *other) {
+        while taken.contains(name) {
+            name.push('_');
+        }
+        taken.push(name.clone());
+    }
+    names
+}
+
 /// The name of a field in Rust, and whether it is another one than in the design.
 fn identifier(text: &str) -> (String, bool) {
     if NEVER_RAW.contains(&text) {
-        return (format!("{text}_"), true);
+        return (format!("{}_", text.to_lowercase()), true);
     }
     if KEYWORDS.contains(&text) {
         return (format!("r#{text}"), false);
@@ -247,7 +273,7 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
         }
     }
     let mut fields = String::new();
-    for field in &entity.fields {
+    for (field, rust_name) in entity.fields.iter().zip(identifiers(entity)) {
         match &field.kind {
             FieldKind::Shard(shards) if !shards.by.is_empty() => words.push(format!(
                 "shard({}, shards = {}, by({}))",
@@ -255,12 +281,10 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
                 shards.count,
                 shards.by.join(", ")
             )),
-            _ => write_field(&mut fields, entity, field),
+            _ => write_field(&mut fields, entity, field, rust_name),
         }
     }
-    if !entity.description.is_empty() {
-        let _ = write!(out, "\n    /// {}", entity.description);
-    }
+    write_description(out, &entity.description);
     let _ = write!(
         out,
         "\n    #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]\n    #[entity({})]\n    pub struct {} {{\n{fields}    }}\n",
@@ -270,17 +294,23 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
 }
 
 /// Words of Rust's own that cannot be written as `r#word` either.
-const NEVER_RAW: [&str; 3] = ["crate", "self", "super"];
+const NEVER_RAW: [&str; 5] = ["_", "Self", "crate", "self", "super"];
 
-/// Words of Rust's own.
-const KEYWORDS: [&str; 38] = [
-    "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
-    "false", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut",
-    "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true", "type", "unsafe",
-    "use", "where", "while",
+/// Words of Rust's own, and those that it keeps for later.
+const KEYWORDS: [&str; 48] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",
+    "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return",
+    "static", "struct", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use",
+    "virtual", "where", "while", "yield",
 ];
 
-fn write_field(out: &mut String, entity: &Entity, field: &Field) {
+fn write_field(
+    out: &mut String,
+    entity: &Entity,
+    field: &Field,
+    (rust_name, other): (String, bool),
+) {
     let expires = entity.table.ttl.as_deref() == Some(&field.name);
     let (rust, own) = if expires { ("u64", "number") } else { rust_type(field) };
     let mut words = Vec::new();
@@ -321,7 +351,6 @@ fn write_field(out: &mut String, entity: &Entity, field: &Field) {
     for (word, number) in numbers {
         words.extend(number.map(|number| format!("{word} = {number}")));
     }
-    let (rust_name, other) = identifier(&field.name);
     if other {
         let _ = writeln!(out, "        #[serde(rename = {:?})]", field.name);
     }
@@ -361,7 +390,7 @@ fn rust_type(field: &Field) -> (&'static str, &'static str) {
     }
 }
 
-fn write_access(out: &mut String, access: &Access, title: &str) {
+fn write_access(out: &mut String, access: &Access, title: &str, missing: &mut Vec<String>) {
     let find = match access.find.as_slice() {
         [one] => format!("find = {}", one.name),
         several => {
@@ -398,9 +427,7 @@ fn write_access(out: &mut String, access: &Access, title: &str) {
             .extend(raw.filter.as_ref().map(|filter| format!("filter = {:?}", filter.to_string())));
     }
     words.extend(access.implied_by.is_some().then(|| "implied".to_owned()));
-    if !access.description.is_empty() {
-        let _ = write!(out, "\n    /// {}", access.description);
-    }
+    write_description(out, &access.description);
     let _ = write!(
         out,
         "\n    #[derive(Access)]\n    #[access({})]\n    pub struct {}",
@@ -415,7 +442,14 @@ fn write_access(out: &mut String, access: &Access, title: &str) {
     for input in &access.inputs {
         let field = access.asked().and_then(|entity| entity.field(&input.field));
         let rust = field.map_or("String", |field| rust_type(field).0);
-        let _ = writeln!(out, "        pub {}: {rust},", identifier(&input.name).0);
+        let (rust_name, other) = identifier(&input.name);
+        if other {
+            missing.push(format!(
+                "access pattern `{}`: no field of a struct can have the name of its input `{}`",
+                access.name, input.name
+            ));
+        }
+        let _ = writeln!(out, "        pub {rust_name}: {rust},");
     }
     out.push_str("    }\n");
 }

@@ -262,6 +262,18 @@ impl EntityModel {
         Ok(attributes.into_iter().collect())
     }
 
+    /// The keys of secondary indexes that fields make, those that are always the same among them.
+    pub(crate) fn index_keys<'v>(
+        &self,
+        field: impl Fn(&str) -> Option<Value<'v>>,
+    ) -> Result<Vec<(&str, AttributeValue)>> {
+        let mut keys = Vec::new();
+        for key in self.keys.iter().skip(self.primary).filter(|key| !key.native) {
+            keys.extend(self.build(key, &field)?.map(|value| (key.attribute.as_str(), value)));
+        }
+        Ok(keys)
+    }
+
     /// The keys of secondary indexes that a change of these fields rewrites, each with its new value.
     pub(crate) fn rewritten<'v>(
         &self,

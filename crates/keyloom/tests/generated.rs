@@ -38,7 +38,7 @@ macro_rules! generated {
 
             #[test]
             fn states_its_file() {
-                let file = include_str!(concat!("../../../examples/designs/", $file, ".toml"));
+                let file = include_str!($file);
                 let module = include_str!(concat!("generated/", stringify!($test), ".rs"));
                 super::compare::<$test::$design>(file, module, stringify!($test));
             }
@@ -46,8 +46,9 @@ macro_rules! generated {
     };
 }
 generated! {
-    access_control: "access-control" => AccessControl;
-    enrollments: "enrollments" => Enrollments;
-    game_inventory: "game-inventory" => GameInventory;
-    key_anti_patterns: "key-anti-patterns" => KeyAntiPatterns;
+    access_control: "../../../examples/designs/access-control.toml" => AccessControl;
+    enrollments: "../../../examples/designs/enrollments.toml" => Enrollments;
+    game_inventory: "../../../examples/designs/game-inventory.toml" => GameInventory;
+    key_anti_patterns: "../../../examples/designs/key-anti-patterns.toml" => KeyAntiPatterns;
+    odd_names: "generated/odd_names.toml" => OddNames;
 }

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, unreachable_pub, reason = "tests")]
 
 use keyloom::prelude::*;
-use keyloom::{Error, Table};
+use keyloom::{AttributeValue, Error, Number, Table, TableClient, item};
 
 #[keyloom::design(table(events, PK, SK, index(GSI1, GSI1PK, GSI1SK)))]
 mod before {
@@ -61,6 +61,22 @@ mod after {
         pub count: i64,
     }
 
+    /// Somebody looked at an event.
+    #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
+    #[entity(PK = "LOOKS#{who}", SK = "AT#{day}#{id}")]
+    pub struct Look {
+        pub who: String,
+        #[field(key_only)]
+        pub day: String,
+        pub id: u32,
+    }
+
+    #[derive(Access)]
+    #[access(find = Event, via = "Look")]
+    pub struct LookedAt {
+        pub who: String,
+    }
+
     #[derive(Access)]
     #[access(find = Event, order = "id")]
     pub struct EventsOf {
@@ -80,7 +96,61 @@ mod after {
         pub page: String,
     }
 }
-use after::{Event, EventOfKind, EventsOf, ShardsOf, Views};
+use after::{Event, EventOfKind, EventsOf, Look, LookedAt, ShardsOf, Views};
+
+/// The design once everything has moved.
+#[keyloom::design(table(events, PK, SK, index(GSI1, GSI1PK, GSI1SK)))]
+mod settled {
+    use super::*;
+
+    #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
+    #[entity(
+        PK = "EVENTS#{day}#{shard}",
+        SK = "EVENT#{id}",
+        GSI1PK = "KIND#{kind}#{shard}",
+        GSI1SK = "EVENT#{id}",
+        shard(shard, shards = 4, by(id))
+    )]
+    pub struct Event {
+        pub day: String,
+        pub id: u32,
+        pub kind: String,
+    }
+
+    #[derive(Access)]
+    #[access(find = Event, order = "id")]
+    pub struct EventsOf {
+        pub day: String,
+    }
+}
+
+/// Counters in an index, with names that Rust does not have.
+#[keyloom::design(table(hits, PK, SK, index(GSI1, GSI1PK, GSI1SK)))]
+mod pages {
+    use super::*;
+
+    #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
+    #[entity(
+        PK = "HITS#{type}#{page-name}#{shard}",
+        SK = "COUNT",
+        GSI1PK = "ALLHITS",
+        GSI1SK = "HITS#{type}#{page-name}#{shard}"
+    )]
+    pub struct Hits {
+        pub r#type: String,
+        #[serde(rename = "page-name")]
+        pub page: String,
+        #[field(type = "shard", shards = 3)]
+        pub shard: u32,
+        #[field(counter)]
+        pub count: i64,
+    }
+
+    #[derive(Access)]
+    #[access(find = Hits, index = "GSI1")]
+    pub struct AllHits;
+}
+use pages::{AllHits, Hits};
 
 const DAY: &str = "2024-01-15";
 
@@ -164,10 +234,93 @@ fn resharding_moves_everything_once() {
     assert!(moved > 0 && moved < events.len(), "{moved}");
     assert_eq!(table.reshard::<Event>().unwrap(), 0);
     assert_eq!(all(&table), events);
-    // Where it is now, the present number of shards alone finds it: three reads of earlier shards are the same.
+    // A program that knows nothing of earlier numbers finds everything.
+    let settled = settled::Settled::open(table.backend().clone()).unwrap();
     for event in &events {
         let found = table.query(EventOfKind { kind: "click".into(), id: event.id });
         assert_eq!(found.collect().unwrap(), std::slice::from_ref(event));
+        assert!(settled.get(settled::Event::at(DAY, event.id)).unwrap().is_some(), "{event:?}");
+    }
+    let found = settled.query(settled::EventsOf { day: DAY.into() }).collect().unwrap();
+    assert_eq!(found.len(), events.len());
+}
+
+#[test]
+fn an_item_is_found_while_it_moves() {
+    // Reads and moves must meet, which they do in one round of three.
+    for _ in 0..12 {
+        let (table, events) = grown();
+        std::thread::scope(|scope| {
+            let moving = scope.spawn(|| table.reshard::<Event>().unwrap());
+            loop {
+                let done = moving.is_finished();
+                for event in &events {
+                    let found = table.get_consistent(event.key()).unwrap();
+                    assert_eq!(found.as_ref(), Some(event));
+                }
+                if done {
+                    break;
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn an_item_in_two_places_is_named() {
+    let (table, events) = grown();
+    // A program that knows nothing of earlier numbers makes each a second time.
+    let settled = settled::Settled::open(table.backend().clone()).unwrap();
+    for id in 0..20 {
+        settled.put(&settled::Event { day: DAY.into(), id, kind: "tap".into() }).unwrap();
+    }
+    let stored = table.query(EventsOf { day: DAY.into() }).collect().unwrap().len();
+    assert!(stored > events.len());
+    let error = table.reshard::<Event>().unwrap_err().to_string();
+    assert!(error.contains(&format!("{} `Event` are stored twice", stored - 20)), "{error}");
+    assert!(error.contains("EVENTS#2024-01-15#"), "{error}");
+    assert_eq!(table.query(EventsOf { day: DAY.into() }).collect().unwrap().len(), stored);
+}
+
+#[test]
+fn links_lead_to_items_of_both_epochs() {
+    let (table, events) = grown();
+    for event in &events {
+        table.put(&Look { who: "ann".into(), day: event.day.clone(), id: event.id }).unwrap();
+    }
+    let seen = || {
+        let mut seen = table.query(LookedAt { who: "ann".into() }).collect().unwrap();
+        seen.sort_by_key(|event| event.id);
+        seen
+    };
+    assert_eq!(seen(), events);
+    table.reshard::<Event>().unwrap();
+    assert_eq!(seen(), events);
+}
+
+#[test]
+fn shards_of_a_counter_are_in_its_indexes() {
+    let table = pages::Pages::open(Database::memory()).unwrap();
+    for _ in 0..20 {
+        table.count(Hits::tally("page", "home"), 2).unwrap();
+    }
+    let shards = table.query(AllHits).collect().unwrap();
+    assert_eq!(shards.iter().map(|shard| shard.count).sum::<i64>(), 40);
+    assert!(shards.iter().all(|shard| shard.r#type == "page" && shard.page == "home"));
+}
+
+#[test]
+fn a_total_that_cannot_be_told_is_an_error() {
+    let (table, _) = grown();
+    table.put(&Views { page: "big".into(), shard: 0, count: i64::MAX }).unwrap();
+    table.put(&Views { page: "big".into(), shard: 1, count: 1 }).unwrap();
+    let error = table.total(Views::tally("big")).unwrap_err().to_string();
+    assert!(error.contains("`Views`") && error.contains("`count`"), "{error}");
+    let raw = TableClient::new(table.backend().clone(), "events").with_keys("PK", "SK");
+    for wrong in [AttributeValue::from("many"), AttributeValue::N(Number::parse("0.5").unwrap())] {
+        raw.put(item! { "PK" => "VIEWS#odd#0", "SK" => "COUNT", "count" => wrong }).unwrap();
+        let error = table.total(Views::tally("odd")).unwrap_err().to_string();
+        assert!(error.contains("`count`"), "{error}");
     }
 }
 

@@ -36,7 +36,7 @@ pub use self::raw::{RawForm, RawProblem, RawRule};
 pub use self::reach::{IndexUse, index_uses};
 pub use self::request::{Placeholder, Request, RequestValue, requests, shapes, to_request};
 pub(crate) use self::request::{pieces_text, projection_json};
-pub use self::runner::{predicted_read, predicted_units, second_step};
+pub use self::runner::{predicted_read, predicted_units, second_step, target};
 pub use self::simulate::{run, simulate};
 pub(crate) use self::space::Space;
 pub use self::verdict::plan_access;

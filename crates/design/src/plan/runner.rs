@@ -61,7 +61,7 @@ fn keys_for(access: &Access, step: &Hydrate, item: &Item) -> Vec<Json> {
 }
 
 /// What a link item tells of the item it leads to. Calculated shards are stored nowhere and follow from the rest.
-pub(super) fn target(via: &Arc<Entity>, entity: &Arc<Entity>, item: &Item) -> Row {
+pub fn target(via: &Arc<Entity>, entity: &Arc<Entity>, item: &Item) -> Row {
     let link = Row::from_item(via, item);
     let mut row = Row { entity: entity.clone(), values: link.values };
     set_shards(&mut row);

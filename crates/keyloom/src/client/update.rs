@@ -69,7 +69,12 @@ impl Update {
 
     /// Whether doing it twice is doing it once.
     pub(super) fn is_repeatable(&self) -> bool {
-        !self.changes.iter().any(|(_, change)| matches!(change, Change::Add(_) | Change::Append(_)))
+        self.changes.iter().all(|(path, change)| match change {
+            Change::Add(_) | Change::Append(_) => false,
+            // The elements behind a removed one move up, and one that is set behind the end is appended.
+            Change::Set(_) | Change::SetIfAbsent(_) | Change::Remove => !path.ends_with(']'),
+            Change::Delete(_) => true,
+        })
     }
 
     pub(super) fn into_expression(self, placeholders: &mut Placeholders) -> String {
@@ -103,5 +108,30 @@ impl Update {
             .map(|(word, parts)| format!("{word} {}", parts.join(", ")))
             .collect();
         parts.join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_ends_in_the_same_item_is_repeated() {
+        for again in [
+            Update::new().set("a", 1).remove("b.c"),
+            Update::new().set("list[0].name", "x"),
+            Update::new().set_if_absent("a", 1).take_out("list[0]", "x"),
+        ] {
+            assert!(again.is_repeatable(), "{again:?}");
+        }
+        for once in [
+            Update::new().add("a", 1),
+            Update::new().append("a", 1),
+            Update::new().set("a", 1).remove("list[0]"),
+            Update::new().set("list[9]", 1),
+            Update::new().set_if_absent("list[9]", 1),
+        ] {
+            assert!(!once.is_repeatable(), "{once:?}");
+        }
     }
 }

@@ -1,26 +1,30 @@
 //! The second step: rows that only lead to the items.
 
-use keyloom_core::{AttributeValue, Item};
-use keyloom_design::plan::Hydrate;
+use std::sync::Arc;
+
+use keyloom_core::Item;
+use keyloom_design::model::Entity;
+use keyloom_design::plan::{Hydrate, target};
 use keyloom_engine::QueryInput;
-use keyloom_keys::Value;
 
 use super::Planned;
-use crate::entity::EntityModel;
-use crate::error::{Error, Result};
+use crate::design::{Design, earlier};
+use crate::error::Result;
 use crate::expression::Placeholders;
 use crate::table::{Table, get_all};
 
 /// The items that rows lead to, in the order of the rows; the rows themselves if there is no second step.
-pub(super) fn items<D>(table: &Table<D>, planned: &Planned, rows: Vec<Item>) -> Result<Vec<Item>> {
+pub(super) fn items<D: Design>(
+    table: &Table<D>,
+    planned: &Planned,
+    rows: Vec<Item>,
+) -> Result<Vec<Item>> {
     let Some(hydrate) = &planned.plan.hydrate else { return Ok(rows) };
-    if planned.pattern.via.is_none() {
-        return same_items(table, planned, &rows);
+    match &planned.pattern.via {
+        None => same_items(table, planned, &rows),
+        Some(via) if hydrate.batch => linked_items(table, via, hydrate, &rows),
+        Some(via) => queried_items(table, via, hydrate, &rows),
     }
-    if hydrate.batch {
-        return linked_items(table, hydrate, &rows);
-    }
-    queried_items(table, planned, hydrate, &rows)
 }
 
 /// The index holds only a part of each item: the rest is read by primary key.
@@ -41,66 +45,98 @@ fn same_items<D>(table: &Table<D>, planned: &Planned, rows: &[Item]) -> Result<V
 }
 
 /// Links know the primary keys of what they link to.
-fn linked_items<D>(table: &Table<D>, hydrate: &Hydrate, rows: &[Item]) -> Result<Vec<Item>> {
-    let models: Vec<EntityModel> = hydrate.entities.iter().map(EntityModel::declared).collect();
-    let mut keys = Vec::new();
-    for row in rows {
-        for model in &models {
-            keys.push((model.table().to_owned(), model.key_item(|name| field_of(row, name))?));
-        }
-    }
-    let found = get_all(&table.backend, &table.retry, &keys, false)?;
-    Ok(found.into_iter().flatten().collect())
-}
-
-/// Links know the key in an index: one Query for each.
-fn queried_items<D>(
+fn linked_items<D: Design>(
     table: &Table<D>,
-    planned: &Planned,
+    via: &Arc<Entity>,
     hydrate: &Hydrate,
     rows: &[Item],
 ) -> Result<Vec<Item>> {
-    let wrong = |reason: &str| Error::Pattern {
-        pattern: planned.pattern.name.clone(),
-        reason: reason.to_owned(),
-    };
+    let targets = targets::<D>(hydrate)?;
+    let (mut keys, mut places) = (Vec::new(), Vec::new());
+    for row in rows {
+        for target in &targets {
+            let found = target.keys(via, None, row);
+            places.push(found.len());
+            keys.extend(found.into_iter().map(|key| (target.now.table.name.clone(), key)));
+        }
+    }
+    let mut found = get_all(&table.backend, &table.retry, &keys, false)?.into_iter();
+    let first = |count: usize| found.by_ref().take(count).fold(None, Option::or);
+    Ok(places.into_iter().filter_map(first).collect())
+}
+
+/// Links know the key in an index: one Query for each.
+fn queried_items<D: Design>(
+    table: &Table<D>,
+    via: &Arc<Entity>,
+    hydrate: &Hydrate,
+    rows: &[Item],
+) -> Result<Vec<Item>> {
+    let targets = targets::<D>(hydrate)?;
+    let index = hydrate.index.as_deref();
     let mut found = Vec::new();
     for row in rows {
-        for entity in &hydrate.entities {
-            let index = hydrate.index.as_deref().and_then(|name| entity.table.index(name));
-            let index = index.ok_or_else(|| wrong("the index of the second step is gone"))?;
-            let key = entity.index_key(index).ok_or_else(|| wrong("no key in the index"))?;
-            let mut placeholders = Placeholders::default();
-            let mut tests = Vec::new();
-            for part in key.parts() {
-                let template = part.shape.template();
-                let value = template
-                    .build(|name| field_of(row, name).map(Value::into_owned))
-                    .ok_or_else(|| wrong("a link lacks a field of the key"))?;
-                let name = placeholders.name(&part.attribute);
-                tests.push(format!("{name} = {}", placeholders.value(AttributeValue::from(value))));
+        for target in &targets {
+            for key in target.keys(via, index, row) {
+                let input = query(&target.now.table.name, index, key);
+                let page = table.retry.run("Query", true, |_| table.backend.query(&input))?;
+                if !page.items.is_empty() {
+                    found.extend(page.items);
+                    break;
+                }
             }
-            let (names, values) = placeholders.into_parts();
-            let mut input =
-                QueryInput { key_condition: Some(tests.join(" AND ")), ..QueryInput::default() };
-            input.read.table_name.clone_from(&entity.table.name);
-            input.read.index_name.clone_from(&index.name);
-            input.read.projection.names = names;
-            input.read.values = values;
-            let page = table.retry.run("Query", true, |_| table.backend.query(&input))?;
-            found.extend(page.items);
         }
     }
     Ok(found)
 }
 
-/// A field of a stored row, for building keys: texts stand for every type.
-fn field_of<'r>(row: &'r Item, name: &str) -> Option<Value<'r>> {
-    match row.get(name)? {
-        AttributeValue::S(text) => Some(Value::from(text.as_str())),
-        AttributeValue::N(number) => Some(Value::from(number.to_string())),
-        AttributeValue::Bool(flag) => Some(Value::from(*flag)),
-        AttributeValue::B(bytes) => Some(Value::from(bytes.as_slice())),
-        _ => None,
+/// The Query for the items with a key.
+fn query(table: &str, index: Option<&str>, key: Item) -> QueryInput {
+    let mut placeholders = Placeholders::default();
+    let mut tests = Vec::new();
+    for (name, value) in key {
+        tests.push(format!("{} = {}", placeholders.name(&name), placeholders.value(value)));
+    }
+    let (names, values) = placeholders.into_parts();
+    let mut input =
+        QueryInput { key_condition: Some(tests.join(" AND ")), ..QueryInput::default() };
+    table.clone_into(&mut input.read.table_name);
+    input.read.index_name = index.map(str::to_owned);
+    input.read.projection.names = names;
+    input.read.values = values;
+    input
+}
+
+/// What links lead to.
+struct Target<'d> {
+    now: &'d Arc<Entity>,
+    /// The same with earlier numbers of shards.
+    earlier: Vec<&'d Arc<Entity>>,
+}
+
+fn targets<D: Design>(hydrate: &Hydrate) -> Result<Vec<Target<'_>>> {
+    let epochs = earlier::<D>()?;
+    let targets = hydrate.entities.iter().map(|now| {
+        let before = epochs.iter().filter_map(|epoch| epoch.design().entity(&now.name));
+        Target { now, earlier: before.collect() }
+    });
+    Ok(targets.collect())
+}
+
+impl Target<'_> {
+    /// The keys under which the item may be that a link leads to, the present one first; none if the link lacks a field
+    /// of the key, and so leads nowhere.
+    fn keys(&self, via: &Arc<Entity>, index: Option<&str>, link: &Item) -> Vec<Item> {
+        let mut keys: Vec<Item> = Vec::new();
+        for entity in std::iter::once(&self.now).chain(&self.earlier) {
+            let index = index.map_or(Some(entity.table.primary()), |name| entity.table.index(name));
+            let key = index.and_then(|index| {
+                let values = target(via, entity, link).index_values(index)?;
+                let names = index.attributes().map(|attribute| attribute.name.as_str().into());
+                Some(names.zip(values).collect())
+            });
+            keys.extend(key.filter(|key| !keys.contains(key)));
+        }
+        keys
     }
 }

@@ -54,7 +54,7 @@ impl Endpoint {
     }
 
     /// The endpoint at this URL, such as `http://localhost:8000`. If it is without encryption, and environment and profile
-    /// have no credentials, requests are signed as the user `local`.
+    /// have no credentials that can be used, requests are signed as the user `local`.
     pub fn url(url: impl Into<String>) -> Self {
         Self { url: Some(url.into()), ..Self::aws() }
     }
@@ -114,7 +114,11 @@ impl Endpoint {
             Some(given) => Source::Fixed(given),
             // An endpoint without encryption is a developer's: it needs a name, not a secret from afar.
             None if url.starts_with("http://") => {
-                let stated = Source::find_stated(surroundings, profile, &region)?;
+                let stated = match Source::find_stated(surroundings, profile, &region) {
+                    // Nobody asked for the profile that cannot be used.
+                    Err(_) if profile.is_none() => None,
+                    stated => stated?,
+                };
                 stated.unwrap_or_else(|| Source::Fixed(Credentials::new("local", "local")))
             }
             None => Source::find(surroundings, profile, &region)?,
@@ -157,6 +161,26 @@ fn host_of(url: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_developers_endpoint_needs_no_profile_that_works() {
+        let surroundings = Surroundings::of(
+            |name| (name == "HOME").then(|| "/h".to_owned()),
+            |path| {
+                path.ends_with(".aws/config").then(|| {
+                    "[default]\nsso_session = work\n[profile role]\nrole_arn = r".to_owned()
+                })
+            },
+        );
+        let local = Endpoint::url("http://localhost:8000");
+        let settled = local.clone().settle_in(&surroundings).unwrap();
+        let credentials = settled.credentials.credentials(0).unwrap();
+        assert_eq!(credentials.access_key_id, "local");
+        for named in [local.profile("role"), Endpoint::url("https://x.example").profile("role")] {
+            assert!(matches!(named.settle_in(&surroundings), Err(Error::Config(_))));
+        }
+        assert!(Endpoint::url("https://x.example").settle_in(&surroundings).is_err());
+    }
 
     #[test]
     fn the_host_is_what_the_client_sends() {

@@ -1,7 +1,7 @@
 //! Credentials that are fetched, kept, and fetched anew before they end.
 
 use std::process::Command;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
 use std::time::Duration;
 
 use ureq::Agent;
@@ -14,6 +14,8 @@ use crate::retry::Failure;
 
 /// Keys are replaced this long before they end, so that no request is on its way with one that has ended.
 const MARGIN_MS: u64 = 5 * 60 * 1000;
+/// After a failure, a source is left alone this long while what it gave before still holds.
+const PAUSE_MS: u64 = 30 * 1000;
 /// Metadata services are next door: whoever does not answer soon is not there.
 const CONNECT: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_secs(10);
@@ -25,7 +27,29 @@ pub(super) struct Provider {
     source: Source,
     /// The places that were looked at before this one, for the error.
     looked: String,
-    last: RwLock<Option<Arc<Credentials>>>,
+    last: RwLock<Last>,
+    /// Held by the caller that fetches.
+    turn: Mutex<()>,
+}
+
+/// What a source gave last.
+#[derive(Default)]
+struct Last {
+    credentials: Option<Arc<Credentials>>,
+    /// After a failure, what still holds is used until then without asking again.
+    retry_after_ms: u64,
+}
+
+impl Last {
+    /// What holds for a while, or is all there is for the moment.
+    fn fresh(&self, now_ms: u64) -> Option<Arc<Credentials>> {
+        let until = if now_ms < self.retry_after_ms { now_ms } else { now_ms + MARGIN_MS };
+        self.holding(until)
+    }
+
+    fn holding(&self, until_ms: u64) -> Option<Arc<Credentials>> {
+        self.credentials.as_ref().filter(|known| known.holds_at(until_ms)).map(Arc::clone)
+    }
 }
 
 /// Why a source gave nothing.
@@ -38,34 +62,40 @@ enum Trouble {
 
 impl Provider {
     pub(super) fn new(source: Source, looked: String) -> Self {
-        Self { source, looked, last: RwLock::new(None) }
+        Self { source, looked, last: RwLock::default(), turn: Mutex::default() }
     }
 
     /// Credentials that hold for the request that is about to be sent.
     pub(super) fn credentials(&self, now_ms: u64) -> Result<Arc<Credentials>, Failure> {
-        let fresh = |known: &Option<Arc<Credentials>>| {
-            let lasting = |c: &&Arc<Credentials>| c.holds_at(now_ms + MARGIN_MS);
-            known.as_ref().filter(lasting).map(Arc::clone)
+        let last = || self.last.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = last().fresh(now_ms) {
+            return Ok(known);
+        }
+        // One caller fetches. The others go on with what still holds, or wait for what it brings.
+        let at_hand = last().holding(now_ms);
+        let _turn = match self.turn.try_lock() {
+            Ok(turn) => turn,
+            Err(TryLockError::Poisoned(turn)) => turn.into_inner(),
+            Err(TryLockError::WouldBlock) => match at_hand {
+                Some(known) => return Ok(known),
+                None => self.turn.lock().unwrap_or_else(PoisonError::into_inner),
+            },
         };
-        if let Some(known) = fresh(&self.last.read().unwrap_or_else(PoisonError::into_inner)) {
+        if let Some(known) = last().fresh(now_ms) {
             return Ok(known);
         }
-        // One caller fetches, the others wait for what it brings.
+        let fetched = self.fetch();
         let mut last = self.last.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = fresh(&last) {
-            return Ok(known);
-        }
-        match self.fetch() {
+        match fetched {
             Ok(new) => {
                 let new = Arc::new(new);
-                *last = Some(Arc::clone(&new));
+                *last = Last { credentials: Some(Arc::clone(&new)), retry_after_ms: 0 };
                 Ok(new)
             }
-            // What is at hand still holds for a while.
-            Err(trouble) => match last.as_ref().filter(|known| known.holds_at(now_ms)) {
-                Some(known) => Ok(Arc::clone(known)),
-                None => Err(self.failure(trouble)),
-            },
+            Err(trouble) => {
+                last.retry_after_ms = now_ms + PAUSE_MS;
+                last.holding(now_ms).ok_or_else(|| self.failure(trouble))
+            }
         }
     }
 
@@ -135,7 +165,13 @@ fn read_token(path: &std::path::Path) -> Result<String, Trouble> {
 
 /// The body of a good answer; what went wrong otherwise.
 fn body(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<String, Trouble> {
-    let mut answer = answer.map_err(|error| Trouble::Lasting(error.to_string()))?;
+    let mut answer = answer.map_err(|error| match error {
+        ureq::Error::Io(_)
+        | ureq::Error::Timeout(_)
+        | ureq::Error::HostNotFound
+        | ureq::Error::ConnectionFailed => Trouble::Passing(error.to_string()),
+        error => Trouble::Lasting(error.to_string()),
+    })?;
     let status = answer.status().as_u16();
     let text = answer.body_mut().read_to_string().map_err(|e| Trouble::Passing(e.to_string()))?;
     match status {
@@ -187,8 +223,10 @@ fn from_instance(url: &str) -> Result<Credentials, Trouble> {
     let token = agent
         .put(format!("{url}/latest/api/token"))
         .header("x-aws-ec2-metadata-token-ttl-seconds", TOKEN_SECONDS)
-        .send_empty();
-    let token = body(token)?;
+        .send_empty()
+        // Not every machine is an instance: where nobody answers at first, nobody is there.
+        .map_err(|error| Trouble::Lasting(error.to_string()))?;
+    let token = body(Ok(token))?;
     let get = |path: &str| {
         let request = agent.get(format!("{url}/latest/meta-data/iam/security-credentials/{path}"));
         body(request.header("x-aws-ec2-metadata-token", &token).call())

@@ -58,6 +58,10 @@ impl<D: Design> Table<D> {
                     break;
                 }
             }
+            // It may have moved between the reads, and moves only go home.
+            if found.is_none() {
+                found = get(&|| model.key_item(|name| key.field(name)))?;
+            }
         }
         Ok(found.filter(|item| !self.hides_expired() || !model.is_expired(item, now_seconds)))
     }
@@ -77,6 +81,9 @@ impl<D: Design> Table<D> {
     }
 
     /// Up to 100 items with these keys, all as of one moment.
+    ///
+    /// An item whose number of shards changed may be in several places, all of which are read: each earlier number that
+    /// puts it elsewhere counts as one more key.
     pub fn get_together<K>(
         &self,
         keys: impl IntoIterator<Item = K>,

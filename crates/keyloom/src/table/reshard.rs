@@ -4,23 +4,25 @@
 //! new numbers live side by side, and [`Table::reshard`] moves the rest.
 
 use keyloom_core::Item;
-use keyloom_engine::{ReadInput, ScanInput};
+use keyloom_engine::{GetItemInput, ReadInput, ScanInput};
 
 use super::Table;
 use super::write::Change;
 use crate::design::Design;
-use crate::entity::{Entity, EntityKey, EntityModel, entity_model, read};
-use crate::error::Result;
+use crate::entity::{Entity, EntityKey, EntityModel, entity_model, key_text, read};
+use crate::error::{Error, Result};
 
 impl<D: Design> Table<D> {
     /// Moves every item of an entity to the shard where the present number puts it, and says how many were moved. Reads the
     /// whole table. Readers and writers can go on: each move is one transaction. It can be stopped and run again; after a
     /// run, `earlier(…)` can leave the design.
     ///
-    /// A read over all shards at the moment of a move may see the moved item twice, or not at all.
+    /// A read over all shards at the moment of a move may see the moved item twice, or not at all. If another item has taken
+    /// the new place of one, both stay where they are, and after all other moves an error names them.
     pub fn reshard<E: Entity<Design = D>>(&self) -> Result<usize> {
         let model = entity_model::<E>()?;
         let mut moved = 0;
+        let mut twice: Vec<String> = Vec::new();
         let mut input = ScanInput {
             read: ReadInput { table_name: model.table().to_owned(), ..ReadInput::default() },
             segment: None,
@@ -28,17 +30,48 @@ impl<D: Design> Table<D> {
         loop {
             let page = self.retry.run("Scan", true, |_| self.backend.scan(&input))?;
             for item in page.items.into_iter().filter(|item| model.is_of(item)) {
-                if is_home(model, &item, &read::<E>(item.clone())?)? {
+                let entity = read::<E>(item.clone())?;
+                if is_home(model, &item, &entity)? {
                     continue;
                 }
-                self.bring_home(model, &read::<E>(item)?.key())?;
+                if let Some(places) = self.occupied_home(model, &item, &entity)? {
+                    twice.push(places);
+                    continue;
+                }
+                self.bring_home(model, &entity.key())?;
                 moved += 1;
             }
             match page.last_key {
                 Some(key) => input.read.exclusive_start_key = Some(key),
-                None => return Ok(moved),
+                None => return stored_once::<E>(&twice).map(|()| moved),
             }
         }
+    }
+
+    /// Both places of an item, if another one is where it belongs.
+    fn occupied_home<E: Entity>(
+        &self,
+        model: &EntityModel,
+        item: &Item,
+        entity: &E,
+    ) -> Result<Option<String>> {
+        let (place, home) = (model.stored_key(item), model.key_item(|name| entity.field(name))?);
+        // Whoever moved it in the meantime left nothing at its old place.
+        let both =
+            place != home && self.is_stored(model, &home)? && self.is_stored(model, &place)?;
+        Ok(both.then(|| format!("{} and {}", key_text(&place), key_text(&home))))
+    }
+
+    fn is_stored(&self, model: &EntityModel, key: &Item) -> Result<bool> {
+        let found = self.retry.run("GetItem", true, |_| {
+            self.backend.get_item(GetItemInput {
+                table_name: model.table().to_owned(),
+                key: key.clone(),
+                consistent_read: true,
+                ..GetItemInput::default()
+            })
+        })?;
+        Ok(found.is_some())
     }
 
     /// Moves one item to where its present key says, if it is elsewhere.
@@ -58,6 +91,16 @@ impl<D: Design> Table<D> {
         let same = |old: Option<K::Entity>| Ok(old.map_or(Change::Delete, Change::Write));
         self.change(model, key, same).map(drop)
     }
+}
+
+/// Refuses items that are in two places.
+fn stored_once<E: Entity>(twice: &[String]) -> Result<()> {
+    let Some(first) = twice.first() else { return Ok(()) };
+    Err(Error::Design(format!(
+        "{} `{}` are stored twice, such as {first}: delete those that are not wanted with a `TableClient`, then run `reshard` again",
+        twice.len(),
+        E::NAME
+    )))
 }
 
 /// Whether all keys of an item are what its fields make them.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Table, get_all};
 use crate::design::Design;
 use crate::entity::{Entity, entity_model};
-use crate::error::{Error, Result};
+use crate::error::{Error, ItemError, Result};
 use crate::expression::Placeholders;
 use crate::item::to_value;
 use crate::key_value::{KeyValue, owned};
@@ -105,10 +105,8 @@ impl<E: Tallied> Tally<E> {
             sets.push(format!("{} = {}", placeholders.name(name), placeholders.value(value)));
         };
         let key = model.key_item(|name| self.value(name, shard))?;
-        for (attribute, value) in model.rewritten(|_| true, |name| self.value(name, shard))? {
-            if let Some(value) = value {
-                set(attribute, value, &mut placeholders);
-            }
+        for (attribute, value) in model.index_keys(|name| self.value(name, shard))? {
+            set(attribute, value, &mut placeholders);
         }
         let shard = (E::SHARD, Some(Number::from(shard).into()));
         let stored = self.fields.iter().map(|field| (field.name, field.stored.clone()));
@@ -169,10 +167,26 @@ impl<D: Design> Table<D> {
         };
         let keys: Vec<(String, Item)> = (0..E::MOST_SHARDS).map(key).collect::<Result<_>>()?;
         let shards = get_all(&self.backend, &self.retry, &keys, consistent)?;
-        let count = |item: &Item| match item.get(E::COUNT) {
-            Some(AttributeValue::N(number)) => number.to_i64().unwrap_or(0),
-            _ => 0,
-        };
-        Ok(shards.iter().flatten().map(count).fold(0, i64::saturating_add))
+        shards.iter().flatten().try_fold(0i64, |total, shard| {
+            let count = count_in::<E>(shard)?;
+            total.checked_add(count).ok_or_else(|| {
+                not_countable::<E>(&format!("{total} and {count} are more than an `i64` holds"))
+            })
+        })
     }
+}
+
+/// What a shard has counted; nothing before its first addition.
+fn count_in<E: Tallied>(shard: &Item) -> Result<i64> {
+    let Some(stored) = shard.get(E::COUNT) else { return Ok(0) };
+    let AttributeValue::N(number) = stored else {
+        return Err(not_countable::<E>(&"a shard holds something that is no number"));
+    };
+    number.to_i64().ok_or_else(|| {
+        not_countable::<E>(&format!("a shard holds {number}, which is no whole number of an `i64`"))
+    })
+}
+
+fn not_countable<E: Tallied>(reason: &dyn std::fmt::Display) -> Error {
+    Error::Item { entity: E::NAME, error: ItemError::new(reason).inside(E::COUNT) }
 }

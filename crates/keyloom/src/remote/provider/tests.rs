@@ -85,6 +85,31 @@ fn short_lived_keys_are_kept_and_replaced_before_they_end() {
 }
 
 #[test]
+fn a_source_in_trouble_is_left_alone_for_a_while() {
+    let (url, asked) = endpoint(vec![
+        (200, key("first", "1970-01-01T01:00:00Z")),
+        (500, String::new()),
+        (200, key("second", "1970-01-01T02:00:00Z")),
+    ]);
+    let provider = container(&url);
+    let (minute, second) = (60_000, 1_000);
+    let seen = |now_ms| (id(&provider, now_ms), asked.lock().unwrap().len());
+    assert_eq!(seen(0), ("first".into(), 1));
+    assert_eq!(seen(56 * minute), ("first".into(), 2));
+    assert_eq!(seen(56 * minute + 29 * second), ("first".into(), 2));
+    assert_eq!(seen(56 * minute + 31 * second), ("second".into(), 3));
+}
+
+#[test]
+fn while_one_fetches_the_others_use_what_holds() {
+    let (url, _) = endpoint(vec![(200, key("first", "1970-01-01T01:00:00Z"))]);
+    let provider = container(&url);
+    assert_eq!(id(&provider, 0), "first");
+    let _turn = provider.turn.lock().unwrap();
+    assert_eq!(id(&provider, 59 * 60_000), "first");
+}
+
+#[test]
 fn a_container_shows_its_token() {
     let (url, asked) = endpoint(vec![(200, key("c", "2999-01-01T00:00:00Z"))]);
     let directory = tempfile::tempdir().unwrap();
@@ -151,4 +176,15 @@ fn where_nobody_answers_the_error_lists_all_places() {
         panic!("somebody answered")
     };
     assert!(error.to_string().contains("Looked at: everywhere"), "{error}");
+}
+
+#[test]
+fn a_source_that_was_named_may_answer_a_moment_later() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let failure = container(&url).credentials(0).unwrap_err();
+    assert!(matches!(failure, Failure::NotSent(_)), "{failure:?}");
+    let failure = container("nowhere").credentials(0).unwrap_err();
+    assert!(matches!(failure, Failure::Local(_)), "{failure:?}");
 }
