@@ -48,7 +48,7 @@
 //! # Features
 //!
 //! - `remote` (on by default): any DynamoDB endpoint, by a blocking HTTP client and SigV4 of our own.
-//! - `tokio`: [`Table::run`] and [`TableClient::run`].
+//! - `tokio`: `Table::run` and `TableClient::run`.
 //!
 //! # What goes where
 //!
