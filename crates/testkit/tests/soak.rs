@@ -87,6 +87,11 @@ fn document_key(n: usize) -> Value {
     json!({"PK": {"S": format!("DOC#{}", n / 20)}, "SK": {"S": format!("V#{:02}", n % 20)}})
 }
 
+/// Small buffers: they are full, and tables compacted, long before the warm-up ends.
+fn disk_options() -> DiskOptions {
+    DiskOptions { cache_bytes: 16 << 20, memtable_bytes: 4 << 20, ..DiskOptions::default() }
+}
+
 /// Switches the expiry of items on or off.
 fn expire(database: &Database, enabled: bool) {
     let setting = json!({"Enabled": enabled, "AttributeName": "expires"});
@@ -113,7 +118,7 @@ impl Soak {
             maintenance_interval: Duration::from_secs(1),
             ..Options::default()
         };
-        let database = Database::open_with(path, DiskOptions::default(), options).unwrap();
+        let database = Database::open_with(path, disk_options(), options).unwrap();
         succeed(&database, "CreateTable", &create_table(TABLE));
         expire(&database, true);
         for n in 0..ACCOUNTS {
