@@ -153,15 +153,8 @@ pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 }
 
 fn find(database: &Inner, fields: &Fields<'_>) -> Result<BulkOperation> {
-    let arn = fields.string("BulkOperationArn")?;
-    let mut constraints = Constraints::new();
-    constraints.required(arn.is_some(), "bulkOperationArn");
-    if let Some(arn) = arn {
-        constraints.length(arn, "bulkOperationArn", 37, 1024);
-    }
-    constraints.finish()?;
-    let arn = arn.unwrap_or_default();
-    let id = arn.rsplit_once("/bulk-operation/").map(|(_, id)| id).unwrap_or_default();
+    let (arn, id) =
+        request::named(fields, "BulkOperationArn", "bulkOperationArn", "bulk-operation")?;
     resource::get(database, KIND, id)?.ok_or_else(|| message::bulk_operation_not_found(arn))
 }
 

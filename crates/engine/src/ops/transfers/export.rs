@@ -126,15 +126,7 @@ fn check_time(database: &Inner, record: &TableRecord, time: Option<f64>) -> Resu
 }
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let arn = fields.string("ExportArn")?;
-    let mut constraints = Constraints::new();
-    constraints.required(arn.is_some(), "exportArn");
-    if let Some(arn) = arn {
-        constraints.length(arn, "exportArn", 37, 1024);
-    }
-    constraints.finish()?;
-    let arn = arn.unwrap_or_default();
-    let id = arn.rsplit_once("/export/").map(|(_, id)| id).unwrap_or_default();
+    let (arn, id) = request::named(&fields, "ExportArn", "exportArn", "export")?;
     let export: Option<Export> = resource::get(database, KIND, id)?;
     let export = export.filter(|export| export.table == table_name(arn));
     Ok(export.ok_or_else(|| message::export_not_found(arn))?.answer(database))

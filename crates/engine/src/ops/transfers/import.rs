@@ -126,15 +126,7 @@ pub(super) fn input(
 }
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let arn = fields.string("ImportArn")?;
-    let mut constraints = Constraints::new();
-    constraints.required(arn.is_some(), "importArn");
-    if let Some(arn) = arn {
-        constraints.length(arn, "importArn", 37, 1024);
-    }
-    constraints.finish()?;
-    let arn = arn.unwrap_or_default();
-    let id = arn.rsplit_once("/import/").map(|(_, id)| id).unwrap_or_default();
+    let (arn, id) = request::named(&fields, "ImportArn", "importArn", "import")?;
     let import: Option<Import> = resource::get(database, KIND, id)?;
     let import = import.filter(|import| import.table == table_name(arn));
     Ok(import.ok_or_else(|| message::import_not_found(arn))?.answer(database))

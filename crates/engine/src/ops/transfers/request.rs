@@ -41,6 +41,25 @@ fn check_bucket_name(name: &str, constraints: &mut Constraints, path: &str) {
     constraints.length(name, path, 0, 255);
 }
 
+/// The ARN that a request names in this member, and the identity at its end, behind `/KIND/`.
+pub(super) fn named<'a>(
+    fields: &Fields<'a>,
+    member: &str,
+    path: &str,
+    kind: &str,
+) -> Result<(&'a str, &'a str)> {
+    let arn = fields.string(member)?;
+    let mut constraints = Constraints::new();
+    constraints.required(arn.is_some(), path);
+    if let Some(arn) = arn {
+        constraints.length(arn, path, 37, 1024);
+    }
+    constraints.finish()?;
+    let arn = arn.unwrap_or_default();
+    let id = arn.rsplit_once(&format!("/{kind}/")).map(|(_, id)| id).unwrap_or_default();
+    Ok((arn, id))
+}
+
 /// A transfer that a client token may name again.
 pub(super) trait Tokened {
     /// The whole request.
