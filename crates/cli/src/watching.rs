@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use keyloom_core::IndexKind;
-use keyloom_engine::{Clock as _, Database, Reply, SystemClock};
+use keyloom_engine::{Call, Clock as _, Database, Reply, SystemClock};
 use keyloom_observe::report::{IndexFacts, Kind, TableFacts};
 use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
 use keyloom_server::Backend;
@@ -33,6 +33,10 @@ impl Watched {
 impl Backend for Watched {
     fn call(&self, target: &str, body: &[u8]) -> Reply {
         self.database.call(target, body)
+    }
+
+    fn begin(&self, target: &str, body: &[u8]) -> Call {
+        self.database.begin_call(target, body)
     }
 
     fn statistics(&self) -> Option<String> {

@@ -15,6 +15,7 @@ use keyloom_store::{
 use parking_lot::RwLock;
 
 use crate::background::Background;
+use crate::call::{Call, WaitingCall};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, SystemClock};
 use crate::counting::{self, Counted};
@@ -117,7 +118,7 @@ pub(crate) struct Inner {
     /// What DescribeEndpoints names.
     pub(crate) endpoint: RwLock<String>,
     open_report: OnceLock<OpenReport>,
-    pub(crate) streams: Sequencer,
+    pub(crate) streams: Arc<Sequencer>,
     pub(crate) background: Background,
 }
 
@@ -198,7 +199,7 @@ impl Database {
             store,
             memory,
             catalog,
-            streams: Sequencer::new(Arc::clone(&clock)),
+            streams: Arc::new(Sequencer::new(Arc::clone(&clock))),
             clock,
             in_flight: InFlight::default(),
             tokens: Tokens::default(),
@@ -237,11 +238,27 @@ impl Database {
     pub fn call(&self, target: &str, body: &[u8]) -> Reply {
         match self.try_call(target, body) {
             Ok(body) => Reply::ok(body),
-            Err(error) => {
-                self.inner().watch.failed(target, &error);
-                Reply::from(&error)
-            }
+            Err(error) => self.refusal(target, &error),
         }
+    }
+
+    /// Begins one operation as [`call`](Self::call) runs it. A write of one item does not wait for the
+    /// disk here: its answer comes from the [`WaitingCall`], to a thread or to a task.
+    pub fn begin_call(&self, target: &str, body: &[u8]) -> Call {
+        let Some((target, plan)) = ops::write_planner(target) else {
+            return Call::Answered(self.call(target, body));
+        };
+        let submit = || {
+            let body = json::parse(body)?;
+            WaitingCall::submit(self, target, plan(self.inner(), Fields::of(&body)?)?)
+        };
+        submit().unwrap_or_else(|error| Call::Answered(self.refusal(target, &error)))
+    }
+
+    /// The reply to a call that failed.
+    pub(crate) fn refusal(&self, target: &str, error: &Error) -> Reply {
+        self.inner().watch.failed(target, error);
+        Reply::from(error)
     }
 
     fn try_call(&self, target: &str, body: &[u8]) -> Result<Vec<u8>> {

@@ -7,6 +7,8 @@
 //! 3. Every read lowers to a [`read::ReadPlan`] or a lookup, every write to a [`write::Write`].
 //! 4. The executors in [`read`] and [`write`] run them on a snapshot or in a transaction of the
 //!    store, with index entries and stream records in the same commit.
+//! 5. A write waits until it is durable: on the caller's thread, or, as a [`call::WaitingCall`], on
+//!    none.
 //!
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
 //! change records, [`vector`] the vectors, [`watch`] what observers are told, [`resource`] the records of everything else, [`partiql`]
@@ -16,6 +18,7 @@
 
 mod backfill;
 mod background;
+mod call;
 mod catalog;
 mod clock;
 mod counting;
@@ -36,6 +39,7 @@ mod watch;
 mod wire;
 mod write;
 
+pub use call::{Call, WaitingCall};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
 pub use keyloom_core::Error;

@@ -1,6 +1,6 @@
 //! What stands behind the server.
 
-use keyloom_engine::{Database, Reply};
+use keyloom_engine::{Call, Database, Reply};
 
 /// Answers requests: the database, or a stand-in for it.
 ///
@@ -9,6 +9,11 @@ use keyloom_engine::{Database, Reply};
 pub trait Backend: Send + Sync + 'static {
     /// Runs one operation: its target (`DynamoDB_20120810.GetItem`) and its JSON body.
     fn call(&self, target: &str, body: &[u8]) -> Reply;
+
+    /// Begins one operation. What it does not wait for here, the server waits for on no thread.
+    fn begin(&self, target: &str, body: &[u8]) -> Call {
+        Call::Answered(self.call(target, body))
+    }
 
     /// Statistics of the requests so far as JSON, for `GET /keyloom/stats`; none if nobody counts.
     fn statistics(&self) -> Option<String> {
@@ -23,11 +28,19 @@ impl Backend for Database {
     fn call(&self, target: &str, body: &[u8]) -> Reply {
         Self::call(self, target, body)
     }
+
+    fn begin(&self, target: &str, body: &[u8]) -> Call {
+        self.begin_call(target, body)
+    }
 }
 
 impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
     fn call(&self, target: &str, body: &[u8]) -> Reply {
         (**self).call(target, body)
+    }
+
+    fn begin(&self, target: &str, body: &[u8]) -> Call {
+        (**self).begin(target, body)
     }
 
     fn statistics(&self) -> Option<String> {

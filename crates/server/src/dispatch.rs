@@ -1,9 +1,13 @@
 //! Which thread runs a call.
 
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use keyloom_engine::{Reply, WaitingCall};
 use tokio::sync::Semaphore;
 
 use crate::operation::{Operation, PLACES, Work};
@@ -29,42 +33,45 @@ pub enum Place {
 
 /// Which thread runs which call.
 ///
-/// The engine is synchronous. A call that waits (for a disk, or for its turn to commit) must not
-/// do so on a reactor thread, because other connections would wait with it. But a hop to another
-/// thread and back means two wake-ups, several times the work of a point read: measured with
-/// bodies of 1 KB, a server keeps over 80 % of a bare echo server's throughput when it answers
-/// inline and about 40 % when it hops. So the choice is made per kind of work:
+/// The engine is synchronous. A call that waits must not do so on a reactor thread, because other
+/// connections would wait with it. But a hop to another thread and back means two wake-ups, several
+/// times the work of a point read: measured with bodies of 1 KB, a server keeps over 80 % of a bare echo
+/// server's throughput when it answers inline and about 40 % when it hops. So the choice is made per
+/// kind of work:
 ///
 /// | kind | in memory | on disk |
 /// |---|---|---|
 /// | reads of a few items | inline while quick | inline while quick: most find their block in memory |
-/// | writes of a few items | inline while quick | pool: they wait for a sync, and a wide pool lets many of them share one |
-/// | scans, batches, transactions, PartiQL, table changes | pool | pool |
+/// | writes of one item | inline while quick | inline while quick, up to their place in the order of all writes; they wait for the disk as tasks |
+/// | changes of tables and settings | inline while quick | pool: they wait for a sync |
+/// | scans, batches, transactions, PartiQL | pool | pool |
 ///
-/// *While quick* is judged per operation by a running average of its calls, wherever they ran:
-/// when a disk gets slow or queries get large, that operation moves to the pool within a few
-/// calls, and comes back when it is quick again. Whatever the kind, a large body goes to the pool.
+/// *While quick* is judged per operation by a running average of its calls, wherever they ran and
+/// without their wait for the disk: when a disk gets slow or queries get large, that operation moves to
+/// the pool within a few calls, and comes back when it is quick again. Whatever the kind, a large body
+/// goes to the pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispatch {
     /// `GetItem`, `Query` and descriptions.
     pub reads: Place,
-    /// `PutItem`, `UpdateItem`, `DeleteItem` and small changes of settings.
+    /// `PutItem`, `UpdateItem` and `DeleteItem`.
     pub writes: Place,
+    /// Small changes of tables and settings.
+    pub changes: Place,
     /// Threads of the pool at most; they start on demand and end when idle.
-    ///
-    /// Also the number of writers that can share one sync of a durable database.
     pub pool_threads: usize,
 }
 
 impl Dispatch {
     /// For a database in memory, where small calls never wait.
     pub fn memory() -> Self {
-        Self { reads: Place::InlineWhileQuick, writes: Place::InlineWhileQuick, pool_threads: 32 }
+        let quick = Place::InlineWhileQuick;
+        Self { reads: quick, writes: quick, changes: quick, pool_threads: 32 }
     }
 
-    /// For a database on disk, where every write waits.
+    /// For a database on disk, where every change waits.
     pub fn disk() -> Self {
-        Self { reads: Place::InlineWhileQuick, writes: Place::Pool, pool_threads: 256 }
+        Self { changes: Place::Pool, pool_threads: 256, ..Self::memory() }
     }
 }
 
@@ -97,6 +104,7 @@ impl Dispatcher {
             _ if body_bytes > MAX_INLINE_BODY_BYTES => Place::Pool,
             Work::Read => self.policy.reads,
             Work::Write => self.policy.writes,
+            Work::Change => self.policy.changes,
             Work::Bulk => Place::Pool,
         };
         match place {
@@ -133,6 +141,27 @@ impl Dispatcher {
         let _turn = self.pool.acquire().await;
         tokio::task::spawn_blocking(work).await.map_err(|_| Panicked)
     }
+
+    /// Waits until a write is durable. One that is alone does the disk's work here, while the reactor
+    /// goes on elsewhere; where there are more, the store's thread does it for all of them.
+    pub(crate) async fn wait(
+        &self,
+        mut call: WaitingCall,
+        is_alone: bool,
+    ) -> Result<Reply, Panicked> {
+        if is_alone && call.would_lead() {
+            let lead = || tokio::task::block_in_place(|| call.wait());
+            return catch_unwind(AssertUnwindSafe(lead)).map_err(|_| Panicked);
+        }
+        let poll = |context: &mut Context<'_>| {
+            let poll = || Pin::new(&mut call).poll(context);
+            match catch_unwind(AssertUnwindSafe(poll)) {
+                Ok(poll) => poll.map(Ok),
+                Err(_) => Poll::Ready(Err(Panicked)),
+            }
+        };
+        poll_fn(poll).await
+    }
 }
 
 #[cfg(test)]
@@ -148,13 +177,16 @@ mod tests {
         let memory = Dispatcher::new(Dispatch::memory(), 1);
         let disk = Dispatcher::new(Dispatch::disk(), 1);
         let (get, put, scan) = (operation("GetItem"), operation("PutItem"), operation("Scan"));
+        let create = operation("CreateTable");
         for (dispatcher, operation, body_bytes, pool) in [
             (&memory, get, 100, false),
             (&memory, put, 100, false),
             (&memory, scan, 100, true),
             (&memory, put, 1 << 20, true),
             (&disk, get, 100, false),
-            (&disk, put, 100, true),
+            (&disk, put, 100, false),
+            (&memory, create, 100, false),
+            (&disk, create, 100, true),
         ] {
             assert_eq!(dispatcher.needs_pool(operation, body_bytes), pool, "{}", operation.name());
         }

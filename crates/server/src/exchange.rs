@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use hyper::header::{self, HeaderName};
 use hyper::http::request::Parts;
-use keyloom_engine::Error;
+use keyloom_engine::{Call, Error, Reply, WaitingCall};
 
 use crate::auth::Admission;
 use crate::encoding::{self, GunzipError};
@@ -24,6 +24,14 @@ pub(crate) struct Exchange {
     pub(crate) admission: Option<Admission>,
 }
 
+/// How far an exchange has come.
+pub(crate) enum Progress {
+    /// To its end.
+    Answered(Answer),
+    /// To a write that is not durable yet.
+    Waiting(WaitingCall),
+}
+
 impl Exchange {
     pub(crate) fn new(request: Parts, media_type: MediaType) -> Self {
         let operation = Operation::of_target(target(&request));
@@ -35,12 +43,19 @@ impl Exchange {
     }
 
     /// Verifies, unpacks, calls.
-    pub(crate) fn answer(&self, shared: &Shared, body: &[u8]) -> Answer {
+    pub(crate) fn begin(&self, shared: &Shared, body: &[u8]) -> Progress {
         let body = match self.body(shared, body) {
             Ok(body) => body,
-            Err(error) => return self.refuse(&error),
+            Err(error) => return Progress::Answered(self.refuse(&error)),
         };
-        let reply = shared.backend.call(target(&self.request), &body);
+        match shared.backend.begin(target(&self.request), &body) {
+            Call::Answered(reply) => Progress::Answered(self.answer(reply)),
+            Call::Waiting(call) => Progress::Waiting(call),
+        }
+    }
+
+    /// What the client gets of a reply.
+    pub(crate) fn answer(&self, reply: Reply) -> Answer {
         let mut answer = Answer::reply(reply, self.media_type);
         answer.accepts_gzip(self.accepts_gzip());
         answer

@@ -66,7 +66,7 @@ impl Gauge {
         Inside(self)
     }
 
-    fn get(&self) -> i64 {
+    pub(crate) fn get(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }
 }

@@ -5,8 +5,10 @@
 pub(crate) enum Work {
     /// Reads a little: microseconds once the pages are in memory.
     Read,
-    /// Changes a little, and waits for the log when the database is durable.
+    /// Writes one item. It waits for the log when the database is durable, but on no thread.
     Write,
+    /// Changes a table or a setting, and waits for the log on its thread.
+    Change,
     /// May touch megabytes or many items: milliseconds.
     Bulk,
 }
@@ -59,11 +61,11 @@ const TABLE: [(&str, Work); 62] = [
     ("BatchGetItem", Work::Bulk),
     ("BatchWriteItem", Work::Bulk),
     ("CreateBackup", Work::Bulk),
-    ("CreateGlobalTable", Work::Write),
-    ("CreateTable", Work::Write),
+    ("CreateGlobalTable", Work::Change),
+    ("CreateTable", Work::Change),
     ("DeleteBackup", Work::Bulk),
     ("DeleteItem", Work::Write),
-    ("DeleteResourcePolicy", Work::Write),
+    ("DeleteResourcePolicy", Work::Change),
     ("DeleteTable", Work::Bulk),
     ("DescribeBackup", Work::Read),
     ("DescribeContinuousBackups", Work::Read),
@@ -79,8 +81,8 @@ const TABLE: [(&str, Work); 62] = [
     ("DescribeTable", Work::Read),
     ("DescribeTableReplicaAutoScaling", Work::Read),
     ("DescribeTimeToLive", Work::Read),
-    ("DisableKinesisStreamingDestination", Work::Write),
-    ("EnableKinesisStreamingDestination", Work::Write),
+    ("DisableKinesisStreamingDestination", Work::Change),
+    ("EnableKinesisStreamingDestination", Work::Change),
     ("ExecuteStatement", Work::Bulk),
     ("ExecuteTransaction", Work::Bulk),
     ("ExportTableToPointInTime", Work::Bulk),
@@ -98,25 +100,25 @@ const TABLE: [(&str, Work); 62] = [
     ("ListTables", Work::Read),
     ("ListTagsOfResource", Work::Read),
     ("PutItem", Work::Write),
-    ("PutResourcePolicy", Work::Write),
+    ("PutResourcePolicy", Work::Change),
     ("Query", Work::Read),
     ("RestoreTableFromBackup", Work::Bulk),
     ("RestoreTableToPointInTime", Work::Bulk),
     ("Scan", Work::Bulk),
     ("SearchVectors", Work::Bulk),
-    ("TagResource", Work::Write),
+    ("TagResource", Work::Change),
     ("TransactGetItems", Work::Bulk),
     ("TransactWriteItems", Work::Bulk),
-    ("UntagResource", Work::Write),
-    ("UpdateContinuousBackups", Work::Write),
-    ("UpdateContributorInsights", Work::Write),
-    ("UpdateGlobalTable", Work::Write),
-    ("UpdateGlobalTableSettings", Work::Write),
+    ("UntagResource", Work::Change),
+    ("UpdateContinuousBackups", Work::Change),
+    ("UpdateContributorInsights", Work::Change),
+    ("UpdateGlobalTable", Work::Change),
+    ("UpdateGlobalTableSettings", Work::Change),
     ("UpdateItem", Work::Write),
-    ("UpdateKinesisStreamingDestination", Work::Write),
+    ("UpdateKinesisStreamingDestination", Work::Change),
     ("UpdateTable", Work::Bulk),
-    ("UpdateTableReplicaAutoScaling", Work::Write),
-    ("UpdateTimeToLive", Work::Write),
+    ("UpdateTableReplicaAutoScaling", Work::Change),
+    ("UpdateTimeToLive", Work::Change),
 ];
 
 #[cfg(test)]

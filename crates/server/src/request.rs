@@ -13,7 +13,7 @@ use keyloom_engine::Error;
 use crate::body::{BodyError, RequestBody};
 use crate::connection::OpenRequest;
 use crate::dispatch::Panicked;
-use crate::exchange::{Exchange, body_too_large};
+use crate::exchange::{Exchange, Progress, body_too_large};
 use crate::operation::Operation;
 use crate::response::{self, Answer, HttpResponse, MediaType};
 use crate::shared::Shared;
@@ -172,12 +172,26 @@ async fn stages(shared: &Arc<Shared>, mut exchange: Exchange, body: &mut Request
         let shared = Arc::clone(shared);
         move || {
             let started = Instant::now();
-            let answer = exchange.answer(&shared, &buffered.bytes);
+            let progress = exchange.begin(&shared, &buffered.bytes);
             shared.dispatcher.learn(exchange.operation, started.elapsed());
-            answer
+            match progress {
+                Progress::Waiting(call) if in_pool => {
+                    (Progress::Answered(exchange.answer(call.wait())), exchange)
+                }
+                progress => (progress, exchange),
+            }
         }
     };
-    match shared.dispatcher.run(in_pool, run).await {
+    let answer = match shared.dispatcher.run(in_pool, run).await {
+        Ok((Progress::Answered(answer), _)) => Ok(answer),
+        Ok((Progress::Waiting(call), exchange)) => {
+            let is_alone = shared.metrics.in_flight.get() <= 1;
+            let reply = shared.dispatcher.wait(call, is_alone).await;
+            reply.map(|reply| exchange.answer(reply))
+        }
+        Err(panicked) => Err(panicked),
+    };
+    match answer {
         Ok(answer) => packed(shared, answer).await,
         Err(Panicked) => Exchange::broken(media_type),
     }

@@ -2,8 +2,9 @@
 //!
 //! One thread at a time is *the committer*; it takes the queue, hands it to the [`Sink`] as one
 //! group, and announces the outcome. A writer that finds no committer at work becomes it for one
-//! group, so that a lone writer pays for no thread switch. If others have queued up meanwhile, the
-//! committer thread takes over and stays until the queue is empty.
+//! group, so that a lone writer pays for no thread switch; or it leaves that to the committer thread,
+//! if it must not block. If others have queued up meanwhile, the committer thread takes over and stays
+//! until the queue is empty.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use crate::locks::HeldLocks;
 use crate::pending::{Pending, Queued};
 use crate::poison::Poison;
+use crate::submission::{Lead, Leader, Submission};
 use crate::transaction::{Newest, WriteSet};
 use crate::{CommitError, StoreError};
 
@@ -81,38 +83,33 @@ impl<S: Sink> Committer<S> {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Enqueues the writes, lets go of the locks and waits for the outcome.
-    pub(crate) fn commit(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<(), CommitError> {
-        let shared = &*self.shared;
-        shared.poison.check().map_err(CommitError::Failed)?;
-        let mut state = shared.state.lock();
-        let done = state.pending.enqueue(writes);
-        shared.pending_keys.store(state.pending.keys(), Ordering::Release);
-        let lead = !std::mem::replace(&mut state.busy, true);
+    /// Enqueues the writes and lets go of the locks.
+    pub(crate) fn submit(
+        &self,
+        writes: WriteSet,
+        locks: HeldLocks<'_>,
+    ) -> Result<Submission, CommitError> {
+        self.shared.poison.check().map_err(CommitError::Failed)?;
+        let mut state = self.shared.state.lock();
+        let completion = state.pending.enqueue(writes);
+        self.shared.pending_keys.store(state.pending.keys(), Ordering::Release);
+        let leads = !std::mem::replace(&mut state.busy, true);
         drop(state);
         drop(locks);
-        if lead {
-            shared.commit_one_group();
-        }
-        done.wait()
+        let leader = || Lead::of(Arc::clone(&self.shared) as Arc<dyn Leader>);
+        Ok(Submission::pending(completion, leads.then(leader)))
     }
 
-    /// Waits until everything that is pending now is durable.
-    pub(crate) fn settle(&self) -> Result<(), StoreError> {
+    /// Something that is durable once everything is that is pending now.
+    pub(crate) fn submit_nothing(&self) -> Result<Submission, CommitError> {
         let mut state = self.shared.state.lock();
         if !state.busy {
             // Without a committer at work nothing is pending: it is durable, or has failed.
             drop(state);
-            return self.shared.poison.check();
+            self.shared.poison.check().map_err(CommitError::Failed)?;
+            return Ok(Submission::durable());
         }
-        let done = state.pending.enqueue(WriteSet::new());
-        drop(state);
-        done.wait().map_err(|error| match error {
-            CommitError::Failed(error) | CommitError::Unknown(error) => error,
-            CommitError::Conflict => {
-                StoreError::Poisoned { cause: "a group was refused as conflicting".into() }
-            }
-        })
+        Ok(Submission::pending(state.pending.enqueue(WriteSet::new()), None))
     }
 
     /// The pending value of a key; `None` if the engine has the newest one.
@@ -139,6 +136,17 @@ impl<S: Sink> Drop for Committer<S> {
     fn drop(&mut self) {
         // Whoever wants to know how closing went calls `close`.
         let _ = self.close();
+    }
+}
+
+impl<S: Sink> Leader for Shared<S> {
+    fn lead(&self) {
+        self.commit_one_group();
+    }
+
+    fn hand_over(&self) {
+        self.state.lock().handed_over = true;
+        self.changed.notify_all();
     }
 }
 

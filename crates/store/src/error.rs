@@ -124,3 +124,13 @@ impl Error for CommitError {
         }
     }
 }
+
+/// For those who only read: what they have seen is durable, or they must not rely on it.
+impl From<CommitError> for StoreError {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Failed(error) | CommitError::Unknown(error) => error,
+            CommitError::Conflict => Self::Poisoned { cause: "a read met a conflict".into() },
+        }
+    }
+}

@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use crate::{CommitError, Snapshot, Stats, Store, StoreError, Transaction, Verification};
+use crate::{
+    CommitError, Snapshot, Stats, Store, StoreError, Submission, Transaction, Verification,
+};
 
 /// What becomes of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +73,10 @@ impl<S: Store> Store for FaultyStore<S> {
         Ok(Box::new(FaultyTransaction { inner: self.inner.begin(locks)?, plan: &self.plan }))
     }
 
+    fn settle(&self) -> Result<(), StoreError> {
+        self.inner.settle()
+    }
+
     fn verify(&self) -> Result<Verification, StoreError> {
         self.inner.verify()
     }
@@ -102,14 +108,14 @@ impl Transaction for FaultyTransaction<'_> {
         self.inner.delete(key);
     }
 
-    fn commit(self: Box<Self>) -> Result<(), CommitError> {
+    fn submit(self: Box<Self>) -> Result<Submission, CommitError> {
         let fault = self.plan.lock().pop_front().unwrap_or(Fault::None);
         let planned = || StoreError::Engine {
             action: "hear of the commit".into(),
             detail: "this failure was planned".into(),
         };
         match fault {
-            Fault::None => self.inner.commit(),
+            Fault::None => self.inner.submit(),
             Fault::Conflict => Err(CommitError::Conflict),
             Fault::UnknownWritten => {
                 self.inner.commit()?;
@@ -119,8 +125,8 @@ impl Transaction for FaultyTransaction<'_> {
         }
     }
 
-    fn finish_read(self: Box<Self>) -> Result<(), StoreError> {
-        self.inner.finish_read()
+    fn submit_read(self: Box<Self>) -> Result<Submission, CommitError> {
+        self.inner.submit_read()
     }
 }
 

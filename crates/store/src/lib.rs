@@ -12,9 +12,10 @@
 //!    short: they are held while the caller thinks, never while a disk works.
 //! 2. The transaction reads. It sees the newest values, including those of transactions that are
 //!    committed but not yet durable ("pending").
-//! 3. [`Transaction::commit`] fixes the place of the writes in the one order of all writes,
-//!    unlocks, and then waits until they are durable. Whoever waits at the same time shares one
-//!    sync of the disk.
+//! 3. [`Transaction::submit`] fixes the place of the writes in the one order of all writes and
+//!    unlocks. The [`Submission`] tells when they are durable, to a thread that waits or to a task;
+//!    [`Transaction::commit`] is both in one. Whatever is submitted while the disk works shares its
+//!    next sync.
 //!
 //! A transaction that decides *against* writing may have done so because of a pending value.
 //! Its caller must not tell the world before that value is durable; [`Transaction::finish_read`]
@@ -47,6 +48,7 @@ mod memory;
 mod pending;
 mod poison;
 mod range;
+mod submission;
 mod transaction;
 
 use std::fmt;
@@ -59,6 +61,7 @@ pub use error::{CommitError, StoreError};
 pub use faulty::{Fault, FaultyStore};
 pub use memory::MemoryStore;
 pub use range::{Direction, KeyRange};
+pub use submission::Submission;
 
 /// The longest key that every store accepts; the shortest has one byte.
 pub const MAX_KEY_BYTES: usize = 65_535;
@@ -86,6 +89,9 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Begins a transaction that holds a lock on these keys, waiting until it has them all.
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError>;
+
+    /// Waits until everything that was submitted before is durable, and seen by plain reads.
+    fn settle(&self) -> Result<(), StoreError>;
 
     /// Reads everything and reports what is damaged. Slow on purpose.
     fn verify(&self) -> Result<Verification, StoreError>;
@@ -155,12 +161,23 @@ pub trait Transaction {
     /// Removes a key, whether it exists or not.
     fn delete(&mut self, key: Bytes);
 
-    /// Writes everything and waits until it, and everything this transaction has read, is durable.
-    fn commit(self: Box<Self>) -> Result<(), CommitError>;
+    /// Fixes the place of the writes in the one order of all writes and unlocks, without waiting for
+    /// the disk: whether they are durable, the submission tells.
+    fn submit(self: Box<Self>) -> Result<Submission, CommitError>;
 
-    /// Gives the writes up and waits until everything that this transaction has read is durable:
-    /// only then may the caller act on what it saw.
-    fn finish_read(self: Box<Self>) -> Result<(), StoreError>;
+    /// Gives the writes up. The submission is durable when everything is that this transaction has
+    /// read: only then may the caller act on what it saw.
+    fn submit_read(self: Box<Self>) -> Result<Submission, CommitError>;
+
+    /// Writes everything and waits until it, and everything this transaction has read, is durable.
+    fn commit(self: Box<Self>) -> Result<(), CommitError> {
+        self.submit()?.wait()
+    }
+
+    /// [`Transaction::submit_read`], waited for.
+    fn finish_read(self: Box<Self>) -> Result<(), StoreError> {
+        self.submit_read().and_then(Submission::wait).map_err(StoreError::from)
+    }
 }
 
 /// What [`Store::verify`] found.

@@ -13,6 +13,7 @@ use imbl::{GenericHashMap, OrdMap};
 use parking_lot::RwLock;
 
 use crate::locks::{HeldLocks, KeyLocks};
+use crate::submission::Submission;
 use crate::transaction::{Backend, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
     CommitError, Direction, Entries, KeyRange, Snapshot, Stats, Store, StoreError, Transaction,
@@ -121,6 +122,10 @@ impl Store for MemoryStore {
         Ok(Box::new(LockedTransaction::begin(self, &self.locks, locks)))
     }
 
+    fn settle(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     fn verify(&self) -> Result<Verification, StoreError> {
         let content = self.content.read().clone();
         let size = |(key, value): (&Bytes, &Bytes)| key.len() + value.len();
@@ -149,14 +154,14 @@ impl Backend for MemoryStore {
         Ok(Newest { value: self.content.read().get(key), ticket: 0 })
     }
 
-    fn write(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<(), CommitError> {
+    fn submit(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<Submission, CommitError> {
         self.content.write().apply(writes);
         drop(locks);
-        Ok(())
+        Ok(Submission::durable())
     }
 
-    fn settle(&self, _: Ticket) -> Result<(), StoreError> {
-        Ok(())
+    fn submit_read(&self, _: Ticket) -> Result<Submission, CommitError> {
+        Ok(Submission::durable())
     }
 }
 

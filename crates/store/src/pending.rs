@@ -5,43 +5,13 @@
 //! the overlay are one step.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, OnceLock};
-use std::thread::{self, Thread};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use foldhash::fast::RandomState;
 
-use crate::CommitError;
+use crate::submission::Completion;
 use crate::transaction::{Newest, Ticket, WriteSet, size_bytes};
-
-/// Where a writer waits for the fate of its transaction.
-pub(crate) struct Completion {
-    outcome: OnceLock<Result<(), CommitError>>,
-    waiter: Thread,
-}
-
-impl Completion {
-    fn for_this_thread() -> Arc<Self> {
-        Arc::new(Self { outcome: OnceLock::new(), waiter: thread::current() })
-    }
-
-    /// Announces the outcome; only the first one counts.
-    pub(crate) fn finish(&self, outcome: Result<(), CommitError>) {
-        // A transaction ends once; a second announcement would be about nobody.
-        let _ = self.outcome.set(outcome);
-        self.waiter.unpark();
-    }
-
-    /// Waits for the outcome. Only the thread that enqueued the transaction may call this.
-    pub(crate) fn wait(&self) -> Result<(), CommitError> {
-        loop {
-            if let Some(outcome) = self.outcome.get() {
-                return outcome.clone();
-            }
-            thread::park();
-        }
-    }
-}
 
 /// A group is cut off behind the transaction that makes it larger than this, so that one record
 /// of the log stays within reason however many writers there are.
@@ -73,7 +43,7 @@ impl Pending {
         for (key, value) in &writes {
             self.overlay.insert(key.clone(), Newest { value: value.clone(), ticket });
         }
-        let done = Completion::for_this_thread();
+        let done = Arc::<Completion>::default();
         let bytes = size_bytes(&writes);
         self.queue.push_back(Queued { ticket, bytes, writes, done: Arc::clone(&done) });
         done

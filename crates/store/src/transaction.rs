@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use crate::locks::{HeldLocks, KeyLocks};
+use crate::submission::Submission;
 use crate::{
     CommitError, MAX_KEY_BYTES, MAX_TRANSACTION_BYTES, MAX_VALUE_BYTES, StoreError, Transaction,
 };
@@ -36,12 +37,11 @@ pub(crate) trait Backend {
     /// The newest value of a key, be it pending.
     fn newest(&self, key: &[u8]) -> Result<Newest, StoreError>;
 
-    /// Fixes the place of these writes in the order of all writes, lets go of the locks, and
-    /// returns once the writes are as durable as the store promises.
-    fn write(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<(), CommitError>;
+    /// Fixes the place of these writes in the order of all writes and lets go of the locks.
+    fn submit(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<Submission, CommitError>;
 
-    /// Returns once the write with this ticket is durable.
-    fn settle(&self, ticket: Ticket) -> Result<(), StoreError>;
+    /// Something that is durable once the write with this ticket is.
+    fn submit_read(&self, ticket: Ticket) -> Result<Submission, CommitError>;
 }
 
 /// A transaction over any [`Backend`].
@@ -82,19 +82,19 @@ impl<B: Backend> Transaction for LockedTransaction<'_, B> {
         self.writes.insert(key, None);
     }
 
-    fn commit(self: Box<Self>) -> Result<(), CommitError> {
+    fn submit(self: Box<Self>) -> Result<Submission, CommitError> {
         if self.writes.is_empty() {
-            return self.finish_read().map_err(CommitError::Failed);
+            return self.submit_read();
         }
         check_limits(&self.writes).map_err(CommitError::Failed)?;
-        self.backend.write(self.writes, self.locks)
+        self.backend.submit(self.writes, self.locks)
     }
 
-    fn finish_read(self: Box<Self>) -> Result<(), StoreError> {
+    fn submit_read(self: Box<Self>) -> Result<Submission, CommitError> {
         drop(self.locks);
         match self.seen.get() {
-            0 => Ok(()),
-            ticket => self.backend.settle(ticket),
+            0 => Ok(Submission::durable()),
+            ticket => self.backend.submit_read(ticket),
         }
     }
 }

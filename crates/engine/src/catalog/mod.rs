@@ -13,11 +13,12 @@ use arc_swap::ArcSwap;
 use keyloom_core::error::request;
 use keyloom_core::{Error, Result};
 use keyloom_store::{Bytes, Direction, KeyRange, Store};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard, RwLockWriteGuard};
 use serde::Serialize;
 
 use record::Status;
 pub(crate) use record::TableRecord;
+use table::Shared;
 pub(crate) use table::{Index, Stats, Table, VectorIndex};
 
 use crate::layout::{self, Keyspace};
@@ -124,7 +125,7 @@ impl Change<'_> {
     ) -> Result<Arc<Table>> {
         let previous = self.catalog.find(name);
         let shared = previous.as_ref().map(|table| Arc::clone(&table.shared));
-        let _alone = shared.as_ref().map(|shared| shared.gate.write());
+        let _alone = shared.as_ref().map(|shared| self.alone_with(shared)).transpose()?;
         let (record, alongside) = make()?;
         let table = Arc::new(Table::new(record, previous.as_deref()));
         self.write(name, Some(encode(&table.record)?), &alongside)?;
@@ -132,6 +133,14 @@ impl Change<'_> {
             tables.insert(name.to_owned(), Arc::clone(&table));
         });
         Ok(table)
+    }
+
+    /// Waits until no write of a table is under way, and lets none begin: not even one that is
+    /// submitted and not yet seen by reads.
+    fn alone_with<'a>(&self, shared: &'a Shared) -> Result<RwLockWriteGuard<'a, ()>> {
+        let alone = shared.gate.write();
+        self.store.settle().map_err(store_error)?;
+        Ok(alone)
     }
 
     /// Stores a stream that belongs to no table any more, or forgets it.
@@ -158,7 +167,7 @@ impl Change<'_> {
         table: &Table,
         alongside: impl FnOnce() -> Result<Alongside>,
     ) -> Result<()> {
-        let _alone = table.shared.gate.write();
+        let _alone = self.alone_with(&table.shared)?;
         let record = &table.record;
         let mut alongside = alongside()?;
         alongside.dropped.push(record.keyspace);

@@ -28,8 +28,9 @@ pub(crate) struct Table {
 /// What lives as long as the table, whatever changes in its record.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
-    /// Writers hold it shared from looking at the version until their commit; a change of the table
-    /// takes it alone. So no write of an old version can slip past a change.
+    /// Writers hold it shared from looking at the version until their writes are submitted; a change of
+    /// the table takes it alone and then waits for what is submitted. So no write of an old version can
+    /// slip past a change.
     pub(crate) gate: RwLock<()>,
     pub(crate) stats: Stats,
     /// No item expires before this second. Zero until the table has been looked through.

@@ -1,17 +1,17 @@
 //! DeleteItem.
 
 use keyloom_core::error::request;
+use keyloom_core::expr::Projection;
 use keyloom_core::{Item, Result};
 
 use crate::database::{Database, Inner};
-use crate::image::Stored;
 use crate::wire::{Constraints, Fields};
-use crate::write::{self, Edit, Origin, Write};
+use crate::write::{Edit, Origin, Write};
 
 use super::collection::CollectionMetrics;
 use super::conditional::ConditionInput;
-use super::parameters::{self, ReturnValues, item_table};
-use super::writing::{WriteOutput, WriteReturns};
+use super::parameters::{ReturnValues, item_table};
+use super::writing::{PlannedWrite, WriteAnswer, WriteOutput, WriteReturns};
 
 /// What DeleteItem is asked.
 #[derive(Clone, Debug, Default)]
@@ -29,14 +29,16 @@ pub struct DeleteItemInput {
 impl Database {
     /// Deletes an item, if it exists.
     pub fn delete_item(&self, input: DeleteItemInput) -> Result<WriteOutput> {
-        run(self.inner(), input)
+        plan(self.inner(), input)?.run(self.inner())
     }
 }
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let input = DeleteItemInput::decode(&fields)?;
-    let returns = input.returns;
-    Ok(run(database, input)?.encode(returns))
+    plan_request(database, fields)?.call(database)
+}
+
+pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<PlannedWrite> {
+    plan(database, DeleteItemInput::decode(&fields)?)
 }
 
 impl DeleteItemInput {
@@ -58,18 +60,13 @@ impl DeleteItemInput {
     }
 }
 
-fn run(database: &Inner, input: DeleteItemInput) -> Result<WriteOutput> {
-    let DeleteItemInput { table_name, key, condition, .. } = input;
+fn plan(database: &Inner, input: DeleteItemInput) -> Result<PlannedWrite> {
+    let DeleteItemInput { table_name, key, condition, returns } = input;
     let condition = condition.alone()?;
     let table = database.catalog.table(&table_name)?;
     table.schema.check_key(&key)?;
-    let metrics = CollectionMetrics::wanted(input.returns.collection_metrics, &table, &key);
+    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &table, &key);
     let write = Write { table, key, condition, edit: Edit::Delete, origin: Origin::User };
-    let written = write::one(database, write, input.returns.item_on_failure)?;
-    let old = written.old.filter(|_| input.returns.values == ReturnValues::AllOld);
-    Ok(WriteOutput {
-        attributes: old.map(Stored::into_item).transpose()?,
-        consumed_capacity: parameters::consumed(&table_name, written.cost),
-        collection: metrics.map(|metrics| metrics.measure(database)).transpose()?,
-    })
+    let answer = WriteAnswer { table_name, returns, metrics, targets: Projection::default() };
+    Ok(PlannedWrite { write, answer })
 }

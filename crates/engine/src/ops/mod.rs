@@ -42,7 +42,7 @@ mod untag_resource;
 pub(crate) mod update_item;
 mod update_table;
 mod update_time_to_live;
-mod writing;
+pub(crate) mod writing;
 
 use keyloom_core::Result;
 
@@ -69,6 +69,7 @@ pub use transact_write_items::{
     TransactAction, TransactEdit, TransactWriteItemsInput, TransactWriteItemsOutput,
 };
 pub use update_item::UpdateItemInput;
+pub(crate) use writing::{PlannedWrite, WriteAnswer};
 pub use writing::{WriteOutput, WriteReturns};
 
 use crate::database::Inner;
@@ -96,6 +97,23 @@ pub(crate) fn body_handler(target: &str) -> Option<BodyHandler> {
         "DynamoDB_20120810.SearchVectors" => Some(search_vectors::call),
         _ => None,
     }
+}
+
+/// Plans a write of one item.
+pub(crate) type WritePlanner = fn(&Inner, Fields<'_>) -> Result<PlannedWrite>;
+
+/// The planner of the operation that a target names, and that target, if it writes one item.
+pub(crate) fn write_planner(target: &str) -> Option<(&'static str, WritePlanner)> {
+    Some(match target {
+        "DynamoDB_20120810.PutItem" => ("DynamoDB_20120810.PutItem", put_item::plan_request),
+        "DynamoDB_20120810.UpdateItem" => {
+            ("DynamoDB_20120810.UpdateItem", update_item::plan_request)
+        }
+        "DynamoDB_20120810.DeleteItem" => {
+            ("DynamoDB_20120810.DeleteItem", delete_item::plan_request)
+        }
+        _ => return None,
+    })
 }
 
 fn database_operation(operation: &str) -> Option<Handler> {

@@ -1,18 +1,19 @@
 //! PutItem.
 
 use keyloom_core::error::request;
+use keyloom_core::expr::Projection;
 use keyloom_core::schema::KeyContext;
 use keyloom_core::size::item_size;
 use keyloom_core::{Item, Result, limits};
 
 use crate::database::{Database, Inner};
 use crate::wire::{Constraints, Fields};
-use crate::write::{self, Edit, Origin, Write};
+use crate::write::{Edit, Origin, Write};
 
 use super::collection::CollectionMetrics;
 use super::conditional::ConditionInput;
-use super::parameters::{self, ReturnValues, item_table};
-use super::writing::{WriteOutput, WriteReturns};
+use super::parameters::{ReturnValues, item_table};
+use super::writing::{PlannedWrite, WriteAnswer, WriteOutput, WriteReturns};
 
 /// What PutItem is asked.
 #[derive(Clone, Debug, Default)]
@@ -30,14 +31,16 @@ pub struct PutItemInput {
 impl Database {
     /// Puts an item, replacing any with the same key.
     pub fn put_item(&self, input: PutItemInput) -> Result<WriteOutput> {
-        run(self.inner(), input)
+        plan(self.inner(), input)?.run(self.inner())
     }
 }
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let input = PutItemInput::decode(&fields)?;
-    let returns = input.returns;
-    Ok(run(database, input)?.encode(returns))
+    plan_request(database, fields)?.call(database)
+}
+
+pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<PlannedWrite> {
+    plan(database, PutItemInput::decode(&fields)?)
 }
 
 impl PutItemInput {
@@ -59,8 +62,8 @@ impl PutItemInput {
     }
 }
 
-fn run(database: &Inner, input: PutItemInput) -> Result<WriteOutput> {
-    let PutItemInput { table_name, item, condition, .. } = input;
+fn plan(database: &Inner, input: PutItemInput) -> Result<PlannedWrite> {
+    let PutItemInput { table_name, item, condition, returns } = input;
     let condition = condition.alone()?;
     let table = database.catalog.table(&table_name)?;
     table.schema.check_item(&item, KeyContext::Put)?;
@@ -68,13 +71,8 @@ fn run(database: &Inner, input: PutItemInput) -> Result<WriteOutput> {
         return Err(request::item_too_large());
     }
     let key = table.schema.key_of(&item)?;
-    let metrics = CollectionMetrics::wanted(input.returns.collection_metrics, &table, &key);
+    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &table, &key);
     let write = Write { table, key, condition, edit: Edit::Put(item.into()), origin: Origin::User };
-    let written = write::one(database, write, input.returns.item_on_failure)?;
-    let old = written.old.filter(|_| input.returns.values == ReturnValues::AllOld);
-    Ok(WriteOutput {
-        attributes: old.map(crate::image::Stored::into_item).transpose()?,
-        consumed_capacity: parameters::consumed(&table_name, written.cost),
-        collection: metrics.map(|metrics| metrics.measure(database)).transpose()?,
-    })
+    let answer = WriteAnswer { table_name, returns, metrics, targets: Projection::default() };
+    Ok(PlannedWrite { write, answer })
 }

@@ -1,20 +1,17 @@
 //! UpdateItem.
 
-use std::sync::Arc;
-
-use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters, Projection, Update};
+use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters, Update};
 use keyloom_core::legacy::{self, AttributeUpdate};
 use keyloom_core::{Item, Result, Str};
 
 use crate::database::{Database, Inner};
-use crate::image::Stored;
 use crate::wire::{Constraints, Fields};
-use crate::write::{self, Edit, Origin, Write, Written};
+use crate::write::{Edit, Origin, Write};
 
 use super::collection::CollectionMetrics;
 use super::conditional::ConditionInput;
-use super::parameters::{self, ReturnValues, item_table};
-use super::writing::{WriteOutput, WriteReturns};
+use super::parameters::item_table;
+use super::writing::{PlannedWrite, WriteAnswer, WriteOutput, WriteReturns};
 
 /// What UpdateItem is asked.
 #[derive(Clone, Debug, Default)]
@@ -36,14 +33,16 @@ pub struct UpdateItemInput {
 impl Database {
     /// Updates an item, creating it if it does not exist.
     pub fn update_item(&self, input: UpdateItemInput) -> Result<WriteOutput> {
-        run(self.inner(), input)
+        plan(self.inner(), input)?.run(self.inner())
     }
 }
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let input = UpdateItemInput::decode(&fields)?;
-    let returns = input.returns;
-    Ok(run(database, input)?.encode(returns))
+    plan_request(database, fields)?.call(database)
+}
+
+pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<PlannedWrite> {
+    plan(database, UpdateItemInput::decode(&fields)?)
 }
 
 impl UpdateItemInput {
@@ -99,43 +98,16 @@ impl UpdateItemInput {
     }
 }
 
-fn run(database: &Inner, input: UpdateItemInput) -> Result<WriteOutput> {
+fn plan(database: &Inner, input: UpdateItemInput) -> Result<PlannedWrite> {
     let (update, condition) = input.expressions()?;
-    let table = database.catalog.table(&input.table_name)?;
-    table.schema.check_key(&input.key)?;
+    let UpdateItemInput { table_name, key, returns, .. } = input;
+    let table = database.catalog.table(&table_name)?;
+    table.schema.check_key(&key)?;
     update
         .check_excludes_keys(table.key().attributes().map(|attribute| attribute.name.as_str()))?;
-    let metrics = CollectionMetrics::wanted(input.returns.collection_metrics, &table, &input.key);
+    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &table, &key);
     let targets = update.targets().clone();
-    let write = Write {
-        table,
-        key: input.key,
-        condition,
-        edit: Edit::Update(update),
-        origin: Origin::User,
-    };
-    let mut written = write::one(database, write, input.returns.item_on_failure)?;
-    let cost = std::mem::take(&mut written.cost);
-    Ok(WriteOutput {
-        attributes: returned(written, input.returns.values, &targets)?,
-        consumed_capacity: parameters::consumed(&input.table_name, cost),
-        collection: metrics.map(|metrics| metrics.measure(database)).transpose()?,
-    })
-}
-
-/// The attributes that `ReturnValues` asks for.
-pub(crate) fn returned(
-    written: Written,
-    return_values: ReturnValues,
-    targets: &Projection,
-) -> Result<Option<Item>> {
-    let old = || written.old.clone().map(Stored::into_item).transpose();
-    let part = |item: &Item| Some(targets.apply(item)).filter(|part| !part.is_empty());
-    Ok(match return_values {
-        ReturnValues::None => None,
-        ReturnValues::AllOld => old()?,
-        ReturnValues::UpdatedOld => old()?.as_ref().and_then(part),
-        ReturnValues::AllNew => written.new.map(Arc::unwrap_or_clone),
-        ReturnValues::UpdatedNew => written.new.as_deref().and_then(part),
-    })
+    let write = Write { table, key, condition, edit: Edit::Update(update), origin: Origin::User };
+    let answer = WriteAnswer { table_name, returns, metrics, targets };
+    Ok(PlannedWrite { write, answer })
 }

@@ -14,7 +14,7 @@ use keyloom_core::{Error, Item, Result, Str, limits};
 
 use crate::catalog::Table;
 use crate::ops::parameters::ReturnValues;
-use crate::ops::update_item::returned;
+use crate::ops::writing::returned;
 use crate::write::{Edit, Origin, Write, Written};
 
 /// A write that is ready to be done.

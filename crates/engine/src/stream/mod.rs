@@ -38,9 +38,10 @@ struct State {
 }
 
 /// Sequence numbers of a commit in flight, until dropped.
-#[derive(Debug)]
-pub(crate) struct Reservation<'a> {
-    sequencer: &'a Sequencer,
+#[derive(Debug, Default)]
+pub(crate) struct Reservation {
+    /// None if no number was needed.
+    sequencer: Option<Arc<Sequencer>>,
     range: Range<u64>,
 }
 
@@ -50,16 +51,16 @@ impl Sequencer {
     }
 
     /// Reserves `count` numbers in a row.
-    pub(crate) fn reserve(&self, count: usize) -> Reservation<'_> {
+    pub(crate) fn reserve(self: &Arc<Self>, count: usize) -> Reservation {
         if count == 0 {
-            return Reservation { sequencer: self, range: 0..0 };
+            return Reservation::default();
         }
         let mut state = self.state.lock();
         let start = state.next.max(self.clock.now_ms().saturating_mul(NUMBERS_PER_MS));
         let end = start.saturating_add(count as u64);
         state.next = end;
         state.in_flight.insert(start);
-        Reservation { sequencer: self, range: start..end }
+        Reservation { sequencer: Some(Arc::clone(self)), range: start..end }
     }
 
     /// The number before which every record is visible.
@@ -70,7 +71,7 @@ impl Sequencer {
     }
 
     /// A number between those of all earlier and all later records.
-    pub(crate) fn boundary(&self) -> u64 {
+    pub(crate) fn boundary(self: &Arc<Self>) -> u64 {
         self.reserve(1).numbers().start
     }
 
@@ -81,17 +82,16 @@ impl Sequencer {
     }
 }
 
-impl Reservation<'_> {
+impl Reservation {
     pub(crate) fn numbers(&self) -> Range<u64> {
         self.range.clone()
     }
 }
 
-impl Drop for Reservation<'_> {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        if !self.range.is_empty() {
-            let mut state = self.sequencer.state.lock();
-            state.in_flight.remove(&self.range.start);
+        if let Some(sequencer) = &self.sequencer {
+            sequencer.state.lock().in_flight.remove(&self.range.start);
         }
     }
 }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn readers_stop_before_the_first_number_in_flight() {
-        let sequencer = Sequencer::new(Arc::new(ManualClock::at_ms(1)));
+        let sequencer = Arc::new(Sequencer::new(Arc::new(ManualClock::at_ms(1))));
         let first = sequencer.reserve(2);
         let second = sequencer.reserve(1);
         assert_eq!(first.numbers().end, second.numbers().start);

@@ -119,6 +119,23 @@ pub(crate) struct Watching<'a> {
     is_gate: bool,
 }
 
+/// What is known of a watched request while it waits for the disk on no thread.
+#[derive(Clone, Copy)]
+pub(crate) struct Paused {
+    operation: Operation,
+    sampled: Option<(NonZeroU32, Duration)>,
+}
+
+impl Paused {
+    /// Goes on watching, in the database where it began.
+    pub(crate) fn resume(self, database: &Inner) -> Option<Watching<'_>> {
+        let Self { operation, sampled } = self;
+        let observer = database.watch.observer.as_deref()?;
+        let is_gate = database.watch.is_gate;
+        Some(Watching { database, observer, operation, sampled, is_gate })
+    }
+}
+
 /// How a request ended, beside the keys it touched.
 pub(crate) struct Ended<'a> {
     pub(crate) outcome: Outcome,
@@ -135,6 +152,11 @@ impl Ended<'_> {
 }
 
 impl Watching<'_> {
+    /// What [`Paused::resume`] needs.
+    pub(crate) fn pause(&self) -> Paused {
+        Paused { operation: self.operation, sampled: self.sampled }
+    }
+
     /// Whether the work may be refused.
     pub(crate) fn is_gate(&self) -> bool {
         self.is_gate

@@ -17,18 +17,19 @@ use keyloom_core::error::CancellationReason;
 use keyloom_core::expr::{Condition, Update};
 use keyloom_core::observation::Operation;
 use keyloom_core::{Error, Item, Result};
-use keyloom_store::{CommitError, Transaction};
+use keyloom_store::{CommitError, Submission, Transaction};
 use smallvec::SmallVec;
 
 pub(crate) use conflict::InFlight;
 use effect::Effect;
 pub(crate) use entry::entry_in;
-use watched::Watched;
+use watched::{PausedWrites, Watched};
 
 use crate::catalog::Table;
 use crate::database::Inner;
 use crate::image::Stored;
 use crate::store_error;
+use crate::stream::Reservation;
 
 /// A list that needs no allocation for the usual single write.
 type Few<T> = SmallVec<[T; 1]>;
@@ -119,6 +120,21 @@ pub(crate) enum Failure {
     Error(Error),
 }
 
+impl Failure {
+    /// The failure as a single write reports it.
+    fn of_single(self, return_item: bool) -> Error {
+        match self {
+            Self::Refused(mut refusals) => match refusals.pop().flatten() {
+                Some(refusal) => refusal.into_error(return_item),
+                None => Error::InternalServer("a write was refused without a reason".into()),
+            },
+            Self::Conflict(_) => keyloom_core::error::request::transaction_conflict(),
+            Self::Throttled(refusals) => throttled(&refusals),
+            Self::Error(error) => error,
+        }
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Error(error)
@@ -134,26 +150,82 @@ pub(crate) struct Companion {
 
 /// Writes one item; waits for others that write it.
 pub(crate) fn one(database: &Inner, mut write: Write, return_item: bool) -> Result<Written> {
-    let keys = [write.table.item_key(&write.key)?];
-    let mut watched = watched::one(database, &write);
-    let writes = std::slice::from_mut(&mut write);
+    let key = write.table.item_key(&write.key)?;
+    let (writes, keys) = (std::slice::from_mut(&mut write), std::slice::from_ref(&key));
+    let mut watched = watch_single(database, writes, keys)?;
+    let written = attempt_until_decided(database, writes, keys, None, watched.as_mut());
+    only(written, return_item)
+}
+
+/// Submits the write of one item, as [`one`] makes it, without waiting until it is durable.
+pub(crate) fn submit(
+    database: &Inner,
+    mut write: Write,
+    return_item: bool,
+) -> Result<(Submission, DecidedWrite)> {
+    let key = write.table.item_key(&write.key)?;
+    let (writes, keys) = (std::slice::from_mut(&mut write), std::slice::from_ref(&key));
+    let mut watched = watch_single(database, writes, keys)?;
+    for _ in 0..MAX_ATTEMPTS {
+        match stage(database, writes, keys, None, watched.as_mut()) {
+            Ok(Some((submission, verdict))) => {
+                let watched = watched.map(|watched| watched.pause());
+                return Ok((
+                    submission,
+                    DecidedWrite { write, key, verdict, watched, return_item },
+                ));
+            }
+            Ok(None) => {}
+            Err(failure) => return Err(failure.of_single(return_item)),
+        }
+    }
+    Err(given_up(writes, keys, watched.as_mut()).of_single(return_item))
+}
+
+/// Begins to watch a single write. Refuses it if a transaction holds its item.
+fn watch_single<'a>(
+    database: &'a Inner,
+    writes: &[Write],
+    keys: &[Vec<u8>],
+) -> Result<Option<Watched<'a>>> {
+    let watched = writes.first().and_then(|write| watched::one(database, write));
     if let Err(conflict) = keys.iter().try_for_each(|key| database.in_flight.check_single(key)) {
         if let Some(watched) = watched {
-            watched.conflict(writes, &keys);
+            watched.conflict(writes, keys);
         }
         return Err(conflict);
     }
-    match attempt_until_decided(database, writes, &keys, None, watched.as_mut()) {
-        Ok(mut written) => {
-            written.pop().ok_or_else(|| Error::InternalServer("a write left no result".into()))
-        }
-        Err(Failure::Refused(mut refusals)) => match refusals.pop().flatten() {
-            Some(refusal) => Err(refusal.into_error(return_item)),
-            None => Err(Error::InternalServer("a write was refused without a reason".into())),
-        },
-        Err(Failure::Conflict(_)) => Err(keyloom_core::error::request::transaction_conflict()),
-        Err(Failure::Throttled(refusals)) => Err(throttled(&refusals)),
-        Err(Failure::Error(error)) => Err(error),
+    Ok(watched)
+}
+
+/// The result of a single write.
+fn only(written: Result<Vec<Written>, Failure>, return_item: bool) -> Result<Written> {
+    let mut written = written.map_err(|failure| failure.of_single(return_item))?;
+    written.pop().ok_or_else(|| Error::InternalServer("a write left no result".into()))
+}
+
+/// A single write that is submitted: all that is left to know is whether it is durable.
+pub(crate) struct DecidedWrite {
+    write: Write,
+    key: Vec<u8>,
+    verdict: Verdict,
+    watched: Option<PausedWrites>,
+    return_item: bool,
+}
+
+impl DecidedWrite {
+    /// What became of it.
+    pub(crate) fn conclude(
+        self,
+        database: &Inner,
+        outcome: Result<(), CommitError>,
+    ) -> Result<Written> {
+        let Self { write, key, verdict, watched, return_item } = self;
+        let (writes, keys) = (std::slice::from_ref(&write), std::slice::from_ref(&key));
+        let mut watched = watched.and_then(|watched| watched.resume(database));
+        let written = conclude(database, writes, keys, verdict, outcome, watched.as_mut());
+        let conflict = || Failure::Conflict(vec![true]);
+        only(written.and_then(|written| written.ok_or_else(conflict)), return_item)
     }
 }
 
@@ -269,14 +341,18 @@ fn attempt_until_decided(
             return Ok(written);
         }
     }
+    Err(given_up(writes, keys, watched))
+}
+
+/// The store reported a conflict time and again.
+fn given_up(writes: &[Write], keys: &[Vec<u8>], watched: Option<&mut Watched<'_>>) -> Failure {
     if let Some(watched) = watched {
         watched.conflict(writes, keys);
     }
-    Err(Failure::Conflict(vec![true; writes.len()]))
+    Failure::Conflict(vec![true; writes.len()])
 }
 
-/// One attempt; `None` if it met a conflict in the store, or a change of a table, and must be
-/// repeated.
+/// One attempt; `None` if it met a conflict in the store and must be repeated.
 fn attempt(
     database: &Inner,
     writes: &mut [Write],
@@ -284,7 +360,29 @@ fn attempt(
     companion: Option<&Companion>,
     mut watched: Option<&mut Watched<'_>>,
 ) -> Result<Option<Vec<Written>>, Failure> {
+    let staged = stage(database, writes, keys, companion, watched.as_deref_mut())?;
+    let Some((submission, verdict)) = staged else { return Ok(None) };
+    conclude(database, writes, keys, verdict, submission.wait(), watched)
+}
+
+/// What will be told of writes once everything they rest on is durable.
+enum Verdict {
+    /// They are done. No stream is read beyond their numbers before that.
+    Done { effects: Vec<Effect>, sequences: Reservation },
+    /// Some were refused; one entry per write.
+    Refused(Vec<Option<Refusal>>),
+}
+
+/// Decides what the writes do and submits it; `None` if that met a conflict in the store.
+fn stage(
+    database: &Inner,
+    writes: &mut [Write],
+    keys: &[Vec<u8>],
+    companion: Option<&Companion>,
+    watched: Option<&mut Watched<'_>>,
+) -> Result<Option<(Submission, Verdict)>, Failure> {
     let shared: Few<_> = writes.iter().map(|write| Arc::clone(&write.table.shared)).collect();
+    // Held until the writes are submitted: who changes a table waits for them there.
     let _gates: Few<_> = {
         // One guard per table: a thread must not take the same gate twice.
         let mut tables: Few<_> = shared.iter().collect();
@@ -295,7 +393,7 @@ fn attempt(
     refresh_tables(database, writes)?;
 
     let locks: Few<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-    let transaction = database.store.begin(&locks).map_err(store_error)?;
+    let mut transaction = database.store.begin(&locks).map_err(store_error)?;
     let images = transaction.get_many(&locks).map_err(store_error)?;
 
     let mut effects = Vec::with_capacity(writes.len());
@@ -312,16 +410,92 @@ fn attempt(
     if !refusals.is_empty() {
         refusals.resize_with(writes.len(), || None);
         // What was refused may rest on a write that is not durable yet.
-        transaction.finish_read().map_err(store_error)?;
-        if let Some(watched) = watched {
-            watched.refused(writes, keys, &refusals)?;
-        }
-        return Err(Failure::Refused(refusals));
+        return submitted(transaction.submit_read(), Verdict::Refused(refusals));
     }
-    if let Some(watched) = &mut watched {
+    if let Some(watched) = watched {
         watched.admit(writes, keys, &effects)?;
     }
-    commit(database, writes, keys, effects, transaction, companion, watched.as_deref())
+    if companion.is_none() && !effects.iter().any(Effect::changes_something) {
+        let verdict = Verdict::Done { effects, sequences: Reservation::default() };
+        return submitted(transaction.submit_read(), verdict);
+    }
+    let sequences = stage_effects(database, writes, keys, &effects, transaction.as_mut());
+    if let Some(companion) = companion {
+        transaction.put(companion.key.clone().into(), companion.value.clone().into());
+    }
+    submitted(transaction.submit(), Verdict::Done { effects, sequences })
+}
+
+/// Puts what the writes do into a transaction, with their stream records.
+fn stage_effects(
+    database: &Inner,
+    writes: &[Write],
+    keys: &[Vec<u8>],
+    effects: &[Effect],
+    transaction: &mut dyn Transaction,
+) -> Reservation {
+    let sequences = database.streams.reserve(effects.iter().filter(|e| e.is_streamed()).count());
+    let mut numbers = sequences.numbers();
+    for ((write, key), effect) in writes.iter().zip(keys).zip(effects) {
+        effect.stage(key, transaction);
+        if effect.is_streamed()
+            && let Some(sequence) = numbers.next()
+        {
+            effect.stage_record(write, key, sequence, database.clock.now_ms(), transaction);
+        }
+    }
+    sequences
+}
+
+fn submitted(
+    submission: Result<Submission, CommitError>,
+    verdict: Verdict,
+) -> Result<Option<(Submission, Verdict)>, Failure> {
+    match submission {
+        Ok(submission) => Ok(Some((submission, verdict))),
+        Err(CommitError::Conflict) => Ok(None),
+        Err(CommitError::Failed(error) | CommitError::Unknown(error)) => {
+            Err(Failure::Error(store_error(error)))
+        }
+    }
+}
+
+/// Tells what became of writes once their fate is known; `None` if the store reported a conflict.
+fn conclude(
+    database: &Inner,
+    writes: &[Write],
+    keys: &[Vec<u8>],
+    verdict: Verdict,
+    outcome: Result<(), CommitError>,
+    watched: Option<&mut Watched<'_>>,
+) -> Result<Option<Vec<Written>>, Failure> {
+    match outcome {
+        Ok(()) => {}
+        Err(CommitError::Conflict) => return Ok(None),
+        Err(CommitError::Failed(error) | CommitError::Unknown(error)) => {
+            return Err(Failure::Error(store_error(error)));
+        }
+    }
+    match verdict {
+        Verdict::Done { effects, sequences } => {
+            drop(sequences);
+            for (write, effect) in writes.iter().zip(&effects) {
+                effect.count(write);
+                effect.note_expiry(database, write);
+            }
+            if let Some(watched) = watched {
+                watched.done(writes, keys, &effects);
+            }
+            let written = |(write, effect): (&Write, Effect)| effect.into_written(write);
+            Ok(Some(writes.iter().zip(effects).map(written).collect()))
+        }
+        Verdict::Refused(refusals) => {
+            if let Some(watched) = watched {
+                watched.refused(writes, keys, &refusals)?;
+            }
+            Err(Failure::Refused(refusals))
+        }
+    }
 }
 
 /// Takes the current version of each table: an index may have come or gone since the plan.
@@ -337,57 +511,4 @@ fn refresh_tables(database: &Inner, writes: &mut [Write]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn commit(
-    database: &Inner,
-    writes: &[Write],
-    keys: &[Vec<u8>],
-    effects: Vec<Effect>,
-    mut transaction: Box<dyn Transaction + '_>,
-    companion: Option<&Companion>,
-    watched: Option<&Watched<'_>>,
-) -> Result<Option<Vec<Written>>, Failure> {
-    let changed = effects.iter().any(Effect::changes_something) || companion.is_some();
-    if !changed {
-        transaction.finish_read().map_err(store_error)?;
-        if let Some(watched) = watched {
-            watched.done(writes, keys, &effects);
-        }
-        return Ok(Some(written(writes, effects)));
-    }
-    let sequences = database.streams.reserve(effects.iter().filter(|e| e.is_streamed()).count());
-    let mut numbers = sequences.numbers();
-    for ((write, key), effect) in writes.iter().zip(keys).zip(&effects) {
-        effect.stage(key, transaction.as_mut());
-        if effect.is_streamed()
-            && let Some(sequence) = numbers.next()
-        {
-            let now_ms = database.clock.now_ms();
-            effect.stage_record(write, key, sequence, now_ms, transaction.as_mut());
-        }
-    }
-    if let Some(companion) = companion {
-        transaction.put(companion.key.clone().into(), companion.value.clone().into());
-    }
-    match transaction.commit() {
-        Ok(()) => {
-            for (write, effect) in writes.iter().zip(&effects) {
-                effect.count(write);
-                effect.note_expiry(database, write);
-            }
-            if let Some(watched) = watched {
-                watched.done(writes, keys, &effects);
-            }
-            Ok(Some(written(writes, effects)))
-        }
-        Err(CommitError::Conflict) => Ok(None),
-        Err(CommitError::Failed(error) | CommitError::Unknown(error)) => {
-            Err(Failure::Error(store_error(error)))
-        }
-    }
-}
-
-fn written(writes: &[Write], effects: Vec<Effect>) -> Vec<Written> {
-    writes.iter().zip(effects).map(|(write, effect)| effect.into_written(write)).collect()
 }

@@ -5,7 +5,7 @@ use keyloom_core::observation::{Operation, Outcome, Refused, Touch, Work};
 use keyloom_core::size::item_size;
 
 use crate::database::Inner;
-use crate::watch::{Ended, Watching, place_of, touch};
+use crate::watch::{Ended, Paused, Watching, place_of, touch};
 
 use super::effect::Effect;
 use super::{Edit, Failure, Origin, Refusal, Write};
@@ -41,7 +41,32 @@ pub(super) fn many<'a>(
     Some(Watched { watching, operation, is_admitted: false })
 }
 
+/// What is known of watched writes while they wait for the disk on no thread.
+pub(super) struct PausedWrites {
+    watching: Paused,
+    operation: Operation,
+    is_admitted: bool,
+}
+
+impl PausedWrites {
+    /// Goes on watching.
+    pub(super) fn resume(self, database: &Inner) -> Option<Watched<'_>> {
+        let Self { watching, operation, is_admitted } = self;
+        Some(Watched { watching: watching.resume(database)?, operation, is_admitted })
+    }
+}
+
 impl Watched<'_> {
+    /// What [`PausedWrites::resume`] needs.
+    pub(super) fn pause(&self) -> PausedWrites {
+        let Self { watching, operation, is_admitted } = self;
+        PausedWrites {
+            watching: watching.pause(),
+            operation: *operation,
+            is_admitted: *is_admitted,
+        }
+    }
+
     /// Takes the capacity for all writes, or none: for a batch, which is many requests, it is taken for
     /// those that can have it.
     pub(super) fn admit(

@@ -66,6 +66,7 @@ use crate::disk::options::RELAXED_SYNC_AFTER;
 use crate::disk::tree::{Tree, TreeSnapshot};
 use crate::locks::{HeldLocks, KeyLocks};
 use crate::poison::Poison;
+use crate::submission::Submission;
 use crate::transaction::{Backend, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
     CommitError, Direction, KeyRange, Snapshot, Stats, Store, StoreError, Transaction, Verification,
@@ -206,6 +207,10 @@ impl Store for DiskStore {
         Ok(Box::new(LockedTransaction::begin(self, &self.locks, locks)))
     }
 
+    fn settle(&self) -> Result<(), StoreError> {
+        self.committer.submit_nothing().and_then(Submission::wait).map_err(StoreError::from)
+    }
+
     fn verify(&self) -> Result<Verification, StoreError> {
         let mut found = Verification { damage: self.tree.check_tables(), ..Default::default() };
         let no_writer = self.tree.order();
@@ -251,12 +256,12 @@ impl Backend for DiskStore {
         }
     }
 
-    fn write(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<(), CommitError> {
-        self.committer.commit(writes, locks)
+    fn submit(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<Submission, CommitError> {
+        self.committer.submit(writes, locks)
     }
 
-    fn settle(&self, _: Ticket) -> Result<(), StoreError> {
-        self.committer.settle()
+    fn submit_read(&self, _: Ticket) -> Result<Submission, CommitError> {
+        self.committer.submit_nothing()
     }
 }
 
