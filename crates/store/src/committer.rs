@@ -1,10 +1,10 @@
 //! Group commit: transactions queue up while a sync runs, and the next sync takes them all.
 //!
 //! One thread at a time is *the committer*; it takes the queue, hands it to the [`Sink`] as one
-//! group, and announces the outcome. A writer that finds no committer at work becomes it for one
-//! group, so that a lone writer pays for no thread switch; or it leaves that to the committer thread,
-//! if it must not block. If others have queued up meanwhile, the committer thread takes over and stays
-//! until the queue is empty.
+//! group, and announces the outcome. A writer that waits and finds no committer at work becomes it for
+//! one group, so that a lone writer pays for no thread switch; a task, which must not block, calls the
+//! committer thread instead. If others have queued up meanwhile, the committer thread takes over and
+//! stays until the queue is empty.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use crate::locks::HeldLocks;
 use crate::pending::{Pending, Queued};
 use crate::poison::Poison;
-use crate::submission::{Lead, Leader, Submission};
+use crate::submission::{Commit, Completion, Submission};
 use crate::transaction::{Newest, WriteSet};
 use crate::{CommitError, StoreError};
 
@@ -93,23 +93,27 @@ impl<S: Sink> Committer<S> {
         let mut state = self.shared.state.lock();
         let completion = state.pending.enqueue(writes);
         self.shared.pending_keys.store(state.pending.keys(), Ordering::Release);
-        let leads = !std::mem::replace(&mut state.busy, true);
         drop(state);
         drop(locks);
-        let leader = || Lead::of(Arc::clone(&self.shared) as Arc<dyn Leader>);
-        Ok(Submission::pending(completion, leads.then(leader)))
+        Ok(self.submission(completion))
     }
 
     /// Something that is durable once everything is that is pending now.
     pub(crate) fn submit_nothing(&self) -> Result<Submission, CommitError> {
         let mut state = self.shared.state.lock();
-        if !state.busy {
-            // Without a committer at work nothing is pending: it is durable, or has failed.
+        if !state.busy && state.pending.is_empty() {
+            // Without a committer at work it is durable, or has failed.
             drop(state);
             self.shared.poison.check().map_err(CommitError::Failed)?;
             return Ok(Submission::durable());
         }
-        Ok(Submission::pending(state.pending.enqueue(WriteSet::new()), None))
+        let completion = state.pending.enqueue(WriteSet::new());
+        drop(state);
+        Ok(self.submission(completion))
+    }
+
+    fn submission(&self, completion: Arc<Completion>) -> Submission {
+        Submission::pending(completion, Arc::clone(&self.shared) as Arc<dyn Commit>)
     }
 
     /// The pending value of a key; `None` if the engine has the newest one.
@@ -139,14 +143,33 @@ impl<S: Sink> Drop for Committer<S> {
     }
 }
 
-impl<S: Sink> Leader for Shared<S> {
-    fn lead(&self) {
-        self.commit_one_group();
+impl<S: Sink> Commit for Shared<S> {
+    fn is_busy(&self) -> bool {
+        self.state.lock().busy
     }
 
-    fn hand_over(&self) {
-        self.state.lock().handed_over = true;
-        self.changed.notify_all();
+    fn lead(&self) {
+        if self.state.lock().become_committer() {
+            self.commit_one_group();
+        }
+    }
+
+    fn call(&self) {
+        let mut state = self.state.lock();
+        if state.become_committer() {
+            state.handed_over = true;
+            drop(state);
+            self.changed.notify_all();
+        }
+    }
+}
+
+impl State {
+    /// Makes the caller the committer, if there is work and nobody is at it.
+    fn become_committer(&mut self) -> bool {
+        let is_free = !self.busy && !self.pending.is_empty();
+        self.busy |= is_free;
+        is_free
     }
 }
 
@@ -201,7 +224,7 @@ impl<S: Sink> Shared<S> {
     fn stand_by(&self) {
         let mut state = self.state.lock();
         loop {
-            if state.handed_over {
+            if state.handed_over || (state.closing && state.become_committer()) {
                 state.handed_over = false;
                 drop(state);
                 self.commit_one_group();

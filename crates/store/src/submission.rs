@@ -11,46 +11,54 @@ use crate::CommitError;
 
 /// A transaction whose place in the order of all writes is fixed, and which is not durable yet.
 ///
-/// Its fate can be waited for by a thread ([`wait`](Self::wait)) or by a task (it is a future). It is
-/// decided even if nobody asks: dropping a submission takes nothing back.
+/// Its fate can be waited for by a thread ([`wait`](Self::wait)) or by a task (it is a future). Dropping
+/// a submission takes nothing back: its fate is decided all the same.
 #[must_use = "only its outcome says whether the writes are durable"]
 pub struct Submission(Fate);
 
 enum Fate {
-    Known(Result<(), CommitError>),
-    Pending { completion: Arc<Completion>, lead: Option<Lead> },
+    Durable,
+    Pending(Pending),
+}
+
+struct Pending {
+    completion: Arc<Completion>,
+    committer: Arc<dyn Commit>,
 }
 
 impl Submission {
     /// One that waits for nothing.
     pub(crate) fn durable() -> Self {
-        Self(Fate::Known(Ok(())))
+        Self(Fate::Durable)
     }
 
-    pub(crate) fn pending(completion: Arc<Completion>, lead: Option<Lead>) -> Self {
-        Self(Fate::Pending { completion, lead })
+    pub(crate) fn pending(completion: Arc<Completion>, committer: Arc<dyn Commit>) -> Self {
+        Self(Fate::Pending(Pending { completion, committer }))
     }
 
     /// Whether there is nothing to wait for.
     pub fn is_durable(&self) -> bool {
-        matches!(&self.0, Fate::Known(Ok(())))
+        matches!(&self.0, Fate::Durable)
     }
 
-    /// Whether the thread that waits for this submission would do the disk's work itself, because
+    /// Whether a thread that waited for this submission now would do the disk's work itself, because
     /// nobody else is at it. That spares a thread switch; a task, which must not block, leaves it to
     /// the store's own thread.
     pub fn would_lead(&self) -> bool {
-        matches!(&self.0, Fate::Pending { lead: Some(_), .. })
+        match &self.0 {
+            Fate::Durable => false,
+            Fate::Pending(pending) => {
+                !pending.completion.is_decided() && !pending.committer.is_busy()
+            }
+        }
     }
 
     /// Waits until the transaction, and everything it has read, is durable or has failed.
     pub fn wait(self) -> Result<(), CommitError> {
-        match self.0 {
-            Fate::Known(outcome) => outcome,
-            Fate::Pending { completion, lead } => {
-                if let Some(lead) = lead {
-                    lead.take();
-                }
+        match &self.0 {
+            Fate::Durable => Ok(()),
+            Fate::Pending(Pending { completion, committer }) => {
+                committer.lead();
                 completion.wait()
             }
         }
@@ -60,55 +68,45 @@ impl Submission {
 impl Future for Submission {
     type Output = Result<(), CommitError>;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut self.0 {
-            Fate::Known(outcome) => Poll::Ready(outcome.clone()),
-            Fate::Pending { completion, lead } => {
-                // Dropping it calls the store's thread.
-                *lead = None;
-                completion.poll(context)
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &self.0 {
+            Fate::Durable => Poll::Ready(Ok(())),
+            Fate::Pending(Pending { completion, committer }) => {
+                let poll = completion.poll(context);
+                if poll.is_pending() {
+                    committer.call();
+                }
+                poll
             }
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.completion.is_decided() {
+            self.committer.call();
         }
     }
 }
 
 impl fmt::Debug for Submission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Submission").field("would_lead", &self.would_lead()).finish_non_exhaustive()
+        f.debug_struct("Submission").field("is_durable", &self.is_durable()).finish_non_exhaustive()
     }
 }
 
 /// Where groups of transactions are committed.
-pub(crate) trait Leader: Send + Sync {
-    /// Commits a group on this thread.
+pub(crate) trait Commit: Send + Sync {
+    /// Whether somebody commits a group, or is about to.
+    fn is_busy(&self) -> bool;
+
+    /// Commits a group on this thread, unless somebody else is at it, who will go on until the queue is
+    /// empty.
     fn lead(&self);
 
-    /// Has the committer thread do it.
-    fn hand_over(&self);
-}
-
-/// The duty to see to it that the next group is committed. Whoever drops it leaves it to the
-/// committer thread.
-pub(crate) struct Lead(Option<Arc<dyn Leader>>);
-
-impl Lead {
-    pub(crate) fn of(leader: Arc<dyn Leader>) -> Self {
-        Self(Some(leader))
-    }
-
-    fn take(mut self) {
-        if let Some(leader) = self.0.take() {
-            leader.lead();
-        }
-    }
-}
-
-impl Drop for Lead {
-    fn drop(&mut self) {
-        if let Some(leader) = self.0.take() {
-            leader.hand_over();
-        }
-    }
+    /// Has the committer thread do it, unless somebody is at it.
+    fn call(&self);
 }
 
 /// Where a writer learns the fate of its transaction.
@@ -137,6 +135,10 @@ impl Completion {
         if let Some(waker) = waker {
             waker.wake();
         }
+    }
+
+    fn is_decided(&self) -> bool {
+        self.state.lock().outcome.is_some()
     }
 
     fn wait(&self) -> Result<(), CommitError> {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use keyloom_engine::Database;
+use keyloom_engine::{Call, Database};
 use serde_json::{Value, json};
 
 use crate::{Fixture, call, create_index, describe, everything, ok, table};
@@ -189,4 +189,44 @@ fn concurrent_writers_and_the_job_agree() {
     assert_eq!(index_of(&describe(&db, "music"))["ItemCount"], indexed.len());
     let (status, _) = call(&db, "DeleteTable", &json!({"TableName": "music"}));
     assert_eq!(status, 200);
+}
+
+/// A write that has its place and is not durable yet may belong to the old version of the table. The
+/// new index must not miss it.
+#[test]
+fn writes_under_way_when_an_index_is_added_are_in_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Database::open(directory.path()).unwrap();
+    ok(&db, "CreateTable", table("music", json!({})));
+    let begin = |pk: &str, sk| {
+        let body = json!({"TableName": "music", "Item": item(pk, sk, "x")}).to_string();
+        db.begin_call("DynamoDB_20120810.PutItem", body.as_bytes())
+    };
+    for round in 0..30 {
+        let (name, pk) = (format!("by-g-{round}"), format!("round-{round}"));
+        let is_added = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut sk = 0;
+                while !is_added.load(Ordering::Relaxed) {
+                    // Dropping them waits: until then there are some under way.
+                    drop((0..16).map(|place| begin(&pk, sk + place)).collect::<Vec<Call>>());
+                    sk += 16;
+                }
+            });
+            ok(&db, "UpdateTable", create_index("music", &name));
+            is_added.store(true, Ordering::Relaxed);
+        });
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while index_of(&describe(&db, "music"))["IndexStatus"] != "ACTIVE" {
+            assert!(Instant::now() < deadline);
+            thread::sleep(Duration::from_millis(1));
+        }
+        let items = everything(&db, "music", None);
+        assert_eq!(items, everything(&db, "music", Some(&name)));
+        assert_eq!(describe(&db, "music")["ItemCount"], items.len());
+        let delete = json!({"TableName": "music", "GlobalSecondaryIndexUpdates":
+            [{"Delete": {"IndexName": name}}]});
+        ok(&db, "UpdateTable", delete);
+    }
 }

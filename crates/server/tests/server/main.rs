@@ -5,6 +5,7 @@
 mod auth;
 mod client;
 mod connections;
+mod durable;
 mod encoding;
 mod hostile;
 mod http1;

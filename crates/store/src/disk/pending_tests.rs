@@ -1,12 +1,16 @@
 //! Who sees what while a commit waits for the disk.
 
+use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread::scope;
 use std::time::Duration;
 
 use super::DiskStore;
 use super::unruly_log::UnrulyLog;
-use crate::Store;
+use crate::{Store, Submission};
 
 fn put(store: &DiskStore, key: &'static str, value: &'static str) {
     let mut transaction = store.begin(&[key.as_bytes()]).unwrap();
@@ -138,4 +142,94 @@ fn a_pending_write_that_fails_is_gone_and_whoever_saw_it_learns_that() {
     assert_eq!(store.get(b"key").unwrap(), Some("old".into()));
     assert_eq!(store.get(b"first").unwrap(), Some("durable".into()));
     assert!(store.begin(&[b"key"]).is_err());
+}
+
+fn submit(store: &DiskStore, key: &'static str) -> Submission {
+    let mut transaction = store.begin(&[key.as_bytes()]).unwrap();
+    transaction.put(key.into(), "new".into());
+    transaction.submit().unwrap()
+}
+
+#[test]
+fn what_nobody_waits_for_becomes_durable_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = UnrulyLog::default();
+    let store = log.open_store(directory.path());
+    for key in ["alone", "another"] {
+        let submission = submit(&store, key);
+        assert!(submission.would_lead());
+        drop(submission);
+        store.settle().unwrap();
+        assert_eq!(store.get(key.as_bytes()).unwrap(), Some("new".into()));
+    }
+}
+
+#[test]
+fn a_task_is_woken_when_its_submission_is_durable() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = UnrulyLog::default();
+    let store = log.open_store(directory.path());
+    log.hold_syncs();
+    let (first, second) = (submit(&store, "first"), submit(&store, "second"));
+    assert!(first.would_lead() && second.would_lead());
+    let (mut first, mut second) = (pin!(first), pin!(second));
+    let (woken, wakes) = channel();
+    let waker = Waker::from(Arc::new(Woken(woken)));
+    let mut context = Context::from_waker(&waker);
+    // A task does not do the disk's work itself: polling calls the store's thread.
+    assert!(first.as_mut().poll(&mut context).is_pending());
+    assert!(second.as_mut().poll(&mut context).is_pending());
+    log.wait_for_held_sync();
+    assert!(!first.would_lead());
+    assert!(first.as_mut().poll(&mut context).is_pending());
+    log.release_syncs();
+    for _ in 0..2 {
+        wakes.recv_timeout(Duration::from_secs(10)).unwrap();
+    }
+    assert!(matches!(first.as_mut().poll(&mut context), Poll::Ready(Ok(()))));
+    assert!(matches!(second.as_mut().poll(&mut context), Poll::Ready(Ok(()))));
+    assert_eq!(store.get(b"second").unwrap(), Some("new".into()));
+    let stats = store.stats().unwrap();
+    assert_eq!((stats.commits, stats.syncs), (2, 1));
+}
+
+#[test]
+fn whoever_waits_does_the_work_of_those_who_do_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = UnrulyLog::default();
+    let store = log.open_store(directory.path());
+    let idle = submit(&store, "idle");
+    store.settle().unwrap();
+    assert_eq!(store.get(b"idle").unwrap(), Some("new".into()));
+    assert!(!idle.would_lead());
+    idle.wait().unwrap();
+    // Nor does closing leave them behind.
+    let left = submit(&store, "left");
+    store.close().unwrap();
+    left.wait().unwrap();
+}
+
+struct Woken(Sender<()>);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.send(()).unwrap();
+    }
+}
+
+#[test]
+fn settling_waits_for_what_is_submitted() {
+    with_pending_write(|store, log| {
+        let released = AtomicBool::new(false);
+        scope(|scope| {
+            scope.spawn(|| {
+                store.settle().unwrap();
+                assert!(released.load(Ordering::SeqCst));
+                assert_eq!(store.get(b"key").unwrap(), Some("new".into()));
+            });
+            std::thread::sleep(Duration::from_millis(30));
+            released.store(true, Ordering::SeqCst);
+            log.release_syncs();
+        });
+    });
 }
