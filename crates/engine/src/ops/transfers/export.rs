@@ -12,41 +12,34 @@ use crate::ops::backups::{Moment, recovery_of};
 use crate::ops::description::seconds;
 use crate::ops::paging;
 use crate::ops::stream_setting::label;
+use crate::store_error;
 use crate::wire::{Constraints, Fields, JsonWriter};
-use crate::{identity, resource, store_error};
 
 use super::bucket::{Bucket, Failure, check_prefix};
 use super::export_files;
-use super::request::{self, Tokened, started_before};
+use super::request;
+use super::transfer::{Kind, Listing, Transfer};
 
-const KIND: &str = "export";
-const MAX_PAGE: usize = 25;
+type Export = Transfer<Exported>;
 
-/// An export.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Export {
-    /// The last part of the ARN.
-    id: String,
-    table: String,
-    table_id: String,
-    request: Value,
-    started_ms: u64,
-    ended_ms: Option<u64>,
-    failure: Option<Failure>,
+/// What an export has written.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Exported {
     items: u64,
     bytes: u64,
     manifest: Option<String>,
 }
 
-impl Tokened for Export {
-    fn request(&self) -> &Value {
-        &self.request
-    }
-
-    fn started_ms(&self) -> u64 {
-        self.started_ms
-    }
+impl Kind for Exported {
+    const NAME: &'static str = "export";
 }
+
+const LISTING: Listing = Listing {
+    limit: ("MaxResults", "maxResults"),
+    member: "ExportSummaries",
+    token: paging::token,
+    decode_token: paging::decode_token,
+};
 
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
@@ -82,25 +75,12 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         }
     }
 
-    let now_ms = database.clock.now_ms();
     let _change = database.catalog.change(database.store.as_ref());
     let request = fields.whole();
-    let known = resource::all::<Export>(database, KIND)?;
-    if let Some(known) = started_before(known, &request, now_ms, message::export_conflict)? {
+    if let Some(known) = Export::started_before(database, &request, message::export_conflict)? {
         return Ok(known.answer(database));
     }
-    let export = Export {
-        id: identity::dated(now_ms),
-        table: table.name().to_owned(),
-        table_id: table.record.id.clone(),
-        request,
-        started_ms: now_ms,
-        ended_ms: None,
-        failure: None,
-        items: 0,
-        bytes: 0,
-        manifest: None,
-    };
+    let export = Export::begin(database, &table, request);
     let snapshot = database.store.snapshot().map_err(store_error)?;
     export.store(database)?;
     let answer = export.answer(database);
@@ -108,9 +88,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     database.submit(Box::new(move |database| {
         let mut export = export;
         let outcome = export.run(database, snapshot.as_ref(), keyspace);
-        export.failure = outcome.err();
-        export.ended_ms = Some(database.clock.now_ms());
-        export.store(database)
+        export.end(database, outcome)
     }));
     Ok(answer)
 }
@@ -126,67 +104,22 @@ fn check_time(database: &Inner, record: &TableRecord, time: Option<f64>) -> Resu
 }
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let (arn, id) = request::named(&fields, "ExportArn", "exportArn", "export")?;
-    let export: Option<Export> = resource::get(database, KIND, id)?;
+    let (arn, id) = request::named(&fields, "ExportArn", "exportArn", Exported::NAME)?;
+    let export = Export::find(database, id)?;
     let export = export.filter(|export| export.table == table_name(arn));
     Ok(export.ok_or_else(|| message::export_not_found(arn))?.answer(database))
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let table = fields.string("TableArn")?.map(table_name);
-    let limit = fields.integer("MaxResults")?;
-    let mut constraints = Constraints::new();
-    constraints.range(limit, "maxResults", 1, MAX_PAGE as i64);
-    constraints.finish()?;
-    let after = paging::decode_token(fields.string("NextToken")?)?;
-    let exports: Vec<Export> = resource::all(database, KIND)?;
-    let limit = limit.map_or(MAX_PAGE, |limit| limit as usize);
-    let (page, more) = paging::page(exports.iter(), limit, |export| {
-        table.is_none_or(|table| export.table == table) && Some(&export.id) > after.as_ref()
-    });
-    let mut json = JsonWriter::object();
-    json.list("ExportSummaries", &page, |json, export| {
-        json.nested(|json| {
-            json.string("ExportArn", &export.arn(database));
-            json.string("ExportStatus", export.status());
-            json.string("ExportType", "FULL_EXPORT");
-        });
-    });
-    if let Some(last) = page.last().filter(|_| more) {
-        json.string("NextToken", &paging::token(&last.id));
-    }
-    Ok(json.finish())
-}
-
-/// Ends exports that were under way when the database was closed.
-pub(super) fn abandon(database: &Inner) -> Result<()> {
-    for mut export in resource::all::<Export>(database, KIND)? {
-        if export.ended_ms.is_none() {
-            export.failure = Some(Failure::interrupted());
-            export.ended_ms = Some(database.clock.now_ms());
-            export.store(database)?;
-        }
-    }
-    Ok(())
+    LISTING.page(database, &fields, table, |json, export: &Export| {
+        json.string("ExportArn", &export.arn(database));
+        json.string("ExportStatus", export.status());
+        json.string("ExportType", "FULL_EXPORT");
+    })
 }
 
 impl Export {
-    fn arn(&self, database: &Inner) -> String {
-        format!("{}/export/{}", database.table_arn(&self.table), self.id)
-    }
-
-    fn store(&self, database: &Inner) -> Result<()> {
-        resource::put(database, KIND, &self.id, self)
-    }
-
-    fn status(&self) -> &'static str {
-        match (&self.failure, self.ended_ms) {
-            (Some(_), _) => "FAILED",
-            (None, Some(_)) => "COMPLETED",
-            (None, None) => "IN_PROGRESS",
-        }
-    }
-
     /// What the summary manifest says before the data have been written.
     fn summary(&self, database: &Inner) -> Map<String, Value> {
         let started = format!("{}Z", label(self.started_ms));
@@ -219,9 +152,9 @@ impl Export {
         let folder = format!("{prefix}{dash}AWSDynamoDB/{}", self.id);
         let summary = self.summary(database);
         let totals = export_files::write(database, &bucket, &folder, snapshot, keyspace, summary)?;
-        self.items = totals.items;
-        self.bytes = totals.bytes;
-        self.manifest = Some(totals.manifest);
+        self.work.items = totals.items;
+        self.work.bytes = totals.bytes;
+        self.work.manifest = Some(totals.manifest);
         Ok(())
     }
 
@@ -230,11 +163,8 @@ impl Export {
         json.structure("ExportDescription", |json| {
             json.string("ExportArn", &self.arn(database));
             json.string("ExportStatus", self.status());
-            seconds(json, "StartTime", self.started_ms);
-            if let Some(ms) = self.ended_ms {
-                seconds(json, "EndTime", ms);
-            }
-            json.optional_string("ExportManifest", self.manifest.as_deref());
+            self.write_times(json);
+            json.optional_string("ExportManifest", self.work.manifest.as_deref());
             json.string("TableArn", &database.table_arn(&self.table));
             json.string("TableId", &self.table_id);
             seconds(json, "ExportTime", self.started_ms);
@@ -247,13 +177,10 @@ impl Export {
                 "S3SseKmsKeyId",
             ];
             request::echo(json, &self.request, &members);
-            if let Some(failure) = &self.failure {
-                json.string("FailureCode", &failure.code);
-                json.string("FailureMessage", &failure.message);
-            }
+            self.write_failure(json);
             json.string("ExportFormat", "DYNAMODB_JSON");
-            json.integer("BilledSizeBytes", self.bytes);
-            json.integer("ItemCount", self.items);
+            json.integer("BilledSizeBytes", self.work.bytes);
+            json.integer("ItemCount", self.work.items);
             json.string("ExportType", "FULL_EXPORT");
         });
         json.finish()

@@ -5,38 +5,38 @@ use std::sync::Arc;
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::catalog::record::Status;
 use crate::catalog::{Alongside, Table, table_name};
 use crate::database::Inner;
 use crate::loading::Loader;
-use crate::ops::description::seconds;
 use crate::ops::{create_table, paging};
 use crate::wire::{Constraints, Fields, JsonWriter};
-use crate::{identity, resource};
 
 use super::bucket::{Bucket, Failure};
 use super::lines::{self, Compression, Flow};
-use super::request::{self, Tokened, started_before};
+use super::request;
+use super::transfer::{Kind, Listing, Transfer};
 
-const KIND: &str = "import";
-const MAX_PAGE: usize = 25;
+type Import = Transfer<Imported>;
 
-/// An import.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Import {
-    /// The last part of the ARN.
-    id: String,
-    table: String,
-    table_id: String,
-    request: Value,
-    started_ms: u64,
-    ended_ms: Option<u64>,
-    failure: Option<Failure>,
+/// What an import has read.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Imported {
     #[serde(default)]
     progress: Progress,
 }
+
+impl Kind for Imported {
+    const NAME: &'static str = "import";
+}
+
+const LISTING: Listing = Listing {
+    limit: ("PageSize", "pageSize"),
+    member: "ImportSummaryList",
+    token: paging::hex_token,
+    decode_token: paging::decode_hex_token,
+};
 
 /// How far an import has come.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -45,16 +45,6 @@ struct Progress {
     bytes: u64,
     imported: u64,
     errors: u64,
-}
-
-impl Tokened for Import {
-    fn request(&self) -> &Value {
-        &self.request
-    }
-
-    fn started_ms(&self) -> u64 {
-        self.started_ms
-    }
 }
 
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
@@ -75,11 +65,9 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let compression = compression?;
     let Some(parameters) = parameters else { return Ok(Vec::new()) };
 
-    let now_ms = database.clock.now_ms();
     let request = fields.whole();
     let change = database.catalog.change(database.store.as_ref());
-    let known = resource::all::<Import>(database, KIND)?;
-    if let Some(known) = started_before(known, &request, now_ms, message::import_conflict)? {
+    if let Some(known) = Import::started_before(database, &request, message::import_conflict)? {
         return Ok(known.answer(database));
     }
     let mut record = create_table::prepare(database, &change, &parameters)?;
@@ -88,16 +76,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     record.stream = None;
     let table = change.put(record, || Ok(Alongside::default()))?;
     drop(change);
-    let import = Import {
-        id: identity::dated(now_ms),
-        table: table.name().to_owned(),
-        table_id: table.record.id.clone(),
-        request,
-        started_ms: now_ms,
-        ended_ms: None,
-        failure: None,
-        progress: Progress::default(),
-    };
+    let import = Import::begin(database, &table, request);
     import.store(database)?;
     let answer = import.answer(database);
     database.submit(Box::new(move |database| import.complete(database, &table, compression)));
@@ -126,69 +105,24 @@ pub(super) fn input(
 }
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let (arn, id) = request::named(&fields, "ImportArn", "importArn", "import")?;
-    let import: Option<Import> = resource::get(database, KIND, id)?;
+    let (arn, id) = request::named(&fields, "ImportArn", "importArn", Imported::NAME)?;
+    let import = Import::find(database, id)?;
     let import = import.filter(|import| import.table == table_name(arn));
     Ok(import.ok_or_else(|| message::import_not_found(arn))?.answer(database))
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let table = fields.string("TableArn")?.map(table_name);
-    let limit = fields.integer("PageSize")?;
-    let mut constraints = Constraints::new();
-    constraints.range(limit, "pageSize", 1, MAX_PAGE as i64);
-    constraints.finish()?;
-    let after = paging::decode_hex_token(fields.string("NextToken")?)?;
-    let imports: Vec<Import> = resource::all(database, KIND)?;
-    let limit = limit.map_or(MAX_PAGE, |limit| limit as usize);
-    let (page, more) = paging::page(imports.iter(), limit, |import| {
-        table.is_none_or(|table| import.table == table) && Some(&import.id) > after.as_ref()
-    });
-    let mut json = JsonWriter::object();
-    json.list("ImportSummaryList", &page, |json, import| {
-        json.nested(|json| {
-            json.string("ImportArn", &import.arn(database));
-            json.string("ImportStatus", import.status());
-            json.string("TableArn", &database.table_arn(&import.table));
-            request::echo(json, &import.request, &["S3BucketSource", "InputFormat"]);
-            import.write_times(json);
-        });
-    });
-    if let Some(last) = page.last().filter(|_| more) {
-        json.string("NextToken", &paging::hex_token(&last.id));
-    }
-    Ok(json.finish())
-}
-
-/// Ends imports that were under way when the database was closed; their tables are gone already.
-pub(super) fn abandon(database: &Inner) -> Result<()> {
-    for mut import in resource::all::<Import>(database, KIND)? {
-        if import.ended_ms.is_none() {
-            import.failure = Some(Failure::interrupted());
-            import.ended_ms = Some(database.clock.now_ms());
-            import.store(database)?;
-        }
-    }
-    Ok(())
+    LISTING.page(database, &fields, table, |json, import: &Import| {
+        json.string("ImportArn", &import.arn(database));
+        json.string("ImportStatus", import.status());
+        json.string("TableArn", &database.table_arn(&import.table));
+        request::echo(json, &import.request, &["S3BucketSource", "InputFormat"]);
+        import.write_times(json);
+    })
 }
 
 impl Import {
-    fn arn(&self, database: &Inner) -> String {
-        format!("{}/import/{}", database.table_arn(&self.table), self.id)
-    }
-
-    fn store(&self, database: &Inner) -> Result<()> {
-        resource::put(database, KIND, &self.id, self)
-    }
-
-    fn status(&self) -> &'static str {
-        match (&self.failure, self.ended_ms) {
-            (Some(_), _) => "FAILED",
-            (None, Some(_)) => "COMPLETED",
-            (None, None) => "IN_PROGRESS",
-        }
-    }
-
     /// Reads the items; then the table opens, or goes if that failed.
     fn complete(
         mut self,
@@ -209,9 +143,7 @@ impl Import {
         }
         drop(change);
         database.background.wake();
-        self.failure = outcome.err();
-        self.ended_ms = Some(database.clock.now_ms());
-        self.store(database)
+        self.end(database, outcome)
     }
 
     fn run(
@@ -224,7 +156,7 @@ impl Import {
         let bucket = Bucket::open(database, bucket)?;
         let prefix = request::text(&self.request, "/S3BucketSource/S3KeyPrefix");
         let mut loader = Loader::new(database, Arc::clone(table));
-        let progress = &mut self.progress;
+        let progress = &mut self.work.progress;
         lines::read(&bucket, prefix, compression, |line| {
             if database.background.is_ending() {
                 return Err(Failure::interrupted());
@@ -244,13 +176,6 @@ impl Import {
         Ok(())
     }
 
-    fn write_times(&self, json: &mut JsonWriter) {
-        seconds(json, "StartTime", self.started_ms);
-        if let Some(ms) = self.ended_ms {
-            seconds(json, "EndTime", ms);
-        }
-    }
-
     fn answer(&self, database: &Inner) -> Vec<u8> {
         let mut json = JsonWriter::object();
         json.structure("ImportTableDescription", |json| {
@@ -267,15 +192,12 @@ impl Import {
                 "TableCreationParameters",
             ];
             request::echo(json, &self.request, &members);
-            json.integer("ErrorCount", self.progress.errors);
+            json.integer("ErrorCount", self.work.progress.errors);
             self.write_times(json);
-            json.integer("ProcessedSizeBytes", self.progress.bytes);
-            json.integer("ProcessedItemCount", self.progress.processed);
-            json.integer("ImportedItemCount", self.progress.imported);
-            if let Some(failure) = &self.failure {
-                json.string("FailureCode", &failure.code);
-                json.string("FailureMessage", &failure.message);
-            }
+            json.integer("ProcessedSizeBytes", self.work.progress.bytes);
+            json.integer("ProcessedItemCount", self.work.progress.processed);
+            json.integer("ImportedItemCount", self.work.progress.imported);
+            self.write_failure(json);
         });
         json.finish()
     }

@@ -11,11 +11,14 @@ mod export_files;
 mod import;
 mod lines;
 mod request;
+mod transfer;
 
 use keyloom_core::Result;
 
 use crate::database::Inner;
 use crate::ops::Handler;
+
+use transfer::Transfer;
 
 /// The operation of this name.
 pub(crate) fn operation(name: &str) -> Option<Handler> {
@@ -36,7 +39,8 @@ pub(crate) fn operation(name: &str) -> Option<Handler> {
 
 /// Ends what was under way when the database was closed.
 pub(crate) fn resume(database: &Inner) -> Result<()> {
-    export::abandon(database)?;
-    import::abandon(database)?;
-    bulk::abandon(database)
+    Transfer::<export::Exported>::abandon(database)?;
+    // The tables of imports are gone already.
+    Transfer::<import::Imported>::abandon(database)?;
+    Transfer::<bulk::BulkPut>::abandon(database)
 }

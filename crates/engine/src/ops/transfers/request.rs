@@ -1,12 +1,9 @@
-//! What the requests of transfers share: buckets, formats, client tokens.
+//! What the requests of transfers share: buckets, ARNs, members that are shown again.
 
 use keyloom_core::Result;
 use serde_json::Value;
 
 use crate::wire::{Constraints, Fields, JsonWriter};
-
-/// How long a client token names the transfer that it started.
-const TOKEN_MS: u64 = 8 * 60 * 60 * 1000;
 
 /// `S3Bucket` and the members that go with it.
 pub(super) fn bucket<'a>(
@@ -58,32 +55,6 @@ pub(super) fn named<'a>(
     let arn = arn.unwrap_or_default();
     let id = arn.rsplit_once(&format!("/{kind}/")).map(|(_, id)| id).unwrap_or_default();
     Ok((arn, id))
-}
-
-/// A transfer that a client token may name again.
-pub(super) trait Tokened {
-    /// The whole request.
-    fn request(&self) -> &Value;
-    /// When it was made.
-    fn started_ms(&self) -> u64;
-}
-
-/// The transfer that the request's token has started already; an error if that request was another.
-pub(super) fn started_before<T: Tokened>(
-    transfers: Vec<T>,
-    request: &Value,
-    now_ms: u64,
-    conflict: impl FnOnce(&str) -> keyloom_core::Error,
-) -> Result<Option<T>> {
-    let Some(token) = request.get("ClientToken").and_then(Value::as_str) else { return Ok(None) };
-    let same_token = |transfer: &T| {
-        transfer.request().get("ClientToken").and_then(Value::as_str) == Some(token)
-            && now_ms.saturating_sub(transfer.started_ms()) < TOKEN_MS
-    };
-    match transfers.into_iter().find(same_token) {
-        Some(transfer) if transfer.request() != request => Err(conflict(token)),
-        transfer => Ok(transfer),
-    }
 }
 
 /// Writes the members that the request had.
