@@ -1,7 +1,9 @@
-//! The two threads behind a store on disk: one writes full memtables to tables and removes the
-//! log segments that this makes superfluous, the other compacts tables.
+//! The threads behind a store on disk: one writes full memtables to tables and removes the log
+//! segments that this makes superfluous, one compacts tables, and if commits do not wait for the
+//! disk, one syncs the log behind their backs.
 //!
-//! They are apart because a long compaction must not hold up a flush, which writers may wait for.
+//! They are apart because a long compaction must not hold up a flush, which writers may wait for,
+//! nor a flush the sync, which is promised within a second.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,6 +14,8 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::StoreError;
 use crate::disk::log::storage::LogStorage;
+use crate::disk::log::syncing::Unsynced;
+use crate::disk::options::Durability;
 use crate::disk::tree::Tree;
 use crate::poison::Poison;
 
@@ -42,6 +46,7 @@ struct Orders {
     sealed_to: u64,
     flushed_to: u64,
     compact: bool,
+    sync: Option<Unsynced>,
     closing: bool,
 }
 
@@ -51,12 +56,16 @@ impl Background {
         tree: Arc<Tree>,
         log: Arc<dyn LogStorage>,
         poison: Poison,
+        durability: Durability,
     ) -> Result<Self, StoreError> {
         let orders = Mutex::new(Orders { compact: true, ..Orders::default() });
         let work = Arc::new(Work { tree, log, poison, orders, changed: Condvar::new() });
         let mut background = Self { work, threads: Vec::new() };
         background.spawn("keyloom-flush", Work::flush_loop)?;
         background.spawn("keyloom-compact", Work::compact_loop)?;
+        if durability == Durability::Relaxed {
+            background.spawn("keyloom-sync", Work::sync_loop)?;
+        }
         Ok(background)
     }
 
@@ -106,6 +115,12 @@ impl Work {
         self.changed.notify_all();
     }
 
+    /// Orders a sync of the log, and does not wait for it.
+    pub(crate) fn sync_soon(&self, unsynced: Unsynced) {
+        self.orders.lock().sync = Some(unsynced);
+        self.changed.notify_all();
+    }
+
     /// Waits while the threads are too far behind the writers.
     pub(crate) fn wait_for_room(&self) -> Result<(), StoreError> {
         while self.tree.unflushed() >= UNFLUSHED_LIMIT
@@ -146,6 +161,21 @@ impl Work {
             })?;
         }
         Ok(())
+    }
+
+    fn sync_loop(&self) -> Result<(), StoreError> {
+        let mut orders = self.orders.lock();
+        loop {
+            if let Some(unsynced) = orders.sync.take() {
+                drop(orders);
+                unsynced.sync()?;
+                orders = self.orders.lock();
+            } else if orders.closing {
+                return Ok(());
+            } else {
+                self.changed.wait(&mut orders);
+            }
+        }
     }
 
     fn compact_loop(&self) -> Result<(), StoreError> {

@@ -46,6 +46,8 @@ mod fault_tests;
 #[cfg(test)]
 mod pending_tests;
 #[cfg(test)]
+mod relaxed_tests;
+#[cfg(test)]
 mod unruly_log;
 
 use std::fmt;
@@ -78,6 +80,9 @@ pub use options::{DiskOptions, Durability, OpenReport};
 /// Replayed segments beyond this many are flushed right after opening, so that reopening often
 /// does not pile up small files.
 const SEGMENTS_KEPT: usize = 4;
+
+/// So many bytes are synced in the time that a sync of nothing takes.
+const QUICKLY_SYNCED: u64 = 256 << 10;
 
 /// An ordered store in a directory.
 ///
@@ -145,8 +150,12 @@ impl DiskStore {
         })?;
         let poison = Poison::default();
         let counters = Counters::default();
-        let background =
-            Background::start(Arc::clone(&tree), Arc::clone(&storage), poison.clone())?;
+        let background = Background::start(
+            Arc::clone(&tree),
+            Arc::clone(&storage),
+            poison.clone(),
+            options.durability,
+        )?;
         let id = recovery.segments.last().map_or(1, |last| last + 1);
         let mut sink = DiskSink {
             log: Log::create(
@@ -160,6 +169,7 @@ impl DiskStore {
             options,
             counters: counters.clone(),
             last_sync: Instant::now(),
+            is_synced_for_rotation: false,
         };
         sink.shorten_log(&recovery)?;
         let report =
@@ -273,20 +283,39 @@ struct DiskSink {
     options: DiskOptions,
     counters: Counters,
     last_sync: Instant,
+    /// Whether the full segment has been handed to the thread that syncs it before the next begins.
+    is_synced_for_rotation: bool,
 }
 
 impl DiskSink {
     /// Makes room, and may fail without consequence: nothing of the group has been written.
     fn prepare(&mut self) -> Result<(), StoreError> {
-        if self.log.len() >= self.options.memtable_bytes {
+        if self.log.len() >= self.options.memtable_bytes && !self.can_sync_before_rotation() {
             self.rotate()?;
         }
         self.work.wait_for_room()
     }
 
+    /// A segment may begin only when the one before is durable. Where commits do not wait for the
+    /// disk, that is made so in the background while the full segment grows a little further.
+    fn can_sync_before_rotation(&mut self) -> bool {
+        let overfull = self.options.memtable_bytes + self.options.memtable_bytes / 4;
+        if self.options.durability == Durability::Sync
+            || self.log.unsynced_bytes() < QUICKLY_SYNCED
+            || self.log.len() >= overfull
+        {
+            return false;
+        }
+        if !std::mem::replace(&mut self.is_synced_for_rotation, true) {
+            self.sync_behind();
+        }
+        true
+    }
+
     fn rotate(&mut self) -> Result<(), StoreError> {
         let full = self.log.id();
         self.log.rotate()?;
+        self.is_synced_for_rotation = false;
         self.tree.rotate();
         self.work.flush_to(full);
         Ok(())
@@ -300,17 +329,22 @@ impl DiskSink {
         Ok(())
     }
 
-    fn is_sync_due(&self) -> bool {
+    /// Makes a record as durable as its writers were promised.
+    fn secure(&mut self) -> Result<(), StoreError> {
         match self.options.durability {
-            Durability::Sync => true,
-            Durability::Relaxed => self.last_sync.elapsed() >= RELAXED_SYNC_AFTER,
+            Durability::Sync => self.log.sync()?,
+            Durability::Relaxed if self.last_sync.elapsed() >= RELAXED_SYNC_AFTER => {
+                self.sync_behind();
+            }
+            Durability::Relaxed => {}
         }
+        Ok(())
     }
 
-    fn sync(&mut self) -> Result<(), StoreError> {
-        self.log.sync()?;
+    /// Has the log synced in the background.
+    fn sync_behind(&mut self) {
+        self.work.sync_soon(self.log.unsynced());
         self.last_sync = Instant::now();
-        Ok(())
     }
 
     fn write(&mut self, group: &[&WriteSet]) -> Result<(), StoreError> {
@@ -319,9 +353,7 @@ impl DiskSink {
         let numbered: Vec<(u64, &WriteSet)> =
             group.iter().map(|writes| (tree.next_number(&order), *writes)).collect();
         self.log.append(&numbered)?;
-        if self.is_sync_due() {
-            self.sync()?;
-        }
+        self.secure()?;
         tree.apply(&order, &numbered);
         Ok(())
     }
@@ -336,13 +368,22 @@ impl Sink for DiskSink {
     }
 
     fn tidy(&mut self) -> Result<(), StoreError> {
-        self.sync()?;
-        self.log.seal()
+        match self.options.durability {
+            Durability::Sync => {
+                self.log.sync()?;
+                self.log.seal()
+            }
+            // Who comes just now must not wait for the disk.
+            Durability::Relaxed => {
+                self.sync_behind();
+                Ok(())
+            }
+        }
     }
 
     fn close(&mut self) -> Result<(), StoreError> {
-        self.sync()?;
+        self.log.sync()?;
         self.log.seal()?;
-        self.sync()
+        self.log.sync()
     }
 }

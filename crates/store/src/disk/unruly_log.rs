@@ -44,10 +44,14 @@ impl Default for UnrulyLog {
 impl UnrulyLog {
     /// Opens a store in `path` that uses this log.
     pub(crate) fn open_store(&self, path: &Path) -> DiskStore {
+        self.open_store_with(path, DiskOptions::default())
+    }
+
+    /// The same with other options.
+    pub(crate) fn open_store_with(&self, path: &Path, options: DiskOptions) -> DiskStore {
         let claim = format::claim(path).unwrap();
         let directory = LogDirectory::open(&path.join("log")).unwrap();
         assert!(self.0.directory.set(directory).is_ok(), "one store per log");
-        let options = DiskOptions::default();
         DiskStore::open_with_log(path, claim, Arc::new(self.clone()), options).unwrap().0
     }
 
@@ -78,6 +82,11 @@ impl UnrulyLog {
         while gate.waiting == 0 {
             self.0.changed.wait(&mut gate);
         }
+    }
+
+    /// Whether a sync is being held back.
+    pub(crate) fn is_sync_held(&self) -> bool {
+        self.0.gate.lock().waiting > 0
     }
 
     fn directory(&self) -> &LogDirectory {

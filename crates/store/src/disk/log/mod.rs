@@ -10,17 +10,19 @@
 pub(crate) mod record;
 pub(crate) mod recovery;
 pub(crate) mod storage;
+pub(crate) mod syncing;
 
 #[cfg(test)]
 mod power_loss_tests;
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use crate::StoreError;
 use crate::disk::log::record::{SEGMENT_HEADER, SegmentHeader, encode_record};
-use crate::disk::log::storage::{LogFile, LogStorage};
+use crate::disk::log::storage::LogStorage;
+use crate::disk::log::syncing::{Segment, Unsynced};
 use crate::transaction::WriteSet;
 
 /// How far the log is kept ahead of the writer.
@@ -34,19 +36,16 @@ const BUFFER_KEPT: usize = 4 << 20;
 /// The last segment, open for appending.
 pub(crate) struct Log {
     storage: Arc<dyn LogStorage>,
-    file: Box<dyn LogFile>,
+    segment: Arc<Segment>,
     header: SegmentHeader,
     /// Where the next record goes.
     end: u64,
-    /// Everything before this offset is durable.
-    durable_to: u64,
     /// Everything before this offset has been written, be it with zeros.
     filled_to: u64,
     /// No record says yet that all of the log is durable.
     unsealed: bool,
     /// Reused for encoding.
     buffer: Vec<u8>,
-    syncs: Arc<AtomicU64>,
 }
 
 impl Log {
@@ -64,14 +63,12 @@ impl Log {
         let end = SEGMENT_HEADER as u64;
         Ok(Self {
             storage,
-            file,
+            segment: Arc::new(Segment::new(file, end, syncs)),
             header,
             end,
-            durable_to: end,
             filled_to: end,
             unsealed: false,
             buffer: Vec::new(),
-            syncs,
         })
     }
 
@@ -89,15 +86,15 @@ impl Log {
     pub(crate) fn append(&mut self, group: &[(u64, &WriteSet)]) -> Result<(), StoreError> {
         self.buffer.clear();
         self.buffer.shrink_to(BUFFER_KEPT);
-        encode_record(&mut self.buffer, self.header.salt, self.end, self.durable_to, group);
+        let durable_to = self.segment.durable_to();
+        encode_record(&mut self.buffer, self.header.salt, self.end, durable_to, group);
         let record_end = self.end + self.buffer.len() as u64;
         if record_end > self.filled_to {
             let filled_to = (record_end + AHEAD).next_multiple_of(PAGE);
             self.buffer.resize((filled_to - self.end) as usize, 0);
             self.filled_to = filled_to;
         }
-        let written = self.file.write_at(&self.buffer, self.end);
-        written.map_err(|error| StoreError::io("write the log", error))?;
+        self.segment.write_at(&self.buffer, self.end)?;
         self.end = record_end;
         self.unsealed |= !group.is_empty();
         Ok(())
@@ -105,12 +102,17 @@ impl Log {
 
     /// Waits until everything appended is durable.
     pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
-        if self.durable_to < self.end {
-            self.file.sync().map_err(|error| StoreError::io("sync the log", error))?;
-            self.syncs.fetch_add(1, Ordering::Relaxed);
-            self.durable_to = self.end;
-        }
-        Ok(())
+        self.segment.sync_to(self.end)
+    }
+
+    /// What a sync now would make durable, for another thread to do it.
+    pub(crate) fn unsynced(&self) -> Unsynced {
+        Unsynced { segment: Arc::clone(&self.segment), to: self.end }
+    }
+
+    /// How many bytes are not durable yet.
+    pub(crate) fn unsynced_bytes(&self) -> u64 {
+        self.end.saturating_sub(self.segment.durable_to())
     }
 
     /// Leaves word in the log that all of it is durable; call it after [`Log::sync`]. The word
@@ -122,7 +124,7 @@ impl Log {
     /// Closes this segment and goes on in a new one.
     pub(crate) fn rotate(&mut self) -> Result<(), StoreError> {
         self.sync()?;
-        let (storage, syncs) = (Arc::clone(&self.storage), Arc::clone(&self.syncs));
+        let (storage, syncs) = (Arc::clone(&self.storage), self.segment.syncs());
         *self = Self::create(storage, self.id() + 1, self.end, syncs)?;
         Ok(())
     }

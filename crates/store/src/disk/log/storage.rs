@@ -30,9 +30,9 @@ pub(crate) trait LogStorage: Send + Sync {
     fn name(&self, id: u64) -> PathBuf;
 }
 
-/// A segment that is being written.
-pub(crate) trait LogFile: Send {
-    /// Writes all of `bytes` at `offset`, extending the file if need be.
+/// A segment that is being written. It may be synced while it is written.
+pub(crate) trait LogFile: Send + Sync {
+    /// Writes all of `bytes` at `offset`, extending the file if need be; one thread at a time.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
     /// Returns once everything written is durable.

@@ -1,0 +1,97 @@
+//! Commits that do not wait for the disk: the log is synced behind their backs.
+
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::unruly_log::UnrulyLog;
+use super::{DiskOptions, DiskStore, Durability};
+use crate::{CommitError, Store, StoreError};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn open_relaxed(log: &UnrulyLog, path: &Path, memtable_bytes: u64) -> DiskStore {
+    let durability = Durability::Relaxed;
+    let options = DiskOptions { durability, memtable_bytes, ..DiskOptions::default() };
+    log.open_store_with(path, options)
+}
+
+fn put(store: &DiskStore, key: u64, bytes: usize) -> Result<(), CommitError> {
+    let mut transaction = store.begin(&[]).map_err(CommitError::Failed)?;
+    transaction.put(key.to_be_bytes().to_vec().into(), vec![7; bytes].into());
+    transaction.commit()
+}
+
+/// Puts items, slowly, until a sync is being held back, and returns how many there are then. No
+/// assertion may fail while it is held: the store would wait for it when it is dropped.
+fn put_until_sync(store: &DiskStore, log: &UnrulyLog, first: u64) -> Result<u64, CommitError> {
+    let start = Instant::now();
+    let mut count = first;
+    while !log.is_sync_held() && start.elapsed() < PATIENCE {
+        put(store, count, 1000)?;
+        count += 1;
+        sleep(Duration::from_millis(2));
+    }
+    Ok(count)
+}
+
+fn entries_of(directory: &Path) -> u64 {
+    let (store, _) = DiskStore::open(directory, DiskOptions::default()).unwrap();
+    store.verify().unwrap().entries
+}
+
+#[test]
+fn writes_do_not_wait_for_the_sync_of_earlier_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = UnrulyLog::default();
+    let store = open_relaxed(&log, directory.path(), 32 << 20);
+    log.hold_syncs();
+    let count = put_until_sync(&store, &log, 0).unwrap();
+    for key in count..count + 100 {
+        put(&store, key, 1000).unwrap();
+    }
+    let is_held = log.is_sync_held();
+    log.release_syncs();
+    assert!(is_held, "these writes passed a sync");
+    store.close().unwrap();
+    assert_eq!(entries_of(directory.path()), count + 100);
+}
+
+#[test]
+fn a_full_segment_is_synced_behind_the_writers_before_the_next_begins() {
+    const FULL: u64 = 2 << 20;
+    let directory = tempfile::tempdir().unwrap();
+    let log = UnrulyLog::default();
+    let store = open_relaxed(&log, directory.path(), FULL);
+    let segments = || std::fs::read_dir(directory.path().join("log")).unwrap().count();
+    for key in 0..FULL / 1100 {
+        put(&store, key, 1000).unwrap();
+    }
+    log.hold_syncs();
+    let mut count = put_until_sync(&store, &log, FULL / 1100).unwrap();
+    put(&store, count, 1000).unwrap();
+    let (is_held, segments_meanwhile) = (log.is_sync_held(), segments());
+    log.release_syncs();
+    assert!(is_held, "nothing was synced");
+    assert_eq!(segments_meanwhile, 1, "a new segment claims that the one before is durable");
+    let start = Instant::now();
+    while segments() == 1 && start.elapsed() < PATIENCE {
+        count += 1;
+        put(&store, count, 1000).unwrap();
+    }
+    assert_ne!(segments(), 1, "the next segment does not begin");
+    store.close().unwrap();
+    assert_eq!(entries_of(directory.path()), count + 1);
+}
+
+#[test]
+fn a_failed_sync_behind_the_writers_poisons_the_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = UnrulyLog::default();
+    let store = open_relaxed(&log, directory.path(), 32 << 20);
+    log.fail_sync_after(0);
+    let error = put_until_sync(&store, &log, 0).unwrap_err();
+    assert!(matches!(error, CommitError::Failed(StoreError::Poisoned { .. })), "{error}");
+    assert!(error.to_string().contains("the disk is on fire"), "{error}");
+    assert!(matches!(store.close(), Err(StoreError::Poisoned { .. })));
+}
