@@ -38,21 +38,23 @@ pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
 
 /// Whether all bytes are ASCII and none is special, so that the text is UTF-8 and needs no escape.
 pub(crate) fn is_plain_ascii(bytes: &[u8]) -> bool {
-    let bad = |byte: u8| is_special(byte) | !byte.is_ascii();
-    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-    if blocks.iter().any(|block| block.iter().fold(false, |any, &byte| any | bad(byte))) {
-        return false;
-    }
-    let is_plain = |word: u64| (special_in(word) | word) & HIGH == 0;
-    let (words, tail) = rest.as_chunks::<8>();
-    if !words.iter().all(|word| is_plain(u64::from_le_bytes(*word))) {
-        return false;
-    }
-    // The last eight bytes, some of them for the second time, are quicker than one by one.
-    match bytes.last_chunk::<8>() {
-        Some(last) => is_plain(u64::from_le_bytes(*last)),
-        None => !tail.iter().any(|&byte| bad(byte)),
-    }
+    let Some(last) = bytes.last_chunk::<BLOCK>() else {
+        return bytes.iter().all(|&byte| byte.is_ascii() && !is_special(byte));
+    };
+    // Zero where a byte was a quote or a backslash; how far one was beyond the control characters.
+    let (mut least, mut most) = ([u8::MAX; BLOCK], [0; BLOCK]);
+    let mut look = |block: &[u8; BLOCK]| {
+        for ((least, most), &byte) in least.iter_mut().zip(&mut most).zip(block) {
+            *least = (*least).min(byte ^ b'"').min(byte ^ b'\\');
+            *most = (*most).max(byte.wrapping_sub(b' '));
+        }
+    };
+    bytes.as_chunks().0.iter().for_each(&mut look);
+    // The last bytes, some of them for the second time, are quicker than what is left one by one.
+    look(last);
+    let least = least.iter().fold(u8::MAX, |a, &b| a.min(b));
+    let most = most.iter().fold(0, |a, &b| a.max(b));
+    least > 0 && most < 0x80 - b' '
 }
 
 /// The highest bit of each byte that is special. Bytes above a special one may be marked wrongly, so

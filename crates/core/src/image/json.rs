@@ -1,0 +1,160 @@
+//! Stored values as JSON, straight from their bytes.
+
+use super::reader::{Read, Reader};
+use super::room::Room;
+use super::text::Text;
+use super::{Tag, deeper};
+use crate::json;
+
+/// Appends an item of `count` attributes as a JSON object.
+pub(super) fn write_item<'a, T: Text<'a>>(
+    reader: Reader<'a, T>,
+    count: usize,
+    out: &mut Vec<u8>,
+) -> Read<()> {
+    let start = out.len();
+    // What most items need: their text, and the punctuation around each attribute.
+    let mut room = reader.text_len() + 5 * reader.remaining() + 32;
+    loop {
+        out.resize(start + room, 0);
+        let writer = Writer { reader, room: Room::new(out.get_mut(start..).unwrap_or_default()) };
+        let written = writer.attributes(count, 0).map(|writer| writer.room.left());
+        out.truncate(start + room - written.unwrap_or_default().unwrap_or(room));
+        if written?.is_some() {
+            return Ok(());
+        }
+        room *= 2;
+    }
+}
+
+/// Reads values and writes them. It is handed over and back, so that loops have their own, which stay
+/// in registers.
+struct Writer<'a, 'o, T> {
+    reader: Reader<'a, T>,
+    room: Room<'o>,
+}
+
+impl<'a, T: Text<'a>> Writer<'a, '_, T> {
+    /// Writes `count` attributes, which must be all there are, as an object.
+    fn attributes(self, count: usize, depth: usize) -> Read<Self> {
+        let Self { mut reader, mut room } = self;
+        if count == 0 {
+            room.fixed(b"{");
+        }
+        for position in 0..count {
+            room.fixed(if position == 0 { b"{\"" } else { b",\"" });
+            reader.write_string(&mut room)?;
+            match reader.tag()? {
+                // Most are strings: no call for them.
+                Tag::S => {
+                    room.fixed(b"\":{\"S\":\"");
+                    reader.write_string(&mut room)?;
+                    room.fixed(b"\"}");
+                }
+                tag => {
+                    room.fixed(b"\":");
+                    Self { reader, room } = Self { reader, room }.value(tag, depth)?;
+                }
+            }
+        }
+        room.fixed(b"}");
+        reader.finish()?;
+        Ok(Self { reader, room })
+    }
+
+    /// Writes one value.
+    fn value(mut self, tag: Tag, depth: usize) -> Read<Self> {
+        match tag {
+            Tag::S => {
+                self.room.fixed(b"{\"S\":\"");
+                self.reader.write_string(&mut self.room)?;
+                self.room.fixed(b"\"}");
+            }
+            Tag::N => {
+                self.room.fixed(b"{\"N\":\"");
+                self.number()?;
+                self.room.fixed(b"\"}");
+            }
+            Tag::False => self.room.fixed(b"{\"BOOL\":false}"),
+            Tag::True => self.room.fixed(b"{\"BOOL\":true}"),
+            Tag::Null => self.room.fixed(b"{\"NULL\":true}"),
+            tag => self = self.large(tag, depth)?,
+        }
+        Ok(self)
+    }
+
+    /// Writes a binary, or a value that contains others.
+    fn large(mut self, tag: Tag, depth: usize) -> Read<Self> {
+        self.room.slice(json::opening(tag.attribute_type()));
+        match tag {
+            Tag::Ss => {
+                self = self.members(|mut writer| {
+                    writer.room.fixed(b"\"");
+                    writer.reader.write_string(&mut writer.room)?;
+                    writer.room.fixed(b"\"");
+                    Ok(writer)
+                })?;
+            }
+            Tag::Ns => {
+                self = self.members(|mut writer| {
+                    writer.room.fixed(b"\"");
+                    writer.number()?;
+                    writer.room.fixed(b"\"");
+                    Ok(writer)
+                })?;
+            }
+            Tag::Bs => {
+                self = self.members(|mut writer| {
+                    writer.binary()?;
+                    Ok(writer)
+                })?;
+            }
+            Tag::L => {
+                let depth = deeper(depth)?;
+                self = self.members(|mut writer| {
+                    let tag = writer.reader.tag()?;
+                    writer.value(tag, depth)
+                })?;
+            }
+            Tag::M => {
+                let mut body = self.reader.body()?;
+                let count = body.length()?;
+                let writer = Writer { reader: body, room: self.room };
+                self.room = writer.attributes(count, deeper(depth)?)?.room;
+            }
+            _ => self.binary()?,
+        }
+        self.room.fixed(b"}");
+        Ok(self)
+    }
+
+    /// Writes the members of a set or a list.
+    fn members(mut self, write: impl Fn(Self) -> Read<Self>) -> Read<Self> {
+        let mut body = self.reader.body()?;
+        let count = body.length()?;
+        self.room.fixed(b"[");
+        let mut writer = Writer { reader: body, room: self.room };
+        for position in 0..count {
+            if position > 0 {
+                writer.room.fixed(b",");
+            }
+            writer = write(writer)?;
+        }
+        writer.reader.finish()?;
+        self.room = writer.room;
+        self.room.fixed(b"]");
+        Ok(self)
+    }
+
+    fn number(&mut self) -> Read<()> {
+        self.reader.number()?.write_pieces(|piece| self.room.slice(piece));
+        Ok(())
+    }
+
+    fn binary(&mut self) -> Read<()> {
+        self.room.fixed(b"\"");
+        self.room.base64(self.reader.bytes()?);
+        self.room.fixed(b"\"");
+        Ok(())
+    }
+}
