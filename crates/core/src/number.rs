@@ -15,6 +15,7 @@ use std::fmt;
 
 use crate::error::{Error, message};
 
+pub(crate) use print::write_decimal;
 pub use scale::{has_readable_scale, scale_error};
 
 /// The most significant digits that a number may have.

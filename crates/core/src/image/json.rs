@@ -5,6 +5,7 @@ use super::room::Room;
 use super::text::Text;
 use super::{Tag, deeper};
 use crate::json;
+use crate::number::Number;
 
 /// Appends an item of `count` attributes as a JSON object.
 pub(super) fn write_item<'a, T: Text<'a>>(
@@ -44,43 +45,41 @@ impl<'a, T: Text<'a>> Writer<'a, '_, T> {
         for position in 0..count {
             room.fixed(if position == 0 { b"{\"" } else { b",\"" });
             reader.write_string(&mut room)?;
-            match reader.tag()? {
-                // Most are strings: no call for them.
-                Tag::S => {
-                    room.fixed(b"\":{\"S\":\"");
-                    reader.write_string(&mut room)?;
-                    room.fixed(b"\"}");
-                }
-                tag => {
-                    room.fixed(b"\":");
-                    Self { reader, room } = Self { reader, room }.value(tag, depth)?;
-                }
-            }
+            Self { reader, room } = Self { reader, room }.value::<true>(depth)?;
         }
         room.fixed(b"}");
         reader.finish()?;
         Ok(Self { reader, room })
     }
 
-    /// Writes one value.
-    fn value(mut self, tag: Tag, depth: usize) -> Read<Self> {
-        match tag {
+    /// Writes one value. That of an attribute begins with what ends its name: a quote and a colon.
+    #[inline(always)]
+    fn value<const NAMED: bool>(self, depth: usize) -> Read<Self> {
+        let Self { mut reader, mut room } = self;
+        match reader.tag()? {
             Tag::S => {
-                self.room.fixed(b"{\"S\":\"");
-                self.reader.write_string(&mut self.room)?;
-                self.room.fixed(b"\"}");
+                room.open::<NAMED, _>(b"\":{\"S\":\"");
+                reader.write_string(&mut room)?;
+                room.fixed(b"\"}");
             }
             Tag::N => {
-                self.room.fixed(b"{\"N\":\"");
-                self.number()?;
-                self.room.fixed(b"\"}");
+                room.open::<NAMED, _>(b"\":{\"N\":\"");
+                let number = reader.number()?;
+                match number.as_u64() {
+                    Some(natural) => room.natural(natural),
+                    None => room = written(&number, room),
+                }
+                room.fixed(b"\"}");
             }
-            Tag::False => self.room.fixed(b"{\"BOOL\":false}"),
-            Tag::True => self.room.fixed(b"{\"BOOL\":true}"),
-            Tag::Null => self.room.fixed(b"{\"NULL\":true}"),
-            tag => self = self.large(tag, depth)?,
+            Tag::False => room.open::<NAMED, _>(b"\":{\"BOOL\":false}"),
+            Tag::True => room.open::<NAMED, _>(b"\":{\"BOOL\":true}"),
+            Tag::Null => room.open::<NAMED, _>(b"\":{\"NULL\":true}"),
+            tag => {
+                room.open::<NAMED, _>(b"\":");
+                return Self { reader, room }.large(tag, depth);
+            }
         }
-        Ok(self)
+        Ok(Self { reader, room })
     }
 
     /// Writes a binary, or a value that contains others.
@@ -111,10 +110,7 @@ impl<'a, T: Text<'a>> Writer<'a, '_, T> {
             }
             Tag::L => {
                 let depth = deeper(depth)?;
-                self = self.members(|mut writer| {
-                    let tag = writer.reader.tag()?;
-                    writer.value(tag, depth)
-                })?;
+                self = self.members(|writer| writer.value::<false>(depth))?;
             }
             Tag::M => {
                 let mut body = self.reader.body()?;
@@ -147,7 +143,8 @@ impl<'a, T: Text<'a>> Writer<'a, '_, T> {
     }
 
     fn number(&mut self) -> Read<()> {
-        self.reader.number()?.write_pieces(|piece| self.room.slice(piece));
+        let number = self.reader.number()?;
+        number.write_pieces(|piece| self.room.slice(piece));
         Ok(())
     }
 
@@ -157,4 +154,10 @@ impl<'a, T: Text<'a>> Writer<'a, '_, T> {
         self.room.fixed(b"\"");
         Ok(())
     }
+}
+
+/// Writes a number of any form.
+fn written<'o>(number: &Number, mut room: Room<'o>) -> Room<'o> {
+    number.write_pieces(|piece| room.slice(piece));
+    room
 }

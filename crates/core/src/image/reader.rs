@@ -157,22 +157,11 @@ impl<'a, T: Text<'a>> Reader<'a, T> {
         Ok(taken)
     }
 
+    #[inline(always)]
     pub(super) fn number(&mut self) -> Read<Number> {
-        let header = self.byte()?;
-        let zigzag = self.length()? as u32;
-        let exponent = (zigzag >> 1) as i32 ^ -((zigzag & 1) as i32);
-        let used = self.take(usize::from(header & 0x7F))?;
-        let little_endian =
-            |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, &b| sum << 8 | u64::from(b));
-        let coefficient = match used.split_at_checked(8) {
-            None => u128::from(little_endian(used)),
-            Some((_, high)) if high.len() > 8 => return Err(Corrupt("a number is too long")),
-            Some((low, high)) => {
-                u128::from(little_endian(high)) << 64 | u128::from(little_endian(low))
-            }
-        };
-        Number::from_parts(header & 0x80 != 0, coefficient, exponent)
-            .map_err(|_| Corrupt("a number is out of range"))
+        let (number, rest) = number(self.rest)?;
+        self.rest = rest;
+        Ok(number)
     }
 
     /// The content of a container.
@@ -206,4 +195,23 @@ fn long_length(first: u8, mut rest: &[u8]) -> Read<(usize, &[u8])> {
         }
     }
     Err(Corrupt("a length is too long"))
+}
+
+/// A number, and what is behind it.
+fn number(bytes: &[u8]) -> Read<(Number, &[u8])> {
+    let mut reader = Reader { text: &[][..], rest: bytes };
+    let header = reader.byte()?;
+    let zigzag = reader.length()? as u32;
+    let exponent = (zigzag >> 1) as i32 ^ -((zigzag & 1) as i32);
+    let used = reader.take(usize::from(header & 0x7F))?;
+    let little_endian =
+        |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, &b| sum << 8 | u64::from(b));
+    let coefficient = match used.split_at_checked(8) {
+        None => u128::from(little_endian(used)),
+        Some((_, high)) if high.len() > 8 => return Err(Corrupt("a number is too long")),
+        Some((low, high)) => u128::from(little_endian(high)) << 64 | u128::from(little_endian(low)),
+    };
+    Number::from_parts(header & 0x80 != 0, coefficient, exponent)
+        .map(|number| (number, reader.rest))
+        .map_err(|_| Corrupt("a number is out of range"))
 }

@@ -7,6 +7,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::number::write_decimal;
+
 /// Texts up to this length are copied as a block.
 const SHORT: usize = 32;
 
@@ -36,6 +38,26 @@ impl<'o> Room<'o> {
             }
             None => self.is_exceeded = true,
         }
+    }
+
+    /// Writes what a value begins with; without a name before it, all but the first two bytes of that.
+    #[inline(always)]
+    pub(super) fn open<const NAMED: bool, const N: usize>(&mut self, piece: &[u8; N]) {
+        if NAMED {
+            self.fixed(piece);
+        } else {
+            self.slice(piece.get(2..).unwrap_or_default());
+        }
+    }
+
+    /// Writes a natural number.
+    #[inline(always)]
+    pub(super) fn natural(&mut self, number: u64) {
+        // Longer than any of them, so that there is a block to copy behind the first digit.
+        let mut buffer = [0; 20 + SHORT];
+        let (digits, _) = buffer.split_at_mut(20);
+        let count = write_decimal(number, digits);
+        self.beginning(buffer.get(20 - count..).unwrap_or_default(), count);
     }
 
     /// Writes bytes.

@@ -11,16 +11,14 @@ const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 
 /// Whether a byte cannot stand in a JSON string as it is: a quote, a backslash, a control character.
-#[expect(clippy::needless_bitwise_bool, reason = "a branch would keep blocks from being vectors")]
 fn is_special(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+    byte == b'"' || byte == b'\\' || byte < 0x20
 }
 
 /// How many bytes come before the first special one.
 pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-    let is_plain = |block: &&[u8; BLOCK]| !block.iter().fold(false, |any, &b| any | is_special(b));
-    let plain = blocks.iter().take_while(is_plain).count();
+    let plain = blocks.iter().take_while(|block| is_plain_block(block)).count();
     // The word-wise search covers the block that ended the loop, too.
     let rest =
         if plain == blocks.len() { rest } else { bytes.get(plain * BLOCK..).unwrap_or(rest) };
@@ -34,6 +32,15 @@ pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
         position += 8;
     }
     position + tail.iter().position(|&byte| is_special(byte)).unwrap_or(tail.len())
+}
+
+/// Whether a block has no special byte: bytes that are special become zero, and no others.
+fn is_plain_block(block: &[u8; BLOCK]) -> bool {
+    let distance = |byte: u8| {
+        let beyond_controls = byte.max(0x1F) - 0x1F;
+        beyond_controls.min(byte ^ b'"').min(byte ^ b'\\')
+    };
+    block.iter().fold(u8::MAX, |least, &byte| least.min(distance(byte))) > 0
 }
 
 /// Whether all bytes are ASCII and none is special, so that the text is UTF-8 and needs no escape.

@@ -72,7 +72,7 @@ impl Number {
 }
 
 /// Writes a number to the end of the buffer, which must be long enough, and says how long it is.
-fn write_decimal(mut number: u64, buffer: &mut [u8]) -> usize {
+pub(crate) fn write_decimal(mut number: u64, buffer: &mut [u8]) -> usize {
     let mut count = 0;
     for slot in buffer.iter_mut().rev() {
         *slot = b'0' + (number % 10) as u8;
