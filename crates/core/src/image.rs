@@ -23,9 +23,16 @@
 //! and to need no escape when it is written as JSON. String by string that was the larger part of
 //! the work.
 
+#![expect(
+    clippy::inline_always,
+    reason = "a cursor whose address is handed to a call does not stay in registers"
+)]
+
 mod decode;
 mod encode;
+mod json;
 mod reader;
+mod room;
 mod text;
 
 pub use encode::{encode, encode_into};
@@ -34,7 +41,7 @@ use std::cmp::Ordering;
 
 use crate::error::Result;
 use crate::value::{AttributeType, AttributeValue, Item};
-use reader::Reader;
+use reader::{Read, Reader};
 use text::{Plain, Text};
 
 /// The version that [`encode`] writes.
@@ -43,6 +50,10 @@ const VERSION: u8 = 2;
 /// Values deeper than this are refused when decoded: nothing that was stored is so deep, and damaged
 /// bytes must not exhaust the stack.
 const MAX_DEPTH: usize = 64;
+
+fn deeper(depth: usize) -> Read<usize> {
+    if depth < MAX_DEPTH { Ok(depth + 1) } else { Err(reader::corrupt("it is nested too deeply")) }
+}
 
 /// The tag of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,10 +130,7 @@ pub struct ImageRef<'a> {
 impl<'a> ImageRef<'a> {
     /// Reads the header.
     pub fn new(bytes: &'a [u8]) -> Result<Self> {
-        let mut reader = Reader::new(bytes, &[][..]);
-        if reader.byte()? != VERSION {
-            return Err(reader::corrupt("unknown version").into());
-        }
+        let mut reader = Reader::start(bytes)?;
         let size_bytes = reader.length()?;
         let count = reader.length()?;
         Ok(Self { size_bytes, count, attributes: reader.behind_text()? })
@@ -171,28 +179,24 @@ impl<'a> ImageRef<'a> {
 
     /// The whole item.
     pub fn decode(&self) -> Result<Item> {
-        let mut reader = self.attributes.with_text(self.attributes.text().as_str()?);
-        let item = decode::attributes(&mut reader, self.count, 0)?;
-        reader.finish()?;
-        Ok(item)
+        let reader = self.attributes.with_text(self.attributes.text().as_str()?);
+        Ok(decode::attributes(reader, self.count, 0)?)
     }
 
     /// Appends the item as DynamoDB JSON, straight from the stored bytes.
     pub fn write_json(&self, out: &mut Vec<u8>) -> Result<()> {
         let text = self.attributes.text();
         match Plain::of(text) {
-            Some(plain) => self.write_json_with(plain, out),
-            None => self.write_json_with(text.as_str()?, out),
+            Some(plain) => json::write_item(self.attributes.with_text(plain), self.count, out)?,
+            None => json::write_item(self.attributes.with_text(text.as_str()?), self.count, out)?,
         }
+        Ok(())
     }
+}
 
-    fn write_json_with<T: Text<'a>>(&self, text: T, out: &mut Vec<u8>) -> Result<()> {
-        // About what it takes: the bytes, and punctuation around each attribute.
-        out.reserve(self.size_bytes + 16 * self.count + 2);
-        let mut reader = self.attributes.with_text(text);
-        decode::write_attributes(&mut reader, self.count, 0, out)?;
-        Ok(reader.finish()?)
-    }
+/// DynamoDB's size of a stored item, without looking at the rest of it.
+pub fn size_bytes(stored: &[u8]) -> Result<usize> {
+    Ok(Reader::start(stored)?.length()?)
 }
 
 /// One stored value, undecoded.
@@ -224,13 +228,8 @@ impl RawValue<'_> {
     }
 
     /// The value.
-    pub fn decode(mut self) -> Result<AttributeValue> {
-        Ok(decode::value(self.tag, &mut self.payload, 0)?)
-    }
-
-    /// Appends the value as DynamoDB JSON.
-    pub fn write_json(mut self, out: &mut Vec<u8>) -> Result<()> {
-        Ok(decode::write_value(self.tag, &mut self.payload, 0, out)?)
+    pub fn decode(self) -> Result<AttributeValue> {
+        Ok(decode::value(self.tag, self.payload, 0)?.0)
     }
 }
 

@@ -6,15 +6,17 @@
 
 mod plain;
 mod read;
+mod request;
 mod shape;
 mod tree;
 mod write;
 
 pub(crate) use plain::is_plain_ascii;
 pub use read::{item_from, value_from};
+pub use request::parse_with_item;
 pub use shape::{check_item, check_value};
 pub use tree::{Json, JsonNumber, JsonObject};
-pub(crate) use write::{open_value, write_binary, write_number};
+pub(crate) use write::{escape, opening};
 pub use write::{write_item, write_string, write_value};
 
 use crate::error::{Result, message};

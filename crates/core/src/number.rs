@@ -15,6 +15,7 @@ use std::fmt;
 
 use crate::error::{Error, message};
 
+pub(crate) use print::write_decimal;
 pub use scale::{has_readable_scale, scale_error};
 
 /// The most significant digits that a number may have.
@@ -113,6 +114,13 @@ impl Number {
         if coefficient == 0 {
             return Ok(Self::ZERO);
         }
+        // Twenty digits, in the middle of the range: nothing can be wrong.
+        if let Ok(small) = u64::try_from(coefficient)
+            && (MIN_MAGNITUDE..=MAX_MAGNITUDE - 20).contains(&exponent)
+        {
+            let (low, zeros) = strip_small_zeros(small);
+            return Ok(Self { high: 0, low, exponent: (exponent + zeros) as i16, negative });
+        }
         let (coefficient, zeros) = strip_zeros(coefficient);
         let exponent = exponent.saturating_add(zeros);
         let digits = digit_count(coefficient);
@@ -158,12 +166,17 @@ fn strip_zeros(mut coefficient: u128) -> (u128, i32) {
         coefficient /= 10;
         zeros += 1;
     }
-    let mut small = coefficient as u64;
-    while small != 0 && small.is_multiple_of(10) {
-        small /= 10;
+    let (small, more) = strip_small_zeros(coefficient as u64);
+    (u128::from(small), zeros + more)
+}
+
+fn strip_small_zeros(mut coefficient: u64) -> (u64, i32) {
+    let mut zeros = 0;
+    while coefficient != 0 && coefficient.is_multiple_of(10) {
+        coefficient /= 10;
         zeros += 1;
     }
-    (u128::from(small), zeros)
+    (coefficient, zeros)
 }
 
 /// `10^power`, if it fits.

@@ -301,7 +301,9 @@ impl Item {
     }
 
     fn position(&self, name: &str) -> Result<usize, usize> {
-        self.attributes.binary_search_by(|(candidate, _)| candidate.as_str().cmp(name))
+        // Byte by byte: names are short and differ early, and `memcmp` loads more than one word of a
+        // name at once, which waits until words that were just written have left the store buffer.
+        self.attributes.binary_search_by(|(candidate, _)| candidate.bytes().cmp(name.bytes()))
     }
 }
 

@@ -23,7 +23,7 @@ use crate::idempotency::Tokens;
 use crate::ops;
 use crate::stream::{Sequencer, retention};
 use crate::watch::Watch;
-use crate::wire::{Fields, Reply};
+use crate::wire::{Fields, ItemField, Reply};
 use crate::write::InFlight;
 
 /// An embedded DynamoDB: tables, indexes, transactions, streams, in this process.
@@ -266,8 +266,12 @@ impl Database {
             return handler(self.inner(), body);
         }
         let handler = ops::handler(target).ok_or_else(request::unknown_operation)?;
-        let body = json::parse(body)?;
-        handler(self.inner(), Fields::of(&body)?)
+        let Some(member) = ops::item_member(target) else {
+            return handler(self.inner(), Fields::of(&json::parse(body)?)?);
+        };
+        let (members, item) = json::parse_with_item(body, member)?;
+        let item = ItemField::new(member, item);
+        handler(self.inner(), Fields::with_item(&members, item.as_ref())?)
     }
 
     /// Changes the host and port that DescribeEndpoints names: a server knows its port only when it

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use keyloom_core::image::ImageRef;
+use keyloom_core::image::{self, ImageRef};
 use keyloom_core::{AttributeValue, Item, Result};
 use keyloom_store::Bytes;
 
@@ -24,7 +24,7 @@ impl Stored {
 
     /// The item's size as DynamoDB counts it; read from the header.
     pub(crate) fn size_bytes(&self) -> Result<usize> {
-        Ok(ImageRef::new(&self.bytes)?.size_bytes())
+        image::size_bytes(&self.bytes)
     }
 
     /// The item, decoded once.

@@ -1,7 +1,8 @@
 //! A cursor over stored bytes that cannot run past their end.
 
+use super::room::Room;
 use super::text::Text;
-use super::{RawValue, Tag};
+use super::{RawValue, Tag, VERSION};
 use crate::error::Error;
 use crate::number::Number;
 
@@ -36,6 +37,15 @@ pub(super) fn corrupt(what: &'static str) -> Corrupt {
 const TOO_SHORT: Corrupt = Corrupt("it ends too early");
 
 impl<'a> Reader<'a> {
+    /// The bytes of an item behind its version, which must be the one that is known.
+    pub(super) fn start(bytes: &'a [u8]) -> Read<Self> {
+        match bytes.split_first() {
+            Some((&VERSION, rest)) => Ok(Self { text: &[], rest }),
+            Some(_) => Err(Corrupt("unknown version")),
+            None => Err(TOO_SHORT),
+        }
+    }
+
     /// What is behind the text that comes next, with that text.
     pub(super) fn behind_text(mut self) -> Read<Self> {
         let length = self.fixed_length()?;
@@ -79,12 +89,8 @@ impl<'a> Reader<'a> {
 }
 
 impl<'a, T: Text<'a>> Reader<'a, T> {
-    pub(super) fn new(bytes: &'a [u8], text: T) -> Self {
-        Self { text, rest: bytes }
-    }
-
     pub(super) fn finish(self) -> Read<()> {
-        let is_done = self.rest.is_empty() && self.text.is_empty();
+        let is_done = self.rest.is_empty() && self.text.len() == 0;
         if is_done { Ok(()) } else { Err(Corrupt("bytes are left over")) }
     }
 
@@ -93,34 +99,34 @@ impl<'a, T: Text<'a>> Reader<'a, T> {
         self.rest.len()
     }
 
+    /// How much of the text is left.
+    pub(super) fn text_len(&self) -> usize {
+        self.text.len()
+    }
+
+    #[inline(always)]
     pub(super) fn byte(&mut self) -> Read<u8> {
         let (&byte, rest) = self.rest.split_first().ok_or(TOO_SHORT)?;
         self.rest = rest;
         Ok(byte)
     }
 
+    #[inline(always)]
     fn take(&mut self, count: usize) -> Read<&'a [u8]> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(TOO_SHORT)?;
         self.rest = rest;
         Ok(taken)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn length(&mut self) -> Read<usize> {
         let first = self.byte()?;
-        if first < 0x80 { Ok(usize::from(first)) } else { self.long_length(first) }
-    }
-
-    fn long_length(&mut self, first: u8) -> Read<usize> {
-        let mut value = usize::from(first & 0x7F);
-        for shift in [7, 14, 21, 28] {
-            let byte = self.byte()?;
-            value |= usize::from(byte & 0x7F) << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
+        if first < 0x80 {
+            return Ok(usize::from(first));
         }
-        Err(Corrupt("a length is too long"))
+        let (length, rest) = long_length(first, self.rest)?;
+        self.rest = rest;
+        Ok(length)
     }
 
     #[inline]
@@ -130,29 +136,32 @@ impl<'a, T: Text<'a>> Reader<'a, T> {
     }
 
     /// The next string of the text.
-    #[inline]
+    #[inline(always)]
     pub(super) fn string(&mut self) -> Read<T> {
         let count = self.length()?;
         self.take_text(count)
     }
 
-    #[inline]
+    /// Writes the next string of the text as the content of a JSON string.
+    #[inline(always)]
+    pub(super) fn write_string(&mut self, room: &mut Room<'_>) -> Read<()> {
+        let count = self.length()?;
+        self.text = self.text.write_json(count, room)?.ok_or(TOO_SHORT)?;
+        Ok(())
+    }
+
+    #[inline(always)]
     fn take_text(&mut self, count: usize) -> Read<T> {
         let (taken, rest) = self.text.split(count).ok_or(TOO_SHORT)?;
         self.text = rest;
         Ok(taken)
     }
 
+    #[inline(always)]
     pub(super) fn number(&mut self) -> Read<Number> {
-        let header = self.byte()?;
-        let zigzag = self.length()? as u32;
-        let exponent = (zigzag >> 1) as i32 ^ -((zigzag & 1) as i32);
-        let used = self.take(usize::from(header & 0x7F))?;
-        let mut bytes = [0; 16];
-        bytes.get_mut(..used.len()).ok_or(Corrupt("a number is too long"))?.copy_from_slice(used);
-        let coefficient = u128::from_le_bytes(bytes);
-        Number::from_parts(header & 0x80 != 0, coefficient, exponent)
-            .map_err(|_| Corrupt("a number is out of range"))
+        let (number, rest) = number(self.rest)?;
+        self.rest = rest;
+        Ok(number)
     }
 
     /// The content of a container.
@@ -167,7 +176,42 @@ impl<'a, T: Text<'a>> Reader<'a, T> {
         Ok(u32::from_le_bytes(*length) as usize)
     }
 
+    #[inline(always)]
     pub(super) fn tag(&mut self) -> Read<Tag> {
         Tag::from_byte(self.byte()?).ok_or(Corrupt("unknown type"))
     }
+}
+
+/// A length of more than one byte, and what is behind it.
+#[cold]
+fn long_length(first: u8, mut rest: &[u8]) -> Read<(usize, &[u8])> {
+    let mut length = usize::from(first & 0x7F);
+    for shift in [7, 14, 21, 28] {
+        let (&byte, behind) = rest.split_first().ok_or(TOO_SHORT)?;
+        rest = behind;
+        length |= usize::from(byte & 0x7F) << shift;
+        if byte < 0x80 {
+            return Ok((length, rest));
+        }
+    }
+    Err(Corrupt("a length is too long"))
+}
+
+/// A number, and what is behind it.
+fn number(bytes: &[u8]) -> Read<(Number, &[u8])> {
+    let mut reader = Reader { text: &[][..], rest: bytes };
+    let header = reader.byte()?;
+    let zigzag = reader.length()? as u32;
+    let exponent = (zigzag >> 1) as i32 ^ -((zigzag & 1) as i32);
+    let used = reader.take(usize::from(header & 0x7F))?;
+    let little_endian =
+        |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, &b| sum << 8 | u64::from(b));
+    let coefficient = match used.split_at_checked(8) {
+        None => u128::from(little_endian(used)),
+        Some((_, high)) if high.len() > 8 => return Err(Corrupt("a number is too long")),
+        Some((low, high)) => u128::from(little_endian(high)) << 64 | u128::from(little_endian(low)),
+    };
+    Number::from_parts(header & 0x80 != 0, coefficient, exponent)
+        .map(|number| (number, reader.rest))
+        .map_err(|_| Corrupt("a number is out of range"))
 }

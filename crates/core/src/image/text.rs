@@ -4,6 +4,7 @@
 //! each string of it.
 
 use super::reader::{Read, corrupt};
+use super::room::Room;
 use crate::json;
 
 /// Text from which strings are taken one after the other.
@@ -11,56 +12,60 @@ pub(super) trait Text<'a>: Copy {
     /// The first `count` bytes and the rest, if there are so many.
     fn split(self, count: usize) -> Option<(Self, Self)>;
 
-    fn is_empty(self) -> bool;
+    fn len(self) -> usize;
 
     /// The text as a string.
     fn as_str(self) -> Read<&'a str>;
 
-    /// Appends the text as a JSON string.
-    fn write_json(self, out: &mut Vec<u8>) -> Read<()>;
+    /// Writes the first `count` bytes as the content of a JSON string, without its quotes, and gives
+    /// the rest; none if there are not so many.
+    fn write_json(self, count: usize, room: &mut Room<'_>) -> Read<Option<Self>>;
 }
 
 /// Nothing is known.
 impl<'a> Text<'a> for &'a [u8] {
-    #[inline]
+    #[inline(always)]
     fn split(self, count: usize) -> Option<(Self, Self)> {
         self.split_at_checked(count)
     }
 
-    #[inline]
-    fn is_empty(self) -> bool {
-        <[u8]>::is_empty(self)
+    #[inline(always)]
+    fn len(self) -> usize {
+        <[u8]>::len(self)
     }
 
     fn as_str(self) -> Read<&'a str> {
         std::str::from_utf8(self).map_err(|_| corrupt("a string is not UTF-8"))
     }
 
-    fn write_json(self, out: &mut Vec<u8>) -> Read<()> {
-        Text::as_str(self)?.write_json(out)
+    fn write_json(self, count: usize, room: &mut Room<'_>) -> Read<Option<Self>> {
+        let Some((taken, rest)) = self.split_at_checked(count) else { return Ok(None) };
+        json::escape(Text::as_str(taken)?, |piece| room.slice(piece));
+        Ok(Some(rest))
     }
 }
 
 /// It is UTF-8.
 impl<'a> Text<'a> for &'a str {
-    #[inline]
+    #[inline(always)]
     fn split(self, count: usize) -> Option<(Self, Self)> {
         self.split_at_checked(count)
     }
 
-    #[inline]
-    fn is_empty(self) -> bool {
-        str::is_empty(self)
+    #[inline(always)]
+    fn len(self) -> usize {
+        str::len(self)
     }
 
-    #[inline]
+    #[inline(always)]
     fn as_str(self) -> Read<&'a str> {
         Ok(self)
     }
 
-    fn write_json(self, out: &mut Vec<u8>) -> Read<()> {
-        json::write_string(self, out);
-        Ok(())
+    fn write_json(self, count: usize, room: &mut Room<'_>) -> Read<Option<Self>> {
+        let Some((taken, rest)) = self.split_at_checked(count) else { return Ok(None) };
+        json::escape(taken, |piece| room.slice(piece));
+        Ok(Some(rest))
     }
 }
 
@@ -76,25 +81,26 @@ impl<'a> Plain<'a> {
 }
 
 impl<'a> Text<'a> for Plain<'a> {
-    #[inline]
+    #[inline(always)]
     fn split(self, count: usize) -> Option<(Self, Self)> {
         self.0.split_at_checked(count).map(|(taken, rest)| (Self(taken), Self(rest)))
     }
 
-    #[inline]
-    fn is_empty(self) -> bool {
-        self.0.is_empty()
+    #[inline(always)]
+    fn len(self) -> usize {
+        self.0.len()
     }
 
     fn as_str(self) -> Read<&'a str> {
         Text::as_str(self.0)
     }
 
-    #[inline]
-    fn write_json(self, out: &mut Vec<u8>) -> Read<()> {
-        out.push(b'"');
-        out.extend_from_slice(self.0);
-        out.push(b'"');
-        Ok(())
+    #[inline(always)]
+    fn write_json(self, count: usize, room: &mut Room<'_>) -> Read<Option<Self>> {
+        let rest = self.0.get(count..).map(Self);
+        if rest.is_some() {
+            room.beginning(self.0, count);
+        }
+        Ok(rest)
     }
 }

@@ -11,16 +11,14 @@ const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 
 /// Whether a byte cannot stand in a JSON string as it is: a quote, a backslash, a control character.
-#[expect(clippy::needless_bitwise_bool, reason = "a branch would keep blocks from being vectors")]
 fn is_special(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+    byte == b'"' || byte == b'\\' || byte < 0x20
 }
 
 /// How many bytes come before the first special one.
 pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-    let is_plain = |block: &&[u8; BLOCK]| !block.iter().fold(false, |any, &b| any | is_special(b));
-    let plain = blocks.iter().take_while(is_plain).count();
+    let plain = blocks.iter().take_while(|block| is_plain_block(block)).count();
     // The word-wise search covers the block that ended the loop, too.
     let rest =
         if plain == blocks.len() { rest } else { bytes.get(plain * BLOCK..).unwrap_or(rest) };
@@ -36,23 +34,34 @@ pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
     position + tail.iter().position(|&byte| is_special(byte)).unwrap_or(tail.len())
 }
 
+/// Whether a block has no special byte: bytes that are special become zero, and no others.
+fn is_plain_block(block: &[u8; BLOCK]) -> bool {
+    let distance = |byte: u8| {
+        let beyond_controls = byte.max(0x1F) - 0x1F;
+        beyond_controls.min(byte ^ b'"').min(byte ^ b'\\')
+    };
+    block.iter().fold(u8::MAX, |least, &byte| least.min(distance(byte))) > 0
+}
+
 /// Whether all bytes are ASCII and none is special, so that the text is UTF-8 and needs no escape.
 pub(crate) fn is_plain_ascii(bytes: &[u8]) -> bool {
-    let bad = |byte: u8| is_special(byte) | !byte.is_ascii();
-    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-    if blocks.iter().any(|block| block.iter().fold(false, |any, &byte| any | bad(byte))) {
-        return false;
-    }
-    let is_plain = |word: u64| (special_in(word) | word) & HIGH == 0;
-    let (words, tail) = rest.as_chunks::<8>();
-    if !words.iter().all(|word| is_plain(u64::from_le_bytes(*word))) {
-        return false;
-    }
-    // The last eight bytes, some of them for the second time, are quicker than one by one.
-    match bytes.last_chunk::<8>() {
-        Some(last) => is_plain(u64::from_le_bytes(*last)),
-        None => !tail.iter().any(|&byte| bad(byte)),
-    }
+    let Some(last) = bytes.last_chunk::<BLOCK>() else {
+        return bytes.iter().all(|&byte| byte.is_ascii() && !is_special(byte));
+    };
+    // Zero where a byte was a quote or a backslash; how far one was beyond the control characters.
+    let (mut least, mut most) = ([u8::MAX; BLOCK], [0; BLOCK]);
+    let mut look = |block: &[u8; BLOCK]| {
+        for ((least, most), &byte) in least.iter_mut().zip(&mut most).zip(block) {
+            *least = (*least).min(byte ^ b'"').min(byte ^ b'\\');
+            *most = (*most).max(byte.wrapping_sub(b' '));
+        }
+    };
+    bytes.as_chunks().0.iter().for_each(&mut look);
+    // The last bytes, some of them for the second time, are quicker than what is left one by one.
+    look(last);
+    let least = least.iter().fold(u8::MAX, |a, &b| a.min(b));
+    let most = most.iter().fold(0, |a, &b| a.max(b));
+    least > 0 && most < 0x80 - b' '
 }
 
 /// The highest bit of each byte that is special. Bytes above a special one may be marked wrongly, so

@@ -93,7 +93,8 @@ fn several(members: Vec<(AttributeType, &Json<'_>)>, depth: usize) -> Result<Att
     found.unwrap_or_else(|| Err(empty()))
 }
 
-fn typed(kind: AttributeType, json: &Json<'_>, depth: usize) -> Result<AttributeValue> {
+/// Reads the content of a value of this type.
+pub(super) fn typed(kind: AttributeType, json: &Json<'_>, depth: usize) -> Result<AttributeValue> {
     Ok(match kind {
         AttributeType::S => AttributeValue::S(shape::string(json)?.into()),
         AttributeType::N => AttributeValue::N(Number::parse(shape::string(json)?)?),

@@ -58,6 +58,10 @@ impl<'a> JsonNumber<'a> {
 pub struct JsonObject<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
 
 impl<'a> JsonObject<'a> {
+    pub(super) fn new(members: Vec<(Cow<'a, str>, Json<'a>)>) -> Self {
+        Self(members)
+    }
+
     /// The member of this name; the last one, if it is there twice.
     pub fn get(&self, name: &str) -> Option<&Json<'a>> {
         self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
@@ -79,23 +83,49 @@ impl<'a> JsonObject<'a> {
     }
 }
 
-/// Parses a document; `None` if the text is not JSON.
-pub(super) fn parse(text: &[u8]) -> Option<Json<'_>> {
-    let text = str::from_utf8(text).ok()?;
-    let mut parser = Parser { text, bytes: text.as_bytes(), position: 0 };
-    parser.skip_space();
-    let value = parser.value(MAX_DEPTH)?;
-    parser.skip_space();
-    (parser.position == text.len()).then_some(value)
+impl<'a> IntoIterator for JsonObject<'a> {
+    type Item = (Cow<'a, str>, Json<'a>);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
 }
 
-struct Parser<'a> {
+/// Parses a document; `None` if the text is not JSON.
+pub(super) fn parse(text: &[u8]) -> Option<Json<'_>> {
+    let mut parser = Parser::new(text)?;
+    let value = parser.any_value()?;
+    parser.finish()?;
+    Some(value)
+}
+
+pub(super) struct Parser<'a> {
     text: &'a str,
     bytes: &'a [u8],
     position: usize,
 }
 
 impl<'a> Parser<'a> {
+    /// Stands at the first value of the text, which must be UTF-8.
+    pub(super) fn new(text: &'a [u8]) -> Option<Self> {
+        let text = str::from_utf8(text).ok()?;
+        let mut parser = Parser { text, bytes: text.as_bytes(), position: 0 };
+        parser.skip_space();
+        Some(parser)
+    }
+
+    /// Nothing may be left.
+    pub(super) fn finish(mut self) -> Option<()> {
+        self.skip_space();
+        (self.position == self.text.len()).then_some(())
+    }
+
+    /// Any value.
+    pub(super) fn any_value(&mut self) -> Option<Json<'a>> {
+        self.value(MAX_DEPTH)
+    }
+
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.position).copied()
     }
@@ -132,11 +162,26 @@ impl<'a> Parser<'a> {
     }
 
     fn object(&mut self, depth: usize) -> Option<Json<'a>> {
-        self.position += 1;
-        self.skip_space();
         let mut members = Vec::new();
+        self.members(|parser, name| {
+            members.push((name, parser.value(depth)?));
+            Some(())
+        })?;
+        Some(Json::Object(JsonObject(members)))
+    }
+
+    /// The members of an object; each value is left to `read`.
+    #[inline]
+    pub(super) fn members(
+        &mut self,
+        mut read: impl FnMut(&mut Self, Cow<'a, str>) -> Option<()>,
+    ) -> Option<()> {
+        if !self.take(b'{') {
+            return None;
+        }
+        self.skip_space();
         if self.take(b'}') {
-            return Some(Json::Object(JsonObject(members)));
+            return Some(());
         }
         loop {
             let name = self.string()?;
@@ -145,10 +190,10 @@ impl<'a> Parser<'a> {
                 return None;
             }
             self.skip_space();
-            members.push((name, self.value(depth)?));
+            read(self, name)?;
             self.skip_space();
             if self.take(b'}') {
-                return Some(Json::Object(JsonObject(members)));
+                return Some(());
             }
             if !self.take(b',') {
                 return None;
@@ -177,7 +222,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn string(&mut self) -> Option<Cow<'a, str>> {
+    /// A string.
+    pub(super) fn string(&mut self) -> Option<Cow<'a, str>> {
         if !self.take(b'"') {
             return None;
         }

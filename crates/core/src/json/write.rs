@@ -23,7 +23,7 @@ pub fn write_item(item: &Item, out: &mut Vec<u8>) {
 
 /// Appends a value as a JSON object: `{"S":"a"}`.
 pub fn write_value(value: &AttributeValue, out: &mut Vec<u8>) {
-    open_value(value.attribute_type(), out);
+    out.extend_from_slice(opening(value.attribute_type()));
     match value {
         AttributeValue::S(text) => write_string(text, out),
         AttributeValue::N(number) => write_number(number, out),
@@ -43,9 +43,9 @@ pub fn write_value(value: &AttributeValue, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// Appends the start of a value, up to its content: `{"S":`.
-pub(crate) fn open_value(kind: AttributeType, out: &mut Vec<u8>) {
-    out.extend_from_slice(match kind {
+/// The start of a value, up to its content: `{"S":`.
+pub(crate) fn opening(kind: AttributeType) -> &'static [u8] {
+    match kind {
         AttributeType::S => b"{\"S\":",
         AttributeType::N => b"{\"N\":",
         AttributeType::B => b"{\"B\":",
@@ -56,7 +56,7 @@ pub(crate) fn open_value(kind: AttributeType, out: &mut Vec<u8>) {
         AttributeType::Bs => b"{\"BS\":",
         AttributeType::L => b"{\"L\":",
         AttributeType::M => b"{\"M\":",
-    });
+    }
 }
 
 fn write_list<T>(members: &[T], write: impl Fn(&T, &mut Vec<u8>), out: &mut Vec<u8>) {
@@ -71,14 +71,14 @@ fn write_list<T>(members: &[T], write: impl Fn(&T, &mut Vec<u8>), out: &mut Vec<
 }
 
 /// Appends a number as a JSON string, which is how DynamoDB keeps it exact.
-pub(crate) fn write_number(number: &Number, out: &mut Vec<u8>) {
+fn write_number(number: &Number, out: &mut Vec<u8>) {
     out.push(b'"');
     number.write_to(out);
     out.push(b'"');
 }
 
 /// Appends bytes as a JSON string of Base64.
-pub(crate) fn write_binary(bytes: &[u8], out: &mut Vec<u8>) {
+fn write_binary(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     let start = out.len();
     out.resize(start + bytes.len().div_ceil(3) * 4, b'=');
@@ -93,20 +93,25 @@ pub(crate) fn write_binary(bytes: &[u8], out: &mut Vec<u8>) {
 /// Appends a JSON string.
 pub fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
+    escape(text, |piece| out.extend_from_slice(piece));
+    out.push(b'"');
+}
+
+/// Writes the content of a JSON string, piece by piece.
+pub(crate) fn escape(text: &str, mut put: impl FnMut(&[u8])) {
     let mut rest = text.as_bytes();
     // Most strings have nothing to escape and are copied in one piece.
     while let Some((clean, tail)) = rest.split_at_checked(plain_prefix(rest))
         && let Some((&byte, tail)) = tail.split_first()
     {
-        out.extend_from_slice(clean);
-        write_escape(byte, out);
+        put(clean);
+        write_escape(byte, &mut put);
         rest = tail;
     }
-    out.extend_from_slice(rest);
-    out.push(b'"');
+    put(rest);
 }
 
-fn write_escape(byte: u8, out: &mut Vec<u8>) {
+fn write_escape(byte: u8, put: &mut impl FnMut(&[u8])) {
     let short = match byte {
         b'"' | b'\\' => byte,
         b'\n' => b'n',
@@ -115,9 +120,9 @@ fn write_escape(byte: u8, out: &mut Vec<u8>) {
         0x08 => b'b',
         0x0C => b'f',
         _ => {
-            out.extend_from_slice(format!("\\u{byte:04x}").as_bytes());
+            put(format!("\\u{byte:04x}").as_bytes());
             return;
         }
     };
-    out.extend_from_slice(&[b'\\', short]);
+    put(&[b'\\', short]);
 }

@@ -53,6 +53,18 @@ impl Number {
         Self::parse(&format!("{value:e}"))
     }
 
+    /// The value as a natural number of 64 bits, if it is one.
+    #[inline]
+    pub(crate) fn as_u64(&self) -> Option<u64> {
+        if self.negative || self.high != 0 {
+            return None;
+        }
+        match self.exponent {
+            0 => Some(self.low),
+            exponent => self.low.checked_mul(10u64.checked_pow(u32::try_from(exponent).ok()?)?),
+        }
+    }
+
     /// The value as a 64-bit integer, if it is one.
     pub fn to_i64(&self) -> Option<i64> {
         let power = power_of_ten(u32::try_from(self.exponent).ok()?)?;

@@ -4,61 +4,62 @@ use std::fmt;
 
 use super::Number;
 
-/// Room for every coefficient: 38 digits.
-const BUFFER: usize = 40;
+/// Room for every coefficient.
+const BUFFER: usize = 2 * CHUNK_DIGITS + 2;
+/// As many zeros as stand in front of or behind any number's digits.
+const ZEROS: [u8; 130] = [b'0'; 130];
 /// The largest power of ten in a `u64`.
 const CHUNK: u128 = 10_000_000_000_000_000_000;
+/// How many zeros it has.
+const CHUNK_DIGITS: usize = 19;
 
 impl Number {
     /// Appends the number in DynamoDB's form: plain decimal, `1E125` as 126 digits.
     pub fn write_to(&self, out: &mut Vec<u8>) {
-        let mut buffer = [0; BUFFER];
+        self.write_pieces(|piece| out.extend_from_slice(piece));
+    }
+
+    /// Writes the number in DynamoDB's form, piece by piece.
+    pub(crate) fn write_pieces(&self, mut put: impl FnMut(&[u8])) {
+        let zeros = |count: usize| ZEROS.get(..count).unwrap_or(&ZEROS);
+        let mut buffer = [b'0'; BUFFER];
         let digits = self.write_digits(&mut buffer);
         if self.negative {
-            out.push(b'-');
+            put(b"-");
         }
         let exponent = self.exponent();
-        if exponent >= 0 {
-            out.extend_from_slice(digits);
-            out.resize(out.len() + exponent as usize, b'0');
-            return;
-        }
         let fraction = exponent.unsigned_abs() as usize;
-        if let Some((integer, rest)) =
+        if exponent == 0 {
+            put(digits);
+        } else if exponent > 0 {
+            put(digits);
+            put(zeros(fraction));
+        } else if let Some((integer, rest)) =
             digits.len().checked_sub(fraction).and_then(|point| digits.split_at_checked(point))
             && !integer.is_empty()
         {
-            out.extend_from_slice(integer);
-            out.push(b'.');
-            out.extend_from_slice(rest);
+            put(integer);
+            put(b".");
+            put(rest);
         } else {
-            out.extend_from_slice(b"0.");
-            out.resize(out.len() + fraction.saturating_sub(digits.len()), b'0');
-            out.extend_from_slice(digits);
+            put(b"0.");
+            put(zeros(fraction.saturating_sub(digits.len())));
+            put(digits);
         }
     }
 
     /// Writes the coefficient's digits to the end of the buffer.
     fn write_digits<'b>(&self, buffer: &'b mut [u8; BUFFER]) -> &'b [u8] {
         let coefficient = self.coefficient();
-        let mut start = BUFFER;
-        let mut put = |mut part: u64, least: usize| {
-            let end = start;
-            while part > 0 || end - start < least {
-                start -= 1;
-                if let Some(slot) = buffer.get_mut(start) {
-                    *slot = b'0' + (part % 10) as u8;
-                }
-                part /= 10;
-            }
-        };
-        if let Ok(small) = u64::try_from(coefficient) {
-            put(small, 1);
+        let count = if let Ok(small) = u64::try_from(coefficient) {
+            write_decimal(small, buffer)
         } else {
-            put((coefficient % CHUNK) as u64, 19);
-            put((coefficient / CHUNK) as u64, 1);
-        }
-        buffer.get(start..).unwrap_or_default()
+            // What the lower digits do not fill stays zero.
+            let (head, tail) = buffer.split_at_mut(BUFFER - CHUNK_DIGITS);
+            write_decimal((coefficient % CHUNK) as u64, tail);
+            CHUNK_DIGITS + write_decimal((coefficient / CHUNK) as u64, head)
+        };
+        buffer.get(BUFFER - count..).unwrap_or_default()
     }
 
     /// The number in DynamoDB's form.
@@ -68,6 +69,20 @@ impl Number {
         // Only ASCII was written.
         String::from_utf8(text).unwrap_or_default()
     }
+}
+
+/// Writes a number to the end of the buffer, which must be long enough, and says how long it is.
+pub(crate) fn write_decimal(mut number: u64, buffer: &mut [u8]) -> usize {
+    let mut count = 0;
+    for slot in buffer.iter_mut().rev() {
+        *slot = b'0' + (number % 10) as u8;
+        number /= 10;
+        count += 1;
+        if number == 0 {
+            break;
+        }
+    }
+    count
 }
 
 impl fmt::Display for Number {

@@ -56,7 +56,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = GetItemInput::decode(&fields)?;
     let shown = input.return_consumed_capacity;
     let output = run(database, input)?;
-    let mut json = JsonWriter::object();
+    let mut json = JsonWriter::object_of(output.row.as_ref().map_or(0, Row::estimated_json_bytes));
     if let Some(row) = &output.row {
         json.key("Item");
         row.write_json(json.buffer())?;

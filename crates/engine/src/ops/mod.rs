@@ -88,6 +88,17 @@ pub(crate) fn handler(target: &str) -> Option<Handler> {
     }
 }
 
+/// The member that is an item, of a request that is about one: it is read while the body is parsed.
+pub(crate) fn item_member(target: &str) -> Option<&'static str> {
+    match target {
+        "DynamoDB_20120810.PutItem" => Some("Item"),
+        "DynamoDB_20120810.GetItem"
+        | "DynamoDB_20120810.UpdateItem"
+        | "DynamoDB_20120810.DeleteItem" => Some("Key"),
+        _ => None,
+    }
+}
+
 /// An operation that reads its request itself.
 pub(crate) type BodyHandler = fn(&Inner, &[u8]) -> Result<Vec<u8>>;
 

@@ -319,10 +319,9 @@ impl PageOutput {
 
     /// The page as JSON.
     pub(crate) fn encode(&self, shown: ReturnConsumedCapacity) -> Result<Vec<u8>> {
-        let mut json = JsonWriter::object();
+        // Room at once for the whole page, which would otherwise be copied as it grows.
+        let mut json = JsonWriter::object_of(self.rows.iter().map(Row::estimated_json_bytes).sum());
         if !self.count_only {
-            // Room at once for the whole page, which would otherwise be copied as it grows.
-            json.buffer().reserve(self.rows.iter().map(Row::estimated_json_bytes).sum());
             let mut outcome = Ok(());
             json.list("Items", &self.rows, |json, row| {
                 if outcome.is_ok() {

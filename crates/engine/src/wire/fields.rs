@@ -1,5 +1,7 @@
 //! A cursor over the fields of a request body.
 
+use std::cell::RefCell;
+
 use keyloom_core::{AttributeValue, Error, Item, Result, Str, json};
 
 use json::Json;
@@ -17,16 +19,43 @@ pub(crate) mod class {
 #[derive(Clone, Debug)]
 pub(crate) struct Fields<'a> {
     object: &'a Json<'a>,
+    /// The one that was read while the object was parsed.
+    item: Option<&'a ItemField>,
+}
+
+/// A field that was read while the body was parsed.
+#[derive(Debug)]
+pub(crate) struct ItemField {
+    name: &'static str,
+    /// Moved out by the one who asks for it.
+    item: RefCell<Option<Item>>,
+}
+
+impl ItemField {
+    /// The field of this name, if it was read.
+    pub(crate) fn new(name: &'static str, item: Option<Item>) -> Option<Self> {
+        item.map(|item| Self { name, item: RefCell::new(Some(item)) })
+    }
 }
 
 impl<'a> Fields<'a> {
     /// The fields of `value`, which must be an object.
     pub(crate) fn of(value: &'a Json<'a>) -> Result<Self> {
         match value {
-            Json::Object(_) => Ok(Self { object: value }),
+            Json::Object(_) => Ok(Self { object: value, item: None }),
             Json::Array(_) => Err(unrecognized_collection(class::STRING)),
             _ => Err(Error::Serialization("Unexpected field type".into())),
         }
+    }
+
+    /// The fields of a body, beside one that was read while it was parsed.
+    pub(crate) fn with_item(value: &'a Json<'a>, item: Option<&'a ItemField>) -> Result<Self> {
+        Ok(Self { item, ..Self::of(value)? })
+    }
+
+    /// The field of this name, if it was read while the body was parsed.
+    fn item_field(&self, name: &str) -> Option<&'a ItemField> {
+        self.item.filter(|item| item.name == name)
     }
 
     fn get(&self, name: &str) -> Option<&'a Json<'a>> {
@@ -51,7 +80,7 @@ impl<'a> Fields<'a> {
 
     /// Whether the field is there and not null.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.get(name).is_some()
+        self.item_field(name).is_some() || self.get(name).is_some()
     }
 
     pub(crate) fn string(&self, name: &str) -> Result<Option<&'a str>> {
@@ -138,8 +167,11 @@ impl<'a> Fields<'a> {
         self.get(name).map_or(Ok(()), json::check_item)
     }
 
-    /// A map of attribute values.
+    /// A map of attribute values; it is moved out, so ask once.
     pub(crate) fn item(&self, name: &str) -> Result<Option<Item>> {
+        if let Some(field) = self.item_field(name) {
+            return Ok(field.item.take());
+        }
         self.get(name).map(json::item_from).transpose()
     }
 

@@ -8,7 +8,7 @@ mod fields;
 mod writer;
 
 pub(crate) use constraints::Constraints;
-pub(crate) use fields::Fields;
+pub(crate) use fields::{Fields, ItemField};
 pub(crate) use writer::JsonWriter;
 
 use keyloom_core::Error;

@@ -12,7 +12,12 @@ pub(crate) struct JsonWriter {
 impl JsonWriter {
     /// Starts the outermost object.
     pub(crate) fn object() -> Self {
-        let mut out = Vec::with_capacity(256);
+        Self::object_of(0)
+    }
+
+    /// Starts the outermost object, with room for so much beside a few small members.
+    pub(crate) fn object_of(bytes: usize) -> Self {
+        let mut out = Vec::with_capacity(256 + bytes);
         out.push(b'{');
         Self { out, first: true }
     }
