@@ -248,11 +248,9 @@ impl Database {
         let Some((target, plan)) = ops::write_planner(target) else {
             return Call::Answered(self.call(target, body));
         };
-        let submit = || {
-            let body = json::parse(body)?;
-            WaitingCall::submit(self, target, plan(self.inner(), Fields::of(&body)?)?)
-        };
-        submit().unwrap_or_else(|error| Call::Answered(self.refusal(target, &error)))
+        with_fields(target, body, |fields| plan(self.inner(), fields))
+            .and_then(|planned| WaitingCall::submit(self, target, planned))
+            .unwrap_or_else(|error| Call::Answered(self.refusal(target, &error)))
     }
 
     /// The reply to a call that failed.
@@ -266,12 +264,7 @@ impl Database {
             return handler(self.inner(), body);
         }
         let handler = ops::handler(target).ok_or_else(request::unknown_operation)?;
-        let Some(member) = ops::item_member(target) else {
-            return handler(self.inner(), Fields::of(&json::parse(body)?)?);
-        };
-        let (members, item) = json::parse_with_item(body, member)?;
-        let item = ItemField::new(member, item);
-        handler(self.inner(), Fields::with_item(&members, item.as_ref())?)
+        with_fields(target, body, |fields| handler(self.inner(), fields))
     }
 
     /// Changes the host and port that DescribeEndpoints names: a server knows its port only when it
@@ -295,6 +288,20 @@ impl Database {
     pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.handle.inner
     }
+}
+
+/// Parses a request and gives its fields to `run`.
+fn with_fields<R>(
+    target: &str,
+    body: &[u8],
+    run: impl FnOnce(Fields<'_>) -> Result<R>,
+) -> Result<R> {
+    let Some(member) = ops::item_member(target) else {
+        return run(Fields::of(&json::parse(body)?)?);
+    };
+    let (members, item) = json::parse_with_item(body, member)?;
+    let item = ItemField::new(member, item);
+    run(Fields::with_item(&members, item.as_ref())?)
 }
 
 impl Inner {
