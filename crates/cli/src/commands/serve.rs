@@ -34,7 +34,7 @@ pub(crate) struct Serve {
     /// Keep nothing: the data is gone when the server ends.
     #[arg(long)]
     memory: bool,
-    /// Answer writes before they are synced to disk; a power failure may lose the last half second.
+    /// Answer writes before they are synced to disk; a power failure may lose the last second.
     #[arg(long, conflicts_with = "memory")]
     relaxed: bool,
     /// The address to listen on. Any but a loopback address needs credentials.

@@ -1,0 +1,243 @@
+//! P: partitions and their load.
+
+use crate::Case;
+
+pub(crate) const CASES: &[Case] = &[
+    Case {
+        rule: "P01",
+        fires: r#"
+[entity.User]
+PK = "USER"
+SK = "USER#{user:ulid}"
+count = 100_000
+growth = "10%/month""#,
+        silent: r#"
+[entity.Setting]
+PK = "SETTINGS"
+SK = "SETTING#{name:token}"
+count = 50"#,
+    },
+    Case {
+        rule: "P02",
+        fires: r#"
+[entity.User]
+PK = "COUNTRY#{country}"
+SK = "USER#{user:ulid}"
+count = 1_000_000
+[entity.User.fields]
+country = { type = "string", distinct = 60 }"#,
+        silent: r#"
+[entity.User]
+PK = "COUNTRY#{country}"
+SK = "USER#{user:ulid}"
+[entity.User.fields]
+country = { type = "string", distinct = 60 }"#,
+    },
+    Case {
+        rule: "P03",
+        fires: r#"
+[entity.Event]
+PK = "{day:date}"
+SK = "EVENT#{id:ulid}"
+count = 1_000_000"#,
+        silent: r#"
+[entity.Event]
+PK = "SOURCE#{source:ulid}#{day:date}"
+SK = "EVENT#{id:ulid}"
+count = 1_000_000"#,
+    },
+    Case {
+        rule: "P04",
+        fires: r#"
+[entity.Order]
+PK = "TENANT#{tenant}"
+SK = "ORDER#{id:ulid}"
+count = 1_000_000
+[entity.Order.fields]
+tenant = { type = "string", distinct = 5000, top_share = "40%" }"#,
+        silent: r#"
+[entity.Order]
+PK = "TENANT#{tenant}"
+SK = "ORDER#{id:ulid}"
+count = 1_000_000
+[entity.Order.fields]
+tenant = { type = "string", distinct = 5000, top_share = "1%" }"#,
+    },
+    Case {
+        rule: "P05",
+        fires: r#"
+[entity.Order]
+PK = "ORDER#{number}"
+SK = "DETAILS"
+[entity.Order.fields]
+number = { type = "u64", sequential = true }"#,
+        silent: r#"
+[entity.Order]
+PK = "ORDER#{id:ulid}"
+SK = "DETAILS""#,
+    },
+    Case {
+        rule: "P06",
+        fires: r#"
+[table.app]
+partition_key = "PK"
+sort_key = "SK"
+[table.app.index.byDate]
+local = true
+sort_key = "LSK"
+[entity.Order]
+PK = "TENANT#{tenant}"
+SK = "ORDER#{id:ulid}"
+LSK = "{at:datetime}"
+count = 100_000_000
+size = "2 KB"
+[entity.Order.fields]
+tenant = { type = "string", distinct = 10 }"#,
+        silent: r#"
+[table.app]
+partition_key = "PK"
+sort_key = "SK"
+[table.app.index.byDate]
+local = true
+sort_key = "LSK"
+[entity.Order]
+PK = "TENANT#{tenant}"
+SK = "ORDER#{id:ulid}"
+LSK = "{at:datetime}"
+count = 1_000_000
+size = "2 KB"
+[entity.Order.fields]
+tenant = { type = "string", distinct = 1000 }"#,
+    },
+    Case {
+        rule: "P07",
+        fires: r#"
+[table.app]
+partition_key = "PK"
+sort_key = "SK"
+[table.app.index.byDate]
+local = true
+sort_key = "LSK"
+[entity.Order]
+PK = "TENANT#{tenant}"
+SK = "ORDER#{id:ulid}"
+LSK = "{at:datetime}"
+size = "1 KB"
+[entity.Order.fields]
+tenant = { type = "string", distinct = 10 }
+[write."place"]
+entity = "Order"
+kind = "put"
+rate = "20000/s""#,
+        silent: r#"
+[entity.Order]
+PK = "TENANT#{tenant}"
+SK = "ORDER#{id:ulid}"
+size = "1 KB"
+[entity.Order.fields]
+tenant = { type = "string", distinct = 10 }
+[write."place"]
+entity = "Order"
+kind = "put"
+rate = "20000/s""#,
+    },
+    Case {
+        rule: "P08",
+        fires: r#"
+[entity.Reading]
+PK = "SENSOR#{sensor}"
+SK = "{at:datetime}"
+size = "1 KB"
+[entity.Reading.fields]
+sensor = { type = "string", distinct = 10 }
+[write."record"]
+entity = "Reading"
+kind = "put"
+rate = "20000/s""#,
+        silent: r#"
+[entity.Reading]
+PK = "SENSOR#{sensor}"
+SK = "{at:datetime}"
+size = "1 KB"
+[entity.Reading.fields]
+sensor = { type = "string", distinct = 10_000 }
+[write."record"]
+entity = "Reading"
+kind = "put"
+rate = "20000/s""#,
+    },
+    Case {
+        rule: "P09",
+        fires: r#"
+[entity.Task]
+PK = "PROJECT#{project}"
+SK = "TASK#{task:ulid}"
+count = 10_000_000
+size = "1 KB"
+[entity.Task.fields]
+project = { type = "string", distinct = 1000 }
+[access."tasks"]
+find = "Task"
+where = "project = ?""#,
+        silent: r#"
+[entity.Task]
+PK = "PROJECT#{project}"
+SK = "TASK#{task:ulid}"
+count = 10_000_000
+size = "1 KB"
+[entity.Task.fields]
+project = { type = "string", distinct = 1000 }
+[access."tasks"]
+find = "Task"
+where = "project = ?"
+limit = 50"#,
+    },
+    Case {
+        rule: "P10",
+        fires: r#"
+[entity.User]
+PK = "STATUS#{status}#SHARD_{shard}"
+SK = "USER#{user:ulid}"
+[entity.User.fields]
+status = { type = "string", values = ["ACTIVE", "PENDING"] }
+shard = { type = "shard", shards = 10 }
+[access."one user"]
+find = "User"
+where = "status = ? and user = ?""#,
+        silent: r#"
+[entity.User]
+PK = "STATUS#{status}#SHARD_{shard}"
+SK = "USER#{user:ulid}"
+[entity.User.fields]
+status = { type = "string", values = ["ACTIVE", "PENDING"] }
+shard = { type = "shard", shards = 10, by = "user" }
+[access."one user"]
+find = "User"
+where = "status = ? and user = ?""#,
+    },
+    Case {
+        rule: "P11",
+        fires: r#"
+[entity.Event]
+PK = "EVENTS#{shard}"
+SK = "EVENT#{at:epoch_ms}#{id:ulid}"
+size = "1 KB"
+[entity.Event.fields]
+shard = { type = "shard", shards = 2 }
+[write."record"]
+entity = "Event"
+kind = "put"
+rate = "20000/s""#,
+        silent: r#"
+[entity.Event]
+PK = "EVENTS#{shard}"
+SK = "EVENT#{at:epoch_ms}#{id:ulid}"
+size = "1 KB"
+[entity.Event.fields]
+shard = { type = "shard", shards = 40 }
+[write."record"]
+entity = "Event"
+kind = "put"
+rate = "20000/s""#,
+    },
+];
