@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::capacity::Units;
-use crate::error::Error;
+use crate::error::{CancellationCode, Error};
 use crate::expr::{Condition, ResolvedKeyCondition};
 use crate::key::decode_key_value;
 use crate::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
@@ -220,6 +220,32 @@ pub enum Outcome {
     Failed,
 }
 
+impl Outcome {
+    /// Whether an error is the outcome of a request that touched keys, and so is told by an
+    /// [`Observation`]; all others are told by [`Observer::failed`].
+    pub fn is_told_of(error: &Error) -> bool {
+        match error {
+            Error::ConditionalCheckFailed { .. }
+            | Error::DuplicateItem(_)
+            | Error::TransactionConflict(_)
+            | Error::ProvisionedThroughputExceeded(_)
+            | Error::Throttling(_)
+            | Error::RequestLimitExceeded(_) => true,
+            Error::TransactionCanceled(reasons) => reasons.iter().any(|reason| {
+                matches!(
+                    reason.code,
+                    CancellationCode::ConditionalCheckFailed
+                        | CancellationCode::DuplicateItem
+                        | CancellationCode::TransactionConflict
+                        | CancellationCode::ProvisionedThroughputExceeded
+                        | CancellationCode::ThrottlingError
+                )
+            }),
+            _ => false,
+        }
+    }
+}
+
 /// One request, as it was carried out or refused.
 #[derive(Clone, Copy, Debug)]
 pub struct Observation<'a> {
@@ -237,6 +263,8 @@ pub struct Observation<'a> {
     pub is_projected: bool,
     /// Whether it read strongly.
     pub is_consistent: bool,
+    /// Whether it was made before and failed. Only clients know.
+    pub is_retry: bool,
     /// How long it took.
     pub latency: Duration,
     /// How it ended.
@@ -256,9 +284,18 @@ pub enum ThrottleLimit {
     MaxOnDemand,
     /// The account's quota.
     Account,
+    /// Nobody said which: parts of a batch that were left, endpoints without `ThrottlingReasons`. Only
+    /// clients meet it.
+    Unstated,
 }
 
-/// Why a request was refused for lack of throughput: one of the 16 reasons of DynamoDB.
+impl ThrottleLimit {
+    const ALL: [Self; 5] =
+        [Self::KeyRange, Self::Provisioned, Self::MaxOnDemand, Self::Account, Self::Unstated];
+}
+
+/// Why a request was refused for lack of throughput: one of the 16 reasons of DynamoDB, or one that was
+/// not stated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThrottleReason {
     /// Whether a global index could not take it, rather than the table.
@@ -279,8 +316,28 @@ impl ThrottleReason {
             ThrottleLimit::Provisioned => "ProvisionedThroughputExceeded",
             ThrottleLimit::MaxOnDemand => "MaxOnDemandThroughputExceeded",
             ThrottleLimit::Account => "AccountLimitExceeded",
+            ThrottleLimit::Unstated => "ThroughputExceeded",
         };
         format!("{place}{direction}{limit}")
+    }
+
+    /// The reason with this name.
+    ///
+    /// ```
+    /// use keyloom_core::observation::ThrottleReason;
+    ///
+    /// let reason = ThrottleReason::from_name("IndexWriteKeyRangeThroughputExceeded").unwrap();
+    /// assert!(reason.is_index && reason.is_write);
+    /// ```
+    pub fn from_name(name: &str) -> Option<Self> {
+        let (is_index, rest) = match name.strip_prefix("Index") {
+            Some(rest) => (true, rest),
+            None => (false, name.strip_prefix("Table")?),
+        };
+        let is_write = rest.starts_with("Write");
+        let mut reasons =
+            ThrottleLimit::ALL.into_iter().map(|limit| Self { is_index, is_write, limit });
+        reasons.find(|reason| reason.name() == name)
     }
 }
 

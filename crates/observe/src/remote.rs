@@ -53,6 +53,7 @@ pub fn tell(observer: &dyn Observer, answered: &Answered<'_>) -> Result<()> {
         returned: answered.returned,
         is_projected: false,
         is_consistent: false,
+        is_retry: false,
         latency: answered.latency,
         outcome: answered.outcome,
         weight,

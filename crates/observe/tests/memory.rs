@@ -104,6 +104,7 @@ fn distinct_keys(keys: u64) -> Outcomes {
             returned: 0,
             is_projected: false,
             is_consistent: false,
+            is_retry: false,
             latency: Duration::from_micros(number % 100_000),
             outcome: Outcome::Done,
             weight: NonZeroU32::MIN,

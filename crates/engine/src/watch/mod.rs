@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keyloom_core::capacity::Units;
-use keyloom_core::error::{CancellationCode, throttle};
+use keyloom_core::error::throttle;
 use keyloom_core::observation::{
     Observation, Observer, Operation, Outcome, Place, Question, Refused, Touch, Work,
 };
@@ -42,7 +42,7 @@ impl Watch {
     /// Tells of a request that failed, unless the executors have told of it.
     pub(crate) fn failed(&self, target: &str, error: &Error) {
         if let Some(observer) = &self.observer
-            && !is_told_by_executors(error)
+            && !Outcome::is_told_of(error)
         {
             observer.failed(operation_of(target), error);
         }
@@ -69,29 +69,6 @@ fn operation_of(target: &str) -> &str {
     match target.split_once('.') {
         Some((_, operation)) if is_known => operation,
         _ => "unknown",
-    }
-}
-
-/// Whether an error arose where keys were touched, and so is the outcome of an observation.
-fn is_told_by_executors(error: &Error) -> bool {
-    match error {
-        Error::ConditionalCheckFailed { .. }
-        | Error::DuplicateItem(_)
-        | Error::TransactionConflict(_)
-        | Error::ProvisionedThroughputExceeded(_)
-        | Error::Throttling(_)
-        | Error::RequestLimitExceeded(_) => true,
-        Error::TransactionCanceled(reasons) => reasons.iter().any(|reason| {
-            matches!(
-                reason.code,
-                CancellationCode::ConditionalCheckFailed
-                    | CancellationCode::DuplicateItem
-                    | CancellationCode::TransactionConflict
-                    | CancellationCode::ProvisionedThroughputExceeded
-                    | CancellationCode::ThrottlingError
-            )
-        }),
-        _ => false,
     }
 }
 
@@ -188,6 +165,7 @@ impl Watching<'_> {
             returned: ended.returned,
             is_projected: ended.is_projected,
             is_consistent: ended.is_consistent,
+            is_retry: false,
             latency: clock.ticks().saturating_sub(began),
             outcome: ended.outcome,
             weight,

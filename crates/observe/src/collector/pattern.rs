@@ -81,6 +81,7 @@ impl PatternStats {
             (&mut row.condition_failed, observation.outcome == Outcome::ConditionFailed),
             (&mut row.conflicts, observation.outcome == Outcome::Conflict),
             (&mut row.throttled, is_throttled),
+            (&mut row.retries, observation.is_retry),
             (&mut row.failed, observation.outcome == Outcome::Failed),
             (&mut row.projected, observation.is_projected),
             (&mut row.consistent, observation.is_consistent),

@@ -349,6 +349,7 @@ fn watching_counts_what_would_be_refused_for_all_that_a_sample_stands_for() {
             returned: 0,
             is_projected: false,
             is_consistent: true,
+            is_retry: false,
             latency: std::time::Duration::ZERO,
             outcome: Outcome::Done,
             weight,

@@ -117,6 +117,7 @@ impl Pattern {
             (&mut self.condition_failed, other.condition_failed),
             (&mut self.conflicts, other.conflicts),
             (&mut self.throttled, other.throttled),
+            (&mut self.retries, other.retries),
             (&mut self.failed, other.failed),
             (&mut self.projected, other.projected),
             (&mut self.consistent, other.consistent),

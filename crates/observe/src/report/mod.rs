@@ -231,6 +231,8 @@ pub struct Pattern {
     pub conflicts: u64,
     /// Requests refused for lack of throughput.
     pub throttled: u64,
+    /// Requests that were made before and failed; only clients tell.
+    pub retries: u64,
     /// Requests that failed otherwise.
     pub failed: u64,
     /// Requests that asked for some attributes only.

@@ -232,6 +232,7 @@ fn blank<'a>() -> Observation<'a> {
         returned: 0,
         is_projected: false,
         is_consistent: false,
+        is_retry: false,
         latency: Duration::ZERO,
         outcome: Outcome::Done,
         weight: NonZeroU32::MIN,
