@@ -124,13 +124,21 @@ impl Watching<'_> {
 
     /// Takes the work from its partitions, or says which touch they refuse, and tells the observer.
     pub(crate) fn admit(&self, touches: &[Touch<'_>]) -> Result<(), Refused> {
+        self.admit_question(touches, None)
+    }
+
+    fn admit_question(
+        &self,
+        touches: &[Touch<'_>],
+        question: Option<Question<'_>>,
+    ) -> Result<(), Refused> {
         if !self.is_gate {
             return Ok(());
         }
         let admitted = self.observer.admit(touches, self.database.clock.now_ms());
         if let Err(refused) = &admitted {
             let outcome = Outcome::Throttled(refused.reason, refused.touch);
-            self.observe(touches, Ended::with(outcome));
+            self.observe(touches, Ended { question, ..Ended::with(outcome) });
         }
         admitted
     }
