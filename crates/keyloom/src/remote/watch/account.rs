@@ -25,40 +25,48 @@ fn account(stated: &JsonObject<'_>) -> ConsumedCapacity {
     if let Some(Json::Str(name)) = stated.get("TableName") {
         account.table_name = Str::from(name.to_string());
     }
-    for (name, units) in indexes(stated, "LocalSecondaryIndexes") {
-        account.add_local(name, Arm::new(units));
+    for (name, arm) in indexes(stated, "LocalSecondaryIndexes") {
+        account.add_local(name, arm);
     }
-    for (name, units) in indexes(stated, "GlobalSecondaryIndexes") {
-        account.add_global(name, Arm::new(units));
+    for (name, arm) in indexes(stated, "GlobalSecondaryIndexes") {
+        account.add_global(name, arm);
     }
     let own = match stated.get("Table") {
-        Some(Json::Object(table)) => units(table),
+        Some(Json::Object(table)) => arm(table),
         // Only the sum is stated: what is not an index's is the table's.
         _ => {
-            let indexes = account.total().total;
-            Units::halves(units(stated).as_halves().saturating_sub(indexes.as_halves()))
+            let (sum, indexes) = (arm(stated), account.total().total);
+            let own = sum.total.as_halves().saturating_sub(indexes.as_halves());
+            Arm { total: Units::halves(own), ..sum }
         }
     };
-    account.add_table(Arm::new(own));
+    account.add_table(own);
     account
 }
 
-fn indexes(stated: &JsonObject<'_>, member: &str) -> Vec<(Str, Units)> {
+fn indexes(stated: &JsonObject<'_>, member: &str) -> Vec<(Str, Arm)> {
     let Some(Json::Object(indexes)) = stated.get(member) else { return Vec::new() };
     let named = indexes.iter().filter_map(|(name, stated)| match stated {
-        Json::Object(stated) => Some((Str::from(name.to_owned()), units(stated))),
+        Json::Object(stated) => Some((Str::from(name.to_owned()), arm(stated))),
         _ => None,
     });
     named.collect()
 }
 
-/// `CapacityUnits`, which come in halves.
-fn units(stated: &JsonObject<'_>) -> Units {
-    let halves = match stated.get("CapacityUnits") {
-        Some(Json::Number(number)) => number.as_f64().map_or(0.0, |units| (units * 2.0).round()),
-        _ => 0.0,
+fn arm(stated: &JsonObject<'_>) -> Arm {
+    // Units come in halves.
+    let units = |member: &str| match stated.get(member) {
+        Some(Json::Number(number)) => {
+            let halves = (number.as_f64()? * 2.0).round().max(0.0);
+            Some(Units::halves(halves as u64))
+        }
+        _ => None,
     };
-    Units::halves(halves.max(0.0) as u64)
+    Arm {
+        total: units("CapacityUnits").unwrap_or_default(),
+        read: units("ReadCapacityUnits"),
+        write: units("WriteCapacityUnits"),
+    }
 }
 
 #[cfg(test)]

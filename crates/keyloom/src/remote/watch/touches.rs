@@ -132,6 +132,10 @@ pub(super) fn drawn(
         points.iter().map(|point| Drawn::of(point, table, is_transaction)).collect();
     let Some(account) = account else { return drawn };
     share(account.table.total, &mut drawn);
+    if account.table.read.is_some() && account.table.write.is_none() {
+        // A transaction that was done before under the same token reads its items, and no more.
+        drawn.iter_mut().for_each(|one| one.is_write = false);
+    }
     for (name, arm) in account.local.iter().chain(&account.global) {
         let Some(at) = table.position(name) else { continue };
         let entries = points.iter().filter_map(|point| Drawn::entry(point, table, at));
