@@ -108,6 +108,11 @@ impl<D: Design> Table<D> {
         self
     }
 
+    /// The design that the types stand for, as planner, linter and statistics read it.
+    pub fn design(&self) -> Result<&'static keyloom_design::Design> {
+        Ok(model::<D>()?.design())
+    }
+
     /// Where requests go.
     pub fn backend(&self) -> &Backend {
         &self.backend

@@ -67,9 +67,9 @@ impl Both {
 
     fn suite(&self) -> Table<Suite> {
         let table = Suite::open(self.remote.clone()).unwrap();
-        let designs = [Suite::model().as_ref().unwrap().design().clone()];
-        self.here.load_designs(&designs);
-        self.there.load_designs(&designs);
+        let design = std::slice::from_ref(table.design().unwrap());
+        self.here.load_designs(design);
+        self.there.load_designs(design);
         table.create_tables().unwrap();
         table.with_retry(Retry { base: Duration::from_millis(1), ..Retry::default() })
     }
