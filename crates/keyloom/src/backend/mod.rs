@@ -169,7 +169,7 @@ impl Backend {
                     Err(crate::wire::error_from(reply.status, &reply.body).into())
                 }
             },
-            remote => remote.send(operation, body))
+            remote => remote.state(operation, body))
     }
 
     pub(crate) fn is_embedded(&self) -> bool {

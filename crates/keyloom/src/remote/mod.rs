@@ -86,7 +86,7 @@ impl Remote {
     /// Makes a request that this crate has no method for, such as `UpdateTable`, and returns the body of the answer.
     /// It is repeated where no answer came, so it must be one that may be made twice.
     pub fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>> {
-        Retry::default().run(operation, true, |_| self.send(operation, body))
+        Retry::default().run(operation, true, |_| self.state(operation, body))
     }
 
     /// Sends one request and takes its answer.

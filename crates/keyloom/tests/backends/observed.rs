@@ -279,6 +279,39 @@ fn a_dropped_table_is_forgotten_and_a_missing_one_is_an_error() {
     assert_eq!(missing(&here), missing(&there));
 }
 
+#[test]
+fn statements_count_as_what_they_come_down_to() {
+    let both = Both::new("watch");
+    let client = TableClient::new(both.remote.clone(), "music");
+    client.create().unwrap();
+    for (statement, parameters) in [
+        ("INSERT INTO music VALUE {'pk': 'A#1', 'sk': 'B#1', 'n': 1}", ""),
+        ("INSERT INTO music VALUE {'pk': 'A#1', 'sk': 'B#2', 'n': 1}", ""),
+        ("UPDATE music SET n = ? WHERE pk = 'A#1' AND sk = 'B#1'", r#","Parameters":[{"N":"2"}]"#),
+        ("SELECT * FROM music WHERE pk = 'A#1' AND sk = 'B#1'", ""),
+        ("SELECT * FROM music WHERE pk = 'A#1'", ""),
+        ("SELECT * FROM music WHERE pk = 'A#1' AND sk > 'B#1'", ""),
+        ("SELECT * FROM music", ""),
+        ("DELETE FROM music WHERE pk = 'A#1' AND sk = 'B#2'", ""),
+    ] {
+        let capacity = r#""ReturnConsumedCapacity":"INDEXES""#;
+        let body = format!(r#"{{"Statement":"{statement}"{parameters},{capacity}}}"#);
+        client.call("ExecuteStatement", &body).unwrap();
+        let body = format!(r#"{{"Statement":"{statement}"{parameters}}}"#);
+        // Nobody but the server knows how many partitions a whole table has.
+        if statement.contains("* FROM music WHERE") {
+            assert!(!client.call("ExecuteStatement", &body).unwrap().contains("Consumed"));
+        }
+    }
+    let key = r#"{"pk":{"S":"A#1"},"sk":{"S":"B#1"}}"#;
+    client.call("GetItem", &format!(r#"{{"TableName":"music","Key":{key}}}"#)).unwrap();
+    let (here, there) = both.reports();
+    assert_eq!(patterns(&here), patterns(&there));
+    let place = |report: &Report| report.place("music", None).unwrap().clone();
+    assert_eq!(units(&place(&here)), units(&place(&there)));
+    assert_eq!(here.requests, 12);
+}
+
 /// An implementation that is not ours states what requests cost, too.
 #[test]
 fn dynalite_is_watched() {

@@ -31,14 +31,13 @@ fn account(stated: &JsonObject<'_>) -> ConsumedCapacity {
     for (name, arm) in indexes(stated, "GlobalSecondaryIndexes") {
         account.add_global(name, arm);
     }
-    let own = match stated.get("Table") {
-        Some(Json::Object(table)) => arm(table),
+    let own = if let Some(Json::Object(table)) = stated.get("Table") {
+        arm(table)
+    } else {
         // Only the sum is stated: what is not an index's is the table's.
-        _ => {
-            let (sum, indexes) = (arm(stated), account.total().total);
-            let own = sum.total.as_halves().saturating_sub(indexes.as_halves());
-            Arm { total: Units::halves(own), ..sum }
-        }
+        let (sum, indexes) = (arm(stated), account.total().total);
+        let own = sum.total.as_halves().saturating_sub(indexes.as_halves());
+        Arm { total: Units::halves(own), ..sum }
     };
     account.add_table(own);
     account

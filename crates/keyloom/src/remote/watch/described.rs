@@ -14,7 +14,7 @@ use keyloom_core::schema::{
 };
 
 /// How long a description is taken for true.
-const FRESH: Duration = Duration::from_secs(300);
+const FRESH: Duration = Duration::from_mins(5);
 /// After which time one that lacks something is asked for again.
 const DOUBTED: Duration = Duration::from_secs(10);
 

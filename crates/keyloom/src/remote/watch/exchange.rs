@@ -96,7 +96,7 @@ fn is_projected(projection: &ProjectionInput) -> bool {
     projection.expression.is_some() || projection.attributes_to_get.is_some()
 }
 
-fn mode(is_consistent: bool) -> ReadMode {
+pub(super) fn mode(is_consistent: bool) -> ReadMode {
     if is_consistent { ReadMode::Strong } else { ReadMode::Eventual }
 }
 

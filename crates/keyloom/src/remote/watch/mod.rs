@@ -15,16 +15,18 @@ mod outcome;
 mod page;
 #[cfg(feature = "observe")]
 mod report;
+mod stated;
 mod touches;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use keyloom_core::capacity::ConsumedCapacity;
+use keyloom_core::capacity::{ConsumedCapacity, Units};
 use keyloom_core::json::{self, Json};
 use keyloom_core::limits::{MAX_BATCH_BYTES, MAX_ITEM_BYTES};
 use keyloom_core::observation::{Observation, Observer, Operation, Outcome, Question};
+use keyloom_core::size::item_size;
 use keyloom_engine::{Clock, SystemClock};
 
 use self::account::accounts;
@@ -95,6 +97,20 @@ impl Remote {
         answer
     }
 
+    /// Makes a request that is stated as JSON; tells the observer, if it looks at this one.
+    pub(crate) fn state(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
+        let watch = self.inner.watch.as_ref().filter(|_| stated::is_told(operation));
+        let looked = watch.and_then(|watch| Some((watch, watch.observer.sample()?)));
+        let Some((watch, weight)) = looked else { return self.send(operation, body) };
+        let began = Instant::now();
+        let sent = self.send(operation, body);
+        let latency = began.elapsed();
+        // What a statement comes down to is known once it is read.
+        let look = Look { remote: self, watch, operation: Operation::Scan, weight, latency };
+        look.stated(operation, body, &sent);
+        sent
+    }
+
     fn described(&self, watch: &Watch, name: &str, index: Option<&str>) -> Option<Arc<Described>> {
         watch.tables.get(name, index, || {
             let mut body = Object::new();
@@ -105,6 +121,7 @@ impl Remote {
 }
 
 /// One request that is looked at, after it was made.
+#[derive(Clone, Copy)]
 struct Look<'a> {
     remote: &'a Remote,
     watch: &'a Watch,
@@ -176,7 +193,7 @@ impl Look<'_> {
         for name in tables {
             let account = accounts.iter().find(|account| account.table_name == name);
             let touched = account.and_then(|account| account.global.keys().next_back());
-            let Some(table) = self.described(name, touched.map(|index| index.as_str())) else {
+            let Some(table) = self.described(name, touched.map(keyloom_core::Str::as_str)) else {
                 continue;
             };
             let mine = |point: &&Point<'_>| point.table == name && !point.is_left;
@@ -205,7 +222,7 @@ impl Look<'_> {
     /// Tells of what was left for another request, each item for itself.
     fn left(&self, items: &Items<'_>) {
         let sizes = items.points.iter().filter_map(|point| point.image);
-        let bytes: usize = sizes.map(keyloom_core::size::item_size).sum();
+        let bytes: usize = sizes.map(item_size).sum();
         let is_write = self.operation.is_write();
         if !is_write && bytes + MAX_ITEM_BYTES > MAX_BATCH_BYTES {
             // An answer of the greatest size leaves the rest, too.
@@ -215,7 +232,7 @@ impl Look<'_> {
             let Some(table) = self.described(point.table, None) else { continue };
             let mut one = Drawn::of(point, &table, false);
             if !is_write {
-                one.units = keyloom_core::capacity::Units::ZERO;
+                one.units = Units::ZERO;
             }
             one.bytes = 0;
             let outcome = Outcome::Throttled(outcome::unstated(is_write), 0);

@@ -1,7 +1,7 @@
 //! How requests ended, as their errors tell it.
 
 use keyloom_core::Error;
-use keyloom_core::capacity::item_write_units;
+use keyloom_core::capacity::{Units, item_write_units};
 use keyloom_core::error::{CancellationCode, CancellationReason, Throttled};
 use keyloom_core::observation::{Outcome, ThrottleLimit, ThrottleReason};
 use keyloom_core::size::item_size;
@@ -35,7 +35,9 @@ pub(super) fn of(failure: &Failure, drawn: &mut [Drawn]) -> Option<Refused> {
             | Error::RequestLimitExceeded(throttled) => reason(throttled, is_write),
             Error::ConditionalCheckFailed { item } => {
                 let size = item.as_ref().map(item_size);
-                drawn.iter_mut().for_each(|one| one.units = item_write_units(size, None));
+                for one in drawn.iter_mut() {
+                    one.units = item_write_units(size, None);
+                }
                 Refused::with(Outcome::ConditionFailed)
             }
             Error::DuplicateItem(_) => Refused::with(Outcome::ConditionFailed),
@@ -52,7 +54,7 @@ pub(super) fn of(failure: &Failure, drawn: &mut [Drawn]) -> Option<Refused> {
     };
     for one in drawn {
         if is_free {
-            one.units = keyloom_core::capacity::Units::ZERO;
+            one.units = Units::ZERO;
         }
         one.bytes = 0;
     }

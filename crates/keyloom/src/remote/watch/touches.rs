@@ -134,7 +134,9 @@ pub(super) fn drawn(
     share(account.table.total, &mut drawn);
     if account.table.read.is_some() && account.table.write.is_none() {
         // A transaction that was done before under the same token reads its items, and no more.
-        drawn.iter_mut().for_each(|one| one.is_write = false);
+        for one in &mut drawn {
+            one.is_write = false;
+        }
     }
     for (name, arm) in account.local.iter().chain(&account.global) {
         let Some(at) = table.position(name) else { continue };
@@ -155,7 +157,7 @@ pub(super) fn drawn(
 }
 
 /// Makes the units of all come to this sum.
-fn share(total: Units, all: &mut [Drawn]) {
+pub(super) fn share(total: Units, all: &mut [Drawn]) {
     let sum: u64 = all.iter().map(|one| one.units.as_halves()).sum();
     let (total, count) = (total.as_halves(), all.len() as u64);
     if count == 0 {
