@@ -259,6 +259,8 @@ pub struct Observation<'a> {
     pub question: Option<Question<'a>>,
     /// How many items it returned.
     pub returned: usize,
+    /// How many of those had expired, and were not removed yet.
+    pub expired: usize,
     /// Whether it asked for some attributes only.
     pub is_projected: bool,
     /// Whether it read strongly.

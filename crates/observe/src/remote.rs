@@ -94,6 +94,7 @@ pub fn tell(observer: &dyn Observer, answered: &Answered<'_>) -> Result<()> {
         is_projected: false,
         is_consistent: false,
         is_retry: false,
+        expired: 0,
         latency: answered.latency,
         outcome: answered.outcome,
         weight,

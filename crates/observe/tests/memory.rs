@@ -105,6 +105,7 @@ fn distinct_keys(keys: u64) -> Outcomes {
             is_projected: false,
             is_consistent: false,
             is_retry: false,
+            expired: 0,
             latency: Duration::from_micros(number % 100_000),
             outcome: Outcome::Done,
             weight: NonZeroU32::MIN,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use keyloom_design::cost::Prices;
-use keyloom_engine::{Database, Options};
+use keyloom_engine::{Database, ManualClock, Options};
 use keyloom_observe::{
     Judge, Monitor, RecommendationEngine, Report, Sampling, StatsCollector, StatsOptions, Throttle,
 };
@@ -196,4 +196,76 @@ fn what_is_removed_leaves_no_bytes() {
     let index = report.place("orders", Some("by_status")).unwrap();
     assert!((index.writes - 6.0).abs() < f64::EPSILON, "{}", index.writes);
     assert_eq!(index.keys.first().unwrap().written_bytes, 3019);
+}
+
+#[test]
+fn expired_items_are_counted_where_they_are_read_until_they_are_removed() {
+    let clock = Arc::new(ManualClock::at_ms(1_700_000_000_000));
+    let statistics = Arc::new(StatsCollector::new(StatsOptions {
+        sampling: Sampling::All,
+        ..StatsOptions::default()
+    }));
+    let observer = Some(Arc::clone(&statistics) as _);
+    let options =
+        Options { background: false, observer, clock: clock.clone(), ..Options::default() };
+    let watched = Watched { database: Database::memory_with(options), statistics };
+    let call = |operation: &str, body: Value| watched.call(operation, &body);
+    call(
+        "CreateTable",
+        json!({
+            "TableName": "sessions", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [
+                { "AttributeName": "user", "AttributeType": "S" },
+                { "AttributeName": "id", "AttributeType": "S" },
+            ],
+            "KeySchema": [
+                { "AttributeName": "user", "KeyType": "HASH" },
+                { "AttributeName": "id", "KeyType": "RANGE" },
+            ],
+        }),
+    );
+    let ttl = json!({ "AttributeName": "until", "Enabled": true });
+    call("UpdateTimeToLive", json!({ "TableName": "sessions", "TimeToLiveSpecification": ttl }));
+    let key = |id: usize| json!({ "user": { "S": "ann" }, "id": { "S": format!("{id:04}") } });
+    for id in 0..200 {
+        let mut item = key(id);
+        item["until"] =
+            json!({ "N": (1_700_000_000 + if id % 4 == 0 { 10 } else { 9999 }).to_string() });
+        call("PutItem", json!({ "TableName": "sessions", "Item": item }));
+    }
+    watched.database.run_maintenance().unwrap();
+    let read = || {
+        call(
+            "Query",
+            json!({
+                "TableName": "sessions", "KeyConditionExpression": "#u = :u",
+                "ExpressionAttributeNames": { "#u": "user" },
+                "ExpressionAttributeValues": { ":u": { "S": "ann" } },
+            }),
+        );
+        call("GetItem", json!({ "TableName": "sessions", "Key": key(4) }));
+        let keys = [key(4), key(5), key(8)];
+        call("BatchGetItem", json!({ "RequestItems": { "sessions": { "Keys": keys } } }));
+        let get = |id| json!({ "Get": { "TableName": "sessions", "Key": key(id) } });
+        call("TransactGetItems", json!({ "TransactItems": [get(4), get(5)] }));
+        let report = watched.report();
+        let mut all: Vec<(String, u64)> = report
+            .patterns()
+            .filter(|(_, pattern)| !pattern.operation.starts_with("Put"))
+            .map(|(_, pattern)| (pattern.operation.clone(), pattern.expired))
+            .collect();
+        all.sort();
+        all.into_iter().map(|(_, expired)| expired).collect::<Vec<_>>()
+    };
+    assert_eq!(read(), [0, 0, 0, 0]);
+    clock.advance(std::time::Duration::from_secs(60));
+    assert_eq!(watched.database.tables()[0].overdue_s, Some(50));
+    // Of the 200 rows of a page 64 are looked at.
+    let [batch, get, query, transaction] = read()[..] else { panic!() };
+    assert_eq!((batch, get, transaction), (2, 1, 1));
+    assert!((45..=55).contains(&query), "{query}");
+    watched.database.run_maintenance().unwrap();
+    assert_eq!(watched.database.tables()[0].overdue_s, None);
+    call("GetItem", json!({ "TableName": "sessions", "Key": key(4) }));
+    assert_eq!(read(), [2, 1, query, 1]);
 }

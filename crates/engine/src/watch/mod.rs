@@ -101,13 +101,22 @@ pub(crate) struct Ended<'a> {
     pub(crate) outcome: Outcome,
     pub(crate) question: Option<Question<'a>>,
     pub(crate) returned: usize,
+    /// How many of those had expired.
+    pub(crate) expired: usize,
     pub(crate) is_projected: bool,
     pub(crate) is_consistent: bool,
 }
 
 impl Ended<'_> {
     pub(crate) fn with(outcome: Outcome) -> Self {
-        Self { outcome, question: None, returned: 0, is_projected: false, is_consistent: true }
+        Self {
+            outcome,
+            question: None,
+            returned: 0,
+            expired: 0,
+            is_projected: false,
+            is_consistent: true,
+        }
     }
 }
 
@@ -171,6 +180,7 @@ impl Watching<'_> {
             touches,
             question: ended.question,
             returned: ended.returned,
+            expired: ended.expired,
             is_projected: ended.is_projected,
             is_consistent: ended.is_consistent,
             is_retry: false,

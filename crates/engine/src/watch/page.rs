@@ -10,6 +10,8 @@ use keyloom_store::Direction;
 use crate::ops::reading::page_units;
 use crate::read::{Page, ReadPlan};
 
+use crate::ttl;
+
 use super::{Ended, Watching, place_of, split_key};
 
 impl ReadPlan {
@@ -71,6 +73,11 @@ impl Watching<'_> {
             outcome: Outcome::Done,
             question: Some(plan.question(Some(page))),
             returned: page.count,
+            expired: if self.is_sampled() {
+                ttl::expired(self.database, &plan.table, &page.rows)
+            } else {
+                0
+            },
             is_projected: plan.projection.is_some(),
             is_consistent: mode == ReadMode::Strong,
         };

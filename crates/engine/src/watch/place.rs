@@ -6,8 +6,8 @@ use keyloom_core::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
 
 use crate::catalog::Table;
 use crate::catalog::record::{self, OnDemandLimit};
-use crate::database::Database;
-use crate::layout;
+use crate::database::{Database, Inner};
+use crate::{layout, ttl};
 
 /// What is known of a table: for reports.
 #[derive(Clone, Debug)]
@@ -26,6 +26,9 @@ pub struct TableFacts {
     pub indexes: Vec<IndexFacts>,
     /// Milliseconds since 1970 when it was created.
     pub created_ms: u64,
+    /// For how many seconds the item that expired first waits to be removed; none if nothing does, or
+    /// nobody knows.
+    pub overdue_s: Option<u64>,
 }
 
 /// What is known of a secondary index.
@@ -51,13 +54,15 @@ impl Database {
     /// assert!(database.tables().is_empty());
     /// ```
     pub fn tables(&self) -> Vec<TableFacts> {
-        let mut tables: Vec<_> = self.inner().catalog.all().values().map(|t| facts(t)).collect();
+        let inner = self.inner();
+        let all = inner.catalog.all();
+        let mut tables: Vec<_> = all.values().map(|table| facts(inner, table)).collect();
         tables.sort_by(|a, b| a.name.cmp(&b.name));
         tables
     }
 }
 
-fn facts(table: &Table) -> TableFacts {
+fn facts(database: &Inner, table: &Table) -> TableFacts {
     let indexes = table.indexes.iter().enumerate().map(|(position, index)| IndexFacts {
         schema: index.schema.clone(),
         throughput: throughput_of(table, Some(position)),
@@ -72,6 +77,7 @@ fn facts(table: &Table) -> TableFacts {
         size_bytes: table.shared.stats.bytes().unsigned_abs(),
         indexes: indexes.collect(),
         created_ms: table.record.created_ms,
+        overdue_s: ttl::overdue_s(database, table),
     }
 }
 

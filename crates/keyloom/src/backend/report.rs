@@ -60,6 +60,7 @@ fn embedded(database: &Database) -> Vec<TableFacts> {
         items: table.items,
         bytes: table.size_bytes,
         created_ms: table.created_ms,
+        overdue_s: table.overdue_s.unwrap_or(0),
         indexes: table.indexes.iter().map(index).collect(),
     });
     facts.collect()

@@ -73,6 +73,7 @@ impl PatternStats {
             row.bytes += bytes * weight;
         }
         row.returned += observation.returned as u64 * weight;
+        row.expired += observation.expired as u64 * weight;
         let done = observation.outcome == Outcome::Done;
         if !writing && done && observation.returned == 0 {
             row.empty += weight;

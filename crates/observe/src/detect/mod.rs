@@ -237,7 +237,7 @@ impl<'a> Judge<'a> {
 
 /// The detectors, in the order in which equal findings are shown.
 type Detector = fn(&Judge<'_>) -> Vec<Finding>;
-const DETECTORS: [Detector; 18] = [
+const DETECTORS: [Detector; 19] = [
     partitions::refused_work,
     heat::hot_partitions,
     heat::index_back_pressure,
@@ -255,6 +255,7 @@ const DETECTORS: [Detector; 18] = [
     indexes::unused_indexes,
     items::large_items,
     items::growing_collections,
+    items::expired_items,
     sequences::read_before_write,
 ];
 

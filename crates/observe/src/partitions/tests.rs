@@ -350,6 +350,7 @@ fn watching_counts_what_would_be_refused_for_all_that_a_sample_stands_for() {
             is_projected: false,
             is_consistent: true,
             is_retry: false,
+            expired: 0,
             latency: std::time::Duration::ZERO,
             outcome: Outcome::Done,
             weight,

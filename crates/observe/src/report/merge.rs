@@ -112,6 +112,7 @@ impl Pattern {
         for (mine, theirs) in [
             (&mut self.scanned, other.scanned),
             (&mut self.returned, other.returned),
+            (&mut self.expired, other.expired),
             (&mut self.bytes, other.bytes),
             (&mut self.empty, other.empty),
             (&mut self.condition_failed, other.condition_failed),

@@ -221,6 +221,8 @@ pub struct Pattern {
     pub scanned: u64,
     /// Items returned.
     pub returned: u64,
+    /// Items returned that had expired, and were not removed yet.
+    pub expired: u64,
     /// Bytes evaluated or written.
     pub bytes: u64,
     /// Requests that found nothing.
@@ -273,6 +275,8 @@ pub struct TableFacts {
     pub bytes: u64,
     /// Milliseconds since 1970 when it was made.
     pub created_ms: u64,
+    /// For how many seconds the item that expired first waits to be removed, where that is known.
+    pub overdue_s: u64,
     /// Its indexes.
     pub indexes: Vec<IndexFacts>,
 }

@@ -46,6 +46,7 @@ pub(crate) struct Read<'a> {
     pub(crate) on_index: bool,
     pub(crate) scanned: usize,
     pub(crate) returned: usize,
+    pub(crate) expired: usize,
     pub(crate) bytes: usize,
     pub(crate) units: u64,
     pub(crate) is_continued: bool,
@@ -192,6 +193,7 @@ impl Traffic {
             touches: &[touch],
             question: Some(question),
             returned: read.returned,
+            expired: read.expired,
             is_projected: read.is_projected,
             ..blank()
         });
@@ -233,6 +235,7 @@ fn blank<'a>() -> Observation<'a> {
         is_projected: false,
         is_consistent: false,
         is_retry: false,
+        expired: 0,
         latency: Duration::ZERO,
         outcome: Outcome::Done,
         weight: NonZeroU32::MIN,

@@ -7,11 +7,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use keyloom_core::Item;
+use keyloom_core::expiry::Expiry;
 use keyloom_core::json::{self, Json, JsonObject};
 use keyloom_core::observation::{Place, Throughput};
 use keyloom_core::schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType, TableSchema,
 };
+use keyloom_engine::{Clock, SystemClock};
 
 /// How long a description is taken for true.
 const FRESH: Duration = Duration::from_mins(5);
@@ -25,6 +28,8 @@ pub(super) struct Described {
     pub(super) table: Facts,
     /// One for each index of the schema.
     pub(super) indexes: Vec<Facts>,
+    /// The attribute that says when an item expires, if the table has one.
+    pub(super) ttl: Option<String>,
     #[cfg_attr(not(feature = "observe"), expect(dead_code, reason = "only reports show it"))]
     pub(super) created_ms: u64,
 }
@@ -54,6 +59,14 @@ impl Described {
         }
     }
 
+    /// How many of these items have expired and are still there.
+    pub(super) fn expired<'i>(&self, items: impl IntoIterator<Item = &'i Item>) -> usize {
+        let Some(attribute) = &self.ttl else { return 0 };
+        let now_s = SystemClock.now_ms() / 1000;
+        let is_past = |item: &&Item| Expiry::of(item.get(attribute), now_s).is_past(now_s);
+        items.into_iter().filter(is_past).count()
+    }
+
     /// Where the index of this name stands.
     pub(super) fn position(&self, name: &str) -> Option<usize> {
         self.schema.indexes.iter().position(|index| index.name == name)
@@ -79,7 +92,7 @@ impl Tables {
         &self,
         name: &str,
         index: Option<&str>,
-        describe: impl FnOnce() -> Option<Vec<u8>>,
+        describe: impl FnOnce() -> Option<Described>,
     ) -> Option<Arc<Described>> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
         if let Some(known) = known {
@@ -92,7 +105,7 @@ impl Tables {
                 return known.table;
             }
         }
-        let table = describe().and_then(|body| read(&body)).map(Arc::new);
+        let table = describe().map(Arc::new);
         let known = Known { since: Instant::now(), table: table.clone() };
         let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(name.to_owned(), known);
@@ -114,8 +127,16 @@ impl Tables {
     }
 }
 
+/// The attribute that an answer of DescribeTimeToLive names.
+pub(super) fn ttl_attribute(body: &[u8]) -> Option<String> {
+    let Ok(Json::Object(answer)) = json::parse(body) else { return None };
+    let Some(Json::Object(ttl)) = answer.get("TimeToLiveDescription") else { return None };
+    let is_on = matches!(text(ttl, "TimeToLiveStatus"), Some("ENABLED" | "ENABLING"));
+    text(ttl, "AttributeName").filter(|_| is_on).map(str::to_owned)
+}
+
 /// The table that an answer of DescribeTable describes.
-fn read(body: &[u8]) -> Option<Described> {
+pub(super) fn read(body: &[u8]) -> Option<Described> {
     let Ok(Json::Object(answer)) = json::parse(body) else { return None };
     let Some(Json::Object(table)) = answer.get("Table") else { return None };
     let attributes: Vec<KeyAttribute> = objects(table, "AttributeDefinitions")
@@ -147,7 +168,8 @@ fn read(body: &[u8]) -> Option<Described> {
     let name = text(table, "TableName")?;
     let schema =
         TableSchema { attributes, indexes: schemas, ..TableSchema::new(name.to_owned(), key) };
-    Some(Described { schema, table: own, indexes, created_ms: (created * 1000.0) as u64 })
+    let created_ms = (created * 1000.0) as u64;
+    Some(Described { schema, table: own, indexes, ttl: None, created_ms })
 }
 
 fn index_schema(

@@ -115,7 +115,12 @@ impl Remote {
         watch.tables.get(name, index, || {
             let mut body = Object::new();
             body.string("TableName", name);
-            self.send("DescribeTable", &body.finish()).ok()
+            let body = body.finish();
+            let table = described::read(&self.send("DescribeTable", &body).ok()?)?;
+            // Some emulators do not know this one, which is nobody's fault.
+            let ttl = self.post("DescribeTimeToLive", &body).ok();
+            let ttl = ttl.and_then(|body| described::ttl_attribute(&body));
+            Some(Described { ttl, ..table })
         })
     }
 }
@@ -135,6 +140,7 @@ struct Ended<'a> {
     outcome: Outcome,
     question: Option<Question<'a>>,
     returned: usize,
+    expired: usize,
     is_projected: bool,
     is_consistent: bool,
 }
@@ -142,7 +148,7 @@ struct Ended<'a> {
 impl Ended<'_> {
     fn with(outcome: Outcome, items: &Items<'_>) -> Self {
         let (is_projected, is_consistent) = (items.is_projected, items.is_consistent);
-        Self { outcome, question: None, returned: 0, is_projected, is_consistent }
+        Self { outcome, question: None, returned: 0, expired: 0, is_projected, is_consistent }
     }
 }
 
@@ -155,6 +161,7 @@ impl Look<'_> {
             touches: &touches,
             question: ended.question,
             returned: ended.returned,
+            expired: ended.expired,
             is_projected: ended.is_projected,
             is_consistent: ended.is_consistent,
             is_retry: retry::is_repeated(),
@@ -189,7 +196,7 @@ impl Look<'_> {
                 tables.push(point.table);
             }
         }
-        let mut all = Vec::new();
+        let (mut all, mut all_expired) = (Vec::new(), 0);
         for name in tables {
             let account = accounts.iter().find(|account| account.table_name == name);
             let touched = account.and_then(|account| account.global.keys().next_back());
@@ -199,24 +206,29 @@ impl Look<'_> {
             let mine = |point: &&Point<'_>| point.table == name && !point.is_left;
             let points: Vec<&Point<'_>> = items.points.iter().filter(mine).collect();
             let mut touched = drawn(&points, &table, account, self.is_transaction());
+            let expired = table.expired(points.iter().filter_map(|point| point.image));
             // The engine tells of each table's part of a BatchGetItem by itself.
             if self.operation == Operation::BatchGetItem {
-                self.tell(&touched, self.found(items, &points));
+                self.tell(&touched, self.found(items, &points, expired));
             } else {
                 all.append(&mut touched);
+                all_expired += expired;
             }
         }
         if self.operation != Operation::BatchGetItem {
             let points: Vec<&Point<'_>> = items.points.iter().collect();
-            self.tell(&all, self.found(items, &points));
+            self.tell(&all, self.found(items, &points, all_expired));
         }
         self.left(items);
     }
 
-    fn found<'q>(&self, items: &Items<'_>, points: &[&Point<'_>]) -> Ended<'q> {
-        let found = points.iter().filter(|point| point.image.is_some()).count();
-        let returned = if self.operation.is_write() { 0 } else { found };
-        Ended { returned, ..Ended::with(Outcome::Done, items) }
+    fn found<'q>(&self, items: &Items<'_>, points: &[&Point<'_>], expired: usize) -> Ended<'q> {
+        let ended = Ended::with(Outcome::Done, items);
+        if self.operation.is_write() {
+            return ended;
+        }
+        let returned = points.iter().filter(|point| point.image.is_some()).count();
+        Ended { returned, expired, ..ended }
     }
 
     /// Tells of what was left for another request, each item for itself.
@@ -248,6 +260,7 @@ impl Look<'_> {
             outcome,
             question: Some(understood.question()),
             returned: page::returned(page),
+            expired: understood.expired(),
             is_projected: read.projection.expression.is_some(),
             is_consistent: read.consistent_read,
         };

@@ -75,6 +75,11 @@ impl<'a> Understood<'a> {
         drawn
     }
 
+    /// How many of the items that came back have expired.
+    pub(super) fn expired(&self) -> usize {
+        self.page.answer.map_or(0, |page| self.table.expired(&page.items))
+    }
+
     fn touch(&self, units: Units, bytes: usize) -> Drawn {
         Drawn {
             table: Arc::clone(&self.table),

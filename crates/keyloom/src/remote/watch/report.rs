@@ -32,6 +32,7 @@ fn facts(table: &Described) -> TableFacts {
         items: table.table.items,
         bytes: table.table.bytes,
         created_ms: table.created_ms,
+        overdue_s: 0,
         indexes: indexes.collect(),
     }
 }

@@ -188,6 +188,7 @@ impl Look<'_> {
             outcome,
             question: Some(question),
             returned: answer.items.len(),
+            expired: ranges.table.expired(&answer.items),
             is_projected: false,
             is_consistent,
         };
