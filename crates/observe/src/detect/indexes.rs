@@ -91,6 +91,7 @@ fn unused(judge: &Judge<'_>, place: &Place, size: f64) -> Finding {
             short(place.writes),
             bytes(size)
         ))
+        .concerns(judge.users(place))
         .fix(fix)
         .diff(diff)
         .costs(judge.monthly(place, 0.0, place.writes) + storage)

@@ -229,6 +229,15 @@ impl<'a> Judge<'a> {
         self.design?.entity(name?).map(std::convert::AsRef::as_ref)
     }
 
+    /// The patterns that read an index, and those that write to its table and may have to pay for it.
+    pub(crate) fn users(&self, index: &Place) -> Vec<String> {
+        let mut users = Self::labels(index, |_| true);
+        if let Some(table) = self.report.place(&index.table, None) {
+            users.extend(Self::labels(table, |pattern| pattern.writes > 0.0));
+        }
+        users
+    }
+
     /// The labels of the patterns of a place that satisfy a condition.
     pub(crate) fn labels(place: &Place, wanted: impl Fn(&Pattern) -> bool) -> Vec<String> {
         place.patterns.iter().filter(|p| wanted(p)).map(|p| p.label().to_owned()).collect()

@@ -92,7 +92,7 @@ fn each_detector_speaks_of_its_load_and_not_of_a_similar_one() {
         let found = loud.findings();
         let finding = said(&found, id).unwrap_or_else(|| panic!("{id} is silent: {found:#?}"));
         assert!(!finding.evidence.is_empty() && !finding.fix.is_empty(), "{finding:#?}");
-        assert!(!finding.at_ten.is_empty(), "{finding:#?}");
+        assert!(!finding.at_ten.is_empty() && !finding.patterns.is_empty(), "{finding:#?}");
         let mut calm = traffic(designed);
         quiet(&mut calm);
         let found = calm.findings();
