@@ -93,6 +93,10 @@ pub struct Throughput {
     pub read: Option<u64>,
     /// The limit of writes, if there is one.
     pub write: Option<u64>,
+    /// The reads that it was warmed up for, if somebody asked for that.
+    pub warm_read: Option<u64>,
+    /// The writes that it was warmed up for, if somebody asked for that.
+    pub warm_write: Option<u64>,
 }
 
 /// A table, or one of its indexes.
@@ -380,6 +384,12 @@ pub trait Observer: Send + Sync + std::fmt::Debug {
 
     /// A request that failed before it touched a key: the operation's name and the error.
     fn failed(&self, _operation: &str, _error: &Error) {}
+
+    /// What a table or one of its global indexes can take at once, in read and write units per second, if
+    /// its traffic has made that more than it began with.
+    fn grown(&self, _table: &str, _index: Option<&str>) -> Option<(u64, u64)> {
+        None
+    }
 
     /// A table, or one of its indexes, was deleted: another one of that name begins anew.
     fn forget(&self, _table: &str, _index: Option<&str>) {}

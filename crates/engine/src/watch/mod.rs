@@ -48,6 +48,11 @@ impl Watch {
         }
     }
 
+    /// What a table or index can take at once, if its traffic has made it grow.
+    pub(crate) fn grown(&self, table: &str, index: Option<&str>) -> Option<(u64, u64)> {
+        self.observer.as_ref()?.grown(table, index)
+    }
+
     /// Tells that a table or an index is gone.
     pub(crate) fn forget(&self, table: &str, index: Option<&str>) {
         if let Some(observer) = &self.observer {

@@ -97,19 +97,29 @@ pub(crate) fn place_of(table: &Table, position: Option<usize>) -> Place<'_> {
 
 fn throughput_of(table: &Table, position: Option<usize>) -> Throughput {
     let billing = &table.record.billing;
+    let warm_units = |units: i64| u64::try_from(units).ok().filter(|units| *units > 0);
     let index = position.and_then(|position| table.record.indexes.get(position));
     let index = index.filter(|index| index.global);
+    let warm = index.map_or(billing.warm, |index| index.warm);
+    let warm_read = warm.and_then(|warm| warm_units(warm.read));
+    let warm_write = warm.and_then(|warm| warm_units(warm.write));
     if billing.on_demand {
         let limit = index.map_or(billing.on_demand_limit, |index| index.on_demand);
         let OnDemandLimit { read, write } = limit.unwrap_or_default();
         // −1 stands for no limit.
         let limit = |units: Option<i64>| units.and_then(|units| u64::try_from(units).ok());
-        return Throughput { on_demand: true, read: limit(read), write: limit(write) };
+        return Throughput {
+            on_demand: true,
+            read: limit(read),
+            write: limit(write),
+            warm_read,
+            warm_write,
+        };
     }
     let own = index.and_then(|index| index.throughput);
     let record::Throughput { read, write } = own.unwrap_or(billing.throughput);
     let units = |units: i64| Some(units.unsigned_abs());
-    Throughput { on_demand: false, read: units(read), write: units(write) }
+    Throughput { on_demand: false, read: units(read), write: units(write), warm_read, warm_write }
 }
 
 /// The partition key and the sort key in the store key of an entry. The key of the base item, which

@@ -3,12 +3,14 @@
 //! DynamoDB spreads a table, and each global index by itself, over partitions by a hash of the
 //! partition key. Each takes 3,000 read and 1,000 write units per second and saves up to five minutes
 //! of what it does not use. A partition that is hot for minutes is split in the middle of its traffic,
-//! even inside one item collection, unless that would not help. Here are the same partitions in small:
+//! even inside one item collection, unless that would not help. An on-demand table has partitions for twice
+//! its previous peak, and for what it was warmed up for. Here are the same partitions in small:
 //! they say what would be throttled on AWS, and can really refuse it.
 //!
 //! Everything takes the time as an argument, so the same requests at the same times have the same fate.
 
 mod bucket;
+mod growth;
 mod heat;
 mod meter;
 mod partition;
@@ -128,6 +130,15 @@ impl Partitions {
         }
         places.sort_by(|a, b| (&a.table, &a.index).cmp(&(&b.table, &b.index)));
         places
+    }
+
+    /// What an on-demand table or global index can take at once because of its previous peak, in read and
+    /// write units per second; none if it is no more than at the beginning.
+    pub fn grown(&self, table: &str, index: Option<&str>) -> Option<(u64, u64)> {
+        let tables = self.tables.read();
+        let space = tables.get(table)?.space(index)?;
+        let count = space.lock().grown()? as f64;
+        Some(((count * PARTITION_READ_UNITS) as u64, (count * PARTITION_WRITE_UNITS) as u64))
     }
 
     /// Forgets a table with its indexes, or one index.

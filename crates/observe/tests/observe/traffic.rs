@@ -98,7 +98,12 @@ impl Traffic {
             table: &self.table,
             index: on_index.then_some(&self.index),
             key: if on_index { &self.index.key } else { &self.key },
-            throughput: Throughput { on_demand: self.on_demand, read: None, write: None },
+            throughput: Throughput {
+                on_demand: self.on_demand,
+                read: None,
+                write: None,
+                ..Throughput::default()
+            },
             has_local_indexes: self.has_local_indexes,
             size_bytes: 0,
         }

@@ -230,7 +230,13 @@ fn facts(of: &JsonObject<'_>, size: &str, on_demand: bool, shared: Option<Throug
         )
     };
     let units = |limit: Option<f64>| limit.map(|units| units as u64);
-    let own = Throughput { on_demand, read: units(own.0), write: units(own.1) };
+    let own = Throughput {
+        on_demand,
+        read: units(own.0),
+        write: units(own.1),
+        warm_read: units(limit("WarmThroughput", "ReadUnitsPerSecond")),
+        warm_write: units(limit("WarmThroughput", "WriteUnitsPerSecond")),
+    };
     Facts { throughput: shared.unwrap_or(own), items: count("ItemCount"), bytes: count(size) }
 }
 
