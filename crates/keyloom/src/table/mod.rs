@@ -19,7 +19,7 @@ use std::sync::Arc;
 use keyloom_engine::{Clock, SystemClock};
 
 pub use batch::Batch;
-pub(crate) use batch::{get_all, last_of_each, write_all};
+pub(crate) use batch::{get_all, get_placed, last_of_each, write_all};
 pub use patch::Patch;
 pub use tally::{Tallied, Tally};
 pub use transaction::Transaction;
