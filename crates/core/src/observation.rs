@@ -28,6 +28,8 @@ pub enum Operation {
     Query,
     /// Everything.
     Scan,
+    /// What is nearest to a vector.
+    SearchVectors,
     /// One item, whole.
     PutItem,
     /// One item, by an expression.
@@ -42,12 +44,13 @@ pub enum Operation {
 
 impl Operation {
     /// All of them, reads first.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::GetItem,
         Self::BatchGetItem,
         Self::TransactGetItems,
         Self::Query,
         Self::Scan,
+        Self::SearchVectors,
         Self::PutItem,
         Self::UpdateItem,
         Self::DeleteItem,
@@ -63,6 +66,7 @@ impl Operation {
             Self::TransactGetItems => "TransactGetItems",
             Self::Query => "Query",
             Self::Scan => "Scan",
+            Self::SearchVectors => "SearchVectors",
             Self::PutItem => "PutItem",
             Self::UpdateItem => "UpdateItem",
             Self::DeleteItem => "DeleteItem",
@@ -114,6 +118,8 @@ pub struct Place<'a> {
     pub has_local_indexes: bool,
     /// How much it holds, in bytes.
     pub size_bytes: u64,
+    /// Whether it is an index over vectors. Work there is paid by the byte and takes no units.
+    pub is_vector: bool,
 }
 
 impl<'a> Place<'a> {
@@ -124,7 +130,7 @@ impl<'a> Place<'a> {
 
     /// Whether this has partitions of its own: a local index lives in its table's.
     pub fn is_global_index(&self) -> bool {
-        self.index.is_some_and(|index| index.kind == IndexKind::Global)
+        !self.is_vector && self.index.is_some_and(|index| index.kind == IndexKind::Global)
     }
 }
 
@@ -188,7 +194,7 @@ fn decoded(attributes: &[KeyAttribute], mut bytes: &[u8]) -> Vec<AttributeValue>
     values.collect()
 }
 
-/// What a Query or Scan asked, and how much of what it evaluated it returned.
+/// What a Query, Scan or search asked, and how much of what it evaluated it returned.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// The table or index that was asked.
@@ -259,7 +265,7 @@ pub struct Observation<'a> {
     pub at_ms: u64,
     /// The keys it touched, the table's own before those of its indexes.
     pub touches: &'a [Touch<'a>],
-    /// What a Query or Scan asked.
+    /// What a Query, Scan or search asked.
     pub question: Option<Question<'a>>,
     /// How many items it returned.
     pub returned: usize,

@@ -57,6 +57,7 @@ pub struct Answered<'a> {
 ///     throughput: Throughput::default(),
 ///     has_local_indexes: false,
 ///     size_bytes: 0,
+///     is_vector: false,
 /// };
 /// tell(
 ///     &statistics,

@@ -84,6 +84,7 @@ fn distinct_keys(keys: u64) -> Outcomes {
             throughput: Throughput::default(),
             has_local_indexes: false,
             size_bytes: 0,
+            is_vector: false,
         };
         let touch = |index| Touch {
             place: place(index),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use keyloom_design::cost::Prices;
 use keyloom_engine::{Database, ManualClock, Options};
+use keyloom_observe::report::{IndexFacts, Kind, TableFacts};
 use keyloom_observe::{
     Judge, Monitor, RecommendationEngine, Report, Sampling, StatsCollector, StatsOptions, Throttle,
 };
@@ -268,4 +269,76 @@ fn expired_items_are_counted_where_they_are_read_until_they_are_removed() {
     assert_eq!(watched.database.tables()[0].overdue_s, None);
     call("GetItem", json!({ "TableName": "sessions", "Key": key(4) }));
     assert_eq!(read(), [2, 1, query, 1]);
+}
+
+#[test]
+fn vector_indexes_are_watched_by_bytes_and_those_that_nobody_searches_are_named() {
+    let statistics = Arc::new(StatsCollector::new(StatsOptions {
+        sampling: Sampling::All,
+        ..StatsOptions::default()
+    }));
+    let monitor = Arc::new(
+        Monitor::new(Throttle::Enforce { burst_seconds: 1 }).with(Arc::clone(&statistics) as _),
+    );
+    let observer = Some(Arc::clone(&monitor) as _);
+    let options = Options { background: false, observer, ..Options::default() };
+    let watched = Watched { database: Database::memory_with(options), statistics };
+    let index = |name: &str| {
+        json!({
+            "IndexName": name, "VectorAttribute": { "AttributeName": "embedding" },
+            "Dimensions": 3, "DistanceFunction": "COSINE",
+            "Projection": { "ProjectionType": "ALL" },
+            "SearchSchema": [{ "AttributeName": "tenant", "SearchSchemaElementType": "HASH" }],
+        })
+    };
+    let attribute = |name: &str| json!({ "AttributeName": name, "AttributeType": "S" });
+    watched.call(
+        "CreateTable",
+        &json!({
+            "TableName": "docs", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [attribute("pk"), attribute("tenant")],
+            "KeySchema": [{ "AttributeName": "pk", "KeyType": "HASH" }],
+            "VectorIndexes": [index("near"), index("idle")],
+        }),
+    );
+    let number = |number: usize| json!({ "N": number.to_string() });
+    for id in 0..300 {
+        let tenant = format!("T#{}", id % 3);
+        let embedding = json!({ "L": [number(id), number(1), number(2)] });
+        let item = json!({ "pk": { "S": id.to_string() }, "tenant": { "S": tenant }, "embedding": embedding });
+        watched.call("PutItem", &json!({ "TableName": "docs", "Item": item }));
+    }
+    for _ in 0..5 {
+        watched.call(
+            "SearchVectors",
+            &json!({
+                "TableName": "docs", "IndexName": "near", "TopK": 4,
+                "SearchVector": [number(1), number(1), number(2)],
+                "SearchConditionExpression": "tenant = :t",
+                "ExpressionAttributeValues": { ":t": { "S": "T#1" } },
+            }),
+        );
+    }
+    let facts = &watched.database.tables()[0];
+    let indexes = facts.indexes.iter().map(|index| IndexFacts {
+        name: index.schema.name.to_string(),
+        kind: if index.is_vector { Kind::Vector } else { Kind::Global },
+        ..IndexFacts::default()
+    });
+    let indexes = indexes.collect();
+    let table = TableFacts { name: facts.name.clone(), indexes, ..TableFacts::default() };
+    let report = Report { tables: vec![table], ..watched.report() };
+    let near = report.place("docs", Some("near")).unwrap();
+    assert_eq!((near.kind, near.reads, near.writes), (Kind::Vector, 0.0, 0.0));
+    let [search] = near.patterns.as_slice() else { panic!("{:?}", near.patterns) };
+    assert_eq!(search.shape, "SearchVectors tenant = T#…");
+    assert_eq!((search.requests, search.scanned, search.returned), (5, 500, 20));
+    assert!(search.bytes >= 5 * 1024, "{}", search.bytes);
+    assert!(near.distinct_keys > 2.5 && near.requests == 305, "{}", near.requests);
+    let prices = Prices::default();
+    let found = RecommendationEngine::new(Judge::new(&report, None, &prices)).diagnose();
+    let unused: Vec<&str> =
+        found.iter().filter(|f| f.id == "unused-index").map(|f| f.place.as_str()).collect();
+    assert_eq!(unused, ["docs.idle"]);
+    assert!(monitor.partitions().heat("docs", Some("near"), 0).is_none());
 }

@@ -20,7 +20,7 @@ use keyloom_core::observation::{
 use keyloom_core::{Error, Result};
 
 pub use place::{IndexFacts, TableFacts};
-pub(crate) use place::{place_of, split_key};
+pub(crate) use place::{place_of, split_key, vector_place};
 
 use crate::catalog::Table;
 use crate::database::Inner;

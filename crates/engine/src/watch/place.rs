@@ -4,8 +4,8 @@ use keyloom_core::key::key_value_len;
 use keyloom_core::observation::{Place, Throughput};
 use keyloom_core::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
 
-use crate::catalog::Table;
 use crate::catalog::record::{self, OnDemandLimit};
+use crate::catalog::{Table, VectorIndex};
 use crate::database::{Database, Inner};
 use crate::{layout, ttl};
 
@@ -42,6 +42,8 @@ pub struct IndexFacts {
     pub items: u64,
     /// How large they are together.
     pub size_bytes: u64,
+    /// Whether it is an index over vectors.
+    pub is_vector: bool,
 }
 
 impl Database {
@@ -68,6 +70,14 @@ fn facts(database: &Inner, table: &Table) -> TableFacts {
         throughput: throughput_of(table, Some(position)),
         items: index.stats.items().unsigned_abs(),
         size_bytes: index.stats.bytes().unsigned_abs(),
+        is_vector: false,
+    });
+    let vectors = table.vector_indexes.iter().map(|index| IndexFacts {
+        schema: index.watched.clone(),
+        throughput: Throughput::default(),
+        items: index.stats.items().unsigned_abs(),
+        size_bytes: index.stats.bytes().unsigned_abs(),
+        is_vector: true,
     });
     TableFacts {
         name: table.name().to_owned(),
@@ -75,7 +85,7 @@ fn facts(database: &Inner, table: &Table) -> TableFacts {
         throughput: throughput_of(table, None),
         items: table.shared.stats.items().unsigned_abs(),
         size_bytes: table.shared.stats.bytes().unsigned_abs(),
-        indexes: indexes.collect(),
+        indexes: indexes.chain(vectors).collect(),
         created_ms: table.record.created_ms,
         overdue_s: ttl::overdue_s(database, table),
     }
@@ -92,6 +102,18 @@ pub(crate) fn place_of(table: &Table, position: Option<usize>) -> Place<'_> {
         throughput: throughput_of(table, position),
         has_local_indexes: table.has_local_indexes(),
         size_bytes: stats.bytes().unsigned_abs(),
+        is_vector: false,
+    }
+}
+
+/// An index over vectors.
+pub(crate) fn vector_place<'a>(table: &'a Table, index: &'a VectorIndex) -> Place<'a> {
+    Place {
+        index: Some(&index.watched),
+        key: &index.watched.key,
+        size_bytes: index.stats.bytes().unsigned_abs(),
+        is_vector: true,
+        ..place_of(table, None)
     }
 }
 
@@ -144,7 +166,7 @@ fn values_len(attributes: &[KeyAttribute], bytes: &[u8]) -> usize {
 impl IndexFacts {
     /// Whether it has partitions of its own.
     pub fn is_global(&self) -> bool {
-        self.schema.kind == IndexKind::Global
+        !self.is_vector && self.schema.kind == IndexKind::Global
     }
 }
 

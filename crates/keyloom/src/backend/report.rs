@@ -48,6 +48,7 @@ fn embedded(database: &Database) -> Vec<TableFacts> {
     let index = |index: &keyloom_engine::IndexFacts| IndexFacts {
         name: index.schema.name.to_string(),
         kind: match index.schema.kind {
+            _ if index.is_vector => Kind::Vector,
             IndexKind::Global => Kind::Global,
             IndexKind::Local => Kind::Local,
         },

@@ -71,8 +71,9 @@ impl Partitions {
     ///
     /// A write that a global index cannot take is refused for the table, with the index's reason.
     pub fn admit(&self, touches: &[Touch<'_>], now_ms: u64) -> Result<(), Refused> {
-        for (position, touch) in touches.iter().enumerate() {
-            let earlier = touches.iter().take(position);
+        for (position, touch) in touches.iter().enumerate().filter(|(_, touch)| is_followed(touch))
+        {
+            let earlier = touches.iter().take(position).filter(|earlier| is_followed(earlier));
             let beside = earlier.clone().filter(|earlier| are_together(earlier, touch));
             let taken = self.with_space(&touch.place, now_ms, |space| {
                 let beside = beside.map(|earlier| Ask::new(earlier, 1));
@@ -92,7 +93,7 @@ impl Partitions {
 
     /// Takes work that has been done.
     pub fn charge(&self, touches: &[Touch<'_>], now_ms: u64) {
-        for touch in touches {
+        for touch in touches.iter().filter(|touch| is_followed(touch)) {
             self.with_space(&touch.place, now_ms, |space| space.charge(Ask::new(touch, 1), now_ms));
         }
     }
@@ -103,7 +104,7 @@ impl Partitions {
             return;
         }
         let (now_ms, weight) = (observation.at_ms, observation.weight.get());
-        for touch in observation.touches {
+        for touch in observation.touches.iter().filter(|touch| is_followed(touch)) {
             self.with_space(&touch.place, now_ms, |space| {
                 space.watch(Ask::new(touch, weight), touch.place.has_local_indexes, now_ms);
             });
@@ -192,6 +193,11 @@ impl Default for Partitions {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Whether a touch is one of partitions that are known: what AWS does with indexes over vectors is not.
+fn is_followed(touch: &Touch<'_>) -> bool {
+    !touch.place.is_vector
 }
 
 /// Whether two touches of one request may meet the same limits.

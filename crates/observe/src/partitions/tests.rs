@@ -59,6 +59,7 @@ impl Load {
             throughput: self.throughput,
             has_local_indexes: self.has_local_indexes,
             size_bytes: self.size_bytes,
+            is_vector: false,
         }
     }
 

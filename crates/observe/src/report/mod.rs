@@ -71,6 +71,8 @@ pub enum Kind {
     Global,
     /// A local index.
     Local,
+    /// An index over vectors, which is paid by the byte.
+    Vector,
 }
 
 /// A table or index that was used.

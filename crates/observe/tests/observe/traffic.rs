@@ -106,6 +106,7 @@ impl Traffic {
             },
             has_local_indexes: self.has_local_indexes,
             size_bytes: 0,
+            is_vector: false,
         }
     }
 

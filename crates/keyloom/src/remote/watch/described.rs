@@ -56,6 +56,7 @@ impl Described {
             throughput: facts.throughput,
             has_local_indexes: self.schema.local_indexes().next().is_some(),
             size_bytes: facts.bytes,
+            is_vector: false,
         }
     }
 
