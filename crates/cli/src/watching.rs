@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use keyloom_core::IndexKind;
 use keyloom_engine::{Call, Clock as _, Database, Reply, SystemClock};
-use keyloom_observe::report::{IndexFacts, Kind, TableFacts};
 use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
 use keyloom_server::Backend;
 
@@ -19,7 +17,8 @@ pub(crate) struct Watched {
 impl Watched {
     /// What was collected, with the tables that exist.
     pub(crate) fn report(&self) -> Report {
-        Report { tables: tables(&self.database), ..self.counted() }
+        let tables = keyloom::Backend::from(&self.database).table_facts();
+        Report { tables, ..self.counted() }
     }
 
     /// What was collected.
@@ -46,25 +45,4 @@ impl Backend for Watched {
     fn metrics(&self, page: &mut String) {
         prometheus(&self.counted(), page);
     }
-}
-
-fn tables(database: &Database) -> Vec<TableFacts> {
-    let index = |index: &keyloom_engine::IndexFacts| IndexFacts {
-        name: index.schema.name.to_string(),
-        kind: match index.schema.kind {
-            IndexKind::Global => Kind::Global,
-            IndexKind::Local => Kind::Local,
-        },
-        items: index.items,
-        bytes: index.size_bytes,
-    };
-    let tables = database.tables();
-    let facts = tables.iter().map(|table| TableFacts {
-        name: table.name.clone(),
-        items: table.items,
-        bytes: table.size_bytes,
-        created_ms: table.created_ms,
-        indexes: table.indexes.iter().map(index).collect(),
-    });
-    facts.collect()
 }

@@ -3,6 +3,7 @@
 
 pub mod capacity;
 pub mod error;
+pub mod expiry;
 pub mod expr;
 pub mod image;
 pub mod json;

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::capacity::Units;
-use crate::error::Error;
+use crate::error::{CancellationCode, Error};
 use crate::expr::{Condition, ResolvedKeyCondition};
 use crate::key::decode_key_value;
 use crate::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
@@ -28,6 +28,8 @@ pub enum Operation {
     Query,
     /// Everything.
     Scan,
+    /// What is nearest to a vector.
+    SearchVectors,
     /// One item, whole.
     PutItem,
     /// One item, by an expression.
@@ -42,12 +44,13 @@ pub enum Operation {
 
 impl Operation {
     /// All of them, reads first.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::GetItem,
         Self::BatchGetItem,
         Self::TransactGetItems,
         Self::Query,
         Self::Scan,
+        Self::SearchVectors,
         Self::PutItem,
         Self::UpdateItem,
         Self::DeleteItem,
@@ -63,6 +66,7 @@ impl Operation {
             Self::TransactGetItems => "TransactGetItems",
             Self::Query => "Query",
             Self::Scan => "Scan",
+            Self::SearchVectors => "SearchVectors",
             Self::PutItem => "PutItem",
             Self::UpdateItem => "UpdateItem",
             Self::DeleteItem => "DeleteItem",
@@ -93,6 +97,10 @@ pub struct Throughput {
     pub read: Option<u64>,
     /// The limit of writes, if there is one.
     pub write: Option<u64>,
+    /// The reads that it was warmed up for, if somebody asked for that.
+    pub warm_read: Option<u64>,
+    /// The writes that it was warmed up for, if somebody asked for that.
+    pub warm_write: Option<u64>,
 }
 
 /// A table, or one of its indexes.
@@ -110,6 +118,8 @@ pub struct Place<'a> {
     pub has_local_indexes: bool,
     /// How much it holds, in bytes.
     pub size_bytes: u64,
+    /// Whether it is an index over vectors. Work there is paid by the byte and takes no units.
+    pub is_vector: bool,
 }
 
 impl<'a> Place<'a> {
@@ -120,7 +130,7 @@ impl<'a> Place<'a> {
 
     /// Whether this has partitions of its own: a local index lives in its table's.
     pub fn is_global_index(&self) -> bool {
-        self.index.is_some_and(|index| index.kind == IndexKind::Global)
+        !self.is_vector && self.index.is_some_and(|index| index.kind == IndexKind::Global)
     }
 }
 
@@ -184,7 +194,7 @@ fn decoded(attributes: &[KeyAttribute], mut bytes: &[u8]) -> Vec<AttributeValue>
     values.collect()
 }
 
-/// What a Query or Scan asked, and how much of what it evaluated it returned.
+/// What a Query, Scan or search asked, and how much of what it evaluated it returned.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// The table or index that was asked.
@@ -220,6 +230,32 @@ pub enum Outcome {
     Failed,
 }
 
+impl Outcome {
+    /// Whether an error is the outcome of a request that touched keys, and so is told by an
+    /// [`Observation`]; all others are told by [`Observer::failed`].
+    pub fn is_told_of(error: &Error) -> bool {
+        match error {
+            Error::ConditionalCheckFailed { .. }
+            | Error::DuplicateItem(_)
+            | Error::TransactionConflict(_)
+            | Error::ProvisionedThroughputExceeded(_)
+            | Error::Throttling(_)
+            | Error::RequestLimitExceeded(_) => true,
+            Error::TransactionCanceled(reasons) => reasons.iter().any(|reason| {
+                matches!(
+                    reason.code,
+                    CancellationCode::ConditionalCheckFailed
+                        | CancellationCode::DuplicateItem
+                        | CancellationCode::TransactionConflict
+                        | CancellationCode::ProvisionedThroughputExceeded
+                        | CancellationCode::ThrottlingError
+                )
+            }),
+            _ => false,
+        }
+    }
+}
+
 /// One request, as it was carried out or refused.
 #[derive(Clone, Copy, Debug)]
 pub struct Observation<'a> {
@@ -229,14 +265,18 @@ pub struct Observation<'a> {
     pub at_ms: u64,
     /// The keys it touched, the table's own before those of its indexes.
     pub touches: &'a [Touch<'a>],
-    /// What a Query or Scan asked.
+    /// What a Query, Scan or search asked.
     pub question: Option<Question<'a>>,
     /// How many items it returned.
     pub returned: usize,
+    /// How many of those had expired, and were not removed yet.
+    pub expired: usize,
     /// Whether it asked for some attributes only.
     pub is_projected: bool,
     /// Whether it read strongly.
     pub is_consistent: bool,
+    /// Whether it was made before and failed. Only clients know.
+    pub is_retry: bool,
     /// How long it took.
     pub latency: Duration,
     /// How it ended.
@@ -256,9 +296,18 @@ pub enum ThrottleLimit {
     MaxOnDemand,
     /// The account's quota.
     Account,
+    /// Nobody said which: parts of a batch that were left, endpoints without `ThrottlingReasons`. Only
+    /// clients meet it.
+    Unstated,
 }
 
-/// Why a request was refused for lack of throughput: one of the 16 reasons of DynamoDB.
+impl ThrottleLimit {
+    const ALL: [Self; 5] =
+        [Self::KeyRange, Self::Provisioned, Self::MaxOnDemand, Self::Account, Self::Unstated];
+}
+
+/// Why a request was refused for lack of throughput: one of the 16 reasons of DynamoDB, or one that was
+/// not stated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThrottleReason {
     /// Whether a global index could not take it, rather than the table.
@@ -279,8 +328,28 @@ impl ThrottleReason {
             ThrottleLimit::Provisioned => "ProvisionedThroughputExceeded",
             ThrottleLimit::MaxOnDemand => "MaxOnDemandThroughputExceeded",
             ThrottleLimit::Account => "AccountLimitExceeded",
+            ThrottleLimit::Unstated => "ThroughputExceeded",
         };
         format!("{place}{direction}{limit}")
+    }
+
+    /// The reason with this name.
+    ///
+    /// ```
+    /// use keyloom_core::observation::ThrottleReason;
+    ///
+    /// let reason = ThrottleReason::from_name("IndexWriteKeyRangeThroughputExceeded").unwrap();
+    /// assert!(reason.is_index && reason.is_write);
+    /// ```
+    pub fn from_name(name: &str) -> Option<Self> {
+        let (is_index, rest) = match name.strip_prefix("Index") {
+            Some(rest) => (true, rest),
+            None => (false, name.strip_prefix("Table")?),
+        };
+        let is_write = rest.starts_with("Write");
+        let mut reasons =
+            ThrottleLimit::ALL.into_iter().map(|limit| Self { is_index, is_write, limit });
+        reasons.find(|reason| reason.name() == name)
     }
 }
 
@@ -321,6 +390,12 @@ pub trait Observer: Send + Sync + std::fmt::Debug {
 
     /// A request that failed before it touched a key: the operation's name and the error.
     fn failed(&self, _operation: &str, _error: &Error) {}
+
+    /// What a table or one of its global indexes can take at once, in read and write units per second, if
+    /// its traffic has made that more than it began with.
+    fn grown(&self, _table: &str, _index: Option<&str>) -> Option<(u64, u64)> {
+        None
+    }
 
     /// A table, or one of its indexes, was deleted: another one of that name begins anew.
     fn forget(&self, _table: &str, _index: Option<&str>) {}

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use keyloom_core::expiry::{Expiry, OLDEST_EXPIRY_S};
 use keyloom_core::expr::ast::Comparator;
 use keyloom_core::expr::{Condition, Operand, Path};
 use keyloom_core::{AttributeValue, Error, Item, Result};
@@ -16,41 +17,67 @@ use crate::catalog::Table;
 use crate::catalog::record::{Status, TtlSetting};
 use crate::database::Inner;
 use crate::image::Stored;
+use crate::read::Row;
 use crate::write::{self, Edit, Origin, Write};
 use crate::{layout, store_error};
 
-/// Items that expired longer ago than five years stay: their times are likely mistakes.
-const OLDEST_S: u64 = 5 * 365 * 24 * 60 * 60;
+/// Rows of a page that are looked at.
+const LOOKED_AT: usize = 64;
 
 /// The expiry of "nothing expires".
 const NEVER: u64 = u64::MAX;
-
-/// When an item expires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expiry {
-    /// It never does, or too long ago to be meant.
-    Never,
-    /// At this second, which may be past.
-    At(u64),
-}
-
-/// Reads an expiry. Only numbers count, in seconds.
-fn expiry_of(value: Option<&AttributeValue>, now_s: u64) -> Expiry {
-    let Some(AttributeValue::N(number)) = value else { return Expiry::Never };
-    let seconds = number.to_f64();
-    if seconds.is_sign_negative() || (seconds as u64) < now_s.saturating_sub(OLDEST_S) {
-        return Expiry::Never;
-    }
-    Expiry::At(seconds.ceil() as u64)
-}
 
 /// Notes the expiry of an item that was written.
 pub(crate) fn note(database: &Inner, table: &Table, item: &Item) {
     let Some(ttl) = enabled(table) else { return };
     let now_s = database.clock.now_ms() / 1000;
-    if let Expiry::At(second) = expiry_of(item.get(&ttl.attribute), now_s) {
+    if let Expiry::At(second) = Expiry::of(item.get(&ttl.attribute), now_s) {
         table.shared.next_expiry_s.fetch_min(second, Ordering::Relaxed);
     }
+}
+
+/// How many of a page's rows have expired and are still there; of many rows, some are looked at and
+/// stand for the rest.
+pub(crate) fn expired(database: &Inner, table: &Table, rows: &[Row]) -> usize {
+    let Some(ttl) = enabled(table) else { return 0 };
+    let now_s = database.clock.now_ms() / 1000;
+    let seen = rows.len().min(LOOKED_AT);
+    let value = |row: &Row| match row {
+        Row::Stored(stored) => stored.get(&ttl.attribute).ok().flatten(),
+        Row::Item(item) => item.get(&ttl.attribute).cloned(),
+    };
+    let past = (0..seen).filter_map(|turn| rows.get(spread(turn, rows.len()))).filter(|row| {
+        let expiry = Expiry::of(value(row).as_ref(), now_s);
+        expiry.is_past(now_s)
+    });
+    past.count() * rows.len() / seen.max(1)
+}
+
+/// Where to look the next time, so that all places are met alike: a fixed step could fall in with what
+/// repeats in the rows.
+fn spread(turn: usize, count: usize) -> usize {
+    if count <= LOOKED_AT {
+        return turn;
+    }
+    // The golden ratio: each position lies in the widest gap that the earlier ones left.
+    let share = (turn as u32).wrapping_mul(0x9e37_79b9);
+    ((u64::from(share) * count as u64) >> 32) as usize
+}
+
+/// Whether one item has expired and is still there.
+pub(crate) fn has_expired(database: &Inner, table: &Table, stored: Option<&Stored>) -> bool {
+    let (Some(ttl), Some(stored)) = (enabled(table), stored) else { return false };
+    let now_s = database.clock.now_ms() / 1000;
+    let value = stored.get(&ttl.attribute).ok().flatten();
+    Expiry::of(value.as_ref(), now_s).is_past(now_s)
+}
+
+/// For how many seconds the item that expired first is waiting to be removed; none if nothing is, or if
+/// that is not known.
+pub(crate) fn overdue_s(database: &Inner, table: &Table) -> Option<u64> {
+    let next_s = table.shared.next_expiry_s.load(Ordering::Relaxed);
+    let now_s = database.clock.now_ms() / 1000;
+    enabled(table).and(now_s.checked_sub(next_s)).filter(|overdue| next_s > 0 && *overdue > 0)
 }
 
 /// Has the whole table looked through at the next occasion.
@@ -84,7 +111,7 @@ fn sweep_table(database: &Inner, table: &Arc<Table>, now_s: u64) -> Result<()> {
     for entry in snapshot.scan(range, Direction::Forward) {
         let stored = Stored::new(entry.map_err(store_error)?.1);
         let value = stored.get(&ttl.attribute)?;
-        let Expiry::At(second) = expiry_of(value.as_ref(), now_s) else { continue };
+        let Expiry::At(second) = Expiry::of(value.as_ref(), now_s) else { continue };
         if second >= now_s || !remove(database, table, ttl, stored, now_s)? {
             next.fetch_min(second, Ordering::Relaxed);
         }
@@ -109,7 +136,7 @@ fn remove(
 ) -> Result<bool> {
     let attribute = || Operand::Path(Path::attribute(ttl.attribute.as_str()));
     let seconds = |second: u64| Operand::value(AttributeValue::N(second.into()));
-    let oldest = seconds(now_s.saturating_sub(OLDEST_S));
+    let oldest = seconds(now_s.saturating_sub(OLDEST_EXPIRY_S));
     let write = Write {
         table: Arc::clone(table),
         key: table.schema.key_of(&stored.into_item()?)?,
@@ -124,32 +151,5 @@ fn remove(
         Ok(_) | Err(Error::ConditionalCheckFailed { .. } | Error::ResourceNotFound(_)) => Ok(true),
         Err(Error::TransactionConflict(_)) => Ok(false),
         Err(error) => Err(error),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_numbers_that_are_seconds_expire() {
-        let now_s = 1_794_700_800;
-        let number = |text: &str| AttributeValue::N(text.parse().unwrap());
-        let cases = [
-            (Some(number("1794700799")), Expiry::At(now_s - 1)),
-            (Some(number("1794700799.5")), Expiry::At(now_s)),
-            (Some(number("1794700900")), Expiry::At(now_s + 100)),
-            (Some(number("1794700800000")), Expiry::At(now_s * 1000)),
-            (Some(number("1637020800")), Expiry::At(now_s - OLDEST_S)),
-            (Some(number("1637020799")), Expiry::Never),
-            (Some(number("0")), Expiry::Never),
-            (Some(number("-5")), Expiry::Never),
-            (Some(number("1E100")), Expiry::At(u64::MAX)),
-            (Some(AttributeValue::from("1794700799")), Expiry::Never),
-            (None, Expiry::Never),
-        ];
-        for (value, expected) in cases {
-            assert_eq!(expiry_of(value.as_ref(), now_s), expected, "{value:?}");
-        }
     }
 }

@@ -48,6 +48,7 @@
 //! # Features
 //!
 //! - `remote` (on by default): any DynamoDB endpoint, by a blocking HTTP client and SigV4 of our own.
+//! - `observe`: [`observe`], statistics of what a program does, and what to change; [`Backend::report`].
 //! - `tokio`: `Table::run` and `TableClient::run`.
 //!
 //! # What goes where
@@ -97,6 +98,8 @@ pub use keyloom_design as designs;
 pub use keyloom_engine::{Clock, Database, DiskOptions, Durability, ManualClock, Options};
 pub use keyloom_keys as keys;
 pub use keyloom_keys::{Decimal, Timestamp, Ulid, Uuid, Value};
+#[cfg(feature = "observe")]
+pub use keyloom_observe as observe;
 pub use query::{Access, Cursor, Explanation, Output, Page, Query};
 pub use retry::Retry;
 pub use table::{Batch, Patch, Table, Tallied, Tally, Transaction};

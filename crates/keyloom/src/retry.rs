@@ -1,5 +1,6 @@
 //! Trying again: exponentially later, with full jitter, within limits, and only what can succeed.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use keyloom_core::Error as Refusal;
@@ -57,6 +58,7 @@ impl Retry {
     ) -> Result<T> {
         let mut so_far = Attempt { number: 1, after_unknown: false };
         loop {
+            REPEATED.set(so_far.number > 1);
             let failure = match attempt(so_far) {
                 Ok(done) => return Ok(done),
                 Err(failure) => failure,
@@ -70,6 +72,18 @@ impl Retry {
             so_far.number += 1;
         }
     }
+}
+
+thread_local! {
+    /// Whether this thread makes a request again. Beside the arguments, because only who watches an endpoint wants to
+    /// know, many calls below.
+    static REPEATED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the request that this thread makes was made before and failed.
+#[cfg(feature = "remote")]
+pub(crate) fn is_repeated() -> bool {
+    REPEATED.get()
 }
 
 /// Which attempt this is.

@@ -11,6 +11,8 @@
 mod endpoint;
 #[path = "backends/model.rs"]
 mod model;
+#[path = "backends/observed.rs"]
+mod observed;
 #[path = "backends/suite.rs"]
 mod suite;
 

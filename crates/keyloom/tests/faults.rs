@@ -6,6 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use keyloom::observe::{StatsCollector, StatsOptions};
 use keyloom::prelude::*;
 use keyloom::{Error, Retry};
 
@@ -170,10 +171,18 @@ fn answer(socket: &mut TcpStream, status: u16, body: &[u8]) -> Option<()> {
 }
 
 fn open(endpoint: &Endpoint, max_attempts: u32) -> Table<Faults> {
+    let target = keyloom::remote::Endpoint::url(&endpoint.url);
+    open_at(endpoint, target, max_attempts)
+}
+
+fn open_at(
+    endpoint: &Endpoint,
+    target: keyloom::remote::Endpoint,
+    max_attempts: u32,
+) -> Table<Faults> {
     Faults::open(&endpoint.database).unwrap();
     let short = Duration::from_millis(300);
-    let remote =
-        Remote::new(keyloom::remote::Endpoint::url(&endpoint.url).timeouts(short, short)).unwrap();
+    let remote = Remote::new(target.timeouts(short, short)).unwrap();
     let retry =
         Retry { max_attempts, base: Duration::from_millis(1), cap: Duration::from_millis(5) };
     Faults::open(remote).unwrap().with_retry(retry)
@@ -192,6 +201,25 @@ fn passing_faults_are_outlived() {
         table.put(&note(1)).unwrap();
         assert_eq!(table.get(Note::at(1u32)).unwrap(), Some(note(1)), "{fault:?}");
         assert_eq!(*endpoint.asked.lock().unwrap(), ["PutItem", "PutItem", "PutItem", "GetItem"]);
+    }
+}
+
+#[test]
+fn every_fault_is_counted_with_the_key_it_hit() {
+    use Fault::*;
+    for (fault, failed, throttled) in
+        [(Throttle, 0, 2), (DropBefore, 2, 0), (DropAfter, 2, 0), (Nonsense, 2, 0)]
+    {
+        let endpoint = endpoint(&[fault, fault]);
+        let statistics = Arc::new(StatsCollector::new(StatsOptions::default()));
+        let target = keyloom::remote::Endpoint::url(&endpoint.url).observer(statistics.clone());
+        open_at(&endpoint, target, 4).put(&note(1)).unwrap();
+        let report = statistics.snapshot();
+        let (place, pattern) = report.patterns().next().unwrap();
+        assert_eq!((pattern.requests, pattern.retries), (3, 2), "{fault:?}");
+        assert_eq!((pattern.failed, pattern.throttled), (failed, throttled), "{fault:?}");
+        assert_eq!((place.keys[0].key.as_str(), place.keys[0].requests), ("NOTE#0000000001", 3));
+        assert!((place.writes - 1.0).abs() < f64::EPSILON, "{fault:?}: {}", place.writes);
     }
 }
 

@@ -266,6 +266,66 @@ fn an_item_is_found_while_it_moves() {
     }
 }
 
+/// A database that moves all items while it answers a batch, which so finds only what stays in its place: the new place
+/// of an item is read before the move, the old one after.
+struct Torn {
+    database: Database,
+    is_torn: std::sync::atomic::AtomicBool,
+}
+
+impl keyloom_server::Backend for Torn {
+    fn call(&self, target: &str, body: &[u8]) -> keyloom_engine::Reply {
+        let before = self.database.call(target, body);
+        let is_batch = target.ends_with("BatchGetItem");
+        if !is_batch || self.is_torn.swap(true, std::sync::atomic::Ordering::Relaxed) {
+            return before;
+        }
+        after::After::open(&self.database).unwrap().reshard::<Event>().unwrap();
+        let later = found(&self.database.call(target, body).body);
+        let stayed = found(&before.body).into_iter().filter(|item| later.contains(item));
+        let mut body = br#"{"UnprocessedKeys":{},"Responses":{"events":["#.to_vec();
+        for (position, item) in stayed.enumerate() {
+            body.extend_from_slice(if position > 0 { b"," } else { b"" });
+            keyloom_core::json::write_item(&item, &mut body);
+        }
+        body.extend_from_slice(b"]}}");
+        keyloom_engine::Reply { status: 200, body }
+    }
+}
+
+/// The items of a batch's answer.
+fn found(body: &[u8]) -> Vec<keyloom::Item> {
+    use keyloom_core::json::{Json, item_from, parse};
+    let Ok(Json::Object(answer)) = parse(body) else { panic!() };
+    let Some(Json::Object(tables)) = answer.get("Responses") else { panic!() };
+    let Some(Json::Array(items)) = tables.get("events") else { panic!() };
+    items.iter().map(|item| item_from(item).unwrap()).collect()
+}
+
+#[test]
+fn batches_find_items_that_move_between_their_reads() {
+    let torn = |read: &dyn Fn(&Table<after::After>) -> Vec<Event>| {
+        let (local, events) = grown();
+        for event in &events {
+            let (day, id) = (event.day.clone(), event.id);
+            local.put(&Look { who: "ann".into(), day, id }).unwrap();
+        }
+        let keyloom::Backend::Embedded(database) = local.backend().clone() else { panic!() };
+        let address = ([127, 0, 0, 1], 0).into();
+        let config = keyloom_server::Config { address, ..keyloom_server::Config::default() };
+        let backend = Torn { database, is_torn: false.into() };
+        let server = keyloom_server::Server::start(config, backend).unwrap();
+        let remote = Remote::new(Endpoint::url(server.url())).unwrap();
+        let mut found = read(&after::After::open(remote).unwrap());
+        server.shutdown();
+        found.sort_by_key(|event| event.id);
+        assert_eq!(found, events);
+    };
+    let keys = || (0..20_u32).map(|id| Event::at(DAY, id));
+    torn(&|table| table.get_many(keys()).unwrap().into_iter().flatten().collect());
+    torn(&|table| table.query(LookedAt { who: "ann".into() }).collect().unwrap());
+}
+
 #[test]
 fn an_item_in_two_places_is_named() {
     let (table, events) = grown();

@@ -108,6 +108,10 @@ impl Observer for Monitor {
         }
     }
 
+    fn grown(&self, table: &str, index: Option<&str>) -> Option<(u64, u64)> {
+        self.partitions.grown(table, index)
+    }
+
     fn forget(&self, table: &str, index: Option<&str>) {
         self.partitions.forget(table, index);
         if let Some(companion) = &self.companion {

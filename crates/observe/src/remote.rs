@@ -1,4 +1,5 @@
-//! For clients of a remote table: an observation from what an answer says.
+//! For clients that are not ours, such as programs with AWS's SDK: an observation from what an answer
+//! says. The client of the `keyloom` crate tells more by itself.
 //!
 //! An engine knows every key that a request touched. A client knows the key it asked for, and
 //! `ConsumedCapacity` says what it cost on the table and on each index; that is enough for load,
@@ -37,6 +38,46 @@ pub struct Answered<'a> {
 /// Tells an observer of a request that a client made, if it wants to know.
 ///
 /// Fails only if a value cannot be part of a key.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use keyloom_core::capacity::Units;
+/// use keyloom_core::observation::{Operation, Outcome, Place, Throughput};
+/// use keyloom_core::{KeyAttribute, KeySchema, ScalarType};
+/// use keyloom_observe::remote::{Answered, tell};
+/// use keyloom_observe::{StatsCollector, StatsOptions};
+///
+/// let statistics = StatsCollector::new(StatsOptions::default());
+/// let key = KeySchema::simple(KeyAttribute::new("id", ScalarType::S), None);
+/// let place = Place {
+///     table: "orders",
+///     index: None,
+///     key: &key,
+///     throughput: Throughput::default(),
+///     has_local_indexes: false,
+///     size_bytes: 0,
+///     is_vector: false,
+/// };
+/// tell(
+///     &statistics,
+///     &Answered {
+///         operation: Operation::GetItem,
+///         place,
+///         partition: &["ORDER#7".into()],
+///         sort: &[],
+///         units: Units::HALF,
+///         returned: 1,
+///         at_ms: 1_700_000_000_000,
+///         latency: Duration::from_millis(4),
+///         outcome: Outcome::Done,
+///     },
+/// )?;
+/// let report = statistics.snapshot();
+/// assert_eq!(report.places[0].keys[0].key, "ORDER#7");
+/// assert_eq!(report.places[0].reads, 0.5);
+/// # Ok::<(), keyloom_core::Error>(())
+/// ```
 pub fn tell(observer: &dyn Observer, answered: &Answered<'_>) -> Result<()> {
     let Some(weight) = observer.sample() else { return Ok(()) };
     let (mut partition, mut sort) = (Vec::new(), Vec::new());
@@ -53,6 +94,8 @@ pub fn tell(observer: &dyn Observer, answered: &Answered<'_>) -> Result<()> {
         returned: answered.returned,
         is_projected: false,
         is_consistent: false,
+        is_retry: false,
+        expired: 0,
         latency: answered.latency,
         outcome: answered.outcome,
         weight,

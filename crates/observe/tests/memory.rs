@@ -84,6 +84,7 @@ fn distinct_keys(keys: u64) -> Outcomes {
             throughput: Throughput::default(),
             has_local_indexes: false,
             size_bytes: 0,
+            is_vector: false,
         };
         let touch = |index| Touch {
             place: place(index),
@@ -104,6 +105,8 @@ fn distinct_keys(keys: u64) -> Outcomes {
             returned: 0,
             is_projected: false,
             is_consistent: false,
+            is_retry: false,
+            expired: 0,
             latency: Duration::from_micros(number % 100_000),
             outcome: Outcome::Done,
             weight: NonZeroU32::MIN,

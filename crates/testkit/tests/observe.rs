@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use keyloom_design::cost::Prices;
-use keyloom_engine::{Database, Options};
+use keyloom_engine::{Database, ManualClock, Options};
+use keyloom_observe::report::{IndexFacts, Kind, TableFacts};
 use keyloom_observe::{
     Judge, Monitor, RecommendationEngine, Report, Sampling, StatsCollector, StatsOptions, Throttle,
 };
@@ -196,4 +197,148 @@ fn what_is_removed_leaves_no_bytes() {
     let index = report.place("orders", Some("by_status")).unwrap();
     assert!((index.writes - 6.0).abs() < f64::EPSILON, "{}", index.writes);
     assert_eq!(index.keys.first().unwrap().written_bytes, 3019);
+}
+
+#[test]
+fn expired_items_are_counted_where_they_are_read_until_they_are_removed() {
+    let clock = Arc::new(ManualClock::at_ms(1_700_000_000_000));
+    let statistics = Arc::new(StatsCollector::new(StatsOptions {
+        sampling: Sampling::All,
+        ..StatsOptions::default()
+    }));
+    let observer = Some(Arc::clone(&statistics) as _);
+    let options =
+        Options { background: false, observer, clock: clock.clone(), ..Options::default() };
+    let watched = Watched { database: Database::memory_with(options), statistics };
+    let call = |operation: &str, body: Value| watched.call(operation, &body);
+    call(
+        "CreateTable",
+        json!({
+            "TableName": "sessions", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [
+                { "AttributeName": "user", "AttributeType": "S" },
+                { "AttributeName": "id", "AttributeType": "S" },
+            ],
+            "KeySchema": [
+                { "AttributeName": "user", "KeyType": "HASH" },
+                { "AttributeName": "id", "KeyType": "RANGE" },
+            ],
+        }),
+    );
+    let ttl = json!({ "AttributeName": "until", "Enabled": true });
+    call("UpdateTimeToLive", json!({ "TableName": "sessions", "TimeToLiveSpecification": ttl }));
+    let key = |id: usize| json!({ "user": { "S": "ann" }, "id": { "S": format!("{id:04}") } });
+    for id in 0..200 {
+        let mut item = key(id);
+        item["until"] =
+            json!({ "N": (1_700_000_000 + if id % 4 == 0 { 10 } else { 9999 }).to_string() });
+        call("PutItem", json!({ "TableName": "sessions", "Item": item }));
+    }
+    watched.database.run_maintenance().unwrap();
+    let read = || {
+        call(
+            "Query",
+            json!({
+                "TableName": "sessions", "KeyConditionExpression": "#u = :u",
+                "ExpressionAttributeNames": { "#u": "user" },
+                "ExpressionAttributeValues": { ":u": { "S": "ann" } },
+            }),
+        );
+        call("GetItem", json!({ "TableName": "sessions", "Key": key(4) }));
+        let keys = [key(4), key(5), key(8)];
+        call("BatchGetItem", json!({ "RequestItems": { "sessions": { "Keys": keys } } }));
+        let get = |id| json!({ "Get": { "TableName": "sessions", "Key": key(id) } });
+        call("TransactGetItems", json!({ "TransactItems": [get(4), get(5)] }));
+        let report = watched.report();
+        let mut all: Vec<(String, u64)> = report
+            .patterns()
+            .filter(|(_, pattern)| !pattern.operation.starts_with("Put"))
+            .map(|(_, pattern)| (pattern.operation.clone(), pattern.expired))
+            .collect();
+        all.sort();
+        all.into_iter().map(|(_, expired)| expired).collect::<Vec<_>>()
+    };
+    assert_eq!(read(), [0, 0, 0, 0]);
+    clock.advance(std::time::Duration::from_mins(1));
+    assert_eq!(watched.database.tables()[0].overdue_s, Some(50));
+    // Of the 200 rows of a page 64 are looked at.
+    let [batch, get, query, transaction] = read()[..] else { panic!() };
+    assert_eq!((batch, get, transaction), (2, 1, 1));
+    assert!((45..=55).contains(&query), "{query}");
+    watched.database.run_maintenance().unwrap();
+    assert_eq!(watched.database.tables()[0].overdue_s, None);
+    call("GetItem", json!({ "TableName": "sessions", "Key": key(4) }));
+    assert_eq!(read(), [2, 1, query, 1]);
+}
+
+#[test]
+fn vector_indexes_are_watched_by_bytes_and_those_that_nobody_searches_are_named() {
+    let statistics = Arc::new(StatsCollector::new(StatsOptions {
+        sampling: Sampling::All,
+        ..StatsOptions::default()
+    }));
+    let monitor = Arc::new(
+        Monitor::new(Throttle::Enforce { burst_seconds: 1 }).with(Arc::clone(&statistics) as _),
+    );
+    let observer = Some(Arc::clone(&monitor) as _);
+    let options = Options { background: false, observer, ..Options::default() };
+    let watched = Watched { database: Database::memory_with(options), statistics };
+    let index = |name: &str| {
+        json!({
+            "IndexName": name, "VectorAttribute": { "AttributeName": "embedding" },
+            "Dimensions": 3, "DistanceFunction": "COSINE",
+            "Projection": { "ProjectionType": "ALL" },
+            "SearchSchema": [{ "AttributeName": "tenant", "SearchSchemaElementType": "HASH" }],
+        })
+    };
+    let attribute = |name: &str| json!({ "AttributeName": name, "AttributeType": "S" });
+    watched.call(
+        "CreateTable",
+        &json!({
+            "TableName": "docs", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [attribute("pk"), attribute("tenant")],
+            "KeySchema": [{ "AttributeName": "pk", "KeyType": "HASH" }],
+            "VectorIndexes": [index("near"), index("idle")],
+        }),
+    );
+    let number = |number: usize| json!({ "N": number.to_string() });
+    for id in 0..300 {
+        let tenant = format!("T#{}", id % 3);
+        let embedding = json!({ "L": [number(id), number(1), number(2)] });
+        let item = json!({ "pk": { "S": id.to_string() }, "tenant": { "S": tenant }, "embedding": embedding });
+        watched.call("PutItem", &json!({ "TableName": "docs", "Item": item }));
+    }
+    for _ in 0..5 {
+        watched.call(
+            "SearchVectors",
+            &json!({
+                "TableName": "docs", "IndexName": "near", "TopK": 4,
+                "SearchVector": [number(1), number(1), number(2)],
+                "SearchConditionExpression": "tenant = :t",
+                "ExpressionAttributeValues": { ":t": { "S": "T#1" } },
+            }),
+        );
+    }
+    let facts = &watched.database.tables()[0];
+    let indexes = facts.indexes.iter().map(|index| IndexFacts {
+        name: index.schema.name.to_string(),
+        kind: if index.is_vector { Kind::Vector } else { Kind::Global },
+        ..IndexFacts::default()
+    });
+    let indexes = indexes.collect();
+    let table = TableFacts { name: facts.name.clone(), indexes, ..TableFacts::default() };
+    let report = Report { tables: vec![table], ..watched.report() };
+    let near = report.place("docs", Some("near")).unwrap();
+    assert_eq!((near.kind, near.reads, near.writes), (Kind::Vector, 0.0, 0.0));
+    let [search] = near.patterns.as_slice() else { panic!("{:?}", near.patterns) };
+    assert_eq!(search.shape, "SearchVectors tenant = T#…");
+    assert_eq!((search.requests, search.scanned, search.returned), (5, 500, 20));
+    assert!(search.bytes >= 5 * 1024, "{}", search.bytes);
+    assert!(near.distinct_keys > 2.5 && near.requests == 305, "{}", near.requests);
+    let prices = Prices::default();
+    let found = RecommendationEngine::new(Judge::new(&report, None, &prices)).diagnose();
+    let unused: Vec<&str> =
+        found.iter().filter(|f| f.id == "unused-index").map(|f| f.place.as_str()).collect();
+    assert_eq!(unused, ["docs.idle"]);
+    assert!(monitor.partitions().heat("docs", Some("near"), 0).is_none());
 }

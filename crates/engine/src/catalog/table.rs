@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use keyloom_core::schema::{IndexSchema, KeySchema, TableSchema, VectorIndexSchema};
+use keyloom_core::schema::{IndexKind, IndexSchema, KeySchema, TableSchema, VectorIndexSchema};
 use keyloom_core::{Item, Result};
 use parking_lot::RwLock;
 
@@ -81,9 +81,21 @@ pub(crate) struct Index {
 #[derive(Debug)]
 pub(crate) struct VectorIndex {
     pub(crate) schema: VectorIndexSchema,
+    /// The same as observers see it: an index with at most a partition key.
+    pub(crate) watched: IndexSchema,
     pub(crate) keyspace: Keyspace,
     pub(crate) life: VectorIndexLife,
     pub(crate) stats: Arc<Stats>,
+}
+
+fn watched(index: &VectorIndexSchema) -> IndexSchema {
+    let hash = index.hash().cloned().into_iter().collect();
+    IndexSchema {
+        name: index.name.clone(),
+        kind: IndexKind::Global,
+        key: KeySchema { hash, range: Vec::new() },
+        projection: index.projection.clone(),
+    }
 }
 
 static NEXT_VERSION: AtomicU64 = AtomicU64::new(1);
@@ -106,11 +118,15 @@ impl Table {
         let vector_indexes = record
             .vector_indexes
             .iter()
-            .map(|index| VectorIndex {
-                schema: record.typed_vector_index(index),
-                keyspace: index.keyspace,
-                life: index.life,
-                stats: stats_of(index.keyspace).unwrap_or_default(),
+            .map(|index| {
+                let schema = record.typed_vector_index(index);
+                VectorIndex {
+                    watched: watched(&schema),
+                    schema,
+                    keyspace: index.keyspace,
+                    life: index.life,
+                    stats: stats_of(index.keyspace).unwrap_or_default(),
+                }
             })
             .collect();
         let shared = previous.map(|table| Arc::clone(&table.shared)).unwrap_or_default();

@@ -12,6 +12,7 @@ use crate::catalog::Table;
 use crate::database::{Database, Inner};
 use crate::image::Stored;
 use crate::read::{self, Row};
+use crate::ttl;
 use crate::watch::{self, Ended};
 use crate::wire::{Constraints, Fields, JsonWriter};
 
@@ -198,6 +199,7 @@ fn read_part(
     if let Some(watching) = watching.filter(|_| !touches.is_empty()) {
         let ended = Ended {
             returned: rows.len(),
+            expired: ttl::expired(database, &table, &rows),
             is_projected: projection.is_some(),
             is_consistent: input.consistent_read,
             ..Ended::with(Outcome::Done)

@@ -40,7 +40,9 @@ pub(crate) fn write(
         json.string("TableArn", &arn);
         json.string("TableId", &record.id);
         billing(json, &record.billing);
-        indexes(json, table, &arn, status);
+        let grown = database.watch.grown(&record.name, None);
+        warm(json, raised(warm_of(record.billing.warm, &record.billing), grown));
+        indexes(json, database, table, &arn, status);
         vector_indexes(json, database, table, &arn, status);
         stream(json, table, &arn);
         settings(json, table);
@@ -102,7 +104,13 @@ fn billing(json: &mut JsonWriter, billing: &Billing) {
         });
     }
     on_demand_limit(json, billing.on_demand_limit.as_ref());
-    warm(json, warm_of(billing.warm, billing));
+}
+
+/// What can be taken at once, after the traffic so far: it only grows.
+fn raised(warm: Throughput, grown: Option<(u64, u64)>) -> Throughput {
+    let (read, write) = grown.unwrap_or_default();
+    let units = |units: u64| i64::try_from(units).unwrap_or(i64::MAX);
+    Throughput { read: warm.read.max(units(read)), write: warm.write.max(units(write)) }
 }
 
 /// What a table can take at once: what was asked for, or what its billing mode starts with.
@@ -132,7 +140,7 @@ fn warm(json: &mut JsonWriter, warm: Throughput) {
     });
 }
 
-fn indexes(json: &mut JsonWriter, table: &Table, arn: &str, status: Status) {
+fn indexes(json: &mut JsonWriter, database: &Inner, table: &Table, arn: &str, status: Status) {
     for (member, global) in [("LocalSecondaryIndexes", false), ("GlobalSecondaryIndexes", true)] {
         let chosen: Vec<(&IndexRecord, &Stats)> = table
             .record
@@ -146,7 +154,14 @@ fn indexes(json: &mut JsonWriter, table: &Table, arn: &str, status: Status) {
             continue;
         }
         json.list(member, chosen, |json, (record, stats)| {
-            json.nested(|json| index(json, record, stats, &table.record.billing, arn, status));
+            json.nested(|json| {
+                index(json, record, stats, arn, status);
+                if global {
+                    let own = index_warm_of(record, &table.record.billing);
+                    let grown = database.watch.grown(table.name(), Some(&record.name));
+                    warm(json, raised(own, grown));
+                }
+            });
         });
     }
 }
@@ -155,7 +170,6 @@ fn index(
     json: &mut JsonWriter,
     record: &IndexRecord,
     stats: &Stats,
-    billing: &Billing,
     arn: &str,
     table_status: Status,
 ) {
@@ -179,7 +193,6 @@ fn index(
     }
     throughput(json, &record.throughput.unwrap_or_default(), None);
     on_demand_limit(json, record.on_demand.as_ref());
-    warm(json, index_warm_of(record, billing));
 }
 
 fn vector_indexes(

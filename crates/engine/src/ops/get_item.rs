@@ -9,6 +9,7 @@ use crate::catalog::Table;
 use crate::database::{Database, Inner};
 use crate::image::Stored;
 use crate::read::{self, Row};
+use crate::ttl;
 use crate::watch::{self, Ended};
 use crate::wire::{Constraints, Fields, JsonWriter};
 
@@ -116,6 +117,7 @@ pub(crate) fn watched_lookup(
     if let Some(watching) = watching {
         let ended = Ended {
             returned: usize::from(stored.is_some()),
+            expired: usize::from(ttl::has_expired(database, table, stored.as_ref())),
             is_projected,
             is_consistent: mode == ReadMode::Strong,
             ..Ended::with(Outcome::Done)

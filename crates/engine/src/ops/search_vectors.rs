@@ -5,14 +5,17 @@
 //! it is.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
-use keyloom_core::capacity::vector_search_bytes;
+use keyloom_core::capacity::{Units, vector_search_bytes};
 use keyloom_core::error::constraint::Constraint;
 use keyloom_core::error::message::vector as message;
 use keyloom_core::error::request;
 use keyloom_core::expr::{
-    Bindings, ExpressionKind, Parameters, Projection, ResolvedSearch, SearchCondition,
+    Bindings, ExpressionKind, Parameters, Projection, ResolvedKeyCondition, ResolvedSearch,
+    SearchCondition,
 };
+use keyloom_core::observation::{Operation, Outcome, Question, Touch, Work};
 use keyloom_core::schema::VectorIndexSchema;
 use keyloom_core::size::item_size;
 use keyloom_core::{AttributeValue, Error, Item, Number, Result, Str, json, limits};
@@ -26,6 +29,7 @@ use crate::database::{Database, Inner};
 use crate::image::Stored;
 use crate::read::Row;
 use crate::vector::{EntryRef, Hit, Query, Search};
+use crate::watch::{self, Ended};
 use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::{layout, store_error};
 
@@ -293,9 +297,72 @@ fn run(database: &Inner, input: &SearchVectorsInput) -> Result<SearchVectorsOutp
         filters,
         top_k: input.top_k,
     };
+    let Some(watching) = database.watch(Operation::SearchVectors) else {
+        return Ok(found(database, &search, index, projection.as_ref())?.0);
+    };
+    let condition = hash.as_deref().map(|value| ResolvedKeyCondition {
+        hash: vec![value.clone()],
+        range_prefix: Vec::new(),
+        range: None,
+    });
+    let asked = Asked { table: &table, index, condition, limit: input.top_k };
+    watching.admit_or_error(&[asked.touch(&search.range, 0)])?;
+    let (output, scanned) = found(database, &search, index, projection.as_ref())?;
+    let ended = Ended {
+        question: Some(asked.question(scanned)),
+        returned: output.results.len(),
+        is_projected: projection.is_some(),
+        is_consistent: false,
+        ..Ended::with(Outcome::Done)
+    };
+    let bytes = usize::try_from(output.search_bytes).unwrap_or(usize::MAX);
+    watching.done(&[asked.touch(&search.range, bytes)], ended);
+    Ok(output)
+}
+
+/// The answer, and how many entries were compared.
+fn found(
+    database: &Inner,
+    search: &Search,
+    index: &VectorIndex,
+    projection: Option<&Projection>,
+) -> Result<(SearchVectorsOutput, usize)> {
     let snapshot = database.store.snapshot().map_err(store_error)?;
-    let hits = search.run(snapshot.as_ref())?;
-    answer(&index.schema, projection.as_ref(), hits)
+    let (hits, scanned) = search.run(snapshot.as_ref())?;
+    Ok((answer(&index.schema, projection, hits)?, scanned))
+}
+
+/// A search as an observer sees it.
+struct Asked<'a> {
+    table: &'a Table,
+    index: &'a VectorIndex,
+    condition: Option<ResolvedKeyCondition>,
+    limit: usize,
+}
+
+impl Asked<'_> {
+    /// The partition that is searched, or all of the index. Searches are paid by the byte.
+    fn touch<'t>(&'t self, range: &'t KeyRange, bytes: usize) -> Touch<'t> {
+        let key = match &range.lower {
+            Bound::Included(key) | Bound::Excluded(key) => key.as_ref(),
+            Bound::Unbounded => &[],
+        };
+        let place = watch::vector_place(self.table, self.index);
+        watch::touch(place, key, Work::Read(Units::ZERO), bytes)
+    }
+
+    fn question(&self, scanned: usize) -> Question<'_> {
+        Question {
+            place: watch::vector_place(self.table, self.index),
+            condition: self.condition.as_ref(),
+            filter: None,
+            limit: Some(self.limit),
+            is_forward: true,
+            is_continued: false,
+            has_more: false,
+            scanned,
+        }
+    }
 }
 
 /// The index of this name, if it can be searched.

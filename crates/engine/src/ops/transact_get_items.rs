@@ -9,6 +9,7 @@ use crate::catalog::Table;
 use crate::database::{Database, Inner};
 use crate::image::Stored;
 use crate::read::{self, Row};
+use crate::ttl;
 use crate::watch::{self, Ended};
 use crate::wire::{Constraints, Fields, JsonWriter};
 
@@ -140,7 +141,12 @@ pub(crate) fn lookup_all(
     }
     if let Some(watching) = watching {
         let returned = found.iter().filter(|(stored, _)| stored.is_some()).count();
-        watching.done(&touches, Ended { returned, is_projected, ..Ended::with(Outcome::Done) });
+        let items = found.iter().map(|(stored, _)| stored.as_ref()).zip(&lookups);
+        let expired =
+            items.filter(|(stored, (table, _))| ttl::has_expired(database, table, *stored));
+        let expired = expired.count();
+        let ended = Ended { returned, expired, is_projected, ..Ended::with(Outcome::Done) };
+        watching.done(&touches, ended);
     }
     Ok(found)
 }

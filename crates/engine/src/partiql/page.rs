@@ -115,6 +115,7 @@ impl Reading {
         let (units, _) = page_units(&page, self.mode);
         let ended = Ended {
             returned: page.count,
+            expired: crate::ttl::expired(database, &self.table, &page.rows),
             is_projected: self.columns.is_some(),
             is_consistent: self.mode == ReadMode::Strong,
             ..Ended::with(Outcome::Done)

@@ -34,12 +34,14 @@ pub(crate) struct Hit {
 }
 
 impl Search {
-    /// The best entries, best first; equals come in key order.
-    pub(crate) fn run(&self, snapshot: &dyn Snapshot) -> Result<Vec<Hit>> {
+    /// The best entries, best first; equals come in key order. With them, how many entries there were.
+    pub(crate) fn run(&self, snapshot: &dyn Snapshot) -> Result<(Vec<Hit>, usize)> {
         // The worst of the best is on top.
         let mut best: BinaryHeap<Candidate> = BinaryHeap::with_capacity(self.top_k);
         let entries = snapshot.scan(self.range.clone(), Direction::Forward);
+        let mut scanned = 0;
         for (position, entry) in entries.enumerate() {
+            scanned += 1;
             let (_, value) = entry.map_err(store_error)?;
             let entry = EntryRef::new(&value, self.dimensions)?;
             if !self.passes(&entry)? {
@@ -59,7 +61,8 @@ impl Search {
                 hit: Hit { score: reported(score), entry: value },
             });
         }
-        Ok(best.into_sorted_vec().into_iter().map(|candidate| candidate.hit).collect())
+        let hits = best.into_sorted_vec().into_iter().map(|candidate| candidate.hit).collect();
+        Ok((hits, scanned))
     }
 
     fn passes(&self, entry: &EntryRef<'_>) -> Result<bool> {

@@ -13,14 +13,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keyloom_core::capacity::Units;
-use keyloom_core::error::{CancellationCode, throttle};
+use keyloom_core::error::throttle;
 use keyloom_core::observation::{
     Observation, Observer, Operation, Outcome, Place, Question, Refused, Touch, Work,
 };
 use keyloom_core::{Error, Result};
 
 pub use place::{IndexFacts, TableFacts};
-pub(crate) use place::{place_of, split_key};
+pub(crate) use place::{place_of, split_key, vector_place};
 
 use crate::catalog::Table;
 use crate::database::Inner;
@@ -42,10 +42,15 @@ impl Watch {
     /// Tells of a request that failed, unless the executors have told of it.
     pub(crate) fn failed(&self, target: &str, error: &Error) {
         if let Some(observer) = &self.observer
-            && !is_told_by_executors(error)
+            && !Outcome::is_told_of(error)
         {
             observer.failed(operation_of(target), error);
         }
+    }
+
+    /// What a table or index can take at once, if its traffic has made it grow.
+    pub(crate) fn grown(&self, table: &str, index: Option<&str>) -> Option<(u64, u64)> {
+        self.observer.as_ref()?.grown(table, index)
     }
 
     /// Tells that a table or an index is gone.
@@ -69,29 +74,6 @@ fn operation_of(target: &str) -> &str {
     match target.split_once('.') {
         Some((_, operation)) if is_known => operation,
         _ => "unknown",
-    }
-}
-
-/// Whether an error arose where keys were touched, and so is the outcome of an observation.
-fn is_told_by_executors(error: &Error) -> bool {
-    match error {
-        Error::ConditionalCheckFailed { .. }
-        | Error::DuplicateItem(_)
-        | Error::TransactionConflict(_)
-        | Error::ProvisionedThroughputExceeded(_)
-        | Error::Throttling(_)
-        | Error::RequestLimitExceeded(_) => true,
-        Error::TransactionCanceled(reasons) => reasons.iter().any(|reason| {
-            matches!(
-                reason.code,
-                CancellationCode::ConditionalCheckFailed
-                    | CancellationCode::DuplicateItem
-                    | CancellationCode::TransactionConflict
-                    | CancellationCode::ProvisionedThroughputExceeded
-                    | CancellationCode::ThrottlingError
-            )
-        }),
-        _ => false,
     }
 }
 
@@ -141,13 +123,22 @@ pub(crate) struct Ended<'a> {
     pub(crate) outcome: Outcome,
     pub(crate) question: Option<Question<'a>>,
     pub(crate) returned: usize,
+    /// How many of those had expired.
+    pub(crate) expired: usize,
     pub(crate) is_projected: bool,
     pub(crate) is_consistent: bool,
 }
 
 impl Ended<'_> {
     pub(crate) fn with(outcome: Outcome) -> Self {
-        Self { outcome, question: None, returned: 0, is_projected: false, is_consistent: true }
+        Self {
+            outcome,
+            question: None,
+            returned: 0,
+            expired: 0,
+            is_projected: false,
+            is_consistent: true,
+        }
     }
 }
 
@@ -169,13 +160,21 @@ impl Watching<'_> {
 
     /// Takes the work from its partitions, or says which touch they refuse, and tells the observer.
     pub(crate) fn admit(&self, touches: &[Touch<'_>]) -> Result<(), Refused> {
+        self.admit_question(touches, None)
+    }
+
+    fn admit_question(
+        &self,
+        touches: &[Touch<'_>],
+        question: Option<Question<'_>>,
+    ) -> Result<(), Refused> {
         if !self.is_gate {
             return Ok(());
         }
         let admitted = self.observer.admit(touches, self.database.clock.now_ms());
         if let Err(refused) = &admitted {
             let outcome = Outcome::Throttled(refused.reason, refused.touch);
-            self.observe(touches, Ended::with(outcome));
+            self.observe(touches, Ended { question, ..Ended::with(outcome) });
         }
         admitted
     }
@@ -208,8 +207,10 @@ impl Watching<'_> {
             touches,
             question: ended.question,
             returned: ended.returned,
+            expired: ended.expired,
             is_projected: ended.is_projected,
             is_consistent: ended.is_consistent,
+            is_retry: false,
             latency: clock.ticks().saturating_sub(began),
             outcome: ended.outcome,
             weight,

@@ -10,6 +10,8 @@ use keyloom_store::Direction;
 use crate::ops::reading::page_units;
 use crate::read::{Page, ReadPlan};
 
+use crate::ttl;
+
 use super::{Ended, Watching, place_of, split_key};
 
 impl ReadPlan {
@@ -32,6 +34,20 @@ impl ReadPlan {
         }
     }
 
+    /// What is asked, and what was found on this page.
+    fn question(&self, page: Option<&Page>) -> Question<'_> {
+        Question {
+            place: self.place(),
+            condition: self.condition.as_ref(),
+            filter: self.filter.as_ref(),
+            limit: self.limit,
+            is_forward: self.direction == Direction::Forward,
+            is_continued: self.is_continued,
+            has_more: page.is_some_and(|page| page.last_key.is_some()),
+            scanned: page.map_or(0, |page| page.scanned),
+        }
+    }
+
     fn touch(&self, units: Units, bytes: usize) -> Touch<'_> {
         let (place, partition) = (self.place(), self.partition());
         Touch { place, partition, sort: &[], work: Work::Read(units), bytes }
@@ -44,7 +60,10 @@ impl Watching<'_> {
         if !self.is_gate() {
             return Ok(());
         }
-        self.admit_or_error(&[plan.touch(Units::ZERO, 0)])
+        let touches = [plan.touch(Units::ZERO, 0)];
+        // Whatever becomes of it, it is a request of its access pattern.
+        let admitted = self.admit_question(&touches, Some(plan.question(None)));
+        admitted.map_err(|refused| self.error(&touches, refused))
     }
 
     /// A page was read.
@@ -52,17 +71,13 @@ impl Watching<'_> {
         let (own, fetched) = page_units(page, mode);
         let ended = Ended {
             outcome: Outcome::Done,
-            question: Some(Question {
-                place: plan.place(),
-                condition: plan.condition.as_ref(),
-                filter: plan.filter.as_ref(),
-                limit: plan.limit,
-                is_forward: plan.direction == Direction::Forward,
-                is_continued: plan.is_continued,
-                has_more: page.last_key.is_some(),
-                scanned: page.scanned,
-            }),
+            question: Some(plan.question(Some(page))),
             returned: page.count,
+            expired: if self.is_sampled() {
+                ttl::expired(self.database, &plan.table, &page.rows)
+            } else {
+                0
+            },
             is_projected: plan.projection.is_some(),
             is_consistent: mode == ReadMode::Strong,
         };

@@ -4,10 +4,10 @@ use keyloom_core::key::key_value_len;
 use keyloom_core::observation::{Place, Throughput};
 use keyloom_core::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
 
-use crate::catalog::Table;
 use crate::catalog::record::{self, OnDemandLimit};
-use crate::database::Database;
-use crate::layout;
+use crate::catalog::{Table, VectorIndex};
+use crate::database::{Database, Inner};
+use crate::{layout, ttl};
 
 /// What is known of a table: for reports.
 #[derive(Clone, Debug)]
@@ -26,6 +26,9 @@ pub struct TableFacts {
     pub indexes: Vec<IndexFacts>,
     /// Milliseconds since 1970 when it was created.
     pub created_ms: u64,
+    /// For how many seconds the item that expired first waits to be removed; none if nothing does, or
+    /// nobody knows.
+    pub overdue_s: Option<u64>,
 }
 
 /// What is known of a secondary index.
@@ -39,6 +42,8 @@ pub struct IndexFacts {
     pub items: u64,
     /// How large they are together.
     pub size_bytes: u64,
+    /// Whether it is an index over vectors.
+    pub is_vector: bool,
 }
 
 impl Database {
@@ -51,18 +56,28 @@ impl Database {
     /// assert!(database.tables().is_empty());
     /// ```
     pub fn tables(&self) -> Vec<TableFacts> {
-        let mut tables: Vec<_> = self.inner().catalog.all().values().map(|t| facts(t)).collect();
+        let inner = self.inner();
+        let all = inner.catalog.all();
+        let mut tables: Vec<_> = all.values().map(|table| facts(inner, table)).collect();
         tables.sort_by(|a, b| a.name.cmp(&b.name));
         tables
     }
 }
 
-fn facts(table: &Table) -> TableFacts {
+fn facts(database: &Inner, table: &Table) -> TableFacts {
     let indexes = table.indexes.iter().enumerate().map(|(position, index)| IndexFacts {
         schema: index.schema.clone(),
         throughput: throughput_of(table, Some(position)),
         items: index.stats.items().unsigned_abs(),
         size_bytes: index.stats.bytes().unsigned_abs(),
+        is_vector: false,
+    });
+    let vectors = table.vector_indexes.iter().map(|index| IndexFacts {
+        schema: index.watched.clone(),
+        throughput: Throughput::default(),
+        items: index.stats.items().unsigned_abs(),
+        size_bytes: index.stats.bytes().unsigned_abs(),
+        is_vector: true,
     });
     TableFacts {
         name: table.name().to_owned(),
@@ -70,8 +85,9 @@ fn facts(table: &Table) -> TableFacts {
         throughput: throughput_of(table, None),
         items: table.shared.stats.items().unsigned_abs(),
         size_bytes: table.shared.stats.bytes().unsigned_abs(),
-        indexes: indexes.collect(),
+        indexes: indexes.chain(vectors).collect(),
         created_ms: table.record.created_ms,
+        overdue_s: ttl::overdue_s(database, table),
     }
 }
 
@@ -86,24 +102,46 @@ pub(crate) fn place_of(table: &Table, position: Option<usize>) -> Place<'_> {
         throughput: throughput_of(table, position),
         has_local_indexes: table.has_local_indexes(),
         size_bytes: stats.bytes().unsigned_abs(),
+        is_vector: false,
+    }
+}
+
+/// An index over vectors.
+pub(crate) fn vector_place<'a>(table: &'a Table, index: &'a VectorIndex) -> Place<'a> {
+    Place {
+        index: Some(&index.watched),
+        key: &index.watched.key,
+        size_bytes: index.stats.bytes().unsigned_abs(),
+        is_vector: true,
+        ..place_of(table, None)
     }
 }
 
 fn throughput_of(table: &Table, position: Option<usize>) -> Throughput {
     let billing = &table.record.billing;
+    let warm_units = |units: i64| u64::try_from(units).ok().filter(|units| *units > 0);
     let index = position.and_then(|position| table.record.indexes.get(position));
     let index = index.filter(|index| index.global);
+    let warm = index.map_or(billing.warm, |index| index.warm);
+    let warm_read = warm.and_then(|warm| warm_units(warm.read));
+    let warm_write = warm.and_then(|warm| warm_units(warm.write));
     if billing.on_demand {
         let limit = index.map_or(billing.on_demand_limit, |index| index.on_demand);
         let OnDemandLimit { read, write } = limit.unwrap_or_default();
         // −1 stands for no limit.
         let limit = |units: Option<i64>| units.and_then(|units| u64::try_from(units).ok());
-        return Throughput { on_demand: true, read: limit(read), write: limit(write) };
+        return Throughput {
+            on_demand: true,
+            read: limit(read),
+            write: limit(write),
+            warm_read,
+            warm_write,
+        };
     }
     let own = index.and_then(|index| index.throughput);
     let record::Throughput { read, write } = own.unwrap_or(billing.throughput);
     let units = |units: i64| Some(units.unsigned_abs());
-    Throughput { on_demand: false, read: units(read), write: units(write) }
+    Throughput { on_demand: false, read: units(read), write: units(write), warm_read, warm_write }
 }
 
 /// The partition key and the sort key in the store key of an entry. The key of the base item, which
@@ -128,7 +166,7 @@ fn values_len(attributes: &[KeyAttribute], bytes: &[u8]) -> usize {
 impl IndexFacts {
     /// Whether it has partitions of its own.
     pub fn is_global(&self) -> bool {
-        self.schema.kind == IndexKind::Global
+        !self.is_vector && self.schema.kind == IndexKind::Global
     }
 }
 

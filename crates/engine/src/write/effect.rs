@@ -292,6 +292,13 @@ impl Effect {
         self.index_edits.iter().flat_map(IndexEdit::arms)
     }
 
+    /// The entries of vector indexes that the write touches, each with the position of its index.
+    pub(super) fn vector_arms(&self) -> impl Iterator<Item = (usize, &[u8], usize)> {
+        self.vector_edits
+            .iter()
+            .flat_map(|edit| edit.arms().map(|(key, bytes)| (edit.position, key, bytes)))
+    }
+
     /// What the write costs outside a transaction.
     fn cost(&self, table: &Table) -> ConsumedCapacity {
         let mut cost = ConsumedCapacity::new(table.name());

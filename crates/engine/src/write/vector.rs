@@ -61,6 +61,14 @@ impl VectorEdit {
         (items, size(&self.new) - size(&self.old))
     }
 
+    /// The keys of the entries that it touches, with the bytes that are there afterwards.
+    pub(super) fn arms(&self) -> impl Iterator<Item = (&[u8], usize)> {
+        let moved = |old: &&Entry| self.new.as_ref().is_none_or(|new| new.key != old.key);
+        let left = self.old.as_ref().filter(moved).map(|old| (old.key.as_ref(), 0));
+        let entered = self.new.as_ref().map(|new| (new.key.as_ref(), new.size_bytes));
+        left.into_iter().chain(entered)
+    }
+
     /// What the change costs.
     pub(super) fn cost(&self) -> VectorArm {
         let size = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.size_bytes);

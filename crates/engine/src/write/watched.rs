@@ -5,7 +5,7 @@ use keyloom_core::observation::{Operation, Outcome, Refused, Touch, Work};
 use keyloom_core::size::item_size;
 
 use crate::database::Inner;
-use crate::watch::{Ended, Paused, Watching, place_of, touch};
+use crate::watch::{Ended, Paused, Watching, place_of, touch, vector_place};
 
 use super::effect::Effect;
 use super::{Edit, Failure, Origin, Refusal, Write};
@@ -193,7 +193,7 @@ impl Watched<'_> {
     ) -> R {
         // One item in no index is what most writes are: no list is needed for it.
         if let ([write], [key], [effect]) = (writes, keys, effects)
-            && effect.index_arms().next().is_none()
+            && arms(effect) == 0
         {
             return run(&[self.table_touch(write, key, effect)]);
         }
@@ -203,6 +203,11 @@ impl Watched<'_> {
             for arm in effect.index_arms() {
                 let place = place_of(&write.table, Some(arm.position));
                 touches.push(touch(place, arm.key, Work::Write(arm.units), arm.bytes));
+            }
+            for (position, key, bytes) in effect.vector_arms() {
+                let Some(index) = write.table.vector_indexes.get(position) else { continue };
+                let place = vector_place(&write.table, index);
+                touches.push(touch(place, key, Work::Write(Units::ZERO), bytes));
             }
         }
         run(&touches)
@@ -214,11 +219,16 @@ impl Watched<'_> {
     }
 }
 
+/// How many entries of indexes a write touches.
+fn arms(effect: &Effect) -> usize {
+    effect.index_arms().count() + effect.vector_arms().count()
+}
+
 /// The position of the write that a touch belongs to.
 fn owner_of(touch: usize, effects: &[Effect]) -> usize {
     let mut before = 0;
     for (position, effect) in effects.iter().enumerate() {
-        before += 1 + effect.index_arms().count();
+        before += 1 + arms(effect);
         if touch < before {
             return position;
         }

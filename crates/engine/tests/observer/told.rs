@@ -174,3 +174,51 @@ fn tables_are_listed_with_their_indexes_and_sizes() {
         table.indexes.iter().map(|index| (index.schema.name.as_str(), index.is_global())).collect();
     assert_eq!(indexes, [("lsi", false), ("gsi", true)]);
 }
+
+/// Says that the table has grown with its traffic, and the index little.
+#[derive(Debug)]
+struct Grown;
+
+impl Observer for Grown {
+    fn sample(&self) -> Option<NonZeroU32> {
+        None
+    }
+
+    fn observe(&self, _: &Observation<'_>) {}
+
+    fn grown(&self, _: &str, index: Option<&str>) -> Option<(u64, u64)> {
+        Some(if index.is_none() { (30_000, 10_000) } else { (6_000, 2_000) })
+    }
+}
+
+#[test]
+fn warm_throughput_is_what_traffic_has_made_of_it_and_never_less() {
+    let database =
+        Database::memory_with(Options { observer: Some(Arc::new(Grown)), ..Options::default() });
+    let definitions = [("pk", "S"), ("status", "S")]
+        .map(|(name, kind)| json!({ "AttributeName": name, "AttributeType": kind }));
+    let key = |name: &str| json!([{ "AttributeName": name, "KeyType": "HASH" }]);
+    call(
+        &database,
+        "CreateTable",
+        json!({
+            "TableName": "warm", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": definitions, "KeySchema": key("pk"),
+            "WarmThroughput": { "ReadUnitsPerSecond": 40_000, "WriteUnitsPerSecond": 8_000 },
+            "GlobalSecondaryIndexes": [{
+                "IndexName": "gsi", "KeySchema": key("status"),
+                "Projection": { "ProjectionType": "ALL" },
+            }],
+        }),
+    );
+    let described = call(&database, "DescribeTable", json!({ "TableName": "warm" })).1;
+    let units = |place: &Value| {
+        let warm = &place["WarmThroughput"];
+        (warm["ReadUnitsPerSecond"].as_i64(), warm["WriteUnitsPerSecond"].as_i64())
+    };
+    let table = &described["Table"];
+    assert_eq!(units(table), (Some(40_000), Some(10_000)));
+    assert_eq!(units(&table["GlobalSecondaryIndexes"][0]), (Some(12_000), Some(4_000)));
+    let facts = &database.tables()[0].throughput;
+    assert_eq!((facts.warm_read, facts.warm_write), (Some(40_000), Some(8_000)));
+}

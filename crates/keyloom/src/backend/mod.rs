@@ -2,6 +2,9 @@
 //!
 //! Both take the engine's typed inputs, so everything above is written once.
 
+#[cfg(feature = "observe")]
+mod report;
+
 use keyloom_core::Item;
 use keyloom_engine::{
     BatchGetItemInput, BatchWriteItemInput, Database, DeleteItemInput, GetItemInput, PageOutput,
@@ -87,37 +90,37 @@ impl Backend {
     pub(crate) fn get_item(&self, input: GetItemInput) -> Answer<Option<Item>> {
         dispatch!(self,
             database => Ok(database.get_item(input)?.into_item()?),
-            remote => remote.get_item(&input))
+            remote => remote.exchange(&input))
     }
 
     pub(crate) fn put_item(&self, input: PutItemInput) -> Answer<Option<Item>> {
         dispatch!(self,
             database => Ok(database.put_item(input)?.attributes),
-            remote => remote.put_item(&input))
+            remote => remote.exchange(&input))
     }
 
     pub(crate) fn delete_item(&self, input: DeleteItemInput) -> Answer<Option<Item>> {
         dispatch!(self,
             database => Ok(database.delete_item(input)?.attributes),
-            remote => remote.delete_item(&input))
+            remote => remote.exchange(&input))
     }
 
     pub(crate) fn update_item(&self, input: UpdateItemInput) -> Answer<Option<Item>> {
         dispatch!(self,
             database => Ok(database.update_item(input)?.attributes),
-            remote => remote.update_item(&input))
+            remote => remote.exchange(&input))
     }
 
     pub(crate) fn query(&self, input: &QueryInput) -> Answer<RawPage> {
         dispatch!(self,
             database => page(database.query(input)?),
-            remote => remote.query(input))
+            remote => remote.exchange(input))
     }
 
     pub(crate) fn scan(&self, input: &ScanInput) -> Answer<RawPage> {
         dispatch!(self,
             database => page(database.scan(input)?),
-            remote => remote.scan(input))
+            remote => remote.exchange(input))
     }
 
     /// The items found, and the keys that were left.
@@ -133,26 +136,26 @@ impl Backend {
                 }).collect();
                 Ok((found, left))
             },
-            remote => remote.batch_get(&input))
+            remote => remote.exchange(&input))
     }
 
     /// The writes that were left.
     pub(crate) fn batch_write(&self, input: BatchWriteItemInput) -> Answer<Keyed<WriteRequest>> {
         dispatch!(self,
             database => Ok(database.batch_write_item(input)?.unprocessed),
-            remote => remote.batch_write(&input))
+            remote => remote.exchange(&input))
     }
 
     pub(crate) fn transact_write(&self, input: TransactWriteItemsInput) -> Answer<()> {
         dispatch!(self,
             database => { database.transact_write_items(input)?; Ok(()) },
-            remote => remote.transact_write(&input))
+            remote => remote.exchange(&input))
     }
 
     pub(crate) fn transact_get(&self, input: TransactGetItemsInput) -> Answer<Vec<Option<Item>>> {
         dispatch!(self,
             database => Ok(database.transact_get_items(input)?.into_items()?),
-            remote => remote.transact_get(&input))
+            remote => remote.exchange(&input))
     }
 
     /// Any other operation as the wire protocol states it: its name and its JSON body.
@@ -166,7 +169,7 @@ impl Backend {
                     Err(crate::wire::error_from(reply.status, &reply.body).into())
                 }
             },
-            remote => remote.send(operation, body))
+            remote => remote.state(operation, body))
     }
 
     pub(crate) fn is_embedded(&self) -> bool {

@@ -11,7 +11,7 @@ use super::Planned;
 use crate::design::{Design, earlier};
 use crate::error::Result;
 use crate::expression::Placeholders;
-use crate::table::{Table, get_all};
+use crate::table::{Table, get_all, get_placed};
 
 /// The items that rows lead to, in the order of the rows; the rows themselves if there is no second step.
 pub(super) fn items<D: Design>(
@@ -60,9 +60,8 @@ fn linked_items<D: Design>(
             keys.extend(found.into_iter().map(|key| (target.now.table.name.clone(), key)));
         }
     }
-    let mut found = get_all(&table.backend, &table.retry, &keys, false)?.into_iter();
-    let first = |count: usize| found.by_ref().take(count).fold(None, Option::or);
-    Ok(places.into_iter().filter_map(first).collect())
+    let found = get_placed(&table.backend, &table.retry, &keys, &places)?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// Links know the key in an index: one Query for each.
@@ -77,7 +76,10 @@ fn queried_items<D: Design>(
     let mut found = Vec::new();
     for row in rows {
         for target in &targets {
-            for key in target.keys(via, index, row) {
+            let keys = target.keys(via, index, row);
+            // An item may move between the reads, and moves only go home.
+            let again = keys.first().filter(|_| keys.len() > 1).cloned();
+            for key in keys.into_iter().chain(again) {
                 let input = query(&target.now.table.name, index, key);
                 let page = table.retry.run("Query", true, |_| table.backend.query(&input))?;
                 if !page.items.is_empty() {

@@ -1,6 +1,9 @@
 //! Which endpoint, and how to talk to it.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use keyloom_core::observation::Observer;
 
 use super::Credentials;
 use super::provider::Provider;
@@ -27,6 +30,7 @@ pub struct Endpoint {
     credentials: Option<Credentials>,
     connect_timeout: Duration,
     request_timeout: Duration,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 /// An endpoint with nothing left to find out.
@@ -37,6 +41,7 @@ pub(super) struct Settled {
     pub(super) credentials: Provider,
     pub(super) connect_timeout: Duration,
     pub(super) request_timeout: Duration,
+    pub(super) observer: Option<Arc<dyn Observer>>,
 }
 
 impl Endpoint {
@@ -50,6 +55,7 @@ impl Endpoint {
             credentials: None,
             connect_timeout: Duration::from_secs(3),
             request_timeout: Duration::from_secs(15),
+            observer: None,
         }
     }
 
@@ -84,6 +90,18 @@ impl Endpoint {
     #[must_use]
     pub fn timeouts(mut self, connect: Duration, request: Duration) -> Self {
         (self.connect_timeout, self.request_timeout) = (connect, request);
+        self
+    }
+
+    /// Who is told of every request, as [`Options::observer`](crate::Options::observer) is of those to an embedded
+    /// database: which keys it touched, what it cost, how long it took and how it ended. The feature `observe` has
+    /// collectors of statistics.
+    ///
+    /// Requests that the observer looks at ask for `ReturnConsumedCapacity`, and their tables are described once in five
+    /// minutes. A client refuses nothing: an observer that is a gate only watches.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
         self
     }
 
@@ -131,6 +149,7 @@ impl Endpoint {
             credentials: Provider::new(source, places(surroundings, profile)),
             connect_timeout: self.connect_timeout,
             request_timeout: self.request_timeout,
+            observer: self.observer,
         })
     }
 }

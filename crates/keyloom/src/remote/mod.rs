@@ -22,28 +22,24 @@ mod provider;
 mod sign;
 mod source;
 mod surroundings;
+mod watch;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use keyloom_core::Item;
-use keyloom_engine::{
-    BatchGetItemInput, BatchWriteItemInput, Clock, DeleteItemInput, GetItemInput, PutItemInput,
-    QueryInput, ScanInput, SystemClock, TransactGetItemsInput, TransactWriteItemsInput,
-    UpdateItemInput, WriteRequest,
-};
+use keyloom_engine::{Clock, SystemClock};
 use ureq::Agent;
 
 pub use config::Endpoint;
 pub use credentials::Credentials;
 
 use provider::Provider;
+use watch::Watch;
 
-use crate::backend::{Keyed, RawPage};
 use crate::error::Result;
 use crate::retry::{Failure, Retry};
-use crate::wire::{self, Request};
+use crate::wire;
 
 /// A connection to an endpoint; cheap to clone, all clones share the pool.
 #[derive(Clone)]
@@ -57,6 +53,7 @@ struct Inner {
     host: String,
     region: String,
     credentials: Provider,
+    watch: Option<Watch>,
 }
 
 /// The largest answer: DynamoDB's are at most 16 MB.
@@ -81,6 +78,7 @@ impl Remote {
                 host: settled.host,
                 region: settled.region,
                 credentials: settled.credentials,
+                watch: settled.observer.map(Watch::new),
             }),
         })
     }
@@ -88,12 +86,20 @@ impl Remote {
     /// Makes a request that this crate has no method for, such as `UpdateTable`, and returns the body of the answer.
     /// It is repeated where no answer came, so it must be one that may be made twice.
     pub fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>> {
-        Retry::default().run(operation, true, |_| self.send(operation, body))
+        Retry::default().run(operation, true, |_| self.state(operation, body))
     }
 
     /// Sends one request and takes its answer.
     pub(crate) fn send(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
-        let Inner { agent, url, host, region, credentials } = &*self.inner;
+        let answer = self.post(operation, body);
+        if let Some(watch) = &self.inner.watch {
+            watch.sent(operation, body, &answer);
+        }
+        answer
+    }
+
+    fn post(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
+        let Inner { agent, url, host, region, credentials, .. } = &*self.inner;
         let target = format!("DynamoDB_20120810.{operation}");
         let mut request = agent
             .post(url)
@@ -113,59 +119,6 @@ impl Remote {
             .read_to_vec()
             .map_err(|error| Failure::NoAnswer(error.to_string()))?;
         if status == 200 { Ok(answer) } else { Err(wire::error_from(status, &answer).into()) }
-    }
-
-    fn request<R: Request>(&self, input: &R) -> Result<Vec<u8>, Failure> {
-        self.send(R::OPERATION, &input.body())
-    }
-
-    pub(crate) fn get_item(&self, input: &GetItemInput) -> Result<Option<Item>, Failure> {
-        wire::one_item(&self.request(input)?)
-    }
-
-    pub(crate) fn put_item(&self, input: &PutItemInput) -> Result<Option<Item>, Failure> {
-        wire::attributes(&self.request(input)?)
-    }
-
-    pub(crate) fn delete_item(&self, input: &DeleteItemInput) -> Result<Option<Item>, Failure> {
-        wire::attributes(&self.request(input)?)
-    }
-
-    pub(crate) fn update_item(&self, input: &UpdateItemInput) -> Result<Option<Item>, Failure> {
-        wire::attributes(&self.request(input)?)
-    }
-
-    pub(crate) fn query(&self, input: &QueryInput) -> Result<RawPage, Failure> {
-        wire::page(&self.request(input)?)
-    }
-
-    pub(crate) fn scan(&self, input: &ScanInput) -> Result<RawPage, Failure> {
-        wire::page(&self.request(input)?)
-    }
-
-    pub(crate) fn batch_get(
-        &self,
-        input: &BatchGetItemInput,
-    ) -> Result<(Keyed<Item>, Keyed<Item>), Failure> {
-        wire::found_and_left(&self.request(input)?)
-    }
-
-    pub(crate) fn batch_write(
-        &self,
-        input: &BatchWriteItemInput,
-    ) -> Result<Keyed<WriteRequest>, Failure> {
-        wire::left_writes(&self.request(input)?)
-    }
-
-    pub(crate) fn transact_write(&self, input: &TransactWriteItemsInput) -> Result<(), Failure> {
-        self.request(input).map(drop)
-    }
-
-    pub(crate) fn transact_get(
-        &self,
-        input: &TransactGetItemsInput,
-    ) -> Result<Vec<Option<Item>>, Failure> {
-        wire::items_in_order(&self.request(input)?)
     }
 }
 

@@ -231,6 +231,38 @@ pub(crate) fn get_all(
     Ok(keys.iter().map(|(table, key)| by_key.get(&label(table, key)).cloned()).collect())
 }
 
+/// Reads one item for each of `places`, which says under how many of the next keys it may be, its present one first.
+///
+/// The reads of a batch are not of one moment: an item that moves meanwhile is perhaps in none of the places when they are
+/// read. Moves only go home, so it is there.
+pub(crate) fn get_placed(
+    backend: &Backend,
+    retry: &Retry,
+    keys: &[(String, Item)],
+    places: &[usize],
+) -> Result<Vec<Option<Item>>> {
+    let mut candidates = get_all(backend, retry, keys, false)?.into_iter();
+    let mut found = Vec::with_capacity(places.len());
+    let (mut homes, mut missing) = (Vec::new(), Vec::new());
+    let mut first = 0;
+    for count in places {
+        found.push(candidates.by_ref().take(*count).fold(None, Option::or));
+        if *count > 1 && found.last().is_some_and(Option::is_none) {
+            homes.extend(keys.get(first).cloned());
+            missing.push(found.len() - 1);
+        }
+        first += count;
+    }
+    if !homes.is_empty() {
+        for (at, item) in missing.into_iter().zip(get_all(backend, retry, &homes, true)?) {
+            if let Some(slot) = found.get_mut(at) {
+                *slot = item;
+            }
+        }
+    }
+    Ok(found)
+}
+
 fn label(table: &str, key: &Item) -> String {
     format!("{table}/{key:?}")
 }

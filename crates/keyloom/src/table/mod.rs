@@ -19,7 +19,7 @@ use std::sync::Arc;
 use keyloom_engine::{Clock, SystemClock};
 
 pub use batch::Batch;
-pub(crate) use batch::{get_all, last_of_each, write_all};
+pub(crate) use batch::{get_all, get_placed, last_of_each, write_all};
 pub use patch::Patch;
 pub use tally::{Tallied, Tally};
 pub use transaction::Transaction;
@@ -106,6 +106,11 @@ impl<D: Design> Table<D> {
     pub fn with_cursor_key(mut self, key: impl AsRef<[u8]>) -> Self {
         self.cursor_key = Some(key.as_ref().into());
         self
+    }
+
+    /// The design that the types stand for, as planner, linter and statistics read it.
+    pub fn design(&self) -> Result<&'static keyloom_design::Design> {
+        Ok(model::<D>()?.design())
     }
 
     /// Where requests go.

@@ -3,7 +3,7 @@
 use keyloom_core::Item;
 use keyloom_engine::{GetItemInput, TransactGet, TransactGetItemsInput};
 
-use super::{Table, get_all, now_seconds};
+use super::{Table, get_placed, now_seconds};
 use crate::design::Design;
 use crate::entity::{Entity, EntityKey, EntityModel, entity_model, read};
 use crate::error::Result;
@@ -67,7 +67,7 @@ impl<D: Design> Table<D> {
     }
 
     /// The items with these keys, in the order of the keys; none for those that do not exist. Any number of keys, in
-    /// requests of 100.
+    /// requests of 100. Where the number of shards changed, what is found nowhere is looked for once more.
     pub fn get_many<K>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<Option<K::Entity>>>
     where
         K: EntityKey<Entity: Entity<Design = D>>,
@@ -76,8 +76,8 @@ impl<D: Design> Table<D> {
         let (keys, places) = places(model, keys)?;
         let keys: Vec<(String, Item)> =
             keys.into_iter().map(|key| (model.table().to_owned(), key)).collect();
-        let found = get_all(&self.backend, &self.retry, &keys, false)?;
-        self.read_places(model, found, &places)
+        let found = get_placed(&self.backend, &self.retry, &keys, &places)?;
+        found.into_iter().map(|item| self.shown(model, item)).collect()
     }
 
     /// Up to 100 items with these keys, all as of one moment.
@@ -105,25 +105,17 @@ impl<D: Design> Table<D> {
                 ..TransactGetItemsInput::default()
             })
         })?;
-        self.read_places(model, found, &places)
+        let mut found = found.into_iter();
+        // The first item that was found in the places of each key.
+        let first = places.iter().map(|count| found.by_ref().take(*count).fold(None, Option::or));
+        first.map(|item| self.shown(model, item)).collect()
     }
 
-    /// The first item that was found in the places of each key.
-    fn read_places<E: Entity>(
-        &self,
-        model: &EntityModel,
-        found: Vec<Option<Item>>,
-        places: &[usize],
-    ) -> Result<Vec<Option<E>>> {
-        let mut found = found.into_iter();
-        let one = |count: &usize| {
-            let candidates: Vec<Option<Item>> = found.by_ref().take(*count).collect();
-            let item = candidates.into_iter().flatten().next();
-            let shown =
-                item.filter(|item| !self.hides_expired() || !model.is_expired(item, now_seconds));
-            shown.map(read).transpose()
-        };
-        places.iter().map(one).collect()
+    /// An item as its type, unless its time has passed.
+    fn shown<E: Entity>(&self, model: &EntityModel, item: Option<Item>) -> Result<Option<E>> {
+        let item =
+            item.filter(|item| !self.hides_expired() || !model.is_expired(item, now_seconds));
+        item.map(read).transpose()
     }
 }
 

@@ -21,6 +21,15 @@ pub(crate) trait Request {
         self.fill(&mut body);
         body.finish()
     }
+
+    /// The same, asking what it costs on the table and on each index.
+    #[cfg(feature = "remote")]
+    fn body_with_account(&self) -> Vec<u8> {
+        let mut body = Object::new();
+        self.fill(&mut body);
+        body.string("ReturnConsumedCapacity", "INDEXES");
+        body.finish()
+    }
 }
 
 fn condition(body: &mut Object, condition: &ConditionInput) {

@@ -35,7 +35,7 @@ pub(crate) fn run(table: &Table<Suite>, can: Can) {
     }
 }
 
-fn task(project: &str, number: u32) -> Task {
+pub(crate) fn task(project: &str, number: u32) -> Task {
     Task {
         project_id: project.into(),
         number,

@@ -171,6 +171,8 @@ impl Attribution {
                 Some(name) => Attributed { name: Some(name), ..fallback },
                 None => fallback,
             },
+            // Designs have no access patterns for them.
+            Operation::SearchVectors => fallback,
             operation if operation.is_write() => self.write(observation, fallback),
             _ => self.lookup(observation, fallback),
         }

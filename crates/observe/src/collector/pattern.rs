@@ -73,6 +73,7 @@ impl PatternStats {
             row.bytes += bytes * weight;
         }
         row.returned += observation.returned as u64 * weight;
+        row.expired += observation.expired as u64 * weight;
         let done = observation.outcome == Outcome::Done;
         if !writing && done && observation.returned == 0 {
             row.empty += weight;
@@ -81,6 +82,7 @@ impl PatternStats {
             (&mut row.condition_failed, observation.outcome == Outcome::ConditionFailed),
             (&mut row.conflicts, observation.outcome == Outcome::Conflict),
             (&mut row.throttled, is_throttled),
+            (&mut row.retries, observation.is_retry),
             (&mut row.failed, observation.outcome == Outcome::Failed),
             (&mut row.projected, observation.is_projected),
             (&mut row.consistent, observation.is_consistent),

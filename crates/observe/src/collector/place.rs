@@ -64,6 +64,7 @@ impl PlaceStats {
             index: place.index_name().map(str::to_owned),
             kind: match place.index.map(|index| index.kind) {
                 None => Kind::Table,
+                Some(_) if place.is_vector => Kind::Vector,
                 Some(IndexKind::Global) => Kind::Global,
                 Some(IndexKind::Local) => Kind::Local,
             },

@@ -19,7 +19,13 @@ pub(super) fn unknown_keys(judge: &Judge<'_>) -> Vec<Finding> {
         if !place.unknown_samples.is_empty() {
             finding = finding.shows(format!("such as {}", quoted(&place.unknown_samples)));
         }
+        // Which requests they were is not kept; those of known entities were not among them.
+        let unknown = |pattern: &Pattern| {
+            let is_ranged = matches!(pattern.operation.as_str(), "Query" | "Scan");
+            pattern.name.is_none() && pattern.entity.is_none() && !is_ranged
+        };
         finding
+            .concerns(Judge::labels(place, unknown))
             .fix(
                 "declare the entity that writes them, or repair the code that does: no pattern of the \
                  design is proven for items with these keys",
@@ -93,7 +99,7 @@ pub(super) fn synthetic_indexes(judge: &Judge<'_>) -> Vec<Finding> {
                     short(place.requests as f64),
                     entity.name
                 ))
-                .concerns(Judge::labels(place, |_| true))
+                .concerns(judge.users(place))
                 .fix(format!(
                     "partition_key = [{}], sort_key = [{}]: no text to build, numbers in their own \
                      order, and no backfill",

@@ -48,7 +48,8 @@ fn existing(judge: &Judge<'_>) -> Vec<(String, String, Kind, f64)> {
 
 /// Whether anything was asked of an index, rather than written to it.
 fn is_read(place: &Place) -> bool {
-    place.patterns.iter().any(|pattern| pattern.operation == "Query" || pattern.operation == "Scan")
+    let reads = ["Query", "Scan", "SearchVectors"];
+    place.patterns.iter().any(|pattern| reads.contains(&pattern.operation.as_str()))
 }
 
 fn unused(judge: &Judge<'_>, place: &Place, size: f64) -> Finding {
@@ -91,6 +92,7 @@ fn unused(judge: &Judge<'_>, place: &Place, size: f64) -> Finding {
             short(place.writes),
             bytes(size)
         ))
+        .concerns(judge.users(place))
         .fix(fix)
         .diff(diff)
         .costs(judge.monthly(place, 0.0, place.writes) + storage)

@@ -74,3 +74,62 @@ pub(super) fn growing_collections(judge: &Judge<'_>) -> Vec<Finding> {
     });
     found.collect()
 }
+
+/// Removal on AWS takes a few days at most.
+const LATE_S: u64 = 2 * 86_400;
+
+/// Items that have expired and are still there: they are paid for until they are removed, and read.
+pub(super) fn expired_items(judge: &Judge<'_>) -> Vec<Finding> {
+    let tables = judge.report.places.iter().filter(|place| place.kind == Kind::Table);
+    let found = tables.filter_map(|place| {
+        let reads = judge.report.patterns().filter(|(at, _)| at.table == place.table);
+        let (mut returned, mut expired, mut units, mut labels) = (0, 0, 0.0, Vec::new());
+        for (_, pattern) in reads.filter(|(_, pattern)| pattern.returned > 0) {
+            returned += pattern.returned;
+            expired += pattern.expired;
+            units += pattern.reads * pattern.expired as f64 / pattern.returned as f64;
+            if pattern.expired > 0 {
+                labels.push(pattern.label().to_owned());
+            }
+        }
+        let share = expired as f64 / returned.max(1) as f64;
+        let facts = judge.report.tables.iter().find(|facts| facts.name == place.table);
+        let overdue_s = facts.map_or(0, |facts| facts.overdue_s);
+        let is_read = expired >= 20 && share >= 0.1;
+        if !is_read && overdue_s < LATE_S {
+            return None;
+        }
+        let severity = if share >= 0.5 { Severity::Warning } else { Severity::Info };
+        let confidence = if is_read { Confidence::High } else { Confidence::Medium };
+        let title = if is_read {
+            format!("{} of the items that are read have expired", percent(share))
+        } else {
+            "expired items are not removed".to_owned()
+        };
+        let mut finding = Finding::new("ttl-backlog", severity, confidence, place, title);
+        if is_read {
+            finding = finding.shows(format!(
+                "{} of {} items, {} read units",
+                short(expired as f64),
+                short(returned as f64),
+                short(units)
+            ));
+        }
+        if overdue_s > 0 {
+            let hours = overdue_s as f64 / 3600.0;
+            finding = finding.shows(format!("the oldest expired {} hours ago", short(hours)));
+        }
+        Some(
+            finding
+                .concerns(labels)
+                .fix(
+                    "let readers pass over what has expired: put the time into the sort key and ask \
+                     for what is later than now; a filter hides it, too, but is paid for. For bulk \
+                     that ends together, one table for each period is dropped for nothing",
+                )
+                .costs(judge.monthly(place, units, 0.0))
+                .at_ten("ten times as much waits for its removal, and is read until then"),
+        )
+    });
+    found.collect()
+}

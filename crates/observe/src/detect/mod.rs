@@ -229,6 +229,15 @@ impl<'a> Judge<'a> {
         self.design?.entity(name?).map(std::convert::AsRef::as_ref)
     }
 
+    /// The patterns that read an index, and those that write to its table and may have to pay for it.
+    pub(crate) fn users(&self, index: &Place) -> Vec<String> {
+        let mut users = Self::labels(index, |_| true);
+        if let Some(table) = self.report.place(&index.table, None) {
+            users.extend(Self::labels(table, |pattern| pattern.writes > 0.0));
+        }
+        users
+    }
+
     /// The labels of the patterns of a place that satisfy a condition.
     pub(crate) fn labels(place: &Place, wanted: impl Fn(&Pattern) -> bool) -> Vec<String> {
         place.patterns.iter().filter(|p| wanted(p)).map(|p| p.label().to_owned()).collect()
@@ -237,7 +246,7 @@ impl<'a> Judge<'a> {
 
 /// The detectors, in the order in which equal findings are shown.
 type Detector = fn(&Judge<'_>) -> Vec<Finding>;
-const DETECTORS: [Detector; 18] = [
+const DETECTORS: [Detector; 19] = [
     partitions::refused_work,
     heat::hot_partitions,
     heat::index_back_pressure,
@@ -255,6 +264,7 @@ const DETECTORS: [Detector; 18] = [
     indexes::unused_indexes,
     items::large_items,
     items::growing_collections,
+    items::expired_items,
     sequences::read_before_write,
 ];
 

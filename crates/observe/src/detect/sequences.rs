@@ -41,7 +41,8 @@ pub(super) fn read_before_write(judge: &Judge<'_>) -> Vec<Finding> {
 /// Requests that are refused and come again.
 pub(super) fn retry_storms(judge: &Judge<'_>) -> Vec<Finding> {
     let found = judge.report.patterns().filter_map(|(place, pattern)| {
-        let refused = pattern.throttled + pattern.conflicts;
+        // A client knows what it made again, whatever the reason; elsewhere refusals stand for it.
+        let refused = (pattern.throttled + pattern.conflicts).max(pattern.retries);
         let share = refused as f64 / pattern.requests.max(1) as f64;
         if refused < 20 || share < 0.2 {
             return None;
@@ -50,9 +51,10 @@ pub(super) fn retry_storms(judge: &Judge<'_>) -> Vec<Finding> {
         Some(
             Finding::new("retry-storm", Severity::Warning, Confidence::Medium, place, title)
                 .shows(format!(
-                    "{} throttled, {} conflicts, of {} requests",
+                    "{} throttled, {} conflicts, {} known retries, of {} requests",
                     short(pattern.throttled as f64),
                     short(pattern.conflicts as f64),
+                    short(pattern.retries as f64),
                     short(pattern.requests as f64)
                 ))
                 .concerns([pattern.label().to_owned()])

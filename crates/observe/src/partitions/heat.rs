@@ -23,6 +23,8 @@ pub struct PlaceHeat {
     pub splits_for_heat: u64,
     /// How many were split because the table or index grew.
     pub splits_for_size: u64,
+    /// How many were split so that an on-demand table takes twice its previous peak.
+    pub splits_for_growth: u64,
     /// Requests that were refused, or would have been on AWS, by reason. A write that an index could
     /// not take is counted with the index.
     pub throttled: BTreeMap<String, u64>,
@@ -43,6 +45,7 @@ impl PlaceHeat {
     pub(crate) fn merge(&mut self, later: Self) {
         self.splits_for_heat += later.splits_for_heat;
         self.splits_for_size += later.splits_for_size;
+        self.splits_for_growth += later.splits_for_growth;
         self.partitions = later.partitions;
         for (reason, count) in later.throttled {
             *self.throttled.entry(reason).or_default() += count;
@@ -116,6 +119,7 @@ impl Space {
             partitions: partitions.collect(),
             splits_for_heat: self.splits_for_heat,
             splits_for_size: self.splits_for_size,
+            splits_for_growth: self.splits_for_growth,
             throttled: throttled.collect(),
         }
     }

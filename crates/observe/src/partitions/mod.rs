@@ -3,12 +3,14 @@
 //! DynamoDB spreads a table, and each global index by itself, over partitions by a hash of the
 //! partition key. Each takes 3,000 read and 1,000 write units per second and saves up to five minutes
 //! of what it does not use. A partition that is hot for minutes is split in the middle of its traffic,
-//! even inside one item collection, unless that would not help. Here are the same partitions in small:
+//! even inside one item collection, unless that would not help. An on-demand table has partitions for twice
+//! its previous peak, and for what it was warmed up for. Here are the same partitions in small:
 //! they say what would be throttled on AWS, and can really refuse it.
 //!
 //! Everything takes the time as an argument, so the same requests at the same times have the same fate.
 
 mod bucket;
+mod growth;
 mod heat;
 mod meter;
 mod partition;
@@ -69,8 +71,9 @@ impl Partitions {
     ///
     /// A write that a global index cannot take is refused for the table, with the index's reason.
     pub fn admit(&self, touches: &[Touch<'_>], now_ms: u64) -> Result<(), Refused> {
-        for (position, touch) in touches.iter().enumerate() {
-            let earlier = touches.iter().take(position);
+        for (position, touch) in touches.iter().enumerate().filter(|(_, touch)| is_followed(touch))
+        {
+            let earlier = touches.iter().take(position).filter(|earlier| is_followed(earlier));
             let beside = earlier.clone().filter(|earlier| are_together(earlier, touch));
             let taken = self.with_space(&touch.place, now_ms, |space| {
                 let beside = beside.map(|earlier| Ask::new(earlier, 1));
@@ -90,7 +93,7 @@ impl Partitions {
 
     /// Takes work that has been done.
     pub fn charge(&self, touches: &[Touch<'_>], now_ms: u64) {
-        for touch in touches {
+        for touch in touches.iter().filter(|touch| is_followed(touch)) {
             self.with_space(&touch.place, now_ms, |space| space.charge(Ask::new(touch, 1), now_ms));
         }
     }
@@ -101,7 +104,7 @@ impl Partitions {
             return;
         }
         let (now_ms, weight) = (observation.at_ms, observation.weight.get());
-        for touch in observation.touches {
+        for touch in observation.touches.iter().filter(|touch| is_followed(touch)) {
             self.with_space(&touch.place, now_ms, |space| {
                 space.watch(Ask::new(touch, weight), touch.place.has_local_indexes, now_ms);
             });
@@ -128,6 +131,15 @@ impl Partitions {
         }
         places.sort_by(|a, b| (&a.table, &a.index).cmp(&(&b.table, &b.index)));
         places
+    }
+
+    /// What an on-demand table or global index can take at once because of its previous peak, in read and
+    /// write units per second; none if it is no more than at the beginning.
+    pub fn grown(&self, table: &str, index: Option<&str>) -> Option<(u64, u64)> {
+        let tables = self.tables.read();
+        let space = tables.get(table)?.space(index)?;
+        let count = space.lock().grown()? as f64;
+        Some(((count * PARTITION_READ_UNITS) as u64, (count * PARTITION_WRITE_UNITS) as u64))
     }
 
     /// Forgets a table with its indexes, or one index.
@@ -181,6 +193,11 @@ impl Default for Partitions {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Whether a touch is one of partitions that are known: what AWS does with indexes over vectors is not.
+fn is_followed(touch: &Touch<'_>) -> bool {
+    !touch.place.is_vector
 }
 
 /// Whether two touches of one request may meet the same limits.

@@ -145,4 +145,15 @@ impl Partition {
         self.hot_minutes = 0;
         right
     }
+
+    /// As [`Partition::split_at`], where capacity is added: both parts have what the one had saved.
+    pub(super) fn grow_at(&mut self, point: Position) -> Self {
+        let (reads, writes) = (self.read.bucket.clone(), self.write.bucket.clone());
+        let mut right = self.split_at(point, 0.5);
+        for part in [&mut *self, &mut right] {
+            part.read.bucket = reads.clone();
+            part.write.bucket = writes.clone();
+        }
+        right
+    }
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use keyloom_core::observation::{Place, ThrottleLimit, Throughput, Touch, Work};
 
 use super::bucket::Bucket;
+use super::growth::Growth;
 use super::partition::{Lane, PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, Partition};
 use super::sample::{NoSplit, Position};
 
@@ -32,6 +33,10 @@ pub(super) struct Space {
     pub(super) partitions: Vec<Partition>,
     pub(super) splits_for_heat: u64,
     pub(super) splits_for_size: u64,
+    pub(super) splits_for_growth: u64,
+    growth: Growth,
+    /// How many partitions there are at least because of that.
+    grown_to: usize,
     /// Requests that were refused, or would have been, by direction and limit.
     pub(super) throttled: BTreeMap<(bool, ThrottleLimit), u64>,
 }
@@ -118,6 +123,9 @@ impl Space {
             partitions: (0..count).map(partition).collect(),
             splits_for_heat: 0,
             splits_for_size: 0,
+            splits_for_growth: 0,
+            growth: Growth::default(),
+            grown_to: 0,
             throttled: BTreeMap::new(),
         }
     }
@@ -138,6 +146,26 @@ impl Space {
         while self.partitions.len() < wanted && self.split_largest() {
             self.splits_for_size += 1;
         }
+        if let Some(grown) = self.grown().filter(|grown| *grown > self.grown_to) {
+            self.grow_to(grown);
+        }
+    }
+
+    /// Halves partitions until there are so many and none covers more hashes than its even share: what is
+    /// spread evenly must find room.
+    fn grow_to(&mut self, count: usize) {
+        self.grown_to = count;
+        let widest = u64::MAX / count as u64 + 1;
+        while self.partitions.len() < MAX_PARTITIONS && self.split_wider_than(widest) {
+            self.splits_for_growth += 1;
+        }
+    }
+
+    /// How many partitions its previous peak has made of an on-demand table; none if no more than it
+    /// began with.
+    pub(super) fn grown(&self) -> Option<usize> {
+        let count = self.growth.partitions().min(MAX_PARTITIONS);
+        (self.throughput.on_demand && count > ON_DEMAND_PARTITIONS).then_some(count)
     }
 
     /// Takes the work, or says which limit it meets. `beside` is what was taken for the same request
@@ -283,6 +311,7 @@ impl Space {
             partition.flow(ask.lane).bucket.take(units, now_ms);
         }
         self.limit(ask.lane).bucket.take(ask.units, now_ms);
+        self.growth.add(ask.lane, ask.units, now_ms);
         self.meter(ask, at, now_ms);
     }
 
@@ -331,11 +360,25 @@ impl Space {
                 a.written_bytes.total_cmp(&b.written_bytes).then(a_width.cmp(b_width))
             })
             .map(|(position, _)| position);
-        let Some(position) = largest else { return false };
-        let half = widths.get(position).map_or(0, |width| width / 2);
+        largest.is_some_and(|at| self.halve(at, |one, point| one.split_at(point, 0.5)))
+    }
+
+    /// Splits a partition with more hashes than this.
+    fn split_wider_than(&mut self, most: u64) -> bool {
+        let wide = (0..self.partitions.len()).find(|at| self.width(*at) > most);
+        wide.is_some_and(|at| self.halve(at, Partition::grow_at))
+    }
+
+    /// Splits a partition in the middle of its hashes.
+    fn halve(
+        &mut self,
+        position: usize,
+        split: impl FnOnce(&mut Partition, Position) -> Partition,
+    ) -> bool {
+        let half = self.width(position) / 2;
         let Some(partition) = self.partitions.get_mut(position) else { return false };
         let hash = partition.start.hash + half;
-        let right = partition.split_at(Position { hash, sort: Box::default() }, 0.5);
+        let right = split(partition, Position { hash, sort: Box::default() });
         self.partitions.insert(position + 1, right);
         true
     }
@@ -360,6 +403,8 @@ impl Space {
 fn wanted_partitions(throughput: Throughput, size_bytes: u64) -> usize {
     let for_size = size_bytes.div_ceil(PARTITION_BYTES) as usize;
     let units = |units: Option<u64>| units.unwrap_or(0) as f64;
+    let warm = (units(throughput.warm_read) / PARTITION_READ_UNITS)
+        .max(units(throughput.warm_write) / PARTITION_WRITE_UNITS);
     let for_throughput = if throughput.on_demand {
         ON_DEMAND_PARTITIONS
     } else {
@@ -367,7 +412,7 @@ fn wanted_partitions(throughput: Throughput, size_bytes: u64) -> usize {
         let writes = units(throughput.write) / PARTITION_WRITE_UNITS;
         (reads + writes).ceil() as usize
     };
-    for_size.max(for_throughput).max(1)
+    for_size.max(for_throughput).max(warm.ceil() as usize).max(1)
 }
 
 /// A stable 64-bit hash of an encoded partition key: FNV-1a, then a finalizer that spreads the high

@@ -8,7 +8,8 @@ use keyloom_core::schema::{
 
 use super::*;
 
-const ON_DEMAND: Throughput = Throughput { on_demand: true, read: None, write: None };
+const ON_DEMAND: Throughput =
+    Throughput { on_demand: true, read: None, write: None, warm_read: None, warm_write: None };
 
 fn key(hash: &str, range: &str) -> KeySchema {
     let attribute = |name: &str| KeyAttribute { name: name.into(), kind: ScalarType::S };
@@ -58,6 +59,7 @@ impl Load {
             throughput: self.throughput,
             has_local_indexes: self.has_local_indexes,
             size_bytes: self.size_bytes,
+            is_vector: false,
         }
     }
 
@@ -225,7 +227,8 @@ fn a_transaction_larger_than_a_second_of_its_partition_waits_for_a_full_one() {
 
 #[test]
 fn provisioned_and_maximum_throughput_limit_the_whole_table() {
-    let five = Throughput { on_demand: false, read: Some(5), write: Some(5) };
+    let five =
+        Throughput { on_demand: false, read: Some(5), write: Some(5), ..Throughput::default() };
     let spread = |number: u64| (format!("key-{number}"), String::new());
     let load = Load::new(five);
     let admitted: u64 = (0..20).map(|second| load.second(second, 50, spread)).sum();
@@ -234,7 +237,7 @@ fn provisioned_and_maximum_throughput_limit_the_whole_table() {
     assert_eq!(refused.reason.name(), "TableWriteProvisionedThroughputExceeded");
     assert_eq!(load.heat(0).partitions.len(), 1);
 
-    let most = Throughput { on_demand: true, read: None, write: Some(50) };
+    let most = Throughput { on_demand: true, read: None, write: Some(50), ..Throughput::default() };
     let load = Load::new(most);
     let admitted: u64 = (0..20).map(|second| load.second(second, 500, spread)).sum();
     assert!((1000..=1050).contains(&admitted), "{admitted}");
@@ -244,7 +247,12 @@ fn provisioned_and_maximum_throughput_limit_the_whole_table() {
     // More is provisioned: it is there at once, and the partitions for it.
     let mut load = Load::new(five);
     load.second(0, 50, spread);
-    load.throughput = Throughput { on_demand: false, read: Some(6000), write: Some(3000) };
+    load.throughput = Throughput {
+        on_demand: false,
+        read: Some(6000),
+        write: Some(3000),
+        ..Throughput::default()
+    };
     assert_eq!(load.second(2, 2500, spread), 2500);
     assert_eq!(load.heat(2_000).partitions.len(), 5);
 }
@@ -349,6 +357,8 @@ fn watching_counts_what_would_be_refused_for_all_that_a_sample_stands_for() {
             returned: 0,
             is_projected: false,
             is_consistent: true,
+            is_retry: false,
+            expired: 0,
             latency: std::time::Duration::ZERO,
             outcome: Outcome::Done,
             weight,
@@ -374,4 +384,47 @@ fn a_deleted_table_and_index_are_forgotten() {
     assert_eq!(load.partitions.all(0).len(), 1);
     load.partitions.forget("Orders", None);
     assert!(load.partitions.heat("Orders", None, 0).is_none());
+}
+
+/// Writes of 20 units, spread over many keys: `rate` units in each second.
+fn spread(load: &Load, second: u64, rate: u64) -> u64 {
+    let keys = |number: u64| (format!("key#{}", number * 7919 % 997), "item".to_owned());
+    load.second(second, rate / load.units, keys) * load.units
+}
+
+/// What is admitted of so much, in one second.
+fn admitted_at(load: &Load, second: u64, rate: u64) -> f64 {
+    // The first second also has what was saved.
+    spread(load, second, rate);
+    let admitted: u64 = (second + 1..second + 5).map(|second| spread(load, second, rate)).sum();
+    admitted as f64 / 4.0
+}
+
+#[test]
+fn an_on_demand_table_takes_twice_its_previous_peak_and_no_more() {
+    let load = Load { units: 20, ..Load::new(ON_DEMAND) };
+    // A new one: 4,000 writes a second.
+    let begun: u64 = (0..30).map(|second| spread(&load, second, 2_600)).sum();
+    assert_eq!(begun, 30 * 2_600);
+    let above = admitted_at(&load, 31, 12_000);
+    assert!(above < 4_500.0, "{above}");
+    // The same load for half an hour, which makes no partition hot: then twice as much fits.
+    (60..2_400).for_each(|second| assert_eq!(spread(&load, second, 2_600), 2_600));
+    assert_eq!(load.heat(2_400_000).splits_for_heat, 0);
+    assert_eq!(load.partitions.grown("Orders", None), Some((18_000, 6_000)));
+    let twice = admitted_at(&load, 2_401, 5_200);
+    assert!(twice > 5_100.0, "{twice}");
+    let much = admitted_at(&load, 2_410, 20_000);
+    assert!(much < 9_000.0, "{much}");
+    assert!(load.heat(2_410_000).throttled.contains_key("TableWriteKeyRangeThroughputExceeded"));
+}
+
+#[test]
+fn a_table_that_was_warmed_up_has_its_partitions_at_once() {
+    let warm = Throughput { warm_write: Some(20_000), ..ON_DEMAND };
+    let load = Load { units: 20, ..Load::new(warm) };
+    let admitted = admitted_at(&load, 0, 14_000);
+    assert!(admitted > 12_000.0, "{admitted}");
+    assert_eq!(load.heat(5_000).partitions.len(), 20);
+    assert_eq!(load.partitions.grown("Orders", None), None);
 }

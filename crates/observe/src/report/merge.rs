@@ -112,11 +112,13 @@ impl Pattern {
         for (mine, theirs) in [
             (&mut self.scanned, other.scanned),
             (&mut self.returned, other.returned),
+            (&mut self.expired, other.expired),
             (&mut self.bytes, other.bytes),
             (&mut self.empty, other.empty),
             (&mut self.condition_failed, other.condition_failed),
             (&mut self.conflicts, other.conflicts),
             (&mut self.throttled, other.throttled),
+            (&mut self.retries, other.retries),
             (&mut self.failed, other.failed),
             (&mut self.projected, other.projected),
             (&mut self.consistent, other.consistent),

@@ -71,6 +71,8 @@ pub enum Kind {
     Global,
     /// A local index.
     Local,
+    /// An index over vectors, which is paid by the byte.
+    Vector,
 }
 
 /// A table or index that was used.
@@ -221,6 +223,8 @@ pub struct Pattern {
     pub scanned: u64,
     /// Items returned.
     pub returned: u64,
+    /// Items returned that had expired, and were not removed yet.
+    pub expired: u64,
     /// Bytes evaluated or written.
     pub bytes: u64,
     /// Requests that found nothing.
@@ -231,6 +235,8 @@ pub struct Pattern {
     pub conflicts: u64,
     /// Requests refused for lack of throughput.
     pub throttled: u64,
+    /// Requests that were made before and failed; only clients tell.
+    pub retries: u64,
     /// Requests that failed otherwise.
     pub failed: u64,
     /// Requests that asked for some attributes only.
@@ -271,6 +277,8 @@ pub struct TableFacts {
     pub bytes: u64,
     /// Milliseconds since 1970 when it was made.
     pub created_ms: u64,
+    /// For how many seconds the item that expired first waits to be removed, where that is known.
+    pub overdue_s: u64,
     /// Its indexes.
     pub indexes: Vec<IndexFacts>,
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keyloom_core::observation::{Operation, Outcome, ThrottleLimit};
 use keyloom_observe::report::{IndexFacts, Kind, TableFacts};
-use keyloom_observe::{Finding, Severity};
+use keyloom_observe::{Finding, Report, Severity};
 
 use crate::traffic::{Random, Read, Traffic, findings, throttled, throttled_by};
 
@@ -48,7 +48,7 @@ limit = 20
 type Load = fn(&mut Traffic);
 
 /// The detector, whether a design is loaded, the load that it speaks of, one that it does not.
-const CASES: [(&str, bool, Load, Load); 24] = [
+const CASES: [(&str, bool, Load, Load); 25] = [
     ("hot-partition", true, |t| writes(t, 800, 1), |t| writes(t, 800, 10)),
     ("hot-partition", false, |t| refused(t, false), |t| writes(t, 300, 1)),
     ("hot-partition", false, |t| refused(t, false), |t| too_little_provisioned(t)),
@@ -68,6 +68,7 @@ const CASES: [(&str, bool, Load, Load); 24] = [
     ("unused-index", true, |t| indexed(t, 300, 40), |t| read_index(t)),
     ("large-items", false, |t| sizes(t, 320), |t| sizes(t, 90)),
     ("collection-size", false, |t| collection(t, true), |t| collection(t, false)),
+    ("ttl-backlog", false, |t| sessions(t, 4), |t| sessions(t, 0)),
     ("read-before-write", false, |t| read_write(t, true), |t| read_write(t, false)),
     ("retry-storm", false, |t| conflicts(t, 3), |t| conflicts(t, 50)),
     ("fetch-to-filter", true, |t| filtered(t, 100, 15), |t| filtered(t, 100, 80)),
@@ -91,7 +92,7 @@ fn each_detector_speaks_of_its_load_and_not_of_a_similar_one() {
         let found = loud.findings();
         let finding = said(&found, id).unwrap_or_else(|| panic!("{id} is silent: {found:#?}"));
         assert!(!finding.evidence.is_empty() && !finding.fix.is_empty(), "{finding:#?}");
-        assert!(!finding.at_ten.is_empty(), "{finding:#?}");
+        assert!(!finding.at_ten.is_empty() && !finding.patterns.is_empty(), "{finding:#?}");
         let mut calm = traffic(designed);
         quiet(&mut calm);
         let found = calm.findings();
@@ -241,6 +242,13 @@ fn collection(traffic: &mut Traffic, has_local_indexes: bool) {
     }
 }
 
+fn sessions(traffic: &mut Traffic, expired: usize) {
+    for _ in 0..30 {
+        let read = Read { partition: "USER#1", scanned: 10, returned: 10, ..Read::default() };
+        traffic.read(Read { expired, bytes: 4000, units: 1, ..read });
+    }
+}
+
 fn read_write(traffic: &mut Traffic, same: bool) {
     for user in 0..50 {
         let key = format!("USER#{user}");
@@ -364,6 +372,20 @@ fn a_hot_key_without_a_way_to_split_says_why() {
     let found = local.findings();
     let hot = said(&found, "hot-partition").unwrap();
     assert!(hot.evidence.iter().any(|line| line.contains("local indexes")), "{hot:?}");
+}
+
+#[test]
+fn removal_that_is_days_late_is_told_even_if_nobody_reads_what_waits() {
+    let mut traffic = Traffic::new();
+    traffic.put("USER#1", "SESSION#1");
+    let overdue = |overdue_s| {
+        let tasks = TableFacts { name: "tasks".into(), overdue_s, ..TableFacts::default() };
+        let report = Report { tables: vec![tasks], ..traffic.report() };
+        said(&findings(&report, None), "ttl-backlog").cloned()
+    };
+    let found = overdue(3 * 86_400).unwrap();
+    assert!(found.evidence.iter().any(|line| line.contains("72 hours")), "{found:#?}");
+    assert_eq!(overdue(86_400), None);
 }
 
 #[test]

@@ -46,6 +46,7 @@ pub(crate) struct Read<'a> {
     pub(crate) on_index: bool,
     pub(crate) scanned: usize,
     pub(crate) returned: usize,
+    pub(crate) expired: usize,
     pub(crate) bytes: usize,
     pub(crate) units: u64,
     pub(crate) is_continued: bool,
@@ -97,9 +98,15 @@ impl Traffic {
             table: &self.table,
             index: on_index.then_some(&self.index),
             key: if on_index { &self.index.key } else { &self.key },
-            throughput: Throughput { on_demand: self.on_demand, read: None, write: None },
+            throughput: Throughput {
+                on_demand: self.on_demand,
+                read: None,
+                write: None,
+                ..Throughput::default()
+            },
             has_local_indexes: self.has_local_indexes,
             size_bytes: 0,
+            is_vector: false,
         }
     }
 
@@ -192,6 +199,7 @@ impl Traffic {
             touches: &[touch],
             question: Some(question),
             returned: read.returned,
+            expired: read.expired,
             is_projected: read.is_projected,
             ..blank()
         });
@@ -232,6 +240,8 @@ fn blank<'a>() -> Observation<'a> {
         returned: 0,
         is_projected: false,
         is_consistent: false,
+        is_retry: false,
+        expired: 0,
         latency: Duration::ZERO,
         outcome: Outcome::Done,
         weight: NonZeroU32::MIN,

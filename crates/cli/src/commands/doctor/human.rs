@@ -192,7 +192,7 @@ fn write_partitions(out: &mut String, report: &Report) {
             format!("{:.0} %", place.hottest().map_or(0.0, |heat| heat.utilisation) * 100.0),
             number(peak(|heat| heat.peak_read_rate)),
             number(peak(|heat| heat.peak_write_rate)),
-            (place.splits_for_heat + place.splits_for_size).to_string(),
+            (place.splits_for_heat + place.splits_for_size + place.splits_for_growth).to_string(),
             if refused == 0 { "–".to_owned() } else { number(refused as f64) },
         ]);
     }

@@ -1,0 +1,135 @@
+//! Pages of Query and Scan.
+
+use std::sync::Arc;
+
+use keyloom_core::Result;
+use keyloom_core::capacity::{ConsumedCapacity, READ_UNIT_BYTES, Units};
+use keyloom_core::expr::{Bindings, Condition, ResolvedKeyCondition};
+use keyloom_core::key::encode_key_value;
+use keyloom_core::observation::Question;
+use keyloom_core::size::item_size;
+use keyloom_engine::Select;
+
+use super::described::Described;
+use super::exchange::Page;
+use super::touches::{Drawn, estimated_read};
+
+/// A page, understood: its table, its index, its conditions.
+pub(super) struct Understood<'a> {
+    page: &'a Page<'a>,
+    table: Arc<Described>,
+    index: Option<usize>,
+    condition: Option<ResolvedKeyCondition>,
+    filter: Option<Condition>,
+    partition: Vec<u8>,
+}
+
+impl<'a> Understood<'a> {
+    /// None if the endpoint refused what cannot be understood, or knows an index that it did not describe.
+    pub(super) fn new(page: &'a Page<'a>, table: Arc<Described>) -> Option<Self> {
+        let index = match page.read.index_name.as_deref() {
+            Some(name) => Some(table.position(name)?),
+            None => None,
+        };
+        let (condition, filter) = conditions(page, &table, index).ok()?;
+        let mut partition = Vec::new();
+        for value in condition.iter().flat_map(|condition| &condition.hash) {
+            encode_key_value(value, &mut partition).ok()?;
+        }
+        Some(Self { page, table, index, condition, filter, partition })
+    }
+
+    pub(super) fn question(&self) -> Question<'_> {
+        let Page { read, answer, is_forward, .. } = self.page;
+        Question {
+            place: self.table.place(self.index),
+            condition: self.condition.as_ref(),
+            filter: self.filter.as_ref(),
+            limit: read.limit,
+            is_forward: *is_forward,
+            is_continued: read.exclusive_start_key.is_some(),
+            has_more: answer.is_some_and(|page| page.last_key.is_some()),
+            scanned: answer.map_or(0, |page| page.scanned_count),
+        }
+    }
+
+    /// What was read, at the price that the account states.
+    pub(super) fn drawn(&self, account: Option<&ConsumedCapacity>) -> Vec<Drawn> {
+        let sizes = self.page.answer.map(|page| page.items.iter().map(item_size).sum::<usize>());
+        let returned = sizes.unwrap_or(0);
+        let Some(account) = account else {
+            let nothing = self.page.answer.is_none();
+            let guess = estimated_read(returned, self.page.read.consistent_read);
+            return vec![self.touch(if nothing { Units::ZERO } else { guess }, returned)];
+        };
+        let name = self.page.read.index_name.as_deref();
+        let arms = account.local.iter().chain(&account.global);
+        let own = arms.filter(|(arm, _)| Some(arm.as_str()) == name).map(|(_, arm)| arm.total);
+        let table = account.table.total;
+        let units = if name.is_some() { own.sum() } else { table };
+        let mut drawn = vec![self.touch(units, self.evaluated(units, returned))];
+        if name.is_some() && !table.is_zero() {
+            // The base items of a local index's entries.
+            drawn.push(Drawn { index: None, ..self.touch(table, bytes_of(table, self.price())) });
+        }
+        drawn
+    }
+
+    /// How many of the items that came back have expired.
+    pub(super) fn expired(&self) -> usize {
+        self.page.answer.map_or(0, |page| self.table.expired(&page.items))
+    }
+
+    fn touch(&self, units: Units, bytes: usize) -> Drawn {
+        Drawn {
+            table: Arc::clone(&self.table),
+            index: self.index,
+            partition: self.partition.clone(),
+            sort: Vec::new(),
+            units,
+            is_write: false,
+            bytes,
+        }
+    }
+
+    /// The bytes that were evaluated: those returned if that is all, or else what was paid for.
+    fn evaluated(&self, units: Units, returned: usize) -> usize {
+        let read = self.page.read;
+        let is_cut = read.projection.expression.is_some() || read.select == Some(Select::Count);
+        let is_all = self.page.answer.is_some_and(|page| page.items.len() == page.scanned_count);
+        if is_all && !is_cut { returned } else { bytes_of(units, self.price()).max(returned) }
+    }
+
+    fn price(&self) -> u64 {
+        if self.page.read.consistent_read { 2 } else { 1 }
+    }
+}
+
+/// The bytes that so many units pay for, at this many halves for each step.
+fn bytes_of(units: Units, price: u64) -> usize {
+    (units.as_halves() / price) as usize * READ_UNIT_BYTES
+}
+
+fn conditions(
+    page: &Page<'_>,
+    table: &Described,
+    index: Option<usize>,
+) -> Result<(Option<ResolvedKeyCondition>, Option<Condition>)> {
+    let read = page.read;
+    let mut bindings = Bindings::new(read.projection.names.clone(), read.values.clone())?;
+    let key = table.place(index).key;
+    let condition = match page.key_condition {
+        Some(text) => {
+            let clauses = bindings.key_condition(text)?.into_clauses()?;
+            Some(clauses.resolve(&key.hash, &key.range)?)
+        }
+        None => None,
+    };
+    let filter = read.filter.as_ref().map(|text| bindings.filter(text)).transpose()?;
+    Ok((condition, filter))
+}
+
+/// How many items came back.
+pub(super) fn returned(page: &Page<'_>) -> usize {
+    page.answer.map_or(0, |page| page.count)
+}

@@ -1,0 +1,38 @@
+//! The tables of an endpoint, as reports show them.
+
+use keyloom_core::IndexKind;
+use keyloom_observe::report::{IndexFacts, Kind, TableFacts};
+
+use super::described::Described;
+use crate::remote::Remote;
+
+impl Remote {
+    /// The tables that requests were looked at of.
+    pub(crate) fn table_facts(&self) -> Vec<TableFacts> {
+        let Some(watch) = &self.inner.watch else { return Vec::new() };
+        let names = watch.tables.names();
+        let known = names.iter().filter_map(|name| self.described(watch, name, None));
+        known.map(|table| facts(&table)).collect()
+    }
+}
+
+fn facts(table: &Described) -> TableFacts {
+    let indexes = table.schema.indexes.iter().zip(&table.indexes);
+    let indexes = indexes.map(|(schema, facts)| IndexFacts {
+        name: schema.name.to_string(),
+        kind: match schema.kind {
+            IndexKind::Global => Kind::Global,
+            IndexKind::Local => Kind::Local,
+        },
+        items: facts.items,
+        bytes: facts.bytes,
+    });
+    TableFacts {
+        name: table.schema.name.to_string(),
+        items: table.table.items,
+        bytes: table.table.bytes,
+        created_ms: table.created_ms,
+        overdue_s: 0,
+        indexes: indexes.collect(),
+    }
+}

@@ -1,0 +1,337 @@
+//! What a client tells an observer is what the server tells its own.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use keyloom::designs::cost::Prices;
+use keyloom::observe::report::{Pattern, Place};
+use keyloom::observe::{
+    Judge, Monitor, RecommendationEngine, Report, Sampling, StatsCollector, StatsOptions, Throttle,
+};
+use keyloom::prelude::*;
+use keyloom::{Backend, ItemKey, Options, Retry, TableClient, Update, item};
+use keyloom_server::{Config, RunningServer, Server};
+
+use crate::endpoint::{self, Independent};
+use crate::model::*;
+use crate::suite;
+
+/// A server and a client that both count.
+struct Both {
+    server: RunningServer,
+    there: Arc<StatsCollector>,
+    here: Arc<StatsCollector>,
+    bodies: Arc<Mutex<Vec<(String, String)>>>,
+    remote: Remote,
+}
+
+/// A database that keeps what it is asked.
+struct Recorded {
+    database: Database,
+    bodies: Arc<Mutex<Vec<(String, String)>>>,
+}
+
+impl keyloom_server::Backend for Recorded {
+    fn call(&self, target: &str, body: &[u8]) -> keyloom_engine::Reply {
+        let body_text = String::from_utf8_lossy(body).into_owned();
+        let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
+        self.bodies.lock().unwrap().push((operation, body_text));
+        self.database.call(target, body)
+    }
+}
+
+fn collector(sampling: Sampling) -> Arc<StatsCollector> {
+    Arc::new(StatsCollector::new(StatsOptions { sampling, ..StatsOptions::default() }))
+}
+
+impl Both {
+    fn new(throttle: &str) -> Self {
+        Self::sampled(throttle, Sampling::All)
+    }
+
+    fn sampled(throttle: &str, sampling: Sampling) -> Self {
+        let there = collector(Sampling::All);
+        let monitor = Monitor::new(throttle.parse::<Throttle>().unwrap()).with(there.clone());
+        let observer = Some(Arc::new(monitor) as _);
+        let database =
+            Database::memory_with(Options { background: false, observer, ..Options::default() });
+        let bodies = Arc::default();
+        let recorded = Recorded { database, bodies: Arc::clone(&bodies) };
+        let config = Config { address: ([127, 0, 0, 1], 0).into(), ..Config::default() };
+        let server = Server::start(config, recorded).unwrap();
+        let here = collector(sampling);
+        let endpoint = Endpoint::url(server.url()).observer(here.clone());
+        Self { remote: Remote::new(endpoint).unwrap(), server, there, here, bodies }
+    }
+
+    fn suite(&self) -> Table<Suite> {
+        let table = Suite::open(self.remote.clone()).unwrap();
+        let design = std::slice::from_ref(table.design().unwrap());
+        self.here.load_designs(design);
+        self.there.load_designs(design);
+        table.create_tables().unwrap();
+        table.with_retry(Retry { base: Duration::from_millis(1), ..Retry::default() })
+    }
+
+    /// What the client knows and what the server knows.
+    fn reports(self) -> (Report, Report) {
+        let here = Backend::from(self.remote).report(&self.here);
+        self.server.shutdown();
+        (here, self.there.snapshot())
+    }
+}
+
+fn units(place: &Place) -> BTreeMap<&str, (f64, f64, u64)> {
+    place.keys.iter().map(|key| (key.key.as_str(), (key.reads, key.writes, key.requests))).collect()
+}
+
+/// What both sides can know of a pattern; times and bytes of what was not sent differ.
+fn counts(pattern: &Pattern) -> [u64; 12] {
+    [
+        pattern.requests,
+        (pattern.reads * 2.0) as u64,
+        (pattern.writes * 2.0) as u64,
+        pattern.scanned,
+        pattern.returned,
+        pattern.empty,
+        pattern.condition_failed,
+        pattern.throttled,
+        pattern.projected,
+        pattern.consistent,
+        pattern.filtered,
+        pattern.continued,
+    ]
+}
+
+fn patterns(report: &Report) -> BTreeMap<(String, String, String), [u64; 12]> {
+    let all = report.patterns().map(|(place, pattern)| {
+        ((place.name(), pattern.operation.clone(), pattern.label().to_owned()), counts(pattern))
+    });
+    all.collect()
+}
+
+#[test]
+fn the_whole_suite_is_counted_alike_on_both_sides() {
+    let both = Both::new("watch");
+    // Without the transaction that is sent twice under one token: the server does nothing for it, but it costs reads.
+    suite::run(&both.suite(), suite::Can::NoTokens);
+    let (here, there) = both.reports();
+    assert_eq!(patterns(&here), patterns(&there));
+    let (mine, theirs) = (here.place("suite", None).unwrap(), there.place("suite", None).unwrap());
+    assert_eq!(units(mine), units(theirs));
+    assert!(mine.keys.len() > 20);
+    for index in ["GSI1", "GSI2"] {
+        let (mine, theirs) =
+            (here.place("suite", Some(index)).unwrap(), there.place("suite", Some(index)).unwrap());
+        assert_eq!((mine.reads, mine.writes), (theirs.reads, theirs.writes), "{index}");
+        // Keys of removed entries are known to the server alone.
+        for (key, (reads, writes, _)) in units(mine) {
+            let (known_reads, known_writes, _) = units(theirs)[key];
+            assert!((reads - known_reads).abs() < 1e-9 && writes <= known_writes, "{index} {key}");
+        }
+    }
+    assert_eq!(here.requests, there.requests);
+    assert_eq!(here.errors, there.errors);
+    assert_eq!(here.tables.len(), 1);
+    assert_eq!(here.tables[0].indexes.len(), 2);
+}
+
+#[test]
+fn a_skewed_load_is_judged_from_the_client_as_from_the_server() {
+    let both = Both::new("watch");
+    let table = both.suite();
+    for step in 0..1500_u32 {
+        // A Zipf of sorts: project 0 has half of it, project 1 a quarter, and so on.
+        let project = format!("{}", (step + 1).trailing_zeros());
+        let task = Task { number: step, ..suite::task(&project, step) };
+        table.put(&task).unwrap();
+        if step % 3 == 0 {
+            table.get(task.key()).unwrap();
+        }
+    }
+    let (here, there) = both.reports();
+    let heaviest = |report: &Report| -> Vec<(String, f64, f64)> {
+        let keys = &report.place("suite", None).unwrap().keys;
+        keys.iter().take(10).map(|key| (key.key.clone(), key.load, key.error)).collect()
+    };
+    assert_eq!(heaviest(&here), heaviest(&there));
+    assert_eq!(heaviest(&here)[0].0, "PROJECT#0");
+    assert!(findings(&here).iter().any(|id| id == "low-cardinality"));
+    assert_eq!(findings(&here), findings(&there));
+}
+
+/// What the doctor would say of a recording, but for what depends on threads and times.
+fn findings(report: &Report) -> Vec<String> {
+    let report = Report::from_json(&report.to_json()).unwrap();
+    let (prices, design) = (Prices::default(), Suite::model().as_ref().unwrap().design());
+    let found = RecommendationEngine::new(Judge::new(&report, Some(design), &prices)).diagnose();
+    let mut ids: Vec<String> = found.into_iter().map(|found| found.id).collect();
+    ids.retain(|id| !["slow-requests", "unused-index", "batch-opportunity"].contains(&id.as_str()));
+    ids.sort_unstable();
+    ids
+}
+
+#[test]
+fn refusals_have_their_reasons_and_repeated_requests_are_counted() {
+    let both =
+        Both::new("inject=table=suite:write:every=3,table=suite:read:every=5:reason=provisioned");
+    let table = both.suite();
+    for number in 0..60 {
+        let task = suite::task("slow", number);
+        table.put(&task).unwrap();
+        assert_eq!(table.get(task.key()).unwrap(), Some(task));
+    }
+    let found = table.query(TasksInProject { project_id: "slow".into() }).collect().unwrap();
+    assert_eq!(found.len(), 60);
+    let (here, there) = both.reports();
+    let throttled = |report: &Report| report.place("suite", None).unwrap().throttled.clone();
+    assert_eq!(throttled(&here), throttled(&there));
+    assert!(throttled(&here)["TableWriteKeyRangeThroughputExceeded"] >= 10);
+    assert!(throttled(&here)["TableReadProvisionedThroughputExceeded"] >= 8);
+    let key = |report: &Report| report.place("suite", None).unwrap().keys[0].clone();
+    assert_eq!(key(&here).throttled, key(&there).throttled);
+    assert!(findings(&here).iter().any(|id| id == "hot-partition"), "{:?}", findings(&here));
+    assert!(findings(&here).iter().any(|id| id == "retry-storm"), "{:?}", findings(&here));
+    assert_eq!(findings(&here), findings(&there));
+    let retries: u64 = here.patterns().map(|(_, pattern)| pattern.retries).sum();
+    assert_eq!(retries, throttled(&here).values().sum::<u64>());
+    assert!(there.patterns().all(|(_, pattern)| pattern.retries == 0));
+}
+
+#[test]
+fn an_index_that_refuses_is_named_with_its_key() {
+    let both = Both::new("inject=index=GSI1:write:first=3");
+    let table = both.suite();
+    let due = Some(Timestamp::from_secs(1_000));
+    table.put(&Task { due, ..suite::task("p", 1) }).unwrap();
+    let (here, there) = both.reports();
+    for report in [&here, &there] {
+        let index = report.place("suite", Some("GSI1")).unwrap();
+        assert_eq!(index.throttled["IndexWriteKeyRangeThroughputExceeded"], 3);
+        assert_eq!((index.keys[0].key.as_str(), index.keys[0].throttled), ("STATUS#Todo", 3));
+        assert!(report.place("suite", None).unwrap().throttled.is_empty());
+    }
+}
+
+#[test]
+fn what_a_batch_leaves_counts_as_refused_though_nobody_says_why() {
+    let both = Both::new("inject=table=suite:every=3");
+    let table = both.suite();
+    let tasks: Vec<Task> = (0..60).map(|number| suite::task("batch", number)).collect();
+    table.batch().put_all(&tasks).run().unwrap();
+    let found = table.get_many(tasks.iter().map(Entity::key)).unwrap();
+    assert_eq!(found.into_iter().flatten().collect::<Vec<_>>(), tasks);
+    let (here, there) = both.reports();
+    let (mine, theirs) = (here.place("suite", None).unwrap(), there.place("suite", None).unwrap());
+    assert_eq!((mine.reads, mine.writes), (theirs.reads, theirs.writes));
+    let sum = |place: &Place| place.throttled.values().sum::<u64>();
+    assert_eq!(sum(mine), sum(theirs));
+    assert!(mine.throttled["TableWriteThroughputExceeded"] >= 20, "{:?}", mine.throttled);
+    assert!(mine.throttled["TableReadThroughputExceeded"] >= 20, "{:?}", mine.throttled);
+}
+
+#[test]
+fn only_requests_that_are_looked_at_ask_what_they_cost() {
+    let asking = |both: Both| {
+        let client = TableClient::new(both.remote.clone(), "plain");
+        client.create().unwrap();
+        for turn in 0..64 {
+            client.put(item! { "pk" => format!("A#{turn}"), "sk" => "B" }).unwrap();
+        }
+        let bodies = both.bodies.lock().unwrap();
+        let puts = bodies.iter().filter(|(operation, _)| operation == "PutItem");
+        puts.filter(|(_, body)| body.contains("ReturnConsumedCapacity")).count()
+    };
+    assert_eq!(asking(Both::new("watch")), 64);
+    let some = asking(Both::sampled("watch", Sampling::OneIn(8.try_into().unwrap())));
+    assert!((1..64).contains(&some), "{some}");
+    let mut unwatched = Both::new("watch");
+    unwatched.remote = Remote::new(Endpoint::url(unwatched.server.url())).unwrap();
+    let (bodies, report) = (Arc::clone(&unwatched.bodies), Arc::clone(&unwatched.here));
+    assert_eq!(asking(unwatched), 0);
+    assert_eq!(report.snapshot().requests, 0);
+    let described = |(operation, _): &&(String, String)| operation == "DescribeTable";
+    assert!(bodies.lock().unwrap().iter().filter(described).count() <= 2, "only by `create`");
+}
+
+#[test]
+fn a_dropped_table_is_forgotten_and_a_missing_one_is_an_error() {
+    let both = Both::new("watch");
+    let client = TableClient::new(both.remote.clone(), "short").with_index("by_g", ["g"], ["pk"]);
+    client.create().unwrap();
+    let key = ItemKey::pair("A#1", "B");
+    client.put(item! { "pk" => "A#1", "sk" => "B", "g" => "X#1" }).unwrap();
+    client.update(key.clone(), Update::new().set("g", "X#2")).unwrap();
+    assert_eq!(client.query("X#2").index("by_g").collect().unwrap().len(), 1);
+    let report = both.here.snapshot();
+    let keys = units(report.place("short", Some("by_g")).unwrap());
+    assert!(keys.contains_key("X#1") && keys.contains_key("X#2"), "{keys:?}");
+    client.drop_table().unwrap();
+    assert!(both.here.snapshot().places.is_empty());
+    client.get(key).unwrap_err();
+    let (here, there) = both.reports();
+    let missing = |report: &Report| {
+        let gets = report.errors.iter().filter(|error| error.operation == "GetItem");
+        gets.map(|error| (error.code.clone(), error.count)).collect::<Vec<_>>()
+    };
+    assert_eq!(missing(&here), [("ResourceNotFoundException".to_owned(), 1)]);
+    assert_eq!(missing(&here), missing(&there));
+}
+
+#[test]
+fn statements_count_as_what_they_come_down_to() {
+    let both = Both::new("watch");
+    let client = TableClient::new(both.remote.clone(), "music");
+    client.create().unwrap();
+    for (statement, parameters) in [
+        ("INSERT INTO music VALUE {'pk': 'A#1', 'sk': 'B#1', 'n': 1}", ""),
+        ("INSERT INTO music VALUE {'pk': 'A#1', 'sk': 'B#2', 'n': 1}", ""),
+        ("UPDATE music SET n = ? WHERE pk = 'A#1' AND sk = 'B#1'", r#","Parameters":[{"N":"2"}]"#),
+        ("SELECT * FROM music WHERE pk = 'A#1' AND sk = 'B#1'", ""),
+        ("SELECT * FROM music WHERE pk = 'A#1'", ""),
+        ("SELECT * FROM music WHERE pk = 'A#1' AND sk > 'B#1'", ""),
+        ("SELECT * FROM music", ""),
+        ("DELETE FROM music WHERE pk = 'A#1' AND sk = 'B#2'", ""),
+    ] {
+        let capacity = r#""ReturnConsumedCapacity":"INDEXES""#;
+        let body = format!(r#"{{"Statement":"{statement}"{parameters},{capacity}}}"#);
+        client.call("ExecuteStatement", &body).unwrap();
+        let body = format!(r#"{{"Statement":"{statement}"{parameters}}}"#);
+        // Nobody but the server knows how many partitions a whole table has.
+        if statement.contains("* FROM music WHERE") {
+            assert!(!client.call("ExecuteStatement", &body).unwrap().contains("Consumed"));
+        }
+    }
+    let key = r#"{"pk":{"S":"A#1"},"sk":{"S":"B#1"}}"#;
+    client.call("GetItem", &format!(r#"{{"TableName":"music","Key":{key}}}"#)).unwrap();
+    let (here, there) = both.reports();
+    assert_eq!(patterns(&here), patterns(&there));
+    let place = |report: &Report| report.place("music", None).unwrap().clone();
+    assert_eq!(units(&place(&here)), units(&place(&there)));
+    assert_eq!(here.requests, 12);
+}
+
+/// An implementation that is not ours states what requests cost, too.
+#[test]
+fn dynalite_is_watched() {
+    let server = match Independent::Dynalite.start() {
+        Ok(server) => server,
+        Err(why) => {
+            let demanded = std::env::var_os("KEYLOOM_REQUIRE_CLIENTS").is_some();
+            assert!(!demanded, "{why}, and KEYLOOM_REQUIRE_CLIENTS demands it");
+            return endpoint::say_skipped(&why);
+        }
+    };
+    let here = collector(Sampling::All);
+    let remote = Remote::new(Endpoint::url(server.url()).observer(here.clone())).unwrap();
+    let table = Suite::open(remote).unwrap();
+    table.create_tables().unwrap();
+    suite::run(&table, suite::Can::NoTransactions);
+    let report = here.snapshot();
+    let place = report.place("suite", None).unwrap();
+    assert!(place.reads > 10.0 && place.writes > 100.0, "{} {}", place.reads, place.writes);
+    assert!(place.keys.iter().any(|key| key.key == "PROJECT#batch" && key.writes >= 500.0));
+    // It does not say what writes cost the indexes.
+    assert!(report.place("suite", Some("GSI1")).is_some_and(|index| index.reads > 0.0));
+}
