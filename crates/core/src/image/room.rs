@@ -40,16 +40,6 @@ impl<'o> Room<'o> {
         }
     }
 
-    /// Writes what a value begins with; without a name before it, all but the first two bytes of that.
-    #[inline(always)]
-    pub(super) fn open<const NAMED: bool, const N: usize>(&mut self, piece: &[u8; N]) {
-        if NAMED {
-            self.fixed(piece);
-        } else {
-            self.slice(piece.get(2..).unwrap_or_default());
-        }
-    }
-
     /// Writes a natural number.
     #[inline(always)]
     pub(super) fn natural(&mut self, number: u64) {
