@@ -7,6 +7,10 @@ use super::{Tag, deeper};
 use crate::json;
 use crate::number::Number;
 
+/// What refers to the text becomes the punctuation around it, which is about four times as long. Where
+/// there is more of it than this, most of it are binaries, which become longer by a third.
+const MANY_MARKS: usize = 4096;
+
 /// Appends an item of `count` attributes as a JSON object.
 pub(super) fn write_item<'a, T: Text<'a>>(
     reader: Reader<'a, T>,
@@ -14,17 +18,23 @@ pub(super) fn write_item<'a, T: Text<'a>>(
     out: &mut Vec<u8>,
 ) -> Read<()> {
     let start = out.len();
-    // What most items need: their text, and the punctuation around each attribute.
-    let mut room = reader.text_len() + 5 * reader.remaining() + 32;
+    let marks = reader.remaining();
+    let mut room = reader.text_len() + marks * 4 / 3 + 4 * marks.min(MANY_MARKS) + 32;
     loop {
         out.resize(start + room, 0);
         let writer = Writer { reader, room: Room::new(out.get_mut(start..).unwrap_or_default()) };
-        let written = writer.attributes(count, 0).map(|writer| writer.room.left());
-        out.truncate(start + room - written.unwrap_or_default().unwrap_or(room));
-        if written?.is_some() {
-            return Ok(());
+        match writer.attributes(count, 0).map(|writer| writer.room.left()) {
+            Ok(Ok(left)) => {
+                out.truncate(start + room - left);
+                return Ok(());
+            }
+            // Now it is known how much it takes.
+            Ok(Err(missing)) => room += missing,
+            Err(corrupt) => {
+                out.truncate(start);
+                return Err(corrupt);
+            }
         }
-        room *= 2;
     }
 }
 
