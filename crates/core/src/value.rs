@@ -1,5 +1,7 @@
 //! Attribute values and items: DynamoDB's data model.
 
+use std::cmp::Ordering;
+
 use compact_str::CompactString;
 
 use crate::number::Number;
@@ -301,18 +303,22 @@ impl Item {
     }
 
     fn position(&self, name: &str) -> Result<usize, usize> {
-        // Byte by byte: names are short and differ early, and `memcmp` loads more than one word of a
-        // name at once, which waits until words that were just written have left the store buffer.
-        self.attributes.binary_search_by(|(candidate, _)| candidate.bytes().cmp(name.bytes()))
+        self.attributes.binary_search_by(|(candidate, _)| compare_names(candidate, name))
     }
+}
+
+/// Compares two names byte by byte: they are short and differ early, and `memcmp` loads more than a
+/// word at once, which has to wait for words that were written just before.
+fn compare_names(a: &str, b: &str) -> Ordering {
+    a.bytes().cmp(b.bytes())
 }
 
 impl FromIterator<(Str, AttributeValue)> for Item {
     /// Collects attributes in any order; of two with one name the later wins.
     fn from_iter<I: IntoIterator<Item = (Str, AttributeValue)>>(attributes: I) -> Self {
         let mut attributes: Vec<_> = attributes.into_iter().collect();
-        if !attributes.is_sorted_by(|a, b| a.0 < b.0) {
-            attributes.sort_by(|a, b| a.0.cmp(&b.0));
+        if !attributes.is_sorted_by(|a, b| compare_names(&a.0, &b.0).is_lt()) {
+            attributes.sort_by(|a, b| compare_names(&a.0, &b.0));
             // `dedup_by` keeps the first of equals and hands us the later one first.
             attributes.dedup_by(|later, earlier| {
                 let same = later.0 == earlier.0;

@@ -1,6 +1,6 @@
 //! Reading stored values to a tree.
 
-use super::reader::{Read, Reader, corrupt};
+use super::reader::{Read, Reader, TOO_SHORT, corrupt};
 use super::text::Text;
 use super::{Tag, deeper};
 use crate::value::{AttributeValue, Item, Str};
@@ -12,7 +12,7 @@ pub(super) fn attributes<'a, T: Text<'a>>(
     depth: usize,
 ) -> Read<Item> {
     if count > reader.remaining() {
-        return Err(corrupt("it ends too early"));
+        return Err(TOO_SHORT);
     }
     // A copy of its own, which stays in registers.
     let mut reader = reader;

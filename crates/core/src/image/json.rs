@@ -7,6 +7,10 @@ use super::{Tag, deeper};
 use crate::json;
 use crate::number::Number;
 
+/// What refers to the text becomes the punctuation around it, which is about four times as long. Where
+/// there is more of it than this, most of it are binaries, which become longer by a third.
+const MANY_MARKS: usize = 4096;
+
 /// Appends an item of `count` attributes as a JSON object.
 pub(super) fn write_item<'a, T: Text<'a>>(
     reader: Reader<'a, T>,
@@ -14,17 +18,23 @@ pub(super) fn write_item<'a, T: Text<'a>>(
     out: &mut Vec<u8>,
 ) -> Read<()> {
     let start = out.len();
-    // What most items need: their text, and the punctuation around each attribute.
-    let mut room = reader.text_len() + 5 * reader.remaining() + 32;
+    let marks = reader.remaining();
+    let mut room = reader.text_len() + marks * 4 / 3 + 4 * marks.min(MANY_MARKS) + 32;
     loop {
         out.resize(start + room, 0);
         let writer = Writer { reader, room: Room::new(out.get_mut(start..).unwrap_or_default()) };
-        let written = writer.attributes(count, 0).map(|writer| writer.room.left());
-        out.truncate(start + room - written.unwrap_or_default().unwrap_or(room));
-        if written?.is_some() {
-            return Ok(());
+        match writer.attributes(count, 0).map(|writer| writer.room.left()) {
+            Ok(Ok(left)) => {
+                out.truncate(start + room - left);
+                return Ok(());
+            }
+            // Now it is known how much it takes.
+            Ok(Err(missing)) => room += missing,
+            Err(corrupt) => {
+                out.truncate(start);
+                return Err(corrupt);
+            }
         }
-        room *= 2;
     }
 }
 
@@ -45,41 +55,50 @@ impl<'a, T: Text<'a>> Writer<'a, '_, T> {
         for position in 0..count {
             room.fixed(if position == 0 { b"{\"" } else { b",\"" });
             reader.write_string(&mut room)?;
-            Self { reader, room } = Self { reader, room }.value::<true>(depth)?;
+            match reader.tag()? {
+                // Most are strings and short numbers: nothing is handed over for them.
+                Tag::S => {
+                    room.fixed(b"\":{\"S\":\"");
+                    reader.write_string(&mut room)?;
+                    room.fixed(b"\"}");
+                }
+                Tag::N => {
+                    room.fixed(b"\":{\"N\":\"");
+                    room = written(&reader.number()?, room);
+                    room.fixed(b"\"}");
+                }
+                Tag::True => room.fixed(b"\":{\"BOOL\":true}"),
+                Tag::False => room.fixed(b"\":{\"BOOL\":false}"),
+                tag => {
+                    room.fixed(b"\":");
+                    Self { reader, room } = Self { reader, room }.value(tag, depth)?;
+                }
+            }
         }
         room.fixed(b"}");
         reader.finish()?;
         Ok(Self { reader, room })
     }
 
-    /// Writes one value. That of an attribute begins with what ends its name: a quote and a colon.
-    #[inline(always)]
-    fn value<const NAMED: bool>(self, depth: usize) -> Read<Self> {
-        let Self { mut reader, mut room } = self;
-        match reader.tag()? {
+    /// Writes one value.
+    fn value(mut self, tag: Tag, depth: usize) -> Read<Self> {
+        match tag {
             Tag::S => {
-                room.open::<NAMED, _>(b"\":{\"S\":\"");
-                reader.write_string(&mut room)?;
-                room.fixed(b"\"}");
+                self.room.fixed(b"{\"S\":\"");
+                self.reader.write_string(&mut self.room)?;
+                self.room.fixed(b"\"}");
             }
             Tag::N => {
-                room.open::<NAMED, _>(b"\":{\"N\":\"");
-                let number = reader.number()?;
-                match number.as_u64() {
-                    Some(natural) => room.natural(natural),
-                    None => room = written(&number, room),
-                }
-                room.fixed(b"\"}");
+                self.room.fixed(b"{\"N\":\"");
+                self.room = written(&self.reader.number()?, self.room);
+                self.room.fixed(b"\"}");
             }
-            Tag::False => room.open::<NAMED, _>(b"\":{\"BOOL\":false}"),
-            Tag::True => room.open::<NAMED, _>(b"\":{\"BOOL\":true}"),
-            Tag::Null => room.open::<NAMED, _>(b"\":{\"NULL\":true}"),
-            tag => {
-                room.open::<NAMED, _>(b"\":");
-                return Self { reader, room }.large(tag, depth);
-            }
+            Tag::True => self.room.fixed(b"{\"BOOL\":true}"),
+            Tag::False => self.room.fixed(b"{\"BOOL\":false}"),
+            Tag::Null => self.room.fixed(b"{\"NULL\":true}"),
+            tag => self = self.large(tag, depth)?,
         }
-        Ok(Self { reader, room })
+        Ok(self)
     }
 
     /// Writes a binary, or a value that contains others.
@@ -97,7 +116,7 @@ impl<'a, T: Text<'a>> Writer<'a, '_, T> {
             Tag::Ns => {
                 self = self.members(|mut writer| {
                     writer.room.fixed(b"\"");
-                    writer.number()?;
+                    writer.room = written(&writer.reader.number()?, writer.room);
                     writer.room.fixed(b"\"");
                     Ok(writer)
                 })?;
@@ -110,7 +129,10 @@ impl<'a, T: Text<'a>> Writer<'a, '_, T> {
             }
             Tag::L => {
                 let depth = deeper(depth)?;
-                self = self.members(|writer| writer.value::<false>(depth))?;
+                self = self.members(|mut writer| {
+                    let tag = writer.reader.tag()?;
+                    writer.value(tag, depth)
+                })?;
             }
             Tag::M => {
                 let mut body = self.reader.body()?;
@@ -142,12 +164,6 @@ impl<'a, T: Text<'a>> Writer<'a, '_, T> {
         Ok(self)
     }
 
-    fn number(&mut self) -> Read<()> {
-        let number = self.reader.number()?;
-        number.write_pieces(|piece| self.room.slice(piece));
-        Ok(())
-    }
-
     fn binary(&mut self) -> Read<()> {
         self.room.fixed(b"\"");
         self.room.base64(self.reader.bytes()?);
@@ -156,8 +172,15 @@ impl<'a, T: Text<'a>> Writer<'a, '_, T> {
     }
 }
 
-/// Writes a number of any form.
+/// Writes a number.
+#[inline(always)]
 fn written<'o>(number: &Number, mut room: Room<'o>) -> Room<'o> {
+    let Some(natural) = number.as_u64() else { return written_in_pieces(number, room) };
+    room.natural(natural);
+    room
+}
+
+fn written_in_pieces<'o>(number: &Number, mut room: Room<'o>) -> Room<'o> {
     number.write_pieces(|piece| room.slice(piece));
     room
 }

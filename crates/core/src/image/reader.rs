@@ -34,7 +34,7 @@ pub(super) fn corrupt(what: &'static str) -> Corrupt {
     Corrupt(what)
 }
 
-const TOO_SHORT: Corrupt = Corrupt("it ends too early");
+pub(super) const TOO_SHORT: Corrupt = Corrupt("it ends too early");
 
 impl<'a> Reader<'a> {
     /// The bytes of an item behind its version, which must be the one that is known.

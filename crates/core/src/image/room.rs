@@ -1,8 +1,8 @@
 //! Bytes to write into that do not grow.
 //!
 //! A vector asks for each piece whether it must grow, which is most of the work where pieces are short.
-//! Here the room is made once, and pieces that do not fit are dropped: who writes asks at the end
-//! whether that has happened.
+//! Here the room is made once, and pieces that do not fit are only counted: who writes asks at the end
+//! how much was missing.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,38 +15,24 @@ const SHORT: usize = 32;
 /// Room that is left.
 pub(super) struct Room<'o> {
     rest: &'o mut [u8],
-    is_exceeded: bool,
+    missing: usize,
 }
 
 impl<'o> Room<'o> {
     pub(super) fn new(rest: &'o mut [u8]) -> Self {
-        Self { rest, is_exceeded: false }
+        Self { rest, missing: 0 }
     }
 
-    /// How much is left; none if it was not enough.
-    pub(super) fn left(&self) -> Option<usize> {
-        (!self.is_exceeded).then_some(self.rest.len())
+    /// How much is left, or else how much was missing.
+    pub(super) fn left(&self) -> Result<usize, usize> {
+        if self.missing == 0 { Ok(self.rest.len()) } else { Err(self.missing) }
     }
 
     /// Writes bytes whose number is a constant: a move or two.
     #[inline(always)]
     pub(super) fn fixed<const N: usize>(&mut self, bytes: &[u8; N]) {
-        match std::mem::take(&mut self.rest).split_first_chunk_mut() {
-            Some((room, rest)) => {
-                *room = *bytes;
-                self.rest = rest;
-            }
-            None => self.is_exceeded = true,
-        }
-    }
-
-    /// Writes what a value begins with; without a name before it, all but the first two bytes of that.
-    #[inline(always)]
-    pub(super) fn open<const NAMED: bool, const N: usize>(&mut self, piece: &[u8; N]) {
-        if NAMED {
-            self.fixed(piece);
-        } else {
-            self.slice(piece.get(2..).unwrap_or_default());
+        if let Some(room) = self.take(N).and_then(|room| room.first_chunk_mut()) {
+            *room = *bytes;
         }
     }
 
@@ -95,9 +81,12 @@ impl<'o> Room<'o> {
 
     #[inline(always)]
     fn take(&mut self, count: usize) -> Option<&'o mut [u8]> {
-        let taken = std::mem::take(&mut self.rest).split_at_mut_checked(count);
-        self.is_exceeded |= taken.is_none();
-        let (room, rest) = taken?;
+        let rest = std::mem::take(&mut self.rest);
+        if rest.len() < count {
+            self.missing += count - rest.len();
+            return None;
+        }
+        let (room, rest) = rest.split_at_mut(count);
         self.rest = rest;
         Some(room)
     }

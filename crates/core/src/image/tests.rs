@@ -6,6 +6,7 @@ use super::*;
 use crate::arbitrary::{item, text};
 use crate::error::Error;
 use crate::json;
+use crate::number::Number;
 use crate::size::item_size;
 
 fn sample() -> Item {
@@ -31,6 +32,21 @@ fn the_format_is_this() {
     let mut appended = vec![9];
     encode_into(&sample(), &mut appended);
     assert_eq!(appended[1..], expected.concat());
+}
+
+#[test]
+fn json_that_is_much_longer_than_its_bytes_finds_room() {
+    let booleans = AttributeValue::L(vec![true.into(); 5000]);
+    let large = AttributeValue::Ns(
+        (0..500).map(|n| Number::parse(&format!("{n}1E120")).unwrap()).collect(),
+    );
+    let escaped = AttributeValue::S("\u{1}\"é".repeat(3000).into());
+    let item: Item =
+        [("b".into(), booleans), ("n".into(), large), ("s".into(), escaped)].into_iter().collect();
+    let (mut direct, mut decoded) = (b"before".to_vec(), b"before".to_vec());
+    ImageRef::new(&encode(&item)).unwrap().write_json(&mut direct).unwrap();
+    json::write_item(&item, &mut decoded);
+    assert_eq!(direct, decoded);
 }
 
 #[test]

@@ -5,6 +5,8 @@
 
 /// A block that is tested at once.
 const BLOCK: usize = 32;
+/// How many bytes are looked at one word after the other, before blocks.
+const SOON: usize = 16;
 /// A word with every byte one.
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 /// A word with the highest bit of every byte.
@@ -17,21 +19,28 @@ fn is_special(byte: u8) -> bool {
 
 /// How many bytes come before the first special one.
 pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
-    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-    let plain = blocks.iter().take_while(|block| is_plain_block(block)).count();
-    // The word-wise search covers the block that ended the loop, too.
-    let rest =
-        if plain == blocks.len() { rest } else { bytes.get(plain * BLOCK..).unwrap_or(rest) };
-    let (words, tail) = rest.as_chunks::<8>();
-    let mut position = bytes.len() - rest.len();
-    for word in words {
+    // Most strings end soon.
+    if let Some(found) = first_special(bytes.get(..SOON).unwrap_or(bytes)) {
+        return found;
+    }
+    let rest = bytes.get(SOON..).unwrap_or_default();
+    let (blocks, _) = rest.as_chunks::<BLOCK>();
+    let plain = SOON + BLOCK * blocks.iter().take_while(|block| is_plain_block(block)).count();
+    let rest = bytes.get(plain..).unwrap_or_default();
+    first_special(rest).map_or(bytes.len(), |found| plain + found)
+}
+
+/// Where the first special byte is, found in words.
+fn first_special(bytes: &[u8]) -> Option<usize> {
+    let (words, tail) = bytes.as_chunks::<8>();
+    for (word, position) in words.iter().zip((0..).step_by(8)) {
         let found = special_in(u64::from_le_bytes(*word));
         if found != 0 {
-            return position + found.trailing_zeros() as usize / 8;
+            return Some(position + found.trailing_zeros() as usize / 8);
         }
-        position += 8;
     }
-    position + tail.iter().position(|&byte| is_special(byte)).unwrap_or(tail.len())
+    let found = tail.iter().position(|&byte| is_special(byte))?;
+    Some(bytes.len() - tail.len() + found)
 }
 
 /// Whether a block has no special byte: bytes that are special become zero, and no others.

@@ -55,7 +55,7 @@ impl Parser<'_> {
             if name.len() > MAX_ATTRIBUTE_NAME_BYTES {
                 return None;
             }
-            attributes.push((Str::from(name), parser.attribute_value(depth)?));
+            attributes.push((Str::from(name.as_ref()), parser.attribute_value(depth)?));
             Some(())
         })?;
         Some(attributes.into_iter().collect())
@@ -73,7 +73,7 @@ impl Parser<'_> {
             }
             let kind = AttributeType::from_wire(&name)?;
             value = Some(match kind {
-                AttributeType::S => AttributeValue::S(parser.string()?.into()),
+                AttributeType::S => AttributeValue::S(parser.string()?.as_ref().into()),
                 AttributeType::N => AttributeValue::N(Number::parse(&parser.string()?).ok()?),
                 AttributeType::M => AttributeValue::M(parser.item(depth + 1)?),
                 _ => read::typed(kind, &parser.any_value()?, depth).ok()?,
