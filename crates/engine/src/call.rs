@@ -19,12 +19,16 @@ pub enum Call {
     Answered(Reply),
     /// Its writes have their place in the order of all writes, and are not durable yet.
     Waiting(WaitingCall),
+    /// Nowhere: it would have to wait for a change of its table, or to do much work. Make it with
+    /// [`Database::call`], on a thread that may take long.
+    NotBegun,
 }
 
 /// A call that waits for its writes to be durable: a future, or something to [`wait`](Self::wait) for.
 ///
-/// Whoever drops it gives up the reply, not the writes: they were submitted. Dropping it waits for
-/// them, so that they are counted.
+/// Do not keep it waiting: until it is polled or waited for, its writes are not counted, and no stream is
+/// read beyond them. Whoever drops it gives up the reply, not the writes: they were submitted. Dropping
+/// it waits for them, so that they are counted.
 #[must_use = "dropping it waits, too, and throws the reply away"]
 pub struct WaitingCall {
     /// None when the reply has been given.
@@ -47,8 +51,13 @@ impl WaitingCall {
         planned: PlannedWrite,
     ) -> Result<Call> {
         let PlannedWrite { write, answer } = planned;
+        if answer.metrics.is_some() {
+            // Measuring an item collection reads all of it.
+            return Ok(Call::NotBegun);
+        }
         let item_on_failure = answer.returns.item_on_failure;
-        let (submission, decided) = write::submit(database.inner(), write, item_on_failure)?;
+        let submitted = write::submit(database.inner(), write, item_on_failure)?;
+        let Some((submission, decided)) = submitted else { return Ok(Call::NotBegun) };
         let is_durable = submission.is_durable();
         let waiting = Waiting { database: database.clone(), target, submission, decided, answer };
         if is_durable {

@@ -147,13 +147,19 @@ impl Database {
         Self::open_with(path, DiskOptions::default(), Options::default())
     }
 
+    /// A database on a store of your own, such as one that fails on purpose.
+    pub fn on(store: Arc<dyn Store>, options: Options) -> Result<Self> {
+        let database = Self::start(store, None, options)?;
+        database.count_in_background()?;
+        Ok(database)
+    }
+
     /// Opens a database on disk with these settings.
     pub fn open_with(path: impl AsRef<Path>, disk: DiskOptions, options: Options) -> Result<Self> {
         let (store, report) = DiskStore::open(path.as_ref(), disk).map_err(store_error)?;
-        let database = Self::start(Arc::new(store), None, options)?;
+        let database = Self::on(Arc::new(store), options)?;
         // Set once, here.
         let _ = database.inner().open_report.set(report);
-        database.count_in_background()?;
         Ok(database)
     }
 
@@ -242,8 +248,9 @@ impl Database {
         }
     }
 
-    /// Begins one operation as [`call`](Self::call) runs it. A write of one item does not wait for the
-    /// disk here: its answer comes from the [`WaitingCall`], to a thread or to a task.
+    /// Begins one operation as [`call`](Self::call) runs it, for those who must not wait. A write of one
+    /// item does not wait for the disk here: its answer comes from the [`WaitingCall`], to a thread or to
+    /// a task. All other operations run to their end.
     pub fn begin_call(&self, target: &str, body: &[u8]) -> Call {
         let Some((target, plan)) = ops::write_planner(target) else {
             return Call::Answered(self.call(target, body));

@@ -10,7 +10,9 @@ pub trait Backend: Send + Sync + 'static {
     /// Runs one operation: its target (`DynamoDB_20120810.GetItem`) and its JSON body.
     fn call(&self, target: &str, body: &[u8]) -> Reply;
 
-    /// Begins one operation. What it does not wait for here, the server waits for on no thread.
+    /// Begins one operation and waits for nothing; what is left, the server waits for on no thread. A
+    /// backend whose calls wait should have this, or a [`Dispatch`](crate::Dispatch) that runs its writes
+    /// in the pool.
     fn begin(&self, target: &str, body: &[u8]) -> Call {
         Call::Answered(self.call(target, body))
     }

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use keyloom_engine::{Reply, WaitingCall};
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 use crate::operation::{Operation, PLACES, Work};
@@ -33,8 +34,7 @@ pub enum Place {
 
 /// Which thread runs which call.
 ///
-/// The engine is synchronous. A call that waits must not do so on a reactor thread, because other
-/// connections would wait with it. But a hop to another thread and back means two wake-ups, several
+/// A call that waits must not do so on a reactor thread, because other connections would wait with it. But a hop to another thread and back means two wake-ups, several
 /// times the work of a point read: measured with bodies of 1 KB, a server keeps over 80 % of a bare echo
 /// server's throughput when it answers inline and about 40 % when it hops. So the choice is made per
 /// kind of work:
@@ -42,7 +42,7 @@ pub enum Place {
 /// | kind | in memory | on disk |
 /// |---|---|---|
 /// | reads of a few items | inline while quick | inline while quick: most find their block in memory |
-/// | writes of one item | inline while quick | inline while quick, up to their place in the order of all writes; they wait for the disk as tasks |
+/// | writes of one item | inline while quick | inline while quick, up to their place in the order of all writes; they wait for the disk as tasks, and for a change of their table in the pool |
 /// | changes of tables and settings | inline while quick | pool: they wait for a sync |
 /// | scans, batches, transactions, PartiQL | pool | pool |
 ///
@@ -128,15 +128,11 @@ impl Dispatcher {
         self.averages.get(operation.place()).map_or(0, |average| average.load(Relaxed) / 16)
     }
 
-    /// Runs `work` to its end. A panic in it stays in it: one request fails, the server lives.
-    pub(crate) async fn run<T: Send + 'static>(
+    /// Runs `work` on a thread of the pool. A panic in it stays in it, too.
+    pub(crate) async fn in_pool<T: Send + 'static>(
         &self,
-        in_pool: bool,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Panicked> {
-        if !in_pool {
-            return catch_unwind(AssertUnwindSafe(work)).map_err(|_| Panicked);
-        }
         // The semaphore is never closed; were it, the work would still run.
         let _turn = self.pool.acquire().await;
         tokio::task::spawn_blocking(work).await.map_err(|_| Panicked)
@@ -144,23 +140,43 @@ impl Dispatcher {
 
     /// Waits until a write is durable. One that is alone does the disk's work here, while the reactor
     /// goes on elsewhere; where there are more, the store's thread does it for all of them.
-    pub(crate) async fn wait(
-        &self,
-        mut call: WaitingCall,
-        is_alone: bool,
-    ) -> Result<Reply, Panicked> {
+    pub(crate) async fn wait(&self, call: WaitingCall, is_alone: bool) -> Result<Reply, Panicked> {
         if is_alone && call.would_lead() {
-            let lead = || tokio::task::block_in_place(|| call.wait());
-            return catch_unwind(AssertUnwindSafe(lead)).map_err(|_| Panicked);
+            return inline(|| tokio::task::block_in_place(|| call.wait()));
         }
-        let poll = |context: &mut Context<'_>| {
-            let poll = || Pin::new(&mut call).poll(context);
-            match catch_unwind(AssertUnwindSafe(poll)) {
-                Ok(poll) => poll.map(Ok),
-                Err(_) => Poll::Ready(Err(Panicked)),
-            }
-        };
-        poll_fn(poll).await
+        let mut awaited = Awaited(Some(call));
+        poll_fn(|context| match inline(|| awaited.poll(context)) {
+            Ok(poll) => poll.map(Ok),
+            Err(panicked) => Poll::Ready(Err(panicked)),
+        })
+        .await
+    }
+}
+
+/// Runs `work` here. A panic in it stays in it: one request fails, the server lives.
+pub(crate) fn inline<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| Panicked)
+}
+
+/// A call whose client may leave: then a thread waits in its place, not the reactor.
+struct Awaited(Option<WaitingCall>);
+
+impl Awaited {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Reply> {
+        let Some(call) = &mut self.0 else { return Poll::Pending };
+        let poll = Pin::new(call).poll(context);
+        if poll.is_ready() {
+            self.0 = None;
+        }
+        poll
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if let (Some(call), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn_blocking(move || drop(call));
+        }
     }
 }
 
@@ -212,10 +228,10 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn a_panic_is_an_error_in_both_places() {
         let dispatcher = Dispatcher::new(Dispatch::memory(), 1);
-        for in_pool in [false, true] {
-            let fails = || -> u8 { std::panic::resume_unwind(Box::new(1)) };
-            assert_eq!(dispatcher.run(in_pool, fails).await, Err(Panicked));
-            assert_eq!(dispatcher.run(in_pool, || 7).await, Ok(7));
-        }
+        let fails = || -> u8 { std::panic::resume_unwind(Box::new(1)) };
+        assert_eq!(inline(fails), Err(Panicked));
+        assert_eq!(dispatcher.in_pool(fails).await, Err(Panicked));
+        assert_eq!(inline(|| 7), Ok(7));
+        assert_eq!(dispatcher.in_pool(|| 7).await, Ok(7));
     }
 }

@@ -2,6 +2,7 @@
 //! network, in one piece, so that it can run on any thread.
 
 use std::borrow::Cow;
+use std::time::Instant;
 
 use hyper::header::{self, HeaderName};
 use hyper::http::request::Parts;
@@ -30,6 +31,8 @@ pub(crate) enum Progress {
     Answered(Answer),
     /// To a write that is not durable yet.
     Waiting(WaitingCall),
+    /// Nowhere: it takes a thread of its own.
+    NotBegun,
 }
 
 impl Exchange {
@@ -42,15 +45,30 @@ impl Exchange {
         &self.request
     }
 
-    /// Verifies, unpacks, calls.
+    /// Verifies, unpacks, calls, and waits for nothing.
     pub(crate) fn begin(&self, shared: &Shared, body: &[u8]) -> Progress {
-        let body = match self.body(shared, body) {
-            Ok(body) => body,
-            Err(error) => return Progress::Answered(self.refuse(&error)),
+        let started = Instant::now();
+        let progress = match self.body(shared, body) {
+            Err(error) => Progress::Answered(self.refuse(&error)),
+            Ok(body) => match shared.backend.begin(target(&self.request), &body) {
+                Call::Answered(reply) => Progress::Answered(self.answer(reply)),
+                Call::Waiting(call) => Progress::Waiting(call),
+                Call::NotBegun => Progress::NotBegun,
+            },
         };
-        match shared.backend.begin(target(&self.request), &body) {
-            Call::Answered(reply) => Progress::Answered(self.answer(reply)),
-            Call::Waiting(call) => Progress::Waiting(call),
+        shared.dispatcher.learn(self.operation, started.elapsed());
+        progress
+    }
+
+    /// Verifies, unpacks, calls, and waits as long as that takes.
+    pub(crate) fn finish(&self, shared: &Shared, body: &[u8]) -> Answer {
+        match self.begin(shared, body) {
+            Progress::Answered(answer) => answer,
+            Progress::Waiting(call) => self.answer(call.wait()),
+            Progress::NotBegun => match self.body(shared, body) {
+                Ok(body) => self.answer(shared.backend.call(target(&self.request), &body)),
+                Err(error) => self.refuse(&error),
+            },
         }
     }
 

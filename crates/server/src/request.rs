@@ -10,9 +10,9 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode, Version};
 use keyloom_engine::Error;
 
-use crate::body::{BodyError, RequestBody};
+use crate::body::{BodyError, Buffered, RequestBody};
 use crate::connection::OpenRequest;
-use crate::dispatch::Panicked;
+use crate::dispatch::{Panicked, inline};
 use crate::exchange::{Exchange, Progress, body_too_large};
 use crate::operation::Operation;
 use crate::response::{self, Answer, HttpResponse, MediaType};
@@ -94,7 +94,7 @@ async fn metrics(shared: &Arc<Shared>) -> Answer {
         backend.backend.metrics(&mut page);
         page
     };
-    match shared.dispatcher.run(true, run).await {
+    match shared.dispatcher.in_pool(run).await {
         Ok(page) => Answer::metrics(page),
         Err(Panicked) => Exchange::broken(MediaType::Json),
     }
@@ -110,7 +110,7 @@ async fn statistics(shared: &Arc<Shared>, head: &Parts) -> Answer {
         return Answer::error(&error, MediaType::Json);
     }
     let backend = Arc::clone(shared);
-    match shared.dispatcher.run(true, move || backend.backend.statistics()).await {
+    match shared.dispatcher.in_pool(move || backend.backend.statistics()).await {
         Ok(Some(json)) => Answer::json(json),
         Ok(None) => Answer::not_found(),
         Err(Panicked) => Exchange::broken(MediaType::Json),
@@ -166,41 +166,42 @@ async fn stages(shared: &Arc<Shared>, mut exchange: Exchange, body: &mut Request
         Ok(buffered) => buffered,
         Err(error) => return unreadable(shared, &exchange, error),
     };
-    let in_pool = shared.dispatcher.needs_pool(exchange.operation, buffered.bytes.len());
     let media_type = exchange.media_type;
-    let run = {
-        let shared = Arc::clone(shared);
-        move || {
-            let started = Instant::now();
-            let progress = exchange.begin(&shared, &buffered.bytes);
-            shared.dispatcher.learn(exchange.operation, started.elapsed());
-            match progress {
-                Progress::Waiting(call) if in_pool => {
-                    (Progress::Answered(exchange.answer(call.wait())), exchange)
-                }
-                progress => (progress, exchange),
-            }
-        }
-    };
-    let answer = match shared.dispatcher.run(in_pool, run).await {
-        Ok((Progress::Answered(answer), _)) => Ok(answer),
-        Ok((Progress::Waiting(call), exchange)) => {
-            let is_alone = shared.metrics.in_flight.get() <= 1;
-            let reply = shared.dispatcher.wait(call, is_alone).await;
-            reply.map(|reply| exchange.answer(reply))
-        }
-        Err(panicked) => Err(panicked),
-    };
-    match answer {
+    match run(shared, exchange, buffered).await {
         Ok(answer) => packed(shared, answer).await,
         Err(Panicked) => Exchange::broken(media_type),
     }
 }
 
+/// Runs an exchange where it belongs. Its body counts as held until the answer is there: what waits for
+/// the disk is no smaller.
+async fn run(
+    shared: &Arc<Shared>,
+    exchange: Exchange,
+    buffered: Buffered,
+) -> Result<Answer, Panicked> {
+    let dispatcher = &shared.dispatcher;
+    if !dispatcher.needs_pool(exchange.operation, buffered.bytes.len()) {
+        match inline(|| exchange.begin(shared, &buffered.bytes))? {
+            Progress::Answered(answer) => return Ok(answer),
+            Progress::Waiting(call) => {
+                let is_alone = shared.metrics.in_flight.get() <= 1;
+                return Ok(exchange.answer(dispatcher.wait(call, is_alone).await?));
+            }
+            Progress::NotBegun => {}
+        }
+    }
+    let shared = Arc::clone(shared);
+    dispatcher.in_pool(move || exchange.finish(&shared, &buffered.bytes)).await
+}
+
 /// The answer, packed if the client takes that and it helps.
 async fn packed(shared: &Shared, answer: Answer) -> Answer {
-    let Some(bytes) = answer.bytes_to_pack() else { return answer };
-    let packed = shared.dispatcher.run(bytes > MAX_INLINE_PACK_BYTES, || answer.pack()).await;
+    let packed = match answer.bytes_to_pack() {
+        None => return answer,
+        Some(bytes) if bytes <= MAX_INLINE_PACK_BYTES => inline(|| answer.pack()),
+        Some(_) => shared.dispatcher.in_pool(|| answer.pack()).await,
+    };
     packed.unwrap_or_else(|Panicked| Exchange::broken(MediaType::AmzJson))
 }
 

@@ -9,6 +9,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -45,7 +46,8 @@ pub(crate) struct Committer<S: Sink> {
 struct Shared<S> {
     state: Mutex<State>,
     changed: Condvar,
-    sink: Mutex<S>,
+    /// None once it is closed: what it holds open is free then, whoever still holds a submission.
+    sink: Mutex<Option<S>>,
     poison: Poison,
     /// Copy of [`Pending::keys`], so that a reader can skip the lock when nothing is pending.
     pending_keys: AtomicUsize,
@@ -71,7 +73,7 @@ impl<S: Sink> Committer<S> {
         let shared = Arc::new(Shared {
             state: Mutex::new(State::default()),
             changed: Condvar::new(),
-            sink: Mutex::new(sink),
+            sink: Mutex::new(Some(sink)),
             poison,
             pending_keys: AtomicUsize::new(0),
         });
@@ -190,11 +192,16 @@ impl<S: Sink> Shared<S> {
         self.pending_keys.store(state.pending.keys(), Ordering::Release);
         self.step_down(&mut state);
         drop(state);
+        let mut tasks: Vec<Waker> = Vec::new();
         for queued in group {
-            queued.done.finish(outcome.clone());
+            tasks.extend(queued.done.finish(outcome.clone()));
         }
         for queued in given_up {
-            queued.done.finish(self.poison.check().map_err(CommitError::Failed));
+            tasks.extend(queued.done.finish(self.poison.check().map_err(CommitError::Failed)));
+        }
+        for task in tasks {
+            // Its executor may be at its end; the next one's may not.
+            let _ = catch_unwind(AssertUnwindSafe(|| task.wake()));
         }
     }
 
@@ -215,7 +222,11 @@ impl<S: Sink> Shared<S> {
         if writes.is_empty() {
             return Ok(());
         }
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.sink.lock().commit(&writes)))
+        let commit = || match &mut *self.sink.lock() {
+            Some(sink) => sink.commit(&writes),
+            None => Err(CommitError::Failed(closed())),
+        };
+        let outcome = catch_unwind(AssertUnwindSafe(commit))
             .unwrap_or_else(|_| Err(CommitError::Unknown(panicked())));
         outcome.inspect_err(|error| self.poison.set(error))
     }
@@ -233,6 +244,7 @@ impl<S: Sink> Shared<S> {
                 state.busy = true;
                 drop(state);
                 self.tell_sink(S::close);
+                drop(self.sink.lock().take());
                 return;
             } else if state.untidy && !state.closing {
                 let groups = state.groups;
@@ -256,7 +268,8 @@ impl<S: Sink> Shared<S> {
         if self.poison.check().is_err() {
             return;
         }
-        let outcome = catch_unwind(AssertUnwindSafe(|| what(&mut self.sink.lock())));
+        let tell = || self.sink.lock().as_mut().map_or(Ok(()), what);
+        let outcome = catch_unwind(AssertUnwindSafe(tell));
         if let Err(error) = outcome.unwrap_or_else(|_| Err(panicked())) {
             self.poison.set(&error);
         }
@@ -265,4 +278,8 @@ impl<S: Sink> Shared<S> {
 
 fn panicked() -> StoreError {
     StoreError::Engine { action: "commit".into(), detail: "the storage engine panicked".into() }
+}
+
+fn closed() -> StoreError {
+    StoreError::Engine { action: "commit".into(), detail: "the store is closed".into() }
 }

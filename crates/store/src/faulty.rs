@@ -23,6 +23,8 @@ pub enum Fault {
     UnknownWritten,
     /// It is not written, and the caller is told that nobody knows.
     UnknownLost,
+    /// It is submitted and not written; who waits for it is told that nobody knows.
+    UnknownLate,
 }
 
 /// A store around another one that lets commits fail as planned.
@@ -122,6 +124,7 @@ impl Transaction for FaultyTransaction<'_> {
                 Err(CommitError::Unknown(planned()))
             }
             Fault::UnknownLost => Err(CommitError::Unknown(planned())),
+            Fault::UnknownLate => Ok(Submission::decided(Err(CommitError::Unknown(planned())))),
         }
     }
 
@@ -145,14 +148,16 @@ mod tests {
     fn each_commit_meets_its_planned_fate() {
         let store = FaultyStore::new(MemoryStore::new());
         store.plan([Fault::Conflict, Fault::UnknownWritten, Fault::None, Fault::UnknownLost]);
+        store.plan([Fault::UnknownLate]);
         assert!(matches!(put(&store, "a"), Err(CommitError::Conflict)));
         assert!(matches!(put(&store, "b"), Err(CommitError::Unknown(_))));
         assert!(put(&store, "c").is_ok());
         assert!(matches!(put(&store, "d"), Err(CommitError::Unknown(_))));
-        assert!(put(&store, "e").is_ok());
-        let there = store.get_many(&[b"a", b"b", b"c", b"d", b"e"]).unwrap();
+        assert!(matches!(put(&store, "e"), Err(CommitError::Unknown(_))));
+        assert!(put(&store, "f").is_ok());
+        let there = store.get_many(&[b"a", b"b", b"c", b"d", b"e", b"f"]).unwrap();
         let there: Vec<bool> = there.iter().map(Option::is_some).collect();
-        assert_eq!(there, [false, true, true, false, true]);
+        assert_eq!(there, [false, true, true, false, false, true]);
     }
 
     #[test]

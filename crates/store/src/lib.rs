@@ -90,7 +90,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Begins a transaction that holds a lock on these keys, waiting until it has them all.
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError>;
 
-    /// Waits until everything that was submitted before is durable, and seen by plain reads.
+    /// Waits until everything that was submitted before has its fate, and plain reads see it.
     fn settle(&self) -> Result<(), StoreError>;
 
     /// Reads everything and reports what is damaged. Slow on purpose.

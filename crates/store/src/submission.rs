@@ -17,7 +17,7 @@ use crate::CommitError;
 pub struct Submission(Fate);
 
 enum Fate {
-    Durable,
+    Known(Result<(), CommitError>),
     Pending(Pending),
 }
 
@@ -29,7 +29,12 @@ struct Pending {
 impl Submission {
     /// One that waits for nothing.
     pub(crate) fn durable() -> Self {
-        Self(Fate::Durable)
+        Self::decided(Ok(()))
+    }
+
+    /// One whose fate is known before anybody asks.
+    pub(crate) fn decided(outcome: Result<(), CommitError>) -> Self {
+        Self(Fate::Known(outcome))
     }
 
     pub(crate) fn pending(completion: Arc<Completion>, committer: Arc<dyn Commit>) -> Self {
@@ -38,7 +43,7 @@ impl Submission {
 
     /// Whether there is nothing to wait for.
     pub fn is_durable(&self) -> bool {
-        matches!(&self.0, Fate::Durable)
+        matches!(&self.0, Fate::Known(Ok(())))
     }
 
     /// Whether a thread that waited for this submission now would do the disk's work itself, because
@@ -46,7 +51,7 @@ impl Submission {
     /// the store's own thread.
     pub fn would_lead(&self) -> bool {
         match &self.0 {
-            Fate::Durable => false,
+            Fate::Known(_) => false,
             Fate::Pending(pending) => {
                 !pending.completion.is_decided() && !pending.committer.is_busy()
             }
@@ -56,9 +61,11 @@ impl Submission {
     /// Waits until the transaction, and everything it has read, is durable or has failed.
     pub fn wait(self) -> Result<(), CommitError> {
         match &self.0 {
-            Fate::Durable => Ok(()),
+            Fate::Known(outcome) => outcome.clone(),
             Fate::Pending(Pending { completion, committer }) => {
-                committer.lead();
+                if !completion.is_decided() {
+                    committer.lead();
+                }
                 completion.wait()
             }
         }
@@ -70,7 +77,7 @@ impl Future for Submission {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &self.0 {
-            Fate::Durable => Poll::Ready(Ok(())),
+            Fate::Known(outcome) => Poll::Ready(outcome.clone()),
             Fate::Pending(Pending { completion, committer }) => {
                 let poll = completion.poll(context);
                 if poll.is_pending() {
@@ -124,17 +131,16 @@ struct State {
 }
 
 impl Completion {
-    /// Announces the outcome; only the first one counts.
-    pub(crate) fn finish(&self, outcome: Result<(), CommitError>) {
+    /// Announces the outcome, of which only the first counts. The task that waits is for the caller to
+    /// wake: what a waker does is not known here, and must not keep others from their outcomes.
+    #[must_use]
+    pub(crate) fn finish(&self, outcome: Result<(), CommitError>) -> Option<Waker> {
         let mut state = self.state.lock();
-        // A transaction ends once; a second announcement would be about nobody.
         state.outcome.get_or_insert(outcome);
         let waker = state.waker.take();
         drop(state);
         self.decided.notify_all();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        waker
     }
 
     fn is_decided(&self) -> bool {
@@ -156,7 +162,10 @@ impl Completion {
         if let Some(outcome) = &state.outcome {
             return Poll::Ready(outcome.clone());
         }
-        state.waker = Some(context.waker().clone());
+        let replaced = state.waker.replace(context.waker().clone());
+        drop(state);
+        // Behind it may be a task that owns this very submission.
+        drop(replaced);
         Poll::Pending
     }
 }

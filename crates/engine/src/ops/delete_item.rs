@@ -53,15 +53,15 @@ impl DeleteItemInput {
         condition.check_parameters(fields)?;
         let key = fields.item("Key")?.unwrap_or_default();
         condition.decode_values(fields)?;
-        if !matches!(returns.values, ReturnValues::None | ReturnValues::AllOld) {
-            return Err(request::return_values_not_allowed());
-        }
         Ok(Self { table_name: table_name.to_owned(), key, condition, returns })
     }
 }
 
 fn plan(database: &Inner, input: DeleteItemInput) -> Result<PlannedWrite> {
     let DeleteItemInput { table_name, key, condition, returns } = input;
+    if !matches!(returns.values, ReturnValues::None | ReturnValues::AllOld) {
+        return Err(request::return_values_not_allowed());
+    }
     let condition = condition.alone()?;
     let table = database.catalog.table(&table_name)?;
     table.schema.check_key(&key)?;

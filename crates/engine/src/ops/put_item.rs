@@ -55,15 +55,15 @@ impl PutItemInput {
         condition.check_parameters(fields)?;
         let item = fields.item("Item")?.unwrap_or_default();
         condition.decode_values(fields)?;
-        if !matches!(returns.values, ReturnValues::None | ReturnValues::AllOld) {
-            return Err(request::return_values_not_allowed());
-        }
         Ok(Self { table_name: table_name.to_owned(), item, condition, returns })
     }
 }
 
 fn plan(database: &Inner, input: PutItemInput) -> Result<PlannedWrite> {
     let PutItemInput { table_name, item, condition, returns } = input;
+    if !matches!(returns.values, ReturnValues::None | ReturnValues::AllOld) {
+        return Err(request::return_values_not_allowed());
+    }
     let condition = condition.alone()?;
     let table = database.catalog.table(&table_name)?;
     table.schema.check_item(&item, KeyContext::Put)?;

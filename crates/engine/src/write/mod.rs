@@ -157,23 +157,24 @@ pub(crate) fn one(database: &Inner, mut write: Write, return_item: bool) -> Resu
     only(written, return_item)
 }
 
-/// Submits the write of one item, as [`one`] makes it, without waiting until it is durable.
+/// Submits the write of one item, as [`one`] makes it, without waiting until it is durable. `None` if it
+/// would have to wait for a change of its table first.
 pub(crate) fn submit(
     database: &Inner,
     mut write: Write,
     return_item: bool,
-) -> Result<(Submission, DecidedWrite)> {
+) -> Result<Option<(Submission, DecidedWrite)>> {
     let key = write.table.item_key(&write.key)?;
+    let shared = Arc::clone(&write.table.shared);
+    let Some(_gate) = shared.gate.try_read() else { return Ok(None) };
     let (writes, keys) = (std::slice::from_mut(&mut write), std::slice::from_ref(&key));
     let mut watched = watch_single(database, writes, keys)?;
     for _ in 0..MAX_ATTEMPTS {
-        match stage(database, writes, keys, None, watched.as_mut()) {
+        match stage_inside(database, writes, keys, None, watched.as_mut()) {
             Ok(Some((submission, verdict))) => {
                 let watched = watched.map(|watched| watched.pause());
-                return Ok((
-                    submission,
-                    DecidedWrite { write, key, verdict, watched, return_item },
-                ));
+                let decided = DecidedWrite { write, key, verdict, watched, return_item };
+                return Ok(Some((submission, decided)));
             }
             Ok(None) => {}
             Err(failure) => return Err(failure.of_single(return_item)),
@@ -224,6 +225,7 @@ impl DecidedWrite {
         let (writes, keys) = (std::slice::from_ref(&write), std::slice::from_ref(&key));
         let mut watched = watched.and_then(|watched| watched.resume(database));
         let written = conclude(database, writes, keys, verdict, outcome, watched.as_mut());
+        // A store that reports a conflict this late leaves it to the client to try again.
         let conflict = || Failure::Conflict(vec![true]);
         only(written.and_then(|written| written.ok_or_else(conflict)), return_item)
     }
@@ -373,7 +375,7 @@ enum Verdict {
     Refused(Vec<Option<Refusal>>),
 }
 
-/// Decides what the writes do and submits it; `None` if that met a conflict in the store.
+/// Waits until no table of the writes is being changed, and stages them.
 fn stage(
     database: &Inner,
     writes: &mut [Write],
@@ -390,6 +392,18 @@ fn stage(
         tables.dedup_by(|a, b| Arc::ptr_eq(a, b));
         tables.into_iter().map(|shared| shared.gate.read()).collect()
     };
+    stage_inside(database, writes, keys, companion, watched)
+}
+
+/// Decides what the writes do and submits it; `None` if that met a conflict in the store. The caller
+/// holds the gates of their tables.
+fn stage_inside(
+    database: &Inner,
+    writes: &mut [Write],
+    keys: &[Vec<u8>],
+    companion: Option<&Companion>,
+    watched: Option<&mut Watched<'_>>,
+) -> Result<Option<(Submission, Verdict)>, Failure> {
     refresh_tables(database, writes)?;
 
     let locks: Few<&[u8]> = keys.iter().map(Vec::as_slice).collect();

@@ -206,6 +206,8 @@ fn whoever_waits_does_the_work_of_those_who_do_not() {
     // Nor does closing leave them behind.
     let left = submit(&store, "left");
     store.close().unwrap();
+    let store = UnrulyLog::default().open_store(directory.path());
+    assert_eq!(store.get(b"left").unwrap(), Some("new".into()));
     left.wait().unwrap();
 }
 

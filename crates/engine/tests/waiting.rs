@@ -1,0 +1,109 @@
+//! Calls that are begun and answered later.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+use std::sync::Arc;
+
+use keyloom_engine::{Call, Database, Options};
+use keyloom_store::{Fault, FaultyStore, MemoryStore, Store};
+use serde_json::{Value, json};
+
+const PUT: &str = "DynamoDB_20120810.PutItem";
+
+fn call(database: &Database, operation: &str, body: &Value) -> Value {
+    let target = format!("DynamoDB_20120810.{operation}");
+    let reply = database.call(&target, body.to_string().as_bytes());
+    assert_eq!(reply.status, 200, "{operation}: {}", String::from_utf8_lossy(&reply.body));
+    serde_json::from_slice(&reply.body).unwrap()
+}
+
+fn create_table(database: &Database, extra: &Value) {
+    let mut table = json!({
+        "TableName": "notes",
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "S"},
+        ],
+        "KeySchema": [
+            {"AttributeName": "pk", "KeyType": "HASH"},
+            {"AttributeName": "sk", "KeyType": "RANGE"},
+        ],
+        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"},
+    });
+    table.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    call(database, "CreateTable", &table);
+}
+
+fn put(sk: &str) -> Value {
+    json!({"TableName": "notes", "Item": {"pk": {"S": "a"}, "sk": {"S": sk}}})
+}
+
+fn items(database: &Database) -> Value {
+    call(database, "DescribeTable", &json!({"TableName": "notes"}))["Table"]["ItemCount"].clone()
+}
+
+/// The store takes the write and fails later: the client learns it, and nothing is counted.
+#[test]
+fn a_write_that_fails_after_it_was_submitted_is_an_error_and_not_counted() {
+    let store = Arc::new(FaultyStore::new(MemoryStore::new()));
+    let options = Options { background: false, ..Options::default() };
+    let database = Database::on(Arc::clone(&store) as Arc<dyn Store>, options).unwrap();
+    create_table(&database, &json!({}));
+    store.plan([Fault::UnknownLate, Fault::UnknownLate]);
+    let Call::Waiting(waiting) = database.begin_call(PUT, put("late").to_string().as_bytes())
+    else {
+        panic!("there is something to wait for");
+    };
+    assert!(!waiting.would_lead());
+    let reply = waiting.wait();
+    assert_eq!(reply.status, 500);
+    assert!(String::from_utf8_lossy(&reply.body).contains("this failure was planned"));
+    let blocking = database.call(PUT, put("late").to_string().as_bytes());
+    assert_eq!((blocking.status, blocking.body), (reply.status, reply.body));
+    assert_eq!(items(&database), 0);
+
+    // Streams are not held up by what has failed.
+    call(&database, "PutItem", &put("next"));
+    assert_eq!(items(&database), 1);
+    let streams = b"{\"TableName\":\"notes\"}";
+    let list = database.call("DynamoDBStreams_20120810.ListStreams", streams);
+    let list: Value = serde_json::from_slice(&list.body).unwrap();
+    let arn = &list["Streams"][0]["StreamArn"];
+    let ask = |operation: &str, body: Value| -> Value {
+        let target = format!("DynamoDBStreams_20120810.{operation}");
+        serde_json::from_slice(&database.call(&target, body.to_string().as_bytes()).body).unwrap()
+    };
+    let described = ask("DescribeStream", json!({"StreamArn": arn}));
+    let shard = &described["StreamDescription"]["Shards"][0]["ShardId"];
+    let iterator = ask(
+        "GetShardIterator",
+        json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}),
+    );
+    let records = ask("GetRecords", json!({"ShardIterator": iterator["ShardIterator"]}));
+    assert_eq!(records["Records"].as_array().unwrap().len(), 1, "{records}");
+}
+
+#[test]
+fn what_is_in_memory_is_answered_at_once_and_what_takes_long_is_not_begun() {
+    let database = Database::memory();
+    create_table(
+        &database,
+        &json!({"LocalSecondaryIndexes": [{
+            "IndexName": "by-sk",
+            "KeySchema": [
+                {"AttributeName": "pk", "KeyType": "HASH"},
+                {"AttributeName": "sk", "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "ALL"},
+        }]}),
+    );
+    let begin = |body: &Value| database.begin_call(PUT, body.to_string().as_bytes());
+    assert!(matches!(begin(&put("a")), Call::Answered(reply) if reply.status == 200));
+    let mut measured = put("b");
+    measured["ReturnItemCollectionMetrics"] = json!("SIZE");
+    assert!(matches!(begin(&measured), Call::NotBegun));
+    assert_eq!(items(&database), 1);
+    let bad = json!({"TableName": "notes", "Item": {"pk": {"S": "a"}}});
+    assert!(matches!(begin(&bad), Call::Answered(reply) if reply.status == 400));
+}
