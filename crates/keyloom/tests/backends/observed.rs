@@ -200,6 +200,46 @@ fn refusals_have_their_reasons_and_repeated_requests_are_counted() {
 }
 
 #[test]
+fn what_a_partition_really_refuses_is_told_to_the_client_with_its_key() {
+    let both = Both::new("enforce:burst=1");
+    let client = TableClient::new(both.remote.clone(), "hot").with_retry(Retry::never());
+    client.create().unwrap();
+    // Items of 100 KB: ten of them are what a partition takes in a second.
+    let text = "x".repeat(100 * 1024);
+    let puts = (0..40).map(|number| {
+        client.put(item! { "pk" => "A#1", "sk" => format!("{number}"), "text" => text.clone() })
+    });
+    let refused = puts.filter(Result::is_err).count() as u64;
+    assert!(refused > 5, "{refused}");
+    let (here, there) = both.reports();
+    for report in [&here, &there] {
+        let table = report.place("hot", None).unwrap();
+        assert_eq!(table.throttled["TableWriteKeyRangeThroughputExceeded"], refused);
+        assert_eq!((table.keys[0].key.as_str(), table.keys[0].throttled), ("A#1", refused));
+    }
+    assert_eq!(patterns(&here), patterns(&there));
+    assert!(findings(&here).iter().any(|id| id == "hot-partition"));
+}
+
+#[test]
+fn an_endpoint_that_is_gone_is_not_asked_for_its_tables() {
+    let both = Both::new("watch");
+    let client = TableClient::new(both.remote.clone(), "gone").with_retry(Retry::never());
+    client.create().unwrap();
+    client.get(("A#1", "B")).unwrap();
+    both.server.shutdown();
+    client.get(("A#1", "B")).unwrap_err();
+    client.query("A#1").collect().unwrap_err();
+    let report = both.here.snapshot();
+    let failed: Vec<(&str, u64)> = report
+        .patterns()
+        .map(|(_, pattern)| (pattern.operation.as_str(), pattern.failed))
+        .collect();
+    assert_eq!(failed, [("GetItem", 1), ("Query", 1)]);
+    assert!(report.errors.iter().all(|error| error.operation != "DescribeTable"));
+}
+
+#[test]
 fn an_index_that_refuses_is_named_with_its_key() {
     let both = Both::new("inject=index=GSI1:write:first=3");
     let table = both.suite();

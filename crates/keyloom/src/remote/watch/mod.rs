@@ -81,7 +81,7 @@ impl Remote {
         let began = Instant::now();
         let sent = self.send(R::OPERATION, &input.body_with_account());
         let latency = began.elapsed();
-        let look = Look { remote: self, watch, operation: R::KIND, weight, latency };
+        let look = Look::new(self, watch, R::KIND, weight, latency, &sent);
         let body = match sent {
             Ok(body) => body,
             Err(failure) => {
@@ -106,7 +106,7 @@ impl Remote {
         let sent = self.send(operation, body);
         let latency = began.elapsed();
         // What a statement comes down to is known once it is read.
-        let look = Look { remote: self, watch, operation: Operation::Scan, weight, latency };
+        let look = Look::new(self, watch, Operation::Scan, weight, latency, &sent);
         look.stated(operation, body, &sent);
         sent
     }
@@ -133,6 +133,8 @@ struct Look<'a> {
     operation: Operation,
     weight: NonZeroU32,
     latency: Duration,
+    /// Whether the endpoint can be reached: if not, it is not asked for tables, either.
+    is_reachable: bool,
 }
 
 /// What is told beside the keys.
@@ -152,7 +154,19 @@ impl Ended<'_> {
     }
 }
 
-impl Look<'_> {
+impl<'a> Look<'a> {
+    fn new(
+        remote: &'a Remote,
+        watch: &'a Watch,
+        operation: Operation,
+        weight: NonZeroU32,
+        latency: Duration,
+        sent: &Result<Vec<u8>, Failure>,
+    ) -> Self {
+        let is_reachable = !matches!(sent, Err(Failure::NotSent(_)));
+        Self { remote, watch, operation, weight, latency, is_reachable }
+    }
+
     fn tell(&self, drawn: &[Drawn], ended: Ended<'_>) {
         let touches: Vec<_> = drawn.iter().map(Drawn::touch).collect();
         self.watch.observer.observe(&Observation {
@@ -172,6 +186,9 @@ impl Look<'_> {
     }
 
     fn described(&self, name: &str, index: Option<&str>) -> Option<Arc<Described>> {
+        if !self.is_reachable {
+            return self.watch.tables.known(name);
+        }
         self.remote.described(self.watch, name, index)
     }
 
