@@ -57,7 +57,7 @@ impl Watch {
             Err(Failure::Refused(error)) if !Outcome::is_told_of(error) => {
                 self.observer.failed(operation, error);
             }
-            Ok(_) if matches!(operation, "CreateTable" | "UpdateTable" | "DeleteTable") => {
+            Ok(_) if changes_table(operation) => {
                 let Ok(Json::Object(body)) = json::parse(body) else { return };
                 let Some(Json::Str(name)) = body.get("TableName") else { return };
                 self.tables.forget(name);
@@ -68,6 +68,11 @@ impl Watch {
             _ => {}
         }
     }
+}
+
+/// Whether a table is no longer what its description says.
+fn changes_table(operation: &str) -> bool {
+    matches!(operation, "CreateTable" | "UpdateTable" | "UpdateTimeToLive" | "DeleteTable")
 }
 
 impl Remote {
@@ -272,16 +277,18 @@ impl<'a> Look<'a> {
     fn page(&self, page: &Page<'_>, outcome: Outcome, account: Option<&ConsumedCapacity>) {
         let read = page.read;
         let table = self.described(&read.table_name, read.index_name.as_deref());
-        let Some(understood) = table.and_then(|table| Understood::new(page, table)) else { return };
+        let understood = table.and_then(|table| Understood::new(page, table));
+        let understood = understood.as_ref();
         let ended = Ended {
             outcome,
-            question: Some(understood.question()),
+            question: understood.map(Understood::question),
             returned: page::returned(page),
-            expired: understood.expired(),
+            expired: understood.map_or(0, Understood::expired),
             is_projected: read.projection.expression.is_some(),
             is_consistent: read.consistent_read,
         };
-        self.tell(&understood.drawn(account), ended);
+        // What is not understood counts as a request, and nothing more.
+        self.tell(&understood.map(|page| page.drawn(account)).unwrap_or_default(), ended);
     }
 
     fn failed(&self, asked: &Asked<'_>, failure: &Failure) {
