@@ -48,7 +48,7 @@
 //! # Features
 //!
 //! - `remote` (on by default): any DynamoDB endpoint, by a blocking HTTP client and SigV4 of our own.
-//! - `observe`: [`observe`], statistics of what a program does, and what to change; [`Backend::report`].
+//! - `observe`: the module `observe` with statistics of what a program does, and what to change; `Backend::report`.
 //! - `tokio`: `Table::run` and `TableClient::run`.
 //!
 //! # What goes where

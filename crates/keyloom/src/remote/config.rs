@@ -98,7 +98,8 @@ impl Endpoint {
     /// collectors of statistics.
     ///
     /// Requests that the observer looks at ask for `ReturnConsumedCapacity`, and their tables are described once in five
-    /// minutes. A client refuses nothing: an observer that is a gate only watches.
+    /// minutes (`DescribeTable`, `DescribeTimeToLive`); where that is denied, requests count, but not their keys. A client
+    /// refuses nothing: an observer that is a gate only watches.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observer = Some(observer);

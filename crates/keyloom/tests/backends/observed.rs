@@ -26,9 +26,10 @@ struct Both {
     remote: Remote,
 }
 
-/// A database that keeps what it is asked.
+/// A database that keeps what it is asked, and says nothing of its tables if it is told so.
 struct Recorded {
     database: Database,
+    is_silent: bool,
     bodies: Arc<Mutex<Vec<(String, String)>>>,
 }
 
@@ -37,6 +38,10 @@ impl keyloom_server::Backend for Recorded {
         let body_text = String::from_utf8_lossy(body).into_owned();
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
         self.bodies.lock().unwrap().push((operation, body_text));
+        if self.is_silent && target.contains(".Describe") {
+            let body = br#"{"__type":"x#AccessDeniedException","message":"no"}"#.to_vec();
+            return keyloom_engine::Reply { status: 400, body };
+        }
         self.database.call(target, body)
     }
 }
@@ -51,13 +56,17 @@ impl Both {
     }
 
     fn sampled(throttle: &str, sampling: Sampling) -> Self {
+        Self::serving(throttle, sampling, false)
+    }
+
+    fn serving(throttle: &str, sampling: Sampling, is_silent: bool) -> Self {
         let there = collector(Sampling::All);
         let monitor = Monitor::new(throttle.parse::<Throttle>().unwrap()).with(there.clone());
         let observer = Some(Arc::new(monitor) as _);
         let database =
             Database::memory_with(Options { background: false, observer, ..Options::default() });
         let bodies = Arc::default();
-        let recorded = Recorded { database, bodies: Arc::clone(&bodies) };
+        let recorded = Recorded { database, is_silent, bodies: Arc::clone(&bodies) };
         let config = Config { address: ([127, 0, 0, 1], 0).into(), ..Config::default() };
         let server = Server::start(config, recorded).unwrap();
         let here = collector(sampling);
@@ -197,6 +206,66 @@ fn refusals_have_their_reasons_and_repeated_requests_are_counted() {
     let retries: u64 = here.patterns().map(|(_, pattern)| pattern.retries).sum();
     assert_eq!(retries, throttled(&here).values().sum::<u64>());
     assert!(there.patterns().all(|(_, pattern)| pattern.retries == 0));
+}
+
+#[test]
+fn what_a_partition_really_refuses_is_told_to_the_client_with_its_key() {
+    let both = Both::new("enforce:burst=1");
+    let client = TableClient::new(both.remote.clone(), "hot").with_retry(Retry::never());
+    client.create().unwrap();
+    // Items of 100 KB: ten of them are what a partition takes in a second.
+    let text = "x".repeat(100 * 1024);
+    let puts = (0..40).map(|number| {
+        client.put(item! { "pk" => "A#1", "sk" => format!("{number}"), "text" => text.clone() })
+    });
+    let refused = puts.filter(Result::is_err).count() as u64;
+    assert!(refused > 5, "{refused}");
+    let (here, there) = both.reports();
+    for report in [&here, &there] {
+        let table = report.place("hot", None).unwrap();
+        assert_eq!(table.throttled["TableWriteKeyRangeThroughputExceeded"], refused);
+        assert_eq!((table.keys[0].key.as_str(), table.keys[0].throttled), ("A#1", refused));
+    }
+    assert_eq!(patterns(&here), patterns(&there));
+    assert!(findings(&here).iter().any(|id| id == "hot-partition"));
+}
+
+#[test]
+fn where_tables_may_not_be_described_requests_are_counted_all_the_same() {
+    let both = Both::serving("watch", Sampling::All, true);
+    let client = TableClient::new(both.remote.clone(), "secret");
+    let key =
+        r#"[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]"#;
+    let names = r#"[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}]"#;
+    let create = format!(
+        r#"{{"TableName":"secret","BillingMode":"PAY_PER_REQUEST","KeySchema":{key},"AttributeDefinitions":{names}}}"#
+    );
+    client.call("CreateTable", &create).unwrap();
+    client.put(item! { "pk" => "A#1", "sk" => "B" }).unwrap();
+    assert_eq!(client.query("A#1").collect().unwrap().len(), 1);
+    let report = both.here.snapshot();
+    assert_eq!((report.requests, report.places.len()), (2, 0));
+    let denied = report.errors.iter().find(|error| error.operation == "DescribeTable").unwrap();
+    assert_eq!((denied.code.as_str(), denied.count), ("AccessDeniedException", 1));
+    both.server.shutdown();
+}
+
+#[test]
+fn an_endpoint_that_is_gone_is_not_asked_for_its_tables() {
+    let both = Both::new("watch");
+    let client = TableClient::new(both.remote.clone(), "gone").with_retry(Retry::never());
+    client.create().unwrap();
+    client.get(("A#1", "B")).unwrap();
+    both.server.shutdown();
+    client.get(("A#1", "B")).unwrap_err();
+    client.query("A#1").collect().unwrap_err();
+    let report = both.here.snapshot();
+    let failed: Vec<(&str, u64)> = report
+        .patterns()
+        .map(|(_, pattern)| (pattern.operation.as_str(), pattern.failed))
+        .collect();
+    assert_eq!(failed, [("GetItem", 1), ("Query", 1)]);
+    assert!(report.errors.iter().all(|error| error.operation != "DescribeTable"));
 }
 
 #[test]

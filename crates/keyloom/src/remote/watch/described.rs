@@ -96,21 +96,26 @@ impl Tables {
         describe: impl FnOnce() -> Option<Described>,
     ) -> Option<Arc<Described>> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
-        if let Some(known) = known {
-            let has_all = known
-                .table
-                .as_ref()
-                .is_some_and(|table| index.is_none_or(|index| table.position(index).is_some()));
-            let patience = if has_all { FRESH } else { DOUBTED };
-            if known.since.elapsed() < patience {
-                return known.table;
-            }
+        let has_all = known
+            .as_ref()
+            .and_then(|known| known.table.as_ref())
+            .is_some_and(|table| index.is_none_or(|index| table.position(index).is_some()));
+        let patience = if has_all { FRESH } else { DOUBTED };
+        if let Some(known) = known.as_ref().filter(|known| known.since.elapsed() < patience) {
+            return known.table.clone();
         }
-        let table = describe().map(Arc::new);
+        // An old description is better than none.
+        let table = describe().map(Arc::new).or_else(|| known?.table);
         let known = Known { since: Instant::now(), table: table.clone() };
         let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(name.to_owned(), known);
         table
+    }
+
+    /// The table of this name as far as it is known, without asking.
+    pub(super) fn known(&self, name: &str) -> Option<Arc<Described>> {
+        let all = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        all.get(name)?.table.clone()
     }
 
     /// Forgets a table, which is being changed.

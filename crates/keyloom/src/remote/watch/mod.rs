@@ -57,7 +57,7 @@ impl Watch {
             Err(Failure::Refused(error)) if !Outcome::is_told_of(error) => {
                 self.observer.failed(operation, error);
             }
-            Ok(_) if matches!(operation, "CreateTable" | "UpdateTable" | "DeleteTable") => {
+            Ok(_) if changes_table(operation) => {
                 let Ok(Json::Object(body)) = json::parse(body) else { return };
                 let Some(Json::Str(name)) = body.get("TableName") else { return };
                 self.tables.forget(name);
@@ -68,6 +68,11 @@ impl Watch {
             _ => {}
         }
     }
+}
+
+/// Whether a table is no longer what its description says.
+fn changes_table(operation: &str) -> bool {
+    matches!(operation, "CreateTable" | "UpdateTable" | "UpdateTimeToLive" | "DeleteTable")
 }
 
 impl Remote {
@@ -81,7 +86,7 @@ impl Remote {
         let began = Instant::now();
         let sent = self.send(R::OPERATION, &input.body_with_account());
         let latency = began.elapsed();
-        let look = Look { remote: self, watch, operation: R::KIND, weight, latency };
+        let look = Look::new(self, watch, R::KIND, weight, latency, &sent);
         let body = match sent {
             Ok(body) => body,
             Err(failure) => {
@@ -106,7 +111,7 @@ impl Remote {
         let sent = self.send(operation, body);
         let latency = began.elapsed();
         // What a statement comes down to is known once it is read.
-        let look = Look { remote: self, watch, operation: Operation::Scan, weight, latency };
+        let look = Look::new(self, watch, Operation::Scan, weight, latency, &sent);
         look.stated(operation, body, &sent);
         sent
     }
@@ -133,6 +138,8 @@ struct Look<'a> {
     operation: Operation,
     weight: NonZeroU32,
     latency: Duration,
+    /// Whether the endpoint can be reached: if not, it is not asked for tables, either.
+    is_reachable: bool,
 }
 
 /// What is told beside the keys.
@@ -152,7 +159,19 @@ impl Ended<'_> {
     }
 }
 
-impl Look<'_> {
+impl<'a> Look<'a> {
+    fn new(
+        remote: &'a Remote,
+        watch: &'a Watch,
+        operation: Operation,
+        weight: NonZeroU32,
+        latency: Duration,
+        sent: &Result<Vec<u8>, Failure>,
+    ) -> Self {
+        let is_reachable = !matches!(sent, Err(Failure::NotSent(_)));
+        Self { remote, watch, operation, weight, latency, is_reachable }
+    }
+
     fn tell(&self, drawn: &[Drawn], ended: Ended<'_>) {
         let touches: Vec<_> = drawn.iter().map(Drawn::touch).collect();
         self.watch.observer.observe(&Observation {
@@ -172,6 +191,9 @@ impl Look<'_> {
     }
 
     fn described(&self, name: &str, index: Option<&str>) -> Option<Arc<Described>> {
+        if !self.is_reachable {
+            return self.watch.tables.known(name);
+        }
         self.remote.described(self.watch, name, index)
     }
 
@@ -255,16 +277,18 @@ impl Look<'_> {
     fn page(&self, page: &Page<'_>, outcome: Outcome, account: Option<&ConsumedCapacity>) {
         let read = page.read;
         let table = self.described(&read.table_name, read.index_name.as_deref());
-        let Some(understood) = table.and_then(|table| Understood::new(page, table)) else { return };
+        let understood = table.and_then(|table| Understood::new(page, table));
+        let understood = understood.as_ref();
         let ended = Ended {
             outcome,
-            question: Some(understood.question()),
+            question: understood.map(Understood::question),
             returned: page::returned(page),
-            expired: understood.expired(),
+            expired: understood.map_or(0, Understood::expired),
             is_projected: read.projection.expression.is_some(),
             is_consistent: read.consistent_read,
         };
-        self.tell(&understood.drawn(account), ended);
+        // What is not understood counts as a request, and nothing more.
+        self.tell(&understood.map(|page| page.drawn(account)).unwrap_or_default(), ended);
     }
 
     fn failed(&self, asked: &Asked<'_>, failure: &Failure) {
