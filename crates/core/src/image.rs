@@ -130,6 +130,11 @@ pub struct ImageRef<'a> {
 impl<'a> ImageRef<'a> {
     /// Reads the header.
     pub fn new(bytes: &'a [u8]) -> Result<Self> {
+        Ok(Self::read(bytes)?)
+    }
+
+    #[inline(always)]
+    fn read(bytes: &'a [u8]) -> Read<Self> {
         let mut reader = Reader::start(bytes)?;
         let size_bytes = reader.length()?;
         let count = reader.length()?;
@@ -179,19 +184,38 @@ impl<'a> ImageRef<'a> {
 
     /// The whole item.
     pub fn decode(&self) -> Result<Item> {
+        Ok(self.read_item()?)
+    }
+
+    #[inline(always)]
+    fn read_item(&self) -> Read<Item> {
         let reader = self.attributes.with_text(self.attributes.text().as_str()?);
-        Ok(decode::attributes(reader, self.count, 0)?)
+        decode::attributes(reader, self.count, 0)
     }
 
     /// Appends the item as DynamoDB JSON, straight from the stored bytes.
     pub fn write_json(&self, out: &mut Vec<u8>) -> Result<()> {
+        Ok(self.append_json(out)?)
+    }
+
+    #[inline(always)]
+    fn append_json(&self, out: &mut Vec<u8>) -> Read<()> {
         let text = self.attributes.text();
         match Plain::of(text) {
-            Some(plain) => json::write_item(self.attributes.with_text(plain), self.count, out)?,
-            None => json::write_item(self.attributes.with_text(text.as_str()?), self.count, out)?,
+            Some(plain) => json::write_item(self.attributes.with_text(plain), self.count, out),
+            None => json::write_item(self.attributes.with_text(text.as_str()?), self.count, out),
         }
-        Ok(())
     }
+}
+
+/// A whole stored item: [`ImageRef::decode`] without a view, which would be passed around.
+pub fn decode(stored: &[u8]) -> Result<Item> {
+    Ok(ImageRef::read(stored).and_then(|view| view.read_item())?)
+}
+
+/// Appends a stored item as DynamoDB JSON: [`ImageRef::write_json`] without a view.
+pub fn write_json(stored: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    Ok(ImageRef::read(stored).and_then(|view| view.append_json(out))?)
 }
 
 /// DynamoDB's size of a stored item, without looking at the rest of it.

@@ -32,7 +32,7 @@ impl Stored {
         if let Some(item) = self.item.get() {
             return Ok(item);
         }
-        let item = ImageRef::new(&self.bytes)?.decode()?;
+        let item = image::decode(&self.bytes)?;
         Ok(self.item.get_or_init(|| item))
     }
 
@@ -40,7 +40,7 @@ impl Stored {
     pub(crate) fn into_item(self) -> Result<Item> {
         match self.item.into_inner() {
             Some(item) => Ok(item),
-            None => ImageRef::new(&self.bytes)?.decode(),
+            None => image::decode(&self.bytes),
         }
     }
 
@@ -54,6 +54,6 @@ impl Stored {
 
     /// Appends the item as DynamoDB JSON, straight from its bytes.
     pub(crate) fn write_json(&self, out: &mut Vec<u8>) -> Result<()> {
-        ImageRef::new(&self.bytes)?.write_json(out)
+        image::write_json(&self.bytes, out)
     }
 }

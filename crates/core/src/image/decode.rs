@@ -22,11 +22,17 @@ pub(super) fn attributes<'a, T: Text<'a>>(
     let attributes: Vec<(Str, AttributeValue)> = (0..count)
         .map(|_| {
             match next_name(&mut reader, &mut last) {
-                // Most are strings: no call for them.
+                // Most are scalars: no call for them.
                 Ok((name, Tag::S)) => match reader.string().and_then(Text::as_str) {
                     Ok(text) => return (name.into(), AttributeValue::S(text.into())),
                     Err(error) => failure = failure.and(Err(error)),
                 },
+                Ok((name, Tag::N)) => match reader.number() {
+                    Ok(number) => return (name.into(), AttributeValue::N(number)),
+                    Err(error) => failure = failure.and(Err(error)),
+                },
+                Ok((name, Tag::True)) => return (name.into(), AttributeValue::Bool(true)),
+                Ok((name, Tag::False)) => return (name.into(), AttributeValue::Bool(false)),
                 Ok((name, tag)) => match value(tag, reader, depth) {
                     Ok((value, rest)) => {
                         reader = rest;

@@ -38,6 +38,7 @@ pub(super) const TOO_SHORT: Corrupt = Corrupt("it ends too early");
 
 impl<'a> Reader<'a> {
     /// The bytes of an item behind its version, which must be the one that is known.
+    #[inline(always)]
     pub(super) fn start(bytes: &'a [u8]) -> Read<Self> {
         match bytes.split_first() {
             Some((&VERSION, rest)) => Ok(Self { text: &[], rest }),
@@ -47,6 +48,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What is behind the text that comes next, with that text.
+    #[inline(always)]
     pub(super) fn behind_text(mut self) -> Read<Self> {
         let length = self.fixed_length()?;
         self.text = self.take(length)?;
@@ -170,6 +172,7 @@ impl<'a, T: Text<'a>> Reader<'a, T> {
         Ok(Self { text: self.take_text(text_length)?, rest: self.take(length)? })
     }
 
+    #[inline(always)]
     fn fixed_length(&mut self) -> Read<usize> {
         let (length, rest) = self.rest.split_first_chunk::<4>().ok_or(TOO_SHORT)?;
         self.rest = rest;

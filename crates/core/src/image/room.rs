@@ -39,11 +39,10 @@ impl<'o> Room<'o> {
     /// Writes a natural number.
     #[inline(always)]
     pub(super) fn natural(&mut self, number: u64) {
-        // Longer than any of them, so that there is a block to copy behind the first digit.
-        let mut buffer = [0; 20 + SHORT];
-        let (digits, _) = buffer.split_at_mut(20);
-        let count = write_decimal(number, digits);
-        self.beginning(buffer.get(20 - count..).unwrap_or_default(), count);
+        let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
+        if let Some(room) = self.take(digits) {
+            write_decimal(number, room);
+        }
     }
 
     /// Writes bytes.
