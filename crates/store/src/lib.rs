@@ -47,6 +47,7 @@ mod memory;
 mod pending;
 mod poison;
 mod range;
+mod read_ahead;
 mod transaction;
 
 use std::fmt;
