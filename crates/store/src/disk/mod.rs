@@ -32,6 +32,7 @@
 //! recognised by their number and skipped. Replayed segments stay until their memtable is flushed.
 
 mod background;
+mod cache_size;
 mod format;
 pub(crate) mod log;
 mod moments;
