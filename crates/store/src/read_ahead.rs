@@ -11,7 +11,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 
 /// How many entries are looked at together at first: a scan may want only a few.
-const FIRST: usize = 4;
+const FIRST: usize = 8;
 
 /// How many are looked at together later.
 const MOST: usize = 16;
