@@ -339,7 +339,7 @@ impl DiskSink {
 
     /// Has the log synced in the background.
     fn sync_behind(&mut self) {
-        self.work.sync_soon(self.log.unsynced());
+        self.work.sync_soon(self.log.unsynced(), self.is_synced_for_rotation);
         self.last_sync = Instant::now();
     }
 
