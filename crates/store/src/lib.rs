@@ -48,6 +48,7 @@ mod memory;
 mod pending;
 mod poison;
 mod range;
+mod read_ahead;
 mod submission;
 mod transaction;
 

@@ -13,6 +13,7 @@ use imbl::{GenericHashMap, OrdMap};
 use parking_lot::RwLock;
 
 use crate::locks::{HeldLocks, KeyLocks};
+use crate::read_ahead::ReadAhead;
 use crate::submission::Submission;
 use crate::transaction::{Backend, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
@@ -183,8 +184,8 @@ impl Snapshot for MemorySnapshot {
         let pairs = self.0.ordered.range::<_, [u8]>(range.as_bounds());
         let owned = |(key, value): (&Bytes, &Bytes)| Ok((key.clone(), value.clone()));
         match direction {
-            Direction::Forward => Box::new(pairs.map(owned)),
-            Direction::Backward => Box::new(pairs.rev().map(owned)),
+            Direction::Forward => Box::new(ReadAhead::over(pairs).map(owned)),
+            Direction::Backward => Box::new(ReadAhead::over(pairs.rev()).map(owned)),
         }
     }
 }

@@ -87,6 +87,11 @@ pub(crate) struct Serve {
     /// than it listens on.
     #[arg(long, value_name = "HOST:PORT", value_parser = endpoint)]
     advertise: Option<String>,
+    /// Memory for data read from disk, in MiB. [default: an eighth of the machine's memory, at least
+    /// 64 and at most 2048]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(conflicts_with = "memory")]
+    cache: Option<u32>,
     /// How many connections may be open.
     #[arg(long, value_name = "N")]
     max_connections: Option<u32>,
@@ -175,7 +180,10 @@ impl Serve {
             return Ok(Database::memory_with(options));
         }
         let durability = if self.relaxed { Durability::Relaxed } else { Durability::Sync };
-        let disk = DiskOptions { durability, ..DiskOptions::default() };
+        let mut disk = DiskOptions { durability, ..DiskOptions::default() };
+        if let Some(mebibytes) = self.cache {
+            disk.cache_bytes = u64::from(mebibytes) << 20;
+        }
         let database = Database::open_with(&self.data, disk, options).map_err(|error| {
             Failure::refused(format_args!(
                 "the data in {} cannot be opened: {}",

@@ -47,6 +47,8 @@ struct Orders {
     flushed_to: u64,
     compact: bool,
     sync: Option<Unsynced>,
+    /// A new segment is about to begin.
+    prepare: bool,
     closing: bool,
 }
 
@@ -115,9 +117,13 @@ impl Work {
         self.changed.notify_all();
     }
 
-    /// Orders a sync of the log, and does not wait for it.
-    pub(crate) fn sync_soon(&self, unsynced: Unsynced) {
-        self.orders.lock().sync = Some(unsynced);
+    /// Orders a sync of the log, and does not wait for it; if a segment is about to begin, its file
+    /// is made first.
+    pub(crate) fn sync_soon(&self, unsynced: Unsynced, is_full: bool) {
+        let mut orders = self.orders.lock();
+        orders.sync = Some(unsynced);
+        orders.prepare |= is_full;
+        drop(orders);
         self.changed.notify_all();
     }
 
@@ -167,7 +173,11 @@ impl Work {
         let mut orders = self.orders.lock();
         loop {
             if let Some(unsynced) = orders.sync.take() {
+                let prepare = std::mem::take(&mut orders.prepare);
                 drop(orders);
+                if prepare {
+                    self.log.prepare();
+                }
                 unsynced.sync()?;
                 orders = self.orders.lock();
             } else if orders.closing {

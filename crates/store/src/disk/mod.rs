@@ -32,6 +32,7 @@
 //! recognised by their number and skipped. Replayed segments stay until their memtable is flushed.
 
 mod background;
+mod cache_size;
 mod format;
 pub(crate) mod log;
 mod moments;
@@ -343,7 +344,7 @@ impl DiskSink {
 
     /// Has the log synced in the background.
     fn sync_behind(&mut self) {
-        self.work.sync_soon(self.log.unsynced());
+        self.work.sync_soon(self.log.unsynced(), self.is_synced_for_rotation);
         self.last_sync = Instant::now();
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::disk::cache_size::default_cache_bytes;
 use crate::disk::log::recovery::CutTail;
 
 /// What a writer may rely on when its commit returns.
@@ -23,7 +24,9 @@ pub(crate) const RELAXED_SYNC_AFTER: Duration = Duration::from_millis(500);
 pub struct DiskOptions {
     /// When a commit returns.
     pub durability: Durability,
-    /// Memory for blocks read from tables.
+    /// Memory for blocks read from tables, taken as they are read. By default an eighth of the
+    /// memory of the machine, or of the container's limit on Linux; at least 64 MiB and at most
+    /// 2 GiB. What does not fit is read from the system's page cache, at about twice the cost.
     pub cache_bytes: u64,
     /// How much is written to memory and log before it goes to a table. Bounds the memory for
     /// recent writes, the log on disk (about four times this) and the time to open after a crash.
@@ -32,7 +35,11 @@ pub struct DiskOptions {
 
 impl Default for DiskOptions {
     fn default() -> Self {
-        Self { durability: Durability::Sync, cache_bytes: 128 << 20, memtable_bytes: 32 << 20 }
+        Self {
+            durability: Durability::Sync,
+            cache_bytes: default_cache_bytes(),
+            memtable_bytes: 32 << 20,
+        }
     }
 }
 

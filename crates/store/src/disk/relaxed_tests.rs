@@ -4,6 +4,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use super::log::storage::LogStorage;
 use super::unruly_log::UnrulyLog;
 use super::{DiskOptions, DiskStore, Durability};
 use crate::{CommitError, Store, StoreError};
@@ -63,7 +64,7 @@ fn a_full_segment_is_synced_behind_the_writers_before_the_next_begins() {
     let directory = tempfile::tempdir().unwrap();
     let log = UnrulyLog::default();
     let store = open_relaxed(&log, directory.path(), FULL);
-    let segments = || std::fs::read_dir(directory.path().join("log")).unwrap().count();
+    let segments = || log.list().unwrap().len();
     for key in 0..FULL / 1100 {
         put(&store, key, 1000).unwrap();
     }

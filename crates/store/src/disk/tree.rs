@@ -13,7 +13,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lsm_tree::compaction::Leveled;
 use lsm_tree::config::{
-    BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry,
+    BlockSizePolicy, BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry,
+    RestartIntervalPolicy,
 };
 use lsm_tree::{AbstractTree, AnyTree, Cache, CompressionType, Config, Guard};
 use lsm_tree::{IterGuardImpl, SequenceNumberCounter};
@@ -27,6 +28,14 @@ use crate::{Direction, Entries, KeyRange, Snapshot, StoreError};
 
 /// Tables are split at this size, so that a compaction rewrites a bounded piece.
 const TABLE_BYTES: u64 = 32 << 20;
+
+/// The unit in which tables are read, checked and cached. Reading a range becomes cheaper with its
+/// size, reading a single key that is not in the cache dearer.
+const BLOCK_BYTES: u32 = 8 << 10;
+
+/// Every so many entries of a block, one has its whole key and can be searched for; the others hold
+/// what differs from the key before.
+const RESTART_INTERVAL: u8 = 4;
 
 /// Numbers below this are never given out; readers need a moment after "nothing".
 const FIRST_NUMBER: u64 = 1;
@@ -56,6 +65,8 @@ impl Tree {
         // group (see the module's documentation).
         let inner = Config::new(path, numbers.clone(), SequenceNumberCounter::default())
             .use_cache(Arc::new(Cache::with_capacity_bytes(cache_bytes)))
+            .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
+            .data_block_restart_interval_policy(RestartIntervalPolicy::all(RESTART_INTERVAL))
             .data_block_compression_policy(CompressionPolicy::new([
                 CompressionType::None,
                 CompressionType::None,

@@ -139,6 +139,10 @@ impl LogStorage for UnrulyLog {
         self.directory().size(id)
     }
 
+    fn prepare(&self) {
+        self.directory().prepare();
+    }
+
     fn create(&self, id: u64, header: &[u8]) -> io::Result<Box<dyn LogFile>> {
         Ok(Box::new(UnrulyFile(self.directory().create(id, header)?, self.clone())))
     }

@@ -5,6 +5,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use parking_lot::Mutex;
+
+/// What a file takes of the disk at once.
+const BLOCK: usize = 4096;
+
 /// A directory of numbered log segments.
 pub(crate) trait LogStorage: Send + Sync {
     /// The numbers of all segments, ascending.
@@ -15,6 +20,9 @@ pub(crate) trait LogStorage: Send + Sync {
 
     /// The size of a segment, zeros included.
     fn size(&self, id: u64) -> io::Result<u64>;
+
+    /// Does what [`LogStorage::create`] can do beforehand. A failure is left for it to meet again.
+    fn prepare(&self) {}
 
     /// Makes a segment that begins with `header`. When this returns, segment and header are
     /// durable; after a crash, either both are there or neither.
@@ -40,7 +48,11 @@ pub(crate) trait LogFile: Send + Sync {
 }
 
 /// Segments as files of a real directory.
-pub(crate) struct LogDirectory(PathBuf);
+pub(crate) struct LogDirectory {
+    path: PathBuf,
+    /// The file of the next segment, if it is there already: empty, with a block of its own.
+    prepared: Mutex<Option<File>>,
+}
 
 impl LogDirectory {
     /// Opens the directory, making it if need be.
@@ -49,14 +61,25 @@ impl LogDirectory {
         if let Some(parent) = path.parent() {
             sync_directory(parent)?;
         }
-        Ok(Self(path.to_owned()))
+        Ok(Self { path: path.to_owned(), prepared: Mutex::new(None) })
+    }
+
+    fn unfinished(&self) -> PathBuf {
+        self.path.join("next.tmp")
+    }
+
+    fn begin(&self) -> io::Result<File> {
+        let path = self.unfinished();
+        let file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+        file.write_at(&[0; BLOCK], 0)?;
+        Ok(file)
     }
 }
 
 impl LogStorage for LogDirectory {
     fn list(&self) -> io::Result<Vec<u64>> {
         let mut ids = Vec::new();
-        for entry in fs::read_dir(&self.0)? {
+        for entry in fs::read_dir(&self.path)? {
             let name = entry?.file_name();
             let stem = name.to_str().and_then(|name| name.strip_suffix(".log"));
             ids.extend(stem.and_then(|stem| stem.parse::<u64>().ok()));
@@ -73,13 +96,20 @@ impl LogStorage for LogDirectory {
         Ok(fs::metadata(self.name(id))?.len())
     }
 
+    fn prepare(&self) {
+        let mut prepared = self.prepared.lock();
+        if prepared.is_none() {
+            *prepared = self.begin().and_then(|file| file.sync_all().map(|()| file)).ok();
+        }
+    }
+
     fn create(&self, id: u64, header: &[u8]) -> io::Result<Box<dyn LogFile>> {
-        let unfinished = self.0.join("next.tmp");
-        let file = OpenOptions::new().write(true).create(true).truncate(true).open(&unfinished)?;
+        let prepared = self.prepared.lock().take();
+        let file = prepared.map_or_else(|| self.begin(), Ok)?;
         file.write_at(header, 0)?;
-        file.sync_all()?;
-        fs::rename(&unfinished, self.name(id))?;
-        sync_directory(&self.0)?;
+        file.sync()?;
+        fs::rename(self.unfinished(), self.name(id))?;
+        sync_directory(&self.path)?;
         Ok(Box::new(file))
     }
 
@@ -91,11 +121,11 @@ impl LogStorage for LogDirectory {
 
     fn remove(&self, id: u64) -> io::Result<()> {
         fs::remove_file(self.name(id))?;
-        sync_directory(&self.0)
+        sync_directory(&self.path)
     }
 
     fn name(&self, id: u64) -> PathBuf {
-        self.0.join(format!("{id:08}.log"))
+        self.path.join(format!("{id:08}.log"))
     }
 }
 

@@ -1,0 +1,57 @@
+//! How much memory a store takes for its cache when nobody says.
+
+use std::fs;
+use std::sync::OnceLock;
+
+/// The part of the memory that the cache may fill: one in so many bytes.
+const SHARE: u64 = 8;
+
+const LEAST: u64 = 64 << 20;
+const MOST: u64 = 2 << 30;
+
+/// The share of a machine whose memory is not known.
+const OTHERWISE: u64 = 128 << 20;
+
+/// An eighth of the memory that this process may use, within bounds.
+pub(crate) fn default_cache_bytes() -> u64 {
+    static BYTES: OnceLock<u64> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        share_of(&read("/proc/meminfo"), &read("/sys/fs/cgroup/memory.max"))
+    })
+}
+
+/// The share of what the kernel tells of the machine and of the limit of a container.
+fn share_of(meminfo: &str, limit: &str) -> u64 {
+    let machine = meminfo.lines().find_map(|line| {
+        let kilobytes = line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?;
+        Some(kilobytes.trim().parse::<u64>().ok()?.saturating_mul(1024))
+    });
+    let limit = limit.trim().parse().ok();
+    let memory = machine.into_iter().chain(limit).min();
+    memory.map_or(OTHERWISE, |bytes| (bytes / SHARE).clamp(LEAST, MOST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_is_a_share_of_what_machine_and_container_have() {
+        let machine = |kilobytes: u64| format!("MemTotal:  {kilobytes} kB\nMemFree:  17 kB\n");
+        let cases = [
+            (machine(8 << 20), "max\n", 1 << 30),
+            (machine(8 << 20), "", 1 << 30),
+            (machine(8 << 20), "1073741824\n", 128 << 20),
+            (machine(8 << 20), "17179869184\n", 1 << 30),
+            (machine(64 << 20), "max\n", MOST),
+            (machine(128 << 10), "max\n", LEAST),
+            (String::new(), "4294967296\n", 512 << 20),
+            (String::new(), "", OTHERWISE),
+            ("MemTotal: lots".to_owned(), "max", OTHERWISE),
+        ];
+        for (meminfo, limit, expected) in cases {
+            assert_eq!(share_of(&meminfo, limit), expected, "{meminfo:?} {limit:?}");
+        }
+    }
+}
