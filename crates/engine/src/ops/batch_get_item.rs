@@ -199,7 +199,7 @@ fn read_part(
     if let Some(watching) = watching.filter(|_| !touches.is_empty()) {
         let ended = Ended {
             returned: rows.len(),
-            expired: ttl::expired(database, &table, &rows),
+            expired: watching.expired(|| ttl::expired(database, &table, &rows)),
             is_projected: projection.is_some(),
             is_consistent: input.consistent_read,
             ..Ended::with(Outcome::Done)

@@ -117,7 +117,8 @@ pub(crate) fn watched_lookup(
     if let Some(watching) = watching {
         let ended = Ended {
             returned: usize::from(stored.is_some()),
-            expired: usize::from(ttl::has_expired(database, table, stored.as_ref())),
+            expired: watching
+                .expired(|| usize::from(ttl::has_expired(database, table, stored.as_ref()))),
             is_projected,
             is_consistent: mode == ReadMode::Strong,
             ..Ended::with(Outcome::Done)

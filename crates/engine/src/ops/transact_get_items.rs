@@ -141,10 +141,10 @@ pub(crate) fn lookup_all(
     }
     if let Some(watching) = watching {
         let returned = found.iter().filter(|(stored, _)| stored.is_some()).count();
-        let items = found.iter().map(|(stored, _)| stored.as_ref()).zip(&lookups);
-        let expired =
-            items.filter(|(stored, (table, _))| ttl::has_expired(database, table, *stored));
-        let expired = expired.count();
+        let expired = watching.expired(|| {
+            let items = found.iter().map(|(stored, _)| stored.as_ref()).zip(&lookups);
+            items.filter(|(stored, (table, _))| ttl::has_expired(database, table, *stored)).count()
+        });
         let ended = Ended { returned, expired, is_projected, ..Ended::with(Outcome::Done) };
         watching.done(&touches, ended);
     }

@@ -158,6 +158,11 @@ impl Watching<'_> {
         self.sampled.is_some()
     }
 
+    /// How many of the items that were read have expired; counted only if the observer is told.
+    pub(crate) fn expired(&self, count: impl FnOnce() -> usize) -> usize {
+        if self.is_sampled() { count() } else { 0 }
+    }
+
     /// Takes the work from its partitions, or says which touch they refuse, and tells the observer.
     pub(crate) fn admit(&self, touches: &[Touch<'_>]) -> Result<(), Refused> {
         self.admit_question(touches, None)

@@ -73,11 +73,7 @@ impl Watching<'_> {
             outcome: Outcome::Done,
             question: Some(plan.question(Some(page))),
             returned: page.count,
-            expired: if self.is_sampled() {
-                ttl::expired(self.database, &plan.table, &page.rows)
-            } else {
-                0
-            },
+            expired: self.expired(|| ttl::expired(self.database, &plan.table, &page.rows)),
             is_projected: plan.projection.is_some(),
             is_consistent: mode == ReadMode::Strong,
         };
