@@ -28,6 +28,15 @@ impl Growth {
         }
     }
 
+    /// Undoes what was added a moment ago.
+    pub(super) fn take_back(&mut self, lane: Lane, units: f64) {
+        let peak = match lane {
+            Lane::Read => &mut self.read,
+            Lane::Write => &mut self.write,
+        };
+        peak.units = (peak.units - units).max(0.0);
+    }
+
     /// How many partitions can take twice the previous peak.
     pub(super) fn partitions(&self) -> usize {
         let reads = GROWTH * self.read.settled / PARTITION_READ_UNITS;
@@ -87,5 +96,16 @@ mod tests {
         assert_eq!(growth.partitions(), 14);
         (33..200).for_each(|at| minute(&mut growth, at, 100.0));
         assert_eq!(growth.partitions(), 14);
+    }
+
+    #[test]
+    fn what_was_taken_back_is_no_peak() {
+        let mut growth = Growth::default();
+        for second in 0..60 {
+            growth.add(Lane::Write, 7_000.0, MINUTE_MS + second * 1000);
+            growth.take_back(Lane::Write, 6_900.0);
+        }
+        growth.add(Lane::Write, 1.0, 40 * MINUTE_MS);
+        assert_eq!(growth.partitions(), 1);
     }
 }

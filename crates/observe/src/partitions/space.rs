@@ -229,6 +229,7 @@ impl Space {
             }
         }
         self.limit(ask.lane).bucket.put_back(ask.units);
+        self.growth.take_back(ask.lane, ask.units);
     }
 
     fn limit(&mut self, lane: Lane) -> &mut Limit {
