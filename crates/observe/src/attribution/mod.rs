@@ -6,7 +6,7 @@ mod shape;
 use std::collections::HashMap;
 
 use keyloom_core::AttributeValue;
-use keyloom_core::observation::{Observation, Operation, Place};
+use keyloom_core::observation::{Observation, Operation, Place, Touch};
 use keyloom_design::Design;
 use keyloom_design::cost::Prices;
 use keyloom_design::model::{Entity, EntityKey, WriteKind};
@@ -24,21 +24,13 @@ pub(crate) struct Attributed<'a> {
     /// The access pattern or write of the design.
     pub(crate) name: Option<&'a str>,
     pub(crate) entity: Option<&'a str>,
-    /// Whether its key is one that no template of the design makes.
-    pub(crate) is_unknown_key: bool,
     place: Place<'a>,
 }
 
 impl<'a> Attributed<'a> {
     /// A request without a design to judge it by.
     pub(crate) fn by_shape(place: &Place<'a>, observation: &Observation<'_>) -> Self {
-        Self {
-            id: shape::id(place, observation),
-            name: None,
-            entity: None,
-            is_unknown_key: false,
-            place: *place,
-        }
+        Self { id: shape::id(place, observation), name: None, entity: None, place: *place }
     }
 
     /// The shape of the request as people read it.
@@ -178,6 +170,18 @@ impl Attribution {
         }
     }
 
+    /// Whether a request touched the key of an item that no template of the design makes.
+    pub(crate) fn is_unknown(&self, touch: &Touch<'_>, operation: Operation) -> bool {
+        let is_range =
+            matches!(operation, Operation::Query | Operation::Scan | Operation::SearchVectors);
+        if is_range || touch.place.index.is_some() || touch.partition.is_empty() {
+            return false;
+        }
+        let table = touch.place.table;
+        self.knows(table)
+            && self.entity(table, &touch.partition_values(), &touch.sort_values()).is_none()
+    }
+
     fn forms(&self, place: &Place<'_>) -> &[ReadForm] {
         let id = place_id(place.table, place.index_name());
         self.reads.get(&id).map_or(&[], Vec::as_slice)
@@ -214,11 +218,7 @@ impl Attribution {
             return form.attributed(&fallback.place, observation.operation);
         }
         let entity = self.entity(fallback.place.table, &hash, &range);
-        Attributed {
-            entity: entity.map(|entity| entity.name.as_str()),
-            is_unknown_key: entity.is_none() && self.entities.contains_key(fallback.place.table),
-            ..fallback
-        }
+        Attributed { entity: entity.map(|entity| entity.name.as_str()), ..fallback }
     }
 
     fn write<'a>(
@@ -229,8 +229,7 @@ impl Attribution {
         let Some(touch) = observation.touches.first() else { return fallback };
         let (hash, range) = (touch.partition_values(), touch.sort_values());
         let Some(entity) = self.entity(fallback.place.table, &hash, &range) else {
-            let is_unknown_key = self.entities.contains_key(fallback.place.table);
-            return Attributed { is_unknown_key, ..fallback };
+            return fallback;
         };
         let operation = observation.operation;
         let declared = entity.writes.iter().find(|(kind, _)| *kind == operation);

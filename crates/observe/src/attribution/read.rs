@@ -146,12 +146,16 @@ impl ReadForm {
             Sort::Exact => accept(&self.range, &condition.range_prefix).then_some(4),
             Sort::Prefix(0, prefix) if prefix.is_empty() && bare => Some(2),
             Sort::Prefix(equal, prefix) => {
+                let given = (self.range.get(..*equal)?, condition.range_prefix.get(..*equal)?);
+                if !accept(given.0, given.1) {
+                    return None;
+                }
                 let next = condition.range_prefix.get(*equal);
                 let next = next.or_else(|| condition.range.as_ref().and_then(lowest));
                 let begins = match next {
                     Some(AttributeValue::S(text)) => text.starts_with(prefix.as_str()),
                     Some(_) => prefix.is_empty(),
-                    None => prefix.is_empty() && condition.range_prefix.len() >= *equal,
+                    None => prefix.is_empty(),
                 };
                 begins.then_some(if prefix.is_empty() { 1 } else { 3 })
             }
@@ -168,7 +172,6 @@ impl ReadForm {
             id: joined(hash_of(self.pattern.as_bytes()), operation),
             name: Some(&self.pattern),
             entity: self.entity.as_deref(),
-            is_unknown_key: false,
             place: *place,
         }
     }
@@ -177,4 +180,36 @@ impl ReadForm {
 /// A value that every key of the range is at least, or at most if there is no other.
 fn lowest(operator: &KeyOperator) -> Option<&AttributeValue> {
     operator.values().first().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_that_leaves_out_the_first_sort_key_attribute_is_another_one() {
+        let form = ReadForm {
+            pattern: "of a state, by date".to_owned(),
+            entity: None,
+            hash: vec![Part::Native],
+            range: vec![Part::Native, Part::Native],
+            sort: Sort::Prefix(1, String::new()),
+            is_forward: true,
+            filters: Vec::new(),
+            is_limited: false,
+            is_lookup: false,
+            is_second_step: false,
+        };
+        let fit = |given: &[&str], begins: Option<&str>| {
+            form.fit_sort(&ResolvedKeyCondition {
+                hash: vec!["a".into()],
+                range_prefix: given.iter().map(|value| AttributeValue::from(*value)).collect(),
+                range: begins.map(|text| KeyOperator::BeginsWith(text.into())),
+            })
+        };
+        assert_eq!(fit(&["open"], None), Some(1));
+        assert_eq!(fit(&["open"], Some("2024")), Some(1));
+        assert_eq!(fit(&[], Some("2024")), None);
+        assert_eq!(fit(&[], None), None);
+    }
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use keyloom_core::Error;
-use keyloom_core::observation::{Observation, Observer, Place};
+use keyloom_core::observation::{Observation, Observer, Place, Touch};
 use keyloom_design::Design;
 use parking_lot::{Mutex, RwLock};
 
@@ -92,6 +92,7 @@ impl StatsCollector {
             redaction,
             looked_at: self.looked_at.load(Ordering::Relaxed),
             requests: self.requests.load(Ordering::Relaxed),
+            of_one_program: false,
             places,
             left_out: self.left_out.load(Ordering::Relaxed),
             errors: errors.collect(),
@@ -150,16 +151,24 @@ impl Observer for StatsCollector {
         self.note_time(observation.at_ms);
         let asked = observation.question.map(|question| question.place);
         let home = asked.or_else(|| observation.touches.first().map(|touch| touch.place));
+        let known = self.attribution.load();
+        let is_unknown = |touch: &Touch<'_>| {
+            known.as_ref().is_some_and(|known| known.is_unknown(touch, observation.operation))
+        };
         for (position, touch) in observation.touches.iter().enumerate() {
             if let Some(cell) = self.place(id_of(&touch.place), &touch.place) {
-                cell.lock().touch(position, touch, observation);
+                let is_unknown = is_unknown(touch);
+                let mut place = cell.lock();
+                place.touch(position, touch, observation);
+                if is_unknown {
+                    place.unknown_key(touch, u64::from(observation.weight.get()));
+                }
             } else {
                 let weight = u64::from(observation.weight.get());
                 self.left_out.fetch_add(weight, Ordering::Relaxed);
             }
         }
         let Some(home) = home else { return };
-        let known = self.attribution.load();
         let found = match known.as_deref() {
             Some(known) => known.find(&home, observation),
             None => Attributed::by_shape(&home, observation),

@@ -187,9 +187,6 @@ impl PlaceStats {
         found: Attributed<'_>,
     ) {
         let weight = u64::from(observation.weight.get());
-        if found.is_unknown_key {
-            self.unknown_key(observation, weight);
-        }
         let full = self.patterns.len() >= self.max_patterns;
         let id = if full && !self.patterns.contains_key(&found.id) {
             hash_of(observation.operation.name().as_bytes())
@@ -230,9 +227,9 @@ impl PlaceStats {
         }
     }
 
-    fn unknown_key(&mut self, observation: &Observation<'_>, weight: u64) {
+    /// Counts a key that no template of the design makes.
+    pub(super) fn unknown_key(&mut self, touch: &Touch<'_>, weight: u64) {
         self.row.unknown_keys += weight;
-        let Some(touch) = observation.touches.first() else { return };
         if self.row.unknown_samples.len() < MAX_SAMPLES {
             let key = shown(&label(&touch.partition_values()), &label(&touch.sort_values()));
             if !self.row.unknown_samples.contains(&key) {

@@ -10,12 +10,12 @@ pub(super) fn unknown_keys(judge: &Judge<'_>) -> Vec<Finding> {
     let found = judge.report.places.iter().filter(|place| place.unknown_keys > 0).map(|place| {
         let share = place.unknown_keys as f64 / place.requests.max(1) as f64;
         let title = format!(
-            "{} requests have keys that no template of the design makes",
+            "{} times, requests touched keys that no template of the design makes",
             short(place.unknown_keys as f64)
         );
         let mut finding =
             Finding::new("model-drift", Severity::Warning, Confidence::High, place, title)
-                .shows(format!("{} of the requests to {}", percent(share), place.name()));
+                .shows(format!("{} of all that touched {}", percent(share), place.name()));
         if !place.unknown_samples.is_empty() {
             finding = finding.shows(format!("such as {}", quoted(&place.unknown_samples)));
         }
@@ -53,11 +53,10 @@ pub(super) fn unplanned_queries(judge: &Judge<'_>) -> Vec<Finding> {
         let dollars = judge.monthly(place, pattern.reads, 0.0);
         Finding::new("unplanned-query", severity, Confidence::High, place, title)
             .shows(format!(
-                "{} requests, {} read units, {} of {} read entries returned",
+                "{} requests, {} read units, {}",
                 short(pattern.requests as f64),
                 short(pattern.reads),
-                short(pattern.returned as f64),
-                short(pattern.scanned as f64)
+                returned(pattern)
             ))
             .concerns([pattern.label().to_owned()])
             .fix("declare it as an access pattern, so that it is proven, or stop making it")
@@ -66,6 +65,15 @@ pub(super) fn unplanned_queries(judge: &Judge<'_>) -> Vec<Finding> {
             .at_ten(format!("{} read units in the same time", short(pattern.reads * 10.0)))
     });
     found.collect()
+}
+
+/// What came back; of how many, if the request read a range.
+fn returned(pattern: &Pattern) -> String {
+    let returned = short(pattern.returned as f64);
+    match pattern.operation.as_str() {
+        "Query" => format!("{returned} of {} read entries returned", short(pattern.scanned as f64)),
+        _ => format!("{returned} items returned"),
+    }
 }
 
 fn declared(judge: &Judge<'_>, place: &Place, pattern: &Pattern) -> Option<String> {
@@ -95,7 +103,7 @@ pub(super) fn synthetic_indexes(judge: &Judge<'_>) -> Vec<Finding> {
         found.push(
             Finding::new("synthetic-index", Severity::Info, Confidence::High, place, title)
                 .shows(format!(
-                    "{} used it; its only entity is {}",
+                    "{} requests used it; its only entity is {}",
                     short(place.requests as f64),
                     entity.name
                 ))

@@ -54,7 +54,9 @@ fn is_read(place: &Place) -> bool {
 
 fn unused(judge: &Judge<'_>, place: &Place, size: f64) -> Finding {
     let days = judge.report.seconds() / DAY;
+    let is_sure = !judge.report.of_one_program;
     let (severity, confidence) = match days {
+        _ if !is_sure => (Severity::Info, Confidence::Low),
         days if days >= 30.0 => (Severity::Warning, Confidence::High),
         days if days >= 7.0 => (Severity::Warning, Confidence::Medium),
         _ => (Severity::Info, Confidence::Low),
@@ -77,24 +79,34 @@ fn unused(judge: &Judge<'_>, place: &Place, size: f64) -> Finding {
             .any(|at| at.table == table.name && at.index == index.name && !at.patterns.is_empty())
     });
     let diff = table
-        .filter(|_| !planned)
+        .filter(|_| is_sure && !planned)
         .and_then(|(design, table, index)| edit::remove_index(design, table, index));
     let fix = if planned {
         "access patterns of the design need it, but nothing made them yet: look again later"
+    } else if !is_sure {
+        "see whether other programs read it: the recording has only this one's requests"
     } else if place.kind == Kind::Local {
         "a local index goes only with its table: leave it out when the table is next made"
     } else {
         "delete it; it can be made again at any time"
     };
-    Finding::new("unused-index", severity, confidence, place, format!("nobody read {name}"))
-        .shows(format!(
-            "watched for {watched}: {} write units spent on it, {} stored",
-            short(place.writes),
-            bytes(size)
-        ))
+    let title = if is_sure {
+        format!("nobody read {name}")
+    } else {
+        format!("this program never read {name}")
+    };
+    let (spent, at_ten) = if place.kind == Kind::Vector {
+        // No units: what it costs is not counted.
+        ("writes to it are paid by the byte".to_owned(), "ten times the bytes".to_owned())
+    } else {
+        let units = |times: f64| format!("{} write units", short(place.writes * times));
+        (format!("{} spent on it", units(1.0)), format!("{} for it in the same time", units(10.0)))
+    };
+    Finding::new("unused-index", severity, confidence, place, title)
+        .shows(format!("watched for {watched}: {spent}, {} stored", bytes(size)))
         .concerns(judge.users(place))
         .fix(fix)
         .diff(diff)
         .costs(judge.monthly(place, 0.0, place.writes) + storage)
-        .at_ten(format!("{} write units for it in the same time", short(place.writes * 10.0)))
+        .at_ten(at_ten)
 }

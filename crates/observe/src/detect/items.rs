@@ -1,7 +1,9 @@
 //! Items and item collections that grow too large.
 
+use std::collections::BTreeSet;
+
 use super::{Confidence, Finding, Judge, Severity, bytes, percent, short};
-use crate::report::Kind;
+use crate::report::{Kind, Place};
 
 const KILOBYTE: u64 = 1024;
 const MAX_ITEM: f64 = 400.0 * 1024.0;
@@ -80,8 +82,12 @@ const LATE_S: u64 = 2 * 86_400;
 
 /// Items that have expired and are still there: they are paid for until they are removed, and read.
 pub(super) fn expired_items(judge: &Judge<'_>) -> Vec<Finding> {
-    let tables = judge.report.places.iter().filter(|place| place.kind == Kind::Table);
-    let found = tables.filter_map(|place| {
+    let places = judge.report.places.iter().map(|place| place.table.as_str());
+    // Of a table that is only read through an index, or not at all, the table itself was not touched.
+    let tables: BTreeSet<&str> =
+        places.chain(judge.report.tables.iter().map(|facts| facts.name.as_str())).collect();
+    let found = tables.into_iter().filter_map(|table| {
+        let place = &Place { table: table.to_owned(), ..Place::default() };
         let reads = judge.report.patterns().filter(|(at, _)| at.table == place.table);
         let (mut returned, mut expired, mut units, mut labels) = (0, 0, 0.0, Vec::new());
         for (_, pattern) in reads.filter(|(_, pattern)| pattern.returned > 0) {

@@ -420,6 +420,25 @@ fn an_on_demand_table_takes_twice_its_previous_peak_and_no_more() {
 }
 
 #[test]
+fn what_an_index_refuses_does_not_make_its_table_grow() {
+    let load = Load::of_large_items();
+    let write = Work::Write(Units::whole(load.units));
+    // 6,000 units a second, of which one key of the index takes 1,000.
+    let mut admitted = 0;
+    for number in 0..60 * 300_u64 {
+        let key = format!("key#{}", number * 7919 % 997);
+        let own = load.touch(key.as_bytes(), b"item", write);
+        let entry = Touch { place: load.place(true), partition: b"hot", sort: b"item", ..own };
+        admitted += u64::from(load.partitions.admit(&[own, entry], number * 1000 / 300).is_ok());
+    }
+    assert!(admitted * load.units < 62_000, "{admitted}");
+    for minute in 1..40 {
+        load.write(b"other", b"item", minute * 60_000).unwrap();
+    }
+    assert_eq!(load.partitions.grown("Orders", None), None);
+}
+
+#[test]
 fn a_table_that_was_warmed_up_has_its_partitions_at_once() {
     let warm = Throughput { warm_write: Some(20_000), ..ON_DEMAND };
     let load = Load { units: 20, ..Load::new(warm) };

@@ -19,6 +19,9 @@ impl Report {
             (a, b) => a.min(b),
         };
         self.until_ms = self.until_ms.max(other.until_ms);
+        // A database knows more of its tables than a program that uses them.
+        let keeps_facts = other.of_one_program && !self.of_one_program;
+        self.of_one_program &= other.of_one_program;
         self.looked_at += other.looked_at;
         self.requests += other.requests;
         self.left_out += other.left_out;
@@ -44,6 +47,7 @@ impl Report {
         }
         for facts in other.tables {
             match self.tables.iter_mut().find(|mine| mine.name == facts.name) {
+                Some(_) if keeps_facts => {}
                 Some(mine) => *mine = facts,
                 None => self.tables.push(facts),
             }

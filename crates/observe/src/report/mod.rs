@@ -35,6 +35,9 @@ pub struct Report {
     pub looked_at: u64,
     /// How many requests those stand for.
     pub requests: u64,
+    /// Whether only one program's requests are in it, though others may use the same tables: what is not in it may
+    /// happen all the same.
+    pub of_one_program: bool,
     /// The tables and indexes that were used.
     pub places: Vec<Place>,
     /// How often something was asked of tables and indexes beyond the 64 that are counted.
@@ -139,7 +142,7 @@ pub struct Place {
     pub sizes: Histogram,
     /// The largest item that was written, by its key.
     pub largest: String,
-    /// Requests with keys that no template of the design makes.
+    /// How often a key was touched that no template of the design makes.
     pub unknown_keys: u64,
     /// Some of those keys.
     pub unknown_samples: Vec<String>,

@@ -106,3 +106,17 @@ fn shapes_are_bounded_in_number() {
     assert_eq!(place.patterns.iter().map(|pattern| pattern.requests).sum::<u64>(), 500);
     assert!(place.patterns.iter().any(|pattern| pattern.shape == "GetItem (others)"));
 }
+
+#[test]
+fn every_key_of_a_transaction_is_judged() {
+    let mut traffic = designed();
+    traffic.transact(&[(PROJECT, TASK), ("PROJECT#not-an-id", TASK), ("what", "ever")]);
+    traffic.transact(&[("what", "ever"), (PROJECT, TASK)]);
+    let report = traffic.report();
+    let place = report.place("tasks", None).unwrap();
+    assert_eq!((place.unknown_keys, place.requests), (3, 5));
+    assert_eq!(
+        place.unknown_samples,
+        [format!("PROJECT#not-an-id / {TASK}"), "what / ever".into()]
+    );
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keyloom_core::observation::{Operation, Outcome, ThrottleLimit};
 use keyloom_observe::report::{IndexFacts, Kind, TableFacts};
-use keyloom_observe::{Finding, Report, Severity};
+use keyloom_observe::{Confidence, Finding, Report, Severity};
 
 use crate::traffic::{Random, Read, Traffic, findings, throttled, throttled_by};
 
@@ -408,4 +408,52 @@ fn an_index_that_was_never_touched_is_found_among_the_tables_that_exist() {
     report.since_ms -= 8 * 86_400_000;
     let found = findings(&report, None);
     assert_eq!(said(&found, "unused-index").unwrap().severity, Severity::Warning, "after a week");
+}
+
+#[test]
+fn one_program_does_not_know_whether_others_read_an_index() {
+    let by_region = DESIGN.find("[access.\"orders of a region\"]").unwrap();
+    let mut traffic = Traffic::designed(&DESIGN[..by_region]);
+    indexed(&mut traffic, 300, 40);
+    let mut report = traffic.report();
+    report.since_ms -= 40 * 86_400_000;
+    let unused = |report: &Report| {
+        let found = findings(report, traffic.design.as_ref());
+        said(&found, "unused-index").unwrap().clone()
+    };
+    let all = unused(&report);
+    assert_eq!((all.severity, all.confidence), (Severity::Warning, Confidence::High));
+    assert_eq!(all.title, "nobody read GSI1");
+    assert!(all.diff.unwrap().contains("- [table.tasks.index.GSI1]"));
+    report.of_one_program = true;
+    let one = unused(&report);
+    assert_eq!((one.severity, one.confidence), (Severity::Info, Confidence::Low));
+    assert_eq!(one.title, "this program never read GSI1");
+    assert_eq!(one.diff, None);
+    assert!(one.fix.contains("other programs"), "{}", one.fix);
+}
+
+#[test]
+fn an_index_over_vectors_that_nobody_searches_is_not_said_to_cost_nothing() {
+    let mut traffic = Traffic::new();
+    writes(&mut traffic, 300, 50);
+    let index = IndexFacts { name: "near".into(), kind: Kind::Vector, items: 9, bytes: 1 << 20 };
+    let facts = TableFacts { name: "tasks".into(), indexes: vec![index], ..TableFacts::default() };
+    let report = Report { tables: vec![facts], ..traffic.report() };
+    let found = findings(&report, None);
+    let unused = said(&found, "unused-index").unwrap();
+    assert!(unused.evidence.iter().any(|line| line.contains("paid by the byte")), "{unused:?}");
+    assert!(!format!("{unused:?}").contains("write units"), "{unused:?}");
+}
+
+#[test]
+fn what_expired_is_found_in_tables_that_are_read_through_an_index_or_not_at_all() {
+    let late = TableFacts { name: "tasks".into(), overdue_s: 9 * 86_400, ..TableFacts::default() };
+    let report = Report { tables: vec![late], ..Traffic::new().report() };
+    assert!(said(&findings(&report, None), "ttl-backlog").is_some());
+    let mut traffic = Traffic::new();
+    let read = Read { partition: "REGION#7", on_index: true, units: 4, ..Read::default() };
+    traffic.read(Read { scanned: 60, returned: 60, expired: 40, ..read });
+    let found = traffic.findings();
+    assert_eq!(said(&found, "ttl-backlog").unwrap().place, "tasks");
 }

@@ -2,6 +2,7 @@
 
 use keyloom_core::Error;
 use keyloom_core::observation::{Observer as _, Operation};
+use keyloom_observe::report::TableFacts;
 use keyloom_observe::{Redaction, Report, prometheus};
 
 use crate::traffic::{Random, Read, Traffic, throttled};
@@ -170,4 +171,22 @@ fn what_is_beyond_the_tables_that_fit_is_counted_as_left_out() {
     assert_eq!(report.left_out, 12);
     traffic.collector.reset();
     assert_eq!(traffic.report().left_out, 0);
+}
+
+#[test]
+fn a_program_adds_to_what_a_database_knows_of_its_tables_and_replaces_none_of_it() {
+    let facts =
+        |name: &str, items| TableFacts { name: name.into(), items, ..TableFacts::default() };
+    let server = Report { tables: vec![facts("tasks", 7)], ..load(1, 10).report() };
+    let tables = vec![facts("tasks", 0), facts("users", 3)];
+    let program = Report { tables, of_one_program: true, ..load(2, 10).report() };
+    let merged = |mut first: Report, second: &Report| {
+        first.merge(second);
+        first
+    };
+    let items = |report: &Report| -> Vec<u64> { report.tables.iter().map(|t| t.items).collect() };
+    let (a, b) = (merged(server.clone(), &program), merged(program.clone(), &server));
+    assert_eq!((items(&a), a.of_one_program), (vec![7, 3], false));
+    assert_eq!((items(&b), b.of_one_program), (vec![7, 3], false));
+    assert!(merged(program.clone(), &program).of_one_program);
 }

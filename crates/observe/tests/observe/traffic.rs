@@ -154,6 +154,19 @@ impl Traffic {
         self.send(Observation { operation, touches, returned, ..blank() });
     }
 
+    /// Several items, written together.
+    pub(crate) fn transact(&mut self, keys: &[(&str, &str)]) {
+        let keys: Vec<_> =
+            keys.iter().map(|(hash, range)| (encoded(hash), encoded(range))).collect();
+        let (place, work) = (self.place(false), Work::Write(Units::whole(2)));
+        let touches: Vec<Touch<'_>> = keys
+            .iter()
+            .map(|(partition, sort)| Touch { place, partition, sort, work, bytes: 300 })
+            .collect();
+        let operation = Operation::TransactWriteItems;
+        self.send(Observation { operation, touches: &touches, ..blank() });
+    }
+
     pub(crate) fn get(&mut self, partition: &str, sort: &str) {
         self.item(Operation::GetItem, partition, sort, 1, 300);
     }
