@@ -9,8 +9,8 @@ use super::Backend;
 
 impl Backend {
     /// What was collected of the requests to this database, with the tables that are there: all of an embedded one,
-    /// those of an endpoint that requests were made to. Detectors judge it, and `keyloom doctor` reads its JSON from a
-    /// file.
+    /// those of an endpoint that requests were made to. Others may use an endpoint, too, so its report is one of
+    /// [a single program](Report::of_one_program). Detectors judge it, and `keyloom doctor --file` reads its JSON.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -26,12 +26,13 @@ impl Backend {
     ///
     /// let report = backend.report(&statistics);
     /// assert_eq!((report.requests, report.tables.len()), (1, 1));
-    /// let recording = report.to_json(); // `keyloom doctor recording.json`
+    /// let recording = report.to_json(); // for `keyloom doctor --file recording.json`
     /// # assert!(recording.starts_with('{'));
     /// # Ok::<(), keyloom::Error>(())
     /// ```
     pub fn report(&self, statistics: &StatsCollector) -> Report {
-        Report { tables: self.table_facts(), ..statistics.snapshot() }
+        let of_one_program = !self.is_embedded();
+        Report { tables: self.table_facts(), of_one_program, ..statistics.snapshot() }
     }
 
     /// The tables that are there, as reports show them.
