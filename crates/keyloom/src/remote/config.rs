@@ -93,13 +93,21 @@ impl Endpoint {
         self
     }
 
-    /// Who is told of every request, as [`Options::observer`](crate::Options::observer) is of those to an embedded
-    /// database: which keys it touched, what it cost, how long it took and how it ended. The feature `observe` has
+    /// Who is told of requests, as [`Options::observer`](crate::Options::observer) is of those to an embedded database:
+    /// which keys they touched, what they cost, how long they took and how they ended. The feature `observe` has
     /// collectors of statistics.
     ///
-    /// Requests that the observer looks at ask for `ReturnConsumedCapacity`, and their tables are described once in five
-    /// minutes (`DescribeTable`, `DescribeTimeToLive`); where that is denied, requests count, but not their keys. A client
-    /// refuses nothing: an observer that is a gate only watches.
+    /// Told are all requests of tables and clients, and of those that are stated as JSON ([`Remote::call`]) the ones about
+    /// a single item and `ExecuteStatement`; stated pages, batches, transactions and searches of vectors are told only if
+    /// they are refused, without their keys.
+    ///
+    /// Requests that the observer looks at ask for `ReturnConsumedCapacity` (transactions of writes always do, as all
+    /// that is sent under one token must be the same), and their tables are described once in five minutes. That takes
+    /// the permissions `dynamodb:DescribeTable` and `dynamodb:DescribeTimeToLive`; without them requests count, but not
+    /// their keys, or not what has expired. A client refuses nothing and asks no gate: partitions are followed by a
+    /// monitor that watches, not by one that enforces.
+    ///
+    /// [`Remote::call`]: super::Remote::call
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observer = Some(observer);

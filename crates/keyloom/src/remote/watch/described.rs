@@ -4,7 +4,7 @@
 //! from time to time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
 use std::time::{Duration, Instant};
 
 use keyloom_core::Item;
@@ -68,6 +68,11 @@ impl Described {
         items.into_iter().filter(is_past).count()
     }
 
+    /// Whether it has this index, if one is named.
+    fn has(&self, index: Option<&str>) -> bool {
+        index.is_none_or(|index| self.position(index).is_some())
+    }
+
     /// Where the index of this name stands.
     pub(super) fn position(&self, name: &str) -> Option<usize> {
         self.schema.indexes.iter().position(|index| index.name == name)
@@ -78,6 +83,8 @@ impl Described {
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     known: RwLock<HashMap<String, Known>>,
+    /// For each name a lock, held by the one who asks the endpoint.
+    asking: Mutex<HashMap<String, Arc<Mutex<()>>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -95,21 +102,48 @@ impl Tables {
         index: Option<&str>,
         describe: impl FnOnce() -> Option<Described>,
     ) -> Option<Arc<Described>> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
-        let has_all = known
-            .as_ref()
-            .and_then(|known| known.table.as_ref())
-            .is_some_and(|table| index.is_none_or(|index| table.position(index).is_some()));
-        let patience = if has_all { FRESH } else { DOUBTED };
-        if let Some(known) = known.as_ref().filter(|known| known.since.elapsed() < patience) {
-            return known.table.clone();
-        }
+        let old = match self.fresh(name, index) {
+            Ok(table) => return table,
+            Err(old) => old,
+        };
+        let has_all = old.as_ref().is_some_and(|table| table.has(index));
+        let turn = self.turn(name);
+        let _asking = match turn.try_lock() {
+            Ok(asking) => asking,
+            // Who can go on with what is known does not wait.
+            Err(TryLockError::WouldBlock) if has_all => return old,
+            Err(_) => turn.lock().unwrap_or_else(PoisonError::into_inner),
+        };
+        // Somebody else may have asked in the meantime.
+        let old = match self.fresh(name, index) {
+            Ok(table) => return table,
+            Err(old) => old,
+        };
         // An old description is better than none.
-        let table = describe().map(Arc::new).or_else(|| known?.table);
+        let table = describe().map(Arc::new).or(old);
         let known = Known { since: Instant::now(), table: table.clone() };
         let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(name.to_owned(), known);
         table
+    }
+
+    /// What is taken for true of a table, or else what was true before.
+    fn fresh(
+        &self,
+        name: &str,
+        index: Option<&str>,
+    ) -> Result<Option<Arc<Described>>, Option<Arc<Described>>> {
+        let all = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(Known { since, table }) = all.get(name) else { return Err(None) };
+        let has_all = table.as_ref().is_some_and(|table| table.has(index));
+        let patience = if has_all { FRESH } else { DOUBTED };
+        if since.elapsed() < patience { Ok(table.clone()) } else { Err(table.clone()) }
+    }
+
+    /// The turn to ask the endpoint for a table.
+    fn turn(&self, name: &str) -> Arc<Mutex<()>> {
+        let mut all = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.entry(name.to_owned()).or_default())
     }
 
     /// The table of this name as far as it is known, without asking.
@@ -118,9 +152,10 @@ impl Tables {
         all.get(name)?.table.clone()
     }
 
-    /// Forgets a table, which is being changed.
+    /// Forgets a table, which is being changed, by whatever name it is known.
     pub(super) fn forget(&self, name: &str) {
-        self.known.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|known, _| table_of(known) != table_of(name));
     }
 
     /// The names that requests gave.
@@ -131,6 +166,40 @@ impl Tables {
         names.sort_unstable();
         names
     }
+}
+
+#[cfg(test)]
+impl Described {
+    /// A table `t` with the key `pk`, `sk` and a global index `g` on `sk`.
+    pub(super) fn example() -> Arc<Self> {
+        let key =
+            |name: &str, kind: &str| format!(r#"{{"AttributeName":"{name}","KeyType":"{kind}"}}"#);
+        let names = ["pk", "sk"]
+            .map(|name| format!(r#"{{"AttributeName":"{name}","AttributeType":"S"}}"#))
+            .join(",");
+        let body = format!(
+            r#"{{"Table":{{"TableName":"t","AttributeDefinitions":[{names}],"KeySchema":[{},{}],"GlobalSecondaryIndexes":[{{"IndexName":"g","KeySchema":[{}]}}]}}}}"#,
+            key("pk", "HASH"),
+            key("sk", "RANGE"),
+            key("sk", "HASH"),
+        );
+        Arc::new(read(body.as_bytes()).unwrap())
+    }
+}
+
+/// The name of a table that is given by its name or its ARN.
+pub(super) fn table_of(given: &str) -> &str {
+    given.rsplit_once(":table/").map_or(given, |(_, name)| name)
+}
+
+/// The indexes that an UpdateTable removes.
+pub(super) fn removed_indexes<'j>(request: &'j JsonObject<'_>) -> impl Iterator<Item = &'j str> {
+    objects(request, "GlobalSecondaryIndexUpdates").filter_map(|update| {
+        match update.get("Delete") {
+            Some(Json::Object(removed)) => text(removed, "IndexName"),
+            _ => None,
+        }
+    })
 }
 
 /// The attribute that an answer of DescribeTimeToLive names.
@@ -271,5 +340,57 @@ fn number(json: &Json<'_>) -> Option<f64> {
     match json {
         Json::Number(number) => number.as_f64(),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn example() -> Option<Described> {
+        Arc::into_inner(Described::example())
+    }
+
+    #[test]
+    fn an_endpoint_is_asked_once_however_many_want_to_know() {
+        let (tables, asked) = (Tables::default(), AtomicUsize::new(0));
+        let ask = || {
+            let describe = || {
+                asked.fetch_add(1, Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(20));
+                example()
+            };
+            assert!(tables.get("t", None, describe).is_some());
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(ask);
+            }
+        });
+        assert_eq!(asked.into_inner(), 1);
+    }
+
+    #[test]
+    fn an_old_description_stays_where_a_new_one_fails_and_serves_while_it_is_asked_for() {
+        let tables = Tables::default();
+        let age = |seconds| {
+            let mut known = tables.known.write().unwrap();
+            let table = known.get_mut("t").unwrap();
+            table.since = table.since.checked_sub(Duration::from_secs(seconds)).unwrap();
+        };
+        tables.get("t", None, example).unwrap();
+        age(301);
+        assert!(tables.get("t", None, || None).is_some());
+        age(301);
+        let meanwhile = || {
+            let other = tables.get("t", None, || unreachable!("somebody asks"));
+            assert!(other.is_some());
+            None
+        };
+        assert!(tables.get("t", None, meanwhile).is_some());
+        tables.forget("arn:aws:dynamodb:eu-west-1:1:table/t");
+        assert!(tables.known("t").is_none());
     }
 }

@@ -59,6 +59,8 @@ pub(crate) struct Point<'a> {
 pub(super) enum Act<'a> {
     Read(ReadMode),
     Write,
+    /// A condition that is checked at the price of a write; no index is written.
+    Check,
     /// By an expression, with the names and values of a condition.
     Update(Option<&'a str>, &'a ConditionInput),
 }
@@ -258,8 +260,9 @@ impl Exchange for TransactWriteItemsInput {
                     act: Act::Update(Some(update), &action.condition),
                     ..Point::write(table, key, None)
                 },
-                TransactEdit::Delete(key) | TransactEdit::Check(key) => {
-                    Point::write(table, key, None)
+                TransactEdit::Delete(key) => Point::write(table, key, None),
+                TransactEdit::Check(key) => {
+                    Point { act: Act::Check, ..Point::write(table, key, None) }
                 }
             }
         });

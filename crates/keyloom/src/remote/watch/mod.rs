@@ -61,11 +61,24 @@ impl Watch {
                 let Ok(Json::Object(body)) = json::parse(body) else { return };
                 let Some(Json::Str(name)) = body.get("TableName") else { return };
                 self.tables.forget(name);
+                let name = described::table_of(name);
                 if operation == "DeleteTable" {
                     self.observer.forget(name, None);
                 }
+                for index in described::removed_indexes(&body) {
+                    self.observer.forget(name, Some(index));
+                }
             }
             _ => {}
+        }
+    }
+
+    /// Tells of a refusal whose keys nobody is told of.
+    fn refused(&self, operation: &str, answer: &Result<Vec<u8>, Failure>) {
+        if let Err(Failure::Refused(error)) = answer
+            && Outcome::is_told_of(error)
+        {
+            self.observer.failed(operation, error);
         }
     }
 }
@@ -81,7 +94,10 @@ impl Remote {
         let watch = self.inner.watch.as_ref();
         let looked = watch.and_then(|watch| Some((watch, watch.observer.sample()?)));
         let Some((watch, weight)) = looked else {
-            return R::read(&self.send(R::OPERATION, &input.body())?);
+            // Under one token there is one body, however often it is sent and whoever looks at it.
+            let is_fixed = watch.is_some() && R::KIND == Operation::TransactWriteItems;
+            let body = if is_fixed { input.body_with_account() } else { input.body() };
+            return R::read(&self.send(R::OPERATION, &body)?);
         };
         let began = Instant::now();
         let sent = self.send(R::OPERATION, &input.body_with_account());
@@ -104,7 +120,12 @@ impl Remote {
 
     /// Makes a request that is stated as JSON; tells the observer, if it looks at this one.
     pub(crate) fn state(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
-        let watch = self.inner.watch.as_ref().filter(|_| stated::is_told(operation));
+        let watch = self.inner.watch.as_ref();
+        if let Some(watch) = watch.filter(|_| !stated::is_told(operation)) {
+            let sent = self.send(operation, body);
+            watch.refused(operation, &sent);
+            return sent;
+        }
         let looked = watch.and_then(|watch| Some((watch, watch.observer.sample()?)));
         let Some((watch, weight)) = looked else { return self.send(operation, body) };
         let began = Instant::now();
@@ -121,13 +142,29 @@ impl Remote {
             let mut body = Object::new();
             body.string("TableName", name);
             let body = body.finish();
-            let table = described::read(&self.send("DescribeTable", &body).ok()?)?;
-            // Some emulators do not know this one, which is nobody's fault.
-            let ttl = self.post("DescribeTimeToLive", &body).ok();
-            let ttl = ttl.and_then(|body| described::ttl_attribute(&body));
+            // The program did not ask for this: if it is denied, that is no error of the program's.
+            let table = described::read(&self.post("DescribeTable", &body).ok()?)?;
+            let ttl = match self.post("DescribeTimeToLive", &body) {
+                Ok(body) => described::ttl_attribute(&body),
+                // Some emulators do not know this one.
+                Err(_) => watch.tables.known(name).and_then(|known| known.ttl.clone()),
+            };
             Some(Described { ttl, ..table })
         })
     }
+}
+
+/// What a batch gets of one partition at most.
+const MAX_PARTITION_BYTES: usize = 1 << 20;
+
+/// The bytes that were found in the partition of an item that was not.
+fn found_beside(left: &Point<'_>, drawn: &Drawn, items: &Items<'_>) -> usize {
+    let images =
+        items.points.iter().filter(|point| point.table == left.table).filter_map(|point| {
+            let partition = Drawn::of(point, &drawn.table, false).partition;
+            point.image.filter(|_| partition == drawn.partition)
+        });
+    images.map(item_size).sum()
 }
 
 /// One request that is looked at, after it was made.
@@ -266,6 +303,9 @@ impl<'a> Look<'a> {
             let Some(table) = self.described(point.table, None) else { continue };
             let mut one = Drawn::of(point, &table, false);
             if !is_write {
+                if found_beside(point, &one, items) + MAX_ITEM_BYTES > MAX_PARTITION_BYTES {
+                    continue;
+                }
                 one.units = Units::ZERO;
             }
             one.bytes = 0;
@@ -307,15 +347,17 @@ impl<'a> Look<'a> {
             // Told as an error of the request.
             return;
         }
-        let touched = items.points.iter().filter_map(|point| {
+        let touched = items.points.iter().map(|point| {
             let table = self.described(point.table, None)?;
-            Some((point, Drawn::of(point, &table, self.is_transaction())))
+            Some(Drawn::of(point, &table, self.is_transaction()))
         });
-        let (points, mut drawn): (Vec<&Point<'_>>, Vec<Drawn>) = touched.unzip();
-        let Some(refused) = outcome::of(failure, &mut drawn) else { return };
+        // One for each item, as reasons come: what is not described keeps its place.
+        let mut touched: Vec<Option<Drawn>> = touched.collect();
+        let Some(refused) = outcome::of(failure, &mut touched) else { return };
+        let mut drawn: Vec<Drawn> = touched.into_iter().flatten().collect();
         let mut told = refused.outcome;
         if let (Some(index), Outcome::Throttled(reason, _)) = (&refused.index, refused.outcome) {
-            let found = points.iter().find_map(|point| {
+            let found = items.points.iter().find_map(|point| {
                 let table = self.described(point.table, Some(index))?;
                 let at = table.position(index)?;
                 Drawn::entry(point, &table, at).or_else(|| Some(Drawn::somewhere(&table, at)))
@@ -326,5 +368,39 @@ impl<'a> Look<'a> {
             }
         }
         self.tell(&drawn, Ended::with(told, items));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyloom_core::capacity::ReadMode;
+
+    use super::exchange::Act;
+    use super::*;
+    use crate::item;
+
+    #[test]
+    fn what_was_found_in_the_partition_of_an_item_counts_and_nothing_else() {
+        let table = Described::example();
+        let text = "x".repeat(300_000);
+        let item = |pk: &str, sk: &str| item! { "pk" => pk, "sk" => sk, "text" => text.clone() };
+        let items = [item("A", "1"), item("A", "2"), item("A", "3"), item("B", "1")];
+        let point = |image| Point {
+            table: "t",
+            key: image,
+            act: Act::Read(ReadMode::Eventual),
+            image: Some(image),
+            is_left: false,
+        };
+        let (other, left) = (item("B", "2"), item("A", "4"));
+        let left_a = Point { image: None, is_left: true, ..point(&left) };
+        let left_b = Point { image: None, is_left: true, ..point(&other) };
+        let of = |left: &Point<'_>| {
+            let points = items.iter().map(point).collect();
+            let all = Items { points, is_projected: false, is_consistent: false };
+            found_beside(left, &Drawn::of(left, &table, false), &all)
+        };
+        assert!((900_000..MAX_PARTITION_BYTES).contains(&of(&left_a)));
+        assert!((300_000..400_000).contains(&of(&left_b)));
     }
 }

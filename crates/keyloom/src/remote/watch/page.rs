@@ -65,10 +65,14 @@ impl<'a> Understood<'a> {
         let name = self.page.read.index_name.as_deref();
         let arms = account.local.iter().chain(&account.global);
         let own = arms.filter(|(arm, _)| Some(arm.as_str()) == name).map(|(_, arm)| arm.total);
-        let table = account.table.total;
-        let units = if name.is_some() { own.sum() } else { table };
+        let (mut table, mut units) = (account.table.total, own.sum());
+        let is_sum = account.local.is_empty() && account.global.is_empty();
+        if name.is_none() || is_sum {
+            // Where only a sum is stated, it is that of the index that was asked.
+            (units, table) = (table, Units::ZERO);
+        }
         let mut drawn = vec![self.touch(units, self.evaluated(units, returned))];
-        if name.is_some() && !table.is_zero() {
+        if !table.is_zero() {
             // The base items of a local index's entries.
             drawn.push(Drawn { index: None, ..self.touch(table, bytes_of(table, self.price())) });
         }
@@ -132,4 +136,35 @@ fn conditions(
 /// How many items came back.
 pub(super) fn returned(page: &Page<'_>) -> usize {
     page.answer.map_or(0, |page| page.count)
+}
+
+#[cfg(test)]
+mod tests {
+    use keyloom_core::capacity::Arm;
+    use keyloom_engine::ReadInput;
+
+    use super::*;
+
+    #[test]
+    fn a_bare_sum_is_what_the_asked_index_cost() {
+        let values = [(":s".into(), "B".into())].into();
+        let read = ReadInput {
+            table_name: "t".into(),
+            index_name: Some("g".into()),
+            values: Some(values),
+            ..ReadInput::default()
+        };
+        let condition = Some("sk = :s");
+        let page = Page { read: &read, key_condition: condition, is_forward: true, answer: None };
+        let understood = Understood::new(&page, Described::example()).unwrap();
+        let mut account = ConsumedCapacity::new("t");
+        account.add_table(Arm::new(Units::whole(3)));
+        let drawn = |account: &ConsumedCapacity| -> Vec<(Option<usize>, Units)> {
+            let drawn = understood.drawn(Some(account));
+            drawn.iter().map(|one| (one.index, one.units)).collect()
+        };
+        assert_eq!(drawn(&account), [(Some(0), Units::whole(3))]);
+        account.add_global("g", Arm::new(Units::HALF));
+        assert_eq!(drawn(&account), [(Some(0), Units::HALF), (None, Units::whole(3))]);
+    }
 }

@@ -12,7 +12,11 @@ impl Remote {
         let Some(watch) = &self.inner.watch else { return Vec::new() };
         let names = watch.tables.names();
         let known = names.iter().filter_map(|name| self.described(watch, name, None));
-        known.map(|table| facts(&table)).collect()
+        let mut facts: Vec<TableFacts> = known.map(|table| facts(&table)).collect();
+        // A table may be known by its name and by its ARN.
+        facts.sort_by(|a, b| a.name.cmp(&b.name));
+        facts.dedup_by(|a, b| a.name == b.name);
+        facts
     }
 }
 

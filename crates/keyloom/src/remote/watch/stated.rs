@@ -73,7 +73,7 @@ impl Look<'_> {
                 let is_continued = request.get("NextToken").is_some();
                 look.stated_ranges(&ranges, is_consistent, is_continued, sent);
             }
-            None => {}
+            None => self.watch.refused(operation, sent),
         }
     }
 

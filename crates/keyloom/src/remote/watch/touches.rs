@@ -42,7 +42,7 @@ impl Drawn {
         let bytes = point.image.map(item_size);
         let (units, is_write) = match point.act {
             Act::Read(mode) => (read_units(bytes.unwrap_or(0), mode), false),
-            Act::Write | Act::Update(..) => {
+            Act::Write | Act::Check | Act::Update(..) => {
                 let units = item_write_units(None, bytes);
                 (if is_transaction { units.transactional() } else { units }, true)
             }
@@ -54,7 +54,7 @@ impl Drawn {
 
     /// The entry of a written item in an index, if the client can know which it is.
     pub(super) fn entry(point: &Point<'_>, table: &Arc<Described>, at: usize) -> Option<Self> {
-        let index = table.schema.indexes.get(at)?;
+        let index = table.schema.indexes.get(at).filter(|_| !matches!(point.act, Act::Check))?;
         let known = known(point);
         let whole = point.image.and_then(|image| table.schema.project(image, index));
         let bytes = whole.as_deref().map(item_size);
