@@ -37,6 +37,10 @@ pub(super) struct Space {
     growth: Growth,
     /// How many partitions there are at least because of that.
     grown_to: usize,
+    /// How many partitions there are beyond that, because halves are not always what is wanted.
+    surplus: usize,
+    /// What all partitions may take together while there are too many, reads and writes.
+    ceilings: Option<[Bucket; 2]>,
     /// Requests that were refused, or would have been, by direction and limit.
     pub(super) throttled: BTreeMap<(bool, ThrottleLimit), u64>,
 }
@@ -126,6 +130,8 @@ impl Space {
             splits_for_growth: 0,
             growth: Growth::default(),
             grown_to: 0,
+            surplus: 0,
+            ceilings: None,
             throttled: BTreeMap::new(),
         }
     }
@@ -149,16 +155,46 @@ impl Space {
         if let Some(grown) = self.grown().filter(|grown| *grown > self.grown_to) {
             self.grow_to(grown);
         }
+        self.follow_surplus(wanted, now_ms);
     }
 
     /// Halves partitions until there are so many and none covers more hashes than its even share: what is
     /// spread evenly must find room.
     fn grow_to(&mut self, count: usize) {
         self.grown_to = count;
+        let meant = count.max(self.partitions.len() - self.surplus);
         let widest = u64::MAX / count as u64 + 1;
         while self.partitions.len() < MAX_PARTITIONS && self.split_wider_than(widest) {
             self.splits_for_growth += 1;
         }
+        self.surplus = self.partitions.len().saturating_sub(meant);
+    }
+
+    /// Lets all partitions together take no more than those that are meant to be there.
+    fn follow_surplus(&mut self, wanted: usize, now_ms: u64) {
+        let meant = wanted.max(self.partitions.len() - self.surplus);
+        if meant >= self.partitions.len() || !self.throughput.on_demand {
+            self.ceilings = None;
+            return;
+        }
+        let rates = [PARTITION_READ_UNITS, PARTITION_WRITE_UNITS].map(|units| units * meant as f64);
+        let seconds = self.burst_seconds;
+        let ceilings = self
+            .ceilings
+            .get_or_insert_with(|| rates.map(|rate| Bucket::new(rate, seconds, now_ms)));
+        for (ceiling, rate) in ceilings.iter_mut().zip(rates) {
+            if ceiling.rate() < rate {
+                ceiling.set_rate(rate, now_ms);
+            }
+        }
+    }
+
+    fn ceiling(&mut self, lane: Lane) -> Option<&mut Bucket> {
+        let [reads, writes] = self.ceilings.as_mut()?;
+        Some(match lane {
+            Lane::Read => reads,
+            Lane::Write => writes,
+        })
     }
 
     /// How many partitions its previous peak has made of an on-demand table; none if no more than it
@@ -229,6 +265,9 @@ impl Space {
             }
         }
         self.limit(ask.lane).bucket.put_back(ask.units);
+        if let Some(all) = self.ceiling(ask.lane) {
+            all.put_back(ask.units);
+        }
         self.growth.take_back(ask.lane, ask.units);
     }
 
@@ -291,6 +330,9 @@ impl Space {
         if !limit.bucket.has(ask.units, taken, now_ms) {
             return Some(limit.kind);
         }
+        if self.ceiling(ask.lane).is_some_and(|all| !all.has(ask.units, taken, now_ms)) {
+            return Some(ThrottleLimit::KeyRange);
+        }
         let units = ask.units / at.len().max(1) as f64;
         let mut has = |position: usize| {
             let taken = beside.iter().map(|ask| self.share_at(*ask, position)).sum();
@@ -312,6 +354,9 @@ impl Space {
             partition.flow(ask.lane).bucket.take(units, now_ms);
         }
         self.limit(ask.lane).bucket.take(ask.units, now_ms);
+        if let Some(all) = self.ceiling(ask.lane) {
+            all.take(ask.units, now_ms);
+        }
         self.growth.add(ask.lane, ask.units, now_ms);
         self.meter(ask, at, now_ms);
     }
