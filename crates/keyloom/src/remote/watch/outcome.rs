@@ -106,6 +106,7 @@ mod tests {
     use super::super::exchange::{Act, Point};
     use super::*;
     use crate::item;
+    use CancellationCode as Code;
 
     #[test]
     fn reasons_belong_to_their_items_though_a_table_is_not_described() {
@@ -117,7 +118,6 @@ mod tests {
             let failure = Failure::Refused(Error::TransactionCanceled(reasons.into()));
             of(&failure, drawn).map(|refused| refused.outcome)
         };
-        use CancellationCode as Code;
         let throttled = |at| Some(Outcome::Throttled(unstated(true), at));
         let reasons = |at: usize| {
             [0, 1, 2].map(|position| {
