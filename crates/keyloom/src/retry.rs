@@ -96,6 +96,7 @@ pub(crate) struct Attempt {
 
 /// Why one attempt failed.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "nothing is sent"))]
 pub(crate) enum Failure {
     /// The database answered with an error.
     Refused(Refusal),

@@ -12,6 +12,7 @@ use super::Object;
 /// An input that can be sent.
 pub(crate) trait Request {
     /// The operation's name.
+    #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "nothing is sent"))]
     const OPERATION: &'static str;
 
     fn fill(&self, body: &mut Object);
