@@ -10,6 +10,7 @@ use std::time::Duration;
 use keyloom_engine::{Reply, WaitingCall};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+use tokio::task::block_in_place;
 
 use crate::operation::{Operation, PLACES, Work};
 
@@ -138,11 +139,15 @@ impl Dispatcher {
         tokio::task::spawn_blocking(work).await.map_err(|_| Panicked)
     }
 
-    /// Waits until a write is durable. One that is alone does the disk's work here, while the reactor
-    /// goes on elsewhere; where there are more, the store's thread does it for all of them.
+    /// Waits until a write is durable. One that is alone does the disk's work here: nobody waits behind
+    /// it, and whoever comes meanwhile is served by another thread of the reactor. Where there are more,
+    /// the store's thread does it for all of them.
     pub(crate) async fn wait(&self, call: WaitingCall, is_alone: bool) -> Result<Reply, Panicked> {
         if is_alone && call.would_lead() {
-            return inline(|| tokio::task::block_in_place(|| call.wait()));
+            let has_others = Handle::current().metrics().num_workers() > 1;
+            return inline(
+                || if has_others { call.wait() } else { block_in_place(|| call.wait()) },
+            );
         }
         let mut awaited = Awaited(Some(call));
         poll_fn(|context| match inline(|| awaited.poll(context)) {

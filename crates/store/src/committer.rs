@@ -30,8 +30,9 @@ pub(crate) trait Sink: Send + 'static {
     /// Makes a group durable and visible, all of it or none. Any error poisons the store.
     fn commit(&mut self, group: &[&WriteSet]) -> Result<(), CommitError>;
 
-    /// Called once when the store has been quiet for a moment after a commit.
-    fn tidy(&mut self) -> Result<(), StoreError>;
+    /// Called when the store has been quiet for a moment after a commit; false to be called again after
+    /// another such moment.
+    fn tidy(&mut self) -> Result<bool, StoreError>;
 
     /// Called once, after the last commit.
     fn close(&mut self) -> Result<(), StoreError>;
@@ -253,8 +254,9 @@ impl<S: Sink> Shared<S> {
                     state.busy = true;
                     state.untidy = false;
                     drop(state);
-                    self.tell_sink(S::tidy);
+                    let is_tidy = self.tell_sink(S::tidy).unwrap_or(true);
                     state = self.state.lock();
+                    state.untidy |= !is_tidy;
                     state.busy = !state.pending.is_empty();
                     state.handed_over = state.busy;
                 }
@@ -264,14 +266,16 @@ impl<S: Sink> Shared<S> {
         }
     }
 
-    fn tell_sink(&self, what: fn(&mut S) -> Result<(), StoreError>) {
-        if self.poison.check().is_err() {
-            return;
-        }
-        let tell = || self.sink.lock().as_mut().map_or(Ok(()), what);
-        let outcome = catch_unwind(AssertUnwindSafe(tell));
-        if let Err(error) = outcome.unwrap_or_else(|_| Err(panicked())) {
-            self.poison.set(&error);
+    /// What the sink says, unless it fails, which poisons the store, or is gone.
+    fn tell_sink<T>(&self, what: fn(&mut S) -> Result<T, StoreError>) -> Option<T> {
+        self.poison.check().ok()?;
+        let tell = || self.sink.lock().as_mut().map(what).transpose();
+        match catch_unwind(AssertUnwindSafe(tell)).unwrap_or_else(|_| Err(panicked())) {
+            Ok(said) => said,
+            Err(error) => {
+                self.poison.set(&error);
+                None
+            }
         }
     }
 }

@@ -15,16 +15,21 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use keyloom_store::{Bytes, DiskOptions, DiskStore, KeyRange, Store};
+use keyloom_store::{Bytes, DiskOptions, DiskStore, Durability, KeyRange, Store};
 
 const WRITERS: u64 = 4;
 /// How many of its rounds a writer leaves in the store.
 const WINDOW: u64 = 10;
 const STORE: &str = "KEYLOOM_CRASH_STORE";
 
+/// Set for a writer whose commits do not wait for the disk: they survive the end of the process, too.
+const RELAXED: &str = "KEYLOOM_CRASH_RELAXED";
+
 /// Small buffers: most lives of the writer see flushes and compactions.
 fn options() -> DiskOptions {
-    DiskOptions { memtable_bytes: 300_000, ..DiskOptions::default() }
+    let is_relaxed = env::var_os(RELAXED).is_some();
+    let durability = if is_relaxed { Durability::Relaxed } else { Durability::Sync };
+    DiskOptions { durability, memtable_bytes: 300_000, ..DiskOptions::default() }
 }
 
 fn number(value: Option<Bytes>) -> u64 {
@@ -92,10 +97,16 @@ fn writer_process() {
 }
 
 /// Lets a writer live for a while, kills it, and returns what it acknowledged.
-fn live_and_die(path: &Path, life: Duration, acknowledged: &mut BTreeMap<u64, u64>) {
+fn live_and_die(
+    path: &Path,
+    is_relaxed: bool,
+    life: Duration,
+    acknowledged: &mut BTreeMap<u64, u64>,
+) {
     let mut child = Command::new(env::current_exe().unwrap())
         .args(["--ignored", "--exact", "writer_process", "--nocapture"])
         .env(STORE, path)
+        .envs(is_relaxed.then_some((RELAXED, "1")))
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()
@@ -155,7 +166,7 @@ fn killing_the_writer_loses_nothing_that_was_acknowledged() {
     for kill in 0..kills {
         // From "still opening" to "has flushed and compacted".
         let life = Duration::from_micros(3_000 + random.hash_one(kill) % 60_000);
-        live_and_die(directory.path(), life, &mut acknowledged);
+        live_and_die(directory.path(), kill % 3 == 2, life, &mut acknowledged);
         let (store, report) = DiskStore::open(directory.path(), options()).unwrap();
         cuts += u64::from(report.cut.is_some());
         replayed += report.replayed_transactions;

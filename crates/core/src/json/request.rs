@@ -34,7 +34,7 @@ fn directly<'a>(text: &'a [u8], member: &str) -> Option<(Json<'a>, Item)> {
     let (mut members, mut item) = (Vec::with_capacity(4), None);
     parser.members(|parser, name| {
         if name != member {
-            members.push((name, parser.any_value()?));
+            members.push((name, parser.any_value(1)?));
         } else if item.is_none() {
             item = Some(parser.item(0)?);
         } else {
@@ -76,7 +76,11 @@ impl Parser<'_> {
                 AttributeType::S => AttributeValue::S(parser.string()?.as_ref().into()),
                 AttributeType::N => AttributeValue::N(Number::parse(&parser.string()?).ok()?),
                 AttributeType::M => AttributeValue::M(parser.item(depth + 1)?),
-                _ => read::typed(kind, &parser.any_value()?, depth).ok()?,
+                _ => {
+                    // The body, its member, this value; each map adds itself and its value.
+                    let json = parser.any_value(3 + 2 * depth)?;
+                    read::typed(kind, &json, depth).ok()?
+                }
             });
             Some(())
         })?;
@@ -147,6 +151,15 @@ mod tests {
         assert!(agrees_with_the_tree(nested(MAX_NESTING).as_bytes()));
         assert!(!agrees_with_the_tree(nested(MAX_NESTING + 1).as_bytes()));
         assert!(!agrees_with_the_tree(nested(100_000).as_bytes()));
+        for depth in 120..136 {
+            let lists = "[".repeat(depth) + &"]".repeat(depth);
+            for text in [
+                format!(r#"{{"Item":{{"a":{{"S":"b"}}}},"x":{lists}}}"#),
+                format!(r#"{{"Item":{{"a":{{"L":{lists}}}}}}}"#),
+            ] {
+                agrees_with_the_tree(text.as_bytes());
+            }
+        }
     }
 
     proptest! {

@@ -95,7 +95,7 @@ impl<'a> IntoIterator for JsonObject<'a> {
 /// Parses a document; `None` if the text is not JSON.
 pub(super) fn parse(text: &[u8]) -> Option<Json<'_>> {
     let mut parser = Parser::new(text)?;
-    let value = parser.any_value()?;
+    let value = parser.any_value(0)?;
     parser.finish()?;
     Some(value)
 }
@@ -121,9 +121,9 @@ impl<'a> Parser<'a> {
         (self.position == self.text.len()).then_some(())
     }
 
-    /// Any value.
-    pub(super) fn any_value(&mut self) -> Option<Json<'a>> {
-        self.value(MAX_DEPTH)
+    /// Any value, inside so many others.
+    pub(super) fn any_value(&mut self, inside: usize) -> Option<Json<'a>> {
+        self.value(MAX_DEPTH.saturating_sub(inside))
     }
 
     fn peek(&self) -> Option<u8> {

@@ -170,7 +170,7 @@ impl DiskStore {
             options,
             counters: counters.clone(),
             last_sync: Instant::now(),
-            is_synced_for_rotation: false,
+            rotation_sync_to: 0,
         };
         sink.shorten_log(&recovery)?;
         let report =
@@ -284,14 +284,14 @@ struct DiskSink {
     options: DiskOptions,
     counters: Counters,
     last_sync: Instant,
-    /// Whether the full segment has been handed to the thread that syncs it before the next begins.
-    is_synced_for_rotation: bool,
+    /// How far the full segment is being synced before the next begins; zero while it is not full.
+    rotation_sync_to: u64,
 }
 
 impl DiskSink {
     /// Makes room, and may fail without consequence: nothing of the group has been written.
     fn prepare(&mut self) -> Result<(), StoreError> {
-        if self.log.len() >= self.options.memtable_bytes && !self.can_sync_before_rotation() {
+        if self.log.len() >= self.options.memtable_bytes && !self.rotation_can_wait() {
             self.rotate()?;
         }
         self.work.wait_for_room()
@@ -299,7 +299,7 @@ impl DiskSink {
 
     /// A segment may begin only when the one before is durable. Where commits do not wait for the
     /// disk, that is made so in the background while the full segment grows a little further.
-    fn can_sync_before_rotation(&mut self) -> bool {
+    fn rotation_can_wait(&mut self) -> bool {
         let overfull = self.options.memtable_bytes + self.options.memtable_bytes / 4;
         if self.options.durability == Durability::Sync
             || self.log.unsynced_bytes() < QUICKLY_SYNCED
@@ -307,7 +307,9 @@ impl DiskSink {
         {
             return false;
         }
-        if !std::mem::replace(&mut self.is_synced_for_rotation, true) {
+        // Fast writers write much while a sync runs; then another one follows it.
+        if self.log.durable_to() >= self.rotation_sync_to {
+            self.rotation_sync_to = self.log.len();
             self.sync_behind();
         }
         true
@@ -316,7 +318,7 @@ impl DiskSink {
     fn rotate(&mut self) -> Result<(), StoreError> {
         let full = self.log.id();
         self.log.rotate()?;
-        self.is_synced_for_rotation = false;
+        self.rotation_sync_to = 0;
         self.tree.rotate();
         self.work.flush_to(full);
         Ok(())
@@ -344,7 +346,7 @@ impl DiskSink {
 
     /// Has the log synced in the background.
     fn sync_behind(&mut self) {
-        self.work.sync_soon(self.log.unsynced(), self.is_synced_for_rotation);
+        self.work.sync_soon(self.log.unsynced(), self.rotation_sync_to > 0);
         self.last_sync = Instant::now();
     }
 
@@ -368,18 +370,18 @@ impl Sink for DiskSink {
         Ok(())
     }
 
-    fn tidy(&mut self) -> Result<(), StoreError> {
+    fn tidy(&mut self) -> Result<bool, StoreError> {
         match self.options.durability {
-            Durability::Sync => {
-                self.log.sync()?;
-                self.log.seal()
-            }
+            Durability::Sync => self.log.sync()?,
             // Who comes just now must not wait for the disk.
-            Durability::Relaxed => {
+            Durability::Relaxed if self.log.unsynced_bytes() > 0 => {
                 self.sync_behind();
-                Ok(())
+                return Ok(false);
             }
+            Durability::Relaxed => {}
         }
+        self.log.seal()?;
+        Ok(true)
     }
 
     fn close(&mut self) -> Result<(), StoreError> {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use super::log::record::SEGMENT_HEADER;
 use super::log::storage::LogStorage;
 use super::unruly_log::UnrulyLog;
 use super::{DiskOptions, DiskStore, Durability};
@@ -95,4 +96,29 @@ fn a_failed_sync_behind_the_writers_poisons_the_store() {
     assert!(matches!(error, CommitError::Failed(StoreError::Poisoned { .. })), "{error}");
     assert!(error.to_string().contains("the disk is on fire"), "{error}");
     assert!(matches!(store.close(), Err(StoreError::Poisoned { .. })));
+}
+
+/// What is durable is marked as such once the store is quiet, so that damage to it is not taken for the
+/// torn end of a crash.
+#[test]
+fn damage_to_what_was_synced_in_a_quiet_moment_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = UnrulyLog::default();
+    let store = open_relaxed(&log, directory.path(), 32 << 20);
+    put(&store, 1, 1000).unwrap();
+    let start = Instant::now();
+    loop {
+        let bytes = log.read(1).unwrap();
+        let damaged = tempfile::tempdir().unwrap();
+        let copy = DiskStore::open(damaged.path(), DiskOptions::default()).unwrap().0;
+        copy.close().unwrap();
+        let mut bytes = bytes;
+        bytes[SEGMENT_HEADER + 500] ^= 1;
+        std::fs::write(damaged.path().join("log/00000001.log"), bytes).unwrap();
+        match DiskStore::open(damaged.path(), DiskOptions::default()) {
+            Err(StoreError::Corrupt { .. }) => return,
+            outcome => assert!(start.elapsed() < PATIENCE, "{outcome:?}"),
+        }
+        sleep(Duration::from_millis(20));
+    }
 }

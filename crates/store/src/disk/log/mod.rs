@@ -110,6 +110,11 @@ impl Log {
         Unsynced { segment: Arc::clone(&self.segment), to: self.end }
     }
 
+    /// The offset up to which the segment is durable.
+    pub(crate) fn durable_to(&self) -> u64 {
+        self.segment.durable_to()
+    }
+
     /// How many bytes are not durable yet.
     pub(crate) fn unsynced_bytes(&self) -> u64 {
         self.end.saturating_sub(self.segment.durable_to())

@@ -157,6 +157,10 @@ fn recover_numbers(disk: &SimulatedDisk) -> Result<(Vec<u64>, Recovery), StoreEr
 enum Step {
     Append(usize),
     Sync,
+    /// Orders a sync of what is there, for another thread.
+    Order,
+    /// That thread does it.
+    SyncOrdered,
     Seal,
     Rotate,
 }
@@ -166,6 +170,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => (0..30_000_usize).prop_map(Step::Append),
         4 => (0..300_usize).prop_map(Step::Append),
         6 => Just(Step::Sync),
+        3 => Just(Step::Order),
+        3 => Just(Step::SyncOrdered),
         1 => Just(Step::Seal),
         1 => Just(Step::Rotate),
     ];
@@ -180,11 +186,24 @@ fn fates() -> impl Strategy<Value = Vec<Fate>> {
 /// Runs the steps and returns how many transactions were appended and how many acknowledged.
 fn run(log: &mut Log, steps: &[Step]) -> (u64, u64) {
     let (mut appended, mut synced) = (0, 0);
+    let mut ordered = None;
     for step in steps {
         match step {
             Step::Append(size) => {
                 appended += 1;
                 log.append(&[(appended, &transaction(appended, *size))]).unwrap();
+                continue;
+            }
+            Step::Order => {
+                ordered = Some((log.unsynced(), appended));
+                continue;
+            }
+            Step::SyncOrdered => {
+                if let Some((unsynced, count)) = ordered.take() {
+                    unsynced.sync().unwrap();
+                    synced = synced.max(count);
+                }
+                continue;
             }
             Step::Sync => log.sync().unwrap(),
             Step::Seal => {
@@ -193,9 +212,7 @@ fn run(log: &mut Log, steps: &[Step]) -> (u64, u64) {
             }
             Step::Rotate => log.rotate().unwrap(),
         }
-        if !matches!(step, Step::Append(_)) {
-            synced = appended;
-        }
+        synced = appended;
     }
     (appended, synced)
 }

@@ -2,7 +2,7 @@
 //! or loses power.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
@@ -130,7 +130,14 @@ impl LogStorage for LogDirectory {
 }
 
 impl LogFile for File {
+    #[cfg(unix)]
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::write_all_at(self, bytes, offset)
+    }
+
+    #[cfg(not(unix))]
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        use std::io::{Seek, SeekFrom, Write};
         let mut file = self;
         file.seek(SeekFrom::Start(offset))?;
         file.write_all(bytes)
