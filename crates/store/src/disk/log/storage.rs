@@ -104,11 +104,13 @@ impl LogStorage for LogDirectory {
     }
 
     fn create(&self, id: u64, header: &[u8]) -> io::Result<Box<dyn LogFile>> {
-        let prepared = self.prepared.lock().take();
-        let file = prepared.map_or_else(|| self.begin(), Ok)?;
+        // Held until the file has its own name: until then, preparing another would take this one.
+        let mut prepared = self.prepared.lock();
+        let file = prepared.take().map_or_else(|| self.begin(), Ok)?;
         file.write_at(header, 0)?;
         file.sync()?;
         fs::rename(self.unfinished(), self.name(id))?;
+        drop(prepared);
         sync_directory(&self.path)?;
         Ok(Box::new(file))
     }
@@ -151,4 +153,28 @@ impl LogFile for File {
 /// Makes the names in a directory durable, where a directory can be synced.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread::scope;
+
+    use super::*;
+
+    #[test]
+    fn a_segment_never_shares_its_file_with_the_next_however_they_are_prepared() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = LogDirectory::open(directory.path()).unwrap();
+        scope(|scope| {
+            scope.spawn(|| (0..300).for_each(|_| log.prepare()));
+            for id in 1..=300_u64 {
+                let file = log.create(id, &id.to_be_bytes()).unwrap();
+                file.write_at(&id.to_be_bytes(), 8).unwrap();
+            }
+        });
+        for id in log.list().unwrap() {
+            let bytes = log.read(id).unwrap();
+            assert_eq!(bytes[..16], [id.to_be_bytes(), id.to_be_bytes()].concat());
+        }
+    }
 }
