@@ -1,6 +1,6 @@
 //! Which requests are looked at.
 //!
-//! Looking costs about a microsecond, and a request may take three. So each thread looks at every
+//! Looking costs a few microseconds, and a request may take less than one. So each thread looks at every
 //! request while there are few, and at runs of consecutive ones, further and further apart, when
 //! there are many: what it spends on looking stays the same share of its time. Runs, because some
 //! mistakes show only in what follows what. The gaps are random, because a fixed step could fall in
@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 /// Requests that are looked at in a row.
 pub(crate) const RUN: u32 = 8;
 /// Looks per second that a thread is allowed.
-const LOOKS_PER_SECOND: u32 = 2000;
+const LOOKS_PER_SECOND: u32 = 500;
 /// The most requests that one look stands for.
-const MAX_STRIDE: u32 = 256;
+const MAX_STRIDE: u32 = 4096;
 /// After how many unseen requests the clock is asked whether they have become few.
 const UNSEEN: u32 = 128;
 /// When a thread needs longer than this for the looks after which its rate is judged, requests have
@@ -29,7 +29,7 @@ const JUDGED_LOOKS: u32 = 8 * RUN;
 /// Which requests are looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sampling {
-    /// All of them while there are few, one in up to 256 when there are many.
+    /// All of them while there are few, one in up to 4,096 when there are many.
     #[default]
     Adaptive,
     /// All of them.
