@@ -48,7 +48,6 @@ mod memory;
 mod pending;
 mod poison;
 mod range;
-mod read_ahead;
 mod submission;
 mod transaction;
 

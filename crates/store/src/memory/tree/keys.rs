@@ -1,0 +1,74 @@
+//! The keys of a node, in order.
+
+use bytes::Bytes;
+
+use super::MAX_KEYS;
+use super::heads::{Heads, compare, shared_beginning};
+
+/// Keys in order, and what finds one of them quickly.
+#[derive(Clone)]
+pub(super) struct Keys {
+    heads: Heads,
+    keys: Vec<Bytes>,
+}
+
+impl Keys {
+    /// These keys, which are in order.
+    pub(super) fn new(keys: Vec<Bytes>) -> Self {
+        Self { heads: Heads::of(&keys), keys }
+    }
+
+    pub(super) fn as_slice(&self) -> &[Bytes] {
+        &self.keys
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The place of a key, or else the place where it would be.
+    pub(super) fn search(&self, key: &[u8]) -> Result<usize, usize> {
+        let alike = self.heads.search(self.keys.len(), key);
+        let start = alike.start;
+        let alike = self.keys.get(alike).unwrap_or_default();
+        // Mostly it is none or one, which needs no search.
+        let place = alike.binary_search_by(|other| compare(other, key));
+        place.map(|place| start + place).map_err(|place| start + place)
+    }
+
+    pub(super) fn insert(&mut self, place: usize, key: Bytes) {
+        self.keys.insert(place, key);
+        self.heads.insert(place, &self.keys);
+    }
+
+    pub(super) fn remove(&mut self, place: usize) -> Bytes {
+        self.heads.remove(place);
+        self.keys.remove(place)
+    }
+
+    /// Where a full node is split that grows at `place`: near its end if it grows there, else near the
+    /// middle, and where two neighbours have least in common, so that on both sides keys have more.
+    pub(super) fn split_place(&self, place: usize) -> usize {
+        let (from, best) =
+            if place == MAX_KEYS { (MAX_KEYS / 2, MAX_KEYS) } else { (MAX_KEYS / 4, MAX_KEYS / 2) };
+        let shared = |(before, behind): (&Bytes, &Bytes)| shared_beginning(before, behind).len();
+        let pairs = self.keys.iter().zip(self.keys.iter().skip(1)).map(shared);
+        let places = (1..MAX_KEYS).zip(pairs).skip(from - 1).take(MAX_KEYS / 2);
+        let least = places.min_by_key(|&(place, shared)| (shared, place.abs_diff(best)));
+        least.map_or(best, |(place, _)| place)
+    }
+
+    /// Keeps the keys before `place` and returns the others.
+    pub(super) fn split_off(&mut self, place: usize) -> Self {
+        let others = self.keys.split_off(place);
+        self.heads.rebuild(&self.keys);
+        Self::new(others)
+    }
+
+    /// Takes the keys of a right neighbour.
+    pub(super) fn append(&mut self, between: Option<Bytes>, other: Self) {
+        self.keys.extend(between);
+        self.keys.extend(other.keys);
+        self.heads.rebuild(&self.keys);
+    }
+}
