@@ -73,7 +73,7 @@ impl Backfill {
                 let item = Stored::new(value).into_item()?;
                 if let Some(entry) = write::entry_in(&self.table, self.index, &item) {
                     stats.add(1, entry.size_bytes as i64);
-                    keys.push(key);
+                    keys.push(key.into_bytes());
                 }
             }
             if !self.copy(database, &keys)? {

@@ -148,7 +148,7 @@ fn forget_old_tokens(inner: &Inner) -> Result<()> {
         for entry in tokens {
             let (key, record) = entry.map_err(store_error)?;
             if idempotency::is_expired(&record, now_ms) {
-                expired.push(key);
+                expired.push(key.into_bytes());
             }
         }
         expired
@@ -167,12 +167,13 @@ fn forget_old_tokens(inner: &Inner) -> Result<()> {
 
 /// Removes the entries of keyspaces that nothing uses any more.
 fn empty_dropped_keyspaces(inner: &Inner) -> Result<()> {
-    let notes: Vec<_> = {
+    let notes: Vec<Bytes> = {
         let snapshot = inner.store.snapshot().map_err(store_error)?;
-        let range = KeyRange::prefix(&layout::all_dropped());
-        snapshot.scan(range, Direction::Forward).collect::<Result<_, _>>().map_err(store_error)?
+        let notes = snapshot.scan(KeyRange::prefix(&layout::all_dropped()), Direction::Forward);
+        let keys = notes.map(|entry| entry.map(|(note, _)| note.into_bytes()));
+        keys.collect::<Result<_, _>>().map_err(store_error)?
     };
-    for (note, _) in notes {
+    for note in notes {
         if let Some(keyspace) = layout::dropped_keyspace(&note) {
             for prefix in [layout::entries(keyspace), layout::stream_records(keyspace)] {
                 inner.store.delete_prefix(&prefix, DELETE_CHUNK).map_err(store_error)?;

@@ -43,6 +43,7 @@ mod committer;
 mod disk;
 mod error;
 mod faulty;
+mod key;
 mod locks;
 mod memory;
 mod pending;
@@ -59,6 +60,7 @@ pub use bytes::Bytes;
 pub use disk::{CutTail, DiskOptions, DiskStore, Durability, OpenReport};
 pub use error::{CommitError, StoreError};
 pub use faulty::{Fault, FaultyStore};
+pub use key::Key;
 pub use memory::MemoryStore;
 pub use range::{Direction, KeyRange};
 pub use submission::Submission;
@@ -73,7 +75,7 @@ pub const MAX_VALUE_BYTES: usize = 64 << 20;
 pub const MAX_TRANSACTION_BYTES: usize = 256 << 20;
 
 /// The entries of a scan, in the order of the scan.
-pub type Entries<'a> = Box<dyn Iterator<Item = Result<(Bytes, Bytes), StoreError>> + Send + 'a>;
+pub type Entries<'a> = Box<dyn Iterator<Item = Result<(Key<'a>, Bytes), StoreError>> + Send + 'a>;
 
 /// An ordered map from byte keys to byte values, shared by any number of threads.
 pub trait Store: Send + Sync + fmt::Debug {
@@ -112,7 +114,7 @@ pub trait Store: Send + Sync + fmt::Debug {
                 .snapshot()?
                 .scan(range.clone(), Direction::Forward)
                 .take(chunk.max(1))
-                .map(|entry| entry.map(|(key, _)| key))
+                .map(|entry| entry.map(|(key, _)| key.into_bytes()))
                 .collect::<Result<Vec<_>, _>>()?;
             let Some(last) = keys.last().cloned() else { return Ok(deleted) };
             let mut transaction = self.begin(&[])?;

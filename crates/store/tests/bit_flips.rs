@@ -115,6 +115,7 @@ fn examine(path: &Path, content: &BTreeMap<Bytes, Bytes>) -> Result<Found, Strin
         for entry in snapshot.scan(KeyRange::all(), direction) {
             match entry {
                 Ok((key, value)) => {
+                    let key = key.into_bytes();
                     if content.get(&key) != Some(&value) {
                         return Err(format!("{direction:?}: {key:?} is {value:?}"));
                     }

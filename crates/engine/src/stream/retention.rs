@@ -147,7 +147,7 @@ fn trim(database: &Inner, stream: &StreamRecord, shard: &Shard, horizon: u64) ->
         let keys: Vec<_> = snapshot
             .scan(range.clone(), Direction::Forward)
             .take(CHUNK)
-            .map(|entry| entry.map(|(key, _)| key))
+            .map(|entry| entry.map(|(key, _)| key.into_bytes()))
             .collect::<Result<_, _>>()
             .map_err(store_error)?;
         let Some(last) = keys.last().cloned() else { return Ok(()) };

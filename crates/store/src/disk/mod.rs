@@ -236,6 +236,7 @@ impl Store for DiskStore {
             };
             found.entries += 1;
             found.bytes += (key.len() + value.len()) as u64;
+            let key = key.into_bytes();
             if last.is_some_and(|last| last >= key) {
                 found.damage.push(format!("entry {} is out of order", found.entries));
             }

@@ -24,7 +24,7 @@ use crate::disk::format::Claim;
 use crate::disk::moments::{Moments, Pin};
 use crate::disk::table_list;
 use crate::transaction::WriteSet;
-use crate::{Direction, Entries, KeyRange, Snapshot, StoreError};
+use crate::{Direction, Entries, Key, KeyRange, Snapshot, StoreError};
 
 /// Tables are split at this size, so that a compaction rewrites a bounded piece.
 const TABLE_BYTES: u64 = 32 << 20;
@@ -288,7 +288,7 @@ impl Snapshot for TreeSnapshot {
         let read = |entry: IterGuardImpl| {
             let (key, value) =
                 entry.into_inner().map_err(|error| self.tree.failed("read a range", &error))?;
-            Ok((Bytes::from(key), Bytes::from(value)))
+            Ok((Key::Own(Bytes::from(key)), Bytes::from(value)))
         };
         match direction {
             Direction::Forward => Box::new(entries.map(read)),

@@ -18,8 +18,8 @@ use crate::locks::{HeldLocks, KeyLocks};
 use crate::submission::Submission;
 use crate::transaction::{Backend, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
-    CommitError, Direction, Entries, KeyRange, Snapshot, Stats, Store, StoreError, Transaction,
-    Verification,
+    CommitError, Direction, Entries, Key, KeyRange, Snapshot, Stats, Store, StoreError,
+    Transaction, Verification,
 };
 
 /// An ordered store in memory; what is committed is visible at once.
@@ -150,6 +150,6 @@ impl Snapshot for MemorySnapshot {
 
     fn scan(&self, range: KeyRange, direction: Direction) -> Entries<'_> {
         let entries = ReadAhead::over(self.0.range(&range, direction));
-        Box::new(entries.map(|(key, value)| Ok((key.clone(), value.clone()))))
+        Box::new(entries.map(|(key, value)| Ok((Key::Lent(key), value.clone()))))
     }
 }

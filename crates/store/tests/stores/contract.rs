@@ -20,7 +20,7 @@ fn put_all(store: &dyn Store, pairs: &[(&'static str, &'static str)]) {
 }
 
 fn scan(snapshot: &dyn Snapshot, range: KeyRange, direction: Direction) -> Vec<Bytes> {
-    snapshot.scan(range, direction).map(|entry| entry.unwrap().0).collect()
+    snapshot.scan(range, direction).map(|entry| entry.unwrap().0.into_bytes()).collect()
 }
 
 fn count(value: Option<Bytes>) -> u64 {
@@ -117,10 +117,10 @@ on_every_store! {
         put_all(store, &[("a", "1"), ("c", "1"), ("e", "1")]);
         let snapshot = store.snapshot().unwrap();
         let mut entries = snapshot.scan(KeyRange::all(), Direction::Forward);
-        assert_eq!(entries.next().unwrap().unwrap().0, "a");
+        assert_eq!(*entries.next().unwrap().unwrap().0, *b"a");
         put_all(store, &[("b", "2"), ("d", "2")]);
-        assert_eq!(entries.next().unwrap().unwrap().0, "c");
-        assert_eq!(entries.next().unwrap().unwrap().0, "e");
+        assert_eq!(*entries.next().unwrap().unwrap().0, *b"c");
+        assert_eq!(*entries.next().unwrap().unwrap().0, *b"e");
         assert!(entries.next().is_none());
     }
 

@@ -79,7 +79,8 @@ fn scan_store(
     range: &KeyRange,
     direction: Direction,
 ) -> Vec<(Bytes, Bytes)> {
-    snapshot.scan(range.clone(), direction).map(Result::unwrap).collect()
+    let entries = snapshot.scan(range.clone(), direction).map(Result::unwrap);
+    entries.map(|(key, value)| (key.into_bytes(), value)).collect()
 }
 
 fn run(mut subject: Subject, steps: Vec<Step>) {
