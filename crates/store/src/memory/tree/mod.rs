@@ -5,9 +5,9 @@
 //! leaves at the same depth. A branch has one key less than children: each key is the least that may
 //! be in the child behind it.
 //!
-//! A node is split when it is full; at its end if that is where it grew, so that keys in order fill
-//! nodes completely. It is merged with a neighbour when it has become sparse and both fit into one;
-//! nothing is moved for balance alone, so a node may have any number of keys, but none is empty.
+//! A node is split when it is full; near its end if that is where it grew, so that keys in order fill
+//! nodes well. It is merged with a neighbour when it has become sparse and both fit into one; nothing
+//! is moved for balance alone, so a node may have any number of keys, but none is empty.
 
 mod check;
 mod heads;
