@@ -421,17 +421,25 @@ fn a_check_writes_no_index() {
 }
 
 #[test]
-fn stated_requests_that_are_not_told_count_where_they_are_refused() {
+fn what_is_stated_and_refused_counts_with_its_key() {
     let both = Both::new("inject=table=stated:read:every=1");
     let client = TableClient::new(both.remote.clone(), "stated").with_retry(Retry::never());
     client.create().unwrap();
     let query = r#"{"TableName":"stated","KeyConditionExpression":"pk = :p","ExpressionAttributeValues":{":p":{"S":"A#1"}}}"#;
     client.call("Query", query).unwrap_err();
-    let errors = both.here.snapshot().errors;
-    let told: Vec<(&str, u64)> =
-        errors.iter().map(|error| (error.operation.as_str(), error.count)).collect();
-    assert_eq!(told, [("Query", 1)]);
-    both.server.shutdown();
+    client.call("Query", r#"{"TableName":"stated","KeyConditionExpression":"??"}"#).unwrap_err();
+    let (here, there) = both.reports();
+    for report in [&here, &there] {
+        let table = report.place("stated", None).unwrap();
+        assert_eq!(table.throttled["TableReadKeyRangeThroughputExceeded"], 1);
+        assert_eq!((table.keys[0].key.as_str(), table.keys[0].throttled), ("A#1", 1));
+    }
+    let codes = |report: &Report| -> Vec<(String, String, u64)> {
+        let errors = report.errors.iter();
+        errors.map(|one| (one.operation.clone(), one.code.clone(), one.count)).collect()
+    };
+    assert_eq!(codes(&here), codes(&there));
+    assert_eq!(here.errors.len(), 1);
 }
 
 #[test]

@@ -12,7 +12,8 @@ use keyloom_core::expiry::Expiry;
 use keyloom_core::json::{self, Json, JsonObject};
 use keyloom_core::observation::{Place, Throughput};
 use keyloom_core::schema::{
-    IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType, TableSchema,
+    DistanceFunction, IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType,
+    SearchElement, SearchRole, TableSchema, VectorIndexSchema,
 };
 use keyloom_engine::{Clock, SystemClock};
 
@@ -28,10 +29,20 @@ pub(super) struct Described {
     pub(super) table: Facts,
     /// One for each index of the schema.
     pub(super) indexes: Vec<Facts>,
+    /// One for each vector index of the schema, with what observers see of it.
+    pub(super) vectors: Vec<(IndexSchema, Facts)>,
     /// The attribute that says when an item expires, if the table has one.
     pub(super) ttl: Option<String>,
     #[cfg_attr(not(feature = "observe"), expect(dead_code, reason = "only reports show it"))]
     pub(super) created_ms: u64,
+}
+
+/// A table or one of its indexes, by its position in the schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spot {
+    Table,
+    Index(usize),
+    Vector(usize),
 }
 
 /// What is known of a table or index besides its schema.
@@ -44,19 +55,22 @@ pub(super) struct Facts {
 }
 
 impl Described {
-    /// The table, or the index at this position.
-    pub(super) fn place(&self, index: Option<usize>) -> Place<'_> {
-        let schema = index.and_then(|position| self.schema.indexes.get(position));
-        let own = index.and_then(|position| self.indexes.get(position));
-        let facts = own.unwrap_or(&self.table);
+    /// The table, or one of its indexes, as observers see it.
+    pub(super) fn place(&self, spot: Spot) -> Place<'_> {
+        let (index, facts) = match spot {
+            Spot::Table => (None, None),
+            Spot::Index(at) => (self.schema.indexes.get(at), self.indexes.get(at)),
+            Spot::Vector(at) => self.vectors.get(at).map(|(index, facts)| (index, facts)).unzip(),
+        };
+        let facts = facts.unwrap_or(&self.table);
         Place {
             table: &self.schema.name,
-            index: schema,
-            key: schema.map_or(&self.schema.key, |index| &index.key),
+            index,
+            key: index.map_or(&self.schema.key, |index| &index.key),
             throughput: facts.throughput,
             has_local_indexes: self.schema.local_indexes().next().is_some(),
             size_bytes: facts.bytes,
-            is_vector: false,
+            is_vector: matches!(spot, Spot::Vector(_)),
         }
     }
 
@@ -70,12 +84,24 @@ impl Described {
 
     /// Whether it has this index, if one is named.
     fn has(&self, index: Option<&str>) -> bool {
-        index.is_none_or(|index| self.position(index).is_some())
+        index.is_none_or(|index| {
+            self.position(index).or_else(|| self.vector_position(index)).is_some()
+        })
     }
 
     /// Where the index of this name stands.
     pub(super) fn position(&self, name: &str) -> Option<usize> {
         self.schema.indexes.iter().position(|index| index.name == name)
+    }
+
+    /// Where the vector index of this name stands.
+    pub(super) fn vector_position(&self, name: &str) -> Option<usize> {
+        self.schema.vector_indexes.iter().position(|index| index.name == name)
+    }
+
+    /// The table, or the index if one is named; none if it is not there.
+    pub(super) fn spot(&self, index: Option<&str>) -> Option<Spot> {
+        index.map_or(Some(Spot::Table), |name| self.position(name).map(Spot::Index))
     }
 }
 
@@ -239,12 +265,24 @@ pub(super) fn read(body: &[u8]) -> Option<Described> {
             indexes.push(facts(index, "IndexSizeBytes", on_demand, shared));
         }
     }
+    let vector_indexes: Vec<VectorIndexSchema> = objects(table, "VectorIndexes")
+        .map(|index| vector_schema(index, &attributes))
+        .collect::<Option<_>>()?;
+    let vectors = vector_indexes.iter().zip(objects(table, "VectorIndexes"));
+    let vectors = vectors.map(|(schema, index)| {
+        (schema.observed(), facts(index, "IndexSizeBytes", on_demand, Some(own.throughput)))
+    });
+    let vectors = vectors.collect();
     let created = table.get("CreationDateTime").and_then(number).unwrap_or_default();
     let name = text(table, "TableName")?;
-    let schema =
-        TableSchema { attributes, indexes: schemas, ..TableSchema::new(name.to_owned(), key) };
+    let schema = TableSchema {
+        attributes,
+        indexes: schemas,
+        vector_indexes,
+        ..TableSchema::new(name.to_owned(), key)
+    };
     let created_ms = (created * 1000.0) as u64;
-    Some(Described { schema, table: own, indexes, ttl: None, created_ms })
+    Some(Described { schema, table: own, indexes, vectors, ttl: None, created_ms })
 }
 
 fn index_schema(
@@ -252,16 +290,38 @@ fn index_schema(
     kind: IndexKind,
     attributes: &[KeyAttribute],
 ) -> Option<IndexSchema> {
-    let projection = match index.get("Projection") {
+    let name = text(index, "IndexName")?.to_owned().into();
+    Some(IndexSchema { name, kind, key: key(index, attributes)?, projection: projection(index) })
+}
+
+fn vector_schema(index: &JsonObject<'_>, attributes: &[KeyAttribute]) -> Option<VectorIndexSchema> {
+    let Some(Json::Object(vector)) = index.get("VectorAttribute") else { return None };
+    let search = objects(index, "SearchSchema").map(|element| {
+        let name = text(element, "AttributeName")?;
+        Some(SearchElement {
+            role: SearchRole::from_wire(text(element, "SearchSchemaElementType")?)?,
+            attribute: attributes.iter().find(|attribute| attribute.name == name)?.clone(),
+        })
+    });
+    Some(VectorIndexSchema {
+        name: text(index, "IndexName")?.to_owned().into(),
+        attribute: text(vector, "AttributeName")?.to_owned().into(),
+        dimensions: index.get("Dimensions").and_then(number)? as usize,
+        distance: DistanceFunction::from_wire(text(index, "DistanceFunction")?)?,
+        search: search.collect::<Option<_>>()?,
+        projection: projection(index),
+    })
+}
+
+fn projection(index: &JsonObject<'_>) -> Projection {
+    match index.get("Projection") {
         Some(Json::Object(projection)) => match text(projection, "ProjectionType") {
             Some("KEYS_ONLY") => Projection::KeysOnly,
             Some("INCLUDE") => Projection::Include(included(projection)),
             _ => Projection::All,
         },
         _ => Projection::All,
-    };
-    let name = text(index, "IndexName")?.to_owned().into();
-    Some(IndexSchema { name, kind, key: key(index, attributes)?, projection })
+    }
 }
 
 fn included(projection: &JsonObject<'_>) -> Vec<keyloom_core::Str> {
