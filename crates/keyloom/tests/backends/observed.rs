@@ -19,12 +19,12 @@ use crate::model::*;
 use crate::suite;
 
 /// A server and a client that both count.
-struct Both {
+pub(crate) struct Both {
     server: RunningServer,
     there: Arc<StatsCollector>,
     here: Arc<StatsCollector>,
     bodies: Arc<Mutex<Vec<(String, String)>>>,
-    remote: Remote,
+    pub(crate) remote: Remote,
 }
 
 /// A database that keeps what it is asked, and says nothing of its tables if it is told so.
@@ -52,7 +52,7 @@ fn collector(sampling: Sampling) -> Arc<StatsCollector> {
 }
 
 impl Both {
-    fn new(throttle: &str) -> Self {
+    pub(crate) fn new(throttle: &str) -> Self {
         Self::sampled(throttle, Sampling::All)
     }
 
@@ -85,14 +85,14 @@ impl Both {
     }
 
     /// What the client knows and what the server knows.
-    fn reports(self) -> (Report, Report) {
+    pub(crate) fn reports(self) -> (Report, Report) {
         let here = Backend::from(self.remote).report(&self.here);
         self.server.shutdown();
         (here, self.there.snapshot())
     }
 }
 
-fn units(place: &Place) -> BTreeMap<&str, (f64, f64, u64)> {
+pub(crate) fn units(place: &Place) -> BTreeMap<&str, (f64, f64, u64)> {
     place.keys.iter().map(|key| (key.key.as_str(), (key.reads, key.writes, key.requests))).collect()
 }
 
@@ -114,7 +114,7 @@ fn counts(pattern: &Pattern) -> [u64; 12] {
     ]
 }
 
-fn patterns(report: &Report) -> BTreeMap<(String, String, String), [u64; 12]> {
+pub(crate) fn patterns(report: &Report) -> BTreeMap<(String, String, String), [u64; 12]> {
     let all = report.patterns().map(|(place, pattern)| {
         ((place.name(), pattern.operation.clone(), pattern.label().to_owned()), counts(pattern))
     });
@@ -308,7 +308,16 @@ fn what_a_batch_leaves_counts_as_refused_though_nobody_says_why() {
     table.batch().put_all(&tasks).run().unwrap();
     let found = table.get_many(tasks.iter().map(Entity::key)).unwrap();
     assert_eq!(found.into_iter().flatten().collect::<Vec<_>>(), tasks);
+    let bodies = both.bodies.lock().unwrap();
+    let sent = bodies.iter().filter(|(operation, _)| operation == "BatchGetItem").count() as u64;
+    drop(bodies);
     let (here, there) = both.reports();
+    // The first request has all 60 keys and leaves every third; each later one is a retry, and so is what it leaves.
+    let gets = here.patterns().filter(|(_, one)| one.operation == "BatchGetItem");
+    let (throttled, retries) =
+        gets.fold((0, 0), |sum, (_, one)| (sum.0 + one.throttled, sum.1 + one.retries));
+    assert_eq!(retries, sent - 1 + throttled - 20);
+    assert!(sent > 2 && there.patterns().all(|(_, one)| one.retries == 0));
     let (mine, theirs) = (here.place("suite", None).unwrap(), there.place("suite", None).unwrap());
     assert_eq!((mine.reads, mine.writes), (theirs.reads, theirs.writes));
     let sum = |place: &Place| place.throttled.values().sum::<u64>();

@@ -196,18 +196,22 @@ impl Tables {
 
 #[cfg(test)]
 impl Described {
-    /// A table `t` with the key `pk`, `sk` and a global index `g` on `sk`.
+    /// A table `t` with the key `pk`, `sk` and global indexes `g` on `sk` and `h` on `other`.
     pub(super) fn example() -> Arc<Self> {
         let key =
             |name: &str, kind: &str| format!(r#"{{"AttributeName":"{name}","KeyType":"{kind}"}}"#);
-        let names = ["pk", "sk"]
+        let index = |name: &str, hash: &str| {
+            format!(r#"{{"IndexName":"{name}","KeySchema":[{}]}}"#, key(hash, "HASH"))
+        };
+        let names = ["pk", "sk", "other"]
             .map(|name| format!(r#"{{"AttributeName":"{name}","AttributeType":"S"}}"#))
             .join(",");
         let body = format!(
-            r#"{{"Table":{{"TableName":"t","AttributeDefinitions":[{names}],"KeySchema":[{},{}],"GlobalSecondaryIndexes":[{{"IndexName":"g","KeySchema":[{}]}}]}}}}"#,
+            r#"{{"Table":{{"TableName":"t","AttributeDefinitions":[{names}],"KeySchema":[{},{}],"GlobalSecondaryIndexes":[{},{}]}}}}"#,
             key("pk", "HASH"),
             key("sk", "RANGE"),
-            key("sk", "HASH"),
+            index("g", "sk"),
+            index("h", "other"),
         );
         Arc::new(read(body.as_bytes()).unwrap())
     }

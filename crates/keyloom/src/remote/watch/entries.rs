@@ -228,3 +228,78 @@ fn vector_entry(
     };
     Some((partition, vector_entry_size(index, item_size(&entry.rest))))
 }
+
+#[cfg(test)]
+mod tests {
+    use keyloom_core::capacity::{Arm, ConsumedCapacity};
+    use keyloom_core::key::decode_key_value;
+    use keyloom_core::schema::ScalarType;
+    use keyloom_engine::ConditionInput;
+
+    use super::super::exchange::Changes;
+    use super::super::touches::drawn;
+    use super::*;
+    use crate::item;
+
+    /// What points touched in an index that cost this much, while each cost `own` on the table: partitions and units.
+    fn told(points: &[Point<'_>], own: u64, index: (&str, u64)) -> Vec<(String, u64)> {
+        let table = Described::example();
+        let mut account = ConsumedCapacity::new("t");
+        account.add_table(Arm::new(Units::whole(own * points.len() as u64)));
+        account.add_global(index.0, Arm::new(Units::whole(index.1)));
+        let points: Vec<&Point<'_>> = points.iter().collect();
+        let each = drawn(&points, &table, Some(&account), false);
+        let entries = each.iter().flatten().filter(|one| one.spot != Spot::Table);
+        let shown = |one: &Drawn| {
+            let value = decode_key_value(ScalarType::S, &mut one.partition.as_slice());
+            let text = value.ok().and_then(|value| value.as_s().map(str::to_owned));
+            (text.unwrap_or_else(|| "?".into()), one.units.as_halves() / 2)
+        };
+        entries.map(shown).collect()
+    }
+
+    fn list(entries: &[(&str, u64)]) -> Vec<(String, u64)> {
+        entries.iter().map(|(key, units)| ((*key).to_owned(), *units)).collect()
+    }
+
+    #[test]
+    fn what_an_index_cost_goes_to_keys_as_far_as_they_can_have_cost_it() {
+        let key = item! { "pk" => "A", "sk" => "B" };
+        let values = Some(vec![(":v".into(), "X".into())]);
+        let input = ConditionInput { values, ..ConditionInput::default() };
+        let set = Point::update("t", &key, Changes::Expression("SET other = :v", &input));
+        let one = |point: &Point<'_>, own, index| told(std::slice::from_ref(point), own, index);
+        // An entry whose size nobody knows costs at most what its item does; the rest was an old one.
+        assert_eq!(one(&set, 3, ("h", 1)), list(&[("X", 1)]));
+        assert_eq!(one(&set, 3, ("h", 3)), list(&[("X", 3)]));
+        assert_eq!(one(&set, 3, ("h", 6)), list(&[("X", 3), ("?", 3)]));
+        // A partition that the primary key names is not left.
+        assert_eq!(one(&set, 3, ("g", 6)), list(&[("B", 6)]));
+        let delete = Point::delete("t", &key);
+        assert_eq!(one(&delete, 3, ("g", 3)), list(&[("B", 3)]));
+        assert_eq!(one(&delete, 3, ("h", 3)), list(&[("?", 3)]));
+        // The size of a put is known: what is more was an old entry.
+        let put = item! { "pk" => "A", "sk" => "B", "other" => "Y", "text" => "x".repeat(1500) };
+        let put = Point::put("t", &put);
+        assert_eq!(one(&put, 2, ("h", 5)), list(&[("Y", 2), ("?", 3)]));
+        // Equals get the same, and a sum that is too small is shared.
+        let two = || Point::update("t", &key, Changes::Expression("SET other = :v", &input));
+        assert_eq!(told(&[two(), two()], 3, ("h", 4)), list(&[("X", 2), ("X", 2)]));
+        assert_eq!(
+            told(&[two(), two()], 3, ("h", 1)).iter().map(|(_, units)| units).sum::<u64>(),
+            0
+        );
+    }
+
+    #[test]
+    fn an_item_that_is_known_before_and_after_tells_which_entries_changed() {
+        let old = item! { "pk" => "A", "sk" => "B", "other" => "X", "text" => "x".repeat(1500) };
+        let new = item! { "pk" => "A", "sk" => "B", "other" => "Y" };
+        let put = |before| Point { before, ..Point::put("t", &new) };
+        let moved = [put(State::Is(&old))];
+        assert_eq!(told(&moved, 2, ("h", 3)), list(&[("X", 2), ("Y", 1)]));
+        assert_eq!(told(&[put(State::Absent)], 1, ("h", 1)), list(&[("Y", 1)]));
+        let removed = [Point { before: State::Is(&old), ..Point::delete("t", &new) }];
+        assert_eq!(told(&removed, 2, ("h", 2)), list(&[("X", 2)]));
+    }
+}
