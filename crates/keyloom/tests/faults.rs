@@ -266,9 +266,8 @@ fn attempts_end_and_the_error_says_what_happened() {
 
 #[test]
 fn nobody_listening_is_known_not_to_be_done() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let remote =
-        Remote::new(keyloom::remote::Endpoint::url(format!("http://127.0.0.1:{port}"))).unwrap();
+    // A port that the system gives to nobody: one that was free a moment ago may be somebody else's now.
+    let remote = Remote::new(keyloom::remote::Endpoint::url("http://127.0.0.1:1")).unwrap();
     let retry = Retry { max_attempts: 2, base: Duration::ZERO, cap: Duration::ZERO };
     let error = Faults::open(remote).unwrap().with_retry(retry).put(&note(1)).unwrap_err();
     assert!(matches!(&error, Error::Transport(error) if !error.outcome_unknown), "{error}");

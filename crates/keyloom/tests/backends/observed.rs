@@ -12,6 +12,7 @@ use keyloom::observe::{
 };
 use keyloom::prelude::*;
 use keyloom::{Backend, ItemKey, Op, Options, Retry, TableClient, Update, item};
+use keyloom_engine::{Clock, ManualClock, SystemClock};
 use keyloom_server::{Config, RunningServer, Server};
 
 use crate::endpoint::{self, Independent};
@@ -61,11 +62,15 @@ impl Both {
     }
 
     fn serving(throttle: &str, sampling: Sampling, is_silent: bool) -> Self {
+        Self::timed(throttle, sampling, is_silent, Arc::new(SystemClock))
+    }
+
+    fn timed(throttle: &str, sampling: Sampling, is_silent: bool, clock: Arc<dyn Clock>) -> Self {
         let there = collector(Sampling::All);
         let monitor = Monitor::new(throttle.parse::<Throttle>().unwrap()).with(there.clone());
         let observer = Some(Arc::new(monitor) as _);
-        let database =
-            Database::memory_with(Options { background: false, observer, ..Options::default() });
+        let options = Options { background: false, observer, clock, ..Options::default() };
+        let database = Database::memory_with(options);
         let bodies = Arc::default();
         let recorded = Recorded { database, is_silent, bodies: Arc::clone(&bodies) };
         let config = Config { address: ([127, 0, 0, 1], 0).into(), ..Config::default() };
@@ -225,7 +230,9 @@ fn refusals_have_their_reasons_and_repeated_requests_are_counted() {
 
 #[test]
 fn what_a_partition_really_refuses_is_told_to_the_client_with_its_key() {
-    let both = Both::new("enforce:burst=1");
+    // Time stands still there, so no capacity comes back however long the puts take.
+    let clock = Arc::new(ManualClock::at_ms(1_794_700_800_000));
+    let both = Both::timed("enforce:burst=1", Sampling::All, false, clock);
     let client = TableClient::new(both.remote.clone(), "hot").with_retry(Retry::never());
     client.create().unwrap();
     // Items of 100 KB: ten of them are what a partition takes in a second.

@@ -196,14 +196,14 @@ impl Tables {
 
 #[cfg(test)]
 impl Described {
-    /// A table `t` with the key `pk`, `sk` and global indexes `g` on `sk` and `h` on `other`.
+    /// A table `t` with the key `pk`, `sk` and global indexes `g` on `sk` and `h` on `gk`.
     pub(super) fn example() -> Arc<Self> {
         let key =
             |name: &str, kind: &str| format!(r#"{{"AttributeName":"{name}","KeyType":"{kind}"}}"#);
         let index = |name: &str, hash: &str| {
             format!(r#"{{"IndexName":"{name}","KeySchema":[{}]}}"#, key(hash, "HASH"))
         };
-        let names = ["pk", "sk", "other"]
+        let names = ["pk", "sk", "gk"]
             .map(|name| format!(r#"{{"AttributeName":"{name}","AttributeType":"S"}}"#))
             .join(",");
         let body = format!(
@@ -211,7 +211,7 @@ impl Described {
             key("pk", "HASH"),
             key("sk", "RANGE"),
             index("g", "sk"),
-            index("h", "other"),
+            index("h", "gk"),
         );
         Arc::new(read(body.as_bytes()).unwrap())
     }

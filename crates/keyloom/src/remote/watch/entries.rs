@@ -5,6 +5,7 @@
 //! entries whose size is not known, up to what their items cost on the table, because an entry is never larger than its
 //! item. The rest paid for old entries that were removed: they count for the index, and for no key.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use keyloom_core::capacity::{IndexChange, Units, write_units};
@@ -121,9 +122,8 @@ pub(super) fn first(point: &Point<'_>, table: &Arc<Described>, at: usize) -> Opt
 
 /// What became of an item's entry, where the item is known before and after.
 fn exact(point: &Point<'_>, table: &Arc<Described>, at: usize, index: &IndexSchema) -> Vec<Entry> {
-    let entry_of = |state: State<'_>| {
-        table.schema.project(state.item()?, index).map(|entry| entry.into_owned())
-    };
+    let entry_of =
+        |state: State<'_>| table.schema.project(state.item()?, index).map(Cow::into_owned);
     let (old, new) = (entry_of(point.before), entry_of(point.after));
     let change = IndexChange::between(old.as_ref(), new.as_ref(), &index.key);
     let entry = |of: &Option<Item>, bytes, paid_bytes| {
@@ -242,7 +242,7 @@ mod tests {
     use crate::item;
 
     /// What points touched in an index that cost this much, while each cost `own` on the table: partitions and units.
-    fn told(points: &[Point<'_>], own: u64, index: (&str, u64)) -> Vec<(String, u64)> {
+    fn told(points: &[Point<'_>], own: u64, index: (&str, u64)) -> Vec<(String, f64)> {
         let table = Described::example();
         let mut account = ConsumedCapacity::new("t");
         account.add_table(Arm::new(Units::whole(own * points.len() as u64)));
@@ -253,13 +253,13 @@ mod tests {
         let shown = |one: &Drawn| {
             let value = decode_key_value(ScalarType::S, &mut one.partition.as_slice());
             let text = value.ok().and_then(|value| value.as_s().map(str::to_owned));
-            (text.unwrap_or_else(|| "?".into()), one.units.as_halves() / 2)
+            (text.unwrap_or_else(|| "?".into()), one.units.as_f64())
         };
         entries.map(shown).collect()
     }
 
-    fn list(entries: &[(&str, u64)]) -> Vec<(String, u64)> {
-        entries.iter().map(|(key, units)| ((*key).to_owned(), *units)).collect()
+    fn list(entries: &[(&str, u32)]) -> Vec<(String, f64)> {
+        entries.iter().map(|(key, units)| ((*key).to_owned(), f64::from(*units))).collect()
     }
 
     #[test]
@@ -267,7 +267,7 @@ mod tests {
         let key = item! { "pk" => "A", "sk" => "B" };
         let values = Some(vec![(":v".into(), "X".into())]);
         let input = ConditionInput { values, ..ConditionInput::default() };
-        let set = Point::update("t", &key, Changes::Expression("SET other = :v", &input));
+        let set = Point::update("t", &key, Changes::Expression("SET gk = :v", &input));
         let one = |point: &Point<'_>, own, index| told(std::slice::from_ref(point), own, index);
         // An entry whose size nobody knows costs at most what its item does; the rest was an old one.
         assert_eq!(one(&set, 3, ("h", 1)), list(&[("X", 1)]));
@@ -279,22 +279,20 @@ mod tests {
         assert_eq!(one(&delete, 3, ("g", 3)), list(&[("B", 3)]));
         assert_eq!(one(&delete, 3, ("h", 3)), list(&[("?", 3)]));
         // The size of a put is known: what is more was an old entry.
-        let put = item! { "pk" => "A", "sk" => "B", "other" => "Y", "text" => "x".repeat(1500) };
+        let put = item! { "pk" => "A", "sk" => "B", "gk" => "Y", "text" => "x".repeat(1500) };
         let put = Point::put("t", &put);
         assert_eq!(one(&put, 2, ("h", 5)), list(&[("Y", 2), ("?", 3)]));
         // Equals get the same, and a sum that is too small is shared.
-        let two = || Point::update("t", &key, Changes::Expression("SET other = :v", &input));
+        let two = || Point::update("t", &key, Changes::Expression("SET gk = :v", &input));
         assert_eq!(told(&[two(), two()], 3, ("h", 4)), list(&[("X", 2), ("X", 2)]));
-        assert_eq!(
-            told(&[two(), two()], 3, ("h", 1)).iter().map(|(_, units)| units).sum::<u64>(),
-            0
-        );
+        let halves = [("X".to_owned(), 0.5), ("X".to_owned(), 0.5)];
+        assert_eq!(told(&[two(), two()], 3, ("h", 1)), halves);
     }
 
     #[test]
     fn an_item_that_is_known_before_and_after_tells_which_entries_changed() {
-        let old = item! { "pk" => "A", "sk" => "B", "other" => "X", "text" => "x".repeat(1500) };
-        let new = item! { "pk" => "A", "sk" => "B", "other" => "Y" };
+        let old = item! { "pk" => "A", "sk" => "B", "gk" => "X", "text" => "x".repeat(1500) };
+        let new = item! { "pk" => "A", "sk" => "B", "gk" => "Y" };
         let put = |before| Point { before, ..Point::put("t", &new) };
         let moved = [put(State::Is(&old))];
         assert_eq!(told(&moved, 2, ("h", 3)), list(&[("X", 2), ("Y", 1)]));

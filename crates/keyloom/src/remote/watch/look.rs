@@ -139,9 +139,10 @@ impl<'a> Look<'a> {
                 .into_iter()
                 .flatten()
                 .collect();
-            let expired = match self.operation.is_write() {
-                true => 0,
-                false => table.expired(mine.iter().filter_map(|point| point.after.item())),
+            let expired = if self.operation.is_write() {
+                0
+            } else {
+                table.expired(mine.iter().filter_map(|point| point.after.item()))
             };
             // The engine tells of each table's part of a BatchGetItem by itself.
             if self.operation == Operation::BatchGetItem {

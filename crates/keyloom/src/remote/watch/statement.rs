@@ -33,7 +33,7 @@ use crate::wire;
 /// What a statement comes down to.
 enum Meant {
     Item(Named),
-    Ranges(Ranges),
+    Ranges(RangeRead),
 }
 
 /// One item that a statement names.
@@ -69,17 +69,16 @@ impl Named {
         }
     }
 
-    /// The item with what the answer says: a row or none, if it was carried out.
-    fn point<'a>(&'a self, answer: Option<Option<&'a Item>>) -> Point<'a> {
+    /// The item with the row that the answer has; it is unknown unless the statement was carried out.
+    fn point<'a>(&'a self, row: State<'a>) -> Point<'a> {
         let (table, key) = (self.table.as_str(), &self.key);
-        let row = answer.map_or(State::Unknown, State::answered);
         match &self.verb {
             Verb::Get { mode, is_projected } => {
                 Point { is_projected: *is_projected, ..Point::read(table, key, *mode, row) }
             }
             Verb::Insert => {
                 // An insert that is carried out met nothing.
-                let before = if answer.is_some() { State::Absent } else { State::Unknown };
+                let before = if row.is_known() { State::Absent } else { State::Unknown };
                 Point { before, ..Point::put(table, key) }
             }
             Verb::Update(update, returning) => {
@@ -100,7 +99,7 @@ impl Named {
 }
 
 /// A read of ranges, or of everything if it is one without a condition.
-struct Ranges {
+struct RangeRead {
     table: Arc<Described>,
     spot: Spot,
     ranges: Vec<Range>,
@@ -132,11 +131,12 @@ impl Look<'_> {
         match self.meant(&input.statement)? {
             Meant::Item(named) => {
                 let look = self.of(named.operation());
-                let row = answer.as_ref().ok().map(|answer| answer.items.first());
-                let points = [named.point(row)];
-                match answer.as_ref() {
-                    Ok(answer) => look.items_done(&points, &answer.accounts),
-                    Err(failure) => look.items_failed(&points, failure),
+                match &answer {
+                    Ok(answer) => {
+                        let row = State::answered(answer.items.first());
+                        look.items_done(&[named.point(row)], &answer.accounts);
+                    }
+                    Err(failure) => look.items_failed(&[named.point(State::Unknown)], failure),
                 }
             }
             Meant::Ranges(ranges) => self.ranges(&ranges, &input, answer),
@@ -153,7 +153,7 @@ impl Look<'_> {
             Ok(body) => body,
             Err(failure) => {
                 for one in named.iter().flatten() {
-                    self.of(one.operation()).items_failed(&[one.point(None)], failure);
+                    self.of(one.operation()).items_failed(&[one.point(State::Unknown)], failure);
                 }
                 return Some(());
             }
@@ -164,7 +164,7 @@ impl Look<'_> {
         for ((one, row), error) in named.iter().zip(&rows).zip(errors) {
             let Some(one) = one else { continue };
             match error {
-                None => done.push((one.operation(), one.point(Some(row.as_ref())))),
+                None => done.push((one.operation(), one.point(State::answered(row.as_ref())))),
                 Some(error) => failed.push((one, Failure::Refused(error))),
             }
         }
@@ -197,7 +197,7 @@ impl Look<'_> {
     fn statements_failed(&self, failed: &[(&Named, Failure)], accounts: &[ConsumedCapacity]) {
         let mut told = Vec::new();
         for (one, failure) in failed {
-            let point = one.point(None);
+            let point = one.point(State::Unknown);
             let table = self.described(point.table, None);
             let mut touched = [table.map(|table| Drawn::of(&point, &table, false))];
             if let Some(refused) = outcome::of(failure, &mut touched) {
@@ -214,7 +214,7 @@ impl Look<'_> {
         }
         for (one, outcome, touched) in told {
             let look = self.of(one.operation());
-            let observation = look.of_points(outcome, &[&one.point(None)]);
+            let observation = look.of_points(outcome, &[&one.point(State::Unknown)]);
             look.tell(touched.as_slice(), observation);
         }
     }
@@ -231,7 +231,10 @@ impl Look<'_> {
         let kind = if reads { Operation::TransactGetItems } else { Operation::TransactWriteItems };
         let rows = sent.as_ref().map(|body| wire::items_in_order(body).unwrap_or_default());
         let points = named.iter().enumerate().map(|(position, one)| {
-            let row = rows.as_ref().ok().map(|rows| rows.get(position).and_then(Option::as_ref));
+            let row = match &rows {
+                Ok(rows) => State::answered(rows.get(position).and_then(Option::as_ref)),
+                Err(_) => State::Unknown,
+            };
             in_transaction(one.point(row))
         });
         let points: Vec<Point<'_>> = points.collect();
@@ -292,12 +295,12 @@ impl Look<'_> {
             select.order.iter().find(|(name, _)| Some(name) == sort_key.map(|key| &key.name));
         // As the server: an order without the sort key reads it backwards.
         let is_forward = !falls.map_or(!select.order.is_empty(), |(_, falls)| *falls);
-        Some(Meant::Ranges(Ranges { table, spot, ranges, mode, is_projected, is_forward }))
+        Some(Meant::Ranges(RangeRead { table, spot, ranges, mode, is_projected, is_forward }))
     }
 
     fn ranges(
         &self,
-        read: &Ranges,
+        read: &RangeRead,
         input: &ExecuteStatementInput,
         answer: Result<Answer, &Failure>,
     ) {
@@ -389,7 +392,7 @@ fn keys_of(condition: &ResolvedKeyCondition, table: &Described) -> Option<Item> 
     Some(named.collect::<Item>()).filter(|named| named.len() == key.len())
 }
 
-impl Ranges {
+impl RangeRead {
     /// The rows of each range; none if one of them may be in several, or in none.
     fn rows<'i>(&self, items: &'i [Item]) -> Option<Vec<Vec<&'i Item>>> {
         let mut apart: Vec<Vec<&Item>> = self.ranges.iter().map(|_| Vec::new()).collect();
