@@ -80,10 +80,13 @@ impl<'a> Look<'a> {
     }
 
     /// Counts a request that was carried out, and of which nothing else is known.
-    pub(super) fn not_understood(&self, sent: &Result<Vec<u8>, Failure>) {
-        if sent.is_ok() {
-            self.tell(&[], self.observation(Outcome::Done));
-        }
+    pub(super) fn not_understood(&self) {
+        self.tell(&[], self.observation(Outcome::Done));
+    }
+
+    /// Tells of a refusal that touched keys, though nobody can say which.
+    pub(super) fn refused(&self, operation: &str, sent: &Result<Vec<u8>, Failure>) {
+        self.watch.refused(operation, sent);
     }
 
     pub(super) fn tell(&self, drawn: &[Drawn], observation: Observation<'_>) {

@@ -6,8 +6,8 @@
 //! delete removed) counts for the index, and for none of its keys.
 //!
 //! - [`exchange`]: which items or ranges a request of the client is about; [`stated`] reads the same from requests that
-//!   are stated as JSON, [`statement`] from PartiQL, [`search`] from searches of vectors.
-//! - [`described`]: the tables, so that keys can be found in items.
+//!   are stated as JSON, [`statement`] and [`executed`] from PartiQL, [`search`] from searches of vectors.
+//! - [`described`], [`description`]: the tables, so that keys can be found in items.
 //! - [`account`], [`touches`], [`entries`], [`page`]: what each key cost.
 //! - [`outcome`], [`leftover`]: what was refused, and why.
 //! - [`look`] puts it together.
@@ -17,8 +17,10 @@
 
 mod account;
 mod described;
+mod description;
 mod entries;
 mod exchange;
+mod executed;
 mod leftover;
 mod look;
 mod outcome;
@@ -88,7 +90,7 @@ impl Watch {
         if operation == "DeleteTable" {
             self.observer.forget(name, None);
         }
-        for index in described::removed_indexes(&request) {
+        for index in description::removed_indexes(&request) {
             self.observer.forget(name, Some(index));
         }
     }
@@ -150,8 +152,10 @@ impl Remote {
         // What a statement comes down to is known once it is read.
         let look = Look::new(self, watch, Operation::Scan, weight, began.elapsed(), &sent);
         if teller(&look, body, &sent).is_none() {
-            watch.refused(operation, &sent);
-            look.not_understood(&sent);
+            match &sent {
+                Ok(_) => look.not_understood(),
+                Err(_) => watch.refused(operation, &sent),
+            }
         }
         sent
     }
@@ -162,9 +166,9 @@ impl Remote {
             body.string("TableName", name);
             let body = body.finish();
             // The program did not ask for this: if it is denied, that is no error of the program's.
-            let table = described::read(&self.post("DescribeTable", &body).ok()?)?;
+            let table = description::read(&self.post("DescribeTable", &body).ok()?)?;
             let ttl = match self.post("DescribeTimeToLive", &body) {
-                Ok(body) => described::ttl_attribute(&body),
+                Ok(body) => description::ttl_attribute(&body),
                 // Some emulators do not know this one.
                 Err(_) => watch.tables.known(name).and_then(|known| known.ttl.clone()),
             };
