@@ -193,9 +193,17 @@ fn diagnosed(report: &Report) -> Vec<Finding> {
     RecommendationEngine::new(Judge::new(&report, Some(design), &prices)).diagnose()
 }
 
-/// The same, but for what depends on threads and times, and on what others do.
+/// The same, but for what depends on threads and times, and on what others do; as if all had happened within two seconds,
+/// however long the machine took for it.
 fn findings(report: &Report) -> Vec<String> {
-    let mut ids: Vec<String> = diagnosed(report).into_iter().map(|found| found.id).collect();
+    let mut report = report.clone();
+    for place in &mut report.places {
+        (place.peak_reads, place.peak_writes) = (place.reads / 2.0, place.writes / 2.0);
+        for key in &mut place.keys {
+            (key.peak_reads, key.peak_writes) = (key.reads / 2.0, key.writes / 2.0);
+        }
+    }
+    let mut ids: Vec<String> = diagnosed(&report).into_iter().map(|found| found.id).collect();
     ids.retain(|id| !["slow-requests", "unused-index", "batch-opportunity"].contains(&id.as_str()));
     ids.sort_unstable();
     ids
