@@ -273,8 +273,12 @@ fn where_tables_may_not_be_described_requests_are_counted_all_the_same() {
     client.call("CreateTable", &create).unwrap();
     client.put(item! { "pk" => "A#1", "sk" => "B" }).unwrap();
     assert_eq!(client.query("A#1").collect().unwrap().len(), 1);
+    assert_eq!(client.batch_get([("A#1", "B")]).unwrap().len(), 1);
+    let select = r#"{"Statement":"SELECT * FROM secret WHERE pk = 'A#1' AND sk = 'B'"}"#;
+    client.call("ExecuteStatement", select).unwrap();
+    client.call("BatchExecuteStatement", &format!(r#"{{"Statements":[{select}]}}"#)).unwrap();
     let report = both.here.snapshot();
-    assert_eq!((report.requests, report.places.len()), (2, 0));
+    assert_eq!((report.requests, report.places.len()), (5, 0));
     assert!(report.errors.is_empty(), "the program asked for none of them: {:?}", report.errors);
     let bodies = both.bodies.lock().unwrap();
     assert_eq!(bodies.iter().filter(|(operation, _)| operation == "DescribeTable").count(), 1);

@@ -137,15 +137,16 @@ impl<'a> Look<'a> {
                 continue;
             }
             let account = account_of(name, accounts);
-            let Some(table) = self.described(name, last_index(account)) else { continue };
-            let mut touched: Vec<Drawn> = drawn(&mine, &table, account, self.is_transaction())
-                .into_iter()
-                .flatten()
-                .collect();
-            let expired = if self.operation.is_write() {
-                0
-            } else {
-                table.expired(mine.iter().filter_map(|point| point.after.item()))
+            // Without its description the table's part counts, and none of its keys.
+            let table = self.described(name, last_index(account));
+            let touched =
+                table.as_ref().map(|table| drawn(&mine, table, account, self.is_transaction()));
+            let mut touched: Vec<Drawn> = touched.into_iter().flatten().flatten().collect();
+            let expired = match &table {
+                Some(table) if !self.operation.is_write() => {
+                    table.expired(mine.iter().filter_map(|point| point.after.item()))
+                }
+                _ => 0,
             };
             // The engine tells of each table's part of a BatchGetItem by itself.
             if self.operation == Operation::BatchGetItem {
