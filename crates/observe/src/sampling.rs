@@ -177,19 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn few_requests_are_all_seen_and_many_are_not_but_their_weights_add_up() {
-        const MANY: u32 = 3_000_000;
-        let (first, all, stands_for) = on_a_new_thread(|| {
+    fn few_requests_are_all_seen_and_many_are_not() {
+        let (first, all) = on_a_new_thread(|| {
             let first = (0..50).filter_map(|_| Sampling::Adaptive.next()).count();
-            let seen = (0..MANY).filter_map(|_| Sampling::Adaptive.next());
-            let (all, sum) = seen.fold((0, 0), |(all, sum), one| (all + 1, sum + one.get()));
-            (first, all, sum)
+            let all = (0..3_000_000).filter_map(|_| Sampling::Adaptive.next()).count();
+            (first, all)
         });
         assert_eq!(first, 50);
-        assert!(all < MANY / 10, "{all} looks at {MANY} requests");
-        // On the fastest machine there are some ninety gaps, of up to 65,520 requests each: five times
-        // what their sum varies by is a third of all.
-        let off = f64::from(stands_for.abs_diff(MANY)) / f64::from(MANY);
-        assert!(off < 0.4, "{stands_for} of {MANY}");
+        assert!(all < 300_000, "{all} looks at 3,000,000 requests");
     }
 }
