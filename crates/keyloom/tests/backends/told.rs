@@ -186,6 +186,64 @@ fn entries_that_an_answer_shows_are_counted_with_their_keys() {
     assert_eq!(writes, [("G#1", 6.0), ("G#2", 3.0), ("G#3", 2.0)]);
 }
 
+#[test]
+fn entries_of_local_indexes_are_counted_alike_with_the_items_that_are_fetched_for_them() {
+    let both = Both::new("watch");
+    let client = TableClient::new(both.remote.clone(), "local").with_retry(Retry::never());
+    let attributes = ["pk", "sk", "at"]
+        .map(|name| format!(r#"{{"AttributeName":"{name}","AttributeType":"S"}}"#))
+        .join(",");
+    let key = |range: &str| {
+        format!(
+            r#""KeySchema":[{{"AttributeName":"pk","KeyType":"HASH"}},{{"AttributeName":"{range}","KeyType":"RANGE"}}]"#
+        )
+    };
+    let index = format!(
+        r#"{{"IndexName":"by_at",{},"Projection":{{"ProjectionType":"KEYS_ONLY"}}}}"#,
+        key("at")
+    );
+    let create = format!(
+        r#"{{"TableName":"local","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{attributes}],{},"LocalSecondaryIndexes":[{index}]}}"#,
+        key("sk")
+    );
+    client.call("CreateTable", &create).unwrap();
+    let long = "x".repeat(5000);
+    for number in 0..3 {
+        let (sk, at) = (format!("B#{number}"), format!("T#{}", 9 - number));
+        let text = long.as_str();
+        client.put(item! { "pk" => "A#1", "sk" => sk, "at" => at, "text" => text }).unwrap();
+    }
+    client.delete(("A#1", "B#0")).unwrap();
+    let values = r#""ExpressionAttributeValues":{":p":{"S":"A#1"}}"#;
+    let query = format!(
+        r#"{{"TableName":"local","IndexName":"by_at","KeyConditionExpression":"pk = :p","Select":"ALL_ATTRIBUTES",{values},{CAPACITY}}}"#
+    );
+    assert!(client.call("Query", &query).unwrap().contains("text"));
+    let (here, _) = agree(both);
+    assert!(here.place("local", Some("by_at")).unwrap().writes > 3.0);
+}
+
+#[test]
+fn what_an_answer_had_no_room_for_is_no_retry() {
+    let both = Both::new("watch");
+    let client = TableClient::new(both.remote.clone(), "large").with_retry(Retry::never());
+    client.create().unwrap();
+    let long = "x".repeat(390 << 10);
+    let keys: Vec<(String, &str)> = (0..45).map(|number| (format!("A#{number}"), "B")).collect();
+    for (pk, sk) in &keys {
+        client.put(item! { "pk" => pk.as_str(), "sk" => *sk, "text" => long.as_str() }).unwrap();
+    }
+    let found = client.batch_get(keys).unwrap();
+    assert!(found.iter().all(Option::is_some));
+    let (here, _) = agree(both);
+    let gets: Vec<(u64, u64, u64)> = here
+        .patterns()
+        .filter(|(_, one)| one.operation == "BatchGetItem")
+        .map(|(_, one)| (one.requests, one.throttled, one.retries))
+        .collect();
+    assert_eq!(gets, [(2, 0, 0)]);
+}
+
 fn run(client: &TableClient, statements: &[&str], members: &str) -> String {
     let listed = statements.iter().map(|one| format!(r#"{{"Statement":"{one}"{members}}}"#));
     let listed = listed.collect::<Vec<_>>().join(",");
