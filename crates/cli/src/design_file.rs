@@ -1,4 +1,4 @@
-//! Reading design files for the commands that need a whole design.
+//! Reading files: designs for the commands that need a whole one, and prices.
 
 use std::path::Path;
 
@@ -8,11 +8,16 @@ use keyloom_design::{CheckReport, Design, check_text};
 
 use crate::output::Failure;
 
+/// The text of a file that a command was given.
+pub(crate) fn text_of(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| {
+        Failure::refused(format_args!("{} cannot be read: {error}", path.display()))
+    })
+}
+
 /// Reads and checks a design file.
 pub(crate) fn check_file(path: &Path, prices: &Prices) -> Result<CheckReport, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::refused(format_args!("{} cannot be read: {error}", path.display()))
-    })?;
+    let text = text_of(path)?;
     Ok(check_text(&path.display().to_string(), &text, prices))
 }
 
@@ -32,9 +37,7 @@ pub(crate) fn design_of(report: &CheckReport) -> Result<&Design, Failure> {
 /// Prices from a file, or those that come with the program.
 pub(crate) fn prices(path: Option<&Path>) -> Result<Prices, Failure> {
     let Some(path) = path else { return Ok(Prices::default()) };
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::refused(format_args!("{} cannot be read: {error}", path.display()))
-    })?;
+    let text = text_of(path)?;
     let name = path.display().to_string();
     let (prices, problems) = Prices::parse(&name, &text);
     if problems.is_empty() {

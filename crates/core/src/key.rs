@@ -43,6 +43,17 @@ pub fn encode_key_value(value: &AttributeValue, out: &mut Vec<u8>) -> Result<()>
     Ok(())
 }
 
+/// The values of a partition key, or of a sort key, one after another.
+///
+/// Refused if one of them cannot be part of a key.
+pub fn encode_key_values<'v>(
+    values: impl IntoIterator<Item = &'v AttributeValue>,
+) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    values.into_iter().try_for_each(|value| encode_key_value(value, &mut out))?;
+    Ok(out)
+}
+
 /// Appends what every key value that begins with `prefix` (a string or binary) begins with.
 ///
 /// With [`prefix_end`] this gives the byte range of `begins_with`.

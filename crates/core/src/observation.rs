@@ -144,6 +144,11 @@ pub enum Work {
 }
 
 impl Work {
+    /// Units of writes, or else of reads.
+    pub const fn of(is_write: bool, units: Units) -> Self {
+        if is_write { Self::Write(units) } else { Self::Read(units) }
+    }
+
     /// The units, of either kind.
     pub const fn units(self) -> Units {
         match self {
@@ -275,7 +280,8 @@ pub struct Observation<'a> {
     pub is_projected: bool,
     /// Whether it read strongly.
     pub is_consistent: bool,
-    /// Whether it was made before and failed. Only clients know.
+    /// Whether it is made again: it failed before, or it is a batch that holds something that an earlier
+    /// one was refused. Only clients know.
     pub is_retry: bool,
     /// How long it took.
     pub latency: Duration,
@@ -283,6 +289,43 @@ pub struct Observation<'a> {
     pub outcome: Outcome,
     /// How many requests it stands for: what [`Observer::sample`] said.
     pub weight: NonZeroU32,
+}
+
+impl Observation<'_> {
+    /// A request that took no time and of which nothing more is known. A write is as consistent as a
+    /// read can be.
+    ///
+    /// ```
+    /// use std::num::NonZeroU32;
+    ///
+    /// use keyloom_core::observation::{Observation, Operation, Outcome};
+    ///
+    /// let one = NonZeroU32::MIN;
+    /// let put = Observation::new(Operation::PutItem, Outcome::Done, 1_700_000_000_000, one);
+    /// let again = Observation { is_retry: true, ..put };
+    /// assert!(again.is_consistent && again.touches.is_empty());
+    /// ```
+    pub const fn new(
+        operation: Operation,
+        outcome: Outcome,
+        at_ms: u64,
+        weight: NonZeroU32,
+    ) -> Self {
+        Self {
+            operation,
+            at_ms,
+            touches: &[],
+            question: None,
+            returned: 0,
+            expired: 0,
+            is_projected: false,
+            is_consistent: operation.is_write(),
+            is_retry: false,
+            latency: Duration::ZERO,
+            outcome,
+            weight,
+        }
+    }
 }
 
 /// Which limit a refused request met.

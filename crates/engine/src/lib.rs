@@ -48,7 +48,7 @@ pub use ops::{
     BatchExecuteStatementInput, BatchExecuteStatementOutput, BatchGetItemInput, BatchGetItemOutput,
     BatchWriteItemInput, BatchWriteItemOutput, ConditionInput, DeleteItemInput,
     ExecuteStatementInput, ExecuteStatementOutput, ExecuteTransactionInput,
-    ExecuteTransactionOutput, GetItemInput, GetItemOutput, KeysOfTable, PageOutput,
+    ExecuteTransactionOutput, FromBody, GetItemInput, GetItemOutput, KeysOfTable, PageOutput,
     PartitionPrefixInput, ProjectionInput, PutItemInput, QueryInput, ReadInput,
     ReturnConsumedCapacity, ReturnValues, ScanInput, SearchResult, SearchVectorsInput,
     SearchVectorsOutput, Select, StatementOutcome, TransactAction, TransactEdit, TransactGet,

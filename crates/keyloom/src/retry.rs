@@ -56,21 +56,25 @@ impl Retry {
         repeatable: bool,
         mut attempt: impl FnMut(Attempt) -> Result<T, Failure>,
     ) -> Result<T> {
+        // The requests of a thread may be nested: what is around this one goes on as it was.
+        let around = REPEATED.get();
         let mut so_far = Attempt { number: 1, after_unknown: false };
-        loop {
+        let ended = loop {
             REPEATED.set(so_far.number > 1);
             let failure = match attempt(so_far) {
-                Ok(done) => return Ok(done),
+                Ok(done) => break Ok(done),
                 Err(failure) => failure,
             };
             so_far.after_unknown |= failure.outcome_unknown();
             let again = failure.may_succeed_later() && (repeatable || !failure.outcome_unknown());
             if !again || so_far.number >= self.max_attempts.max(1) {
-                return Err(failure.into_error(operation, so_far));
+                break Err(failure.into_error(operation, so_far));
             }
             self.pause(so_far.number);
             so_far.number += 1;
-        }
+        };
+        REPEATED.set(around);
+        ended
     }
 }
 

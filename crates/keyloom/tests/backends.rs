@@ -15,6 +15,8 @@ mod model;
 mod observed;
 #[path = "backends/suite.rs"]
 mod suite;
+#[path = "backends/told.rs"]
+mod told;
 
 use endpoint::Independent;
 use keyloom::prelude::*;

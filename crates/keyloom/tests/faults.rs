@@ -6,7 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use keyloom::observe::{StatsCollector, StatsOptions};
+use keyloom::observe::report::Pattern;
+use keyloom::observe::{Sampling, StatsCollector, StatsOptions};
 use keyloom::prelude::*;
 use keyloom::{Error, Retry};
 
@@ -34,7 +35,7 @@ enum Fault {
     DropAfter,
     /// Hangs up without doing it.
     DropBefore,
-    /// Does it, and answers too late.
+    /// Does it, and answers nothing for as long as anybody waits.
     Late,
     /// Answers in a way that is not the protocol's.
     Nonsense,
@@ -49,6 +50,12 @@ struct Endpoint {
     database: Database,
     /// What was asked, in order.
     asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Endpoint {
+    fn target(&self) -> keyloom::remote::Endpoint {
+        keyloom::remote::Endpoint::url(&self.url).timeouts(PATIENT, PATIENT)
+    }
 }
 
 /// Serves a database, with one fault for each request of item operations until they are used up.
@@ -93,7 +100,8 @@ fn serve(
             }
             Fault::Late => {
                 database.call(&target, &body);
-                std::thread::sleep(Duration::from_millis(700));
+                // Until the client has had enough and hangs up.
+                let _ = socket.read(&mut [0]);
                 return None;
             }
             Fault::Throttle => answer(&mut socket, 400, br#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}"#)?,
@@ -116,6 +124,7 @@ fn serve(
 
 /// The part of a batch that is done, and the part that is left.
 fn split(body: &str, fault: Fault) -> (Option<String>, String) {
+    let body = body.replace(r#","ReturnConsumedCapacity":"INDEXES""#, "");
     let inner = body.strip_prefix(r#"{"RequestItems":"#).unwrap().strip_suffix('}').unwrap();
     let list = inner.strip_prefix(r#"{"faults":["#).unwrap().strip_suffix("]}").unwrap();
     let requests: Vec<String> = list
@@ -170,9 +179,11 @@ fn answer(socket: &mut TcpStream, status: u16, body: &[u8]) -> Option<()> {
     socket.write_all(body).ok()
 }
 
+/// More than any request takes, however busy the machine is.
+const PATIENT: Duration = Duration::from_mins(1);
+
 fn open(endpoint: &Endpoint, max_attempts: u32) -> Table<Faults> {
-    let target = keyloom::remote::Endpoint::url(&endpoint.url);
-    open_at(endpoint, target, max_attempts)
+    open_at(endpoint, endpoint.target(), max_attempts)
 }
 
 fn open_at(
@@ -181,11 +192,18 @@ fn open_at(
     max_attempts: u32,
 ) -> Table<Faults> {
     Faults::open(&endpoint.database).unwrap();
-    let short = Duration::from_millis(300);
-    let remote = Remote::new(target.timeouts(short, short)).unwrap();
+    let remote = Remote::new(target).unwrap();
     let retry =
         Retry { max_attempts, base: Duration::from_millis(1), cap: Duration::from_millis(5) };
     Faults::open(remote).unwrap().with_retry(retry)
+}
+
+/// The same, watched: with what is collected of every request.
+fn open_watched(endpoint: &Endpoint, max_attempts: u32) -> (Table<Faults>, Arc<StatsCollector>) {
+    let options = StatsOptions { sampling: Sampling::All, ..StatsOptions::default() };
+    let statistics = Arc::new(StatsCollector::new(options));
+    let target = endpoint.target().observer(statistics.clone());
+    (open_at(endpoint, target, max_attempts), statistics)
 }
 
 fn note(id: u32) -> Note {
@@ -195,7 +213,7 @@ fn note(id: u32) -> Note {
 #[test]
 fn passing_faults_are_outlived() {
     use Fault::*;
-    for fault in [Throttle, DropBefore, DropAfter, Late, Nonsense] {
+    for fault in [Throttle, DropBefore, DropAfter, Nonsense] {
         let endpoint = endpoint(&[fault, fault]);
         let table = open(&endpoint, 4);
         table.put(&note(1)).unwrap();
@@ -205,15 +223,26 @@ fn passing_faults_are_outlived() {
 }
 
 #[test]
+fn an_answer_that_does_not_come_is_not_waited_for_and_asked_for_again() {
+    let endpoint = endpoint(&[Fault::Late, Fault::Late]);
+    let impatient = endpoint.target().timeouts(PATIENT, Duration::from_millis(500));
+    let table = open_at(&endpoint, impatient, 8);
+    table.put(&note(1)).unwrap();
+    assert_eq!(table.get(Note::at(1u32)).unwrap(), Some(note(1)));
+    // A busy machine may be late by itself.
+    let asked = endpoint.asked.lock().unwrap();
+    assert!(asked.iter().filter(|operation| *operation == "PutItem").count() >= 3, "{asked:?}");
+}
+
+#[test]
 fn every_fault_is_counted_with_the_key_it_hit() {
     use Fault::*;
     for (fault, failed, throttled) in
         [(Throttle, 0, 2), (DropBefore, 2, 0), (DropAfter, 2, 0), (Nonsense, 2, 0)]
     {
         let endpoint = endpoint(&[fault, fault]);
-        let statistics = Arc::new(StatsCollector::new(StatsOptions::default()));
-        let target = keyloom::remote::Endpoint::url(&endpoint.url).observer(statistics.clone());
-        open_at(&endpoint, target, 4).put(&note(1)).unwrap();
+        let (table, statistics) = open_watched(&endpoint, 4);
+        table.put(&note(1)).unwrap();
         let report = statistics.snapshot();
         let (place, pattern) = report.patterns().next().unwrap();
         assert_eq!((pattern.requests, pattern.retries), (3, 2), "{fault:?}");
@@ -237,9 +266,8 @@ fn attempts_end_and_the_error_says_what_happened() {
 
 #[test]
 fn nobody_listening_is_known_not_to_be_done() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let remote =
-        Remote::new(keyloom::remote::Endpoint::url(format!("http://127.0.0.1:{port}"))).unwrap();
+    // A port that the system gives to nobody: one that was free a moment ago may be somebody else's now.
+    let remote = Remote::new(keyloom::remote::Endpoint::url("http://127.0.0.1:1")).unwrap();
     let retry = Retry { max_attempts: 2, base: Duration::ZERO, cap: Duration::ZERO };
     let error = Faults::open(remote).unwrap().with_retry(retry).put(&note(1)).unwrap_err();
     assert!(matches!(&error, Error::Transport(error) if !error.outcome_unknown), "{error}");
@@ -286,6 +314,22 @@ fn unprocessed_items_are_tried_again_and_none_is_lost() {
     table.batch().put_all(&notes).run().unwrap();
     let found = table.get_many((0..60u32).map(Note::at)).unwrap();
     assert!(found.iter().zip(&notes).all(|(found, note)| found.as_ref() == Some(note)));
+}
+
+#[test]
+fn a_batch_that_goes_on_with_what_was_refused_is_a_retry() {
+    let endpoint = endpoint(&[Fault::Half, Fault::Half]);
+    let (table, statistics) = open_watched(&endpoint, 4);
+    let notes: Vec<Note> = (0..20).map(note).collect();
+    table.batch().put_all(&notes).run().unwrap();
+    let report = statistics.snapshot();
+    let sum =
+        |count: fn(&Pattern) -> u64| report.patterns().map(|(_, one)| count(one)).sum::<u64>();
+    // 20 writes: 10 are left, then 5 of those. What is left is a request that was refused, each item for itself; the
+    // second and the third request are made again, and so are the 5 that are refused for the second time.
+    assert_eq!(sum(|one| one.requests), 3 + 15);
+    assert_eq!(sum(|one| one.throttled), 15);
+    assert_eq!(sum(|one| one.retries), 2 + 5);
 }
 
 #[test]

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use keyloom_core::capacity::Units;
-use keyloom_core::key::encode_key_value;
+use keyloom_core::key::encode_key_values;
 use keyloom_core::observation::{Observation, Observer, Operation, Outcome, Place, Touch, Work};
 use keyloom_core::{AttributeValue, Result};
 
@@ -80,25 +80,16 @@ pub struct Answered<'a> {
 /// ```
 pub fn tell(observer: &dyn Observer, answered: &Answered<'_>) -> Result<()> {
     let Some(weight) = observer.sample() else { return Ok(()) };
-    let (mut partition, mut sort) = (Vec::new(), Vec::new());
-    answered.partition.iter().try_for_each(|value| encode_key_value(value, &mut partition))?;
-    answered.sort.iter().try_for_each(|value| encode_key_value(value, &mut sort))?;
-    let is_write = answered.operation.is_write();
-    let work = if is_write { Work::Write(answered.units) } else { Work::Read(answered.units) };
+    let partition = encode_key_values(answered.partition)?;
+    let sort = encode_key_values(answered.sort)?;
+    let work = Work::of(answered.operation.is_write(), answered.units);
     let touch = Touch { place: answered.place, partition: &partition, sort: &sort, work, bytes: 0 };
+    let Answered { operation, outcome, at_ms, latency, returned, .. } = *answered;
     observer.observe(&Observation {
-        operation: answered.operation,
-        at_ms: answered.at_ms,
         touches: &[touch],
-        question: None,
-        returned: answered.returned,
-        is_projected: false,
-        is_consistent: false,
-        is_retry: false,
-        expired: 0,
-        latency: answered.latency,
-        outcome: answered.outcome,
-        weight,
+        returned,
+        latency,
+        ..Observation::new(operation, outcome, at_ms, weight)
     });
     Ok(())
 }

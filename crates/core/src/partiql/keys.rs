@@ -6,7 +6,7 @@
 
 use crate::error::Result;
 use crate::error::message::partiql as message;
-use crate::expr::{Condition, KeyClause, KeyConditionTree, KeyOperator};
+use crate::expr::{Condition, KeyClause, KeyConditionTree, KeyOperator, ResolvedKeyCondition};
 use crate::limits::MAX_PARTIQL_READS;
 use crate::schema::{KeyAttribute, KeySchema};
 use crate::value::{AttributeValue, Item, Str};
@@ -102,6 +102,17 @@ impl KeyRead<'_> {
         values.all(|value| value == Some(first)).then_some(first)
     }
 
+    /// The same as the condition of a Query; of several tests of the sort key it has the first.
+    pub fn key_condition(&self) -> ResolvedKeyCondition {
+        let equal = self.sort_value().cloned();
+        let first = self.range.first().filter(|_| equal.is_none());
+        ResolvedKeyCondition {
+            hash: vec![self.hash.clone()],
+            range_prefix: equal.into_iter().collect(),
+            range: first.filter(|test| !matches!(test, KeyOperator::Equal(_))).cloned(),
+        }
+    }
+
     /// Refuses values that a key of this schema cannot have.
     pub fn check_types(&self, key: &KeySchema) -> Result<()> {
         let range = self.range.iter().flat_map(KeyOperator::values);
@@ -146,6 +157,16 @@ pub fn reads<'a>(
     }
     // A branch that wants two partitions at once finds nothing, and AWS then looks everywhere.
     Ok(branches.into_iter().map(|branch| branch.into_read(&names)).collect())
+}
+
+/// Whether whole partitions are read: a condition on the sort key that is no range may be true anywhere
+/// in them.
+pub fn read_whole_partitions(reads: &[KeyRead<'_>], key: &KeySchema) -> bool {
+    let sort_key = key.range.first().map(|attribute| attribute.name.as_str());
+    let on_sort_key = |filter: &&Condition| {
+        filter.paths().iter().any(|path| Some(path.attribute.as_str()) == sort_key)
+    };
+    reads.iter().any(|read| read.filters.iter().any(on_sort_key))
 }
 
 /// The names of a key.

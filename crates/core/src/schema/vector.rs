@@ -8,7 +8,7 @@ mod define;
 
 pub use check::VectorFault;
 
-use super::{KeyAttribute, KeyRole, Projection, TableSchema};
+use super::{IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, Projection, TableSchema};
 use crate::size::{item_size, value_size};
 use crate::value::{AttributeValue, Item, Str};
 
@@ -104,6 +104,17 @@ impl VectorIndexSchema {
     pub fn hash(&self) -> Option<&KeyAttribute> {
         let mut elements = self.search.iter();
         elements.find(|element| element.role == SearchRole::Hash).map(|element| &element.attribute)
+    }
+
+    /// The same as observers see it: an index with at most a partition key.
+    pub fn observed(&self) -> IndexSchema {
+        let hash = self.hash().cloned().into_iter().collect();
+        IndexSchema {
+            name: self.name.clone(),
+            kind: IndexKind::Global,
+            key: KeySchema { hash, range: Vec::new() },
+            projection: self.projection.clone(),
+        }
     }
 
     /// The declared attribute of this name in the search schema.

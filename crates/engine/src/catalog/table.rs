@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use keyloom_core::schema::{IndexKind, IndexSchema, KeySchema, TableSchema, VectorIndexSchema};
+use keyloom_core::schema::{IndexSchema, KeySchema, TableSchema, VectorIndexSchema};
 use keyloom_core::{Item, Result};
 use parking_lot::RwLock;
 
@@ -88,16 +88,6 @@ pub(crate) struct VectorIndex {
     pub(crate) stats: Arc<Stats>,
 }
 
-fn watched(index: &VectorIndexSchema) -> IndexSchema {
-    let hash = index.hash().cloned().into_iter().collect();
-    IndexSchema {
-        name: index.name.clone(),
-        kind: IndexKind::Global,
-        key: KeySchema { hash, range: Vec::new() },
-        projection: index.projection.clone(),
-    }
-}
-
 static NEXT_VERSION: AtomicU64 = AtomicU64::new(1);
 
 impl Table {
@@ -121,7 +111,7 @@ impl Table {
             .map(|index| {
                 let schema = record.typed_vector_index(index);
                 VectorIndex {
-                    watched: watched(&schema),
+                    watched: schema.observed(),
                     schema,
                     keyspace: index.keyspace,
                     life: index.life,

@@ -143,6 +143,15 @@ fn decode(fields: &Fields<'_>) -> Result<(Statements, ReturnConsumedCapacity)> {
     Ok((statements.collect::<Result<_>>()?, capacity))
 }
 
+impl BatchExecuteStatementInput {
+    /// The statements; one whose parameters cannot be read is empty, so that the others keep their places.
+    pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
+        let (statements, return_consumed_capacity) = decode(fields)?;
+        let statements = statements.into_iter().map(Result::unwrap_or_default).collect();
+        Ok(Self { statements, return_consumed_capacity })
+    }
+}
+
 /// A statement that is ready to be run.
 enum Planned {
     Read(ItemRead, ReadMode),
@@ -185,10 +194,15 @@ fn run(database: &Inner, statements: Statements) -> Result<BatchExecuteStatement
     let mut accounts = Accounts::default();
     let mut outcomes = Vec::with_capacity(planned.len());
     for planned in planned {
-        outcomes.push(match planned {
+        let outcome = match planned {
             Ok(planned) => execute(database, planned, &mut accounts)?,
             Err(outcome) => outcome,
-        });
+        };
+        if let Err(error) = &outcome.row {
+            // The request goes well whatever becomes of its statements.
+            database.watch.failed("DynamoDB_20120810.BatchExecuteStatement", error);
+        }
+        outcomes.push(outcome);
     }
     Ok(BatchExecuteStatementOutput { outcomes, consumed_capacity: accounts.settle() })
 }

@@ -62,7 +62,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 }
 
 impl BatchWriteItemInput {
-    fn decode(fields: &Fields<'_>) -> Result<Self> {
+    pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let entries = fields.entries("RequestItems")?.unwrap_or_default();
         if entries.is_empty() {
             return Err(request::request_items_missing("BatchWriteItem"));

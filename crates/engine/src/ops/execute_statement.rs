@@ -96,7 +96,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 }
 
 impl ExecuteStatementInput {
-    fn decode(fields: &Fields<'_>) -> Result<Self> {
+    pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let mut constraints = Constraints::new();
         let mut statement = StatementInput::decode(fields, &mut constraints, "")?;
         let limit = fields.integer("Limit")?;

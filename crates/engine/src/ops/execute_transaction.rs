@@ -85,7 +85,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 }
 
 impl ExecuteTransactionInput {
-    fn decode(fields: &Fields<'_>) -> Result<Self> {
+    pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let list = fields.structures("TransactStatements")?;
         let mut constraints = Constraints::new();
         constraints.required(list.is_some(), "transactStatements");

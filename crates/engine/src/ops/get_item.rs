@@ -67,7 +67,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 }
 
 impl GetItemInput {
-    fn decode(fields: &Fields<'_>) -> Result<Self> {
+    pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
         fields.check_item("Key")?;
         let mut constraints = Constraints::new();

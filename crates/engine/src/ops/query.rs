@@ -55,7 +55,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 }
 
 impl QueryInput {
-    fn decode(fields: &Fields<'_>) -> Result<Self> {
+    pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
         // Query has its own words for this one constraint.
         if fields.integer("Limit")?.is_some_and(|limit| limit < 1) {

@@ -39,7 +39,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 }
 
 impl ScanInput {
-    fn decode(fields: &Fields<'_>) -> Result<Self> {
+    pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
         let mut constraints = Constraints::new();
         let filter = ("ScanFilter", "scanFilter");

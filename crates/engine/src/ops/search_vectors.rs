@@ -230,7 +230,7 @@ impl Shape {
 }
 
 impl SearchVectorsInput {
-    fn decode(body: &[u8]) -> Result<Self> {
+    pub(super) fn decode(body: &[u8]) -> Result<Self> {
         let shape = Shape::of(body)?;
         let return_consumed_capacity = shape.check()?;
         let tree = json::parse(body)?;
@@ -254,7 +254,8 @@ impl SearchVectorsInput {
         })
     }
 
-    fn expressions(&self) -> Result<(Option<SearchCondition>, Option<Projection>)> {
+    /// The parsed expressions.
+    pub fn expressions(&self) -> Result<(Option<SearchCondition>, Option<Projection>)> {
         Parameters {
             expressions: &[
                 (ExpressionKind::Projection, self.projection.is_some()),

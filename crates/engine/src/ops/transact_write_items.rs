@@ -93,7 +93,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 }
 
 impl TransactWriteItemsInput {
-    fn decode(fields: &Fields<'_>) -> Result<Self> {
+    pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let list = fields.structures("TransactItems")?;
         let mut constraints = Constraints::new();
         constraints.required(list.is_some(), "transactItems");

@@ -46,7 +46,7 @@ pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<Plann
 }
 
 impl UpdateItemInput {
-    fn decode(fields: &Fields<'_>) -> Result<Self> {
+    pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
         fields.check_item("Key")?;
         let mut constraints = Constraints::new();

@@ -208,12 +208,7 @@ fn key_ranges(
     order: &ReadOrder,
     condition: Option<&Condition>,
 ) -> Result<Vec<ReadRange>> {
-    let sort_key = key.range.first().map(|attribute| attribute.name.as_str());
-    let on_sort_key = |filter: &&Condition| {
-        filter.paths().iter().any(|path| Some(path.attribute.as_str()) == sort_key)
-    };
-    // A condition on the sort key that is no range may be true anywhere in the partition.
-    let whole = reads.iter().any(|read| read.filters.iter().any(on_sort_key));
+    let whole = keys::read_whole_partitions(reads, key);
     let mut located = Vec::with_capacity(reads.len());
     for read in reads {
         let partition = layout::partition(keyspace, [&read.hash])?;
@@ -236,11 +231,11 @@ fn key_ranges(
         let is_filtered = whole || !read.filters.is_empty();
         let filter = condition.filter(|_| is_filtered).cloned();
         let item_key = item_key.filter(|_| !whole);
-        let condition = Some(ResolvedKeyCondition {
-            hash: vec![read.hash.clone()],
-            range_prefix: Vec::new(),
-            range: read.range.first().filter(|_| !whole).cloned(),
-        });
+        let mut condition = read.key_condition();
+        if whole {
+            (condition.range_prefix, condition.range) = (Vec::new(), None);
+        }
+        let condition = Some(condition);
         located.push(Located { partition, read: ReadRange { range, filter, item_key, condition } });
     }
     if whole {

@@ -97,9 +97,13 @@ impl Endpoint {
     /// which keys they touched, what they cost, how long they took and how they ended. The feature `observe` has
     /// collectors of statistics.
     ///
-    /// Told are all requests of tables and clients, and of those that are stated as JSON ([`Remote::call`]) the ones about
-    /// a single item and `ExecuteStatement`; stated pages, batches, transactions and searches of vectors are told only if
-    /// they are refused, without their keys.
+    /// Told are all requests of tables and clients, and those that are stated as JSON ([`Remote::call`]) and touch keys:
+    /// statements count as what they come down to, each of a batch for itself. What is stated goes out as it is, so its
+    /// answer says what it cost only if the program asked with `ReturnConsumedCapacity`; elsewhere the sizes of items
+    /// tell what it was at least.
+    ///
+    /// Some things no answer says: how many rows a statement's filter threw away, how many vectors a search compared, at
+    /// which key of an index a removed entry was, and why a batch left an item. Those count as far as they are known.
     ///
     /// Requests that the observer looks at ask for `ReturnConsumedCapacity` (transactions of writes always do, as all
     /// that is sent under one token must be the same), and their tables are described once in five minutes. That takes

@@ -5,7 +5,7 @@ use keyloom_core::size::item_size;
 use keyloom_engine::{BatchGetItemInput, BatchWriteItemInput, KeysOfTable, WriteRequest};
 
 use super::Table;
-use crate::backend::{Backend, Keyed};
+use crate::backend::{Backend, Earlier, Keyed};
 use crate::design::Design;
 use crate::entity::{Entity, EntityKey, EntityModel, entity_model};
 use crate::error::{Error, Result, Unprocessed};
@@ -137,23 +137,27 @@ pub(crate) fn write_all(
     retry: &Retry,
     writes: Keyed<WriteRequest>,
 ) -> Result<()> {
-    let size = |(_, request): &(String, WriteRequest)| match request {
-        WriteRequest::Put(item) | WriteRequest::Delete(item) => item_size(item),
-    };
     let mut waiting = std::collections::VecDeque::from(writes);
+    // How many of those at the front were left by the request before.
+    let mut again = 0;
     let mut idle = 0;
     while !waiting.is_empty() {
         let mut bytes = 0;
         let fits = waiting.iter().take(MAX_WRITES).take_while(|write| {
             let first = bytes == 0;
-            bytes += size(write);
+            bytes += item_size(item_of(&write.1));
             first || bytes <= MAX_BYTES
         });
         let count = fits.count();
         let chunk: Vec<_> = waiting.drain(..count).collect();
         let input =
             BatchWriteItemInput { requests: chunk.clone(), ..BatchWriteItemInput::default() };
-        let sent = retry.run("BatchWriteItem", true, |_| backend.batch_write(input.clone()));
+        let resent =
+            chunk.iter().take(again).map(|(table, write)| (table.as_str(), item_of(write)));
+        let resent: Vec<_> = resent.collect();
+        let earlier = Earlier { left: &resent, found: &[] };
+        let sent =
+            retry.run("BatchWriteItem", true, |_| backend.batch_write(input.clone(), earlier));
         let left = match sent {
             Ok(left) => left,
             Err(error) => {
@@ -163,16 +167,23 @@ pub(crate) fn write_all(
         };
         idle = if left.len() == count { idle + 1 } else { 0 };
         let stuck = idle >= retry.max_attempts.max(1);
-        let slow = !left.is_empty();
+        again = left.len();
         left.into_iter().rev().for_each(|write| waiting.push_front(write));
         if stuck {
             return Err(Error::Unprocessed(Box::new(unprocessed(waiting, idle, None))));
         }
-        if slow {
+        if again > 0 {
             retry.pause(idle.max(1));
         }
     }
     Ok(())
+}
+
+/// The item of a put, the key of a delete.
+fn item_of(request: &WriteRequest) -> &Item {
+    match request {
+        WriteRequest::Put(item) | WriteRequest::Delete(item) => item,
+    }
 }
 
 /// A refused request leaves everything that was not sent before it; a refusal at the first request is just that.
@@ -274,15 +285,21 @@ fn get_distinct(
     consistent: bool,
 ) -> Result<Keyed<Item>> {
     let mut waiting = std::collections::VecDeque::from(keys);
-    let mut found = Vec::with_capacity(waiting.len());
+    let mut found: Keyed<Item> = Vec::with_capacity(waiting.len());
+    // How many keys at the front were left by the request before, and where begins what it found.
+    let (mut again, mut last) = (0, 0);
     let mut idle = 0;
     while !waiting.is_empty() {
         let count = waiting.len().min(MAX_KEYS);
         let chunk: Vec<_> = waiting.drain(..count).collect();
         let input = get_input(&chunk, consistent);
-        let (more, left) = retry.run("BatchGetItem", true, |_| backend.batch_get(input.clone()))?;
+        let resent: Vec<_> =
+            chunk.iter().take(again).map(|(table, key)| (table.as_str(), key)).collect();
+        let earlier = Earlier { left: &resent, found: found.get(last..).unwrap_or_default() };
+        let (more, left) =
+            retry.run("BatchGetItem", true, |_| backend.batch_get(input.clone(), earlier))?;
         idle = if left.len() == count { idle + 1 } else { 0 };
-        let slow = !left.is_empty();
+        (again, last) = (left.len(), found.len());
         found.extend(more);
         left.into_iter().rev().for_each(|key| waiting.push_front(key));
         if idle >= retry.max_attempts.max(1) {
@@ -290,7 +307,7 @@ fn get_distinct(
             let left = Unprocessed { attempts: idle, gets, ..Unprocessed::default() };
             return Err(Error::Unprocessed(Box::new(left)));
         }
-        if slow && idle > 0 {
+        if again > 0 && idle > 0 {
             retry.pause(idle);
         }
     }

@@ -18,6 +18,28 @@ pub(crate) fn error_from(status: u16, body: &[u8]) -> Error {
     let message = text("message").or_else(|| text("Message")).unwrap_or_default();
     let name = text("__type").unwrap_or_default();
     let code = name.rsplit('#').next().unwrap_or_default();
+    named(status, code, message, object)
+}
+
+/// The error of one statement of a batch, which is stated by a shorter code.
+#[cfg(feature = "remote")]
+pub(super) fn statement_error(stated: &JsonObject<'_>) -> Error {
+    let text = |name| match stated.get(name) {
+        Some(Json::Str(text)) => text.to_string(),
+        _ => String::new(),
+    };
+    let (code, message) = (text("Code"), text("Message"));
+    let name = match code.as_str() {
+        "ValidationError" => "ValidationException".to_owned(),
+        "ThrottlingError" => "ThrottlingException".to_owned(),
+        "InternalServerError" | "RequestLimitExceeded" => code,
+        other => format!("{other}Exception"),
+    };
+    named(400, &name, message, stated)
+}
+
+/// The error with this name, and what else is stated of it.
+fn named(status: u16, code: &str, message: String, object: &JsonObject<'_>) -> Error {
     match code {
         "ConditionalCheckFailedException" => {
             Error::ConditionalCheckFailed { item: object.get("Item").and_then(item) }
@@ -125,7 +147,7 @@ fn reasons_in(message: &str) -> Vec<CancellationReason> {
 }
 
 fn code(name: &str) -> CancellationCode {
-    const CODES: [CancellationCode; 7] = [
+    const CODES: [CancellationCode; 8] = [
         CancellationCode::ConditionalCheckFailed,
         CancellationCode::ItemCollectionSizeLimitExceeded,
         CancellationCode::TransactionConflict,
@@ -133,6 +155,7 @@ fn code(name: &str) -> CancellationCode {
         CancellationCode::ThrottlingError,
         CancellationCode::ValidationError,
         CancellationCode::DuplicateItem,
+        CancellationCode::ResourceNotFound,
     ];
     match name {
         "None" | "" => CancellationCode::None,

@@ -11,5 +11,5 @@ pub(crate) use object::Object;
 pub(crate) use request::Request;
 #[cfg(feature = "remote")]
 pub(crate) use response::{
-    attributes, found_and_left, items_in_order, left_writes, one_item, page,
+    attributes, found_and_left, items_in_order, left_writes, one_item, page, statement_errors,
 };

@@ -4,6 +4,7 @@ use keyloom_core::json::{self, Json, JsonObject};
 use keyloom_core::{Error, Item};
 use keyloom_engine::WriteRequest;
 
+use super::error::statement_error;
 use crate::backend::{Keyed, RawPage};
 use crate::retry::Failure;
 
@@ -68,12 +69,26 @@ pub(crate) fn page(body: &[u8]) -> Answer<RawPage> {
     Ok(RawPage { items, count, scanned_count, last_key })
 }
 
-/// `Responses` of TransactGetItems, in the order of the request.
+/// `Responses` of TransactGetItems and of statements, in the order of the request.
 pub(crate) fn items_in_order(body: &[u8]) -> Answer<Vec<Option<Item>>> {
     let document = document(body)?;
     let Some(responses) = object(&document)?.get("Responses") else { return Ok(Vec::new()) };
     let one = |response: &Json<'_>| object(response)?.get("Item").map(item).transpose();
     list(responses)?.iter().map(one).collect()
+}
+
+/// Why statements of a BatchExecuteStatement failed, in the order of the request; none for those that did not.
+pub(crate) fn statement_errors(body: &[u8]) -> Vec<Option<Error>> {
+    let Ok(Json::Object(answer)) = json::parse(body) else { return Vec::new() };
+    let Some(Json::Array(responses)) = answer.get("Responses") else { return Vec::new() };
+    let error = |response: &Json<'_>| match response {
+        Json::Object(response) => match response.get("Error") {
+            Some(Json::Object(error)) => Some(statement_error(error)),
+            _ => None,
+        },
+        _ => None,
+    };
+    responses.iter().map(error).collect()
 }
 
 /// `Responses` and `UnprocessedKeys` of BatchGetItem.

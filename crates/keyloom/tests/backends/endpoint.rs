@@ -48,6 +48,12 @@ impl Independent {
 
     /// Starts it; the reason if it cannot be.
     pub(crate) fn start(self) -> Result<Endpoint, String> {
+        // A port that is free now may be taken a moment later, and then it ends at once.
+        let again = |_| self.start_once();
+        self.start_once().or_else(again).or_else(again)
+    }
+
+    fn start_once(self) -> Result<Endpoint, String> {
         let port = TcpListener::bind("127.0.0.1:0")
             .and_then(|listener| listener.local_addr())
             .map_err(|error| format!("no free port: {error}"))?

@@ -238,7 +238,8 @@ pub struct Pattern {
     pub conflicts: u64,
     /// Requests refused for lack of throughput.
     pub throttled: u64,
-    /// Requests that were made before and failed; only clients tell.
+    /// Requests that were made again: they failed before, or are batches that hold something that an
+    /// earlier one was refused. Only clients tell, and of what a program sends again by itself nobody.
     pub retries: u64,
     /// Requests that failed otherwise.
     pub failed: u64,

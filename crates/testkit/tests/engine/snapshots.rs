@@ -86,13 +86,14 @@ fn writers_go_on_during_a_slow_read() {
         query["KeyConditionExpression"] = "pk = :p".into();
         query["ExpressionAttributeValues"][":p"] = json!({"S": "p"});
         for (operation, body) in [("Scan", &scan), ("Query", &query)] {
-            let during = writes_during(database, || {
+            // A read that held a lock for its page would let at most the one write in that was
+            // under way when it began. A slow disk may do no more during a read: then another shows it.
+            let read = || {
                 let page = succeed(database, operation, body);
                 assert_eq!(page["Count"], ITEMS, "{operation}");
-            });
-            // A read that held a lock for its page would let at most the one write in that was
-            // under way when it began.
-            assert!(during >= 3, "{place:?}: only {during} writes during a {operation}");
+            };
+            let goes_on = (0..20).any(|_| writes_during(database, read) >= 3);
+            assert!(goes_on, "{place:?}: no three writes during any {operation}");
         }
     }
 }

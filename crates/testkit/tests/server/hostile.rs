@@ -131,5 +131,7 @@ fn a_client_that_does_not_read_stops_nobody() {
     }
     let took = start.elapsed();
     println!("50 puts and gets beside stuck clients in {took:?}");
-    assert!(took < Duration::from_secs(10), "{took:?}");
+    // Less than the half minute after which the server gives the stuck ones up, and more than a busy
+    // machine needs.
+    assert!(took < Duration::from_secs(25), "{took:?}");
 }

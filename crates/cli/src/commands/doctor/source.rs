@@ -7,6 +7,7 @@ use keyloom_engine::{Clock as _, SystemClock};
 use keyloom_observe::Report;
 use keyloom_server::Credentials;
 
+use crate::design_file::text_of;
 use crate::output::Failure;
 
 const PATH: &str = "/keyloom/stats";
@@ -56,9 +57,7 @@ pub(super) fn ask(endpoint: &str, keys: Option<(&str, &str)>) -> Result<Report, 
 
 /// Reads a recording.
 pub(super) fn read(path: &Path) -> Result<Report, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::refused(format_args!("{} cannot be read: {error}", path.display()))
-    })?;
+    let text = text_of(path)?;
     Report::from_json(&text)
         .map_err(|error| Failure::refused(format_args!("{}: {error}", path.display())))
 }

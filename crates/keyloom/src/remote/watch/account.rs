@@ -1,7 +1,7 @@
 //! `ConsumedCapacity` of an answer.
 
 use keyloom_core::Str;
-use keyloom_core::capacity::{Arm, ConsumedCapacity, Units};
+use keyloom_core::capacity::{Arm, ConsumedCapacity, Units, VectorArm};
 use keyloom_core::json::{self, Json, JsonObject};
 
 /// What an answer says that it cost, table by table; nothing if it does not say.
@@ -25,31 +25,44 @@ fn account(stated: &JsonObject<'_>) -> ConsumedCapacity {
     if let Some(Json::Str(name)) = stated.get("TableName") {
         account.table_name = Str::from(name.to_string());
     }
-    for (name, arm) in indexes(stated, "LocalSecondaryIndexes") {
-        account.add_local(name, arm);
+    for (name, stated) in indexes(stated, "LocalSecondaryIndexes") {
+        account.add_local(name, arm(stated));
     }
-    for (name, arm) in indexes(stated, "GlobalSecondaryIndexes") {
-        account.add_global(name, arm);
+    for (name, stated) in indexes(stated, "GlobalSecondaryIndexes") {
+        account.add_global(name, arm(stated));
     }
-    let own = if let Some(Json::Object(table)) = stated.get("Table") {
-        arm(table)
+    for (name, stated) in indexes(stated, "VectorIndexes") {
+        account.add_vector(name, vector_arm(stated));
+    }
+    let (sum, indexes) = (arm(stated), account.total().total);
+    let beside_indexes = halves_beyond(sum.total, indexes);
+    if let Some(Json::Object(table)) = stated.get("Table") {
+        account.add_table(arm(table));
+        // Statements of a batch that failed are in the sum only.
+        account.unattributed = halves_beyond(sum.total, account.total().total);
     } else {
         // Only the sum is stated: what is not an index's is the table's.
-        let (sum, indexes) = (arm(stated), account.total().total);
-        let own = sum.total.as_halves().saturating_sub(indexes.as_halves());
-        Arm { total: Units::halves(own), ..sum }
-    };
-    account.add_table(own);
+        account.add_table(Arm { total: beside_indexes, ..sum });
+    }
     account
 }
 
-fn indexes(stated: &JsonObject<'_>, member: &str) -> Vec<(Str, Arm)> {
-    let Some(Json::Object(indexes)) = stated.get(member) else { return Vec::new() };
-    let named = indexes.iter().filter_map(|(name, stated)| match stated {
-        Json::Object(stated) => Some((Str::from(name.to_owned()), arm(stated))),
+fn halves_beyond(sum: Units, known: Units) -> Units {
+    Units::halves(sum.as_halves().saturating_sub(known.as_halves()))
+}
+
+fn indexes<'j, 'a>(
+    stated: &'j JsonObject<'a>,
+    member: &str,
+) -> impl Iterator<Item = (Str, &'j JsonObject<'a>)> {
+    let indexes = match stated.get(member) {
+        Some(Json::Object(indexes)) => Some(indexes),
         _ => None,
-    });
-    named.collect()
+    };
+    indexes.into_iter().flat_map(JsonObject::iter).filter_map(|(name, stated)| match stated {
+        Json::Object(stated) => Some((Str::from(name.to_owned()), stated)),
+        _ => None,
+    })
 }
 
 fn arm(stated: &JsonObject<'_>) -> Arm {
@@ -68,6 +81,18 @@ fn arm(stated: &JsonObject<'_>) -> Arm {
     }
 }
 
+/// What is stated of a vector index, or of a search: bytes, which are whole numbers written as floats.
+pub(super) fn vector_arm(stated: &JsonObject<'_>) -> VectorArm {
+    let bytes = |member: &str| match stated.get(member) {
+        Some(Json::Number(number)) => number.as_f64().map(|bytes| bytes.max(0.0) as u64),
+        _ => None,
+    };
+    VectorArm {
+        search_bytes: bytes("VectorSearchRequestBytes"),
+        write_bytes: bytes("VectorWriteRequestBytes"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +107,10 @@ mod tests {
         let many = br#"{"ConsumedCapacity":[{"TableName":"a","CapacityUnits":2},{"TableName":"b","CapacityUnits":0.5}]}"#;
         let totals: Vec<Units> = accounts(many).iter().map(|one| one.table.total).collect();
         assert_eq!(totals, [Units::whole(2), Units::HALF]);
+        let failed = br#"{"ConsumedCapacity":[{"TableName":"t","CapacityUnits":4,"Table":{"CapacityUnits":1},"VectorIndexes":{"v":{"VectorWriteRequestBytes":1024.0}}}]}"#;
+        let [batch] = accounts(failed).try_into().unwrap();
+        assert_eq!((batch.table.total, batch.unattributed), (Units::whole(1), Units::whole(3)));
+        assert_eq!(batch.vector["v"].write_bytes, Some(1024));
         for none in [&b"{}"[..], b"[", br#"{"ConsumedCapacity":7}"#] {
             assert!(accounts(none).is_empty());
         }

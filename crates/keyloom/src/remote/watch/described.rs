@@ -9,11 +9,8 @@ use std::time::{Duration, Instant};
 
 use keyloom_core::Item;
 use keyloom_core::expiry::Expiry;
-use keyloom_core::json::{self, Json, JsonObject};
 use keyloom_core::observation::{Place, Throughput};
-use keyloom_core::schema::{
-    IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType, TableSchema,
-};
+use keyloom_core::schema::{IndexSchema, TableSchema};
 use keyloom_engine::{Clock, SystemClock};
 
 /// How long a description is taken for true.
@@ -28,10 +25,20 @@ pub(super) struct Described {
     pub(super) table: Facts,
     /// One for each index of the schema.
     pub(super) indexes: Vec<Facts>,
+    /// One for each vector index of the schema, with what observers see of it.
+    pub(super) vectors: Vec<(IndexSchema, Facts)>,
     /// The attribute that says when an item expires, if the table has one.
     pub(super) ttl: Option<String>,
     #[cfg_attr(not(feature = "observe"), expect(dead_code, reason = "only reports show it"))]
     pub(super) created_ms: u64,
+}
+
+/// A table or one of its indexes, by its position in the schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spot {
+    Table,
+    Index(usize),
+    Vector(usize),
 }
 
 /// What is known of a table or index besides its schema.
@@ -44,19 +51,22 @@ pub(super) struct Facts {
 }
 
 impl Described {
-    /// The table, or the index at this position.
-    pub(super) fn place(&self, index: Option<usize>) -> Place<'_> {
-        let schema = index.and_then(|position| self.schema.indexes.get(position));
-        let own = index.and_then(|position| self.indexes.get(position));
-        let facts = own.unwrap_or(&self.table);
+    /// The table, or one of its indexes, as observers see it.
+    pub(super) fn place(&self, spot: Spot) -> Place<'_> {
+        let (index, facts) = match spot {
+            Spot::Table => (None, None),
+            Spot::Index(at) => (self.schema.indexes.get(at), self.indexes.get(at)),
+            Spot::Vector(at) => self.vectors.get(at).map(|(index, facts)| (index, facts)).unzip(),
+        };
+        let facts = facts.unwrap_or(&self.table);
         Place {
             table: &self.schema.name,
-            index: schema,
-            key: schema.map_or(&self.schema.key, |index| &index.key),
+            index,
+            key: index.map_or(&self.schema.key, |index| &index.key),
             throughput: facts.throughput,
             has_local_indexes: self.schema.local_indexes().next().is_some(),
             size_bytes: facts.bytes,
-            is_vector: false,
+            is_vector: matches!(spot, Spot::Vector(_)),
         }
     }
 
@@ -70,12 +80,24 @@ impl Described {
 
     /// Whether it has this index, if one is named.
     fn has(&self, index: Option<&str>) -> bool {
-        index.is_none_or(|index| self.position(index).is_some())
+        index.is_none_or(|index| {
+            self.position(index).or_else(|| self.vector_position(index)).is_some()
+        })
     }
 
     /// Where the index of this name stands.
     pub(super) fn position(&self, name: &str) -> Option<usize> {
         self.schema.indexes.iter().position(|index| index.name == name)
+    }
+
+    /// Where the vector index of this name stands.
+    pub(super) fn vector_position(&self, name: &str) -> Option<usize> {
+        self.schema.vector_indexes.iter().position(|index| index.name == name)
+    }
+
+    /// The table, or the index if one is named; none if it is not there.
+    pub(super) fn spot(&self, index: Option<&str>) -> Option<Spot> {
+        index.map_or(Some(Spot::Table), |name| self.position(name).map(Spot::Index))
     }
 }
 
@@ -170,177 +192,30 @@ impl Tables {
 
 #[cfg(test)]
 impl Described {
-    /// A table `t` with the key `pk`, `sk` and a global index `g` on `sk`.
+    /// A table `t` with the key `pk`, `sk` and global indexes `g` on `sk` and `h` on `gk`.
     pub(super) fn example() -> Arc<Self> {
         let key =
             |name: &str, kind: &str| format!(r#"{{"AttributeName":"{name}","KeyType":"{kind}"}}"#);
-        let names = ["pk", "sk"]
+        let index = |name: &str, hash: &str| {
+            format!(r#"{{"IndexName":"{name}","KeySchema":[{}]}}"#, key(hash, "HASH"))
+        };
+        let names = ["pk", "sk", "gk"]
             .map(|name| format!(r#"{{"AttributeName":"{name}","AttributeType":"S"}}"#))
             .join(",");
         let body = format!(
-            r#"{{"Table":{{"TableName":"t","AttributeDefinitions":[{names}],"KeySchema":[{},{}],"GlobalSecondaryIndexes":[{{"IndexName":"g","KeySchema":[{}]}}]}}}}"#,
+            r#"{{"Table":{{"TableName":"t","AttributeDefinitions":[{names}],"KeySchema":[{},{}],"GlobalSecondaryIndexes":[{},{}]}}}}"#,
             key("pk", "HASH"),
             key("sk", "RANGE"),
-            key("sk", "HASH"),
+            index("g", "sk"),
+            index("h", "gk"),
         );
-        Arc::new(read(body.as_bytes()).unwrap())
+        Arc::new(super::description::read(body.as_bytes()).unwrap())
     }
 }
 
 /// The name of a table that is given by its name or its ARN.
 pub(super) fn table_of(given: &str) -> &str {
     given.rsplit_once(":table/").map_or(given, |(_, name)| name)
-}
-
-/// The indexes that an UpdateTable removes.
-pub(super) fn removed_indexes<'j>(request: &'j JsonObject<'_>) -> impl Iterator<Item = &'j str> {
-    objects(request, "GlobalSecondaryIndexUpdates").filter_map(|update| {
-        match update.get("Delete") {
-            Some(Json::Object(removed)) => text(removed, "IndexName"),
-            _ => None,
-        }
-    })
-}
-
-/// The attribute that an answer of DescribeTimeToLive names.
-pub(super) fn ttl_attribute(body: &[u8]) -> Option<String> {
-    let Ok(Json::Object(answer)) = json::parse(body) else { return None };
-    let Some(Json::Object(ttl)) = answer.get("TimeToLiveDescription") else { return None };
-    let is_on = matches!(text(ttl, "TimeToLiveStatus"), Some("ENABLED" | "ENABLING"));
-    text(ttl, "AttributeName").filter(|_| is_on).map(str::to_owned)
-}
-
-/// The table that an answer of DescribeTable describes.
-pub(super) fn read(body: &[u8]) -> Option<Described> {
-    let Ok(Json::Object(answer)) = json::parse(body) else { return None };
-    let Some(Json::Object(table)) = answer.get("Table") else { return None };
-    let attributes: Vec<KeyAttribute> = objects(table, "AttributeDefinitions")
-        .filter_map(|definition| {
-            let kind = ScalarType::from_wire(text(definition, "AttributeType")?)?;
-            Some(KeyAttribute::new(text(definition, "AttributeName")?, kind))
-        })
-        .collect();
-    let mode = match table.get("BillingModeSummary") {
-        Some(Json::Object(summary)) => text(summary, "BillingMode"),
-        _ => None,
-    };
-    let on_demand = mode == Some("PAY_PER_REQUEST");
-    let key = key(table, &attributes)?;
-    let own = facts(table, "TableSizeBytes", on_demand, None);
-    let mut indexes = Vec::new();
-    let mut schemas = Vec::new();
-    for (member, kind) in
-        [("LocalSecondaryIndexes", IndexKind::Local), ("GlobalSecondaryIndexes", IndexKind::Global)]
-    {
-        for index in objects(table, member) {
-            schemas.push(index_schema(index, kind, &attributes)?);
-            // A local index takes from its table.
-            let shared = (kind == IndexKind::Local).then_some(own.throughput);
-            indexes.push(facts(index, "IndexSizeBytes", on_demand, shared));
-        }
-    }
-    let created = table.get("CreationDateTime").and_then(number).unwrap_or_default();
-    let name = text(table, "TableName")?;
-    let schema =
-        TableSchema { attributes, indexes: schemas, ..TableSchema::new(name.to_owned(), key) };
-    let created_ms = (created * 1000.0) as u64;
-    Some(Described { schema, table: own, indexes, ttl: None, created_ms })
-}
-
-fn index_schema(
-    index: &JsonObject<'_>,
-    kind: IndexKind,
-    attributes: &[KeyAttribute],
-) -> Option<IndexSchema> {
-    let projection = match index.get("Projection") {
-        Some(Json::Object(projection)) => match text(projection, "ProjectionType") {
-            Some("KEYS_ONLY") => Projection::KeysOnly,
-            Some("INCLUDE") => Projection::Include(included(projection)),
-            _ => Projection::All,
-        },
-        _ => Projection::All,
-    };
-    let name = text(index, "IndexName")?.to_owned().into();
-    Some(IndexSchema { name, kind, key: key(index, attributes)?, projection })
-}
-
-fn included(projection: &JsonObject<'_>) -> Vec<keyloom_core::Str> {
-    let Some(Json::Array(names)) = projection.get("NonKeyAttributes") else { return Vec::new() };
-    let texts = names.iter().filter_map(|name| match name {
-        Json::Str(name) => Some(name.to_string().into()),
-        _ => None,
-    });
-    texts.collect()
-}
-
-fn key(of: &JsonObject<'_>, attributes: &[KeyAttribute]) -> Option<KeySchema> {
-    let mut key = KeySchema::default();
-    for element in objects(of, "KeySchema") {
-        let name = text(element, "AttributeName")?;
-        let attribute = attributes.iter().find(|attribute| attribute.name == name)?.clone();
-        match text(element, "KeyType")? {
-            "HASH" => key.hash.push(attribute),
-            _ => key.range.push(attribute),
-        }
-    }
-    (!key.hash.is_empty()).then_some(key)
-}
-
-fn facts(of: &JsonObject<'_>, size: &str, on_demand: bool, shared: Option<Throughput>) -> Facts {
-    let count = |member: &str| of.get(member).and_then(number).map_or(0, |count| count as u64);
-    let limit = |object: &str, member: &str| match of.get(object) {
-        // −1 stands for no limit.
-        Some(Json::Object(stated)) => stated.get(member).and_then(number).filter(|n| *n >= 0.0),
-        _ => None,
-    };
-    let own = if on_demand {
-        (
-            limit("OnDemandThroughput", "MaxReadRequestUnits"),
-            limit("OnDemandThroughput", "MaxWriteRequestUnits"),
-        )
-    } else {
-        (
-            limit("ProvisionedThroughput", "ReadCapacityUnits"),
-            limit("ProvisionedThroughput", "WriteCapacityUnits"),
-        )
-    };
-    let units = |limit: Option<f64>| limit.map(|units| units as u64);
-    let own = Throughput {
-        on_demand,
-        read: units(own.0),
-        write: units(own.1),
-        warm_read: units(limit("WarmThroughput", "ReadUnitsPerSecond")),
-        warm_write: units(limit("WarmThroughput", "WriteUnitsPerSecond")),
-    };
-    Facts { throughput: shared.unwrap_or(own), items: count("ItemCount"), bytes: count(size) }
-}
-
-fn objects<'j, 'a>(
-    of: &'j JsonObject<'a>,
-    member: &str,
-) -> impl Iterator<Item = &'j JsonObject<'a>> {
-    let list = match of.get(member) {
-        Some(Json::Array(list)) => list.as_slice(),
-        _ => &[],
-    };
-    list.iter().filter_map(|element| match element {
-        Json::Object(object) => Some(object),
-        _ => None,
-    })
-}
-
-fn text<'j>(of: &'j JsonObject<'_>, member: &str) -> Option<&'j str> {
-    match of.get(member) {
-        Some(Json::Str(text)) => Some(text),
-        _ => None,
-    }
-}
-
-fn number(json: &Json<'_>) -> Option<f64> {
-    match json {
-        Json::Number(number) => number.as_f64(),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,14 @@
 
 use keyloom_core::Item;
 use keyloom_core::capacity::ReadMode;
+use keyloom_core::expr::{Bindings, Update};
+use keyloom_core::legacy::{self, LegacyCondition};
 use keyloom_core::observation::Operation;
+use keyloom_core::{Result, Str};
 use keyloom_engine::{
     BatchGetItemInput, BatchWriteItemInput, ConditionInput, DeleteItemInput, GetItemInput,
     ProjectionInput, PutItemInput, QueryInput, ReadInput, ReturnValues, ScanInput, TransactEdit,
-    TransactGetItemsInput, TransactWriteItemsInput, UpdateItemInput, WriteRequest,
+    TransactGetItemsInput, TransactWriteItemsInput, UpdateItemInput, WriteRequest, WriteReturns,
 };
 
 use crate::backend::{Keyed, RawPage};
@@ -30,16 +33,9 @@ pub(crate) trait Exchange: Request {
 /// What a request is about.
 pub(crate) enum Asked<'a> {
     /// Single items.
-    Items(Items<'a>),
+    Items(Vec<Point<'a>>),
     /// A range or everything.
     Page(Page<'a>),
-}
-
-/// Single items that a request is about.
-pub(crate) struct Items<'a> {
-    pub(super) points: Vec<Point<'a>>,
-    pub(super) is_projected: bool,
-    pub(super) is_consistent: bool,
 }
 
 /// One item that a request is about.
@@ -48,10 +44,48 @@ pub(crate) struct Point<'a> {
     /// Its key; of a put the whole item.
     pub(super) key: &'a Item,
     pub(super) act: Act<'a>,
-    /// The whole item, if it is known: what was found, written or removed.
-    pub(super) image: Option<&'a Item>,
+    /// The item that a write met.
+    pub(super) before: State<'a>,
+    /// The item that a read found, or that a write left.
+    pub(super) after: State<'a>,
     /// Whether it was left for another request.
     pub(super) is_left: bool,
+    /// Whether only some of its attributes were asked for.
+    pub(super) is_projected: bool,
+}
+
+/// What is known of an item at one moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum State<'a> {
+    /// Nobody says.
+    Unknown,
+    /// It was not there.
+    Absent,
+    /// All of it, or what a projection left.
+    Is(&'a Item),
+}
+
+impl<'a> State<'a> {
+    /// What an answer says that has the item if there is one.
+    pub(super) fn answered(item: Option<&'a Item>) -> Self {
+        item.map_or(Self::Absent, Self::Is)
+    }
+
+    /// The same, of an answer that may be missing.
+    fn of(answer: Option<&'a Option<Item>>) -> Self {
+        answer.map_or(Self::Unknown, |item| Self::answered(item.as_ref()))
+    }
+
+    pub(super) fn item(self) -> Option<&'a Item> {
+        match self {
+            Self::Is(item) => Some(item),
+            Self::Unknown | Self::Absent => None,
+        }
+    }
+
+    pub(super) fn is_known(self) -> bool {
+        self != Self::Unknown
+    }
 }
 
 /// What is done to an item.
@@ -61,40 +95,96 @@ pub(super) enum Act<'a> {
     Write,
     /// A condition that is checked at the price of a write; no index is written.
     Check,
-    /// By an expression, with the names and values of a condition.
-    Update(Option<&'a str>, &'a ConditionInput),
+    Update(Changes<'a>),
+}
+
+/// What an update changes.
+#[derive(Clone, Copy)]
+pub(super) enum Changes<'a> {
+    /// An expression, with the names and values of a condition.
+    Expression(&'a str, &'a ConditionInput),
+    /// The legacy `AttributeUpdates`, or nothing.
+    Legacy(&'a UpdateItemInput),
+    /// Those of a statement.
+    Bound(&'a Update),
+}
+
+impl Changes<'_> {
+    /// The changes, understood.
+    pub(super) fn update(self) -> Result<Update> {
+        match self {
+            Self::Expression(text, input) => {
+                Bindings::new(input.names.clone(), input.values.clone())?.update(text)
+            }
+            Self::Legacy(input) => {
+                legacy::attribute_updates(input.attribute_updates.clone().unwrap_or_default())
+            }
+            Self::Bound(update) => Ok(update.clone()),
+        }
+    }
 }
 
 /// A Query or a Scan.
 pub(crate) struct Page<'a> {
     pub(super) read: &'a ReadInput,
-    /// None for a Scan.
-    pub(super) key_condition: Option<&'a str>,
+    pub(super) range: Range<'a>,
     pub(super) is_forward: bool,
     pub(super) answer: Option<&'a RawPage>,
 }
 
-impl<'a> Items<'a> {
-    fn of(points: Vec<Point<'a>>) -> Self {
-        Self { points, is_projected: false, is_consistent: true }
-    }
-
-    fn one(point: Point<'a>) -> Asked<'a> {
-        Asked::Items(Self::of(vec![point]))
-    }
+/// Which entries a page is of.
+#[derive(Clone, Copy)]
+pub(super) enum Range<'a> {
+    All,
+    Condition(&'a str),
+    /// The legacy `KeyConditions`.
+    Legacy(&'a [(Str, LegacyCondition)]),
 }
 
 impl<'a> Point<'a> {
-    fn write(table: &'a str, key: &'a Item, image: Option<&'a Item>) -> Self {
-        Self { table, key, act: Act::Write, image, is_left: false }
+    /// A write that leaves this.
+    pub(super) fn write(table: &'a str, key: &'a Item, after: State<'a>) -> Self {
+        let (act, before) = (Act::Write, State::Unknown);
+        Self { table, key, act, before, after, is_left: false, is_projected: false }
     }
 
-    fn read(table: &'a str, key: &'a Item, mode: ReadMode, image: Option<&'a Item>) -> Self {
-        Self { table, key, act: Act::Read(mode), image, is_left: false }
+    pub(super) fn put(table: &'a str, item: &'a Item) -> Self {
+        Self::write(table, item, State::Is(item))
+    }
+
+    pub(super) fn delete(table: &'a str, key: &'a Item) -> Self {
+        Self::write(table, key, State::Absent)
+    }
+
+    pub(super) fn update(table: &'a str, key: &'a Item, changes: Changes<'a>) -> Self {
+        Self { act: Act::Update(changes), ..Self::write(table, key, State::Unknown) }
+    }
+
+    pub(super) fn check(table: &'a str, key: &'a Item) -> Self {
+        Self { act: Act::Check, ..Self::write(table, key, State::Unknown) }
+    }
+
+    pub(super) fn read(table: &'a str, key: &'a Item, mode: ReadMode, found: State<'a>) -> Self {
+        Self { act: Act::Read(mode), ..Self::write(table, key, found) }
+    }
+
+    /// With what `ReturnValues` brought.
+    fn with_returned(self, returns: WriteReturns, answer: Option<&'a Option<Item>>) -> Self {
+        match returns.values {
+            ReturnValues::AllOld => Self { before: State::of(answer), ..self },
+            ReturnValues::AllNew => Self { after: State::of(answer), ..self },
+            _ => self,
+        }
+    }
+
+    /// Whether it is read strongly, or written.
+    pub(super) fn is_consistent(&self) -> bool {
+        !matches!(self.act, Act::Read(ReadMode::Eventual))
     }
 }
 
-fn is_projected(projection: &ProjectionInput) -> bool {
+/// Whether only some attributes are asked for.
+pub(super) fn is_projected(projection: &ProjectionInput) -> bool {
     projection.expression.is_some() || projection.attributes_to_get.is_some()
 }
 
@@ -111,13 +201,11 @@ impl Exchange for GetItemInput {
     }
 
     fn asked<'a>(&'a self, answer: Option<&'a Self::Answer>) -> Asked<'a> {
-        let found = answer.and_then(Option::as_ref);
         let mode = mode(self.consistent_read);
-        Asked::Items(Items {
-            points: vec![Point::read(&self.table_name, &self.key, mode, found)],
+        Asked::Items(vec![Point {
             is_projected: is_projected(&self.projection),
-            is_consistent: self.consistent_read,
-        })
+            ..Point::read(&self.table_name, &self.key, mode, State::of(answer))
+        }])
     }
 }
 
@@ -129,8 +217,9 @@ impl Exchange for PutItemInput {
         wire::attributes(body)
     }
 
-    fn asked<'a>(&'a self, _answer: Option<&'a Self::Answer>) -> Asked<'a> {
-        Items::one(Point::write(&self.table_name, &self.item, Some(&self.item)))
+    fn asked<'a>(&'a self, answer: Option<&'a Self::Answer>) -> Asked<'a> {
+        let point = Point::put(&self.table_name, &self.item);
+        Asked::Items(vec![point.with_returned(self.returns, answer)])
     }
 }
 
@@ -143,8 +232,8 @@ impl Exchange for DeleteItemInput {
     }
 
     fn asked<'a>(&'a self, answer: Option<&'a Self::Answer>) -> Asked<'a> {
-        let removed = answer.and_then(Option::as_ref);
-        Items::one(Point::write(&self.table_name, &self.key, removed))
+        let point = Point::delete(&self.table_name, &self.key);
+        Asked::Items(vec![point.with_returned(self.returns, answer)])
     }
 }
 
@@ -157,12 +246,12 @@ impl Exchange for UpdateItemInput {
     }
 
     fn asked<'a>(&'a self, answer: Option<&'a Self::Answer>) -> Asked<'a> {
-        let is_whole = self.returns.values == ReturnValues::AllNew;
-        Items::one(Point {
-            act: Act::Update(self.update.as_deref(), &self.condition),
-            image: answer.and_then(Option::as_ref).filter(|_| is_whole),
-            ..Point::write(&self.table_name, &self.key, None)
-        })
+        let changes = match &self.update {
+            Some(text) => Changes::Expression(text, &self.condition),
+            None => Changes::Legacy(self),
+        };
+        let point = Point::update(&self.table_name, &self.key, changes);
+        Asked::Items(vec![point.with_returned(self.returns, answer)])
     }
 }
 
@@ -175,8 +264,11 @@ impl Exchange for QueryInput {
     }
 
     fn asked<'a>(&'a self, answer: Option<&'a Self::Answer>) -> Asked<'a> {
-        let key_condition = self.key_condition.as_deref();
-        Asked::Page(Page { read: &self.read, key_condition, is_forward: self.forward, answer })
+        let range = match (&self.key_condition, &self.key_conditions) {
+            (None, Some(conditions)) => Range::Legacy(conditions),
+            (text, _) => Range::Condition(text.as_deref().unwrap_or_default()),
+        };
+        Asked::Page(Page { read: &self.read, range, is_forward: self.forward, answer })
     }
 }
 
@@ -189,7 +281,7 @@ impl Exchange for ScanInput {
     }
 
     fn asked<'a>(&'a self, answer: Option<&'a Self::Answer>) -> Asked<'a> {
-        Asked::Page(Page { read: &self.read, key_condition: None, is_forward: true, answer })
+        Asked::Page(Page { read: &self.read, range: Range::All, is_forward: true, answer })
     }
 }
 
@@ -202,24 +294,34 @@ impl Exchange for BatchGetItemInput {
     }
 
     fn asked<'a>(&'a self, answer: Option<&'a Self::Answer>) -> Asked<'a> {
-        let (found, left) = answer.map_or((&[][..], &[][..]), |(found, left)| (found, left));
-        let points = self.tables.iter().flat_map(|keys| {
-            let name = keys.table_name.as_str();
-            let found = found.iter().filter(move |(table, _)| table == name);
-            let left = left.iter().filter(move |(table, _)| table == name);
-            keys.keys.iter().map(move |key| {
+        let mut points = Vec::new();
+        for keys in &self.tables {
+            let of_table = |all: &'a Keyed<Item>| -> Vec<&'a Item> {
+                let mine = all.iter().filter(|(table, _)| *table == keys.table_name);
+                mine.map(|(_, item)| item).collect()
+            };
+            let (mut found, left) =
+                answer.map(|(found, left)| (of_table(found), of_table(left))).unwrap_or_default();
+            let first = points.len();
+            for key in &keys.keys {
                 let has =
-                    |item: &Item| key.iter().all(|(name, value)| item.get(name) == Some(value));
-                let image = found.clone().map(|(_, item)| item).find(|item| has(item));
-                let point = Point::read(name, key, mode(keys.consistent_read), image);
-                Point { is_left: left.clone().any(|(_, left)| left == key), ..point }
-            })
-        });
-        Asked::Items(Items {
-            points: points.collect(),
-            is_projected: self.tables.iter().any(|keys| is_projected(&keys.projection)),
-            is_consistent: self.tables.iter().any(|keys| keys.consistent_read),
-        })
+                    |item: &&Item| key.iter().all(|(name, value)| item.get(name) == Some(value));
+                let own = found.iter().position(has).map(|at| found.swap_remove(at));
+                let state = own.map_or(State::Unknown, State::Is);
+                points.push(Point {
+                    is_left: left.contains(&key),
+                    is_projected: is_projected(&keys.projection),
+                    ..Point::read(&keys.table_name, key, mode(keys.consistent_read), state)
+                });
+            }
+            // A projection without the key leaves items that are nobody's: how many they are is true.
+            for point in points.iter_mut().skip(first).filter(|point| !point.is_left) {
+                if answer.is_some() && !point.after.is_known() {
+                    point.after = State::answered(found.pop());
+                }
+            }
+        }
+        Asked::Items(points)
     }
 }
 
@@ -234,12 +336,12 @@ impl Exchange for BatchWriteItemInput {
     fn asked<'a>(&'a self, answer: Option<&'a Self::Answer>) -> Asked<'a> {
         let points = self.requests.iter().map(|asked| {
             let point = match &asked.1 {
-                WriteRequest::Put(item) => Point::write(&asked.0, item, Some(item)),
-                WriteRequest::Delete(key) => Point::write(&asked.0, key, None),
+                WriteRequest::Put(item) => Point::put(&asked.0, item),
+                WriteRequest::Delete(key) => Point::delete(&asked.0, key),
             };
             Point { is_left: answer.is_some_and(|left| left.contains(asked)), ..point }
         });
-        Asked::Items(Items::of(points.collect()))
+        Asked::Items(points.collect())
     }
 }
 
@@ -255,18 +357,15 @@ impl Exchange for TransactWriteItemsInput {
         let points = self.actions.iter().map(|action| {
             let table = action.table_name.as_str();
             match &action.edit {
-                TransactEdit::Put(item) => Point::write(table, item, Some(item)),
-                TransactEdit::Update(key, update) => Point {
-                    act: Act::Update(Some(update), &action.condition),
-                    ..Point::write(table, key, None)
-                },
-                TransactEdit::Delete(key) => Point::write(table, key, None),
-                TransactEdit::Check(key) => {
-                    Point { act: Act::Check, ..Point::write(table, key, None) }
+                TransactEdit::Put(item) => Point::put(table, item),
+                TransactEdit::Update(key, update) => {
+                    Point::update(table, key, Changes::Expression(update, &action.condition))
                 }
+                TransactEdit::Delete(key) => Point::delete(table, key),
+                TransactEdit::Check(key) => Point::check(table, key),
             }
         });
-        Asked::Items(Items::of(points.collect()))
+        Asked::Items(points.collect())
     }
 }
 
@@ -280,12 +379,12 @@ impl Exchange for TransactGetItemsInput {
 
     fn asked<'a>(&'a self, answer: Option<&'a Self::Answer>) -> Asked<'a> {
         let points = self.gets.iter().enumerate().map(|(position, get)| {
-            let found = answer.and_then(|found| found.get(position)).and_then(Option::as_ref);
-            Point::read(&get.table_name, &get.key, ReadMode::Transactional, found)
+            let found = State::of(answer.and_then(|found| found.get(position)));
+            Point {
+                is_projected: is_projected(&get.projection),
+                ..Point::read(&get.table_name, &get.key, ReadMode::Transactional, found)
+            }
         });
-        Asked::Items(Items {
-            is_projected: self.gets.iter().any(|get| is_projected(&get.projection)),
-            ..Items::of(points.collect())
-        })
+        Asked::Items(points.collect())
     }
 }

@@ -103,7 +103,7 @@ mod tests {
     use keyloom_core::Item;
 
     use super::super::described::Described;
-    use super::super::exchange::{Act, Point};
+    use super::super::exchange::Point;
     use super::*;
     use crate::item;
     use CancellationCode as Code;
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn reasons_belong_to_their_items_though_a_table_is_not_described() {
         let (table, key) = (Described::example(), item! { "pk" => "A", "sk" => "B" });
-        let point = Point { table: "t", key: &key, act: Act::Write, image: None, is_left: false };
+        let point = Point::delete("t", &key);
         let one = || Some(Drawn::of(&point, &table, true));
         let reason = |code, item: Option<Item>| CancellationReason { code, message: None, item };
         let told = |drawn: &mut [Option<Drawn>], reasons: [CancellationReason; 3]| {

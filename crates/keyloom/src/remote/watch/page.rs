@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use keyloom_core::Result;
-use keyloom_core::capacity::{ConsumedCapacity, READ_UNIT_BYTES, Units};
+use keyloom_core::capacity::{ConsumedCapacity, READ_UNIT_BYTES, Units, read_units};
 use keyloom_core::expr::{Bindings, Condition, ResolvedKeyCondition};
-use keyloom_core::key::encode_key_value;
+use keyloom_core::key::encode_key_values;
 use keyloom_core::observation::Question;
 use keyloom_core::size::item_size;
+use keyloom_core::{Result, legacy};
 use keyloom_engine::Select;
 
-use super::described::Described;
-use super::exchange::Page;
-use super::touches::{Drawn, estimated_read};
+use super::described::{Described, Spot};
+use super::exchange::{Page, Range, is_projected, mode};
+use super::touches::Drawn;
 
 /// A page, understood: its table, its index, its conditions.
 pub(super) struct Understood<'a> {
     page: &'a Page<'a>,
     table: Arc<Described>,
-    index: Option<usize>,
+    spot: Spot,
     condition: Option<ResolvedKeyCondition>,
     filter: Option<Condition>,
     partition: Vec<u8>,
@@ -27,22 +27,17 @@ pub(super) struct Understood<'a> {
 impl<'a> Understood<'a> {
     /// None if the endpoint refused what cannot be understood, or knows an index that it did not describe.
     pub(super) fn new(page: &'a Page<'a>, table: Arc<Described>) -> Option<Self> {
-        let index = match page.read.index_name.as_deref() {
-            Some(name) => Some(table.position(name)?),
-            None => None,
-        };
-        let (condition, filter) = conditions(page, &table, index).ok()?;
-        let mut partition = Vec::new();
-        for value in condition.iter().flat_map(|condition| &condition.hash) {
-            encode_key_value(value, &mut partition).ok()?;
-        }
-        Some(Self { page, table, index, condition, filter, partition })
+        let spot = table.spot(page.read.index_name.as_deref())?;
+        let (condition, filter) = conditions(page, &table, spot).ok()?;
+        let hash = condition.iter().flat_map(|condition| &condition.hash);
+        let partition = encode_key_values(hash).ok()?;
+        Some(Self { page, table, spot, condition, filter, partition })
     }
 
     pub(super) fn question(&self) -> Question<'_> {
         let Page { read, answer, is_forward, .. } = self.page;
         Question {
-            place: self.table.place(self.index),
+            place: self.table.place(self.spot),
             condition: self.condition.as_ref(),
             filter: self.filter.as_ref(),
             limit: read.limit,
@@ -59,7 +54,7 @@ impl<'a> Understood<'a> {
         let returned = sizes.unwrap_or(0);
         let Some(account) = account else {
             let nothing = self.page.answer.is_none();
-            let guess = estimated_read(returned, self.page.read.consistent_read);
+            let guess = read_units(returned, mode(self.page.read.consistent_read));
             return vec![self.touch(if nothing { Units::ZERO } else { guess }, returned)];
         };
         let name = self.page.read.index_name.as_deref();
@@ -74,7 +69,10 @@ impl<'a> Understood<'a> {
         let mut drawn = vec![self.touch(units, self.evaluated(units, returned))];
         if !table.is_zero() {
             // The base items of a local index's entries.
-            drawn.push(Drawn { index: None, ..self.touch(table, bytes_of(table, self.price())) });
+            drawn.push(Drawn {
+                spot: Spot::Table,
+                ..self.touch(table, bytes_of(table, self.price()))
+            });
         }
         drawn
     }
@@ -85,21 +83,14 @@ impl<'a> Understood<'a> {
     }
 
     fn touch(&self, units: Units, bytes: usize) -> Drawn {
-        Drawn {
-            table: Arc::clone(&self.table),
-            index: self.index,
-            partition: self.partition.clone(),
-            sort: Vec::new(),
-            units,
-            is_write: false,
-            bytes,
-        }
+        let partition = self.partition.clone();
+        Drawn { units, bytes, ..Drawn::range(&self.table, self.spot, partition) }
     }
 
     /// The bytes that were evaluated: those returned if that is all, or else what was paid for.
     fn evaluated(&self, units: Units, returned: usize) -> usize {
         let read = self.page.read;
-        let is_cut = read.projection.expression.is_some() || read.select == Some(Select::Count);
+        let is_cut = is_projected(&read.projection) || read.select == Some(Select::Count);
         let is_all = self.page.answer.is_some_and(|page| page.items.len() == page.scanned_count);
         if is_all && !is_cut { returned } else { bytes_of(units, self.price()).max(returned) }
     }
@@ -117,19 +108,22 @@ fn bytes_of(units: Units, price: u64) -> usize {
 fn conditions(
     page: &Page<'_>,
     table: &Described,
-    index: Option<usize>,
+    spot: Spot,
 ) -> Result<(Option<ResolvedKeyCondition>, Option<Condition>)> {
     let read = page.read;
     let mut bindings = Bindings::new(read.projection.names.clone(), read.values.clone())?;
-    let key = table.place(index).key;
-    let condition = match page.key_condition {
-        Some(text) => {
-            let clauses = bindings.key_condition(text)?.into_clauses()?;
-            Some(clauses.resolve(&key.hash, &key.range)?)
-        }
-        None => None,
+    let key = table.place(spot).key;
+    let clauses = match page.range {
+        Range::All => None,
+        Range::Condition(text) => Some(bindings.key_condition(text)?.into_clauses()?),
+        Range::Legacy(conditions) => Some(legacy::key_conditions(conditions.to_vec())?),
     };
-    let filter = read.filter.as_ref().map(|text| bindings.filter(text)).transpose()?;
+    let condition = clauses.map(|clauses| clauses.resolve(&key.hash, &key.range)).transpose()?;
+    let filter = match (&read.filter, &read.legacy_filter) {
+        (Some(text), _) => Some(bindings.filter(text)?),
+        (None, Some(conditions)) => legacy::filter(conditions.clone(), read.conditional_operator)?,
+        (None, None) => None,
+    };
     Ok((condition, filter))
 }
 
@@ -154,17 +148,20 @@ mod tests {
             values: Some(values),
             ..ReadInput::default()
         };
-        let condition = Some("sk = :s");
-        let page = Page { read: &read, key_condition: condition, is_forward: true, answer: None };
+        let range = Range::Condition("sk = :s");
+        let page = Page { read: &read, range, is_forward: true, answer: None };
         let understood = Understood::new(&page, Described::example()).unwrap();
         let mut account = ConsumedCapacity::new("t");
         account.add_table(Arm::new(Units::whole(3)));
-        let drawn = |account: &ConsumedCapacity| -> Vec<(Option<usize>, Units)> {
+        let drawn = |account: &ConsumedCapacity| -> Vec<(Spot, Units)> {
             let drawn = understood.drawn(Some(account));
-            drawn.iter().map(|one| (one.index, one.units)).collect()
+            drawn.iter().map(|one| (one.spot, one.units)).collect()
         };
-        assert_eq!(drawn(&account), [(Some(0), Units::whole(3))]);
+        assert_eq!(drawn(&account), [(Spot::Index(0), Units::whole(3))]);
         account.add_global("g", Arm::new(Units::HALF));
-        assert_eq!(drawn(&account), [(Some(0), Units::HALF), (None, Units::whole(3))]);
+        assert_eq!(
+            drawn(&account),
+            [(Spot::Index(0), Units::HALF), (Spot::Table, Units::whole(3))]
+        );
     }
 }

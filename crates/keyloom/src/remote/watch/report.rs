@@ -3,7 +3,7 @@
 use keyloom_core::IndexKind;
 use keyloom_observe::report::{IndexFacts, Kind, TableFacts};
 
-use super::described::Described;
+use super::described::{Described, Facts};
 use crate::remote::Remote;
 
 impl Remote {
@@ -21,22 +21,27 @@ impl Remote {
 }
 
 fn facts(table: &Described) -> TableFacts {
-    let indexes = table.schema.indexes.iter().zip(&table.indexes);
-    let indexes = indexes.map(|(schema, facts)| IndexFacts {
-        name: schema.name.to_string(),
-        kind: match schema.kind {
-            IndexKind::Global => Kind::Global,
-            IndexKind::Local => Kind::Local,
-        },
+    let index = |name: &str, kind, facts: &Facts| IndexFacts {
+        name: name.to_owned(),
+        kind,
         items: facts.items,
         bytes: facts.bytes,
+    };
+    let indexes = table.schema.indexes.iter().zip(&table.indexes).map(|(schema, facts)| {
+        let kind = match schema.kind {
+            IndexKind::Global => Kind::Global,
+            IndexKind::Local => Kind::Local,
+        };
+        index(&schema.name, kind, facts)
     });
+    let vectors = table.vectors.iter();
+    let vectors = vectors.map(|(schema, facts)| index(&schema.name, Kind::Vector, facts));
     TableFacts {
         name: table.schema.name.to_string(),
         items: table.table.items,
         bytes: table.table.bytes,
         created_ms: table.created_ms,
         overdue_s: 0,
-        indexes: indexes.collect(),
+        indexes: indexes.chain(vectors).collect(),
     }
 }
