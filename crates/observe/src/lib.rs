@@ -16,6 +16,7 @@
 mod attribution;
 mod collector;
 pub mod detect;
+mod insight;
 mod metrics;
 mod monitor;
 pub mod partitions;

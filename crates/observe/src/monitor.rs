@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use keyloom_core::Error;
-use keyloom_core::observation::{Observation, Observer, Refused, Touch};
+use keyloom_core::observation::{
+    Contributions, InsightQuery, NotCounted, Observation, Observer, Refused, Touch,
+};
 
 use crate::partitions::Partitions;
 use crate::sampling::Sampling;
@@ -110,6 +112,10 @@ impl Observer for Monitor {
 
     fn grown(&self, table: &str, index: Option<&str>) -> Option<(u64, u64)> {
         self.partitions.grown(table, index)
+    }
+
+    fn contributors(&self, query: &InsightQuery<'_>) -> Result<Contributions, NotCounted> {
+        self.companion.as_ref().ok_or(NotCounted::Nobody)?.contributors(query)
     }
 
     fn forget(&self, table: &str, index: Option<&str>) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use keyloom_core::capacity::Units;
 use keyloom_core::observation::{
-    Observation, Observer, Operation, Outcome, Place, Throughput, Touch, Work,
+    Insights, Observation, Observer, Operation, Outcome, Place, Throughput, Touch, Work,
 };
 use keyloom_core::{IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType};
 use keyloom_observe::{Sampling, StatsCollector, StatsOptions};
@@ -85,6 +85,7 @@ fn distinct_keys(keys: u64) -> Outcomes {
             has_local_indexes: false,
             size_bytes: 0,
             is_vector: false,
+            insights: Insights::Off,
         };
         let touch = |index| Touch {
             place: place(index),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
+use keyloom_core::observation::Insights;
 use keyloom_core::schema::{IndexKind, IndexSchema, KeySchema, TableSchema, VectorIndexSchema};
 use keyloom_core::{Item, Result};
 use parking_lot::RwLock;
@@ -19,6 +20,8 @@ pub(crate) struct Table {
     pub(crate) schema: TableSchema,
     pub(crate) indexes: Vec<Index>,
     pub(crate) vector_indexes: Vec<VectorIndex>,
+    /// Which of its keys observers are to count.
+    pub(crate) insights: Insights,
     /// Rises with every change of the record.
     pub(crate) version: u64,
     /// What all versions of the table share.
@@ -75,6 +78,7 @@ pub(crate) struct Index {
     pub(crate) keyspace: Keyspace,
     pub(crate) status: Status,
     pub(crate) stats: Arc<Stats>,
+    pub(crate) insights: Insights,
 }
 
 /// A vector index with its typed schema.
@@ -104,6 +108,9 @@ impl Table {
     /// A version of a table; `previous` is the version before it, whose counts go on.
     pub(crate) fn new(record: TableRecord, previous: Option<&Table>) -> Self {
         let schema = record.typed_schema();
+        let settings = record.insights();
+        let insights_of =
+            |name: &str| settings.get(name).map_or(Insights::Off, |insight| insight.wanted());
         let stats_of = |keyspace: Keyspace| previous?.stats_of(keyspace).cloned();
         let indexes = record
             .indexes
@@ -113,6 +120,7 @@ impl Table {
                 keyspace: index.keyspace,
                 status: index.status,
                 stats: stats_of(index.keyspace).unwrap_or_default(),
+                insights: insights_of(&index.name),
             })
             .collect();
         let vector_indexes = record
@@ -131,7 +139,8 @@ impl Table {
             .collect();
         let shared = previous.map(|table| Arc::clone(&table.shared)).unwrap_or_default();
         let version = NEXT_VERSION.fetch_add(1, Ordering::Relaxed);
-        Self { record, schema, indexes, vector_indexes, version, shared }
+        let insights = insights_of("");
+        Self { record, schema, indexes, vector_indexes, insights, version, shared }
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use keyloom_core::Item;
 use keyloom_core::expiry::Expiry;
 use keyloom_core::json::{self, Json, JsonObject};
-use keyloom_core::observation::{Place, Throughput};
+use keyloom_core::observation::{Insights, Place, Throughput};
 use keyloom_core::schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType, TableSchema,
 };
@@ -57,6 +57,7 @@ impl Described {
             has_local_indexes: self.schema.local_indexes().next().is_some(),
             size_bytes: facts.bytes,
             is_vector: false,
+            insights: Insights::Off,
         }
     }
 
