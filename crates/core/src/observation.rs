@@ -18,7 +18,8 @@ use crate::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
 use crate::value::AttributeValue;
 
 pub use contributors::{
-    Contributions, Contributor, InsightKind, InsightQuery, Insights, NotCounted, PeriodValues, Rank,
+    Contributions, Contributor, InsightKind, InsightQuery, InsightSpan, Insights, NotCounted,
+    PeriodValues, Rank,
 };
 
 /// What kind of request it was. Statements of PartiQL count as what they lower to.

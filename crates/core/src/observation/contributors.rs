@@ -85,6 +85,13 @@ pub struct InsightQuery<'a> {
     pub index: Option<&'a str>,
     /// What is counted.
     pub kind: InsightKind,
+    /// What is asked of it.
+    pub span: InsightSpan,
+}
+
+/// What is asked of a rule: when, and how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InsightSpan {
     /// Milliseconds since 1970 from which on; its minute counts whole.
     pub from_ms: u64,
     /// Milliseconds since 1970 up to which.

@@ -1,6 +1,9 @@
 //! The rules of Contributor Insights: which there are, and what observers have found for them.
 
-use keyloom_core::observation::{Contributions, InsightKind, InsightQuery, NotCounted};
+use keyloom_core::observation::InsightQuery;
+pub use keyloom_core::observation::{
+    Contributions, Contributor, InsightKind, InsightSpan, NotCounted, PeriodValues, Rank,
+};
 
 use crate::catalog::{Insight, Table};
 use crate::database::Database;
@@ -44,18 +47,17 @@ impl Database {
 
     /// Which keys contributed most to a rule, as its database's observer has counted.
     ///
-    /// The query's place, kind and times are the rule's: nothing is told of the time before it was made.
+    /// Nothing is told of the time before the rule was made.
     pub fn contributors(
         &self,
         rule: &InsightRule,
-        query: &InsightQuery<'_>,
+        span: InsightSpan,
     ) -> Result<Contributions, NotCounted> {
         self.inner().watch.contributors(&InsightQuery {
             table: &rule.table,
             index: rule.index.as_deref(),
             kind: rule.kind,
-            from_ms: query.from_ms.max(rule.since_ms),
-            ..*query
+            span: InsightSpan { from_ms: span.from_ms.max(rule.since_ms), ..span },
         })
     }
 }

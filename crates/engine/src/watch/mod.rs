@@ -4,7 +4,7 @@
 //! request: without an observer it is one branch, with a sampling one little more. Only then are keys
 //! taken apart and time is measured.
 
-mod insights;
+pub mod insights;
 mod page;
 mod place;
 
@@ -21,7 +21,6 @@ use keyloom_core::observation::{
 };
 use keyloom_core::{Error, Result};
 
-pub use insights::InsightRule;
 pub(crate) use insights::rules_of;
 pub use place::{IndexFacts, TableFacts};
 pub(crate) use place::{place_of, split_key, vector_place};

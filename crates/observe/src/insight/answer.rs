@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use keyloom_core::observation::{Contributions, Contributor, InsightQuery, PeriodValues, Rank};
+use keyloom_core::observation::{Contributions, Contributor, InsightSpan, PeriodValues, Rank};
 
 use super::window::{Key, Totals, Window};
 
@@ -27,14 +27,14 @@ impl Sum<'_> {
 /// Answers from all windows that begin in the time that is asked for.
 pub(super) fn answer(
     windows: &[Window],
-    query: &InsightQuery<'_>,
+    span: InsightSpan,
     name: impl Fn(&[u8], &[u8]) -> Vec<String>,
 ) -> Contributions {
-    let period_ms = query.period_ms.max(1);
+    let period_ms = span.period_ms.max(1);
     let mut total = Totals::default();
     let mut periods: BTreeMap<u64, Totals> = BTreeMap::new();
     let mut sums: HashMap<u64, Sum<'_>> = HashMap::new();
-    for window in windows.iter().filter(|window| is_asked(window, query)) {
+    for window in windows.iter().filter(|window| is_asked(window, span)) {
         let period = window.start_ms - window.start_ms % period_ms;
         total.merge(&window.totals);
         periods.entry(period).or_default().merge(&window.totals);
@@ -52,8 +52,8 @@ pub(super) fn answer(
         let known = greatest.entry(*period).or_default();
         *known = (*known).max(*value);
     }
-    sums.sort_by_key(|sum| (std::cmp::Reverse(sum.rank(query.rank)), sum.key.hash));
-    sums.truncate(query.count);
+    sums.sort_by_key(|sum| (std::cmp::Reverse(sum.rank(span.rank)), sum.key.hash));
+    sums.truncate(span.count);
     Contributions {
         total: units(total.sum),
         distinct: total.distinct.estimate(),
@@ -69,9 +69,9 @@ pub(super) fn answer(
 }
 
 /// Whether a window begins in the time that is asked for; the window in which that begins counts whole.
-fn is_asked(window: &Window, query: &InsightQuery<'_>) -> bool {
-    let from_ms = query.from_ms - query.from_ms % window.width_ms;
-    (from_ms..query.until_ms).contains(&window.start_ms)
+fn is_asked(window: &Window, span: InsightSpan) -> bool {
+    let from_ms = span.from_ms - span.from_ms % window.width_ms;
+    (from_ms..span.until_ms).contains(&window.start_ms)
 }
 
 fn contributor(sum: &Sum<'_>, name: impl Fn(&[u8], &[u8]) -> Vec<String>) -> Contributor {

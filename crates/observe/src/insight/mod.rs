@@ -101,7 +101,7 @@ impl InsightStats {
         name: impl Fn(&[u8], &[u8]) -> Vec<String>,
     ) -> Contributions {
         match self.series.get(query.kind as usize) {
-            Some(Some(series)) => answer::answer(&series.windows(), query, name),
+            Some(Some(series)) => answer::answer(&series.windows(), query.span, name),
             _ => Contributions::default(),
         }
     }

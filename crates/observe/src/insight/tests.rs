@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use keyloom_core::capacity::Units;
-use keyloom_core::observation::{Rank, ThrottleLimit};
+use keyloom_core::observation::{InsightSpan, Rank, ThrottleLimit};
 
 use super::*;
 use crate::sketch::hash_of;
 
+const PARTITIONS: InsightKind = InsightKind::AccessedPartitions;
 const MINUTE_MS: u64 = 60_000;
 /// The start of an hour.
 const START_MS: u64 = 1_763_280_000_000;
@@ -39,22 +40,19 @@ fn reads(units: u64) -> Event {
     Event::of(Work::Read(Units::whole(units)), Outcome::Done, None)
 }
 
-fn query<'a>(kind: InsightKind) -> InsightQuery<'a> {
-    InsightQuery {
-        table: "t",
-        index: None,
-        kind,
-        from_ms: START_MS,
-        until_ms: START_MS + 100 * 60 * MINUTE_MS,
-        period_ms: MINUTE_MS,
-        rank: Rank::Sum,
-        count: 10,
-    }
-}
+/// A hundred hours.
+const ALL: InsightSpan = InsightSpan {
+    from_ms: START_MS,
+    until_ms: START_MS + 100 * 60 * MINUTE_MS,
+    period_ms: MINUTE_MS,
+    rank: Rank::Sum,
+    count: 10,
+};
 
-fn answer(stats: &InsightStats, query: &InsightQuery<'_>) -> Contributions {
+fn answer(stats: &InsightStats, kind: InsightKind, span: InsightSpan) -> Contributions {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    stats.answer(query, |partition, sort| vec![text(partition), text(sort)])
+    let query = InsightQuery { table: "t", index: None, kind, span };
+    stats.answer(&query, |partition, sort| vec![text(partition), text(sort)])
 }
 
 fn names(found: &Contributions) -> Vec<&str> {
@@ -68,7 +66,7 @@ fn a_write_weighs_three_reads_and_looks_count_for_what_they_stand_for() {
     look(&mut stats, "a", START_MS + 1, 4, write);
     look(&mut stats, "b", START_MS + 2, 1, Event::of(Work::Read(Units::HALF), Outcome::Done, None));
     look(&mut stats, "b", START_MS + MINUTE_MS, 1, reads(7));
-    let found = answer(&stats, &query(InsightKind::AccessedPartitions));
+    let found = answer(&stats, PARTITIONS, ALL);
     assert_eq!(names(&found), ["a", "b"]);
     let points: Vec<_> = found.contributors.iter().map(|one| one.points.clone()).collect();
     let minute = START_MS + MINUTE_MS;
@@ -103,7 +101,7 @@ fn only_the_rules_that_are_on_are_kept() {
     for (key, event) in [("a", reads(1)), ("a", Event::Throttled), ("a/1", Event::Throttled)] {
         look(&mut stats, key, START_MS, 1, event);
     }
-    let total = |stats: &InsightStats, kind| answer(stats, &query(kind)).total;
+    let total = |stats: &InsightStats, kind| answer(stats, kind, ALL).total;
     let totals = InsightKind::ALL.map(|kind| total(&stats, kind));
     assert_eq!(totals, [0.0, 1.0, 0.0, 1.0]);
     stats.follow(Insights::AccessedAndThrottledKeys);
@@ -121,17 +119,16 @@ fn times_periods_and_ranks_are_those_of_the_question() {
         look(&mut stats, "steady", START_MS + minute * MINUTE_MS, 1, reads(10));
     }
     look(&mut stats, "burst", START_MS + 7 * MINUTE_MS, 1, reads(60));
-    let all = query(InsightKind::AccessedPartitions);
-    assert_eq!(names(&answer(&stats, &all)), ["steady", "burst"]);
-    let by_maximum = InsightQuery { rank: Rank::Maximum, count: 1, ..all };
-    assert_eq!(names(&answer(&stats, &by_maximum)), ["burst"]);
-    let some = InsightQuery {
+    assert_eq!(names(&answer(&stats, PARTITIONS, ALL)), ["steady", "burst"]);
+    let by_maximum = InsightSpan { rank: Rank::Maximum, count: 1, ..ALL };
+    assert_eq!(names(&answer(&stats, PARTITIONS, by_maximum)), ["burst"]);
+    let some = InsightSpan {
         from_ms: START_MS + 2 * MINUTE_MS + 30_000,
         until_ms: START_MS + 7 * MINUTE_MS,
         period_ms: 5 * MINUTE_MS,
-        ..all
+        ..ALL
     };
-    let found = answer(&stats, &some);
+    let found = answer(&stats, PARTITIONS, some);
     assert_eq!(names(&found), ["steady"]);
     let sums: Vec<_> = found.periods.iter().map(|period| (period.start_ms, period.sum)).collect();
     assert_eq!(sums, [(START_MS, 30.0), (START_MS + 5 * MINUTE_MS, 20.0)]);
@@ -144,7 +141,7 @@ fn old_minutes_become_hours_and_nothing_is_lost_for_three_days() {
         look(&mut stats, "a", START_MS + minute * MINUTE_MS, 1, reads(1));
         look(&mut stats, "b", START_MS + minute * MINUTE_MS, 1, reads(2));
     }
-    let found = answer(&stats, &query(InsightKind::AccessedPartitions));
+    let found = answer(&stats, PARTITIONS, ALL);
     assert!((found.total - 3.0 * 360.0).abs() < 1e-9, "{}", found.total);
     assert_eq!(found.distinct.round(), 2.0);
     let starts: Vec<u64> = found.periods.iter().map(|period| period.start_ms - START_MS).collect();
@@ -155,8 +152,8 @@ fn old_minutes_become_hours_and_nothing_is_lost_for_three_days() {
     for minute in [0, 1] {
         look(&mut stats, "a", START_MS + minutes(100 * 60 + minute), 1, reads(1));
     }
-    let all = InsightQuery { until_ms: u64::MAX, ..query(InsightKind::AccessedPartitions) };
-    assert!((answer(&stats, &all).total - 2.0).abs() < 1e-9);
+    let all = InsightSpan { until_ms: u64::MAX, ..ALL };
+    assert!((answer(&stats, PARTITIONS, all).total - 2.0).abs() < 1e-9);
 }
 
 #[test]
@@ -179,8 +176,7 @@ fn the_heaviest_keys_are_within_their_error_and_memory_within_its_bound() {
         }
         *truth.entry(key).or_default() += 1;
     }
-    let seven = InsightQuery { count: 7, ..query(InsightKind::AccessedPartitions) };
-    let found = answer(&stats, &seven);
+    let found = answer(&stats, PARTITIONS, InsightSpan { count: 7, ..ALL });
     assert!((found.total - 200_000.0).abs() < 1e-9);
     assert_eq!(names(&found).first(), Some(&"hot0"));
     assert!(names(&found).iter().all(|name| name.starts_with("hot")), "{:?}", names(&found));
