@@ -48,7 +48,7 @@ struct Outcomes {
 }
 
 /// Tells of so many writes, most of them of an item and a partition of its own, to a table and its
-/// indexes.
+/// indexes, whose insights are all enabled.
 fn distinct_keys(keys: u64) -> Outcomes {
     let key = KeySchema::simple(
         KeyAttribute::new("PK", ScalarType::S),
@@ -85,7 +85,7 @@ fn distinct_keys(keys: u64) -> Outcomes {
             has_local_indexes: false,
             size_bytes: 0,
             is_vector: false,
-            insights: Insights::Off,
+            insights: Insights::AccessedAndThrottledKeys,
         };
         let touch = |index| Touch {
             place: place(index),
