@@ -100,7 +100,7 @@ fn distinct_keys(keys: u64) -> Outcomes {
         });
         collector.observe(&Observation {
             operation: Operation::PutItem,
-            at_ms: 1_700_000_000_000 + number / 10,
+            at_ms: 1_700_000_000_000 + number * 3,
             touches: &touches,
             question: None,
             returned: 0,

@@ -10,6 +10,7 @@ use parking_lot::RwLock;
 
 use crate::layout::{self, Keyspace};
 
+use super::insight::Insight;
 use super::record::{Status, TableRecord, VectorIndexLife};
 
 /// One version of a table. A change of the table makes a new version; requests that hold the old
@@ -109,8 +110,7 @@ impl Table {
     pub(crate) fn new(record: TableRecord, previous: Option<&Table>) -> Self {
         let schema = record.typed_schema();
         let settings = record.insights();
-        let insights_of =
-            |name: &str| settings.get(name).map_or(Insights::Off, |insight| insight.wanted());
+        let insights_of = |name: &str| settings.get(name).map_or(Insights::Off, Insight::wanted);
         let stats_of = |keyspace: Keyspace| previous?.stats_of(keyspace).cloned();
         let indexes = record
             .indexes

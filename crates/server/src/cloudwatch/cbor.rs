@@ -29,14 +29,14 @@ pub(super) fn encode(value: &Value) -> Vec<u8> {
 
 fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
-        Value::Null => out.push(SIMPLE << 5 | 22),
-        Value::Truth(truth) => out.push(SIMPLE << 5 | if *truth { 21 } else { 20 }),
+        Value::Null => out.push(first(SIMPLE, 22)),
+        Value::Truth(truth) => out.push(first(SIMPLE, if *truth { 21 } else { 20 })),
         Value::Whole(whole) => match u64::try_from(*whole) {
             Ok(number) => write_head(UNSIGNED, number, out),
             Err(_) => write_head(NEGATIVE, (-1 - whole).unsigned_abs(), out),
         },
         Value::Number(number) => {
-            out.push(SIMPLE << 5 | 27);
+            out.push(first(SIMPLE, 27));
             out.extend(number.to_be_bytes());
         }
         Value::Text(text) => write_text(text, out),
@@ -46,7 +46,9 @@ fn write(value: &Value, out: &mut Vec<u8>) {
         }
         Value::List(values) => {
             write_head(LIST, values.len() as u64, out);
-            values.iter().for_each(|value| write(value, out));
+            for value in values {
+                write(value, out);
+            }
         }
         Value::Record(fields) => {
             write_head(MAP, fields.len() as u64, out);
@@ -63,21 +65,25 @@ fn write_text(text: &str, out: &mut Vec<u8>) {
     out.extend(text.as_bytes());
 }
 
+/// The byte that everything begins with.
+const fn first(major: u8, bits: u8) -> u8 {
+    major << 5 | bits
+}
+
 /// A major type with its argument, in as few bytes as it takes.
 fn write_head(major: u8, argument: u64, out: &mut Vec<u8>) {
-    let major = major << 5;
     if argument < 24 {
-        out.push(major | argument as u8);
+        out.push(first(major, argument as u8));
     } else if let Ok(byte) = u8::try_from(argument) {
-        out.extend([major | 24, byte]);
+        out.extend([first(major, 24), byte]);
     } else if let Ok(short) = u16::try_from(argument) {
-        out.push(major | 25);
+        out.push(first(major, 25));
         out.extend(short.to_be_bytes());
     } else if let Ok(long) = u32::try_from(argument) {
-        out.push(major | 26);
+        out.push(first(major, 26));
         out.extend(long.to_be_bytes());
     } else {
-        out.push(major | 27);
+        out.push(first(major, 27));
         out.extend(argument.to_be_bytes());
     }
 }

@@ -1,5 +1,6 @@
 //! The query protocol: a form in, XML out.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::failure::Failure;
@@ -13,7 +14,8 @@ const NAMESPACE: &str = "http://monitoring.amazonaws.com/doc/2010-08-01/";
 pub(super) fn asked(body: &[u8]) -> Result<Asked, Refused> {
     let text = std::str::from_utf8(body).map_err(|_| Failure::malformed("The form is not text."));
     let (mut operation, mut version) = (String::new(), String::new());
-    let (mut fields, mut lists): (Vec<_>, Vec<(String, Vec<(u32, Value)>)>) = Default::default();
+    let mut fields = Vec::new();
+    let mut lists: BTreeMap<String, BTreeMap<u32, Value>> = BTreeMap::new();
     for (name, value) in query_parameters(&text?.replace('+', " ")) {
         match name.split_once(".member.") {
             _ if name == "Action" => operation = value,
@@ -23,11 +25,7 @@ pub(super) fn asked(body: &[u8]) -> Result<Asked, Refused> {
                 let place = place.parse().map_err(|_| {
                     Failure::malformed(format!("The parameter {name} is not numbered."))
                 })?;
-                let member = (place, Value::Text(value));
-                match lists.iter_mut().find(|(known, _)| known == list) {
-                    Some((_, members)) => members.push(member),
-                    None => lists.push((list.to_owned(), vec![member])),
-                }
+                lists.entry(list.to_owned()).or_default().insert(place, Value::Text(value));
             }
         }
     }
@@ -35,10 +33,8 @@ pub(super) fn asked(body: &[u8]) -> Result<Asked, Refused> {
     if version != VERSION {
         return Err(Refused::NotOurs);
     }
-    for (name, mut members) in lists {
-        members.sort_by_key(|(place, _)| *place);
-        fields.push((name.into(), Value::list(members.into_iter().map(|(_, value)| value))));
-    }
+    let lists = lists.into_iter();
+    fields.extend(lists.map(|(name, members)| (name.into(), Value::list(members.into_values()))));
     Ok(Asked { operation, input: Input::of(Value::Record(fields))? })
 }
 
@@ -77,9 +73,15 @@ fn element(name: &str, value: &Value, xml: &mut String) {
         Value::Number(number) => _ = write!(xml, "{number}"),
         Value::Text(text) => push_escaped(text, xml),
         Value::Time(ms) => xml.push_str(&iso8601::format(*ms)),
-        Value::List(values) => values.iter().for_each(|value| element("member", value, xml)),
+        Value::List(values) => {
+            for value in values {
+                element("member", value, xml);
+            }
+        }
         Value::Record(fields) => {
-            fields.iter().for_each(|(name, value)| element(name, value, xml));
+            for (name, value) in fields {
+                element(name, value, xml);
+            }
         }
     }
     let _ = write!(xml, "</{name}>");

@@ -33,6 +33,13 @@ impl Value {
         Self::Record(fields.map(|(name, value)| (name.into(), value)).collect())
     }
 
+    fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// A list of these.
     pub(super) fn list<T: Into<Self>>(values: impl IntoIterator<Item = T>) -> Self {
         Self::List(values.into_iter().map(Into::into).collect())
@@ -71,23 +78,17 @@ impl Input {
     }
 
     pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Failure> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Value::Text(text)) => Ok(Some(text)),
-            Some(_) => Err(wrong(name, "text")),
-        }
+        let Some(value) = self.get(name) else { return Ok(None) };
+        value.as_text().map(Some).ok_or_else(|| wrong(name, "text"))
     }
 
     pub(super) fn texts(&self, name: &str) -> Result<Vec<&str>, Failure> {
-        let text = |value| match value {
-            &Value::Text(ref text) => Ok(text.as_str()),
-            _ => Err(wrong(name, "a list of texts")),
+        let texts = match self.get(name) {
+            None => Some(Vec::new()),
+            Some(Value::List(values)) => values.iter().map(Value::as_text).collect(),
+            Some(_) => None,
         };
-        match self.get(name) {
-            None => Ok(Vec::new()),
-            Some(Value::List(values)) => values.iter().map(text).collect(),
-            Some(_) => Err(wrong(name, "a list of texts")),
-        }
+        texts.ok_or_else(|| wrong(name, "a list of texts"))
     }
 
     pub(super) fn whole(&self, name: &str) -> Result<Option<i64>, Failure> {

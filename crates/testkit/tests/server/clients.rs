@@ -31,7 +31,7 @@ fn skip(why: &str) {
 /// Runs a client against a server of its own.
 fn live(place: Place, client: Command) {
     let served = Served::closed(place);
-    run(&format!("{place:?}"), &served.server.url(), client);
+    run(&format!("{place:?}"), served.server.url(), client);
 }
 
 /// Runs a client against a server that counts every request, and refuses every second write to one of
@@ -47,7 +47,7 @@ fn watched(client: Command) {
         ..Config::default()
     };
     let server = Server::start(config, Database::memory_with(options)).unwrap();
-    run("watched", &server.url(), client);
+    run("watched", server.url(), client);
 }
 
 fn run(server: &str, url: &str, mut client: Command) {
