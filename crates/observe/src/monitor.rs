@@ -9,7 +9,7 @@ use keyloom_core::observation::{
 };
 
 use crate::partitions::Partitions;
-use crate::sampling::Sampling;
+use crate::sampling::{Sampler, Sampling};
 use crate::throttle::Throttle;
 
 /// Watches a database: virtual partitions, refusals for lack of throughput, and whoever else wants to
@@ -27,7 +27,7 @@ pub struct Monitor {
     throttle: Throttle,
     partitions: Partitions,
     companion: Option<Arc<dyn Observer>>,
-    sampling: Sampling,
+    sampler: Sampler,
 }
 
 impl Monitor {
@@ -51,7 +51,7 @@ impl Monitor {
     /// Looks at these requests, if no companion decides.
     #[must_use]
     pub fn sampling(mut self, sampling: Sampling) -> Self {
-        self.sampling = sampling;
+        self.sampler = Sampler::new(sampling);
         self
     }
 
@@ -72,7 +72,7 @@ impl Observer for Monitor {
             (Some(companion), _) => companion.sample(),
             // A gate counts what it admits, whether it is looked at or not.
             (None, Throttle::Off | Throttle::Enforce { .. }) => None,
-            (None, _) => self.sampling.next(),
+            (None, _) => self.sampler.next(),
         }
     }
 

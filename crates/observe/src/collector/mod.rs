@@ -27,7 +27,7 @@ use self::place::PlaceStats;
 use crate::attribution::{Attributed, Attribution};
 use crate::redaction::Redaction;
 use crate::report::{ErrorCount, Report, VERSION};
-use crate::sampling::Sampling;
+use crate::sampling::{Sampler, Sampling};
 use crate::sketch::{hash_of, joined};
 
 /// Tables and indexes with sketches of the full size, and of any.
@@ -48,7 +48,8 @@ pub struct StatsOptions {
 /// Collects statistics of a database's requests, in bounded memory.
 #[derive(Debug, Default)]
 pub struct StatsCollector {
-    options: StatsOptions,
+    redaction: Redaction,
+    sampler: Sampler,
     attribution: ArcSwapOption<Attribution>,
     places: RwLock<HashMap<u64, Arc<Mutex<PlaceStats>>>>,
     errors: Mutex<BTreeMap<(String, &'static str), u64>>,
@@ -63,7 +64,8 @@ pub struct StatsCollector {
 impl StatsCollector {
     /// A collector that has seen nothing yet.
     pub fn new(options: StatsOptions) -> Self {
-        Self { options, ..Self::default() }
+        let StatsOptions { sampling, redaction } = options;
+        Self { redaction, sampler: Sampler::new(sampling), ..Self::default() }
     }
 
     /// Attributes requests to the access patterns of these designs from now on.
@@ -73,7 +75,7 @@ impl StatsCollector {
 
     /// What was collected so far.
     pub fn snapshot(&self) -> Report {
-        let redaction = self.options.redaction;
+        let redaction = self.redaction;
         let cells: Vec<_> = self.places.read().values().cloned().collect();
         let mut places: Vec<_> = cells.iter().map(|cell| cell.lock().report(redaction)).collect();
         let known = self.attribution.load();
@@ -149,7 +151,7 @@ fn id_of_name(table: &str, index: Option<&str>) -> u64 {
 
 impl Observer for StatsCollector {
     fn sample(&self) -> Option<NonZeroU32> {
-        self.options.sampling.next()
+        self.sampler.next()
     }
 
     fn observe(&self, observation: &Observation<'_>) {
@@ -192,7 +194,7 @@ impl Observer for StatsCollector {
         let is_full = places.len() >= MAX_PLACES;
         drop(places);
         match cell {
-            Some(cell) => Ok(cell.lock().contributors(query, self.options.redaction)),
+            Some(cell) => Ok(cell.lock().contributors(query, self.redaction)),
             None if is_full => Err(NotCounted::TooManyPlaces),
             // Nobody has used it yet.
             None => Ok(Contributions::default()),

@@ -1,4 +1,5 @@
 //! Windows, what they keep, and the answers they give.
+#![expect(clippy::float_cmp, reason = "halves and small numbers are exact")]
 
 use std::collections::HashMap;
 
