@@ -1,5 +1,6 @@
 //! From windows to the answer for one rule.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use keyloom_core::observation::{Contributions, Contributor, InsightSpan, PeriodValues, Rank};
@@ -26,7 +27,7 @@ impl Sum<'_> {
 
 /// Answers from all windows that begin in the time that is asked for.
 pub(super) fn answer(
-    windows: &[Window],
+    windows: &[Cow<'_, Window>],
     span: InsightSpan,
     name: impl Fn(&[u8], &[u8]) -> Vec<String>,
 ) -> Contributions {

@@ -1,5 +1,6 @@
 //! What one rule has found, window by window.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use super::window::{Live, Window};
@@ -40,9 +41,10 @@ impl Series {
     }
 
     /// Every window, the oldest first, with the minute that is not over yet.
-    pub(super) fn windows(&self) -> Vec<Window> {
-        let live = self.live.as_ref().map(|live| live.window(MINUTE_MS, None));
-        self.hours.iter().chain(&self.minutes).cloned().chain(live).collect()
+    pub(super) fn windows(&self) -> Vec<Cow<'_, Window>> {
+        let live = self.live.as_ref().map(|live| Cow::Owned(live.window(MINUTE_MS, None)));
+        let past = self.hours.iter().chain(&self.minutes);
+        past.map(Cow::Borrowed).chain(live).collect()
     }
 
     fn close(&mut self) {

@@ -80,6 +80,7 @@ impl Window {
         self.listed = all.into_values().collect();
         order(&mut self.listed);
         self.listed.truncate(LISTED);
+        self.listed.shrink_to_fit();
         self.totals.merge(&other.totals);
     }
 

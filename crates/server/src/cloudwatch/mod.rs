@@ -25,13 +25,16 @@ use crate::auth::{Admission, MONITORING};
 use crate::backend::Backend;
 use crate::body::{BodyError, RequestBody};
 use crate::dispatch::Panicked;
-use crate::exchange::{target, unpacked};
+use crate::exchange::{body_too_large, target, unpacked};
 use crate::request_id;
 use crate::response::{Answer, HttpResponse, X_AMZN_REQUEST_ID};
 use crate::shared::Shared;
 
 const SERVICE: &str = "GraniteServiceVersion20100801";
 const VERSION: &str = "2010-08-01";
+/// The largest input that is read. What is answered here takes a few hundred bytes, and a decoded input
+/// takes many times its size.
+const MAX_INPUT_BYTES: usize = 64 << 10;
 const X_AMZN_QUERY_ERROR: HeaderName = HeaderName::from_static("x-amzn-query-error");
 const SMITHY_PROTOCOL: HeaderName = HeaderName::from_static("smithy-protocol");
 
@@ -176,7 +179,7 @@ pub(crate) async fn answer(
     };
     let held = Arc::clone(shared);
     let work = move || {
-        let asked = read(&held, wire, &head, admission.as_ref(), &buffered.bytes);
+        let asked = read(wire, &head, admission.as_ref(), &buffered.bytes);
         asked.map(|asked| {
             let output = run(held.backend.as_ref(), &asked);
             (asked.operation, output)
@@ -192,7 +195,6 @@ pub(crate) async fn answer(
 
 /// Verifies, unpacks and decodes.
 fn read(
-    shared: &Shared,
     wire: Wire,
     head: &Parts,
     admission: Option<&Admission>,
@@ -201,7 +203,11 @@ fn read(
     if let Some(admission) = admission {
         admission.verify(body)?;
     }
-    wire.asked(head, &unpacked(head, body, shared.limits.max_body_bytes)?)
+    let body = unpacked(head, body, MAX_INPUT_BYTES)?;
+    if body.len() > MAX_INPUT_BYTES {
+        return Err(body_too_large(MAX_INPUT_BYTES).into());
+    }
+    wire.asked(head, &body)
 }
 
 fn run(backend: &dyn Backend, asked: &Asked) -> Result<Value, Failure> {
@@ -214,7 +220,7 @@ fn run(backend: &dyn Backend, asked: &Asked) -> Result<Value, Failure> {
 
 fn unreadable(shared: &Shared, error: &BodyError) -> Failure {
     match error {
-        BodyError::TooLarge => crate::exchange::body_too_large(shared.limits.max_body_bytes).into(),
+        BodyError::TooLarge => body_too_large(shared.limits.max_body_bytes).into(),
         BodyError::TooSlow => Failure::new("RequestTimeout", 408, "The body came too slowly."),
         BodyError::ServerFull => Failure::new(
             "ServiceUnavailable",

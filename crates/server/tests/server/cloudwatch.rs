@@ -75,6 +75,8 @@ fn what_cannot_be_read_is_refused() {
     ] {
         assert_eq!(ask(&server, &request).status, 400, "{request}");
     }
+    let large = typed(RULES, "application/cbor", &"a".repeat(100_000));
+    assert_eq!(ask(&server, large).status, 413);
 }
 
 #[test]
