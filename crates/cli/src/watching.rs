@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
 use keyloom_engine::{Call, Clock as _, Database, Reply, SystemClock};
 use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
 use keyloom_server::Backend;
@@ -40,6 +41,18 @@ impl Backend for Watched {
 
     fn statistics(&self) -> Option<String> {
         self.statistics.as_ref().map(|_| self.report().to_json())
+    }
+
+    fn insight_rules(&self) -> Vec<InsightRule> {
+        self.database.insight_rules()
+    }
+
+    fn contributors(
+        &self,
+        rule: &InsightRule,
+        span: InsightSpan,
+    ) -> Result<Contributions, NotCounted> {
+        self.database.contributors(rule, span)
     }
 
     fn metrics(&self, page: &mut String) {

@@ -5,6 +5,8 @@
 //! refuse work that a real table's partitions could not take. All of it is borrowed: with nobody
 //! watching a request costs one branch.
 
+mod contributors;
+
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -14,6 +16,11 @@ use crate::expr::{Condition, ResolvedKeyCondition};
 use crate::key::decode_key_value;
 use crate::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
 use crate::value::AttributeValue;
+
+pub use contributors::{
+    Contributions, Contributor, InsightKind, InsightQuery, InsightSpan, Insights, NotCounted,
+    PeriodValues, Rank,
+};
 
 /// What kind of request it was. Statements of PartiQL count as what they lower to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -120,6 +127,8 @@ pub struct Place<'a> {
     pub size_bytes: u64,
     /// Whether it is an index over vectors. Work there is paid by the byte and takes no units.
     pub is_vector: bool,
+    /// Which of its keys are counted minute by minute.
+    pub insights: Insights,
 }
 
 impl<'a> Place<'a> {
@@ -438,6 +447,11 @@ pub trait Observer: Send + Sync + std::fmt::Debug {
     /// its traffic has made that more than it began with.
     fn grown(&self, _table: &str, _index: Option<&str>) -> Option<(u64, u64)> {
         None
+    }
+
+    /// Which keys contributed most to a rule of Contributor Insights.
+    fn contributors(&self, _query: &InsightQuery<'_>) -> Result<Contributions, NotCounted> {
+        Err(NotCounted::Nobody)
     }
 
     /// A table, or one of its indexes, was deleted: another one of that name begins anew.

@@ -56,7 +56,7 @@ pub use ops::{
     TransactWriteItemsOutput, UpdateItemInput, WriteOutput, WriteRequest, WriteReturns,
 };
 pub use partiql::StatementInput;
-pub use watch::{IndexFacts, TableFacts};
+pub use watch::{IndexFacts, TableFacts, insights};
 pub use wire::Reply;
 
 pub(crate) use database::{commit_error, store_error};

@@ -4,7 +4,8 @@
 //!    fixed size that they are put into.
 //! 2. `attribution` says which access pattern of a design a request is, or what shape it has.
 //! 3. [`StatsCollector`] is told of each request and keeps, for every table and index, its load over
-//!    time, its heaviest keys, its distinct keys and its patterns.
+//!    time, its heaviest keys, its distinct keys and its patterns; `insight` keeps the heaviest keys of
+//!    each minute where Contributor Insights are enabled.
 //! 4. [`report`]: what was collected at one moment, to be stored, sent, merged and read.
 //! 5. [`AntiPatternDetector`] and [`RecommendationEngine`] judge a report, against a design if there
 //!    is one, and say what to change.
@@ -16,6 +17,7 @@
 mod attribution;
 mod collector;
 pub mod detect;
+mod insight;
 mod metrics;
 mod monitor;
 pub mod partitions;

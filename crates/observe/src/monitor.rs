@@ -4,10 +4,12 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use keyloom_core::Error;
-use keyloom_core::observation::{Observation, Observer, Refused, Touch};
+use keyloom_core::observation::{
+    Contributions, InsightQuery, NotCounted, Observation, Observer, Refused, Touch,
+};
 
 use crate::partitions::Partitions;
-use crate::sampling::Sampling;
+use crate::sampling::{Sampler, Sampling};
 use crate::throttle::Throttle;
 
 /// Watches a database: virtual partitions, refusals for lack of throughput, and whoever else wants to
@@ -25,7 +27,7 @@ pub struct Monitor {
     throttle: Throttle,
     partitions: Partitions,
     companion: Option<Arc<dyn Observer>>,
-    sampling: Sampling,
+    sampler: Sampler,
 }
 
 impl Monitor {
@@ -49,7 +51,7 @@ impl Monitor {
     /// Looks at these requests, if no companion decides.
     #[must_use]
     pub fn sampling(mut self, sampling: Sampling) -> Self {
-        self.sampling = sampling;
+        self.sampler = Sampler::new(sampling);
         self
     }
 
@@ -70,7 +72,7 @@ impl Observer for Monitor {
             (Some(companion), _) => companion.sample(),
             // A gate counts what it admits, whether it is looked at or not.
             (None, Throttle::Off | Throttle::Enforce { .. }) => None,
-            (None, _) => self.sampling.next(),
+            (None, _) => self.sampler.next(),
         }
     }
 
@@ -110,6 +112,10 @@ impl Observer for Monitor {
 
     fn grown(&self, table: &str, index: Option<&str>) -> Option<(u64, u64)> {
         self.partitions.grown(table, index)
+    }
+
+    fn contributors(&self, query: &InsightQuery<'_>) -> Result<Contributions, NotCounted> {
+        self.companion.as_ref().ok_or(NotCounted::Nobody)?.contributors(query)
     }
 
     fn forget(&self, table: &str, index: Option<&str>) {

@@ -43,7 +43,7 @@ pub struct Answered<'a> {
 /// use std::time::Duration;
 ///
 /// use keyloom_core::capacity::Units;
-/// use keyloom_core::observation::{Operation, Outcome, Place, Throughput};
+/// use keyloom_core::observation::{Insights, Operation, Outcome, Place, Throughput};
 /// use keyloom_core::{KeyAttribute, KeySchema, ScalarType};
 /// use keyloom_observe::remote::{Answered, tell};
 /// use keyloom_observe::{StatsCollector, StatsOptions};
@@ -58,6 +58,7 @@ pub struct Answered<'a> {
 ///     has_local_indexes: false,
 ///     size_bytes: 0,
 ///     is_vector: false,
+///     insights: Insights::Off,
 /// };
 /// tell(
 ///     &statistics,

@@ -1,13 +1,14 @@
 //! Which requests are looked at.
 //!
-//! Looking costs a few microseconds, and a request may take less than one. So each thread looks at every
-//! request while there are few, and at runs of consecutive ones, further and further apart, when
-//! there are many: what it spends on looking stays the same share of its time. Runs, because some
-//! mistakes show only in what follows what. The gaps are random, because a fixed step could fall in
-//! with a loop of the program. Each request that is seen stands for as many as the gap is wide.
+//! Looking costs a few microseconds, and a request may take less than one. So an observer looks, on each
+//! thread, at every request while there are few, and at runs of consecutive ones, further and further
+//! apart, when there are many: what is spent on looking stays the same share of a thread's time. Runs,
+//! because some mistakes show only in what follows what. The gaps are random, because a fixed step could
+//! fall in with a loop of the program. Each request that is seen stands for as many as the gap is wide.
 
 use std::cell::Cell;
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -38,8 +39,21 @@ pub enum Sampling {
     OneIn(NonZeroU32),
 }
 
+/// Observers that have a pace of their own on a thread; one more shares that of a newer one.
+const SLOTS: usize = 16;
+
+/// Says for one observer which requests it looks at.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    sampling: Sampling,
+    /// Later ones have greater numbers.
+    number: u64,
+}
+
 #[derive(Clone, Copy)]
 struct Pace {
+    /// Whose it is.
+    owner: u64,
     /// Requests left to see in this run.
     run: u32,
     /// How many requests one look stands for.
@@ -52,42 +66,75 @@ struct Pace {
 
 thread_local! {
     /// Requests to skip before the next run: all that most requests touch.
-    static SKIP: Cell<u32> = const { Cell::new(0) };
-    static PACE: Cell<Pace> = const {
-        Cell::new(Pace { run: 0, stride: 1, looks: 0, since: None, random: 0 })
-    };
+    static SKIPS: [Cell<u32>; SLOTS] = const { [const { Cell::new(0) }; SLOTS] };
+    static PACES: [Cell<Pace>; SLOTS] = const { [const { Cell::new(Pace::of(0)) }; SLOTS] };
 }
 
-impl Sampling {
+impl Sampler {
+    pub(crate) fn new(sampling: Sampling) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self { sampling, number: NEXT.fetch_add(1, Ordering::Relaxed) }
+    }
+
     /// Whether to look at the next request of this thread, and how many it stands for.
-    pub fn next(self) -> Option<NonZeroU32> {
-        if self == Self::All {
+    pub(crate) fn next(&self) -> Option<NonZeroU32> {
+        if self.sampling == Sampling::All {
             return Some(NonZeroU32::MIN);
         }
-        let skip = SKIP.get();
-        if skip > 0 {
-            let is_over = skip.is_multiple_of(UNSEEN) && PACE.get().is_silent();
-            SKIP.set(if is_over { 0 } else { skip - 1 });
-            return None;
-        }
-        let mut pace = PACE.get();
-        let weight = pace.look(self);
-        PACE.set(pace);
-        weight
+        let slot = self.number as usize % SLOTS;
+        SKIPS.with(|skips| {
+            let skips = skips.get(slot)?;
+            let skip = skips.get();
+            if skip > 0 {
+                let is_over = skip.is_multiple_of(UNSEEN) && self.begins_anew(slot);
+                skips.set(if is_over { 0 } else { skip - 1 });
+                return None;
+            }
+            self.look(slot, skips)
+        })
+    }
+
+    fn look(&self, slot: usize, skips: &Cell<u32>) -> Option<NonZeroU32> {
+        PACES.with(|paces| {
+            let cell = paces.get(slot)?;
+            let mut pace = cell.get();
+            if pace.owner < self.number {
+                pace = Pace::of(self.number);
+            }
+            let weight = NonZeroU32::new(pace.stride_of_look(self.sampling));
+            if pace.run == 0 {
+                skips.set(pace.gap());
+            }
+            cell.set(pace);
+            weight
+        })
+    }
+
+    /// Whether what is skipped is an older observer's, or requests have become few.
+    fn begins_anew(&self, slot: usize) -> bool {
+        let pace = PACES.with(|paces| paces.get(slot).map(Cell::get));
+        pace.is_some_and(|pace| pace.owner < self.number || pace.is_silent())
+    }
+}
+
+impl Default for Sampler {
+    fn default() -> Self {
+        Self::new(Sampling::default())
     }
 }
 
 impl Pace {
-    fn look(&mut self, sampling: Sampling) -> Option<NonZeroU32> {
+    const fn of(owner: u64) -> Self {
+        Self { owner, run: 0, stride: 1, looks: 0, since: None, random: 0 }
+    }
+
+    /// How many requests a look at the next one stands for.
+    fn stride_of_look(&mut self, sampling: Sampling) -> u32 {
         if self.run == 0 {
             self.begin_run(sampling);
         }
-        let weight = NonZeroU32::new(self.stride);
         self.run -= 1;
-        if self.run == 0 {
-            SKIP.set(self.gap());
-        }
-        weight
+        self.stride
     }
 
     fn is_silent(&self) -> bool {
@@ -135,9 +182,9 @@ impl Pace {
         if mean == 0 {
             return 0;
         }
-        // xorshift; a stream of its own for each thread.
+        // xorshift; a stream of its own for each thread and observer.
         if self.random == 0 {
-            self.random = std::ptr::from_ref(self) as u64 | 1;
+            self.random = (std::ptr::from_ref(self) as u64 ^ self.owner << 40) | 1;
         }
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -157,8 +204,9 @@ mod tests {
     #[test]
     fn weights_add_up_to_the_requests() {
         let stride = NonZeroU32::new(16).unwrap_or(NonZeroU32::MIN);
+        let sampler = Sampler::new(Sampling::OneIn(stride));
         let (looks, stands_for) = on_a_new_thread(|| {
-            let seen = (0..400_000).filter_map(|_| Sampling::OneIn(stride).next());
+            let seen = (0..400_000).filter_map(|_| sampler.next());
             seen.fold((0_u32, 0_u32), |(looks, sum), weight| (looks + 1, sum + weight.get()))
         });
         assert!((380_000..420_000).contains(&stands_for), "{stands_for}");
@@ -168,9 +216,9 @@ mod tests {
     #[test]
     fn a_loop_of_two_requests_does_not_hide_one_of_them() {
         let stride = NonZeroU32::new(4).unwrap_or(NonZeroU32::MIN);
+        let sampler = Sampler::new(Sampling::OneIn(stride));
         let even = on_a_new_thread(|| {
-            let turns =
-                (0..100_000_u32).filter_map(|turn| Some((turn, Sampling::OneIn(stride).next()?)));
+            let turns = (0..100_000_u32).filter_map(|turn| Some((turn, sampler.next()?)));
             turns.filter(|(turn, _)| turn % 2 == 0).map(|(_, weight)| weight.get()).sum::<u32>()
         });
         assert!((40_000..60_000).contains(&even), "{even}");
@@ -178,12 +226,44 @@ mod tests {
 
     #[test]
     fn few_requests_are_all_seen_and_many_are_not() {
+        let sampler = Sampler::default();
         let (first, all) = on_a_new_thread(|| {
-            let first = (0..50).filter_map(|_| Sampling::Adaptive.next()).count();
-            let all = (0..3_000_000).filter_map(|_| Sampling::Adaptive.next()).count();
+            let first = (0..50).filter_map(|_| sampler.next()).count();
+            let all = (0..3_000_000).filter_map(|_| sampler.next()).count();
             (first, all)
         });
         assert_eq!(first, 50);
         assert!(all < 300_000, "{all} looks at 3,000,000 requests");
+    }
+
+    #[test]
+    fn what_one_observer_skips_another_on_the_same_thread_does_not() {
+        let stride = NonZeroU32::new(1000).unwrap_or(NonZeroU32::MIN);
+        let (busy, quiet) = (Sampler::new(Sampling::OneIn(stride)), Sampler::default());
+        let (looks, weights) = on_a_new_thread(|| {
+            let mut looks = 0;
+            let mut weights = 0_u64;
+            for turn in 0..2_000_000 {
+                weights += busy.next().map_or(0, |weight| u64::from(weight.get()));
+                if turn % 40_000 == 0 {
+                    looks += usize::from(quiet.next().is_some());
+                }
+            }
+            (looks, weights)
+        });
+        assert_eq!(looks, 50, "all of the few requests of the quiet one");
+        assert!((1_500_000..2_500_000).contains(&weights), "{weights}");
+    }
+
+    #[test]
+    fn an_observer_that_takes_over_a_slot_begins_anew() {
+        let stride = NonZeroU32::new(4000).unwrap_or(NonZeroU32::MIN);
+        let old = Sampler { sampling: Sampling::OneIn(stride), number: 3 };
+        let new = Sampler { sampling: Sampling::Adaptive, number: 3 + SLOTS as u64 };
+        let unseen = on_a_new_thread(|| {
+            let _ = (0..8).filter_map(|_| old.next()).count();
+            (0..10 * UNSEEN).take_while(|_| new.next().is_none()).count()
+        });
+        assert!(unseen <= UNSEEN as usize, "{unseen} requests of the new one are not seen");
     }
 }

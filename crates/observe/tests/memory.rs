@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use keyloom_core::capacity::Units;
 use keyloom_core::observation::{
-    Observation, Observer, Operation, Outcome, Place, Throughput, Touch, Work,
+    Insights, Observation, Observer, Operation, Outcome, Place, Throughput, Touch, Work,
 };
 use keyloom_core::{IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType};
 use keyloom_observe::{Sampling, StatsCollector, StatsOptions};
@@ -48,7 +48,7 @@ struct Outcomes {
 }
 
 /// Tells of so many writes, most of them of an item and a partition of its own, to a table and its
-/// indexes.
+/// indexes, whose insights are all enabled.
 fn distinct_keys(keys: u64) -> Outcomes {
     let key = KeySchema::simple(
         KeyAttribute::new("PK", ScalarType::S),
@@ -85,6 +85,7 @@ fn distinct_keys(keys: u64) -> Outcomes {
             has_local_indexes: false,
             size_bytes: 0,
             is_vector: false,
+            insights: Insights::AccessedAndThrottledKeys,
         };
         let touch = |index| Touch {
             place: place(index),
@@ -99,7 +100,7 @@ fn distinct_keys(keys: u64) -> Outcomes {
         });
         collector.observe(&Observation {
             operation: Operation::PutItem,
-            at_ms: 1_700_000_000_000 + number / 10,
+            at_ms: 1_700_000_000_000 + number * 3,
             touches: &touches,
             question: None,
             returned: 0,

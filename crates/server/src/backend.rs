@@ -1,5 +1,6 @@
 //! What stands behind the server.
 
+use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
 use keyloom_engine::{Call, Database, Reply};
 
 /// Answers requests: the database, or a stand-in for it.
@@ -22,6 +23,20 @@ pub trait Backend: Send + Sync + 'static {
         None
     }
 
+    /// The rules of Contributor Insights that are enabled, by name.
+    fn insight_rules(&self) -> Vec<InsightRule> {
+        Vec::new()
+    }
+
+    /// Which keys contributed most to a rule.
+    fn contributors(
+        &self,
+        _rule: &InsightRule,
+        _span: InsightSpan,
+    ) -> Result<Contributions, NotCounted> {
+        Err(NotCounted::Nobody)
+    }
+
     /// Appends to `GET /metrics` what the server itself does not count.
     fn metrics(&self, _page: &mut String) {}
 }
@@ -33,6 +48,18 @@ impl Backend for Database {
 
     fn begin(&self, target: &str, body: &[u8]) -> Call {
         self.begin_call(target, body)
+    }
+
+    fn insight_rules(&self) -> Vec<InsightRule> {
+        Self::insight_rules(self)
+    }
+
+    fn contributors(
+        &self,
+        rule: &InsightRule,
+        span: InsightSpan,
+    ) -> Result<Contributions, NotCounted> {
+        Self::contributors(self, rule, span)
     }
 }
 
@@ -47,6 +74,18 @@ impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
 
     fn statistics(&self) -> Option<String> {
         (**self).statistics()
+    }
+
+    fn insight_rules(&self) -> Vec<InsightRule> {
+        (**self).insight_rules()
+    }
+
+    fn contributors(
+        &self,
+        rule: &InsightRule,
+        span: InsightSpan,
+    ) -> Result<Contributions, NotCounted> {
+        (**self).contributors(rule, span)
     }
 
     fn metrics(&self, page: &mut String) {

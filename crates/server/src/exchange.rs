@@ -41,6 +41,11 @@ impl Exchange {
         Self { request, operation, media_type, admission: None }
     }
 
+    /// The request itself, for whoever else may answer it.
+    pub(crate) fn into_request(self) -> Parts {
+        self.request
+    }
+
     pub(crate) fn request(&self) -> &Parts {
         &self.request
     }
@@ -84,17 +89,7 @@ impl Exchange {
         if let Some(admission) = &self.admission {
             admission.verify(body)?;
         }
-        let encoding = self.request.headers.get(header::CONTENT_ENCODING);
-        if !encoding.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"gzip")) {
-            return Ok(Cow::Borrowed(body));
-        }
-        let max_bytes = shared.limits.max_body_bytes;
-        encoding::gunzip(body, max_bytes).map(Cow::Owned).map_err(|error| match error {
-            GunzipError::Malformed => {
-                Error::Serialization("The body is not valid gzip, as Content-Encoding says".into())
-            }
-            GunzipError::TooLarge => body_too_large(max_bytes),
-        })
+        unpacked(&self.request, body, shared.limits.max_body_bytes)
     }
 
     /// An error in place of an answer.
@@ -115,6 +110,24 @@ impl Exchange {
     }
 }
 
+/// A body without the encoding that its header states.
+pub(crate) fn unpacked<'b>(
+    request: &Parts,
+    body: &'b [u8],
+    max_bytes: usize,
+) -> Result<Cow<'b, [u8]>, Error> {
+    let encoding = request.headers.get(header::CONTENT_ENCODING);
+    if !encoding.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"gzip")) {
+        return Ok(Cow::Borrowed(body));
+    }
+    encoding::gunzip(body, max_bytes).map(Cow::Owned).map_err(|error| match error {
+        GunzipError::Malformed => {
+            Error::Serialization("The body is not valid gzip, as Content-Encoding says".into())
+        }
+        GunzipError::TooLarge => body_too_large(max_bytes),
+    })
+}
+
 /// The refusal of a body over the limit.
 pub(crate) fn body_too_large(max_bytes: usize) -> Error {
     Error::RequestEntityTooLarge(format!(
@@ -123,7 +136,7 @@ pub(crate) fn body_too_large(max_bytes: usize) -> Error {
 }
 
 /// What the request is for; empty when it does not say.
-fn target(request: &Parts) -> &str {
+pub(crate) fn target(request: &Parts) -> &str {
     let header = request.headers.get(X_AMZ_TARGET);
     header.and_then(|value| value.to_str().ok()).unwrap_or_default()
 }

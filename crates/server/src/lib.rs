@@ -11,7 +11,8 @@
 //! 6. `response` adds checksum, request id and encoding; `metrics` counts.
 //!
 //! The server knows targets, bytes and statuses. It never looks into a request's JSON: what a
-//! request means is the engine's business.
+//! request means is the engine's business. The one exception is `cloudwatch`, which speaks the protocols
+//! of another service: the reports of Contributor Insights.
 //!
 //! ```
 //! use keyloom_engine::Database;
@@ -27,6 +28,8 @@
 mod auth;
 mod backend;
 mod body;
+mod calendar;
+mod cloudwatch;
 mod config;
 mod connection;
 mod dispatch;

@@ -10,10 +10,12 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode, Version};
 use keyloom_engine::Error;
 
+use crate::auth::DYNAMODB;
 use crate::body::{BodyError, Buffered, RequestBody};
+use crate::cloudwatch::{self, Wire};
 use crate::connection::OpenRequest;
 use crate::dispatch::{Panicked, inline};
-use crate::exchange::{Exchange, Progress, body_too_large};
+use crate::exchange::{Exchange, Progress, body_too_large, target};
 use crate::operation::Operation;
 use crate::response::{self, Answer, HttpResponse, MediaType};
 use crate::shared::Shared;
@@ -34,6 +36,8 @@ enum Route {
     Metrics,
     /// `GET /keyloom/stats`.
     Statistics,
+    /// An operation of CloudWatch, named by its path.
+    Cloudwatch,
     /// A browser asks whether a page may ask.
     Preflight,
     /// Nothing that DynamoDB knows.
@@ -52,6 +56,7 @@ impl Route {
             "/health" if reads => Self::Health,
             "/metrics" if reads => Self::Metrics,
             "/keyloom/stats" if reads => Self::Statistics,
+            path if head.method == Method::POST && Wire::is_path(path) => Self::Cloudwatch,
             _ => Self::NotFound,
         }
     }
@@ -74,6 +79,7 @@ pub(crate) async fn handle(
         Route::Health => Answer::text(StatusCode::OK, "ok\n").into_response(),
         Route::Metrics => metrics(&shared).await.into_response(),
         Route::Statistics => statistics(&shared, &head).await.into_response(),
+        Route::Cloudwatch => cloudwatch::answer(&shared, Wire::Cbor, head, &mut body).await,
         Route::Preflight => response::preflight(&head.headers),
         Route::NotFound => Answer::not_found().into_response(),
     };
@@ -102,7 +108,7 @@ async fn metrics(shared: &Arc<Shared>) -> Answer {
 
 /// Statistics hold keys, so that whoever asks must be allowed to read the data.
 async fn statistics(shared: &Arc<Shared>, head: &Parts) -> Answer {
-    let admitted = shared.auth.admit(head).and_then(|admission| match admission {
+    let admitted = shared.auth.admit(head, DYNAMODB).and_then(|admission| match admission {
         Some(admission) => admission.verify(&[]),
         None => Ok(()),
     });
@@ -132,11 +138,17 @@ async fn operation(
 ) -> HttpResponse {
     let _in_flight = shared.metrics.in_flight.enter();
     let Some(media_type) = media_type(&head, body) else {
+        if Wire::is_form(&head) {
+            return cloudwatch::answer(shared, Wire::Query, head, body).await;
+        }
         shared.metrics.answered(Operation::UNKNOWN, 404, started.elapsed());
         return Answer::not_found().into_response();
     };
     let exchange = Exchange::new(head, media_type);
     let operation = exchange.operation;
+    if operation == Operation::UNKNOWN && Wire::is_target(target(exchange.request())) {
+        return cloudwatch::answer(shared, Wire::Json, exchange.into_request(), body).await;
+    }
     let answer = stages(shared, exchange, body).await;
     if answer.is_throttle() {
         shared.metrics.throttles.add(1);
@@ -154,7 +166,7 @@ fn media_type(head: &Parts, body: &RequestBody) -> Option<MediaType> {
 
 /// Admit, read, run.
 async fn stages(shared: &Arc<Shared>, mut exchange: Exchange, body: &mut RequestBody) -> Answer {
-    match shared.auth.admit(exchange.request()) {
+    match shared.auth.admit(exchange.request(), DYNAMODB) {
         Ok(admission) => exchange.admission = admission,
         // DynamoDB looks at the target first.
         Err(_) if exchange.operation == Operation::UNKNOWN => {

@@ -11,7 +11,7 @@ use crate::{encoding, request_id};
 /// What goes back to the client.
 pub(crate) type HttpResponse = Response<Full<Bytes>>;
 
-const X_AMZN_REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
+pub(crate) const X_AMZN_REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 const X_AMZ_CRC32: HeaderName = HeaderName::from_static("x-amz-crc32");
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("keyloom/", env!("CARGO_PKG_VERSION")));
@@ -97,6 +97,13 @@ impl Answer {
     /// A page of counters.
     pub(crate) fn metrics(body: String) -> Self {
         Self { content_type: Some(PROMETHEUS), ..Self::text(StatusCode::OK, body) }
+    }
+
+    /// An answer in another protocol.
+    pub(crate) fn other(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let content_type = Some(HeaderValue::from_static(content_type));
+        Self { content_type, ..Self::text(status, body) }
     }
 
     /// A page for programs.

@@ -75,6 +75,21 @@ fn get(database: &Database, number: u32) {
     database.get_item(input).unwrap();
 }
 
+/// Lets the heaviest keys of each minute be kept, of the table and of its index.
+fn enable_insights(database: &Database) {
+    for index in ["", r#","IndexName":"GSI1""#] {
+        let body =
+            format!(r#"{{"TableName":"users","ContributorInsightsAction":"ENABLE"{index}}}"#);
+        let target = "DynamoDB_20120810.UpdateContributorInsights";
+        assert_eq!(database.call(target, body.as_bytes()).status, 200);
+    }
+}
+
+fn watched(collector: &Arc<StatsCollector>) -> Database {
+    let monitor = Monitor::new(Throttle::Watch).with(Arc::clone(collector) as _);
+    database(Some(Arc::new(monitor)))
+}
+
 /// One turn of requests.
 fn turn(database: &Database, request: fn(&Database, u32), start: u32) -> Duration {
     let began = Instant::now();
@@ -103,7 +118,7 @@ fn compare(name: &str, plain: &Database, watched: &Database, request: fn(&Databa
     };
     let (off, on) = (quick(&mut off), quick(&mut on));
     println!(
-        "{name:<8} {:>6.3} µs without, {:>6.3} µs with: {:+.2} %",
+        "{name:<21} {:>6.3} µs without, {:>6.3} µs with: {:+.2} %",
         off * 1e6 / f64::from(REQUESTS),
         on * 1e6 / f64::from(REQUESTS),
         (on / off - 1.0) * 100.0
@@ -112,12 +127,15 @@ fn compare(name: &str, plain: &Database, watched: &Database, request: fn(&Databa
 
 fn main() {
     let collector = Arc::new(StatsCollector::new(StatsOptions::default()));
-    let monitor = Monitor::new(Throttle::Watch).with(Arc::clone(&collector) as _);
-    let (plain, watched) = (database(None), database(Some(Arc::new(monitor))));
+    let (plain, watched) = (database(None), watched(&collector));
+    let insights = self::watched(&Arc::new(StatsCollector::new(StatsOptions::default())));
+    enable_insights(&insights);
     let (same, again) = (database(None), database(None));
     compare("noise", &same, &again, get);
     compare("GetItem", &plain, &watched, get);
     compare("PutItem", &plain, &watched, put);
+    compare("GetItem with insights", &plain, &insights, get);
+    compare("PutItem with insights", &plain, &insights, put);
     let report = collector.snapshot();
     let share = report.requests as f64 / report.looked_at.max(1) as f64;
     println!(

@@ -61,7 +61,8 @@ pub(crate) struct Serve {
     /// A design whose access patterns requests are attributed to; may be given several times.
     #[arg(long, value_name = "FILE")]
     design: Vec<PathBuf>,
-    /// Whether requests are counted, for `keyloom doctor` and /metrics. Costs less than 3 %.
+    /// Whether requests are counted, for `keyloom doctor`, /metrics and the reports of Contributor
+    /// Insights. Costs less than 3 %.
     #[arg(long, value_enum, default_value_t = Stats::On)]
     stats: Stats,
     /// How much of key values statistics show: none hides nothing, hash and prefix hide values.

@@ -3,6 +3,7 @@
 //! Requests take an immutable [`Table`] version from here without a lock. Changes of tables run one
 //! at a time: they wait for the table's writers, store the new record and publish a new version.
 
+mod insight;
 pub(crate) mod record;
 mod table;
 
@@ -16,6 +17,7 @@ use keyloom_store::{Bytes, Direction, KeyRange, Store};
 use parking_lot::{Mutex, MutexGuard, RwLockWriteGuard};
 use serde::Serialize;
 
+pub(crate) use insight::{Insight, InsightMode};
 use record::Status;
 pub(crate) use record::TableRecord;
 use table::Shared;

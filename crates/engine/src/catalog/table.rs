@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
+use keyloom_core::observation::Insights;
 use keyloom_core::schema::{IndexSchema, KeySchema, TableSchema, VectorIndexSchema};
 use keyloom_core::{Item, Result};
 use parking_lot::RwLock;
 
 use crate::layout::{self, Keyspace};
 
+use super::insight::Insight;
 use super::record::{Status, TableRecord, VectorIndexLife};
 
 /// One version of a table. A change of the table makes a new version; requests that hold the old
@@ -19,6 +21,8 @@ pub(crate) struct Table {
     pub(crate) schema: TableSchema,
     pub(crate) indexes: Vec<Index>,
     pub(crate) vector_indexes: Vec<VectorIndex>,
+    /// Which of its keys observers are to count.
+    pub(crate) insights: Insights,
     /// Rises with every change of the record.
     pub(crate) version: u64,
     /// What all versions of the table share.
@@ -75,6 +79,7 @@ pub(crate) struct Index {
     pub(crate) keyspace: Keyspace,
     pub(crate) status: Status,
     pub(crate) stats: Arc<Stats>,
+    pub(crate) insights: Insights,
 }
 
 /// A vector index with its typed schema.
@@ -94,6 +99,8 @@ impl Table {
     /// A version of a table; `previous` is the version before it, whose counts go on.
     pub(crate) fn new(record: TableRecord, previous: Option<&Table>) -> Self {
         let schema = record.typed_schema();
+        let settings = record.insights();
+        let insights_of = |name: &str| settings.get(name).map_or(Insights::Off, Insight::wanted);
         let stats_of = |keyspace: Keyspace| previous?.stats_of(keyspace).cloned();
         let indexes = record
             .indexes
@@ -103,6 +110,7 @@ impl Table {
                 keyspace: index.keyspace,
                 status: index.status,
                 stats: stats_of(index.keyspace).unwrap_or_default(),
+                insights: insights_of(&index.name),
             })
             .collect();
         let vector_indexes = record
@@ -121,7 +129,8 @@ impl Table {
             .collect();
         let shared = previous.map(|table| Arc::clone(&table.shared)).unwrap_or_default();
         let version = NEXT_VERSION.fetch_add(1, Ordering::Relaxed);
-        Self { record, schema, indexes, vector_indexes, version, shared }
+        let insights = insights_of("");
+        Self { record, schema, indexes, vector_indexes, insights, version, shared }
     }
 
     pub(crate) fn name(&self) -> &str {

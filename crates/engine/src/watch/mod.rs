@@ -4,6 +4,7 @@
 //! request: without an observer it is one branch, with a sampling one little more. Only then are keys
 //! taken apart and time is measured.
 
+pub mod insights;
 mod page;
 mod place;
 
@@ -15,10 +16,12 @@ use std::time::Duration;
 use keyloom_core::capacity::Units;
 use keyloom_core::error::throttle;
 use keyloom_core::observation::{
-    Observation, Observer, Operation, Outcome, Place, Question, Refused, Touch, Work,
+    Contributions, InsightQuery, NotCounted, Observation, Observer, Operation, Outcome, Place,
+    Question, Refused, Touch, Work,
 };
 use keyloom_core::{Error, Result};
 
+pub(crate) use insights::rules_of;
 pub use place::{IndexFacts, TableFacts};
 pub(crate) use place::{place_of, split_key, vector_place};
 
@@ -51,6 +54,11 @@ impl Watch {
     /// What a table or index can take at once, if its traffic has made it grow.
     pub(crate) fn grown(&self, table: &str, index: Option<&str>) -> Option<(u64, u64)> {
         self.observer.as_ref()?.grown(table, index)
+    }
+
+    /// Which keys contributed most to a rule.
+    fn contributors(&self, query: &InsightQuery<'_>) -> Result<Contributions, NotCounted> {
+        self.observer.as_ref().ok_or(NotCounted::Nobody)?.contributors(query)
     }
 
     /// Tells that a table or an index is gone.

@@ -1,7 +1,7 @@
 //! Tables and indexes as an observer sees them.
 
 use keyloom_core::key::key_value_len;
-use keyloom_core::observation::{Place, Throughput};
+use keyloom_core::observation::{Insights, Place, Throughput};
 use keyloom_core::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
 
 use crate::catalog::record::{self, OnDemandLimit};
@@ -103,6 +103,7 @@ pub(crate) fn place_of(table: &Table, position: Option<usize>) -> Place<'_> {
         has_local_indexes: table.has_local_indexes(),
         size_bytes: stats.bytes().unsigned_abs(),
         is_vector: false,
+        insights: index.map_or(table.insights, |index| index.insights),
     }
 }
 
@@ -113,6 +114,7 @@ pub(crate) fn vector_place<'a>(table: &'a Table, index: &'a VectorIndex) -> Plac
         key: &index.watched.key,
         size_bytes: index.stats.bytes().unsigned_abs(),
         is_vector: true,
+        insights: Insights::Off,
         ..place_of(table, None)
     }
 }

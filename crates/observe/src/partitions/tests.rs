@@ -1,7 +1,7 @@
 //! Loads on partitions, second by second.
 
 use keyloom_core::capacity::Units;
-use keyloom_core::observation::{Operation, Throughput, Work};
+use keyloom_core::observation::{Insights, Operation, Throughput, Work};
 use keyloom_core::schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType,
 };
@@ -60,6 +60,7 @@ impl Load {
             has_local_indexes: self.has_local_indexes,
             size_bytes: self.size_bytes,
             is_vector: false,
+            insights: Insights::Off,
         }
     }
 

@@ -7,8 +7,8 @@ use keyloom_core::capacity::Units;
 use keyloom_core::expr::{Bindings, Condition, KeyOperator, ResolvedKeyCondition};
 use keyloom_core::key::encode_key_value;
 use keyloom_core::observation::{
-    Observation, Observer, Operation, Outcome, Place, Question, ThrottleLimit, ThrottleReason,
-    Throughput, Touch, Work,
+    Insights, Observation, Observer, Operation, Outcome, Place, Question, ThrottleLimit,
+    ThrottleReason, Throughput, Touch, Work,
 };
 use keyloom_core::{
     AttributeValue, IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType,
@@ -107,6 +107,7 @@ impl Traffic {
             has_local_indexes: self.has_local_indexes,
             size_bytes: 0,
             is_vector: false,
+            insights: Insights::Off,
         }
     }
 

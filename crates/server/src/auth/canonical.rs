@@ -55,7 +55,7 @@ fn canonical_query(query: &str) -> String {
 }
 
 /// The query string's names and values, without their escapes.
-pub(super) fn query_parameters(query: &str) -> Vec<(String, String)> {
+pub(crate) fn query_parameters(query: &str) -> Vec<(String, String)> {
     let plain = |text| String::from_utf8_lossy(&unescape(text)).into_owned();
     pairs(query).map(|(name, value)| (plain(name), plain(value))).collect()
 }

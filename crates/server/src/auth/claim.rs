@@ -7,8 +7,8 @@ use hyper::http::request::Parts;
 use keyloom_engine::Error;
 
 use super::canonical::query_parameters;
+use super::signature::Scope;
 use super::timestamp::Timestamp;
-use super::{SERVICE, signature::Scope};
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 /// How far a signature's time may be from now, and how long one in a URL lasts unless it says.
@@ -107,8 +107,8 @@ impl Claim {
         })
     }
 
-    /// Whether the claim can hold now, before any secret is touched.
-    pub(super) fn check(&self, now: &Timestamp) -> Result<(), Error> {
+    /// Whether the claim can hold now and for this service, before any secret is touched.
+    pub(super) fn check(&self, now: &Timestamp, service: &str) -> Result<(), Error> {
         self.check_time(now)?;
         if !self.signed_headers.iter().any(|name| name == "host") {
             return Err(Error::InvalidSignature(
@@ -121,7 +121,7 @@ impl Claim {
                 self.algorithm
             )));
         }
-        self.check_scope()
+        self.check_scope(service)
     }
 
     fn check_time(&self, now: &Timestamp) -> Result<(), Error> {
@@ -156,13 +156,13 @@ impl Claim {
     }
 
     /// Any region will do: what a region holds is not the server's business.
-    fn check_scope(&self) -> Result<(), Error> {
+    fn check_scope(&self, service: &str) -> Result<(), Error> {
         let mut faults = Vec::new();
         if self.scope.region.is_empty() {
             faults.push("Credential should be scoped to a valid region, not ''. ".to_owned());
         }
-        if self.scope.service != SERVICE {
-            faults.push(format!("Credential should be scoped to correct service: '{SERVICE}'. "));
+        if self.scope.service != service {
+            faults.push(format!("Credential should be scoped to correct service: '{service}'. "));
         }
         if self.terminator != "aws4_request" {
             faults.push(format!(

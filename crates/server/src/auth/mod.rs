@@ -8,7 +8,7 @@
 //!
 //! The order of the checks and their wording are DynamoDB's.
 
-mod canonical;
+pub(crate) mod canonical;
 mod claim;
 mod signature;
 mod timestamp;
@@ -22,8 +22,10 @@ use keyloom_engine::{Clock, Error};
 use claim::Claim;
 use timestamp::Timestamp;
 
-/// The service a credential must be scoped to; streams are signed for the same one.
-const SERVICE: &str = "dynamodb";
+/// The service that credentials are scoped to; streams are signed for the same one.
+pub(crate) const DYNAMODB: &str = "dynamodb";
+/// The same for CloudWatch.
+pub(crate) const MONITORING: &str = "monitoring";
 
 /// An access key and its secret.
 #[derive(Clone, PartialEq, Eq)]
@@ -59,8 +61,8 @@ impl Credentials {
             "GET\n{path}\n\nhost:{host}\nx-amz-date:{stamp}\n\n{names}\n{}",
             signature::sha256_hex(&[])
         );
-        let credential = format!("{}/{date}/{region}/{SERVICE}/aws4_request", self.access_key);
-        let (region, service) = (region.to_owned(), SERVICE.to_owned());
+        let credential = format!("{}/{date}/{region}/{DYNAMODB}/aws4_request", self.access_key);
+        let (region, service) = (region.to_owned(), DYNAMODB.to_owned());
         let scope = signature::Scope { time, date, region, service };
         let signature = signature::sign(&self.secret_key, &scope, &canonical);
         let authorization = format!(
@@ -105,11 +107,11 @@ pub(crate) struct Admission {
 }
 
 impl Auth {
-    /// Judges a request's headers. `None` means that nothing is left to verify.
-    pub(crate) fn admit(&self, request: &Parts) -> Result<Option<Admission>, Error> {
+    /// Judges the headers of a request to a service. `None` means that nothing is left to verify.
+    pub(crate) fn admit(&self, request: &Parts, service: &str) -> Result<Option<Admission>, Error> {
         let Self::Signed { credentials, clock } = self else { return Ok(None) };
         let claim = Claim::of(request)?;
-        claim.check(&Timestamp::from_seconds(clock.now_ms() / 1000))?;
+        claim.check(&Timestamp::from_seconds(clock.now_ms() / 1000), service)?;
         let known = credentials.iter().find(|known| known.access_key == claim.access_key);
         let secret_key = known.ok_or_else(unrecognized_client)?.secret_key.clone();
         // Sessions do not exist here: these keys are long-term, as a user's own are.
@@ -186,7 +188,7 @@ mod tests {
                 request = request.header("authorization", header.join(","));
             }
             if let Ok(request) = request.body(()) {
-                let admitted = auth.admit(&request.into_parts().0);
+                let admitted = auth.admit(&request.into_parts().0, DYNAMODB);
                 let verified = admitted.and_then(|one| one.map_or(Ok(()), |one| one.verify(b"{}")));
                 prop_assert!(verified.is_err());
             }

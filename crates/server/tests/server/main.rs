@@ -4,6 +4,7 @@
 
 mod auth;
 mod client;
+mod cloudwatch;
 mod connections;
 mod durable;
 mod encoding;

@@ -5,7 +5,7 @@ use std::path::Path;
 use keyloom_testkit::script::run_directory;
 
 /// The operations that must have scripts of their own.
-const OPERATIONS: [&str; 17] = [
+const OPERATIONS: [&str; 18] = [
     "batch_get_item",
     "batch_write_item",
     "create_table",
@@ -19,6 +19,7 @@ const OPERATIONS: [&str; 17] = [
     "tag_resource",
     "transact_get_items",
     "transact_write_items",
+    "update_contributor_insights",
     "update_item",
     "update_table",
     "update_time_to_live",

@@ -105,6 +105,7 @@ impl Update {
 
     fn apply_settings(&mut self, input: &UpdateTableInput) -> Result<()> {
         let record = &mut self.record;
+        record.drop_stale_insights();
         if let Some(protected) = input.deletion_protection {
             record.deletion_protection = protected;
         }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use keyloom_core::Item;
 use keyloom_core::expiry::Expiry;
-use keyloom_core::observation::{Place, Throughput};
+use keyloom_core::observation::{Insights, Place, Throughput};
 use keyloom_core::schema::{IndexSchema, TableSchema};
 use keyloom_engine::{Clock, SystemClock};
 
@@ -67,6 +67,7 @@ impl Described {
             has_local_indexes: self.schema.local_indexes().next().is_some(),
             size_bytes: facts.bytes,
             is_vector: matches!(spot, Spot::Vector(_)),
+            insights: Insights::Off,
         }
     }
 

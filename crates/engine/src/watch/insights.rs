@@ -1,0 +1,91 @@
+//! The rules of Contributor Insights: which there are, and what observers have found for them.
+
+use keyloom_core::observation::InsightQuery;
+pub use keyloom_core::observation::{
+    Contributions, Contributor, InsightKind, InsightSpan, NotCounted, PeriodValues, Rank,
+};
+
+use crate::catalog::{Insight, Table};
+use crate::database::Database;
+
+/// A rule of Contributor Insights that is enabled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InsightRule {
+    /// Its name, such as `DynamoDBContributorInsights-PKC-orders-1763280000000`.
+    pub name: String,
+    /// The table.
+    pub table: String,
+    /// The index, if it is about one.
+    pub index: Option<String>,
+    /// What it counts.
+    pub kind: InsightKind,
+    /// Milliseconds since 1970 when it was made.
+    pub since_ms: u64,
+}
+
+impl Database {
+    /// The rules of Contributor Insights that are enabled, by name.
+    ///
+    /// ```
+    /// use keyloom_engine::Database;
+    ///
+    /// assert!(Database::memory().insight_rules().is_empty());
+    /// ```
+    pub fn insight_rules(&self) -> Vec<InsightRule> {
+        let mut rules = Vec::new();
+        for table in self.inner().catalog.all().values() {
+            for (index, insight) in table.record.insights() {
+                let index = Some(index.as_str()).filter(|index| !index.is_empty());
+                if insight.enabled {
+                    rules.extend(rules_of(table, index, &insight));
+                }
+            }
+        }
+        rules.sort_by(|a, b| a.name.cmp(&b.name));
+        rules
+    }
+
+    /// Which keys contributed most to a rule, as its database's observer has counted.
+    ///
+    /// Nothing is told of the time before the rule was made.
+    pub fn contributors(
+        &self,
+        rule: &InsightRule,
+        span: InsightSpan,
+    ) -> Result<Contributions, NotCounted> {
+        self.inner().watch.contributors(&InsightQuery {
+            table: &rule.table,
+            index: rule.index.as_deref(),
+            kind: rule.kind,
+            span: InsightSpan { from_ms: span.from_ms.max(rule.since_ms), ..span },
+        })
+    }
+}
+
+/// The rules that AWS makes for a table or one of its indexes.
+pub(crate) fn rules_of(
+    table: &Table,
+    index: Option<&str>,
+    insight: &Insight,
+) -> impl Iterator<Item = InsightRule> {
+    let key = match index {
+        Some(index) => table.index(index).map_or(table.key(), |index| &index.schema.key),
+        None => table.key(),
+    };
+    let has_items = !key.range.is_empty();
+    let resource = match index {
+        Some(index) => format!("{}-{index}", table.name()),
+        None => table.name().to_owned(),
+    };
+    let (wanted, since_ms) = (insight.wanted(), insight.since_ms());
+    let kinds = InsightKind::ALL.into_iter();
+    kinds.filter(move |kind| wanted.has(*kind) && (has_items || !kind.tells_items())).map(
+        move |kind| InsightRule {
+            name: format!("DynamoDBContributorInsights-{}-{resource}-{since_ms}", kind.code()),
+            table: table.name().to_owned(),
+            index: index.map(str::to_owned),
+            kind,
+            since_ms,
+        },
+    )
+}

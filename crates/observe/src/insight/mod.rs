@@ -1,0 +1,114 @@
+//! Contributor Insights: the heaviest keys of each minute, for tables and indexes that want them.
+//!
+//! A table's four rules are four [`Series`] of windows. Each window keeps the 25 heaviest keys, which is
+//! as many as AWS tells, out of a sketch that lives for its minute; so memory is bounded whatever the
+//! traffic, and nothing is kept where insights are off. A minute is remembered for three hours, then as
+//! part of its hour for three days, or for less where keys are so long or so many that they would not
+//! fit.
+
+mod answer;
+mod series;
+mod window;
+
+use keyloom_core::observation::{
+    Contributions, InsightKind, InsightQuery, Insights, Outcome, ThrottleReason, Work,
+};
+
+use self::series::Series;
+use crate::sketch::{Load, Seen};
+
+/// What one look at a key says to the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// It took these units.
+    Accessed(Load),
+    /// It was refused.
+    Throttled,
+    /// Nothing: it cost nothing, or was refused for another key's sake.
+    Nothing,
+}
+
+impl Event {
+    /// What is counted for a key that a request touched; `throttle` if it was refused at this key.
+    pub(crate) fn of(work: Work, outcome: Outcome, throttle: Option<ThrottleReason>) -> Self {
+        let halves = work.units().as_halves();
+        match (throttle, outcome) {
+            // AWS does not count what an index refuses on behalf of its table.
+            (Some(reason), _) if reason.is_index && reason.is_write => Self::Nothing,
+            (Some(_), _) => Self::Throttled,
+            (None, Outcome::Throttled(..)) => Self::Nothing,
+            (None, _) if halves == 0 => Self::Nothing,
+            (None, _) if work.is_write() => {
+                Self::Accessed(Load { read_halves: 0, write_halves: halves })
+            }
+            (None, _) => Self::Accessed(Load { read_halves: halves, write_halves: 0 }),
+        }
+    }
+}
+
+/// What is kept for the rules of one table or index.
+#[derive(Debug)]
+pub(crate) struct InsightStats {
+    wanted: Insights,
+    is_small: bool,
+    /// By the place of their kind in [`InsightKind::ALL`]; none until something is counted.
+    series: [Option<Box<Series>>; InsightKind::ALL.len()],
+}
+
+impl InsightStats {
+    /// None are wanted yet.
+    pub(crate) fn new(is_small: bool) -> Self {
+        Self { wanted: Insights::Off, is_small, series: Default::default() }
+    }
+
+    /// Counts for these rules from now on, and forgets what others have found.
+    pub(crate) fn follow(&mut self, wanted: Insights) {
+        if self.wanted == wanted {
+            return;
+        }
+        self.wanted = wanted;
+        for (kind, series) in InsightKind::ALL.into_iter().zip(&mut self.series) {
+            if !wanted.has(kind) {
+                *series = None;
+            }
+        }
+    }
+
+    /// Counts one look: at an item if there is a sort key, otherwise at a partition.
+    pub(crate) fn count(&mut self, seen: &Seen<'_>, event: Event) {
+        let is_item = !seen.sort.is_empty();
+        let (kind, one) = match (event, is_item) {
+            (Event::Nothing, _) => return,
+            (Event::Accessed(load), false) => (InsightKind::AccessedPartitions, load),
+            (Event::Accessed(load), true) => (InsightKind::AccessedItems, load),
+            (Event::Throttled, false) => (InsightKind::ThrottledPartitions, ONE_REFUSAL),
+            (Event::Throttled, true) => (InsightKind::ThrottledItems, ONE_REFUSAL),
+        };
+        if !self.wanted.has(kind) {
+            return;
+        }
+        let is_small = self.is_small;
+        if let Some(series) = self.series.get_mut(kind as usize) {
+            let series = series.get_or_insert_with(|| Box::new(Series::new(is_small)));
+            series.add(seen, one);
+        }
+    }
+
+    /// Answers a question about one rule; `name` gives the text of an encoded partition and sort key.
+    pub(crate) fn answer(
+        &self,
+        query: &InsightQuery<'_>,
+        name: impl Fn(&[u8], &[u8]) -> Vec<String>,
+    ) -> Contributions {
+        match self.series.get(query.kind as usize) {
+            Some(Some(series)) => answer::answer(&series.windows(), query.span, name),
+            _ => Contributions::default(),
+        }
+    }
+}
+
+/// A refusal counts one, in halves like units.
+const ONE_REFUSAL: Load = Load { read_halves: 2, write_halves: 0 };
+
+#[cfg(test)]
+mod tests;
