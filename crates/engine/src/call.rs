@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use keyloom_core::{Error, Result};
 use keyloom_store::{CommitError, Submission};
@@ -93,20 +93,14 @@ impl Future for WaitingCall {
     type Output = Reply;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Reply> {
-        let Some(mut waiting) = self.waiting.take() else {
+        let Some(waiting) = &mut self.waiting else {
             // Polled again after its end, which a future may answer as it likes.
             return Poll::Pending;
         };
-        match Pin::new(&mut waiting.submission).poll(context) {
-            Poll::Ready(outcome) => {
-                let Waiting { database, target, decided, answer, .. } = *waiting;
-                Poll::Ready(reply(&database, target, decided, answer, outcome))
-            }
-            Poll::Pending => {
-                self.waiting = Some(waiting);
-                Poll::Pending
-            }
-        }
+        let outcome = ready!(Pin::new(&mut waiting.submission).poll(context));
+        let Some(waiting) = self.waiting.take() else { return Poll::Pending };
+        let Waiting { database, target, decided, answer, .. } = *waiting;
+        Poll::Ready(reply(&database, target, decided, answer, outcome))
     }
 }
 

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use crate::{
-    CommitError, Snapshot, Stats, Store, StoreError, Submission, Transaction, Verification,
+    CommitError, Openings, Snapshot, Stats, Store, StoreError, Submission, Transaction,
+    Verification,
 };
 
 /// What becomes of a commit.
@@ -85,6 +86,10 @@ impl<S: Store> Store for FaultyStore<S> {
 
     fn stats(&self) -> Result<Stats, StoreError> {
         self.inner.stats()
+    }
+
+    fn openings(&self) -> Result<Openings, StoreError> {
+        self.inner.openings()
     }
 }
 

@@ -100,6 +100,12 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Figures about the store, cheap to ask for.
     fn stats(&self) -> Result<Stats, StoreError>;
 
+    /// What tells this opening of the store from others. All zeros from a store that has only one, or
+    /// that cannot tell.
+    fn openings(&self) -> Result<Openings, StoreError> {
+        Ok(Openings::default())
+    }
+
     /// Deletes every key that begins with `prefix`, `chunk` keys per transaction, and returns how
     /// many there were. Nobody may write under the prefix meanwhile.
     ///
@@ -179,6 +185,19 @@ pub trait Transaction {
     fn finish_read(self: Box<Self>) -> Result<(), StoreError> {
         self.submit_read().and_then(Submission::wait).map_err(StoreError::from)
     }
+}
+
+/// Numbers that grow with every opening of a store, whatever version of this crate opens it, and may grow
+/// in between.
+///
+/// Who notes `current` before the store is closed and finds it as `previous` after it was opened, knows
+/// that nobody else has had it open since.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Openings {
+    /// The number that the last opening left behind; zero for a new store.
+    pub previous: u64,
+    /// The number of this moment.
+    pub current: u64,
 }
 
 /// What [`Store::verify`] found.

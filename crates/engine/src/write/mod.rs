@@ -169,6 +169,7 @@ pub(crate) fn submit(
     let Some(_gate) = shared.gate.try_read() else { return Ok(None) };
     let (writes, keys) = (std::slice::from_mut(&mut write), std::slice::from_ref(&key));
     let mut watched = watch_single(database, writes, keys)?;
+    let _counted = database.counted.doubted_on_panic();
     for _ in 0..MAX_ATTEMPTS {
         match stage_inside(database, writes, keys, None, watched.as_mut()) {
             Ok(Some((submission, verdict))) => {
@@ -222,6 +223,7 @@ impl DecidedWrite {
         outcome: Result<(), CommitError>,
     ) -> Result<Written> {
         let Self { write, key, verdict, watched, return_item } = self;
+        let _counted = database.counted.doubted_on_panic();
         let (writes, keys) = (std::slice::from_ref(&write), std::slice::from_ref(&key));
         let mut watched = watched.and_then(|watched| watched.resume(database));
         let written = conclude(database, writes, keys, verdict, outcome, watched.as_mut());
@@ -362,6 +364,7 @@ fn attempt(
     companion: Option<&Companion>,
     mut watched: Option<&mut Watched<'_>>,
 ) -> Result<Option<Vec<Written>>, Failure> {
+    let _counted = database.counted.doubted_on_panic();
     let staged = stage(database, writes, keys, companion, watched.as_deref_mut())?;
     let Some((submission, verdict)) = staged else { return Ok(None) };
     conclude(database, writes, keys, verdict, submission.wait(), watched)
@@ -424,20 +427,20 @@ fn stage_inside(
     if !refusals.is_empty() {
         refusals.resize_with(writes.len(), || None);
         // What was refused may rest on a write that is not durable yet.
-        return submitted(transaction.submit_read(), Verdict::Refused(refusals));
+        return submitted(database, transaction.submit_read(), Verdict::Refused(refusals));
     }
     if let Some(watched) = watched {
         watched.admit(writes, keys, &effects)?;
     }
     if companion.is_none() && !effects.iter().any(Effect::changes_something) {
         let verdict = Verdict::Done { effects, sequences: Reservation::default() };
-        return submitted(transaction.submit_read(), verdict);
+        return submitted(database, transaction.submit_read(), verdict);
     }
     let sequences = stage_effects(database, writes, keys, &effects, transaction.as_mut());
     if let Some(companion) = companion {
         transaction.put(companion.key.clone().into(), companion.value.clone().into());
     }
-    submitted(transaction.submit(), Verdict::Done { effects, sequences })
+    submitted(database, transaction.submit(), Verdict::Done { effects, sequences })
 }
 
 /// Puts what the writes do into a transaction, with their stream records.
@@ -462,13 +465,23 @@ fn stage_effects(
 }
 
 fn submitted(
+    database: &Inner,
     submission: Result<Submission, CommitError>,
     verdict: Verdict,
 ) -> Result<Option<(Submission, Verdict)>, Failure> {
     match submission {
         Ok(submission) => Ok(Some((submission, verdict))),
-        Err(CommitError::Conflict) => Ok(None),
-        Err(CommitError::Failed(error) | CommitError::Unknown(error)) => {
+        Err(error) => not_committed(database, error).map(|()| None),
+    }
+}
+
+/// Nothing, if writes met a conflict in the store and may be tried again.
+fn not_committed(database: &Inner, error: CommitError) -> Result<(), Failure> {
+    match error {
+        CommitError::Conflict => Ok(()),
+        CommitError::Failed(error) => Err(Failure::Error(store_error(error))),
+        CommitError::Unknown(error) => {
+            database.counted.doubt();
             Err(Failure::Error(store_error(error)))
         }
     }
@@ -483,12 +496,8 @@ fn conclude(
     outcome: Result<(), CommitError>,
     watched: Option<&mut Watched<'_>>,
 ) -> Result<Option<Vec<Written>>, Failure> {
-    match outcome {
-        Ok(()) => {}
-        Err(CommitError::Conflict) => return Ok(None),
-        Err(CommitError::Failed(error) | CommitError::Unknown(error)) => {
-            return Err(Failure::Error(store_error(error)));
-        }
+    if let Err(error) = outcome {
+        return not_committed(database, error).map(|()| None);
     }
     match verdict {
         Verdict::Done { effects, sequences } => {

@@ -72,7 +72,8 @@ use crate::poison::Poison;
 use crate::submission::Submission;
 use crate::transaction::{Backend, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
-    CommitError, Direction, KeyRange, Snapshot, Stats, Store, StoreError, Transaction, Verification,
+    CommitError, Direction, KeyRange, Openings, Snapshot, Stats, Store, StoreError, Transaction,
+    Verification,
 };
 
 pub use log::recovery::CutTail;
@@ -111,6 +112,8 @@ pub struct DiskStore {
     locks: KeyLocks,
     poison: Poison,
     counters: Counters,
+    /// The last segment of the log when the store was opened; zero if there was none.
+    last_segment_found: u64,
     path: PathBuf,
 }
 
@@ -157,11 +160,11 @@ impl DiskStore {
             poison.clone(),
             options.durability,
         )?;
-        let id = recovery.segments.last().map_or(1, |last| last + 1);
+        let last_segment_found = recovery.segments.last().copied().unwrap_or(0);
         let mut sink = DiskSink {
             log: Log::create(
                 Arc::clone(&storage),
-                id,
+                last_segment_found + 1,
                 recovery.last_end,
                 Arc::clone(&counters.syncs),
             )?,
@@ -183,6 +186,7 @@ impl DiskStore {
             locks: KeyLocks::new(),
             poison,
             counters,
+            last_segment_found,
             path: path.to_owned(),
         };
         Ok((store, report))
@@ -255,6 +259,14 @@ impl Store for DiskStore {
             commits: self.counters.commits.load(Ordering::Relaxed),
             syncs: self.counters.syncs.load(Ordering::Relaxed),
         })
+    }
+
+    /// Segments of the log are numbered without gaps, the last one is never removed, and every opening
+    /// begins another, durably, before anything can be written.
+    fn openings(&self) -> Result<Openings, StoreError> {
+        let segments = self.log.list().map_err(|error| StoreError::io("list the log", error))?;
+        let current = segments.last().copied().unwrap_or(0);
+        Ok(Openings { previous: self.last_segment_found, current })
     }
 }
 
