@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use keyloom_engine::{Call, Database, Options};
-use keyloom_store::{Fault, FaultyStore, MemoryStore, Store};
+use keyloom_store::{Direction, Fault, FaultyStore, KeyRange, MemoryStore, Store};
 use serde_json::{Value, json};
 
 const PUT: &str = "DynamoDB_20120810.PutItem";
@@ -82,6 +82,26 @@ fn a_write_that_fails_after_it_was_submitted_is_an_error_and_not_counted() {
     );
     let records = ask("GetRecords", json!({"ShardIterator": iterator["ShardIterator"]}));
     assert_eq!(records["Records"].as_array().unwrap().len(), 1, "{records}");
+}
+
+/// As long as somebody holds the item, such as the job that fills an index.
+#[test]
+fn a_write_of_an_item_that_is_held_is_not_begun() {
+    let store = Arc::new(MemoryStore::new());
+    let options = Options { background: false, ..Options::default() };
+    let database = Database::on(Arc::clone(&store) as Arc<dyn Store>, options).unwrap();
+    create_table(&database, &json!({}));
+    let begin = |sk: &str| database.begin_call(PUT, put(sk).to_string().as_bytes());
+    assert!(matches!(begin("a"), Call::Answered(reply) if reply.status == 200));
+    let entries = KeyRange::prefix(&[0x10]);
+    let snapshot = store.snapshot().unwrap();
+    let (key, _) = snapshot.scan(entries, Direction::Forward).next().unwrap().unwrap();
+    let held = store.begin(&[&key]).unwrap();
+    assert!(matches!(begin("a"), Call::NotBegun));
+    // Two keys may share a lock; not all of them do.
+    assert!(["b", "c", "d", "e"].iter().any(|sk| matches!(begin(sk), Call::Answered(_))));
+    drop(held);
+    assert!(matches!(begin("a"), Call::Answered(reply) if reply.status == 200));
 }
 
 #[test]

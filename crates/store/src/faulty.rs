@@ -4,6 +4,7 @@
 //! distributed store may answer both at any time, so code above the seam must cope with them.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -74,6 +75,15 @@ impl<S: Store> Store for FaultyStore<S> {
 
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
         Ok(Box::new(FaultyTransaction { inner: self.inner.begin(locks)?, plan: &self.plan }))
+    }
+
+    fn begin_within<'a>(
+        &'a self,
+        locks: &[&[u8]],
+        patience: Duration,
+    ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
+        let Some(inner) = self.inner.begin_within(locks, patience)? else { return Ok(None) };
+        Ok(Some(Box::new(FaultyTransaction { inner, plan: &self.plan })))
     }
 
     fn settle(&self) -> Result<(), StoreError> {

@@ -54,6 +54,7 @@ mod transaction;
 
 use std::fmt;
 use std::ops::Bound;
+use std::time::Duration;
 
 pub use bytes::Bytes;
 
@@ -90,6 +91,17 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Begins a transaction that holds a lock on these keys, waiting until it has them all.
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError>;
+
+    /// Begins a transaction like [`begin`](Self::begin), or none if it would have to wait for its locks
+    /// longer than `patience`. A store that cannot tell waits.
+    fn begin_within<'a>(
+        &'a self,
+        locks: &[&[u8]],
+        patience: Duration,
+    ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
+        let _ = patience;
+        self.begin(locks).map(Some)
+    }
 
     /// Waits until everything that was submitted before has its fate, and plain reads see it.
     fn settle(&self) -> Result<(), StoreError>;

@@ -5,6 +5,7 @@
 //! a writer copies only the nodes on its path, and only those that a snapshot still shares.
 
 use std::fmt;
+use std::time::Duration;
 
 use bytes::Bytes;
 use foldhash::quality::RandomState;
@@ -120,7 +121,16 @@ impl Store for MemoryStore {
     }
 
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
-        Ok(Box::new(LockedTransaction::begin(self, &self.locks, locks)))
+        Ok(Box::new(LockedTransaction::new(self, self.locks.lock(locks))))
+    }
+
+    fn begin_within<'a>(
+        &'a self,
+        locks: &[&[u8]],
+        patience: Duration,
+    ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
+        let Some(held) = self.locks.lock_within(locks, patience) else { return Ok(None) };
+        Ok(Some(Box::new(LockedTransaction::new(self, held))))
     }
 
     fn settle(&self) -> Result<(), StoreError> {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use crate::locks::{HeldLocks, KeyLocks};
+use crate::locks::HeldLocks;
 use crate::submission::Submission;
 use crate::{
     CommitError, MAX_KEY_BYTES, MAX_TRANSACTION_BYTES, MAX_VALUE_BYTES, StoreError, Transaction,
@@ -54,9 +54,9 @@ pub(crate) struct LockedTransaction<'a, B> {
 }
 
 impl<'a, B: Backend> LockedTransaction<'a, B> {
-    /// Locks `keys`, waiting as long as it takes.
-    pub(crate) fn begin(backend: &'a B, locks: &'a KeyLocks, keys: &[&[u8]]) -> Self {
-        Self { backend, locks: locks.lock(keys), writes: WriteSet::new(), seen: Cell::new(0) }
+    /// A transaction that holds these locks.
+    pub(crate) fn new(backend: &'a B, locks: HeldLocks<'a>) -> Self {
+        Self { backend, locks, writes: WriteSet::new(), seen: Cell::new(0) }
     }
 }
 

@@ -11,6 +11,7 @@ mod vector;
 mod watched;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::CancellationReason;
@@ -36,6 +37,10 @@ type Few<T> = SmallVec<[T; 1]>;
 
 /// How often a write is tried again when the store reports a conflict.
 const MAX_ATTEMPTS: usize = 64;
+
+/// How long a write that must not wait waits for its item: not longer than going to another thread and
+/// back would take. Who only writes the same item holds it for a few microseconds.
+const PATIENCE: Duration = Duration::from_micros(50);
 
 /// One item to write.
 #[derive(Debug)]
@@ -158,7 +163,7 @@ pub(crate) fn one(database: &Inner, mut write: Write, return_item: bool) -> Resu
 }
 
 /// Submits the write of one item, as [`one`] makes it, without waiting until it is durable. `None` if it
-/// would have to wait for a change of its table first.
+/// would have to wait first: for a change of its table, or for somebody who holds its item for long.
 pub(crate) fn submit(
     database: &Inner,
     mut write: Write,
@@ -167,17 +172,21 @@ pub(crate) fn submit(
     let key = write.table.item_key(&write.key)?;
     let shared = Arc::clone(&write.table.shared);
     let Some(_gate) = shared.gate.try_read() else { return Ok(None) };
+    // Before it is watched: what is not begun will be watched when it is.
+    let transaction = database.store.begin_within(&[&key], PATIENCE).map_err(store_error)?;
+    let Some(mut transaction) = transaction else { return Ok(None) };
     let (writes, keys) = (std::slice::from_mut(&mut write), std::slice::from_ref(&key));
     let mut watched = watch_single(database, writes, keys)?;
     let _counted = database.counted.doubted_on_panic();
     for _ in 0..MAX_ATTEMPTS {
-        match stage_inside(database, writes, keys, None, watched.as_mut()) {
+        refresh_tables(database, writes)?;
+        match stage_inside(database, writes, keys, None, watched.as_mut(), transaction) {
             Ok(Some((submission, verdict))) => {
                 let watched = watched.map(|watched| watched.pause());
                 let decided = DecidedWrite { write, key, verdict, watched, return_item };
                 return Ok(Some((submission, decided)));
             }
-            Ok(None) => {}
+            Ok(None) => transaction = database.store.begin(&[&key]).map_err(store_error)?,
             Err(failure) => return Err(failure.of_single(return_item)),
         }
     }
@@ -395,22 +404,23 @@ fn stage(
         tables.dedup_by(|a, b| Arc::ptr_eq(a, b));
         tables.into_iter().map(|shared| shared.gate.read()).collect()
     };
-    stage_inside(database, writes, keys, companion, watched)
+    refresh_tables(database, writes)?;
+    let locks: Few<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let transaction = database.store.begin(&locks).map_err(store_error)?;
+    stage_inside(database, writes, keys, companion, watched, transaction)
 }
 
 /// Decides what the writes do and submits it; `None` if that met a conflict in the store. The caller
-/// holds the gates of their tables.
+/// holds the gates of their tables, and the transaction has locked their items.
 fn stage_inside(
     database: &Inner,
-    writes: &mut [Write],
+    writes: &[Write],
     keys: &[Vec<u8>],
     companion: Option<&Companion>,
     watched: Option<&mut Watched<'_>>,
+    mut transaction: Box<dyn Transaction + '_>,
 ) -> Result<Option<(Submission, Verdict)>, Failure> {
-    refresh_tables(database, writes)?;
-
     let locks: Few<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-    let mut transaction = database.store.begin(&locks).map_err(store_error)?;
     let images = transaction.get_many(&locks).map_err(store_error)?;
 
     let mut effects = Vec::with_capacity(writes.len());

@@ -55,7 +55,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -219,7 +219,17 @@ impl Store for DiskStore {
 
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
         self.poison.check()?;
-        Ok(Box::new(LockedTransaction::begin(self, &self.locks, locks)))
+        Ok(Box::new(LockedTransaction::new(self, self.locks.lock(locks))))
+    }
+
+    fn begin_within<'a>(
+        &'a self,
+        locks: &[&[u8]],
+        patience: Duration,
+    ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
+        self.poison.check()?;
+        let Some(held) = self.locks.lock_within(locks, patience) else { return Ok(None) };
+        Ok(Some(Box::new(LockedTransaction::new(self, held))))
     }
 
     fn settle(&self) -> Result<(), StoreError> {
