@@ -26,8 +26,8 @@ pub enum Call {
 
 /// A call that waits for its writes to be durable: a future, or something to [`wait`](Self::wait) for.
 ///
-/// Do not keep it waiting: until it is polled or waited for, its writes are not counted, and no stream is
-/// read beyond them. Whoever drops it gives up the reply, not the writes: they were submitted. Dropping
+/// Do not keep it waiting: until it is polled or waited for, its writes are not counted, and durable only if
+/// somebody else writes meanwhile. Whoever drops it gives up the reply, not the writes: they were submitted. Dropping
 /// it waits for them, so that they are counted.
 #[must_use = "dropping it waits, too, and throws the reply away"]
 pub struct WaitingCall {

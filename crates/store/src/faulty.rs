@@ -125,6 +125,10 @@ impl Transaction for FaultyTransaction<'_> {
         self.inner.delete(key);
     }
 
+    fn keep(&mut self, kept: Box<dyn Send>) {
+        self.inner.keep(kept);
+    }
+
     fn submit(self: Box<Self>) -> Result<Submission, CommitError> {
         let fault = self.plan.lock().pop_front().unwrap_or(Fault::None);
         let planned = || StoreError::Engine {

@@ -180,6 +180,11 @@ pub trait Transaction {
     /// Removes a key, whether it exists or not.
     fn delete(&mut self, key: Bytes);
 
+    /// Keeps something until the fate of the writes is decided. It is dropped once plain reads see them,
+    /// or it is known that they never will, and before anybody is told: on any thread, so that its drop
+    /// must not wait for anything.
+    fn keep(&mut self, kept: Box<dyn Send>);
+
     /// Fixes the place of the writes in the one order of all writes and unlocks, without waiting for
     /// the disk: whether they are durable, the submission tells.
     fn submit(self: Box<Self>) -> Result<Submission, CommitError>;

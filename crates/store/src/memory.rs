@@ -16,7 +16,7 @@ use parking_lot::RwLock;
 use crate::locks::{HeldLocks, KeyLocks};
 use crate::read_ahead::ReadAhead;
 use crate::submission::Submission;
-use crate::transaction::{Backend, LockedTransaction, Newest, Ticket, WriteSet};
+use crate::transaction::{Backend, Kept, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
     CommitError, Direction, Entries, KeyRange, Snapshot, Stats, Store, StoreError, Transaction,
     Verification,
@@ -165,8 +165,14 @@ impl Backend for MemoryStore {
         Ok(Newest { value: self.content.read().get(key), ticket: 0 })
     }
 
-    fn submit(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<Submission, CommitError> {
+    fn submit(
+        &self,
+        writes: WriteSet,
+        kept: Kept,
+        locks: HeldLocks<'_>,
+    ) -> Result<Submission, CommitError> {
         self.content.write().apply(writes);
+        drop(kept);
         drop(locks);
         Ok(Submission::durable())
     }

@@ -30,7 +30,6 @@ use crate::catalog::Table;
 use crate::database::Inner;
 use crate::image::Stored;
 use crate::store_error;
-use crate::stream::Reservation;
 
 /// A list that needs no allocation for the usual single write.
 type Few<T> = SmallVec<[T; 1]>;
@@ -381,8 +380,8 @@ fn attempt(
 
 /// What will be told of writes once everything they rest on is durable.
 enum Verdict {
-    /// They are done. No stream is read beyond their numbers before that.
-    Done { effects: Vec<Effect>, sequences: Reservation },
+    /// They are done.
+    Done(Vec<Effect>),
     /// Some were refused; one entry per write.
     Refused(Vec<Option<Refusal>>),
 }
@@ -443,14 +442,13 @@ fn stage_inside(
         watched.admit(writes, keys, &effects)?;
     }
     if companion.is_none() && !effects.iter().any(Effect::changes_something) {
-        let verdict = Verdict::Done { effects, sequences: Reservation::default() };
-        return submitted(database, transaction.submit_read(), verdict);
+        return submitted(database, transaction.submit_read(), Verdict::Done(effects));
     }
-    let sequences = stage_effects(database, writes, keys, &effects, transaction.as_mut());
+    stage_effects(database, writes, keys, &effects, transaction.as_mut());
     if let Some(companion) = companion {
         transaction.put(companion.key.clone().into(), companion.value.clone().into());
     }
-    submitted(database, transaction.submit(), Verdict::Done { effects, sequences })
+    submitted(database, transaction.submit(), Verdict::Done(effects))
 }
 
 /// Puts what the writes do into a transaction, with their stream records.
@@ -460,7 +458,7 @@ fn stage_effects(
     keys: &[Vec<u8>],
     effects: &[Effect],
     transaction: &mut dyn Transaction,
-) -> Reservation {
+) {
     let sequences = database.streams.reserve(effects.iter().filter(|e| e.is_streamed()).count());
     let mut numbers = sequences.numbers();
     for ((write, key), effect) in writes.iter().zip(keys).zip(effects) {
@@ -471,7 +469,10 @@ fn stage_effects(
             effect.stage_record(write, key, sequence, database.clock.now_ms(), transaction);
         }
     }
-    sequences
+    if !sequences.numbers().is_empty() {
+        // No stream is read beyond them before these writes can be seen.
+        transaction.keep(Box::new(sequences));
+    }
 }
 
 fn submitted(
@@ -510,8 +511,7 @@ fn conclude(
         return not_committed(database, error).map(|()| None);
     }
     match verdict {
-        Verdict::Done { effects, sequences } => {
-            drop(sequences);
+        Verdict::Done(effects) => {
             for (write, effect) in writes.iter().zip(&effects) {
                 effect.count(write);
                 effect.note_expiry(database, write);

@@ -70,7 +70,7 @@ use crate::disk::tree::{Tree, TreeSnapshot};
 use crate::locks::{HeldLocks, KeyLocks};
 use crate::poison::Poison;
 use crate::submission::Submission;
-use crate::transaction::{Backend, LockedTransaction, Newest, Ticket, WriteSet};
+use crate::transaction::{Backend, Kept, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
     CommitError, Direction, KeyRange, Openings, Snapshot, Stats, Store, StoreError, Transaction,
     Verification,
@@ -289,8 +289,13 @@ impl Backend for DiskStore {
         }
     }
 
-    fn submit(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<Submission, CommitError> {
-        self.committer.submit(writes, locks)
+    fn submit(
+        &self,
+        writes: WriteSet,
+        kept: Kept,
+        locks: HeldLocks<'_>,
+    ) -> Result<Submission, CommitError> {
+        self.committer.submit(writes, kept, locks)
     }
 
     fn submit_read(&self, _: Ticket) -> Result<Submission, CommitError> {
