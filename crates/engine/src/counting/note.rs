@@ -4,6 +4,8 @@
 //! one removes, before anybody can write. So it is there only while it is right: a crash later finds no
 //! note. It also names the opening of the store that it was written in, and is believed only by the next
 //! one: a build that knows nothing of notes may have had the store open in between.
+//!
+//! With the counts goes what else was learnt by reading whole tables: when their next item expires.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::Catalog;
 use crate::layout::{self, Keyspace};
-use crate::store_error;
+use crate::{store_error, ttl};
 
 /// How often a commit is tried that the store refuses as conflicting, or during which it moves on to
 /// another number.
@@ -26,25 +28,30 @@ struct Note {
     opening: u64,
     /// Items and bytes of each keyspace, without indexes that are being filled.
     counts: BTreeMap<Keyspace, (i64, i64)>,
+    /// Before which second nothing expires, of each table that has been looked through for it.
+    expiries: BTreeMap<Keyspace, u64>,
 }
 
 impl Note {
     /// The counts of this moment; none if they cannot be right.
     fn of(catalog: &Catalog, opening: u64) -> Option<Self> {
-        let mut counts = BTreeMap::new();
+        let mut note = Self { opening, counts: BTreeMap::new(), expiries: BTreeMap::new() };
         for table in catalog.all().values() {
             for (keyspace, stats) in table.counted() {
-                counts.insert(keyspace, stats.exact()?);
+                note.counts.insert(keyspace, stats.exact()?);
+            }
+            if let Some(second) = ttl::next_expiry_s(table) {
+                note.expiries.insert(table.record.keyspace, second);
             }
         }
-        Some(Self { opening, counts })
+        Some(note)
     }
 
     fn is_of(&self, openings: Openings) -> bool {
         self.opening == openings.previous || self.opening == openings.current
     }
 
-    /// Hands the counts to the tables; false, and nothing is changed, if some are missing.
+    /// Hands everything to the tables; false, and nothing is changed, if counts are missing.
     fn apply(&self, catalog: &Catalog) -> bool {
         let tables = catalog.all();
         let wanted = || tables.values().flat_map(|table| table.counted());
@@ -55,6 +62,11 @@ impl Note {
         for (keyspace, stats) in wanted() {
             if let Some((items, bytes)) = noted(keyspace) {
                 stats.set(items, bytes);
+            }
+        }
+        for table in tables.values() {
+            if let Some(&second) = self.expiries.get(&table.record.keyspace) {
+                ttl::expect_none_before(table, second);
             }
         }
         true

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use keyloom_engine::{Database, DiskOptions, Durability, Options};
+use keyloom_engine::{Clock, Database, DiskOptions, Durability, ManualClock, Options};
 use keyloom_store::{DiskStore, Fault, FaultyStore, KeyRange, MemoryStore, Store};
 use serde_json::json;
 
@@ -119,11 +120,48 @@ fn a_note_is_believed_only_by_the_next_opening() {
 }
 
 #[test]
+fn a_table_that_was_looked_through_for_expired_items_is_not_after_a_clean_close() {
+    let clock = Arc::new(ManualClock::at_ms(1_794_700_800_000));
+    let now_s = 1_794_700_800;
+    let open = |store: &Arc<dyn Store>| {
+        let clock = Arc::clone(&clock) as Arc<dyn Clock>;
+        let options = Options { background: false, clock, ..Options::default() };
+        Database::on(Arc::clone(store), options).unwrap()
+    };
+    let store = Arc::new(MemoryStore::new());
+    let database = open(&(Arc::clone(&store) as Arc<dyn Store>));
+    fill(&database);
+    let setting = json!({"Enabled": true, "AttributeName": "until"});
+    let body = json!({"TableName": "notes", "TimeToLiveSpecification": setting});
+    ok(&database, "UpdateTimeToLive", &body);
+    for (number, until) in [(700, now_s + 100), (701, now_s + 5000)] {
+        let mut item = item(number, 1);
+        item["until"] = json!({"N": until.to_string()});
+        ok(&database, "PutItem", &json!({"TableName": "notes", "Item": item}));
+    }
+    database.run_maintenance().unwrap();
+    let before = counts(&database);
+    drop(database);
+
+    let looked_at = Arc::new(LookedAt::new(store.fork(), Condition::Whole));
+    let database = open(&(Arc::clone(&looked_at) as Arc<dyn Store>));
+    database.run_maintenance().unwrap();
+    assert_eq!(looked_at.entry_scans(), 0, "nothing has expired");
+    clock.advance(Duration::from_secs(200));
+    database.run_maintenance().unwrap();
+    assert_eq!(looked_at.entry_scans(), 1);
+    assert_eq!(counts(&database)[0].1, before[0].1 - 1);
+    let crashed = Arc::new(LookedAt::new(looked_at.inner().fork(), Condition::Whole));
+    open(&(Arc::clone(&crashed) as Arc<dyn Store>)).run_maintenance().unwrap();
+    assert_eq!(crashed.entry_scans(), 5, "everything is counted, and the table looked through");
+}
+
+#[test]
 fn a_damaged_note_is_as_good_as_none() {
     let (store, expected) = closed();
     let whole = store.get(NOTE).unwrap().unwrap();
-    let without_indexes = br#"{"opening":0,"counts":{"1":[3,300]}}"#;
-    let of_another_opening = br#"{"opening":7,"counts":{}}"#;
+    let without_indexes = br#"{"opening":0,"counts":{"1":[3,300]},"expiries":{}}"#;
+    let of_another_opening = br#"{"opening":7,"counts":{},"expiries":{}}"#;
     let spoilt: [&[u8]; 6] =
         [b"", b"{}", b"\xff\x00", &whole[..whole.len() / 2], without_indexes, of_another_opening];
     for note in spoilt {
