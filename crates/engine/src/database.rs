@@ -28,7 +28,8 @@ use crate::write::InFlight;
 
 /// An embedded DynamoDB: tables, indexes, transactions, streams, in this process.
 ///
-/// A handle is cheap to clone; all clones are the same database.
+/// A handle is cheap to clone; all clones are the same database. Dropping the last one closes it: a database
+/// on disk then leaves its item counts to the next opening, which otherwise, as after a crash, counts.
 ///
 /// ```
 /// use keyloom_engine::Database;

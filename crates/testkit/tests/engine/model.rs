@@ -165,7 +165,7 @@ impl Run {
             let described = succeed(database, "DescribeTable", &json!({"TableName": table}));
             let kinds = ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"];
             let mut indexes =
-                kinds.iter().flat_map(|kind| described["Table"][kind].as_array()).flatten();
+                kinds.iter().filter_map(|kind| described["Table"][kind].as_array()).flatten();
             let shown = indexes.find(|shown| shown["IndexName"] == index).unwrap();
             assert_eq!(shown["ItemCount"], expected, "{table} {index} in {database:?}");
         }
