@@ -3,6 +3,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// A server in a process of its own; it ends with the test.
@@ -13,8 +14,17 @@ struct Server {
 
 impl Server {
     fn start(arguments: &[&str]) -> Self {
+        Self::run(&["--memory"], arguments)
+    }
+
+    fn on_disk(directory: &Path, arguments: &[&str]) -> Self {
+        Self::run(&["--data", directory.to_str().unwrap()], arguments)
+    }
+
+    fn run(place: &[&str], arguments: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_keyloom"))
-            .args(["serve", "--memory", "--port", "0"])
+            .args(["serve", "--port", "0"])
+            .args(place)
             .args(arguments)
             .stdout(Stdio::piped())
             .spawn()
@@ -56,7 +66,27 @@ impl Server {
     }
 
     fn put(&self) -> String {
-        self.call("PutItem", r#"{"TableName":"Orders","Item":{"id":{"S":"a"}}}"#)
+        self.put_item("a")
+    }
+
+    fn put_item(&self, id: &str) -> String {
+        let body = format!(r#"{{"TableName":"Orders","Item":{{"id":{{"S":"{id}"}}}}}}"#);
+        self.call("PutItem", &body)
+    }
+
+    /// How many items the table has, as its description says.
+    fn item_count(&self) -> usize {
+        let answer = self.call("DescribeTable", r#"{"TableName":"Orders"}"#);
+        let count = answer.split("\"ItemCount\":").nth(1).unwrap();
+        count.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
+    }
+
+    /// Sends a signal and waits for the end of the process.
+    #[cfg(unix)]
+    fn end(mut self, signal: &str) -> std::process::ExitStatus {
+        let process = self.process.id().to_string();
+        assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
+        self.process.wait().unwrap()
     }
 }
 
@@ -140,5 +170,44 @@ fn mistakes_in_arguments_are_named() {
             .unwrap();
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && text.contains(said), "{arguments:?}: {text}");
+    }
+}
+
+/// Whether the database in a directory was closed, and its counts noted.
+#[cfg(unix)]
+fn has_noted_counts(directory: &Path) -> bool {
+    use keyloom_store::{DiskOptions, DiskStore, Store as _};
+    // A copy: an opening of the store in between would make the note worthless.
+    let copy = tempfile::tempdir().unwrap();
+    let copied = Command::new("cp").arg("-r").arg(directory).arg(copy.path().join("data")).status();
+    assert!(copied.unwrap().success());
+    let (store, _) = DiskStore::open(copy.path().join("data"), DiskOptions::default()).unwrap();
+    store.get(&[5]).unwrap().is_some()
+}
+
+#[cfg(unix)]
+#[test]
+fn whoever_asks_it_to_end_finds_the_counts_noted_and_whoever_kills_it_does_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut expected = 0;
+    for (round, signal) in
+        ["-TERM", "-KILL", "-KILL", "-INT", "-TERM", "-KILL", "-INT"].iter().enumerate()
+    {
+        let durability: &[&str] = if round % 2 == 0 { &[] } else { &["--relaxed"] };
+        let server = Server::on_disk(directory.path(), durability);
+        if round == 0 {
+            server.create();
+        }
+        assert_eq!(server.item_count(), expected, "before {signal}");
+        // A connection that stays open must not keep the server from ending.
+        let _idle = TcpStream::connect(&server.address).unwrap();
+        for number in 0..5 {
+            assert!(server.put_item(&format!("{round}-{number}")).starts_with("HTTP/1.1 200"));
+            expected += 1;
+        }
+        assert_eq!(server.item_count(), expected);
+        let is_asked = *signal != "-KILL";
+        assert_eq!(server.end(signal).success(), is_asked, "{signal}");
+        assert_eq!(has_noted_counts(directory.path()), is_asked, "{signal}");
     }
 }

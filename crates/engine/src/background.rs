@@ -61,14 +61,19 @@ impl Background {
         self.state.lock().ending
     }
 
-    /// Ends all threads and waits for them.
+    /// Ends all threads and waits for them, and for those that they have started meanwhile.
     pub(crate) fn end(&self) {
         self.state.lock().ending = true;
         self.changed.notify_all();
-        let threads = std::mem::take(&mut *self.threads.lock());
-        for thread in threads {
-            // A thread that panicked has ended too.
-            drop(thread.join());
+        loop {
+            let threads = std::mem::take(&mut *self.threads.lock());
+            if threads.is_empty() {
+                return;
+            }
+            for thread in threads {
+                // A thread that panicked has ended too.
+                drop(thread.join());
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use keyloom_core::{Error, Result};
 use keyloom_store::{CommitError, Submission};
@@ -19,15 +19,15 @@ pub enum Call {
     Answered(Reply),
     /// Its writes have their place in the order of all writes, and are not durable yet.
     Waiting(WaitingCall),
-    /// Nowhere: it would have to wait for a change of its table, or to do much work. Make it with
-    /// [`Database::call`], on a thread that may take long.
+    /// Nowhere: it would have to wait for a change of its table or for somebody who holds its item, or to
+    /// do much work. Make it with [`Database::call`], on a thread that may take long.
     NotBegun,
 }
 
 /// A call that waits for its writes to be durable: a future, or something to [`wait`](Self::wait) for.
 ///
-/// Do not keep it waiting: until it is polled or waited for, its writes are not counted, and no stream is
-/// read beyond them. Whoever drops it gives up the reply, not the writes: they were submitted. Dropping
+/// Do not keep it waiting: until it is polled or waited for, its writes are not counted, and durable only if
+/// somebody else writes meanwhile. Whoever drops it gives up the reply, not the writes: they were submitted. Dropping
 /// it waits for them, so that they are counted.
 #[must_use = "dropping it waits, too, and throws the reply away"]
 pub struct WaitingCall {
@@ -93,20 +93,14 @@ impl Future for WaitingCall {
     type Output = Reply;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Reply> {
-        let Some(mut waiting) = self.waiting.take() else {
+        let Some(waiting) = &mut self.waiting else {
             // Polled again after its end, which a future may answer as it likes.
             return Poll::Pending;
         };
-        match Pin::new(&mut waiting.submission).poll(context) {
-            Poll::Ready(outcome) => {
-                let Waiting { database, target, decided, answer, .. } = *waiting;
-                Poll::Ready(reply(&database, target, decided, answer, outcome))
-            }
-            Poll::Pending => {
-                self.waiting = Some(waiting);
-                Poll::Pending
-            }
-        }
+        let outcome = ready!(Pin::new(&mut waiting.submission).poll(context));
+        let Some(waiting) = self.waiting.take() else { return Poll::Pending };
+        let Waiting { database, target, decided, answer, .. } = *waiting;
+        Poll::Ready(reply(&database, target, decided, answer, outcome))
     }
 }
 

@@ -28,7 +28,8 @@ use crate::write::InFlight;
 
 /// An embedded DynamoDB: tables, indexes, transactions, streams, in this process.
 ///
-/// A handle is cheap to clone; all clones are the same database.
+/// A handle is cheap to clone; all clones are the same database. Dropping the last one closes it: a database
+/// on disk then leaves its item counts to the next opening, which otherwise, as after a crash, counts.
 ///
 /// ```
 /// use keyloom_engine::Database;
@@ -42,7 +43,8 @@ pub struct Database {
     handle: Arc<Handle>,
 }
 
-/// What the clones of a handle count: the last one to go ends the threads and closes the store.
+/// What the clones of a handle count: the last one to go ends the threads, notes the counts and closes
+/// the store.
 struct Handle {
     inner: Arc<Inner>,
 }
@@ -50,6 +52,10 @@ struct Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         self.inner.background.end();
+        // A store in memory that is ours goes away with us.
+        if self.inner.memory.is_none() {
+            counting::close(&self.inner);
+        }
     }
 }
 
@@ -131,14 +137,13 @@ impl Database {
     /// A database in memory with these settings.
     pub fn memory_with(options: Options) -> Self {
         let store = Arc::new(MemoryStore::new());
-        match Self::start(Arc::clone(&store) as Arc<dyn Store>, Some(store), options) {
-            Ok(database) => {
+        let database = Self::load(Arc::clone(&store) as Arc<dyn Store>, Some(store), options)
+            .and_then(|database| {
                 database.inner().counted.finish();
-                database
-            }
-            // An empty store in memory has no record that could fail to load.
-            Err(error) => unreachable!("an empty database opens: {error}"),
-        }
+                database.start()
+            });
+        // An empty store in memory has no record that could fail to load.
+        database.unwrap_or_else(|error| unreachable!("an empty database opens: {error}"))
     }
 
     /// Opens the database in this directory, or makes one there. A write is durable when its call
@@ -147,11 +152,12 @@ impl Database {
         Self::open_with(path, DiskOptions::default(), Options::default())
     }
 
-    /// A database on a store of your own, such as one that fails on purpose.
+    /// A database on a store of your own, such as one that fails on purpose. Only one database may be on a
+    /// store at a time.
     pub fn on(store: Arc<dyn Store>, options: Options) -> Result<Self> {
-        let database = Self::start(store, None, options)?;
-        database.count_in_background()?;
-        Ok(database)
+        let database = Self::load(store, None, options)?;
+        counting::begin(database.inner())?;
+        database.start()
     }
 
     /// Opens a database on disk with these settings.
@@ -173,27 +179,8 @@ impl Database {
         self.inner().store.stats().map_err(store_error)
     }
 
-    /// Counts the items that were there before; see [`crate::counting`].
-    fn count_in_background(&self) -> Result<()> {
-        let snapshot = self.inner().store.snapshot().map_err(store_error)?;
-        let tables = self.inner().catalog.all();
-        let count = move |inner: &Inner| {
-            let is_ending = || inner.background.is_ending();
-            // Damage that the counting meets will show itself to the request that reads it.
-            drop(counting::count_all(&tables, snapshot.as_ref(), is_ending));
-            inner.counted.finish();
-            Ok(())
-        };
-        if self.inner().options.background {
-            self.inner().submit(Box::new(count));
-            Ok(())
-        } else {
-            count(self.inner())
-        }
-    }
-
-    /// Starts a database on a store.
-    fn start(
+    /// Reads what a store holds. Nothing happens by itself before [`Self::start`].
+    fn load(
         store: Arc<dyn Store>,
         memory: Option<Arc<MemoryStore>>,
         options: Options,
@@ -216,12 +203,18 @@ impl Database {
             background: Background::default(),
             options,
         });
-        retention::resume(&inner)?;
-        crate::backfill::resume(&inner)?;
-        ops::backups::resume(&inner)?;
-        ops::transfers::resume(&inner)?;
-        inner.background.start(&inner);
         Ok(Self { handle: Arc::new(Handle { inner }) })
+    }
+
+    /// Takes up what was under way when the database was closed.
+    fn start(self) -> Result<Self> {
+        let inner = self.inner();
+        retention::resume(inner)?;
+        crate::backfill::resume(inner)?;
+        ops::backups::resume(inner)?;
+        ops::transfers::resume(inner)?;
+        inner.background.start(inner);
+        Ok(self)
     }
 
     /// A copy of a database in memory, made in constant time; the two go separate ways from here.
@@ -229,14 +222,14 @@ impl Database {
     pub fn fork(&self) -> Option<Self> {
         let store = Arc::new(self.inner().memory.as_ref()?.fork());
         let options = self.inner().options.clone();
-        let fork = Self::start(Arc::clone(&store) as Arc<dyn Store>, Some(store), options).ok()?;
+        let fork = Self::load(Arc::clone(&store) as Arc<dyn Store>, Some(store), options).ok()?;
         for (name, table) in self.inner().catalog.all().iter() {
             if let Some(copy) = fork.inner().catalog.find(name) {
                 copy.copy_stats(table);
             }
         }
         fork.inner().counted.finish();
-        Some(fork)
+        fork.start().ok()
     }
 
     /// Runs one operation as the wire protocol states it: the target (`DynamoDB_20120810.PutItem`)

@@ -8,6 +8,7 @@
 //! | `02` | table name | the table's record, JSON |
 //! | `03` | keyspace number | a dropped keyspace whose entries are still being removed |
 //! | `04` | client token | a finished transaction, for ten minutes |
+//! | `05` | – | the counts of all tables and indexes, JSON; only while the database is closed |
 //! | `10` | keyspace, key | an item, or an index entry |
 //! | `20` | stream keyspace, shard number, sequence number | a stream record |
 //! | `21` | stream keyspace | a stream's description, JSON |
@@ -30,6 +31,7 @@ const NEXT_KEYSPACE: u8 = 0x01;
 const TABLE: u8 = 0x02;
 const DROPPED: u8 = 0x03;
 const TOKEN: u8 = 0x04;
+const COUNTS: u8 = 0x05;
 const ENTRY: u8 = 0x10;
 const STREAM_RECORD: u8 = 0x20;
 const STREAM: u8 = 0x21;
@@ -78,6 +80,11 @@ pub(crate) fn token(operation: u8, token: &str) -> Vec<u8> {
 /// All finished transactions.
 pub(crate) fn tokens() -> Vec<u8> {
     vec![TOKEN]
+}
+
+/// The counts that a closed database has left.
+pub(crate) fn counts() -> Vec<u8> {
+    vec![COUNTS]
 }
 
 /// The beginning of every entry of a keyspace.

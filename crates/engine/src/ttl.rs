@@ -2,7 +2,8 @@
 //!
 //! A table remembers the earliest second at which one of its items expires: writers lower it, a walk
 //! over the table finds it anew. So a table is walked only when something in it has expired, and a
-//! table without time to live never.
+//! table without time to live never. A closed database leaves these seconds with its counts to the next
+//! ([`crate::counting`]).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -82,7 +83,18 @@ pub(crate) fn overdue_s(database: &Inner, table: &Table) -> Option<u64> {
 
 /// Has the whole table looked through at the next occasion.
 pub(crate) fn look_through(table: &Table) {
-    table.shared.next_expiry_s.store(0, Ordering::Relaxed);
+    expect_none_before(table, 0);
+}
+
+/// Says that none of the table's items expires before this second.
+pub(crate) fn expect_none_before(table: &Table, second: u64) {
+    table.shared.next_expiry_s.store(second, Ordering::Relaxed);
+}
+
+/// Before which second none of the table's items expires; none if it has not been looked through.
+pub(crate) fn next_expiry_s(table: &Table) -> Option<u64> {
+    let second = table.shared.next_expiry_s.load(Ordering::Relaxed);
+    (second > 0 && enabled(table).is_some()).then_some(second)
 }
 
 /// Removes what has expired in all tables.
@@ -91,7 +103,8 @@ pub(crate) fn sweep(database: &Inner) -> Result<()> {
     for table in database.catalog.all().values() {
         let is_due = || table.shared.next_expiry_s.load(Ordering::Relaxed) < now_s;
         if table.record.status == Status::Active && enabled(table).is_some() && is_due() {
-            sweep_table(database, table, now_s)?;
+            // What was not seen to its end has to be looked through again.
+            sweep_table(database, table, now_s).inspect_err(|_| look_through(table))?;
         }
     }
     Ok(())

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use keyloom_engine::{Call, Database, Options};
-use keyloom_store::{Fault, FaultyStore, MemoryStore, Store};
+use keyloom_engine::{Call, Database, DiskOptions, Options};
+use keyloom_store::{Direction, Fault, FaultyStore, KeyRange, MemoryStore, Store};
 use serde_json::{Value, json};
 
 const PUT: &str = "DynamoDB_20120810.PutItem";
@@ -66,6 +66,11 @@ fn a_write_that_fails_after_it_was_submitted_is_an_error_and_not_counted() {
     // Streams are not held up by what has failed.
     call(&database, "PutItem", &put("next"));
     assert_eq!(items(&database), 1);
+    assert_eq!(streamed(&database), 1);
+}
+
+/// How many records can be read from the table's stream.
+fn streamed(database: &Database) -> usize {
     let streams = b"{\"TableName\":\"notes\"}";
     let list = database.call("DynamoDBStreams_20120810.ListStreams", streams);
     let list: Value = serde_json::from_slice(&list.body).unwrap();
@@ -81,7 +86,43 @@ fn a_write_that_fails_after_it_was_submitted_is_an_error_and_not_counted() {
         json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}),
     );
     let records = ask("GetRecords", json!({"ShardIterator": iterator["ShardIterator"]}));
-    assert_eq!(records["Records"].as_array().unwrap().len(), 1, "{records}");
+    records["Records"].as_array().unwrap().len()
+}
+
+#[test]
+fn a_call_that_nobody_asks_for_its_answer_holds_no_stream_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options { background: false, ..Options::default() };
+    let database = Database::open_with(directory.path(), DiskOptions::default(), options).unwrap();
+    create_table(&database, &json!({}));
+    let held = database.begin_call(PUT, put("held").to_string().as_bytes());
+    assert!(matches!(held, Call::Waiting(_)));
+    assert_eq!(streamed(&database), 0, "it is not durable");
+    call(&database, "PutItem", &put("next"));
+    assert_eq!(streamed(&database), 2);
+    let Call::Waiting(waiting) = held else { unreachable!() };
+    assert_eq!(waiting.wait().status, 200);
+    assert_eq!(items(&database), 2);
+}
+
+/// As long as somebody holds the item, such as the job that fills an index.
+#[test]
+fn a_write_of_an_item_that_is_held_is_not_begun() {
+    let store = Arc::new(MemoryStore::new());
+    let options = Options { background: false, ..Options::default() };
+    let database = Database::on(Arc::clone(&store) as Arc<dyn Store>, options).unwrap();
+    create_table(&database, &json!({}));
+    let begin = |sk: &str| database.begin_call(PUT, put(sk).to_string().as_bytes());
+    assert!(matches!(begin("a"), Call::Answered(reply) if reply.status == 200));
+    let entries = KeyRange::prefix(&[0x10]);
+    let snapshot = store.snapshot().unwrap();
+    let (key, _) = snapshot.scan(entries, Direction::Forward).next().unwrap().unwrap();
+    let held = store.begin(&[&key]).unwrap();
+    assert!(matches!(begin("a"), Call::NotBegun));
+    // Two keys may share a lock; not all of them do.
+    assert!(["b", "c", "d", "e"].iter().any(|sk| matches!(begin(sk), Call::Answered(_))));
+    drop(held);
+    assert!(matches!(begin("a"), Call::Answered(reply) if reply.status == 200));
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub enum Place {
 /// | kind | in memory | on disk |
 /// |---|---|---|
 /// | reads of a few items | inline while quick | inline while quick: most find their block in memory |
-/// | writes of one item | inline while quick | inline while quick, up to their place in the order of all writes; they wait for the disk as tasks, and for a change of their table in the pool |
+/// | writes of one item | inline while quick | inline while quick, up to their place in the order of all writes; they wait for the disk as tasks, and for a change of their table or for an item that is held in the pool |
 /// | changes of tables and settings | inline while quick | pool: they wait for a sync |
 /// | scans, batches, transactions, PartiQL | pool | pool |
 ///

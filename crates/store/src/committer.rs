@@ -19,7 +19,7 @@ use crate::locks::HeldLocks;
 use crate::pending::{Pending, Queued};
 use crate::poison::Poison;
 use crate::submission::{Commit, Completion, Submission};
-use crate::transaction::{Newest, WriteSet};
+use crate::transaction::{Kept, Newest, WriteSet};
 use crate::{CommitError, StoreError};
 
 /// How long the store must be quiet before the sink may tidy up.
@@ -90,11 +90,12 @@ impl<S: Sink> Committer<S> {
     pub(crate) fn submit(
         &self,
         writes: WriteSet,
+        kept: Kept,
         locks: HeldLocks<'_>,
     ) -> Result<Submission, CommitError> {
         self.shared.poison.check().map_err(CommitError::Failed)?;
         let mut state = self.shared.state.lock();
-        let completion = state.pending.enqueue(writes);
+        let completion = state.pending.enqueue(writes, kept);
         self.shared.pending_keys.store(state.pending.keys(), Ordering::Release);
         drop(state);
         drop(locks);
@@ -110,7 +111,7 @@ impl<S: Sink> Committer<S> {
             self.shared.poison.check().map_err(CommitError::Failed)?;
             return Ok(Submission::durable());
         }
-        let completion = state.pending.enqueue(WriteSet::new());
+        let completion = state.pending.enqueue(WriteSet::new(), Kept::new());
         drop(state);
         Ok(self.submission(completion))
     }
@@ -180,7 +181,7 @@ impl<S: Sink> Shared<S> {
     /// Takes a group and makes it durable. The caller must be the committer, and no longer is
     /// when this returns.
     fn commit_one_group(&self) {
-        let group = self.state.lock().pending.take_group();
+        let mut group = self.state.lock().pending.take_group();
         let outcome = self.run_sink(&group);
         let mut state = self.state.lock();
         state.pending.settle(&group);
@@ -193,6 +194,9 @@ impl<S: Sink> Shared<S> {
         self.pending_keys.store(state.pending.keys(), Ordering::Release);
         self.step_down(&mut state);
         drop(state);
+        for queued in group.iter_mut().chain(&mut given_up) {
+            queued.kept.clear();
+        }
         let mut tasks: Vec<Waker> = Vec::new();
         for queued in group {
             tasks.extend(queued.done.finish(outcome.clone()));

@@ -4,12 +4,14 @@
 //! distributed store may answer both at any time, so code above the seam must cope with them.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 
 use crate::{
-    CommitError, Snapshot, Stats, Store, StoreError, Submission, Transaction, Verification,
+    CommitError, Openings, Snapshot, Stats, Store, StoreError, Submission, Transaction,
+    Verification,
 };
 
 /// What becomes of a commit.
@@ -75,6 +77,15 @@ impl<S: Store> Store for FaultyStore<S> {
         Ok(Box::new(FaultyTransaction { inner: self.inner.begin(locks)?, plan: &self.plan }))
     }
 
+    fn begin_within<'a>(
+        &'a self,
+        locks: &[&[u8]],
+        patience: Duration,
+    ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
+        let Some(inner) = self.inner.begin_within(locks, patience)? else { return Ok(None) };
+        Ok(Some(Box::new(FaultyTransaction { inner, plan: &self.plan })))
+    }
+
     fn settle(&self) -> Result<(), StoreError> {
         self.inner.settle()
     }
@@ -85,6 +96,10 @@ impl<S: Store> Store for FaultyStore<S> {
 
     fn stats(&self) -> Result<Stats, StoreError> {
         self.inner.stats()
+    }
+
+    fn openings(&self) -> Result<Openings, StoreError> {
+        self.inner.openings()
     }
 }
 
@@ -108,6 +123,10 @@ impl Transaction for FaultyTransaction<'_> {
 
     fn delete(&mut self, key: Bytes) {
         self.inner.delete(key);
+    }
+
+    fn keep(&mut self, kept: Box<dyn Send>) {
+        self.inner.keep(kept);
     }
 
     fn submit(self: Box<Self>) -> Result<Submission, CommitError> {

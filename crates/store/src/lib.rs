@@ -54,6 +54,7 @@ mod transaction;
 
 use std::fmt;
 use std::ops::Bound;
+use std::time::Duration;
 
 pub use bytes::Bytes;
 
@@ -92,6 +93,17 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Begins a transaction that holds a lock on these keys, waiting until it has them all.
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError>;
 
+    /// Begins a transaction like [`begin`](Self::begin), or none if it would have to wait for its locks
+    /// longer than `patience`. A store that cannot tell waits.
+    fn begin_within<'a>(
+        &'a self,
+        locks: &[&[u8]],
+        patience: Duration,
+    ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
+        let _ = patience;
+        self.begin(locks).map(Some)
+    }
+
     /// Waits until everything that was submitted before has its fate, and plain reads see it.
     fn settle(&self) -> Result<(), StoreError>;
 
@@ -100,6 +112,12 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Figures about the store, cheap to ask for.
     fn stats(&self) -> Result<Stats, StoreError>;
+
+    /// What tells this opening of the store from others. All zeros from a store that has only one, or
+    /// that cannot tell.
+    fn openings(&self) -> Result<Openings, StoreError> {
+        Ok(Openings::default())
+    }
 
     /// Deletes every key that begins with `prefix`, `chunk` keys per transaction, and returns how
     /// many there were. Nobody may write under the prefix meanwhile.
@@ -163,6 +181,11 @@ pub trait Transaction {
     /// Removes a key, whether it exists or not.
     fn delete(&mut self, key: Bytes);
 
+    /// Keeps something until the fate of the writes is decided. It is dropped once plain reads see them,
+    /// or it is known that they never will, and before anybody is told: on any thread, so that its drop
+    /// must not wait for anything.
+    fn keep(&mut self, kept: Box<dyn Send>);
+
     /// Fixes the place of the writes in the one order of all writes and unlocks, without waiting for
     /// the disk: whether they are durable, the submission tells.
     fn submit(self: Box<Self>) -> Result<Submission, CommitError>;
@@ -180,6 +203,19 @@ pub trait Transaction {
     fn finish_read(self: Box<Self>) -> Result<(), StoreError> {
         self.submit_read().and_then(Submission::wait).map_err(StoreError::from)
     }
+}
+
+/// Numbers that grow with every opening of a store, whatever version of this crate opens it, and may grow
+/// in between.
+///
+/// Who notes `current` before the store is closed and finds it as `previous` after it was opened, knows
+/// that nobody else has had it open since.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Openings {
+    /// The number that the last opening left behind; zero for a new store.
+    pub previous: u64,
+    /// The number of this moment.
+    pub current: u64,
 }
 
 /// What [`Store::verify`] found.

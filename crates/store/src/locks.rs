@@ -5,6 +5,7 @@
 //! stripes in ascending order, so two transactions never wait for each other in a circle.
 
 use std::hash::BuildHasher;
+use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use parking_lot::{Mutex, MutexGuard};
@@ -35,10 +36,21 @@ impl KeyLocks {
 
     /// Waits until all these keys are locked for the caller.
     pub(crate) fn lock(&self, keys: &[&[u8]]) -> HeldLocks<'_> {
+        HeldLocks(self.stripes_of(keys).map(Mutex::lock).collect())
+    }
+
+    /// Locks all these keys, or none if one of them is not free for so long.
+    pub(crate) fn lock_within(&self, keys: &[&[u8]], patience: Duration) -> Option<HeldLocks<'_>> {
+        let stripes = self.stripes_of(keys);
+        stripes.map(|stripe| stripe.try_lock_for(patience)).collect::<Option<_>>().map(HeldLocks)
+    }
+
+    /// The stripes of keys, in the one order in which they are locked.
+    fn stripes_of(&self, keys: &[&[u8]]) -> impl Iterator<Item = &Mutex<()>> {
         let mut wanted: SmallVec<[usize; 4]> =
             keys.iter().map(|key| self.hasher.hash_one(key) as usize % STRIPES).collect();
         wanted.sort_unstable();
         wanted.dedup();
-        HeldLocks(wanted.into_iter().filter_map(|i| self.stripes.get(i)).map(Mutex::lock).collect())
+        wanted.into_iter().filter_map(|i| self.stripes.get(i))
     }
 }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use foldhash::fast::RandomState;
 
 use crate::submission::Completion;
-use crate::transaction::{Newest, Ticket, WriteSet, size_bytes};
+use crate::transaction::{Kept, Newest, Ticket, WriteSet, size_bytes};
 
 /// A group is cut off behind the transaction that makes it larger than this, so that one record
 /// of the log stays within reason however many writers there are.
@@ -23,6 +23,8 @@ pub(crate) struct Queued {
     bytes: usize,
     /// What to write; empty for one that only waits for its elders.
     pub(crate) writes: WriteSet,
+    /// What to drop before anybody is told.
+    pub(crate) kept: Kept,
     /// Whom to tell.
     pub(crate) done: Arc<Completion>,
 }
@@ -37,7 +39,7 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// Appends a transaction and shows its writes to younger ones.
-    pub(crate) fn enqueue(&mut self, writes: WriteSet) -> Arc<Completion> {
+    pub(crate) fn enqueue(&mut self, writes: WriteSet, kept: Kept) -> Arc<Completion> {
         self.last_ticket += 1;
         let ticket = self.last_ticket;
         for (key, value) in &writes {
@@ -45,7 +47,7 @@ impl Pending {
         }
         let done = Arc::<Completion>::default();
         let bytes = size_bytes(&writes);
-        self.queue.push_back(Queued { ticket, bytes, writes, done: Arc::clone(&done) });
+        self.queue.push_back(Queued { ticket, bytes, writes, kept, done: Arc::clone(&done) });
         done
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use crate::locks::{HeldLocks, KeyLocks};
+use crate::locks::HeldLocks;
 use crate::submission::Submission;
 use crate::{
     CommitError, MAX_KEY_BYTES, MAX_TRANSACTION_BYTES, MAX_VALUE_BYTES, StoreError, Transaction,
@@ -14,6 +14,9 @@ use crate::{
 
 /// The edits of one transaction in key order; `None` deletes.
 pub(crate) type WriteSet = BTreeMap<Bytes, Option<Bytes>>;
+
+/// What [`Transaction::keep`] was given.
+pub(crate) type Kept = Vec<Box<dyn Send>>;
 
 /// The size of all keys and values.
 pub(crate) fn size_bytes(writes: &WriteSet) -> usize {
@@ -38,7 +41,12 @@ pub(crate) trait Backend {
     fn newest(&self, key: &[u8]) -> Result<Newest, StoreError>;
 
     /// Fixes the place of these writes in the order of all writes and lets go of the locks.
-    fn submit(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<Submission, CommitError>;
+    fn submit(
+        &self,
+        writes: WriteSet,
+        kept: Kept,
+        locks: HeldLocks<'_>,
+    ) -> Result<Submission, CommitError>;
 
     /// Something that is durable once the write with this ticket is.
     fn submit_read(&self, ticket: Ticket) -> Result<Submission, CommitError>;
@@ -49,14 +57,15 @@ pub(crate) struct LockedTransaction<'a, B> {
     backend: &'a B,
     locks: HeldLocks<'a>,
     writes: WriteSet,
+    kept: Kept,
     /// The youngest pending write that this transaction has read.
     seen: Cell<Ticket>,
 }
 
 impl<'a, B: Backend> LockedTransaction<'a, B> {
-    /// Locks `keys`, waiting as long as it takes.
-    pub(crate) fn begin(backend: &'a B, locks: &'a KeyLocks, keys: &[&[u8]]) -> Self {
-        Self { backend, locks: locks.lock(keys), writes: WriteSet::new(), seen: Cell::new(0) }
+    /// A transaction that holds these locks.
+    pub(crate) fn new(backend: &'a B, locks: HeldLocks<'a>) -> Self {
+        Self { backend, locks, writes: WriteSet::new(), kept: Kept::new(), seen: Cell::new(0) }
     }
 }
 
@@ -82,12 +91,16 @@ impl<B: Backend> Transaction for LockedTransaction<'_, B> {
         self.writes.insert(key, None);
     }
 
+    fn keep(&mut self, kept: Box<dyn Send>) {
+        self.kept.push(kept);
+    }
+
     fn submit(self: Box<Self>) -> Result<Submission, CommitError> {
         if self.writes.is_empty() {
             return self.submit_read();
         }
         check_limits(&self.writes).map_err(CommitError::Failed)?;
-        self.backend.submit(self.writes, self.locks)
+        self.backend.submit(self.writes, self.kept, self.locks)
     }
 
     fn submit_read(self: Box<Self>) -> Result<Submission, CommitError> {

@@ -189,3 +189,23 @@ fn a_failed_flush_poisons_the_store_and_loses_nothing() {
     let (store, _) = DiskStore::open(directory.path(), options).unwrap();
     assert!(store.verify().unwrap().entries >= acknowledged);
 }
+
+#[test]
+fn openings_are_told_apart_however_they_ended() {
+    let directory = tempfile::tempdir().unwrap();
+    let small = DiskOptions { memtable_bytes: 10_000, ..DiskOptions::default() };
+    let mut left_behind = 0;
+    for round in 0..8 {
+        let (store, _) = DiskStore::open(directory.path(), small).unwrap();
+        let opened = store.openings().unwrap();
+        assert_eq!(opened.previous, left_behind);
+        assert!(opened.current > opened.previous, "{opened:?}");
+        // Every other opening writes nothing, every fourth fills segments and has them flushed.
+        let count = [0, 1, 0, 40][round % 4];
+        (0..count).for_each(|number| put(&store, format!("key {number}"), vec![1; 1000]));
+        let left = store.openings().unwrap();
+        assert_eq!(left.previous, opened.previous);
+        left_behind = left.current;
+        assert!(count < 40 || left_behind > opened.current + 1, "{left:?}");
+    }
+}

@@ -13,6 +13,7 @@
 //! Everything random comes from a [`rng::Rng`] whose seed is printed when a test fails; the
 //! environment variable `KEYLOOM_SEED` replays it.
 
+mod crash;
 pub mod export;
 pub mod history;
 pub mod lockstep;

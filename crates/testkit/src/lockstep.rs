@@ -15,7 +15,7 @@ use keyloom_engine::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::export;
+use crate::{crash, export};
 
 /// The time at which test databases begin: 2026-01-01 00:00 UTC.
 pub const START_MS: u64 = 1_767_225_600_000;
@@ -148,6 +148,8 @@ pub struct Lockstep {
     memory: Database,
     /// None only while it is being opened again.
     disk: Option<Database>,
+    /// Rises with every crash, which goes on in another directory.
+    crashes: usize,
     clock: Arc<ManualClock>,
     directory: TempDir,
 }
@@ -162,8 +164,8 @@ impl Lockstep {
             panic!("no directory for exports: {error}");
         }
         let memory = Database::memory_with(options(&clock, &directory));
-        let disk = Some(open(&directory, &clock));
-        Self { memory, disk, clock, directory }
+        let disk = Some(open(&directory, 0, &clock));
+        Self { memory, disk, crashes: 0, clock, directory }
     }
 
     /// The database in memory.
@@ -188,7 +190,19 @@ impl Lockstep {
     /// Closes the database on disk and opens it again.
     pub fn reopen(&mut self) {
         drop(self.disk.take());
-        self.disk = Some(open(&self.directory, &self.clock));
+        self.disk = Some(open(&self.directory, self.crashes, &self.clock));
+    }
+
+    /// Opens the database on disk from the files that it would leave if its process were killed now.
+    pub fn crash(&mut self) {
+        let from = data(&self.directory, self.crashes);
+        self.crashes += 1;
+        crash::copy(&from, &data(&self.directory, self.crashes));
+        drop(self.disk.take());
+        self.disk = Some(open(&self.directory, self.crashes, &self.clock));
+        if let Err(error) = fs::remove_dir_all(&from) {
+            panic!("{} cannot be removed: {error}", from.display());
+        }
     }
 
     /// The directory of the buckets that both export to.
@@ -231,10 +245,15 @@ fn options(clock: &Arc<ManualClock>, directory: &TempDir) -> Options {
     }
 }
 
-fn open(directory: &TempDir, clock: &Arc<ManualClock>) -> Database {
+/// Where the database on disk is after so many crashes.
+fn data(directory: &TempDir, crashes: usize) -> PathBuf {
+    directory.path().join(format!("data-{crashes}"))
+}
+
+fn open(directory: &TempDir, crashes: usize, clock: &Arc<ManualClock>) -> Database {
     // What is tested here is meaning, not power failure: without a sync per write this is faster.
     let disk = DiskOptions { durability: Durability::Relaxed, ..DiskOptions::default() };
-    match Database::open_with(directory.path().join("data"), disk, options(clock, directory)) {
+    match Database::open_with(data(directory, crashes), disk, options(clock, directory)) {
         Ok(database) => database,
         Err(error) => panic!("the database of a test opens: {error}"),
     }

@@ -1,5 +1,6 @@
 //! A table as requests see it: its record with everything derived from it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -61,6 +62,13 @@ impl Stats {
 
     fn copy(&self, from: &Stats) {
         self.set(from.items(), from.bytes());
+    }
+
+    /// Items and bytes; none if they cannot be right.
+    pub(crate) fn exact(&self) -> Option<(i64, i64)> {
+        let (items, bytes) =
+            (self.items.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
+        (items >= 0 && bytes >= 0).then_some((items, bytes))
     }
 
     pub(crate) fn items(&self) -> i64 {
@@ -142,18 +150,24 @@ impl Table {
         &self.schema.key
     }
 
-    /// Takes over the counts of another table of the same shape. An index that is being filled is
-    /// counted by whoever fills it.
+    /// Takes over the counts of another table of the same shape.
     pub(crate) fn copy_stats(&self, from: &Table) {
-        self.shared.stats.copy(&from.shared.stats);
-        let indexes = self.indexes.iter().zip(&from.indexes);
-        for (index, from) in indexes.filter(|(index, _)| index.status != Status::Creating) {
-            index.stats.copy(&from.stats);
+        let from: BTreeMap<Keyspace, &Stats> = from.counted().collect();
+        for (keyspace, stats) in self.counted() {
+            if let Some(from) = from.get(&keyspace) {
+                stats.copy(from);
+            }
         }
-        let vectors = self.vector_indexes.iter().zip(&from.vector_indexes);
-        for (index, from) in vectors.filter(|(index, _)| !index.life.is_filling()) {
-            index.stats.copy(&from.stats);
-        }
+    }
+
+    /// The counts of the table and of its indexes, without those indexes that are being filled: they are
+    /// counted by whoever fills them.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = (Keyspace, &Stats)> {
+        let indexes = self.indexes.iter().filter(|index| index.status != Status::Creating);
+        let indexes = indexes.map(|index| (index.keyspace, index.stats.as_ref()));
+        let vectors = self.vector_indexes.iter().filter(|index| !index.life.is_filling());
+        let vectors = vectors.map(|index| (index.keyspace, index.stats.as_ref()));
+        [(self.record.keyspace, &self.shared.stats)].into_iter().chain(indexes).chain(vectors)
     }
 
     /// The counts of the index in this keyspace.

@@ -11,6 +11,7 @@ mod vector;
 mod watched;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::CancellationReason;
@@ -29,13 +30,16 @@ use crate::catalog::Table;
 use crate::database::Inner;
 use crate::image::Stored;
 use crate::store_error;
-use crate::stream::Reservation;
 
 /// A list that needs no allocation for the usual single write.
 type Few<T> = SmallVec<[T; 1]>;
 
 /// How often a write is tried again when the store reports a conflict.
 const MAX_ATTEMPTS: usize = 64;
+
+/// How long a write that must not wait waits for its item: not longer than going to another thread and
+/// back would take. Who only writes the same item holds it for a few microseconds.
+const PATIENCE: Duration = Duration::from_micros(50);
 
 /// One item to write.
 #[derive(Debug)]
@@ -158,7 +162,7 @@ pub(crate) fn one(database: &Inner, mut write: Write, return_item: bool) -> Resu
 }
 
 /// Submits the write of one item, as [`one`] makes it, without waiting until it is durable. `None` if it
-/// would have to wait for a change of its table first.
+/// would have to wait first: for a change of its table, or for somebody who holds its item for long.
 pub(crate) fn submit(
     database: &Inner,
     mut write: Write,
@@ -167,16 +171,21 @@ pub(crate) fn submit(
     let key = write.table.item_key(&write.key)?;
     let shared = Arc::clone(&write.table.shared);
     let Some(_gate) = shared.gate.try_read() else { return Ok(None) };
+    // Before it is watched: what is not begun will be watched when it is.
+    let transaction = database.store.begin_within(&[&key], PATIENCE).map_err(store_error)?;
+    let Some(mut transaction) = transaction else { return Ok(None) };
     let (writes, keys) = (std::slice::from_mut(&mut write), std::slice::from_ref(&key));
     let mut watched = watch_single(database, writes, keys)?;
+    let _counted = database.counted.doubted_on_panic();
     for _ in 0..MAX_ATTEMPTS {
-        match stage_inside(database, writes, keys, None, watched.as_mut()) {
+        refresh_tables(database, writes)?;
+        match stage_inside(database, writes, keys, None, watched.as_mut(), transaction) {
             Ok(Some((submission, verdict))) => {
                 let watched = watched.map(|watched| watched.pause());
                 let decided = DecidedWrite { write, key, verdict, watched, return_item };
                 return Ok(Some((submission, decided)));
             }
-            Ok(None) => {}
+            Ok(None) => transaction = database.store.begin(&[&key]).map_err(store_error)?,
             Err(failure) => return Err(failure.of_single(return_item)),
         }
     }
@@ -222,6 +231,7 @@ impl DecidedWrite {
         outcome: Result<(), CommitError>,
     ) -> Result<Written> {
         let Self { write, key, verdict, watched, return_item } = self;
+        let _counted = database.counted.doubted_on_panic();
         let (writes, keys) = (std::slice::from_ref(&write), std::slice::from_ref(&key));
         let mut watched = watched.and_then(|watched| watched.resume(database));
         let written = conclude(database, writes, keys, verdict, outcome, watched.as_mut());
@@ -362,6 +372,7 @@ fn attempt(
     companion: Option<&Companion>,
     mut watched: Option<&mut Watched<'_>>,
 ) -> Result<Option<Vec<Written>>, Failure> {
+    let _counted = database.counted.doubted_on_panic();
     let staged = stage(database, writes, keys, companion, watched.as_deref_mut())?;
     let Some((submission, verdict)) = staged else { return Ok(None) };
     conclude(database, writes, keys, verdict, submission.wait(), watched)
@@ -369,8 +380,8 @@ fn attempt(
 
 /// What will be told of writes once everything they rest on is durable.
 enum Verdict {
-    /// They are done. No stream is read beyond their numbers before that.
-    Done { effects: Vec<Effect>, sequences: Reservation },
+    /// They are done.
+    Done(Vec<Effect>),
     /// Some were refused; one entry per write.
     Refused(Vec<Option<Refusal>>),
 }
@@ -392,22 +403,23 @@ fn stage(
         tables.dedup_by(|a, b| Arc::ptr_eq(a, b));
         tables.into_iter().map(|shared| shared.gate.read()).collect()
     };
-    stage_inside(database, writes, keys, companion, watched)
+    refresh_tables(database, writes)?;
+    let locks: Few<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let transaction = database.store.begin(&locks).map_err(store_error)?;
+    stage_inside(database, writes, keys, companion, watched, transaction)
 }
 
 /// Decides what the writes do and submits it; `None` if that met a conflict in the store. The caller
-/// holds the gates of their tables.
+/// holds the gates of their tables, and the transaction has locked their items.
 fn stage_inside(
     database: &Inner,
-    writes: &mut [Write],
+    writes: &[Write],
     keys: &[Vec<u8>],
     companion: Option<&Companion>,
     watched: Option<&mut Watched<'_>>,
+    mut transaction: Box<dyn Transaction + '_>,
 ) -> Result<Option<(Submission, Verdict)>, Failure> {
-    refresh_tables(database, writes)?;
-
     let locks: Few<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-    let mut transaction = database.store.begin(&locks).map_err(store_error)?;
     let images = transaction.get_many(&locks).map_err(store_error)?;
 
     let mut effects = Vec::with_capacity(writes.len());
@@ -424,20 +436,19 @@ fn stage_inside(
     if !refusals.is_empty() {
         refusals.resize_with(writes.len(), || None);
         // What was refused may rest on a write that is not durable yet.
-        return submitted(transaction.submit_read(), Verdict::Refused(refusals));
+        return submitted(database, transaction.submit_read(), Verdict::Refused(refusals));
     }
     if let Some(watched) = watched {
         watched.admit(writes, keys, &effects)?;
     }
     if companion.is_none() && !effects.iter().any(Effect::changes_something) {
-        let verdict = Verdict::Done { effects, sequences: Reservation::default() };
-        return submitted(transaction.submit_read(), verdict);
+        return submitted(database, transaction.submit_read(), Verdict::Done(effects));
     }
-    let sequences = stage_effects(database, writes, keys, &effects, transaction.as_mut());
+    stage_effects(database, writes, keys, &effects, transaction.as_mut());
     if let Some(companion) = companion {
         transaction.put(companion.key.clone().into(), companion.value.clone().into());
     }
-    submitted(transaction.submit(), Verdict::Done { effects, sequences })
+    submitted(database, transaction.submit(), Verdict::Done(effects))
 }
 
 /// Puts what the writes do into a transaction, with their stream records.
@@ -447,7 +458,7 @@ fn stage_effects(
     keys: &[Vec<u8>],
     effects: &[Effect],
     transaction: &mut dyn Transaction,
-) -> Reservation {
+) {
     let sequences = database.streams.reserve(effects.iter().filter(|e| e.is_streamed()).count());
     let mut numbers = sequences.numbers();
     for ((write, key), effect) in writes.iter().zip(keys).zip(effects) {
@@ -458,17 +469,30 @@ fn stage_effects(
             effect.stage_record(write, key, sequence, database.clock.now_ms(), transaction);
         }
     }
-    sequences
+    if !sequences.numbers().is_empty() {
+        // No stream is read beyond them before these writes can be seen.
+        transaction.keep(Box::new(sequences));
+    }
 }
 
 fn submitted(
+    database: &Inner,
     submission: Result<Submission, CommitError>,
     verdict: Verdict,
 ) -> Result<Option<(Submission, Verdict)>, Failure> {
     match submission {
         Ok(submission) => Ok(Some((submission, verdict))),
-        Err(CommitError::Conflict) => Ok(None),
-        Err(CommitError::Failed(error) | CommitError::Unknown(error)) => {
+        Err(error) => not_committed(database, error).map(|()| None),
+    }
+}
+
+/// Nothing, if writes met a conflict in the store and may be tried again.
+fn not_committed(database: &Inner, error: CommitError) -> Result<(), Failure> {
+    match error {
+        CommitError::Conflict => Ok(()),
+        CommitError::Failed(error) => Err(Failure::Error(store_error(error))),
+        CommitError::Unknown(error) => {
+            database.counted.doubt();
             Err(Failure::Error(store_error(error)))
         }
     }
@@ -483,16 +507,11 @@ fn conclude(
     outcome: Result<(), CommitError>,
     watched: Option<&mut Watched<'_>>,
 ) -> Result<Option<Vec<Written>>, Failure> {
-    match outcome {
-        Ok(()) => {}
-        Err(CommitError::Conflict) => return Ok(None),
-        Err(CommitError::Failed(error) | CommitError::Unknown(error)) => {
-            return Err(Failure::Error(store_error(error)));
-        }
+    if let Err(error) = outcome {
+        return not_committed(database, error).map(|()| None);
     }
     match verdict {
-        Verdict::Done { effects, sequences } => {
-            drop(sequences);
+        Verdict::Done(effects) => {
             for (write, effect) in writes.iter().zip(&effects) {
                 effect.count(write);
                 effect.note_expiry(database, write);

@@ -55,7 +55,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -70,9 +70,10 @@ use crate::disk::tree::{Tree, TreeSnapshot};
 use crate::locks::{HeldLocks, KeyLocks};
 use crate::poison::Poison;
 use crate::submission::Submission;
-use crate::transaction::{Backend, LockedTransaction, Newest, Ticket, WriteSet};
+use crate::transaction::{Backend, Kept, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
-    CommitError, Direction, KeyRange, Snapshot, Stats, Store, StoreError, Transaction, Verification,
+    CommitError, Direction, KeyRange, Openings, Snapshot, Stats, Store, StoreError, Transaction,
+    Verification,
 };
 
 pub use log::recovery::CutTail;
@@ -111,6 +112,8 @@ pub struct DiskStore {
     locks: KeyLocks,
     poison: Poison,
     counters: Counters,
+    /// The last segment of the log when the store was opened; zero if there was none.
+    last_segment_found: u64,
     path: PathBuf,
 }
 
@@ -157,11 +160,11 @@ impl DiskStore {
             poison.clone(),
             options.durability,
         )?;
-        let id = recovery.segments.last().map_or(1, |last| last + 1);
+        let last_segment_found = recovery.segments.last().copied().unwrap_or(0);
         let mut sink = DiskSink {
             log: Log::create(
                 Arc::clone(&storage),
-                id,
+                last_segment_found + 1,
                 recovery.last_end,
                 Arc::clone(&counters.syncs),
             )?,
@@ -183,6 +186,7 @@ impl DiskStore {
             locks: KeyLocks::new(),
             poison,
             counters,
+            last_segment_found,
             path: path.to_owned(),
         };
         Ok((store, report))
@@ -215,7 +219,17 @@ impl Store for DiskStore {
 
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
         self.poison.check()?;
-        Ok(Box::new(LockedTransaction::begin(self, &self.locks, locks)))
+        Ok(Box::new(LockedTransaction::new(self, self.locks.lock(locks))))
+    }
+
+    fn begin_within<'a>(
+        &'a self,
+        locks: &[&[u8]],
+        patience: Duration,
+    ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
+        self.poison.check()?;
+        let Some(held) = self.locks.lock_within(locks, patience) else { return Ok(None) };
+        Ok(Some(Box::new(LockedTransaction::new(self, held))))
     }
 
     fn settle(&self) -> Result<(), StoreError> {
@@ -257,6 +271,14 @@ impl Store for DiskStore {
             syncs: self.counters.syncs.load(Ordering::Relaxed),
         })
     }
+
+    /// Segments of the log are numbered without gaps, the last one is never removed, and every opening
+    /// begins another, durably, before anything can be written.
+    fn openings(&self) -> Result<Openings, StoreError> {
+        let segments = self.log.list().map_err(|error| StoreError::io("list the log", error))?;
+        let current = segments.last().copied().unwrap_or(0);
+        Ok(Openings { previous: self.last_segment_found, current })
+    }
 }
 
 impl Backend for DiskStore {
@@ -268,8 +290,13 @@ impl Backend for DiskStore {
         }
     }
 
-    fn submit(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<Submission, CommitError> {
-        self.committer.submit(writes, locks)
+    fn submit(
+        &self,
+        writes: WriteSet,
+        kept: Kept,
+        locks: HeldLocks<'_>,
+    ) -> Result<Submission, CommitError> {
+        self.committer.submit(writes, kept, locks)
     }
 
     fn submit_read(&self, _: Ticket) -> Result<Submission, CommitError> {

@@ -235,3 +235,32 @@ fn settling_waits_for_what_is_submitted() {
         });
     });
 }
+
+#[test]
+fn what_a_transaction_keeps_is_dropped_when_its_writes_can_be_seen_and_before_anybody_is_told() {
+    struct Look(Arc<DiskStore>, Sender<bool>);
+    impl Drop for Look {
+        fn drop(&mut self) {
+            let is_seen = self.0.get(b"key").unwrap().is_some();
+            self.1.send(is_seen).unwrap();
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let log = UnrulyLog::default();
+    let store = Arc::new(log.open_store(directory.path()));
+    let (look, seen) = channel();
+    let mut transaction = store.begin(&[b"key"]).unwrap();
+    transaction.put("key".into(), "value".into());
+    transaction.keep(Box::new(Look(Arc::clone(&store), look.clone())));
+    let held = transaction.submit().unwrap();
+    assert!(seen.try_recv().is_err(), "nothing is decided");
+    // Nobody asks for its outcome: whoever commits next sees to it.
+    put(&store, "other", "value");
+    assert!(seen.try_recv().unwrap());
+    held.wait().unwrap();
+
+    let mut given_up = store.begin(&[b"key"]).unwrap();
+    given_up.keep(Box::new(Look(Arc::clone(&store), look)));
+    drop(given_up);
+    assert!(seen.try_recv().unwrap());
+}

@@ -8,6 +8,7 @@ mod read_ahead;
 mod tree;
 
 use std::fmt;
+use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::RwLock;
@@ -16,7 +17,7 @@ use self::read_ahead::ReadAhead;
 use self::tree::Tree;
 use crate::locks::{HeldLocks, KeyLocks};
 use crate::submission::Submission;
-use crate::transaction::{Backend, LockedTransaction, Newest, Ticket, WriteSet};
+use crate::transaction::{Backend, Kept, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
     CommitError, Direction, Entries, Key, KeyRange, Snapshot, Stats, Store, StoreError,
     Transaction, Verification,
@@ -92,7 +93,16 @@ impl Store for MemoryStore {
     }
 
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
-        Ok(Box::new(LockedTransaction::begin(self, &self.locks, locks)))
+        Ok(Box::new(LockedTransaction::new(self, self.locks.lock(locks))))
+    }
+
+    fn begin_within<'a>(
+        &'a self,
+        locks: &[&[u8]],
+        patience: Duration,
+    ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
+        let Some(held) = self.locks.lock_within(locks, patience) else { return Ok(None) };
+        Ok(Some(Box::new(LockedTransaction::new(self, held))))
     }
 
     fn settle(&self) -> Result<(), StoreError> {
@@ -119,7 +129,12 @@ impl Backend for MemoryStore {
         Ok(Newest { value: self.content.read().get(key).cloned(), ticket: 0 })
     }
 
-    fn submit(&self, writes: WriteSet, locks: HeldLocks<'_>) -> Result<Submission, CommitError> {
+    fn submit(
+        &self,
+        writes: WriteSet,
+        kept: Kept,
+        locks: HeldLocks<'_>,
+    ) -> Result<Submission, CommitError> {
         let mut content = self.content.write();
         for (key, value) in writes {
             match value {
@@ -128,6 +143,7 @@ impl Backend for MemoryStore {
             }
         }
         drop(content);
+        drop(kept);
         drop(locks);
         Ok(Submission::durable())
     }

@@ -3,6 +3,7 @@
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::scope;
+use std::time::Duration;
 
 use keyloom_store::{
     Bytes, CommitError, Direction, KeyRange, MAX_KEY_BYTES, MAX_VALUE_BYTES, Snapshot, Store,
@@ -154,6 +155,26 @@ on_every_store! {
     fn naming_a_key_twice_locks_it_once(subject: Subject) {
         let transaction = subject.store().begin(&[b"key", b"other", b"key"]).unwrap();
         assert_eq!(transaction.get(b"key").unwrap(), None);
+    }
+
+    fn who_must_not_wait_is_told_that_a_key_is_locked(subject: Subject) {
+        let (store, patience) = (subject.store(), Duration::from_micros(50));
+        let begin = |keys: &[&[u8]]| store.begin_within(keys, patience).unwrap();
+        let mut first = begin(&[b"key"]).unwrap();
+        assert!(begin(&[b"key"]).is_none());
+        // Which key takes its lock first is chance; whichever it was must be free again.
+        for other in 0..20_u8 {
+            assert!(begin(&[&[other], b"key"]).is_none());
+            assert!(begin(&[]).is_some());
+        }
+        first.put("key".into(), "value".into());
+        first.commit().unwrap();
+        let free: Vec<[u8; 1]> = (0..20_u8).map(|other| [other]).collect();
+        let free: Vec<&[u8]> = free.iter().map(<[u8; 1]>::as_slice).collect();
+        let second = begin(&[&free[..], &[b"key"]].concat()).unwrap();
+        assert_eq!(second.get(b"key").unwrap(), Some("value".into()));
+        drop(second);
+        assert!(begin(&[b"key"]).is_some());
     }
 
     fn locks_make_read_modify_write_exact(subject: Subject) {

@@ -67,18 +67,25 @@ impl Run {
         for _ in 0..10 {
             self.step();
         }
-        if self.workload.rng().chance(20) {
-            self.databases.reopen();
-        }
+        self.perhaps_reopen(20);
         self.databases.run_maintenance();
         self.workload.set_schema(after);
     }
 
+    /// Closes the database on disk, or has it crash, and opens it again.
+    fn perhaps_reopen(&mut self, percent: usize) {
+        if self.workload.rng().chance(percent) {
+            if self.workload.rng().chance(50) {
+                self.databases.reopen();
+            } else {
+                self.databases.crash();
+            }
+        }
+    }
+
     /// Compares every table and index with the model.
     fn audit(&mut self) {
-        if self.workload.rng().chance(30) {
-            self.databases.reopen();
-        }
+        self.perhaps_reopen(40);
         for schema in self.workload.schemas().to_vec() {
             let name = schema.name.as_str();
             self.check_counts(name);
@@ -87,6 +94,7 @@ impl Run {
             for index in &schema.indexes {
                 let expected = self.model.table(name).entries(&index.name);
                 assert_same(&self.scan_all(name, Some(&index.name)), &expected, &index.name);
+                self.check_index_count(name, &index.name, expected.len());
             }
         }
     }
@@ -149,6 +157,17 @@ impl Run {
             let described = succeed(database, "DescribeTable", &json!({"TableName": table}));
             let shown = (&described["Table"]["ItemCount"], &described["Table"]["TableSizeBytes"]);
             assert_eq!(shown, (&json!(count), &json!(bytes)), "{table} in {database:?}");
+        }
+    }
+
+    fn check_index_count(&self, table: &str, index: &str, expected: usize) {
+        for database in self.databases.databases() {
+            let described = succeed(database, "DescribeTable", &json!({"TableName": table}));
+            let kinds = ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"];
+            let mut indexes =
+                kinds.iter().filter_map(|kind| described["Table"][kind].as_array()).flatten();
+            let shown = indexes.find(|shown| shown["IndexName"] == index).unwrap();
+            assert_eq!(shown["ItemCount"], expected, "{table} {index} in {database:?}");
         }
     }
 }

@@ -1,0 +1,190 @@
+//! Item counts and sizes across restarts.
+//!
+//! Counts live in memory and are kept exact by every write. A database that is closed notes them in the
+//! store, and the next one takes the note from there ([`note`]). After a crash there is none; then
+//! everything is counted once, from a snapshot of the moment of opening, in the background. Writes made
+//! meanwhile add to the same counters, so the sum is exact when the counting ends. Whoever asks before
+//! that, waits.
+
+mod note;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use keyloom_core::Result;
+use keyloom_store::{Bytes, Direction, KeyRange, Snapshot};
+use parking_lot::{Condvar, Mutex};
+
+use crate::catalog::record::Status;
+use crate::catalog::{Stats, Table};
+use crate::database::Inner;
+use crate::image::Stored;
+use crate::layout::{self, Keyspace};
+use crate::store_error;
+use crate::vector::EntryRef;
+
+/// What is known of the counts as a whole.
+#[derive(Debug, Default)]
+pub(crate) struct Counted {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Whether a write may have happened that nobody has counted.
+    in_doubt: AtomicBool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// What was there before is being counted.
+    #[default]
+    Counting,
+    /// Everything is counted.
+    Exact,
+    /// The counting was broken off, or met damage.
+    GivenUp,
+}
+
+impl Counted {
+    /// Waits until the counting has ended.
+    pub(crate) fn wait(&self) {
+        let mut state = self.state.lock();
+        while *state == State::Counting {
+            self.changed.wait(&mut state);
+        }
+    }
+
+    /// Says that everything is counted.
+    pub(crate) fn finish(&self) {
+        self.end(State::Exact);
+    }
+
+    fn end(&self, state: State) {
+        *self.state.lock() = state;
+        self.changed.notify_all();
+    }
+
+    /// Says that nobody knows whether some write has happened.
+    pub(crate) fn doubt(&self) {
+        self.in_doubt.store(true, Ordering::Relaxed);
+    }
+
+    /// Has the counts doubted if there is a panic while the guard lives, that is, between a write and its
+    /// being counted.
+    pub(crate) fn doubted_on_panic(&self) -> impl Drop + '_ {
+        DoubtedOnPanic(self)
+    }
+
+    /// Whether the counts may be passed on.
+    fn are_exact(&self) -> bool {
+        *self.state.lock() == State::Exact && !self.in_doubt.load(Ordering::Relaxed)
+    }
+}
+
+struct DoubtedOnPanic<'a>(&'a Counted);
+
+impl Drop for DoubtedOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.doubt();
+        }
+    }
+}
+
+/// Takes over the counts that the last database on this store has noted, or begins to count. Nobody may
+/// have written yet.
+pub(crate) fn begin(database: &Inner) -> Result<()> {
+    if note::take(database.store.as_ref(), &database.catalog)? {
+        database.counted.finish();
+        return Ok(());
+    }
+    let snapshot = database.store.snapshot().map_err(store_error)?;
+    let tables = database.catalog.all();
+    let count = move |database: &Inner| {
+        let is_ending = || database.background.is_ending();
+        // Damage that the counting meets will show itself to the request that reads it.
+        let is_complete = count_all(&tables, snapshot.as_ref(), is_ending).unwrap_or(false);
+        database.counted.end(if is_complete { State::Exact } else { State::GivenUp });
+        Ok(())
+    };
+    if database.options.background {
+        database.submit(Box::new(count));
+        Ok(())
+    } else {
+        count(database)
+    }
+}
+
+/// Notes the counts for the next database on this store, if they are exact. All writes must have ended.
+pub(crate) fn close(database: &Inner) {
+    if database.counted.are_exact() {
+        // Without a note, the next one counts.
+        drop(note::leave(database.store.as_ref(), &database.catalog));
+    }
+}
+
+/// Counts every table and index as `snapshot` shows them; false if the database is closed meanwhile.
+/// An index that is being filled is counted by whoever fills it.
+fn count_all(
+    tables: &BTreeMap<String, Arc<Table>>,
+    snapshot: &dyn Snapshot,
+    is_ending: impl Fn() -> bool,
+) -> Result<bool> {
+    let item_size = |value: Bytes| Stored::new(value).size_bytes();
+    for table in tables.values() {
+        count(snapshot, table.record.keyspace, &table.shared.stats, &is_ending, item_size)?;
+        for index in table.indexes.iter().filter(|index| index.status != Status::Creating) {
+            count(snapshot, index.keyspace, &index.stats, &is_ending, item_size)?;
+        }
+        for index in table.vector_indexes.iter().filter(|index| !index.life.is_filling()) {
+            let schema = &index.schema;
+            let entry_size =
+                |value: Bytes| EntryRef::new(&value, schema.dimensions)?.size_bytes(schema);
+            count(snapshot, index.keyspace, &index.stats, &is_ending, entry_size)?;
+        }
+        if is_ending() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn count(
+    snapshot: &dyn Snapshot,
+    keyspace: Keyspace,
+    stats: &Stats,
+    is_ending: impl Fn() -> bool,
+    size_of: impl Fn(Bytes) -> Result<usize>,
+) -> Result<()> {
+    let (mut items, mut bytes) = (0, 0);
+    let range = KeyRange::prefix(&layout::entries(keyspace));
+    for entry in snapshot.scan(range, Direction::Forward) {
+        let (_, value) = entry.map_err(store_error)?;
+        items += 1;
+        if items % 4096 == 0 && is_ending() {
+            break;
+        }
+        bytes += size_of(value)? as i64;
+    }
+    stats.add(items, bytes);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_between_a_write_and_its_count_puts_the_counts_in_doubt() {
+        let counted = Counted::default();
+        assert!(!counted.are_exact());
+        counted.finish();
+        drop(counted.doubted_on_panic());
+        assert!(counted.are_exact());
+        let write = std::panic::AssertUnwindSafe(|| {
+            let _counted = counted.doubted_on_panic();
+            std::panic::resume_unwind(Box::new("a bug"));
+        });
+        assert!(std::panic::catch_unwind(write).is_err());
+        assert!(!counted.are_exact());
+    }
+}

@@ -1,0 +1,122 @@
+//! The counts that one database leaves in the store for the next.
+//!
+//! The note is the last thing that a database writes when it is closed, and the first thing that the next
+//! one removes, before anybody can write. So it is there only while it is right: a crash later finds no
+//! note. It also names the opening of the store that it was written in, and is believed only by the next
+//! one: a build that knows nothing of notes may have had the store open in between.
+//!
+//! With the counts goes what else was learnt by reading whole tables: when their next item expires.
+
+use std::collections::BTreeMap;
+
+use keyloom_core::{Error, Result};
+use keyloom_store::{CommitError, Openings, Store};
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::Catalog;
+use crate::layout::{self, Keyspace};
+use crate::{store_error, ttl};
+
+/// How often a commit is tried that the store refuses as conflicting, or during which it moves on to
+/// another number.
+const MAX_ATTEMPTS: usize = 8;
+
+/// Counts of all tables and indexes, as they are stored.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    /// The opening in which it was written.
+    opening: u64,
+    /// Items and bytes of each keyspace, without indexes that are being filled.
+    counts: BTreeMap<Keyspace, (i64, i64)>,
+    /// Before which second nothing expires, of each table that has been looked through for it.
+    expiries: BTreeMap<Keyspace, u64>,
+}
+
+impl Note {
+    /// The counts of this moment; none if they cannot be right.
+    fn of(catalog: &Catalog, opening: u64) -> Option<Self> {
+        let mut note = Self { opening, counts: BTreeMap::new(), expiries: BTreeMap::new() };
+        for table in catalog.all().values() {
+            for (keyspace, stats) in table.counted() {
+                note.counts.insert(keyspace, stats.exact()?);
+            }
+            if let Some(second) = ttl::next_expiry_s(table) {
+                note.expiries.insert(table.record.keyspace, second);
+            }
+        }
+        Some(note)
+    }
+
+    fn is_of(&self, openings: Openings) -> bool {
+        self.opening == openings.previous || self.opening == openings.current
+    }
+
+    /// Hands everything to the tables; false, and nothing is changed, if counts are missing.
+    fn apply(&self, catalog: &Catalog) -> bool {
+        let tables = catalog.all();
+        let wanted = || tables.values().flat_map(|table| table.counted());
+        let noted = |keyspace| self.counts.get(&keyspace).copied();
+        if wanted().any(|(keyspace, _)| noted(keyspace).is_none()) {
+            return false;
+        }
+        for (keyspace, stats) in wanted() {
+            if let Some((items, bytes)) = noted(keyspace) {
+                stats.set(items, bytes);
+            }
+        }
+        for table in tables.values() {
+            if let Some(&second) = self.expiries.get(&table.record.keyspace) {
+                ttl::expect_none_before(table, second);
+            }
+        }
+        true
+    }
+}
+
+/// Takes the note out of the store, durably, and hands its counts to the tables; false if there is none
+/// that can be believed.
+pub(super) fn take(store: &dyn Store, catalog: &Catalog) -> Result<bool> {
+    let stored = match store.get(&layout::counts()) {
+        Ok(None) => return Ok(false),
+        Ok(stored) => stored,
+        // Damaged: as good as none, once it is gone.
+        Err(_) => None,
+    };
+    write(store, None)?;
+    let note = stored.and_then(|bytes| serde_json::from_slice::<Note>(&bytes).ok());
+    let openings = store.openings().map_err(store_error)?;
+    Ok(note.is_some_and(|note| note.is_of(openings) && note.apply(catalog)))
+}
+
+/// Leaves a note. Nothing may be written after it.
+pub(super) fn leave(store: &dyn Store, catalog: &Catalog) -> Result<()> {
+    for _ in 0..MAX_ATTEMPTS {
+        let opening = store.openings().map_err(store_error)?.current;
+        let Some(note) = Note::of(catalog, opening) else { return Ok(()) };
+        let bytes = serde_json::to_vec(&note)
+            .map_err(|error| Error::InternalServer(format!("counts cannot be stored: {error}")))?;
+        write(store, Some(bytes))?;
+        if store.openings().map_err(store_error)?.current == opening {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Stores a note in place of the one that is there, or removes that.
+fn write(store: &dyn Store, note: Option<Vec<u8>>) -> Result<()> {
+    let key = layout::counts();
+    for _ in 0..MAX_ATTEMPTS {
+        let mut transaction = store.begin(&[&key]).map_err(store_error)?;
+        match &note {
+            Some(note) => transaction.put(key.clone().into(), note.clone().into()),
+            None => transaction.delete(key.clone().into()),
+        }
+        match transaction.commit() {
+            Ok(()) => return Ok(()),
+            Err(CommitError::Conflict) => {}
+            Err(error) => return Err(crate::commit_error(error)),
+        }
+    }
+    Err(crate::commit_error(CommitError::Conflict))
+}
