@@ -20,6 +20,8 @@ pub(super) fn asked(body: &[u8]) -> Result<Asked, Refused> {
         match name.split_once(".member.") {
             _ if name == "Action" => operation = value,
             _ if name == "Version" => version = value,
+            // An empty list; nothing else that is asked here has a use for an empty text.
+            None if value.is_empty() => {}
             None => fields.push((name.into(), Value::Text(value))),
             Some((list, place)) => {
                 let place = place.parse().map_err(|_| {

@@ -68,16 +68,19 @@ fn span(input: &Input) -> Result<InsightSpan, Failure> {
     Ok(InsightSpan { from_ms, until_ms, period_ms, rank, count: count as usize })
 }
 
-/// The metrics that are wanted.
+/// The metrics that are wanted, each once however often it is named.
 fn metrics(input: &Input) -> Result<Vec<Metric>, Failure> {
-    let metric = |name: &str| {
-        METRICS.into_iter().find(|(known, _)| *known == name).ok_or_else(|| {
-            let known: Vec<&str> = METRICS.iter().map(|(name, _)| *name).collect();
-            let known = known.join(", ");
+    let mut metrics: Vec<Metric> = Vec::with_capacity(METRICS.len());
+    for name in input.texts("Metrics")? {
+        let metric = METRICS.into_iter().find(|(known, _)| *known == name).ok_or_else(|| {
+            let known = METRICS.map(|(name, _)| name).join(", ");
             Failure::value_of(format!("The parameter Metrics takes {known}, not {name:?}."))
-        })
-    };
-    input.texts("Metrics")?.into_iter().map(metric).collect()
+        })?;
+        if metrics.iter().all(|(known, _)| *known != name) {
+            metrics.push(metric);
+        }
+    }
+    Ok(metrics)
 }
 
 fn not_counted(rule: &InsightRule, why: NotCounted) -> Failure {

@@ -123,6 +123,15 @@ fn one_question_reads_the_same_in_every_protocol() {
 }
 
 #[test]
+fn an_empty_list_of_a_form_is_a_field_without_a_value() {
+    let form = b"Action=GetInsightRuleReport&Version=2010-08-01&RuleName=&Metrics=&OrderBy=Sum";
+    let Asked { input, .. } = query::asked(form).unwrap();
+    assert_eq!(input.texts("Metrics"), Ok(vec![]));
+    assert_eq!(input.text("RuleName"), Ok(None), "so that it is missed");
+    assert_eq!(input.text("OrderBy"), Ok(Some("Sum")));
+}
+
+#[test]
 fn an_empty_question_is_one_without_fields() {
     for (wire, body) in [
         (Wire::Json, &b""[..]),
@@ -175,6 +184,16 @@ fn one_answer_is_written_in_every_protocol() {
          </MetricDatapoints></GetInsightRuleReportResult><ResponseMetadata>\
          <RequestId>ID</RequestId></ResponseMetadata></GetInsightRuleReportResponse>";
     assert_eq!(String::from_utf8(xml).unwrap(), expected);
+}
+
+#[test]
+fn a_metric_that_is_asked_for_again_and_again_is_told_once() {
+    let metrics = Value::list(std::iter::repeat_n(["Sum", "Maximum"], 8000).flatten());
+    let answer = run(&Stub, &question([("Metrics", metrics)])).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json::encode(&answer)).unwrap();
+    let point = serde_json::json!({"Timestamp": 1_700_000_040.0, "Sum": 9.0, "Maximum": 3.0});
+    assert_eq!(json["MetricDatapoints"], serde_json::json!([point]));
+    assert!(cbor::encode(&answer).len() < 1000);
 }
 
 const METRIC_NAMES: [&str; 7] = [
