@@ -18,8 +18,9 @@ const SERVER: HeaderValue =
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const PROMETHEUS: HeaderValue =
     HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-const EXPOSED: HeaderValue =
-    HeaderValue::from_static("x-amzn-requestid,x-amz-crc32,x-amzn-errortype,date");
+const EXPOSED: HeaderValue = HeaderValue::from_static(
+    "x-amzn-requestid,x-amz-crc32,x-amzn-errortype,x-amzn-query-error,smithy-protocol,date",
+);
 
 /// A body smaller than this is sent as it is, whatever the client accepts: it fits one packet or
 /// two, and packing it would cost more than sending it.
