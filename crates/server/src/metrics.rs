@@ -1,6 +1,6 @@
 //! Counters, in the text form that Prometheus reads.
 //!
-//! Memory is fixed: one row per operation of the API and one for unknown targets, so that no
+//! Memory is fixed: one row per operation of the API, one for CloudWatch and one for unknown targets, so that no
 //! client can grow it by inventing names.
 
 use std::fmt::Write as _;

@@ -13,16 +13,19 @@ pub(crate) enum Work {
     Bulk,
 }
 
-/// An operation, as a place in [`TABLE`]; the last place is for unknown ones.
+/// An operation, as a place in [`TABLE`]; behind it are a place for those of CloudWatch and one for
+/// unknown ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Operation(u8);
 
-/// The number of places, unknown included.
-pub(crate) const PLACES: usize = TABLE.len() + 1;
+/// The number of places, CloudWatch and unknown included.
+pub(crate) const PLACES: usize = TABLE.len() + 2;
 
 impl Operation {
+    /// What is asked of CloudWatch.
+    pub(crate) const CLOUDWATCH: Self = Self(TABLE.len() as u8);
     /// What no operation is called.
-    pub(crate) const UNKNOWN: Self = Self(TABLE.len() as u8);
+    pub(crate) const UNKNOWN: Self = Self(TABLE.len() as u8 + 1);
 
     /// The operation a target such as `DynamoDB_20120810.GetItem` names.
     pub(crate) fn of_target(target: &str) -> Self {
@@ -45,7 +48,11 @@ impl Operation {
 
     /// The name without its API.
     pub(crate) fn name(self) -> &'static str {
-        TABLE.get(self.place()).map_or("Unknown", |(name, _)| name)
+        match TABLE.get(self.place()) {
+            Some((name, _)) => name,
+            None if self == Self::CLOUDWATCH => "CloudWatch",
+            None => "Unknown",
+        }
     }
 
     /// What it costs. An unknown one is refused at once, which costs nothing.

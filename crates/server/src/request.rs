@@ -79,7 +79,10 @@ pub(crate) async fn handle(
         Route::Health => Answer::text(StatusCode::OK, "ok\n").into_response(),
         Route::Metrics => metrics(&shared).await.into_response(),
         Route::Statistics => statistics(&shared, &head).await.into_response(),
-        Route::Cloudwatch => cloudwatch::answer(&shared, Wire::Cbor, head, &mut body).await,
+        Route::Cloudwatch => {
+            let _in_flight = shared.metrics.in_flight.enter();
+            cloudwatch::answer(&shared, started, Wire::Cbor, head, &mut body).await
+        }
         Route::Preflight => response::preflight(&head.headers),
         Route::NotFound => Answer::not_found().into_response(),
     };
@@ -139,7 +142,7 @@ async fn operation(
     let _in_flight = shared.metrics.in_flight.enter();
     let Some(media_type) = media_type(&head, body) else {
         if Wire::is_form(&head) {
-            return cloudwatch::answer(shared, Wire::Query, head, body).await;
+            return cloudwatch::answer(shared, started, Wire::Query, head, body).await;
         }
         shared.metrics.answered(Operation::UNKNOWN, 404, started.elapsed());
         return Answer::not_found().into_response();
@@ -147,7 +150,8 @@ async fn operation(
     let exchange = Exchange::new(head, media_type);
     let operation = exchange.operation;
     if operation == Operation::UNKNOWN && Wire::is_target(target(exchange.request())) {
-        return cloudwatch::answer(shared, Wire::Json, exchange.into_request(), body).await;
+        let head = exchange.into_request();
+        return cloudwatch::answer(shared, started, Wire::Json, head, body).await;
     }
     let answer = stages(shared, exchange, body).await;
     if answer.is_throttle() {

@@ -15,6 +15,7 @@ mod rules;
 mod value;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -26,6 +27,7 @@ use crate::backend::Backend;
 use crate::body::{BodyError, RequestBody};
 use crate::dispatch::Panicked;
 use crate::exchange::{body_too_large, target, unpacked};
+use crate::operation::Operation;
 use crate::request_id;
 use crate::response::{Answer, HttpResponse, X_AMZN_REQUEST_ID};
 use crate::shared::Shared;
@@ -161,36 +163,47 @@ fn operation_of_target(target: &str) -> Option<&str> {
     target.strip_prefix(SERVICE)?.strip_prefix('.')
 }
 
-/// Answers one request.
+/// Answers one request and counts it.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
+    started: Instant,
     wire: Wire,
     head: Parts,
     body: &mut RequestBody,
 ) -> HttpResponse {
+    let (operation, response) = match response(shared, wire, head, body).await {
+        Some(response) => (Operation::CLOUDWATCH, response),
+        None => (Operation::UNKNOWN, Answer::not_found().into_response()),
+    };
+    shared.metrics.answered(operation, response.status().as_u16(), started.elapsed());
+    response
+}
+
+/// The response to a request; none if it is not for CloudWatch.
+async fn response(
+    shared: &Arc<Shared>,
+    wire: Wire,
+    head: Parts,
+    body: &mut RequestBody,
+) -> Option<HttpResponse> {
     // A stranger cannot make the server hold a body.
     let admission = match shared.auth.admit(&head, MONITORING) {
         Ok(admission) => admission,
-        Err(error) => return wire.response("", &Err(error.into())),
+        Err(error) => return Some(wire.response("", &Err(error.into()))),
     };
     let buffered = match body.read().await {
         Ok(buffered) => buffered,
-        Err(error) => return wire.response("", &Err(unreadable(shared, &error))),
+        Err(error) => return Some(wire.response("", &Err(unreadable(shared, &error)))),
     };
     let held = Arc::clone(shared);
-    let work = move || {
-        let asked = read(wire, &head, admission.as_ref(), &buffered.bytes);
-        asked.map(|asked| {
-            let output = run(held.backend.as_ref(), &asked);
-            (asked.operation, output)
-        })
+    // An answer may be large, so that it is encoded there, too.
+    let work = move || match read(wire, &head, admission.as_ref(), &buffered.bytes) {
+        Ok(asked) => Some(wire.response(&asked.operation, &run(held.backend.as_ref(), &asked))),
+        Err(Refused::Failure(failure)) => Some(wire.response("", &Err(failure))),
+        Err(Refused::NotOurs) => None,
     };
-    match shared.dispatcher.in_pool(work).await {
-        Ok(Ok((operation, output))) => wire.response(&operation, &output),
-        Ok(Err(Refused::Failure(failure))) => wire.response("", &Err(failure)),
-        Ok(Err(Refused::NotOurs)) => Answer::not_found().into_response(),
-        Err(Panicked) => wire.response("", &Err(Failure::broken())),
-    }
+    let response = shared.dispatcher.in_pool(work).await;
+    response.unwrap_or_else(|Panicked| Some(wire.response("", &Err(Failure::broken()))))
 }
 
 /// Verifies, unpacks and decodes.

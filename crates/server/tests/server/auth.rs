@@ -248,3 +248,34 @@ fn health_and_preflight_need_no_signature() {
         assert_eq!(Client::connect(server.addr()).ask(request).status, 200);
     }
 }
+
+/// What is signed for one service opens nothing of another, in any of their protocols.
+#[test]
+fn a_signature_is_good_for_its_service_only() {
+    let server = server();
+    let monitoring = AUTHORIZATION.replace("/dynamodb/", "/monitoring/");
+    let of_dynamodb = "Credential should be scoped to correct service: 'dynamodb'.";
+    Signed::by_header().with("authorization", &monitoring).is_refused(
+        &server,
+        "InvalidSignatureException",
+        of_dynamodb,
+    );
+    let path = "/service/GraniteServiceVersion20100801/operation/DescribeInsightRules";
+    let target = "GraniteServiceVersion20100801.DescribeInsightRules";
+    let form = "application/x-www-form-urlencoded";
+    let body = "Action=DescribeInsightRules&Version=2010-08-01".to_owned();
+    for request in [
+        Signed { path: path.into(), ..Signed::by_header() },
+        Signed::by_header().with("x-amz-target", target),
+        Signed { body, ..Signed::by_header().with("content-type", form) },
+    ] {
+        let response = request.ask(&server);
+        let text = String::from_utf8_lossy(&response.body);
+        assert_eq!(response.status, 400, "{text}");
+        let wanted = "Credential should be scoped to correct service: 'monitoring'.";
+        assert!(text.contains(wanted) && text.contains("InvalidSignature"), "{text}");
+        let response = request.with("authorization", &monitoring).ask(&server);
+        let text = String::from_utf8_lossy(&response.body);
+        assert!(!text.contains(wanted) && text.contains("does not match"), "{text}");
+    }
+}

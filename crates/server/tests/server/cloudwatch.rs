@@ -1,9 +1,12 @@
 //! CloudWatch at the same address: how its requests are told apart, and who may make them.
 
-use keyloom_engine::Database;
-use keyloom_server::{Credentials, Server};
+use std::sync::Arc;
 
-use crate::client::{ask, config, echo, post};
+use keyloom_engine::Database;
+use keyloom_engine::insights::InsightRule;
+use keyloom_server::{Backend, Credentials, Server};
+
+use crate::client::{Client, Gate, ask, config, counter, echo, post};
 
 const RULES: &str = "/service/GraniteServiceVersion20100801/operation/DescribeInsightRules";
 
@@ -93,4 +96,46 @@ fn strangers_are_refused_in_every_protocol() {
         assert_eq!(response.status, 400, "{request}");
         assert!(lossy(&response.body).contains("MissingAuthenticationToken"), "{request}");
     }
+}
+
+/// Lists its rules once it is let go on.
+struct Slow(Arc<Gate>);
+
+impl Backend for Slow {
+    fn call(&self, target: &str, body: &[u8]) -> keyloom_engine::Reply {
+        self.0.call(target, body)
+    }
+
+    fn insight_rules(&self) -> Vec<InsightRule> {
+        self.0.call("", b"");
+        Vec::new()
+    }
+}
+
+#[test]
+fn every_protocol_is_counted() {
+    let (gate, sees_call, opens) = Gate::new();
+    let server = Server::start(config(), Slow(gate)).unwrap();
+    for request in [
+        json("DescribeInsightRules"),
+        typed(RULES, "application/cbor", ""),
+        form("Action=DescribeInsightRules&Version=2010-08-01"),
+    ] {
+        let mut client = Client::connect(server.addr());
+        client.send(&request);
+        sees_call.recv().unwrap();
+        assert_eq!(counter(&server, "keyloom_requests_in_flight "), 1, "{request}");
+        opens.send(()).unwrap();
+        assert_eq!(client.receive().status, 200, "{request}");
+    }
+    ask(&server, json("PutMetricData"));
+    ask(&server, form("Action=ListQueues&Version=2012-11-05"));
+    for (operation, status, count) in
+        [("CloudWatch", 200, 3), ("CloudWatch", 400, 1), ("Unknown", 404, 1)]
+    {
+        let row =
+            format!("keyloom_requests_total{{operation=\"{operation}\",status=\"{status}\"}} ");
+        assert_eq!(counter(&server, &row), count, "{row}");
+    }
+    assert_eq!(counter(&server, "keyloom_requests_in_flight "), 0);
 }
