@@ -8,6 +8,7 @@
 
 use std::cell::Cell;
 use std::num::NonZeroU32;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -43,11 +44,12 @@ pub enum Sampling {
 const SLOTS: usize = 16;
 
 /// Says for one observer which requests it looks at.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Sampler {
     sampling: Sampling,
-    /// Later ones have greater numbers.
-    number: u64,
+    /// Later ones have greater numbers. Drawn when it is first used: there are few slots, and many
+    /// samplers are only made to be replaced, or stand beside one that decides.
+    number: OnceLock<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -72,8 +74,12 @@ thread_local! {
 
 impl Sampler {
     pub(crate) fn new(sampling: Sampling) -> Self {
+        Self { sampling, number: OnceLock::new() }
+    }
+
+    fn number(&self) -> u64 {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self { sampling, number: NEXT.fetch_add(1, Ordering::Relaxed) }
+        *self.number.get_or_init(|| NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Whether to look at the next request of this thread, and how many it stands for.
@@ -81,25 +87,26 @@ impl Sampler {
         if self.sampling == Sampling::All {
             return Some(NonZeroU32::MIN);
         }
-        let slot = self.number as usize % SLOTS;
+        let number = self.number();
+        let slot = number as usize % SLOTS;
         SKIPS.with(|skips| {
             let skips = skips.get(slot)?;
             let skip = skips.get();
             if skip > 0 {
-                let is_over = skip.is_multiple_of(UNSEEN) && self.begins_anew(slot);
+                let is_over = skip.is_multiple_of(UNSEEN) && begins_anew(number, slot);
                 skips.set(if is_over { 0 } else { skip - 1 });
                 return None;
             }
-            self.look(slot, skips)
+            self.look(number, slot, skips)
         })
     }
 
-    fn look(&self, slot: usize, skips: &Cell<u32>) -> Option<NonZeroU32> {
+    fn look(&self, number: u64, slot: usize, skips: &Cell<u32>) -> Option<NonZeroU32> {
         PACES.with(|paces| {
             let cell = paces.get(slot)?;
             let mut pace = cell.get();
-            if pace.owner < self.number {
-                pace = Pace::of(self.number);
+            if pace.owner < number {
+                pace = Pace::of(number);
             }
             let weight = NonZeroU32::new(pace.stride_of_look(self.sampling));
             if pace.run == 0 {
@@ -109,18 +116,12 @@ impl Sampler {
             weight
         })
     }
-
-    /// Whether what is skipped is an older observer's, or requests have become few.
-    fn begins_anew(&self, slot: usize) -> bool {
-        let pace = PACES.with(|paces| paces.get(slot).map(Cell::get));
-        pace.is_some_and(|pace| pace.owner < self.number || pace.is_silent())
-    }
 }
 
-impl Default for Sampler {
-    fn default() -> Self {
-        Self::new(Sampling::default())
-    }
+/// Whether what is skipped is an older observer's, or requests have become few.
+fn begins_anew(number: u64, slot: usize) -> bool {
+    let pace = PACES.with(|paces| paces.get(slot).map(Cell::get));
+    pace.is_some_and(|pace| pace.owner < number || pace.is_silent())
 }
 
 impl Pace {
@@ -236,10 +237,24 @@ mod tests {
         assert!(all < 300_000, "{all} looks at 3,000,000 requests");
     }
 
+    fn numbered(sampling: Sampling, number: u64) -> Sampler {
+        Sampler { sampling, number: OnceLock::from(number) }
+    }
+
+    #[test]
+    fn only_a_sampler_that_is_used_takes_a_slot() {
+        let (idle, all) = (Sampler::default(), Sampler::new(Sampling::All));
+        assert!(all.next().is_some());
+        assert!(idle.number.get().is_none() && all.number.get().is_none());
+        assert!(idle.next().is_some());
+        assert!(idle.number.get().is_some());
+    }
+
     #[test]
     fn what_one_observer_skips_another_on_the_same_thread_does_not() {
         let stride = NonZeroU32::new(1000).unwrap_or(NonZeroU32::MIN);
-        let (busy, quiet) = (Sampler::new(Sampling::OneIn(stride)), Sampler::default());
+        let busy = numbered(Sampling::OneIn(stride), 3);
+        let quiet = numbered(Sampling::Adaptive, 4);
         let (looks, weights) = on_a_new_thread(|| {
             let mut looks = 0;
             let mut weights = 0_u64;
@@ -258,8 +273,8 @@ mod tests {
     #[test]
     fn an_observer_that_takes_over_a_slot_begins_anew() {
         let stride = NonZeroU32::new(4000).unwrap_or(NonZeroU32::MIN);
-        let old = Sampler { sampling: Sampling::OneIn(stride), number: 3 };
-        let new = Sampler { sampling: Sampling::Adaptive, number: 3 + SLOTS as u64 };
+        let old = numbered(Sampling::OneIn(stride), 3);
+        let new = numbered(Sampling::Adaptive, 3 + SLOTS as u64);
         let unseen = on_a_new_thread(|| {
             let _ = (0..8).filter_map(|_| old.next()).count();
             (0..10 * UNSEEN).take_while(|_| new.next().is_none()).count()
