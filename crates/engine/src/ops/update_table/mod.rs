@@ -143,12 +143,19 @@ impl Update {
         if let (Some(index), Some(before)) = (created, snapshot) {
             Backfill { table, index, before }.submit(database);
         }
-        for gone in &before.record.indexes {
-            if !after.indexes.iter().any(|index| index.keyspace == gone.keyspace) {
-                database.watch.forget(&after.name, Some(&gone.name));
+        for (name, keyspace) in indexes_of(&before.record) {
+            if !indexes_of(&after).any(|(_, kept)| kept == keyspace) {
+                database.watch.forget(&after.name, Some(name));
             }
         }
         database.background.wake();
         Ok(Table::new(shown, Some(before)))
     }
+}
+
+/// The indexes of a table, those over vectors included, by what tells them apart.
+fn indexes_of(record: &TableRecord) -> impl Iterator<Item = (&str, Keyspace)> {
+    let secondary = record.indexes.iter().map(|index| (index.name.as_str(), index.keyspace));
+    let vectors = record.vector_indexes.iter();
+    secondary.chain(vectors.map(|index| (index.name.as_str(), index.keyspace)))
 }
