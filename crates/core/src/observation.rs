@@ -127,7 +127,7 @@ pub struct Place<'a> {
     pub size_bytes: u64,
     /// Whether it is an index over vectors. Work there is paid by the byte and takes no units.
     pub is_vector: bool,
-    /// Which of its keys are counted minute by minute.
+    /// Which of its keys are counted minute by minute; of a local index, those of its table.
     pub insights: Insights,
 }
 
@@ -135,6 +135,11 @@ impl<'a> Place<'a> {
     /// The index's name, if it is one.
     pub fn index_name(&self) -> Option<&'a str> {
         self.index.map(|index| index.name.as_str())
+    }
+
+    /// Whether this is an index that lives in its table's partitions.
+    pub fn is_local_index(&self) -> bool {
+        !self.is_vector && self.index.is_some_and(|index| index.kind == IndexKind::Local)
     }
 
     /// Whether this has partitions of its own: a local index lives in its table's.

@@ -85,7 +85,7 @@ fn distinct_keys(keys: u64) -> Outcomes {
             has_local_indexes: false,
             size_bytes: 0,
             is_vector: false,
-            insights: Insights::AccessedAndThrottledKeys,
+            insights: Insights::AccessedAndThrottledKeys { since_ms: 0, accessed_since_ms: 0 },
         };
         let touch = |index| Touch {
             place: place(index),

@@ -20,7 +20,8 @@ struct Watched {
 }
 
 impl Watched {
-    /// With a table `orders` (PK, SK) that has an index `by_status` (status).
+    /// With a table `orders` (PK, SK) that has an index `by_status` (status) and a local one, `by_time`
+    /// (PK, at).
     fn new(throttle: &str, redaction: Redaction) -> Self {
         let clock = Arc::new(ManualClock::at_ms(START_MS));
         // Every request is looked at, so that values are exact.
@@ -39,8 +40,8 @@ impl Watched {
     }
 
     fn create(&self, table: &str) {
-        let attributes =
-            ["PK", "SK", "status"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+        let attributes = ["PK", "SK", "status", "at"]
+            .map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
         let key = |name: &str, role: &str| json!({"AttributeName": name, "KeyType": role});
         self.call(
             "CreateTable",
@@ -50,6 +51,10 @@ impl Watched {
                 "KeySchema": [key("PK", "HASH"), key("SK", "RANGE")],
                 "GlobalSecondaryIndexes": [{
                     "IndexName": "by_status", "KeySchema": [key("status", "HASH")],
+                    "Projection": {"ProjectionType": "ALL"},
+                }],
+                "LocalSecondaryIndexes": [{
+                    "IndexName": "by_time", "KeySchema": [key("PK", "HASH"), key("at", "RANGE")],
                     "Projection": {"ProjectionType": "ALL"},
                 }],
             }),
@@ -183,6 +188,80 @@ fn a_query_counts_for_its_partition_and_for_no_item() {
 }
 
 #[test]
+fn a_local_index_is_a_part_of_its_table() {
+    let watched = Watched::new("watch", Redaction::None);
+    let put = |sort: &str| {
+        let item = json!({"PK": {"S": "a"}, "SK": {"S": sort}, "at": {"S": "noon"}});
+        watched.call("PutItem", &json!({"TableName": "orders", "Item": item}));
+    };
+    put("1");
+    watched.insights(None, "ENABLE");
+    // Nothing was asked of the table itself yet.
+    watched.call(
+        "Query",
+        &json!({"TableName": "orders", "IndexName": "by_time", "KeyConditionExpression": "PK = :p",
+            "ExpressionAttributeValues": {":p": {"S": "a"}}}),
+    );
+    assert_eq!(values(&watched.found("PKC")), [("a", 0.5)]);
+    assert!(watched.found("SKC").contributors.is_empty());
+    put("2");
+    let found = watched.found("PKC");
+    assert_eq!(values(&found), [("a", 6.5)], "one unit of the table and one of the index");
+    assert_eq!((found.periods[0].samples, found.periods[0].maximum), (2.0, 6.0));
+    let items = watched.found("SKC");
+    assert_eq!((items.contributors[0].keys[1].as_str(), items.contributors[0].value), ("2", 6.0));
+    assert_eq!(items.contributors.len(), 1);
+
+    let both = json!({"PutRequest": {"Item": {"PK": {"S": "a"}, "SK": {"S": "3"},
+        "at": {"S": "noon"}, "status": {"S": "OPEN"}}}});
+    let other = json!({"PutRequest": {"Item": {"PK": {"S": "a"}, "SK": {"S": "4"}}}});
+    watched.call("BatchWriteItem", &json!({"RequestItems": {"orders": [both, other]}}));
+    let items = watched.found("SKC");
+    let sorts: HashMap<&str, f64> =
+        items.contributors.iter().map(|one| (one.keys[1].as_str(), one.value)).collect();
+    assert_eq!(sorts, HashMap::from([("2", 6.0), ("3", 6.0), ("4", 3.0)]));
+
+    for operation in ["UpdateContributorInsights", "DescribeContributorInsights"] {
+        let answer = |index: &str| {
+            let body = json!({"TableName": "orders", "IndexName": index,
+                "ContributorInsightsAction": "ENABLE"});
+            watched.try_call(operation, &body)
+        };
+        assert_eq!(answer("by_time"), answer("none"));
+        assert_eq!(answer("by_time").0, 400);
+    }
+}
+
+#[test]
+fn another_mode_makes_new_rules_of_units_and_keeps_those_of_refusals() {
+    let watched = Watched::new("inject=table=orders:write:every=2", Redaction::None);
+    let enable = |mode: &str| {
+        let body = json!({"TableName": "orders", "ContributorInsightsAction": "ENABLE",
+            "ContributorInsightsMode": mode});
+        watched.call("UpdateContributorInsights", &body);
+    };
+    enable("ACCESSED_AND_THROTTLED_KEYS");
+    let statuses: Vec<u16> = (0..40).map(|_| watched.put("a", "1", "OPEN", 10).0).collect();
+    let refused = statuses.iter().filter(|status| **status == 400).count() as f64;
+    assert!(refused > 0.0);
+    let before = watched.rule_names();
+    enable("THROTTLED_KEYS");
+    enable("ACCESSED_AND_THROTTLED_KEYS");
+    let after = watched.rule_names();
+    let kept: Vec<_> = before.iter().filter(|name| after.contains(name)).collect();
+    assert!(kept.len() == 2 && kept.iter().all(|name| name.contains("T-orders")), "{kept:?}");
+    assert!(watched.found("PKC").contributors.is_empty());
+    assert_eq!(values(&watched.found("PKT")), [("a", refused)]);
+    let (status, _) = watched.try_call(
+        "GetItem",
+        &json!({"TableName": "orders", "Key": {"PK": {"S": "a"}, "SK": {"S": "1"}}}),
+    );
+    assert_eq!(status, 200);
+    assert_eq!(values(&watched.found("PKC")), [("a", 0.5)]);
+    assert_eq!(values(&watched.found("PKT")), [("a", refused)]);
+}
+
+#[test]
 fn refusals_are_counted_by_key_and_only_the_tables_own() {
     let watched = Watched::new("inject=table=orders:write:every=2", Redaction::None);
     watched.insights(None, "ENABLE");
@@ -213,16 +292,19 @@ fn a_rule_that_was_disabled_is_gone_and_a_new_one_begins_anew() {
     let watched = Watched::new("watch", Redaction::None);
     watched.insights(None, "ENABLE");
     watched.put("a", "1", "OPEN", 10);
-    let before = watched.rule_names();
-    watched.clock.advance(Duration::from_mins(2));
-    watched.insights(None, "DISABLE");
-    assert!(watched.rule_names().is_empty());
-    watched.clock.advance(Duration::from_mins(2));
-    watched.insights(None, "ENABLE");
-    assert_ne!(watched.rule_names(), before);
-    assert!(watched.found("PKC").contributors.is_empty(), "nothing of the old rule");
-    watched.put("b", "1", "OPEN", 10);
-    assert_eq!(values(&watched.found("PKC")), [("b", 3.0)]);
+    // In the same minute, even in the same millisecond, and before anybody has come.
+    for advance in [0, 1, 120_000] {
+        let before = watched.rule_names();
+        watched.clock.advance(Duration::from_millis(advance));
+        watched.insights(None, "DISABLE");
+        assert!(watched.rule_names().is_empty());
+        watched.clock.advance(Duration::from_millis(advance));
+        watched.insights(None, "ENABLE");
+        assert!(watched.rule_names().iter().all(|name| !before.contains(name)), "{before:?}");
+        assert!(watched.found("PKC").contributors.is_empty(), "nothing of the old rule");
+        watched.put("b", "1", "OPEN", 10);
+        assert_eq!(values(&watched.found("PKC")), [("b", 3.0)]);
+    }
     // The same for a table of the same name.
     watched.call("DeleteTable", &json!({"TableName": "orders"}));
     assert!(watched.rule_names().is_empty());
@@ -237,6 +319,22 @@ fn keys_are_hidden_where_they_are_to_be() {
     watched.insights(None, "ENABLE");
     watched.put("USER#ann", "ORDER#7", "OPEN", 10);
     assert_eq!(watched.found("SKC").contributors[0].keys, ["USER#…", "ORDER#…"]);
+
+    // By their hashes they can still be told apart.
+    let watched = Watched::new("watch", Redaction::Hash);
+    watched.insights(None, "ENABLE");
+    for user in ["ann", "ben", "ben"] {
+        watched.put(&format!("USER#{user}"), "ORDER#7", "OPEN", 10);
+    }
+    let found = watched.found("SKC");
+    let keys: Vec<&[String]> = found.contributors.iter().map(|one| &one.keys[..]).collect();
+    let [[ben, order], [ann, same]] = keys[..] else { panic!("{keys:?}") };
+    assert_eq!(
+        (ben, order),
+        (&Redaction::Hash.apply("USER#ben"), &Redaction::Hash.apply("ORDER#7"))
+    );
+    assert_eq!((ann, same), (&Redaction::Hash.apply("USER#ann"), order));
+    assert!(ben.starts_with("USER#…") && ben.len() > "USER#…".len() && ann != ben, "{ann} {ben}");
 }
 
 #[test]
@@ -254,6 +352,11 @@ fn a_table_beyond_those_that_are_counted_is_not_called_idle() {
     for number in 0..33 {
         let table = format!("other{number}");
         watched.create(&table);
+        for index in [Value::Null, "by_status".into()] {
+            let body = json!({"TableName": table, "IndexName": index,
+                "ContributorInsightsAction": "ENABLE"});
+            watched.call("UpdateContributorInsights", &body);
+        }
         let item = json!({"PK": {"S": "a"}, "SK": {"S": "b"}, "status": {"S": "c"}});
         watched.call("PutItem", &json!({"TableName": table, "Item": item}));
     }

@@ -1,24 +1,39 @@
 //! Contributor Insights: which keys are counted minute by minute, and what was found.
 
-/// Which keys of a table or index are counted minute by minute.
+use crate::schema::KeySchema;
+
+/// Which keys of a table or index are counted minute by minute, and since when: what was counted before
+/// belongs to rules that are gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Insights {
     /// None.
     #[default]
     Off,
     /// Those of requests that were refused for lack of throughput.
-    ThrottledKeys,
+    ThrottledKeys {
+        /// Milliseconds since 1970 when the rules were made.
+        since_ms: u64,
+    },
     /// Those, and those of requests that were carried out.
-    AccessedAndThrottledKeys,
+    AccessedAndThrottledKeys {
+        /// Milliseconds since 1970 when the rules of refusals were made.
+        since_ms: u64,
+        /// The same for the rules of units.
+        accessed_since_ms: u64,
+    },
 }
 
 impl Insights {
-    /// Whether a rule of this kind is on.
-    pub const fn has(self, kind: InsightKind) -> bool {
+    /// When the rule of this kind was made; none if there is none.
+    pub const fn since_ms(self, kind: InsightKind) -> Option<u64> {
         match self {
-            Self::Off => false,
-            Self::ThrottledKeys => kind.counts_throttles(),
-            Self::AccessedAndThrottledKeys => true,
+            Self::ThrottledKeys { since_ms } | Self::AccessedAndThrottledKeys { since_ms, .. }
+                if kind.counts_throttles() =>
+            {
+                Some(since_ms)
+            }
+            Self::AccessedAndThrottledKeys { accessed_since_ms, .. } => Some(accessed_since_ms),
+            Self::Off | Self::ThrottledKeys { .. } => None,
         }
     }
 }
@@ -83,8 +98,12 @@ pub struct InsightQuery<'a> {
     pub table: &'a str,
     /// The index, if the rule is about one.
     pub index: Option<&'a str>,
+    /// The key of the table or of the index.
+    pub key: &'a KeySchema,
     /// What is counted.
     pub kind: InsightKind,
+    /// Milliseconds since 1970 when the rule was made. What an earlier one counted is not told.
+    pub since_ms: u64,
     /// What is asked of it.
     pub span: InsightSpan,
 }
@@ -96,7 +115,7 @@ pub struct InsightSpan {
     pub from_ms: u64,
     /// Milliseconds since 1970 up to which.
     pub until_ms: u64,
-    /// How long one period is.
+    /// How long one period is. Where only longer times are remembered, nothing is told.
     pub period_ms: u64,
     /// What contributors are ranked by.
     pub rank: Rank,
@@ -154,6 +173,6 @@ pub struct PeriodValues {
 pub enum NotCounted {
     /// Nobody counts requests.
     Nobody,
-    /// So many tables and indexes are in use that this one is left out.
+    /// So many tables and indexes with insights are in use that this one is left out.
     TooManyPlaces,
 }

@@ -18,9 +18,13 @@ pub(crate) struct Insight {
     pub(crate) enabled: bool,
     pub(crate) mode: InsightMode,
     pub(crate) changed_ms: u64,
-    /// When the rules were made. Missing in old records, whose rules were made by the last change.
+    /// When the rules were made, or the last ones if it is disabled. Missing in old records, whose rules
+    /// were made by the last change.
     #[serde(default)]
     since_ms: Option<u64>,
+    /// When those of accessed keys were made, if that was later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    accessed_since_ms: Option<u64>,
 }
 
 /// Which keys are of interest.
@@ -47,38 +51,69 @@ impl InsightMode {
 }
 
 impl Insight {
-    /// Enabled in this mode. The rules of one that is enabled already are kept, and so are their names.
+    /// Enabled in this mode. Rules that there are already are kept, and so are their names. New ones are
+    /// younger than all before them: a name is not used again.
     pub(crate) fn enable(before: Option<&Self>, mode: InsightMode, now_ms: u64) -> Self {
-        let since_ms = before.filter(|insight| insight.enabled).map_or(now_ms, Self::since_ms);
-        Self { enabled: true, mode, changed_ms: now_ms, since_ms: Some(since_ms) }
+        let new_ms = before.map_or(now_ms, |before| now_ms.max(before.last_since_ms() + 1));
+        let kept = before.filter(|before| before.enabled);
+        let since_ms = kept.map_or(new_ms, |before| before.since_ms(false));
+        let accessed_since_ms = match (kept, mode) {
+            // What there was is remembered, so that the next ones are younger.
+            (Some(before), InsightMode::ThrottledKeys) => before.accessed_since_ms,
+            (Some(before), _) if before.mode == mode => before.accessed_since_ms,
+            (Some(_), InsightMode::AccessedAndThrottledKeys) => Some(new_ms),
+            (None, _) => None,
+        };
+        let since_ms = Some(since_ms);
+        Self { enabled: true, mode, changed_ms: now_ms, since_ms, accessed_since_ms }
     }
 
     /// Disabled; the mode is only remembered to be shown.
     pub(crate) fn disable(before: Option<&Self>, now_ms: u64) -> Self {
         let mode = before.map_or(InsightMode::default(), |insight| insight.mode);
-        Self { enabled: false, mode, changed_ms: now_ms, since_ms: None }
+        let since_ms = before.map(Self::last_since_ms);
+        Self { enabled: false, mode, changed_ms: now_ms, since_ms, accessed_since_ms: None }
     }
 
-    /// When its rules were made.
-    pub(crate) fn since_ms(&self) -> u64 {
-        self.since_ms.unwrap_or(self.changed_ms)
+    /// When its rules of throttled keys, or those of accessed keys, were made.
+    fn since_ms(&self, of_accessed: bool) -> u64 {
+        let since_ms = self.since_ms.unwrap_or(self.changed_ms);
+        if of_accessed { self.accessed_since_ms.unwrap_or(since_ms) } else { since_ms }
+    }
+
+    /// When the youngest of its rules was made.
+    fn last_since_ms(&self) -> u64 {
+        self.since_ms(false).max(self.since_ms(true))
     }
 
     /// What observers are to count.
     pub(crate) fn wanted(&self) -> Insights {
         match self.mode {
             _ if !self.enabled => Insights::Off,
-            InsightMode::AccessedAndThrottledKeys => Insights::AccessedAndThrottledKeys,
-            InsightMode::ThrottledKeys => Insights::ThrottledKeys,
+            InsightMode::AccessedAndThrottledKeys => Insights::AccessedAndThrottledKeys {
+                since_ms: self.since_ms(false),
+                accessed_since_ms: self.since_ms(true),
+            },
+            InsightMode::ThrottledKeys => {
+                Insights::ThrottledKeys { since_ms: self.since_ms(false) }
+            }
         }
     }
 }
 
 impl TableRecord {
-    /// The insights of the table and of its indexes.
+    /// The insights of the table and of its global indexes. A local index is a part of its table.
     pub(crate) fn insights(&self) -> InsightSettings {
         let kept = self.settings.get(SETTING).cloned();
-        kept.and_then(|kept| serde_json::from_value(kept).ok()).unwrap_or_default()
+        let kept = kept.and_then(|kept| serde_json::from_value(kept).ok());
+        let mut insights: InsightSettings = kept.unwrap_or_default();
+        insights.retain(|name, _| name.is_empty() || self.has_insights(name));
+        insights
+    }
+
+    /// Whether there is a global index of this name, which has insights of its own.
+    pub(crate) fn has_insights(&self, index: &str) -> bool {
+        self.indexes.iter().any(|known| known.global && known.name == index)
     }
 
     pub(crate) fn set_insights(&mut self, insights: &InsightSettings) {
@@ -87,13 +122,8 @@ impl TableRecord {
 
     /// Forgets the insights of indexes that are gone: another one of that name begins without.
     pub(crate) fn drop_stale_insights(&mut self) {
-        if !self.settings.contains_key(SETTING) {
-            return;
+        if self.settings.contains_key(SETTING) {
+            self.set_insights(&self.insights());
         }
-        let mut insights = self.insights();
-        insights.retain(|name, _| {
-            name.is_empty() || self.indexes.iter().any(|index| index.name == *name)
-        });
-        self.set_insights(&insights);
     }
 }

@@ -1,5 +1,6 @@
 //! The rules of Contributor Insights: which there are, and what observers have found for them.
 
+use keyloom_core::KeySchema;
 use keyloom_core::observation::InsightQuery;
 pub use keyloom_core::observation::{
     Contributions, Contributor, InsightKind, InsightSpan, NotCounted, PeriodValues, Rank,
@@ -53,10 +54,17 @@ impl Database {
         rule: &InsightRule,
         span: InsightSpan,
     ) -> Result<Contributions, NotCounted> {
-        self.inner().watch.contributors(&InsightQuery {
+        let inner = self.inner();
+        let Some(table) = inner.catalog.all().get(rule.table.as_str()).cloned() else {
+            return Ok(Contributions::default());
+        };
+        let index = rule.index.as_deref();
+        inner.watch.contributors(&InsightQuery {
             table: &rule.table,
-            index: rule.index.as_deref(),
+            index,
+            key: key_of(&table, index),
             kind: rule.kind,
+            since_ms: rule.since_ms,
             span: InsightSpan { from_ms: span.from_ms.max(rule.since_ms), ..span },
         })
     }
@@ -68,24 +76,26 @@ pub(crate) fn rules_of(
     index: Option<&str>,
     insight: &Insight,
 ) -> impl Iterator<Item = InsightRule> {
-    let key = match index {
-        Some(index) => table.index(index).map_or(table.key(), |index| &index.schema.key),
-        None => table.key(),
-    };
-    let has_items = !key.range.is_empty();
+    let has_items = !key_of(table, index).range.is_empty();
     let resource = match index {
         Some(index) => format!("{}-{index}", table.name()),
         None => table.name().to_owned(),
     };
-    let (wanted, since_ms) = (insight.wanted(), insight.since_ms());
-    let kinds = InsightKind::ALL.into_iter();
-    kinds.filter(move |kind| wanted.has(*kind) && (has_items || !kind.tells_items())).map(
-        move |kind| InsightRule {
+    let wanted = insight.wanted();
+    let kinds = InsightKind::ALL.into_iter().filter(move |kind| has_items || !kind.tells_items());
+    kinds.filter_map(move |kind| {
+        let since_ms = wanted.since_ms(kind)?;
+        Some(InsightRule {
             name: format!("DynamoDBContributorInsights-{}-{resource}-{since_ms}", kind.code()),
             table: table.name().to_owned(),
             index: index.map(str::to_owned),
             kind,
             since_ms,
-        },
-    )
+        })
+    })
+}
+
+/// The key of a table, or of one of its indexes.
+fn key_of<'t>(table: &'t Table, index: Option<&str>) -> &'t KeySchema {
+    index.and_then(|index| table.index(index)).map_or(table.key(), |index| &index.schema.key)
 }

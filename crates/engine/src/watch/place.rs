@@ -103,7 +103,10 @@ pub(crate) fn place_of(table: &Table, position: Option<usize>) -> Place<'_> {
         has_local_indexes: table.has_local_indexes(),
         size_bytes: stats.bytes().unsigned_abs(),
         is_vector: false,
-        insights: index.map_or(table.insights, |index| index.insights),
+        insights: match index {
+            Some(index) if index.schema.kind == IndexKind::Global => index.insights,
+            _ => table.insights,
+        },
     }
 }
 

@@ -147,6 +147,16 @@ fn what_is_deleted_is_to_be_forgotten() {
         "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "gsi"}}]});
     assert_eq!(call(&database, "UpdateTable", delete).0, 200);
     assert_eq!(recorder.told(), [r#"forget tab Some("gsi")"#]);
+    database.run_maintenance().unwrap();
+    let index = json!({"IndexName": "vix", "VectorAttribute": {"AttributeName": "v", "Dimensions": 2},
+        "SimilarityMetric": "COSINE"});
+    let update = |change| json!({"TableName": "tab", "VectorIndexUpdates": [change]});
+    assert_eq!(call(&database, "UpdateTable", update(json!({"Create": index}))).0, 200);
+    database.run_maintenance().unwrap();
+    assert!(recorder.told().is_empty());
+    let delete = update(json!({"Delete": {"IndexName": "vix"}}));
+    assert_eq!(call(&database, "UpdateTable", delete).0, 200);
+    assert_eq!(recorder.told(), [r#"forget tab Some("vix")"#]);
     assert_eq!(call(&database, "DeleteTable", json!({"TableName": "tab"})).0, 200);
     assert_eq!(recorder.told(), ["forget tab None"]);
 }

@@ -2,8 +2,9 @@
 //!
 //! Every table and index has its own lock, and only requests that are looked at take it. Memory is
 //! bounded whatever the traffic: up to 480 KB for each of the first 16 tables and indexes, less than
-//! 100 KB for each of the next 48, which get smaller sketches; further ones are left out. Each
-//! rule of Contributor Insights that is enabled takes up to 310 KB more, 60 KB in the smaller places.
+//! 100 KB for each of the next 48, which get smaller sketches; further ones are left out. Each rule of
+//! Contributor Insights takes up to 310 KB more; where they are enabled for more than 16 tables and
+//! indexes, the further ones take up to 90 KB.
 
 mod leaders;
 mod pattern;
@@ -23,12 +24,13 @@ use keyloom_core::observation::{
 use keyloom_design::Design;
 use parking_lot::{Mutex, RwLock};
 
-use self::place::PlaceStats;
+use self::place::{PlaceStats, decoded};
 use crate::attribution::{Attributed, Attribution};
+use crate::insight::InsightPlaces;
 use crate::redaction::Redaction;
 use crate::report::{ErrorCount, Report, VERSION};
 use crate::sampling::{Sampler, Sampling};
-use crate::sketch::{hash_of, joined};
+use crate::sketch::place_id;
 
 /// Tables and indexes with sketches of the full size, and of any.
 const FULL_PLACES: usize = 16;
@@ -52,6 +54,7 @@ pub struct StatsCollector {
     sampler: Sampler,
     attribution: ArcSwapOption<Attribution>,
     places: RwLock<HashMap<u64, Arc<Mutex<PlaceStats>>>>,
+    insights: InsightPlaces,
     errors: Mutex<BTreeMap<(String, &'static str), u64>>,
     looked_at: AtomicU64,
     requests: AtomicU64,
@@ -109,6 +112,7 @@ impl StatsCollector {
     /// Forgets what was collected.
     pub fn reset(&self) {
         self.places.write().clear();
+        self.insights.clear();
         self.errors.lock().clear();
         let counts = [&self.looked_at, &self.requests, &self.left_out];
         for number in counts.into_iter().chain([&self.since_ms, &self.until_ms]) {
@@ -141,12 +145,7 @@ impl StatsCollector {
 
 /// The number that stands for a place.
 fn id_of(place: &Place<'_>) -> u64 {
-    id_of_name(place.table, place.index_name())
-}
-
-fn id_of_name(table: &str, index: Option<&str>) -> u64 {
-    let index = index.map_or(0, |name| hash_of(name.as_bytes()));
-    joined(hash_of(table.as_bytes()), index)
+    place_id(place.table, place.index_name())
 }
 
 impl Observer for StatsCollector {
@@ -177,6 +176,7 @@ impl Observer for StatsCollector {
                 self.left_out.fetch_add(weight, Ordering::Relaxed);
             }
         }
+        self.insights.observe(observation);
         let Some(home) = home else { return };
         let found = match known.as_deref() {
             Some(known) => known.find(&home, observation),
@@ -189,20 +189,18 @@ impl Observer for StatsCollector {
     }
 
     fn contributors(&self, query: &InsightQuery<'_>) -> Result<Contributions, NotCounted> {
-        let places = self.places.read();
-        let cell = places.get(&id_of_name(query.table, query.index)).cloned();
-        let is_full = places.len() >= MAX_PLACES;
-        drop(places);
-        match cell {
-            Some(cell) => Ok(cell.lock().contributors(query, self.redaction)),
-            None if is_full => Err(NotCounted::TooManyPlaces),
-            // Nobody has used it yet.
-            None => Ok(Contributions::default()),
-        }
+        self.insights.answer(query, |partition, sort| {
+            let mut keys = vec![self.redaction.apply(&decoded(&query.key.hash, partition))];
+            if query.kind.tells_items() {
+                keys.push(self.redaction.apply(&decoded(&query.key.range, sort)));
+            }
+            keys
+        })
     }
 
     fn forget(&self, table: &str, index: Option<&str>) {
         self.places.write().retain(|_, cell| !cell.lock().is_of(table, index));
+        self.insights.forget(table, index);
     }
 
     fn failed(&self, operation: &str, error: &Error) {

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use keyloom_core::key::decode_key_value;
 use keyloom_core::observation::{
-    self, Contributions, InsightQuery, Observation, Operation, Outcome, ThrottleLimit,
-    ThrottleReason, Touch,
+    self, Observation, Operation, Outcome, ThrottleLimit, ThrottleReason, Touch,
 };
 use keyloom_core::{AttributeValue, IndexKind, KeyAttribute, KeySchema};
 
@@ -13,7 +12,6 @@ use super::leaders::{Leaders, Led, load_of};
 use super::pattern::PatternStats;
 use super::sequence::{RecentReads, batchable};
 use crate::attribution::{Attributed, Constants};
-use crate::insight::{Event, InsightStats};
 use crate::redaction::{Redaction, label};
 use crate::report::{Key, Kind, Leader, Pattern, Place};
 use crate::sketch::{Distinct, Entry, Histogram, Load, Seen, TopKeys, hash_of, joined};
@@ -53,7 +51,6 @@ pub(super) struct PlaceStats {
     largest: Box<[u8]>,
     patterns: HashMap<u64, PatternStats>,
     max_patterns: usize,
-    insights: InsightStats,
 }
 
 impl PlaceStats {
@@ -93,7 +90,6 @@ impl PlaceStats {
             largest: Box::default(),
             patterns: HashMap::new(),
             max_patterns: MAX_PATTERNS / share,
-            insights: InsightStats::new(is_small),
         }
     }
 
@@ -121,7 +117,6 @@ impl PlaceStats {
             self.total.read_halves += load.read_halves;
             self.total.write_halves += load.write_halves;
         }
-        self.insights.follow(touch.place.insights);
         if touch.partition.is_empty() {
             return;
         }
@@ -143,16 +138,11 @@ impl PlaceStats {
         self.keys.add(&seen);
         self.minutes.add(&seen);
         self.hours.add(&seen);
-        let event = Event::of(touch.work, observation.outcome, throttle);
-        self.insights.count(&seen, event);
         let single = touch.place.key.range.is_empty() || !touch.sort.is_empty();
         if single {
             seen.hash = joined(hash, hash_of(touch.sort));
             seen.sort = touch.sort;
             self.items.add(&seen);
-            if !touch.sort.is_empty() {
-                self.insights.count(&seen, event);
-            }
         }
         if put && touch.place.index.is_none() {
             if touch.bytes as u64 > self.sizes.max() {
@@ -293,21 +283,6 @@ impl PlaceStats {
         }
     }
 
-    /// What was found for a rule of Contributor Insights.
-    pub(super) fn contributors(
-        &self,
-        query: &InsightQuery<'_>,
-        redaction: Redaction,
-    ) -> Contributions {
-        self.insights.answer(query, |partition, sort| {
-            let mut keys = vec![redaction.apply(&self.partition(partition))];
-            if query.kind.tells_items() {
-                keys.push(redaction.apply(&decoded(&self.schema.range, sort)));
-            }
-            keys
-        })
-    }
-
     fn listed(&self, top: &TopKeys, hide: impl Fn(String) -> String) -> (Vec<Key>, f64) {
         let (listed, floor) = top.heaviest(REPORTED);
         let total = top.total().max(1) as f64;
@@ -340,7 +315,7 @@ fn shown(partition: &str, sort: &str) -> String {
 }
 
 /// A key as people read it; a long one is cut, and its last value may be missing its end.
-fn decoded(attributes: &[KeyAttribute], mut bytes: &[u8]) -> String {
+pub(super) fn decoded(attributes: &[KeyAttribute], mut bytes: &[u8]) -> String {
     let mut values = Vec::new();
     for attribute in attributes {
         if bytes.is_empty() {

@@ -25,7 +25,8 @@ impl Sum<'_> {
     }
 }
 
-/// Answers from all windows that begin in the time that is asked for.
+/// Answers from all windows that begin in the time that is asked for and lie in one period each. An hour
+/// is no answer to a question about minutes: it would look like one minute with the load of sixty.
 pub(super) fn answer(
     windows: &[Cow<'_, Window>],
     span: InsightSpan,
@@ -69,15 +70,18 @@ pub(super) fn answer(
     }
 }
 
-/// Whether a window begins in the time that is asked for; the window in which that begins counts whole.
+/// Whether a window begins in the time that is asked for and is told by such periods; the window in
+/// which that time begins counts whole.
 fn is_asked(window: &Window, span: InsightSpan) -> bool {
     let from_ms = span.from_ms - span.from_ms % window.width_ms;
-    (from_ms..span.until_ms).contains(&window.start_ms)
+    span.period_ms.is_multiple_of(window.width_ms)
+        && (from_ms..span.until_ms).contains(&window.start_ms)
 }
 
 fn contributor(sum: &Sum<'_>, name: impl Fn(&[u8], &[u8]) -> Vec<String>) -> Contributor {
+    let (partition, sort) = sum.key.parts();
     Contributor {
-        keys: name(&sum.key.partition, &sum.key.sort),
+        keys: name(partition, sort),
         value: units(sum.value),
         error: units(sum.error),
         points: sum.points.iter().map(|(period, value)| (*period, units(*value))).collect(),

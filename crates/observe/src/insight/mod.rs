@@ -3,23 +3,30 @@
 //! A table's four rules are four [`Series`] of windows. Each window keeps the 25 heaviest keys, which is
 //! as many as AWS tells, out of a sketch that lives for its minute; so memory is bounded whatever the
 //! traffic, and nothing is kept where insights are off. A minute is remembered for three hours, then as
-//! part of its hour for three days, or for less where keys are so long or so many that they would not
-//! fit.
+//! part of its hour for three days. Where that does not fit, old windows keep 10 keys, and minutes become
+//! parts of hours sooner. Keys that come back take room once, so that all fits where most do; of keys of
+//! 20 bytes that are new in every minute, two hours fit by the minute and three days by the hour. A small
+//! place has a quarter of the room: 55 minutes and two days, or 25 minutes and a day.
+//!
+//! An hour is told only where periods are hours: see [`answer`].
 
 mod answer;
+mod places;
 mod series;
+mod visit;
 mod window;
 
 use keyloom_core::observation::{
     Contributions, InsightKind, InsightQuery, Insights, Outcome, ThrottleReason, Work,
 };
 
+pub(crate) use self::places::InsightPlaces;
 use self::series::Series;
 use crate::sketch::{Load, Seen};
 
 /// What one look at a key says to the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+enum Event {
     /// It took these units.
     Accessed(Load),
     /// It was refused.
@@ -30,7 +37,7 @@ pub(crate) enum Event {
 
 impl Event {
     /// What is counted for a key that a request touched; `throttle` if it was refused at this key.
-    pub(crate) fn of(work: Work, outcome: Outcome, throttle: Option<ThrottleReason>) -> Self {
+    fn of(work: Work, outcome: Outcome, throttle: Option<ThrottleReason>) -> Self {
         let halves = work.units().as_halves();
         match (throttle, outcome) {
             // AWS does not count what an index refuses on behalf of its table.
@@ -48,7 +55,9 @@ impl Event {
 
 /// What is kept for the rules of one table or index.
 #[derive(Debug)]
-pub(crate) struct InsightStats {
+struct InsightStats {
+    table: Box<str>,
+    index: Option<Box<str>>,
     wanted: Insights,
     is_small: bool,
     /// By the place of their kind in [`InsightKind::ALL`]; none until something is counted.
@@ -57,25 +66,27 @@ pub(crate) struct InsightStats {
 
 impl InsightStats {
     /// None are wanted yet.
-    pub(crate) fn new(is_small: bool) -> Self {
-        Self { wanted: Insights::Off, is_small, series: Default::default() }
+    fn new(table: &str, index: Option<&str>, is_small: bool) -> Self {
+        let index = index.map(Into::into);
+        let wanted = Insights::Off;
+        Self { table: table.into(), index, wanted, is_small, series: Default::default() }
     }
 
     /// Counts for these rules from now on, and forgets what others have found.
-    pub(crate) fn follow(&mut self, wanted: Insights) {
+    fn follow(&mut self, wanted: Insights) {
         if self.wanted == wanted {
             return;
         }
-        self.wanted = wanted;
         for (kind, series) in InsightKind::ALL.into_iter().zip(&mut self.series) {
-            if !wanted.has(kind) {
+            if wanted.since_ms(kind) != self.wanted.since_ms(kind) {
                 *series = None;
             }
         }
+        self.wanted = wanted;
     }
 
     /// Counts one look: at an item if there is a sort key, otherwise at a partition.
-    pub(crate) fn count(&mut self, seen: &Seen<'_>, event: Event) {
+    fn count(&mut self, seen: &Seen<'_>, event: Event) {
         let is_item = !seen.sort.is_empty();
         let (kind, one) = match (event, is_item) {
             (Event::Nothing, _) => return,
@@ -84,7 +95,7 @@ impl InsightStats {
             (Event::Throttled, false) => (InsightKind::ThrottledPartitions, ONE_REFUSAL),
             (Event::Throttled, true) => (InsightKind::ThrottledItems, ONE_REFUSAL),
         };
-        if !self.wanted.has(kind) {
+        if self.wanted.since_ms(kind).is_none() {
             return;
         }
         let is_small = self.is_small;
@@ -95,11 +106,15 @@ impl InsightStats {
     }
 
     /// Answers a question about one rule; `name` gives the text of an encoded partition and sort key.
-    pub(crate) fn answer(
+    fn answer(
         &self,
         query: &InsightQuery<'_>,
         name: impl Fn(&[u8], &[u8]) -> Vec<String>,
     ) -> Contributions {
+        // Nobody has come since the rule was made.
+        if self.wanted.since_ms(query.kind) != Some(query.since_ms) {
+            return Contributions::default();
+        }
         match self.series.get(query.kind as usize) {
             Some(Some(series)) => answer::answer(&series.windows(), query.span, name),
             _ => Contributions::default(),

@@ -11,15 +11,19 @@ const HOUR_MS: u64 = 60 * MINUTE_MS;
 /// How long minutes and hours are remembered.
 const MINUTES_FOR_MS: u64 = 3 * HOUR_MS;
 const HOURS_FOR_MS: u64 = 72 * HOUR_MS;
+/// What comes so late still counts to the last minute. What seems to come later has the right time, and
+/// it is the last minute that came too early.
+const LATE_MS: u64 = 5 * MINUTE_MS;
 /// What the past may take, for one rule.
-const BYTES: usize = 256 << 10;
-const SMALL_BYTES: usize = 32 << 10;
+pub(super) const BYTES: usize = 256 << 10;
+pub(super) const SMALL_BYTES: usize = 64 << 10;
 
 /// The windows of one rule.
 #[derive(Debug)]
 pub(super) struct Series {
     is_small: bool,
     live: Option<Live>,
+    /// In the order of time, as are the hours.
     minutes: VecDeque<Window>,
     hours: VecDeque<Window>,
 }
@@ -29,28 +33,30 @@ impl Series {
         Self { is_small, live: None, minutes: VecDeque::new(), hours: VecDeque::new() }
     }
 
-    /// Counts one look, at events of which each has the load `one`. What comes late counts to the last
-    /// minute.
+    /// Counts one look, at events of which each has the load `one`.
     pub(super) fn add(&mut self, seen: &Seen<'_>, one: Load) {
         let start_ms = seen.at_ms - seen.at_ms % MINUTE_MS;
-        if self.live.as_ref().is_some_and(|live| live.start_ms < start_ms) {
-            self.close();
+        if self.live.as_ref().is_some_and(|live| {
+            live.start_ms < start_ms || start_ms.saturating_add(LATE_MS) < live.start_ms
+        }) {
+            self.close(start_ms);
         }
         let is_small = self.is_small;
         self.live.get_or_insert_with(|| Live::new(start_ms, is_small)).add(seen, one);
     }
 
-    /// Every window, the oldest first, with the minute that is not over yet.
+    /// Every window, with the minute that is not over yet.
     pub(super) fn windows(&self) -> Vec<Cow<'_, Window>> {
         let live = self.live.as_ref().map(|live| Cow::Owned(live.window(MINUTE_MS, None)));
         let past = self.hours.iter().chain(&self.minutes);
         past.map(Cow::Borrowed).chain(live).collect()
     }
 
-    fn close(&mut self) {
+    /// Ends the minute that is counted, because another one has begun.
+    fn close(&mut self, now_ms: u64) {
         let Some(live) = self.live.take() else { return };
-        let now_ms = live.start_ms;
-        self.minutes.push_back(live.window(MINUTE_MS, self.minutes.back()));
+        let minute = live.window(MINUTE_MS, self.minutes.back());
+        put(&mut self.minutes, minute);
         while self.minutes.front().is_some_and(|old| old.start_ms + MINUTES_FOR_MS <= now_ms) {
             self.age();
         }
@@ -64,20 +70,21 @@ impl Series {
     fn age(&mut self) {
         let Some(minute) = self.minutes.pop_front() else { return };
         let start_ms = minute.start_ms - minute.start_ms % HOUR_MS;
-        match self.hours.back_mut().filter(|hour| hour.start_ms == start_ms) {
-            Some(hour) => hour.absorb(&minute),
-            None => self.hours.push_back(Window { start_ms, width_ms: HOUR_MS, ..minute }),
-        }
+        put(&mut self.hours, Window { start_ms, width_ms: HOUR_MS, ..minute });
     }
 
-    /// Takes no more than these bytes: joins old minutes first, and forgets old hours when those are most
-    /// of it.
+    /// Takes no more than these bytes: old windows first lose the lighter of their keys; then old
+    /// minutes are joined, and old hours forgotten when those are most of it.
     fn shrink(&mut self, bytes: usize) {
         loop {
             let of = |windows: &VecDeque<Window>| windows.iter().map(Window::bytes).sum::<usize>();
             let (minutes, hours) = (of(&self.minutes), of(&self.hours));
             if minutes + hours <= bytes {
                 return;
+            }
+            let mut all = self.hours.iter_mut().chain(&mut self.minutes);
+            if all.any(Window::thin) {
+                continue;
             }
             if 2 * hours > bytes || self.minutes.is_empty() {
                 self.hours.pop_front();
@@ -91,5 +98,14 @@ impl Series {
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.minutes.iter().chain(&self.hours).map(Window::bytes).sum()
+    }
+}
+
+/// Puts a window where its time is, into the one that is there if there is one.
+fn put(windows: &mut VecDeque<Window>, new: Window) {
+    let at = windows.partition_point(|window| window.start_ms < new.start_ms);
+    match windows.get_mut(at).filter(|window| window.start_ms == new.start_ms) {
+        Some(window) => window.absorb(&new),
+        None => windows.insert(at, new),
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use keyloom_core::capacity::Units;
 use keyloom_core::observation::{InsightSpan, Rank, ThrottleLimit};
+use keyloom_core::{KeyAttribute, KeySchema, ScalarType};
 
 use super::*;
 use crate::sketch::hash_of;
@@ -14,8 +15,14 @@ const MINUTE_MS: u64 = 60_000;
 /// The start of an hour.
 const START_MS: u64 = 1_763_280_000_000;
 
+/// When the rules were made.
+const SINCE_MS: u64 = START_MS - 1;
+const THROTTLED: Insights = Insights::ThrottledKeys { since_ms: SINCE_MS };
+const BOTH: Insights =
+    Insights::AccessedAndThrottledKeys { since_ms: SINCE_MS, accessed_since_ms: SINCE_MS };
+
 fn stats(wanted: Insights) -> InsightStats {
-    let mut stats = InsightStats::new(false);
+    let mut stats = InsightStats::new("t", None, false);
     stats.follow(wanted);
     stats
 }
@@ -50,9 +57,13 @@ const ALL: InsightSpan = InsightSpan {
     count: 10,
 };
 
+const BY_HOUR: InsightSpan = InsightSpan { period_ms: 60 * MINUTE_MS, ..ALL };
+
 fn answer(stats: &InsightStats, kind: InsightKind, span: InsightSpan) -> Contributions {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let query = InsightQuery { table: "t", index: None, kind, span };
+    let key = KeySchema::simple(KeyAttribute::new("k", ScalarType::S), None);
+    let since_ms = SINCE_MS;
+    let query = InsightQuery { table: "t", index: None, key: &key, kind, since_ms, span };
     stats.answer(&query, |partition, sort| vec![text(partition), text(sort)])
 }
 
@@ -62,7 +73,7 @@ fn names(found: &Contributions) -> Vec<&str> {
 
 #[test]
 fn a_write_weighs_three_reads_and_looks_count_for_what_they_stand_for() {
-    let mut stats = stats(Insights::AccessedAndThrottledKeys);
+    let mut stats = stats(BOTH);
     let write = Event::of(Work::Write(Units::whole(2)), Outcome::ConditionFailed, None);
     look(&mut stats, "a", START_MS + 1, 4, write);
     look(&mut stats, "b", START_MS + 2, 1, Event::of(Work::Read(Units::HALF), Outcome::Done, None));
@@ -98,14 +109,14 @@ fn refusals_count_where_aws_counts_them() {
 
 #[test]
 fn only_the_rules_that_are_on_are_kept() {
-    let mut stats = stats(Insights::ThrottledKeys);
+    let mut stats = stats(THROTTLED);
     for (key, event) in [("a", reads(1)), ("a", Event::Throttled), ("a/1", Event::Throttled)] {
         look(&mut stats, key, START_MS, 1, event);
     }
     let total = |stats: &InsightStats, kind| answer(stats, kind, ALL).total;
     let totals = InsightKind::ALL.map(|kind| total(&stats, kind));
     assert_eq!(totals, [0.0, 1.0, 0.0, 1.0]);
-    stats.follow(Insights::AccessedAndThrottledKeys);
+    stats.follow(BOTH);
     look(&mut stats, "a", START_MS, 1, reads(1));
     assert_eq!(InsightKind::ALL.map(|kind| total(&stats, kind)), [1.0, 1.0, 0.0, 1.0]);
     stats.follow(Insights::Off);
@@ -115,7 +126,7 @@ fn only_the_rules_that_are_on_are_kept() {
 
 #[test]
 fn times_periods_and_ranks_are_those_of_the_question() {
-    let mut stats = stats(Insights::AccessedAndThrottledKeys);
+    let mut stats = stats(BOTH);
     for minute in 0..10 {
         look(&mut stats, "steady", START_MS + minute * MINUTE_MS, 1, reads(10));
     }
@@ -137,29 +148,167 @@ fn times_periods_and_ranks_are_those_of_the_question() {
 
 #[test]
 fn old_minutes_become_hours_and_nothing_is_lost_for_three_days() {
-    let mut stats = stats(Insights::AccessedAndThrottledKeys);
+    let mut stats = stats(BOTH);
     for minute in 0..6 * 60 {
-        look(&mut stats, "a", START_MS + minute * MINUTE_MS, 1, reads(1));
-        look(&mut stats, "b", START_MS + minute * MINUTE_MS, 1, reads(2));
+        look(&mut stats, "a", START_MS + minute * MINUTE_MS, 1, reads(1 + minute % 60));
+        look(&mut stats, "b", START_MS + minute * MINUTE_MS, 1, reads(100));
     }
-    let found = answer(&stats, PARTITIONS, ALL);
-    assert!((found.total - 3.0 * 360.0).abs() < 1e-9, "{}", found.total);
+    let found = answer(&stats, PARTITIONS, BY_HOUR);
+    assert!((found.total - 6.0 * 7830.0).abs() < 1e-9, "{}", found.total);
     assert_eq!(found.distinct.round(), 2.0);
     let starts: Vec<u64> = found.periods.iter().map(|period| period.start_ms - START_MS).collect();
-    let minutes = |count: u64| count * MINUTE_MS;
-    assert_eq!(starts.get(..4), Some(&[0, minutes(60), minutes(120), minutes(179)][..]));
-    assert_eq!(starts.len(), 3 + 181, "three hours, the last of them not whole, then minutes");
+    assert_eq!(starts, [0, 1, 2, 3, 4, 5].map(|hour| hour * 60 * MINUTE_MS));
+    for period in &found.periods {
+        assert_eq!((period.minimum, period.maximum), (1.0, 100.0), "of one event, not of a minute");
+        assert_eq!((period.sum, period.greatest_contributor), (7830.0, 6000.0));
+        assert_eq!(period.samples, 120.0);
+    }
     // Much later, all of that is forgotten.
     for minute in [0, 1] {
-        look(&mut stats, "a", START_MS + minutes(100 * 60 + minute), 1, reads(1));
+        look(&mut stats, "a", START_MS + (100 * 60 + minute) * MINUTE_MS, 1, reads(1));
     }
-    let all = InsightSpan { until_ms: u64::MAX, ..ALL };
+    let all = InsightSpan { until_ms: u64::MAX, ..BY_HOUR };
     assert!((answer(&stats, PARTITIONS, all).total - 2.0).abs() < 1e-9);
 }
 
 #[test]
+fn an_hour_does_not_look_like_a_minute() {
+    let mut stats = stats(BOTH);
+    for minute in 0..6 * 60 {
+        look(&mut stats, "a", START_MS + minute * MINUTE_MS, 1, reads(1));
+    }
+    for period_ms in [MINUTE_MS, 20 * MINUTE_MS, 90 * MINUTE_MS] {
+        let found = answer(&stats, PARTITIONS, InsightSpan { period_ms, ..ALL });
+        assert_eq!(found.total, 180.0, "three hours");
+        assert!(found.periods.iter().all(|period| period.sum <= (period_ms / MINUTE_MS) as f64));
+        assert!(found.periods.iter().all(|period| period.start_ms >= START_MS + 90 * MINUTE_MS));
+    }
+    assert_eq!(answer(&stats, PARTITIONS, BY_HOUR).total, 360.0);
+}
+
+#[test]
+fn ranks_by_maximum_are_those_of_the_periods_even_after_minutes_became_hours() {
+    let mut stats = stats(BOTH);
+    for hour in 0..6 {
+        let start_ms = START_MS + hour * 60 * MINUTE_MS;
+        for minute in 0..60 {
+            look(&mut stats, "steady", start_ms + minute * MINUTE_MS, 1, reads(10));
+        }
+    }
+    look(&mut stats, "late", START_MS + 6 * 60 * MINUTE_MS, 1, reads(700));
+    let by_maximum = InsightSpan { rank: Rank::Maximum, ..BY_HOUR };
+    assert_eq!(names(&answer(&stats, PARTITIONS, BY_HOUR)), ["steady", "late"]);
+    assert_eq!(names(&answer(&stats, PARTITIONS, by_maximum)), ["late", "steady"]);
+    let of_a_day = InsightSpan { period_ms: 24 * 60 * MINUTE_MS, ..by_maximum };
+    assert_eq!(names(&answer(&stats, PARTITIONS, of_a_day)), ["steady", "late"]);
+}
+
+/// Tells of 25 keys in each minute: others than before, or always the same.
+fn busy(is_small: bool, minutes: u64, are_new: bool, tail: &str) -> InsightStats {
+    let mut stats = InsightStats::new("t", None, is_small);
+    stats.follow(BOTH);
+    for minute in 0..minutes {
+        for key in 0..25 {
+            let of = if are_new { minute } else { 0 };
+            let name = format!("CUSTOMER#{of:05}#{key:05}{tail}");
+            look(&mut stats, &name, START_MS + minute * MINUTE_MS, 1, reads(1 + key));
+        }
+    }
+    stats
+}
+
+/// For how many minutes back a report by the minute has all values, and one by the hour.
+fn reach(stats: &InsightStats, minutes: u64) -> (u64, u64) {
+    let whole = (1..=25).sum::<u64>() as f64;
+    let span = InsightSpan { until_ms: u64::MAX, ..ALL };
+    let by_minute = answer(stats, PARTITIONS, span).periods;
+    assert!(by_minute.iter().all(|period| period.sum == whole), "each minute is whole");
+    let hours = answer(stats, PARTITIONS, InsightSpan { period_ms: BY_HOUR.period_ms, ..span });
+    let first = hours.periods.first().map_or(u64::MAX, |period| period.start_ms);
+    (by_minute.len() as u64, minutes - (first - START_MS) / MINUTE_MS)
+}
+
+#[test]
+fn reports_reach_as_far_back_as_is_promised() {
+    let minutes = 74 * 60;
+    let long = "x".repeat(170);
+    for (is_small, are_new, tail, by_minute, by_hour) in [
+        (false, false, long.as_str(), 180, 72 * 60),
+        (false, true, "", 130, 72 * 60),
+        (true, false, "", 50, 50 * 60),
+        (true, true, "", 25, 24 * 60),
+    ] {
+        let stats = busy(is_small, minutes, are_new, tail);
+        let reached = reach(&stats, minutes);
+        assert!(reached.0 >= by_minute && reached.1 >= by_hour, "{reached:?}");
+        let bound = if is_small { series::SMALL_BYTES } else { series::BYTES };
+        for series in stats.series.iter().flatten() {
+            assert!(series.bytes() <= bound, "{}", series.bytes());
+        }
+        let last = InsightSpan { from_ms: START_MS + (minutes - 5) * MINUTE_MS, count: 25, ..ALL };
+        let last = InsightSpan { until_ms: u64::MAX, ..last };
+        assert_eq!(
+            answer(&stats, PARTITIONS, last).contributors.len(),
+            25,
+            "old ones are cut first"
+        );
+    }
+}
+
+#[test]
+fn a_clock_that_was_ahead_does_not_hold_what_comes_after() {
+    let mut stats = stats(BOTH);
+    let hour_ms = 60 * MINUTE_MS;
+    look(&mut stats, "before", START_MS, 1, reads(1));
+    look(&mut stats, "ahead", START_MS + 2 * hour_ms, 1, reads(1));
+    for minute in 1..300 {
+        look(&mut stats, "after", START_MS + minute * MINUTE_MS, 1, reads(1));
+    }
+    // A little late is no reason to go back.
+    look(&mut stats, "late", START_MS + 297 * MINUTE_MS, 1, reads(1));
+    let found = answer(&stats, PARTITIONS, BY_HOUR);
+    assert_eq!(found.total, 302.0);
+    let points = |key: &str| {
+        let found =
+            found.contributors.iter().find(|one| one.keys.first().is_some_and(|k| k == key));
+        found.map(|one| one.points.clone()).unwrap_or_default()
+    };
+    assert_eq!(points("before"), [(START_MS, 1.0)]);
+    assert_eq!(points("ahead"), [(START_MS + 2 * hour_ms, 1.0)]);
+    let sums = [59.0, 60.0, 60.0, 60.0, 60.0];
+    let hours = (0..5).map(|hour| START_MS + hour * hour_ms).zip(sums);
+    assert_eq!(points("after"), hours.collect::<Vec<_>>());
+    let late = answer(&stats, PARTITIONS, ALL);
+    let late = late.contributors.iter().find(|one| one.keys.first().is_some_and(|k| k == "late"));
+    assert_eq!(late.map(|one| one.points.clone()), Some(vec![(START_MS + 299 * MINUTE_MS, 1.0)]));
+}
+
+#[test]
+fn a_new_rule_begins_with_nothing_even_before_anybody_comes() {
+    let mut stats = stats(BOTH);
+    look(&mut stats, "a", START_MS, 1, reads(1));
+    look(&mut stats, "a", START_MS, 1, Event::Throttled);
+    let key = KeySchema::simple(KeyAttribute::new("k", ScalarType::S), None);
+    let total = |stats: &InsightStats, kind, since_ms| {
+        let query = InsightQuery { table: "t", index: None, key: &key, kind, since_ms, span: ALL };
+        stats.answer(&query, |_, _| Vec::new()).total
+    };
+    assert_eq!(total(&stats, PARTITIONS, SINCE_MS), 1.0);
+    assert_eq!(total(&stats, PARTITIONS, SINCE_MS + 1), 0.0);
+    // Only the rules of units are new.
+    stats.follow(Insights::AccessedAndThrottledKeys {
+        since_ms: SINCE_MS,
+        accessed_since_ms: SINCE_MS + 1,
+    });
+    look(&mut stats, "b", START_MS, 1, reads(5));
+    assert_eq!(total(&stats, PARTITIONS, SINCE_MS + 1), 5.0);
+    assert_eq!(total(&stats, PARTITIONS, SINCE_MS), 0.0);
+    assert_eq!(total(&stats, InsightKind::ThrottledPartitions, SINCE_MS), 1.0);
+}
+
+#[test]
 fn the_heaviest_keys_are_within_their_error_and_memory_within_its_bound() {
-    let mut stats = stats(Insights::AccessedAndThrottledKeys);
+    let mut stats = stats(BOTH);
     let mut truth: HashMap<String, u64> = HashMap::new();
     let mut state = 7_u64;
     let tail = "x".repeat(180);
@@ -177,7 +326,7 @@ fn the_heaviest_keys_are_within_their_error_and_memory_within_its_bound() {
         }
         *truth.entry(key).or_default() += 1;
     }
-    let found = answer(&stats, PARTITIONS, InsightSpan { count: 7, ..ALL });
+    let found = answer(&stats, PARTITIONS, InsightSpan { count: 7, ..BY_HOUR });
     assert!((found.total - 200_000.0).abs() < 1e-9);
     assert_eq!(names(&found).first(), Some(&"hot0"));
     assert!(names(&found).iter().all(|name| name.starts_with("hot")), "{:?}", names(&found));
@@ -188,6 +337,6 @@ fn the_heaviest_keys_are_within_their_error_and_memory_within_its_bound() {
         assert!(one.value >= 0.98 * truth, "{truth} {one:?}");
     }
     for series in stats.series.iter().flatten() {
-        assert!(series.bytes() <= 256 << 10, "{}", series.bytes());
+        assert!(series.bytes() <= series::BYTES, "{}", series.bytes());
     }
 }

@@ -3,18 +3,36 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::sketch::{Distinct, Load, Seen, TopKeys};
+use crate::sketch::{Distinct, Entry, Load, Seen, TopKeys};
 
 /// Keys that a window keeps: as many as AWS tells for a rule.
 pub(super) const LISTED: usize = 25;
+/// Keys that are left where memory is short: as many as a report tells unless it is asked for more.
+const THINNED: usize = 10;
 
 /// A key, shared by all windows that list it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) hash: u64,
-    /// The beginnings of the encoded keys.
-    pub(super) partition: Box<[u8]>,
-    pub(super) sort: Box<[u8]>,
+    /// The beginnings of the encoded partition and sort key, in one piece because there are many.
+    bytes: Box<[u8]>,
+    sort_at: u16,
+}
+
+impl Key {
+    fn of(entry: &Entry) -> Self {
+        Self {
+            hash: entry.hash,
+            bytes: [&*entry.partition, &*entry.sort].concat().into(),
+            // Entries keep less of a key than this can count.
+            sort_at: entry.partition.len() as u16,
+        }
+    }
+
+    /// The partition and the sort key.
+    pub(super) fn parts(&self) -> (&[u8], &[u8]) {
+        self.bytes.split_at_checked(usize::from(self.sort_at)).unwrap_or((&self.bytes, &[]))
+    }
 }
 
 /// A key in one window.
@@ -79,9 +97,20 @@ impl Window {
         }
         self.listed = all.into_values().collect();
         order(&mut self.listed);
-        self.listed.truncate(LISTED);
-        self.listed.shrink_to_fit();
+        self.keep(LISTED);
         self.totals.merge(&other.totals);
+    }
+
+    /// Forgets all but the heaviest keys; whether there were others.
+    pub(super) fn thin(&mut self) -> bool {
+        let has_others = self.listed.len() > THINNED;
+        self.keep(THINNED);
+        has_others
+    }
+
+    fn keep(&mut self, count: usize) {
+        self.listed.truncate(count);
+        self.listed.shrink_to_fit();
     }
 
     /// What it takes, about. A key that several windows list is shared out among them.
@@ -89,7 +118,7 @@ impl Window {
         let key = |listed: &Listed| {
             let key = &listed.key;
             let own = size_of::<Key>() + 2 * size_of::<usize>();
-            (own + key.partition.len() + key.sort.len()) / Arc::strong_count(key)
+            (own + key.bytes.len()) / Arc::strong_count(key)
         };
         let keys: usize = self.listed.iter().map(key).sum();
         let listed = self.listed.capacity() * size_of::<Listed>();
@@ -136,12 +165,8 @@ impl Live {
             .map(|(_, entry)| {
                 let is_same = |listed: &&Listed| listed.key.hash == entry.hash;
                 let known = before.and_then(|before| before.listed.iter().find(is_same));
-                let new = || Key {
-                    hash: entry.hash,
-                    partition: entry.partition.clone(),
-                    sort: entry.sort.clone(),
-                };
-                let key = known.map_or_else(|| Arc::new(new()), |known| Arc::clone(&known.key));
+                let new = || Arc::new(Key::of(entry));
+                let key = known.map_or_else(new, |known| Arc::clone(&known.key));
                 // A key that few counters stand for may seem heavy for others' sake: what was seen of
                 // it is certain.
                 Listed { key, value: entry.seen.weight(), error: entry.error }

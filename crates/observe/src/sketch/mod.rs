@@ -16,6 +16,12 @@ pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytes)
 }
 
+/// The number that stands for a table or an index.
+pub(crate) fn place_id(table: &str, index: Option<&str>) -> u64 {
+    let index = index.map_or(0, |name| hash_of(name.as_bytes()));
+    joined(hash_of(table.as_bytes()), index)
+}
+
 /// One hash of two.
 pub(crate) fn joined(a: u64, b: u64) -> u64 {
     (a.rotate_left(31) ^ b).wrapping_mul(0x9E37_79B9_7F4A_7C15)

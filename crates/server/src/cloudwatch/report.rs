@@ -91,8 +91,8 @@ fn not_counted(rule: &InsightRule, why: NotCounted) -> Failure {
              with --stats on."
         ),
         NotCounted::TooManyPlaces => format!(
-            "The rule {name} has no report: 64 other tables and indexes were used before, and no \
-             more are counted. Delete some that are not needed, or serve them apart."
+            "The rule {name} has no report: 64 other tables and indexes with insights were used \
+             before, and no more are counted. Delete some that are not needed, or serve them apart."
         ),
     })
 }

@@ -94,36 +94,42 @@ pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     constraints.range(limit, "maxResults", 1, MAX_PAGE as i64);
     constraints.finish()?;
     let after = paging::decode_token(fields.string("NextToken")?)?;
+    let after = after.as_deref().map(|last| last.split_once('/').unwrap_or((last, "")));
     let tables: Vec<Arc<Table>> = match table {
         Some(name) => vec![database.catalog.described_table(name)?],
         None => database.catalog.all().values().cloned().collect(),
     };
     let entries = tables.iter().flat_map(|table| {
         let insights = table.record.insights().into_iter();
-        insights.map(|(index, insight)| (format!("{}/{index}", table.name()), insight))
+        insights.map(|(index, insight)| (table.name(), index, insight))
     });
     let limit = limit.map_or(MAX_PAGE, |limit| limit as usize);
-    let (page, more) = paging::page(entries, limit, |(id, _)| Some(id) > after.as_ref());
+    let (page, more) = paging::page(entries, limit, |(table, index, _)| {
+        // In the order of the entries, which is not that of `table/index` as one text.
+        Some((*table, index.as_str())) > after
+    });
     let mut json = JsonWriter::object();
-    json.list("ContributorInsightsSummaries", &page, |json, (id, insight)| {
-        let (table, index) = id.split_once('/').unwrap_or((id, ""));
+    json.list("ContributorInsightsSummaries", &page, |json, (table, index, insight)| {
         json.nested(|json| {
             json.string("TableName", table);
-            json.optional_string("IndexName", Some(index).filter(|index| !index.is_empty()));
+            json.optional_string(
+                "IndexName",
+                Some(index.as_str()).filter(|index| !index.is_empty()),
+            );
             json.string("ContributorInsightsStatus", status(Some(insight)));
             json.string("ContributorInsightsMode", insight.mode.as_str());
         });
     });
-    if let Some((last, _)) = page.last().filter(|_| more) {
-        json.string("NextToken", &paging::token(last));
+    if let Some((table, index, _)) = page.last().filter(|_| more) {
+        json.string("NextToken", &paging::token(&format!("{table}/{index}")));
     }
     Ok(json.finish())
 }
 
-/// The table, which must have the index if one is named.
+/// The table, which must have the global index if one is named.
 fn with_index(database: &Inner, name: &str, index: Option<&str>) -> Result<Arc<Table>> {
     let table = database.catalog.described_table(name)?;
-    if index.is_some_and(|index| table.index(index).is_none()) {
+    if index.is_some_and(|index| !table.record.has_insights(index)) {
         return Err(request::resource_not_found());
     }
     Ok(table)
