@@ -148,8 +148,8 @@ fn what_is_deleted_is_to_be_forgotten() {
     assert_eq!(call(&database, "UpdateTable", delete).0, 200);
     assert_eq!(recorder.told(), [r#"forget tab Some("gsi")"#]);
     database.run_maintenance().unwrap();
-    let index = json!({"IndexName": "vix", "VectorAttribute": {"AttributeName": "v", "Dimensions": 2},
-        "SimilarityMetric": "COSINE"});
+    let index = json!({"IndexName": "vix", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2,
+        "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "ALL"}});
     let update = |change| json!({"TableName": "tab", "VectorIndexUpdates": [change]});
     assert_eq!(call(&database, "UpdateTable", update(json!({"Create": index}))).0, 200);
     database.run_maintenance().unwrap();

@@ -235,7 +235,8 @@ fn reports_reach_as_far_back_as_is_promised() {
     for (is_small, are_new, tail, by_minute, by_hour) in [
         (false, false, long.as_str(), 180, 72 * 60),
         (false, true, "", 130, 72 * 60),
-        (true, false, "", 50, 50 * 60),
+        (false, true, long.as_str(), 40, 40 * 60),
+        (true, false, "", 55, 50 * 60),
         (true, true, "", 25, 24 * 60),
     ] {
         let stats = busy(is_small, minutes, are_new, tail);
