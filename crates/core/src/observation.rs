@@ -18,8 +18,8 @@ use crate::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
 use crate::value::AttributeValue;
 
 pub use contributors::{
-    Contributions, Contributor, InsightKind, InsightQuery, InsightSpan, Insights, NotCounted,
-    PeriodValues, Rank,
+    Contributions, Contributor, InsightKind, InsightQuery, InsightRules, InsightSpan, Insights,
+    NotCounted, PeriodValues, Rank,
 };
 
 /// What kind of request it was. Statements of PartiQL count as what they lower to.
@@ -128,7 +128,7 @@ pub struct Place<'a> {
     /// Whether it is an index over vectors. Work there is paid by the byte and takes no units.
     pub is_vector: bool,
     /// Which of its keys are counted minute by minute; of a local index, those of its table.
-    pub insights: Insights,
+    pub insights: Insights<'a>,
 }
 
 impl<'a> Place<'a> {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use keyloom_core::capacity::Units;
 use keyloom_core::observation::{
-    Insights, Observation, Observer, Operation, Outcome, Place, Throughput, Touch, Work,
+    InsightRules, Insights, Observation, Observer, Operation, Outcome, Place, Throughput, Touch,
+    Work,
 };
 use keyloom_core::{IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType};
 use keyloom_observe::{Sampling, StatsCollector, StatsOptions};
@@ -22,6 +23,9 @@ const BOUND_BYTES: usize = 8 << 20;
 /// Keys that come again and again among those that come once: one write in ten, the first of them twice
 /// as often as the second, three times as often as the third, and so on.
 const HEAVY: usize = 30;
+
+/// All of them, since ever.
+const RULES: InsightRules = InsightRules { throttled_since_ms: 0, accessed_since_ms: Some(0) };
 
 /// Which key the write with this number is about, if it is a heavy one.
 fn heavy(number: u64) -> Option<usize> {
@@ -85,7 +89,7 @@ fn distinct_keys(keys: u64) -> Outcomes {
             has_local_indexes: false,
             size_bytes: 0,
             is_vector: false,
-            insights: Insights::AccessedAndThrottledKeys { since_ms: 0, accessed_since_ms: 0 },
+            insights: Insights::On(&RULES),
         };
         let touch = |index| Touch {
             place: place(index),

@@ -2,39 +2,30 @@
 
 use crate::schema::KeySchema;
 
-/// Which keys of a table or index are counted minute by minute, and since when: what was counted before
-/// belongs to rules that are gone.
+/// Which keys of a table or index are counted minute by minute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Insights {
+pub enum Insights<'a> {
     /// None.
     #[default]
     Off,
-    /// Those of requests that were refused for lack of throughput.
-    ThrottledKeys {
-        /// Milliseconds since 1970 when the rules were made.
-        since_ms: u64,
-    },
-    /// Those, and those of requests that were carried out.
-    AccessedAndThrottledKeys {
-        /// Milliseconds since 1970 when the rules of refusals were made.
-        since_ms: u64,
-        /// The same for the rules of units.
-        accessed_since_ms: u64,
-    },
+    /// Those that these rules are about.
+    On(&'a InsightRules),
 }
 
-impl Insights {
+/// When the rules of a table or index were made, in milliseconds since 1970: what was counted before
+/// belongs to rules that are gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InsightRules {
+    /// Those about requests that were refused for lack of throughput.
+    pub throttled_since_ms: u64,
+    /// Those about requests that were carried out, if there are such.
+    pub accessed_since_ms: Option<u64>,
+}
+
+impl InsightRules {
     /// When the rule of this kind was made; none if there is none.
-    pub const fn since_ms(self, kind: InsightKind) -> Option<u64> {
-        match self {
-            Self::ThrottledKeys { since_ms } | Self::AccessedAndThrottledKeys { since_ms, .. }
-                if kind.counts_throttles() =>
-            {
-                Some(since_ms)
-            }
-            Self::AccessedAndThrottledKeys { accessed_since_ms, .. } => Some(accessed_since_ms),
-            Self::Off | Self::ThrottledKeys { .. } => None,
-        }
+    pub const fn since_ms(&self, kind: InsightKind) -> Option<u64> {
+        if kind.counts_throttles() { Some(self.throttled_since_ms) } else { self.accessed_since_ms }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_core::observation::Insights;
+use keyloom_core::observation::InsightRules;
 use serde::{Deserialize, Serialize};
 
 use super::TableRecord;
@@ -86,18 +86,13 @@ impl Insight {
         self.since_ms(false).max(self.since_ms(true))
     }
 
-    /// What observers are to count.
-    pub(crate) fn wanted(&self) -> Insights {
-        match self.mode {
-            _ if !self.enabled => Insights::Off,
-            InsightMode::AccessedAndThrottledKeys => Insights::AccessedAndThrottledKeys {
-                since_ms: self.since_ms(false),
-                accessed_since_ms: self.since_ms(true),
-            },
-            InsightMode::ThrottledKeys => {
-                Insights::ThrottledKeys { since_ms: self.since_ms(false) }
-            }
-        }
+    /// The rules that there are; none if it is disabled.
+    pub(crate) fn rules(&self) -> Option<InsightRules> {
+        let has_accessed = self.mode == InsightMode::AccessedAndThrottledKeys;
+        self.enabled.then(|| InsightRules {
+            throttled_since_ms: self.since_ms(false),
+            accessed_since_ms: has_accessed.then(|| self.since_ms(true)),
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use keyloom_core::observation::Insights;
+use keyloom_core::observation::InsightRules;
 use keyloom_core::schema::{IndexSchema, KeySchema, TableSchema, VectorIndexSchema};
 use keyloom_core::{Item, Result};
 use parking_lot::RwLock;
@@ -23,7 +23,7 @@ pub(crate) struct Table {
     pub(crate) indexes: Vec<Index>,
     pub(crate) vector_indexes: Vec<VectorIndex>,
     /// Which of its keys observers are to count.
-    pub(crate) insights: Insights,
+    pub(crate) insights: Option<InsightRules>,
     /// Rises with every change of the record.
     pub(crate) version: u64,
     /// What all versions of the table share.
@@ -87,7 +87,7 @@ pub(crate) struct Index {
     pub(crate) keyspace: Keyspace,
     pub(crate) status: Status,
     pub(crate) stats: Arc<Stats>,
-    pub(crate) insights: Insights,
+    pub(crate) insights: Option<InsightRules>,
 }
 
 /// A vector index with its typed schema.
@@ -108,7 +108,7 @@ impl Table {
     pub(crate) fn new(record: TableRecord, previous: Option<&Table>) -> Self {
         let schema = record.typed_schema();
         let settings = record.insights();
-        let insights_of = |name: &str| settings.get(name).map_or(Insights::Off, Insight::wanted);
+        let insights_of = |name: &str| settings.get(name).and_then(Insight::rules);
         let stats_of = |keyspace: Keyspace| previous?.stats_of(keyspace).cloned();
         let indexes = record
             .indexes

@@ -37,9 +37,7 @@ impl Database {
         for table in self.inner().catalog.all().values() {
             for (index, insight) in table.record.insights() {
                 let index = Some(index.as_str()).filter(|index| !index.is_empty());
-                if insight.enabled {
-                    rules.extend(rules_of(table, index, &insight));
-                }
+                rules.extend(rules_of(table, index, &insight));
             }
         }
         rules.sort_by(|a, b| a.name.cmp(&b.name));
@@ -70,7 +68,7 @@ impl Database {
     }
 }
 
-/// The rules that AWS makes for a table or one of its indexes.
+/// The rules that AWS makes for a table or one of its indexes; none while its insights are disabled.
 pub(crate) fn rules_of(
     table: &Table,
     index: Option<&str>,
@@ -81,10 +79,10 @@ pub(crate) fn rules_of(
         Some(index) => format!("{}-{index}", table.name()),
         None => table.name().to_owned(),
     };
-    let wanted = insight.wanted();
+    let rules = insight.rules();
     let kinds = InsightKind::ALL.into_iter().filter(move |kind| has_items || !kind.tells_items());
     kinds.filter_map(move |kind| {
-        let since_ms = wanted.since_ms(kind)?;
+        let since_ms = rules?.since_ms(kind)?;
         Some(InsightRule {
             name: format!("DynamoDBContributorInsights-{}-{resource}-{since_ms}", kind.code()),
             table: table.name().to_owned(),

@@ -104,9 +104,10 @@ pub(crate) fn place_of(table: &Table, position: Option<usize>) -> Place<'_> {
         size_bytes: stats.bytes().unsigned_abs(),
         is_vector: false,
         insights: match index {
-            Some(index) if index.schema.kind == IndexKind::Global => index.insights,
-            _ => table.insights,
-        },
+            Some(index) if index.schema.kind == IndexKind::Global => index.insights.as_ref(),
+            _ => table.insights.as_ref(),
+        }
+        .map_or(Insights::Off, Insights::On),
     }
 }
 

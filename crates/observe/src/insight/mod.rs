@@ -17,7 +17,7 @@ mod visit;
 mod window;
 
 use keyloom_core::observation::{
-    Contributions, InsightKind, InsightQuery, Insights, Outcome, ThrottleReason, Work,
+    Contributions, InsightKind, InsightQuery, InsightRules, Outcome, ThrottleReason, Work,
 };
 
 pub(crate) use self::places::InsightPlaces;
@@ -58,31 +58,29 @@ impl Event {
 struct InsightStats {
     table: Box<str>,
     index: Option<Box<str>>,
-    wanted: Insights,
+    rules: InsightRules,
     is_small: bool,
     /// By the place of their kind in [`InsightKind::ALL`]; none until something is counted.
     series: [Option<Box<Series>>; InsightKind::ALL.len()],
 }
 
 impl InsightStats {
-    /// None are wanted yet.
-    fn new(table: &str, index: Option<&str>, is_small: bool) -> Self {
+    fn new(table: &str, index: Option<&str>, rules: InsightRules, is_small: bool) -> Self {
         let index = index.map(Into::into);
-        let wanted = Insights::Off;
-        Self { table: table.into(), index, wanted, is_small, series: Default::default() }
+        Self { table: table.into(), index, rules, is_small, series: Default::default() }
     }
 
     /// Counts for these rules from now on, and forgets what others have found.
-    fn follow(&mut self, wanted: Insights) {
-        if self.wanted == wanted {
+    fn follow(&mut self, rules: InsightRules) {
+        if self.rules == rules {
             return;
         }
         for (kind, series) in InsightKind::ALL.into_iter().zip(&mut self.series) {
-            if wanted.since_ms(kind) != self.wanted.since_ms(kind) {
+            if rules.since_ms(kind) != self.rules.since_ms(kind) {
                 *series = None;
             }
         }
-        self.wanted = wanted;
+        self.rules = rules;
     }
 
     /// Counts one look: at an item if there is a sort key, otherwise at a partition.
@@ -95,7 +93,7 @@ impl InsightStats {
             (Event::Throttled, false) => (InsightKind::ThrottledPartitions, ONE_REFUSAL),
             (Event::Throttled, true) => (InsightKind::ThrottledItems, ONE_REFUSAL),
         };
-        if self.wanted.since_ms(kind).is_none() {
+        if self.rules.since_ms(kind).is_none() {
             return;
         }
         let is_small = self.is_small;
@@ -112,7 +110,7 @@ impl InsightStats {
         name: impl Fn(&[u8], &[u8]) -> Vec<String>,
     ) -> Contributions {
         // Nobody has come since the rule was made.
-        if self.wanted.since_ms(query.kind) != Some(query.since_ms) {
+        if self.rules.since_ms(query.kind) != Some(query.since_ms) {
             return Contributions::default();
         }
         match self.series.get(query.kind as usize) {

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use keyloom_core::observation::{
-    Contributions, InsightQuery, Insights, NotCounted, Observation, Place,
+    Contributions, InsightQuery, InsightRules, Insights, NotCounted, Observation, Place,
 };
 use parking_lot::{Mutex, RwLock};
 
 use super::InsightStats;
-use super::visit::{Visit, visits};
+use super::visit::visits;
 use crate::sketch::place_id;
 
 /// Tables and indexes with sketches of the full size, and of any.
@@ -31,35 +31,44 @@ impl InsightPlaces {
             return;
         }
         for visit in visits(observation) {
-            if let Some(stats) = self.followed(&visit) {
+            let (id, place) = (place_id(visit.place.table, index_of(&visit.place)), &visit.place);
+            let Insights::On(rules) = place.insights else {
+                self.remove(id);
+                continue;
+            };
+            if let Some(stats) = self.stats(id, place, *rules) {
                 let mut stats = stats.lock();
-                stats.follow(visit.place.insights);
+                stats.follow(*rules);
                 visit.tell(&mut stats, observation);
             }
         }
     }
 
-    /// What is kept for the place of a visit; none if nothing is wanted there, or too many are known.
-    fn followed(&self, visit: &Visit<'_>) -> Option<Arc<Mutex<InsightStats>>> {
-        let place = &visit.place;
-        let index = index_of(place);
-        let id = place_id(place.table, index);
-        let known = self.known.read().get(&id).cloned();
-        if place.insights == Insights::Off {
-            if known.is_some() {
-                self.known.write().remove(&id);
-            }
+    /// What is kept for a place; none if too many are known.
+    fn stats(
+        &self,
+        id: u64,
+        place: &Place<'_>,
+        rules: InsightRules,
+    ) -> Option<Arc<Mutex<InsightStats>>> {
+        if let Some(known) = self.known.read().get(&id) {
+            return Some(Arc::clone(known));
+        }
+        let mut all = self.known.write();
+        if all.len() >= MAX_PLACES && !all.contains_key(&id) {
             return None;
         }
-        known.or_else(|| {
-            let mut all = self.known.write();
-            if all.len() >= MAX_PLACES && !all.contains_key(&id) {
-                return None;
-            }
-            let is_small = all.len() >= FULL_PLACES;
-            let new = || Arc::new(Mutex::new(InsightStats::new(place.table, index, is_small)));
-            Some(Arc::clone(all.entry(id).or_insert_with(new)))
-        })
+        let is_small = all.len() >= FULL_PLACES;
+        let new = || InsightStats::new(place.table, index_of(place), rules, is_small);
+        Some(Arc::clone(all.entry(id).or_insert_with(|| Arc::new(Mutex::new(new())))))
+    }
+
+    /// Nothing is wanted there any more.
+    fn remove(&self, id: u64) {
+        let is_known = self.known.read().contains_key(&id);
+        if is_known {
+            self.known.write().remove(&id);
+        }
     }
 
     /// Answers a question about one rule; `name` gives the text of an encoded partition and sort key.

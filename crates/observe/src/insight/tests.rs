@@ -17,14 +17,12 @@ const START_MS: u64 = 1_763_280_000_000;
 
 /// When the rules were made.
 const SINCE_MS: u64 = START_MS - 1;
-const THROTTLED: Insights = Insights::ThrottledKeys { since_ms: SINCE_MS };
-const BOTH: Insights =
-    Insights::AccessedAndThrottledKeys { since_ms: SINCE_MS, accessed_since_ms: SINCE_MS };
+const THROTTLED: InsightRules =
+    InsightRules { throttled_since_ms: SINCE_MS, accessed_since_ms: None };
+const BOTH: InsightRules = InsightRules { accessed_since_ms: Some(SINCE_MS), ..THROTTLED };
 
-fn stats(wanted: Insights) -> InsightStats {
-    let mut stats = InsightStats::new("t", None, false);
-    stats.follow(wanted);
-    stats
+fn stats(rules: InsightRules) -> InsightStats {
+    InsightStats::new("t", None, rules, false)
 }
 
 fn look(stats: &mut InsightStats, key: &str, at_ms: u64, weight: u64, event: Event) {
@@ -119,9 +117,9 @@ fn only_the_rules_that_are_on_are_kept() {
     stats.follow(BOTH);
     look(&mut stats, "a", START_MS, 1, reads(1));
     assert_eq!(InsightKind::ALL.map(|kind| total(&stats, kind)), [1.0, 1.0, 0.0, 1.0]);
-    stats.follow(Insights::Off);
+    stats.follow(THROTTLED);
     look(&mut stats, "a", START_MS, 1, reads(1));
-    assert_eq!(InsightKind::ALL.map(|kind| total(&stats, kind)), [0.0; 4]);
+    assert_eq!(InsightKind::ALL.map(|kind| total(&stats, kind)), [0.0, 1.0, 0.0, 1.0]);
 }
 
 #[test]
@@ -205,8 +203,7 @@ fn ranks_by_maximum_are_those_of_the_periods_even_after_minutes_became_hours() {
 
 /// Tells of 25 keys in each minute: others than before, or always the same.
 fn busy(is_small: bool, minutes: u64, are_new: bool, tail: &str) -> InsightStats {
-    let mut stats = InsightStats::new("t", None, is_small);
-    stats.follow(BOTH);
+    let mut stats = InsightStats::new("t", None, BOTH, is_small);
     for minute in 0..minutes {
         for key in 0..25 {
             let of = if are_new { minute } else { 0 };
@@ -297,10 +294,7 @@ fn a_new_rule_begins_with_nothing_even_before_anybody_comes() {
     assert_eq!(total(&stats, PARTITIONS, SINCE_MS), 1.0);
     assert_eq!(total(&stats, PARTITIONS, SINCE_MS + 1), 0.0);
     // Only the rules of units are new.
-    stats.follow(Insights::AccessedAndThrottledKeys {
-        since_ms: SINCE_MS,
-        accessed_since_ms: SINCE_MS + 1,
-    });
+    stats.follow(InsightRules { accessed_since_ms: Some(SINCE_MS + 1), ..BOTH });
     look(&mut stats, "b", START_MS, 1, reads(5));
     assert_eq!(total(&stats, PARTITIONS, SINCE_MS + 1), 5.0);
     assert_eq!(total(&stats, PARTITIONS, SINCE_MS), 0.0);

@@ -111,13 +111,13 @@ impl Traffic {
         }
     }
 
-    fn send(&self, observation: &Observation<'_>) {
+    fn send(&self, observation: Observation<'_>) {
         self.collector.observe(&Observation {
             at_ms: self.now_ms,
             latency: self.latency,
             outcome: self.outcome,
             weight: NonZeroU32::new(self.weight).unwrap(),
-            ..*observation
+            ..observation
         });
     }
 
@@ -152,7 +152,7 @@ impl Traffic {
         let both = [table, index];
         let touches = if entry.is_some() { &both[..] } else { &both[..1] };
         let returned = usize::from(!operation.is_write() && bytes > 0);
-        self.send(&Observation { operation, touches, returned, ..blank() });
+        self.send(Observation { operation, touches, returned, ..blank() });
     }
 
     /// Several items, written together.
@@ -165,7 +165,7 @@ impl Traffic {
             .map(|(partition, sort)| Touch { place, partition, sort, work, bytes: 300 })
             .collect();
         let operation = Operation::TransactWriteItems;
-        self.send(&Observation { operation, touches: &touches, ..blank() });
+        self.send(Observation { operation, touches: &touches, ..blank() });
     }
 
     pub(crate) fn get(&mut self, partition: &str, sort: &str) {
@@ -208,7 +208,7 @@ impl Traffic {
             has_more: false,
             scanned: read.scanned,
         };
-        self.send(&Observation {
+        self.send(Observation {
             operation: if is_query { Operation::Query } else { Operation::Scan },
             touches: &[touch],
             question: Some(question),
