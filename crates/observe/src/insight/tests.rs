@@ -227,15 +227,15 @@ fn reach(stats: &InsightStats, minutes: u64) -> (u64, u64) {
 
 #[test]
 fn reports_reach_as_far_back_as_is_promised() {
-    let minutes = 74 * 60;
     let long = "x".repeat(170);
-    for (is_small, are_new, tail, by_minute, by_hour) in [
-        (false, false, long.as_str(), 180, 72 * 60),
-        (false, true, "", 130, 72 * 60),
-        (false, true, long.as_str(), 40, 40 * 60),
-        (true, false, "", 55, 50 * 60),
-        (true, true, "", 25, 24 * 60),
+    for (is_small, are_new, tail, by_minute, hours) in [
+        (false, false, long.as_str(), 180, 72),
+        (false, true, "", 130, 72),
+        (false, true, long.as_str(), 40, 40),
+        (true, false, "", 55, 50),
+        (true, true, "", 25, 24),
     ] {
+        let (minutes, by_hour) = ((hours + 2) * 60, hours * 60);
         let stats = busy(is_small, minutes, are_new, tail);
         let reached = reach(&stats, minutes);
         assert!(reached.0 >= by_minute && reached.1 >= by_hour, "{reached:?}");
