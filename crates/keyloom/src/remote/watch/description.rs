@@ -8,14 +8,15 @@ use keyloom_core::schema::{
 };
 
 use super::described::{Described, Facts};
+use super::figure;
 
 /// The indexes that an UpdateTable removes.
 pub(super) fn removed_indexes<'j>(request: &'j JsonObject<'_>) -> impl Iterator<Item = &'j str> {
-    objects(request, "GlobalSecondaryIndexUpdates").filter_map(|update| {
-        match update.get("Delete") {
-            Some(Json::Object(removed)) => text(removed, "IndexName"),
-            _ => None,
-        }
+    let updates = objects(request, "GlobalSecondaryIndexUpdates")
+        .chain(objects(request, "VectorIndexUpdates"));
+    updates.filter_map(|update| match update.get("Delete") {
+        Some(Json::Object(removed)) => text(removed, "IndexName"),
+        _ => None,
     })
 }
 
@@ -64,7 +65,6 @@ pub(super) fn read(body: &[u8]) -> Option<Described> {
         (schema.observed(), facts(index, "IndexSizeBytes", on_demand, Some(own.throughput)))
     });
     let vectors = vectors.collect();
-    let created = table.get("CreationDateTime").and_then(number).unwrap_or_default();
     let name = text(table, "TableName")?;
     let schema = TableSchema {
         attributes,
@@ -72,7 +72,7 @@ pub(super) fn read(body: &[u8]) -> Option<Described> {
         vector_indexes,
         ..TableSchema::new(name.to_owned(), key)
     };
-    let created_ms = (created * 1000.0) as u64;
+    let created_ms = table.get("CreationDateTime").and_then(figure::milliseconds).unwrap_or(0);
     Some(Described { schema, table: own, indexes, vectors, ttl: None, created_ms })
 }
 
@@ -97,7 +97,7 @@ fn vector_schema(index: &JsonObject<'_>, attributes: &[KeyAttribute]) -> Option<
     Some(VectorIndexSchema {
         name: text(index, "IndexName")?.to_owned().into(),
         attribute: text(vector, "AttributeName")?.to_owned().into(),
-        dimensions: index.get("Dimensions").and_then(number)? as usize,
+        dimensions: usize::try_from(index.get("Dimensions").and_then(figure::count)?).ok()?,
         distance: DistanceFunction::from_wire(text(index, "DistanceFunction")?)?,
         search: search.collect::<Option<_>>()?,
         projection: projection(index),
@@ -138,13 +138,12 @@ fn key(of: &JsonObject<'_>, attributes: &[KeyAttribute]) -> Option<KeySchema> {
 }
 
 fn facts(of: &JsonObject<'_>, size: &str, on_demand: bool, shared: Option<Throughput>) -> Facts {
-    let count = |member: &str| of.get(member).and_then(number).map_or(0, |count| count as u64);
+    let count = |member: &str| of.get(member).and_then(figure::count).unwrap_or(0);
     let limit = |object: &str, member: &str| match of.get(object) {
-        // −1 stands for no limit.
-        Some(Json::Object(stated)) => stated.get(member).and_then(number).filter(|n| *n >= 0.0),
+        Some(Json::Object(stated)) => stated.get(member).and_then(figure::limit),
         _ => None,
     };
-    let own = if on_demand {
+    let (read, write) = if on_demand {
         (
             limit("OnDemandThroughput", "MaxReadRequestUnits"),
             limit("OnDemandThroughput", "MaxWriteRequestUnits"),
@@ -155,13 +154,12 @@ fn facts(of: &JsonObject<'_>, size: &str, on_demand: bool, shared: Option<Throug
             limit("ProvisionedThroughput", "WriteCapacityUnits"),
         )
     };
-    let units = |limit: Option<f64>| limit.map(|units| units as u64);
     let own = Throughput {
         on_demand,
-        read: units(own.0),
-        write: units(own.1),
-        warm_read: units(limit("WarmThroughput", "ReadUnitsPerSecond")),
-        warm_write: units(limit("WarmThroughput", "WriteUnitsPerSecond")),
+        read,
+        write,
+        warm_read: limit("WarmThroughput", "ReadUnitsPerSecond"),
+        warm_write: limit("WarmThroughput", "WriteUnitsPerSecond"),
     };
     Facts { throughput: shared.unwrap_or(own), items: count("ItemCount"), bytes: count(size) }
 }
@@ -187,9 +185,14 @@ fn text<'j>(of: &'j JsonObject<'_>, member: &str) -> Option<&'j str> {
     }
 }
 
-fn number(json: &Json<'_>) -> Option<f64> {
-    match json {
-        Json::Number(number) => number.as_f64(),
-        _ => None,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indexes_of_every_kind_are_removed() {
+        let update = br#"{"TableName":"t","GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":"g"}},{"Update":{"IndexName":"h"}}],"VectorIndexUpdates":[{"Delete":{"IndexName":"v"}},{"Create":{"IndexName":"w"}}]}"#;
+        let Ok(Json::Object(request)) = json::parse(update) else { panic!("not an object") };
+        assert_eq!(removed_indexes(&request).collect::<Vec<_>>(), ["g", "v"]);
     }
 }
