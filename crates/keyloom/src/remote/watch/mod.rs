@@ -135,7 +135,7 @@ impl Remote {
         let look = Look::new(self, watch, R::KIND, weight, began.elapsed(), &sent);
         let answer = sent.and_then(|body| Ok((R::read(&body)?, accounts(&body))));
         let told = answer.as_ref().map(|(answer, paid)| (answer, paid.as_slice()));
-        look.after(earlier).told(input, told);
+        look.after(&look.refused_of(earlier)).told(input, told);
         answer.map(|(answer, _)| answer)
     }
 
