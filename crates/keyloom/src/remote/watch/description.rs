@@ -57,14 +57,14 @@ pub(super) fn read(body: &[u8]) -> Option<Described> {
             indexes.push(facts(index, "IndexSizeBytes", on_demand, shared));
         }
     }
-    let vector_indexes: Vec<VectorIndexSchema> = objects(table, "VectorIndexes")
-        .map(|index| vector_schema(index, &attributes))
-        .collect::<Option<_>>()?;
-    let vectors = vector_indexes.iter().zip(objects(table, "VectorIndexes"));
-    let vectors = vectors.map(|(schema, index)| {
-        (schema.observed(), facts(index, "IndexSizeBytes", on_demand, Some(own.throughput)))
+    // The table is worth knowing though one of these is not understood.
+    let vectors = objects(table, "VectorIndexes").filter_map(|index| {
+        let schema = vector_schema(index, &attributes)?;
+        let facts = facts(index, "IndexSizeBytes", on_demand, Some(own.throughput));
+        let observed = schema.observed();
+        Some((schema, (observed, facts)))
     });
-    let vectors = vectors.collect();
+    let (vector_indexes, vectors) = vectors.unzip();
     let name = text(table, "TableName")?;
     let schema = TableSchema {
         attributes,
