@@ -10,6 +10,10 @@ use keyloom_core::schema::{
 use super::described::{Described, Facts};
 use super::figure;
 
+/// How many indexes or attributes a description has at most, several times what AWS allows: more are left out, as they are
+/// searched one by one.
+const MAX_LISTED: usize = 512;
+
 /// The indexes that an UpdateTable removes.
 pub(super) fn removed_indexes<'j>(request: &'j JsonObject<'_>) -> impl Iterator<Item = &'j str> {
     let updates = objects(request, "GlobalSecondaryIndexUpdates")
@@ -172,7 +176,7 @@ fn objects<'j, 'a>(
         Some(Json::Array(list)) => list.as_slice(),
         _ => &[],
     };
-    list.iter().filter_map(|element| match element {
+    list.iter().take(MAX_LISTED).filter_map(|element| match element {
         Json::Object(object) => Some(object),
         _ => None,
     })
@@ -194,5 +198,19 @@ mod tests {
         let update = br#"{"TableName":"t","GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":"g"}},{"Update":{"IndexName":"h"}}],"VectorIndexUpdates":[{"Delete":{"IndexName":"v"}},{"Create":{"IndexName":"w"}}]}"#;
         let Ok(Json::Object(request)) = json::parse(update) else { panic!("not an object") };
         assert_eq!(removed_indexes(&request).collect::<Vec<_>>(), ["g", "v"]);
+    }
+
+    #[test]
+    fn a_table_is_known_however_many_indexes_it_is_said_to_have() {
+        let key = r#""KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]"#;
+        let index = |number| format!(r#"{{"IndexName":"g{number}",{key}}}"#);
+        let indexes = (0..2000).map(index).collect::<Vec<_>>().join(",");
+        let body = format!(
+            r#"{{"Table":{{"TableName":"t","AttributeDefinitions":[{{"AttributeName":"pk","AttributeType":"S"}}],{key},"GlobalSecondaryIndexes":[{indexes}],"VectorIndexes":[{{"IndexName":"v"}}]}}}}"#
+        );
+        let table = read(body.as_bytes()).unwrap();
+        assert_eq!((table.indexes.len(), table.schema.indexes.len()), (MAX_LISTED, MAX_LISTED));
+        // What is not understood is left out, and the rest is known.
+        assert!(table.vectors.is_empty());
     }
 }
