@@ -162,13 +162,11 @@ impl Store for HeldAfterConflict {
         locks: &[&[u8]],
         patience: Duration,
     ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
-        match self.free.load(Ordering::Relaxed) {
-            0 => Ok(None),
-            _ => {
-                self.free.fetch_sub(1, Ordering::Relaxed);
-                self.inner.begin_within(locks, patience)
-            }
+        if self.free.load(Ordering::Relaxed) == 0 {
+            return Ok(None);
         }
+        self.free.fetch_sub(1, Ordering::Relaxed);
+        self.inner.begin_within(locks, patience)
     }
 
     fn settle(&self) -> Result<(), StoreError> {
