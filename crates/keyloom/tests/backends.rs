@@ -7,6 +7,8 @@
     reason = "tests"
 )]
 
+#[path = "backends/absurd.rs"]
+mod absurd;
 #[path = "backends/endpoint.rs"]
 mod endpoint;
 #[path = "backends/model.rs"]

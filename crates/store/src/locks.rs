@@ -5,7 +5,7 @@
 //! stripes in ascending order, so two transactions never wait for each other in a circle.
 
 use std::hash::BuildHasher;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 use parking_lot::{Mutex, MutexGuard};
@@ -41,8 +41,16 @@ impl KeyLocks {
 
     /// Locks all these keys, or none if one of them is not free for so long.
     pub(crate) fn lock_within(&self, keys: &[&[u8]], patience: Duration) -> Option<HeldLocks<'_>> {
-        let stripes = self.stripes_of(keys);
-        stripes.map(|stripe| stripe.try_lock_for(patience)).collect::<Option<_>>().map(HeldLocks)
+        // The clock is asked only where something is not free at once.
+        let mut end = None;
+        let mut locks = SmallVec::new();
+        for stripe in self.stripes_of(keys) {
+            let lock = stripe.try_lock().or_else(|| {
+                stripe.try_lock_until(*end.get_or_insert_with(|| Instant::now() + patience))
+            });
+            locks.push(lock?);
+        }
+        Some(HeldLocks(locks))
     }
 
     /// The stripes of keys, in the one order in which they are locked.

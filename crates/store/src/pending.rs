@@ -15,7 +15,7 @@ use crate::transaction::{Kept, Newest, Ticket, WriteSet, size_bytes};
 
 /// A group is cut off behind the transaction that makes it larger than this, so that one record
 /// of the log stays within reason however many writers there are.
-const GROUP_BYTES: usize = 16 << 20;
+pub(crate) const GROUP_BYTES: usize = 16 << 20;
 
 /// A transaction in the queue.
 pub(crate) struct Queued {

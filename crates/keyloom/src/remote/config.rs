@@ -106,10 +106,11 @@ impl Endpoint {
     /// which key of an index a removed entry was, and why a batch left an item. Those count as far as they are known.
     ///
     /// Requests that the observer looks at ask for `ReturnConsumedCapacity` (transactions of writes always do, as all
-    /// that is sent under one token must be the same), and their tables are described once in five minutes. That takes
-    /// the permissions `dynamodb:DescribeTable` and `dynamodb:DescribeTimeToLive`; without them requests count, but not
-    /// their keys, or not what has expired. A client refuses nothing and asks no gate: partitions are followed by a
-    /// monitor that watches, not by one that enforces.
+    /// that is sent under one token must be the same), and their tables are described: once in five minutes, or once
+    /// in ten seconds where the endpoint does not say, or where a request is about an index that the description lacks.
+    /// That takes the permissions `dynamodb:DescribeTable` and `dynamodb:DescribeTimeToLive`; without them requests
+    /// count, but not their keys, or not what has expired. A client refuses nothing and asks no gate: partitions are
+    /// followed by a monitor that watches, not by one that enforces.
     ///
     /// [`Remote::call`]: super::Remote::call
     #[must_use]

@@ -60,10 +60,12 @@ pub(crate) fn page(body: &[u8]) -> Answer<RawPage> {
         Some(items) => list(items)?.iter().map(item).collect::<Answer<Vec<Item>>>()?,
         None => Vec::new(),
     };
-    let number = |name: &str| match object.get(name) {
-        Some(Json::Number(number)) => number.as_i64().unwrap_or(0) as usize,
-        _ => items.len(),
+    let stated = |name: &str| match object.get(name) {
+        // No page has more entries than that.
+        Some(Json::Number(number)) => u32::try_from(number.as_i64()?).ok(),
+        _ => None,
     };
+    let number = |name: &str| stated(name).map_or(items.len(), |count| count as usize);
     let (count, scanned_count) = (number("Count"), number("ScannedCount"));
     let last_key = object.get("LastEvaluatedKey").map(item).transpose()?;
     Ok(RawPage { items, count, scanned_count, last_key })

@@ -233,15 +233,24 @@ fn what_an_answer_had_no_room_for_is_no_retry() {
     for (pk, sk) in &keys {
         client.put(item! { "pk" => pk.as_str(), "sk" => *sk, "text" => long.as_str() }).unwrap();
     }
-    let found = client.batch_get(keys).unwrap();
+    let found = client.batch_get(keys.clone()).unwrap();
     assert!(found.iter().all(Option::is_some));
+    // Where the answer shows little of its items, it was full all the same.
+    let stated: Vec<String> = keys.iter().map(|(pk, sk)| json(&[("pk", pk), ("sk", sk)])).collect();
+    let body = format!(
+        r#"{{"RequestItems":{{"large":{{"Keys":[{}],"ProjectionExpression":"pk"}}}},{CAPACITY}}}"#,
+        stated.join(",")
+    );
+    let answer = client.call("BatchGetItem", &body).unwrap();
+    let (_, left) = answer.split_once(r#""UnprocessedKeys""#).unwrap();
+    assert_eq!(left.matches(r#""sk""#).count(), 3, "{left}");
     let (here, _) = agree(both);
     let gets: Vec<(u64, u64, u64)> = here
         .patterns()
         .filter(|(_, one)| one.operation == "BatchGetItem")
         .map(|(_, one)| (one.requests, one.throttled, one.retries))
         .collect();
-    assert_eq!(gets, [(2, 0, 0)]);
+    assert_eq!(gets, [(3, 0, 0)]);
 }
 
 fn run(client: &TableClient, statements: &[&str], members: &str) -> String {
@@ -396,9 +405,8 @@ fn quoted(statement: &str) -> String {
     statement.replace("one.by_g", r#"\"one\".\"by_g\""#)
 }
 
-#[test]
-fn a_search_of_vectors_is_told_with_its_partition_and_its_bytes() {
-    let both = Both::new("watch");
+/// A client of a table with an index over vectors, which has three entries.
+fn searchable(both: &Both) -> TableClient {
     let client = TableClient::new(both.remote.clone(), "docs");
     let attributes = ["pk", "sk", "lang"]
         .map(|name| format!(r#"{{"AttributeName":"{name}","AttributeType":"S"}}"#))
@@ -416,6 +424,13 @@ fn a_search_of_vectors_is_told_with_its_partition_and_its_bytes() {
         let body = format!(r#"{{"TableName":"docs","Item":{item},{CAPACITY}}}"#);
         client.call("PutItem", &body).unwrap();
     }
+    client
+}
+
+#[test]
+fn a_search_of_vectors_is_told_with_its_partition_and_its_bytes() {
+    let both = Both::new("watch");
+    let client = searchable(&both);
     let search = |projection: &str| {
         let condition = r#""SearchConditionExpression":"lang = :l","ExpressionAttributeValues":{":l":{"S":"en"}}"#;
         let vector = r#""SearchVector":[{"N":"1"},{"N":"2"}],"TopK":5"#;
@@ -440,8 +455,25 @@ fn a_search_of_vectors_is_told_with_its_partition_and_its_bytes() {
 
 fn wait_until_searchable(client: &TableClient) {
     let patience = std::time::Instant::now() + std::time::Duration::from_mins(1);
-    while !client.call("DescribeTable", r#"{"TableName":"docs"}"#).unwrap().contains("ACTIVE") {
-        assert!(std::time::Instant::now() < patience, "the table is not there after a minute");
+    let is_active = || {
+        let described = client.call("DescribeTable", r#"{"TableName":"docs"}"#).unwrap();
+        let (_, indexes) = described.split_once(r#""VectorIndexes":["#).unwrap();
+        let (_, status) = indexes.split_once(r#""IndexStatus":""#).unwrap();
+        status.starts_with("ACTIVE")
+    };
+    while !is_active() {
+        assert!(std::time::Instant::now() < patience, "the index is not there after a minute");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
+}
+
+#[test]
+fn a_removed_index_of_vectors_is_forgotten() {
+    let both = Both::new("watch");
+    let client = searchable(&both);
+    assert!(both.here.snapshot().place("docs", Some("near")).is_some());
+    let update = r#"{"TableName":"docs","VectorIndexUpdates":[{"Delete":{"IndexName":"near"}}]}"#;
+    client.call("UpdateTable", update).unwrap();
+    let report = both.here.snapshot();
+    assert!(report.place("docs", Some("near")).is_none() && report.place("docs", None).is_some());
 }

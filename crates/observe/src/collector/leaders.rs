@@ -85,8 +85,9 @@ impl Leaders {
 /// What the load of one look is, multiplied by what it stands for.
 pub(super) fn load_of(work: keyloom_core::observation::Work, weight: u64) -> Load {
     use keyloom_core::observation::Work;
+    let halves = (work.units() * weight).as_halves();
     match work {
-        Work::Read(units) => Load { read_halves: units.as_halves() * weight, write_halves: 0 },
-        Work::Write(units) => Load { read_halves: 0, write_halves: units.as_halves() * weight },
+        Work::Read(_) => Load { read_halves: halves, write_halves: 0 },
+        Work::Write(_) => Load { read_halves: 0, write_halves: halves },
     }
 }

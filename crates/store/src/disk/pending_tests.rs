@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::DiskStore;
 use super::unruly_log::UnrulyLog;
+use crate::pending::GROUP_BYTES;
 use crate::{Store, Submission};
 
 fn put(store: &DiskStore, key: &'static str, value: &'static str) {
@@ -263,4 +264,39 @@ fn what_a_transaction_keeps_is_dropped_when_its_writes_can_be_seen_and_before_an
     given_up.keep(Box::new(Look(Arc::clone(&store), look)));
     drop(given_up);
     assert!(seen.try_recv().unwrap());
+}
+
+#[test]
+fn what_was_kept_is_dropped_before_anybody_is_told_that_the_writes_failed() {
+    struct Slow(Arc<AtomicBool>);
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            std::thread::sleep(Duration::from_millis(30));
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let log = UnrulyLog::default();
+    let store = log.open_store(directory.path());
+    let submit = |key: &'static str, value: Vec<u8>| {
+        let is_dropped = Arc::new(AtomicBool::new(false));
+        let mut transaction = store.begin(&[key.as_bytes()]).unwrap();
+        transaction.put(key.into(), value.into());
+        transaction.keep(Box::new(Slow(Arc::clone(&is_dropped))));
+        let submission = transaction.submit().unwrap();
+        move || {
+            submission.wait().unwrap_err();
+            assert!(is_dropped.load(Ordering::SeqCst), "{key}");
+        }
+    };
+    log.hold_syncs();
+    scope(|scope| {
+        scope.spawn(|| put(&store, "first", "durable"));
+        log.wait_for_held_sync();
+        log.fail_sync_after(0);
+        // So large that it is a group of its own; the other one is given up with it.
+        scope.spawn(submit("fails", vec![0; GROUP_BYTES]));
+        scope.spawn(submit("behind", vec![0]));
+        log.release_syncs();
+    });
 }

@@ -1,6 +1,7 @@
 //! What every store promises. Each test runs over each store.
 
 use std::ops::Bound;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::scope;
 use std::time::Duration;
@@ -29,6 +30,24 @@ fn count(value: Option<Bytes>) -> u64 {
 }
 
 on_every_store! {
+    fn what_a_transaction_keeps_lives_until_its_fate_is_decided(subject: Subject) {
+        let store = subject.store();
+        let kept = Arc::new(());
+        let begin = || {
+            let mut transaction = store.begin(&[b"key"]).unwrap();
+            transaction.put("key".into(), "value".into());
+            transaction.keep(Box::new(Arc::clone(&kept)));
+            assert_eq!(Arc::strong_count(&kept), 2);
+            transaction
+        };
+        begin().commit().unwrap();
+        assert_eq!(Arc::strong_count(&kept), 1, "committed");
+        begin().finish_read().unwrap();
+        assert_eq!(Arc::strong_count(&kept), 1, "given up");
+        drop(begin());
+        assert_eq!(Arc::strong_count(&kept), 1, "dropped");
+    }
+
     fn what_is_put_can_be_got_until_it_is_deleted(subject: Subject) {
         let store = subject.store();
         assert_eq!(store.get(b"key").unwrap(), None);

@@ -4,6 +4,8 @@ use keyloom_core::Str;
 use keyloom_core::capacity::{Arm, ConsumedCapacity, Units, VectorArm};
 use keyloom_core::json::{self, Json, JsonObject};
 
+use super::figure;
+
 /// What an answer says that it cost, table by table; nothing if it does not say.
 pub(super) fn accounts(body: &[u8]) -> Vec<ConsumedCapacity> {
     let Ok(Json::Object(answer)) = json::parse(body) else { return Vec::new() };
@@ -66,14 +68,7 @@ fn indexes<'j, 'a>(
 }
 
 fn arm(stated: &JsonObject<'_>) -> Arm {
-    // Units come in halves.
-    let units = |member: &str| match stated.get(member) {
-        Some(Json::Number(number)) => {
-            let halves = (number.as_f64()? * 2.0).round().max(0.0);
-            Some(Units::halves(halves as u64))
-        }
-        _ => None,
-    };
+    let units = |member: &str| stated.get(member).and_then(figure::units);
     Arm {
         total: units("CapacityUnits").unwrap_or_default(),
         read: units("ReadCapacityUnits"),
@@ -81,12 +76,9 @@ fn arm(stated: &JsonObject<'_>) -> Arm {
     }
 }
 
-/// What is stated of a vector index, or of a search: bytes, which are whole numbers written as floats.
+/// What is stated of a vector index, or of a search.
 pub(super) fn vector_arm(stated: &JsonObject<'_>) -> VectorArm {
-    let bytes = |member: &str| match stated.get(member) {
-        Some(Json::Number(number)) => number.as_f64().map(|bytes| bytes.max(0.0) as u64),
-        _ => None,
-    };
+    let bytes = |member: &str| stated.get(member).and_then(figure::billed_bytes);
     VectorArm {
         search_bytes: bytes("VectorSearchRequestBytes"),
         write_bytes: bytes("VectorWriteRequestBytes"),

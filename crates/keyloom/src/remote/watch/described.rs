@@ -17,6 +17,8 @@ use keyloom_engine::{Clock, SystemClock};
 const FRESH: Duration = Duration::from_mins(5);
 /// After which time one that lacks something is asked for again.
 const DOUBTED: Duration = Duration::from_secs(10);
+/// How many names are remembered.
+const MAX_KNOWN: usize = 1024;
 
 /// A table as its endpoint describes it.
 #[derive(Debug)]
@@ -106,7 +108,7 @@ impl Described {
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     known: RwLock<HashMap<String, Known>>,
-    /// For each name a lock, held by the one who asks the endpoint.
+    /// A lock for each name that somebody wants to ask the endpoint for, held by the one who does.
     asking: Mutex<HashMap<String, Arc<Mutex<()>>>>,
 }
 
@@ -129,8 +131,22 @@ impl Tables {
             Ok(table) => return table,
             Err(old) => old,
         };
-        let has_all = old.as_ref().is_some_and(|table| table.has(index));
         let turn = self.turn(name);
+        let table = self.ask(&turn, name, index, old, describe);
+        self.leave(name, turn);
+        table
+    }
+
+    /// Asks the endpoint, once whoever asks already is done.
+    fn ask(
+        &self,
+        turn: &Mutex<()>,
+        name: &str,
+        index: Option<&str>,
+        old: Option<Arc<Described>>,
+        describe: impl FnOnce() -> Option<Described>,
+    ) -> Option<Arc<Described>> {
+        let has_all = old.as_ref().is_some_and(|table| table.has(index));
         let _asking = match turn.try_lock() {
             Ok(asking) => asking,
             // Who can go on with what is known does not wait.
@@ -144,10 +160,22 @@ impl Tables {
         };
         // An old description is better than none.
         let table = describe().map(Arc::new).or(old);
-        let known = Known { since: Instant::now(), table: table.clone() };
-        let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        all.insert(name.to_owned(), known);
+        self.remember(name, Known { since: Instant::now(), table: table.clone() });
         table
+    }
+
+    fn remember(&self, name: &str, known: Known) {
+        let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        // Names of which nothing is known are kept only so that the endpoint is not asked all the time.
+        all.retain(|_, known| known.table.is_some() || known.since.elapsed() < DOUBTED);
+        if all.len() >= MAX_KNOWN && !all.contains_key(name) {
+            let worth = |known: &Known| (known.table.is_some(), known.since);
+            let least = all.iter().min_by_key(|(_, known)| worth(known));
+            if let Some(least) = least.map(|(name, _)| name.clone()) {
+                all.remove(&least);
+            }
+        }
+        all.insert(name.to_owned(), known);
     }
 
     /// What is taken for true of a table, or else what was true before.
@@ -169,6 +197,15 @@ impl Tables {
         Arc::clone(all.entry(name.to_owned()).or_default())
     }
 
+    /// Gives a turn back; the last one who wanted it takes it away.
+    fn leave(&self, name: &str, turn: Arc<Mutex<()>>) {
+        let mut all = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(turn);
+        if all.get(name).is_some_and(|turn| Arc::strong_count(turn) == 1) {
+            all.remove(name);
+        }
+    }
+
     /// The table of this name as far as it is known, without asking.
     pub(super) fn known(&self, name: &str) -> Option<Arc<Described>> {
         let all = self.known.read().unwrap_or_else(PoisonError::into_inner);
@@ -181,11 +218,12 @@ impl Tables {
         all.retain(|known, _| table_of(known) != table_of(name));
     }
 
-    /// The names that requests gave.
+    /// The names that requests gave to tables that are described.
     #[cfg(feature = "observe")]
     pub(super) fn names(&self) -> Vec<String> {
         let all = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let mut names: Vec<String> = all.keys().cloned().collect();
+        let described = all.iter().filter(|(_, known)| known.table.is_some());
+        let mut names: Vec<String> = described.map(|(name, _)| name.clone()).collect();
         names.sort_unstable();
         names
     }
@@ -246,20 +284,71 @@ mod tests {
             }
         });
         assert_eq!(asked.into_inner(), 1);
+        assert!(tables.asking.lock().unwrap().is_empty(), "nobody asks any more");
+    }
+
+    /// Makes all that is known so much older.
+    fn age(tables: &Tables, seconds: u64) {
+        for known in tables.known.write().unwrap().values_mut() {
+            known.since = known.since.checked_sub(Duration::from_secs(seconds)).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_a_description_lacks_is_asked_for_again_after_a_while() {
+        let (tables, asked) = (Tables::default(), AtomicUsize::new(0));
+        let ask = |index: Option<&str>, answer: fn() -> Option<Described>| {
+            tables.get("t", index, || {
+                asked.fetch_add(1, Ordering::Relaxed);
+                answer()
+            });
+            asked.load(Ordering::Relaxed)
+        };
+        // The endpoint does not say.
+        assert_eq!([ask(None, || None), ask(None, || None)], [1, 1]);
+        age(&tables, 9);
+        assert_eq!(ask(None, || None), 1);
+        age(&tables, 2);
+        assert_eq!([ask(None, example), ask(None, example)], [2, 2]);
+        // An index that was added meanwhile, or that is nowhere.
+        age(&tables, 9);
+        assert_eq!([ask(Some("g"), example), ask(Some("new"), example)], [2, 2]);
+        age(&tables, 2);
+        assert_eq!([ask(Some("g"), example), ask(Some("new"), example)], [2, 3]);
+        age(&tables, 11);
+        assert_eq!(ask(None, example), 3);
+        age(&tables, 300);
+        assert_eq!(ask(None, example), 4);
+    }
+
+    #[test]
+    fn names_of_no_table_are_forgotten_and_those_of_tables_are_not_too_many() {
+        let tables = Tables::default();
+        let known = || tables.known.read().unwrap().len();
+        tables.get("t", None, example).unwrap();
+        for number in 0..2 * MAX_KNOWN {
+            assert!(tables.get(&format!("none-{number}"), None, || None).is_none());
+        }
+        assert_eq!(known(), MAX_KNOWN);
+        assert!(tables.known("t").is_some(), "a table is worth more than a name");
+        age(&tables, 11);
+        tables.get("u", None, example).unwrap();
+        assert_eq!(known(), 2);
+        for number in 0..2 * MAX_KNOWN {
+            tables.get(&format!("table-{number}"), None, example).unwrap();
+        }
+        assert_eq!(known(), MAX_KNOWN);
+        assert!(tables.known("t").is_none(), "the oldest");
+        assert!(tables.asking.lock().unwrap().is_empty());
     }
 
     #[test]
     fn an_old_description_stays_where_a_new_one_fails_and_serves_while_it_is_asked_for() {
         let tables = Tables::default();
-        let age = |seconds| {
-            let mut known = tables.known.write().unwrap();
-            let table = known.get_mut("t").unwrap();
-            table.since = table.since.checked_sub(Duration::from_secs(seconds)).unwrap();
-        };
         tables.get("t", None, example).unwrap();
-        age(301);
+        age(&tables, 301);
         assert!(tables.get("t", None, || None).is_some());
-        age(301);
+        age(&tables, 301);
         let meanwhile = || {
             let other = tables.get("t", None, || unreachable!("somebody asks"));
             assert!(other.is_some());

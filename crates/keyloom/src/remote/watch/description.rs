@@ -8,14 +8,19 @@ use keyloom_core::schema::{
 };
 
 use super::described::{Described, Facts};
+use super::figure;
+
+/// How many indexes or attributes a description has at most, several times what AWS allows: more are left out, as they are
+/// searched one by one.
+const MAX_LISTED: usize = 512;
 
 /// The indexes that an UpdateTable removes.
 pub(super) fn removed_indexes<'j>(request: &'j JsonObject<'_>) -> impl Iterator<Item = &'j str> {
-    objects(request, "GlobalSecondaryIndexUpdates").filter_map(|update| {
-        match update.get("Delete") {
-            Some(Json::Object(removed)) => text(removed, "IndexName"),
-            _ => None,
-        }
+    let updates = objects(request, "GlobalSecondaryIndexUpdates")
+        .chain(objects(request, "VectorIndexUpdates"));
+    updates.filter_map(|update| match update.get("Delete") {
+        Some(Json::Object(removed)) => text(removed, "IndexName"),
+        _ => None,
     })
 }
 
@@ -56,15 +61,14 @@ pub(super) fn read(body: &[u8]) -> Option<Described> {
             indexes.push(facts(index, "IndexSizeBytes", on_demand, shared));
         }
     }
-    let vector_indexes: Vec<VectorIndexSchema> = objects(table, "VectorIndexes")
-        .map(|index| vector_schema(index, &attributes))
-        .collect::<Option<_>>()?;
-    let vectors = vector_indexes.iter().zip(objects(table, "VectorIndexes"));
-    let vectors = vectors.map(|(schema, index)| {
-        (schema.observed(), facts(index, "IndexSizeBytes", on_demand, Some(own.throughput)))
+    // The table is worth knowing though one of these is not understood.
+    let vectors = objects(table, "VectorIndexes").filter_map(|index| {
+        let schema = vector_schema(index, &attributes)?;
+        let facts = facts(index, "IndexSizeBytes", on_demand, Some(own.throughput));
+        let observed = schema.observed();
+        Some((schema, (observed, facts)))
     });
-    let vectors = vectors.collect();
-    let created = table.get("CreationDateTime").and_then(number).unwrap_or_default();
+    let (vector_indexes, vectors) = vectors.unzip();
     let name = text(table, "TableName")?;
     let schema = TableSchema {
         attributes,
@@ -72,7 +76,7 @@ pub(super) fn read(body: &[u8]) -> Option<Described> {
         vector_indexes,
         ..TableSchema::new(name.to_owned(), key)
     };
-    let created_ms = (created * 1000.0) as u64;
+    let created_ms = table.get("CreationDateTime").and_then(figure::milliseconds).unwrap_or(0);
     Some(Described { schema, table: own, indexes, vectors, ttl: None, created_ms })
 }
 
@@ -97,7 +101,7 @@ fn vector_schema(index: &JsonObject<'_>, attributes: &[KeyAttribute]) -> Option<
     Some(VectorIndexSchema {
         name: text(index, "IndexName")?.to_owned().into(),
         attribute: text(vector, "AttributeName")?.to_owned().into(),
-        dimensions: index.get("Dimensions").and_then(number)? as usize,
+        dimensions: usize::try_from(index.get("Dimensions").and_then(figure::count)?).ok()?,
         distance: DistanceFunction::from_wire(text(index, "DistanceFunction")?)?,
         search: search.collect::<Option<_>>()?,
         projection: projection(index),
@@ -138,13 +142,12 @@ fn key(of: &JsonObject<'_>, attributes: &[KeyAttribute]) -> Option<KeySchema> {
 }
 
 fn facts(of: &JsonObject<'_>, size: &str, on_demand: bool, shared: Option<Throughput>) -> Facts {
-    let count = |member: &str| of.get(member).and_then(number).map_or(0, |count| count as u64);
+    let count = |member: &str| of.get(member).and_then(figure::count).unwrap_or(0);
     let limit = |object: &str, member: &str| match of.get(object) {
-        // −1 stands for no limit.
-        Some(Json::Object(stated)) => stated.get(member).and_then(number).filter(|n| *n >= 0.0),
+        Some(Json::Object(stated)) => stated.get(member).and_then(figure::limit),
         _ => None,
     };
-    let own = if on_demand {
+    let (read, write) = if on_demand {
         (
             limit("OnDemandThroughput", "MaxReadRequestUnits"),
             limit("OnDemandThroughput", "MaxWriteRequestUnits"),
@@ -155,13 +158,12 @@ fn facts(of: &JsonObject<'_>, size: &str, on_demand: bool, shared: Option<Throug
             limit("ProvisionedThroughput", "WriteCapacityUnits"),
         )
     };
-    let units = |limit: Option<f64>| limit.map(|units| units as u64);
     let own = Throughput {
         on_demand,
-        read: units(own.0),
-        write: units(own.1),
-        warm_read: units(limit("WarmThroughput", "ReadUnitsPerSecond")),
-        warm_write: units(limit("WarmThroughput", "WriteUnitsPerSecond")),
+        read,
+        write,
+        warm_read: limit("WarmThroughput", "ReadUnitsPerSecond"),
+        warm_write: limit("WarmThroughput", "WriteUnitsPerSecond"),
     };
     Facts { throughput: shared.unwrap_or(own), items: count("ItemCount"), bytes: count(size) }
 }
@@ -174,7 +176,7 @@ fn objects<'j, 'a>(
         Some(Json::Array(list)) => list.as_slice(),
         _ => &[],
     };
-    list.iter().filter_map(|element| match element {
+    list.iter().take(MAX_LISTED).filter_map(|element| match element {
         Json::Object(object) => Some(object),
         _ => None,
     })
@@ -187,9 +189,28 @@ fn text<'j>(of: &'j JsonObject<'_>, member: &str) -> Option<&'j str> {
     }
 }
 
-fn number(json: &Json<'_>) -> Option<f64> {
-    match json {
-        Json::Number(number) => number.as_f64(),
-        _ => None,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indexes_of_every_kind_are_removed() {
+        let update = br#"{"TableName":"t","GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":"g"}},{"Update":{"IndexName":"h"}}],"VectorIndexUpdates":[{"Delete":{"IndexName":"v"}},{"Create":{"IndexName":"w"}}]}"#;
+        let Ok(Json::Object(request)) = json::parse(update) else { panic!("not an object") };
+        assert_eq!(removed_indexes(&request).collect::<Vec<_>>(), ["g", "v"]);
+    }
+
+    #[test]
+    fn a_table_is_known_however_many_indexes_it_is_said_to_have() {
+        let key = r#""KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]"#;
+        let index = |number| format!(r#"{{"IndexName":"g{number}",{key}}}"#);
+        let indexes = (0..2000).map(index).collect::<Vec<_>>().join(",");
+        let body = format!(
+            r#"{{"Table":{{"TableName":"t","AttributeDefinitions":[{{"AttributeName":"pk","AttributeType":"S"}}],{key},"GlobalSecondaryIndexes":[{indexes}],"VectorIndexes":[{{"IndexName":"v"}}]}}}}"#
+        );
+        let table = read(body.as_bytes()).unwrap();
+        assert_eq!((table.indexes.len(), table.schema.indexes.len()), (MAX_LISTED, MAX_LISTED));
+        // What is not understood is left out, and the rest is known.
+        assert!(table.vectors.is_empty());
     }
 }

@@ -79,10 +79,12 @@ fn settle(total: Units, mut entries: Vec<&mut Entry>) -> Units {
     let mut rest = total.as_halves() - least.as_halves();
     let one = Units::whole(1).as_halves();
     entries.retain(|entry| entry.drawn.units < entry.most);
-    // Unit by unit, so that equals get the same.
+    // Whole units, and as many for each, so that equals get the same; the first ones get what cannot be shared.
     while rest > 0 && !entries.is_empty() {
+        let each = (rest / one / entries.len() as u64).max(1) * one;
         for entry in &mut entries {
-            let more = rest.min(one);
+            let room = entry.most.as_halves().saturating_sub(entry.drawn.units.as_halves());
+            let more = each.min(room.div_ceil(one) * one).min(rest);
             rest -= more;
             entry.drawn.units += Units::halves(more);
         }
@@ -287,6 +289,14 @@ mod tests {
         assert_eq!(told(&[two(), two()], 3, ("h", 4)), list(&[("X", 2), ("X", 2)]));
         let halves = [("X".to_owned(), 0.5), ("X".to_owned(), 0.5)];
         assert_eq!(told(&[two(), two()], 3, ("h", 1)), halves);
+        assert_eq!(told(&[two(), two()], 3, ("h", 5)), list(&[("X", 3), ("X", 2)]));
+        // However much is stated, it takes no longer: here nearly all of it was one old entry's.
+        let stated = told(&[two(), two(), set], 3, ("h", 1 << 50));
+        let absurd = (1_u64 << 50) as f64;
+        assert_eq!(stated[..3], list(&[("X", 3), ("X", 3), ("X", 3)]));
+        assert_eq!(stated[3..], [("?".to_owned(), absurd - 9.0)]);
+        let stated = one(&delete, 3, ("g", 1 << 50));
+        assert_eq!(stated, [("B".to_owned(), absurd)]);
     }
 
     #[test]

@@ -4,16 +4,16 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use keyloom_core::Str;
 use keyloom_core::capacity::{ConsumedCapacity, Units};
 use keyloom_core::observation::{Observation, Operation, Outcome};
+use keyloom_core::{Item, Str};
 use keyloom_engine::{Clock, SystemClock};
 
 use super::Watch;
 use super::described::{Described, Spot, table_of};
 use super::entries;
 use super::exchange::{Asked, Exchange, Page, Point, is_projected};
-use super::leftover::has_room;
+use super::leftover::{Filled, room_of};
 use super::outcome;
 use super::page::{self, Understood};
 use super::touches::{Drawn, drawn};
@@ -31,7 +31,8 @@ pub(super) struct Look<'a> {
     latency: Duration,
     /// Whether the endpoint can be reached: if not, it is not asked for tables, either.
     is_reachable: bool,
-    earlier: Earlier<'a>,
+    /// What an earlier request of the batch was refused: tables and keys, or whole items of puts.
+    refused_before: &'a [(&'a str, &'a Item)],
 }
 
 impl<'a> Look<'a> {
@@ -44,13 +45,12 @@ impl<'a> Look<'a> {
         sent: &Result<Vec<u8>, Failure>,
     ) -> Self {
         let is_reachable = !matches!(sent, Err(Failure::NotSent(_)));
-        let earlier = Earlier::default();
-        Self { remote, watch, operation, weight, latency, is_reachable, earlier }
+        Self { remote, watch, operation, weight, latency, is_reachable, refused_before: &[] }
     }
 
-    /// The same, of a batch that goes on with what an earlier request did not do.
-    pub(super) fn after(self, earlier: Earlier<'a>) -> Self {
-        Self { earlier, ..self }
+    /// The same, of a batch that goes on with what an earlier request was refused.
+    pub(super) fn after(self, refused_before: &'a [(&'a str, &'a Item)]) -> Self {
+        Self { refused_before, ..self }
     }
 
     /// The same, as another operation.
@@ -174,14 +174,16 @@ impl<'a> Look<'a> {
 
     /// Tells of what was refused and left for another request, each item for itself.
     fn left(&self, points: &[Point<'_>]) {
+        if points.iter().all(|point| !point.is_left) {
+            return;
+        }
         let is_write = self.operation.is_write();
+        let filled = if is_write { Filled::default() } else { self.filled(points) };
         for point in points.iter().filter(|point| point.is_left) {
             let Some(table) = self.described(point.table, None) else { continue };
             let mut one = Drawn::of(point, &table, false);
             if !is_write {
-                let found = points.iter();
-                let found = found.filter_map(|point| Some((point.table, point.after.item()?)));
-                if !has_room(found, point, &table) {
+                if !filled.has_room(point.table, point.key, &table) {
                     continue;
                 }
                 one.units = Units::ZERO;
@@ -192,16 +194,33 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Whether an earlier request of the batch was refused this item, rather than having no room for it.
-    fn was_refused_before(&self, point: &Point<'_>) -> bool {
-        let Earlier { left, found } = self.earlier;
-        if !left.contains(&(point.table, point.key)) {
-            return false;
+    /// What the answer to a batch of reads has of these items.
+    fn filled<'p>(&self, points: &[Point<'p>]) -> Filled<'p> {
+        let found = points.iter().filter_map(|point| {
+            // A projection may have left out the key, which the request has.
+            Some((point.table, point.key, room_of(point.after.item()?, point.is_projected)))
+        });
+        Filled::with(found, |name| self.described(name, None))
+    }
+
+    /// What an earlier request of the batch was refused, rather than having no room for it.
+    pub(super) fn refused_of<'e>(&self, earlier: Earlier<'e>) -> Vec<(&'e str, &'e Item)> {
+        let Earlier { left, found } = earlier;
+        if left.is_empty() || self.operation.is_write() {
+            return left.to_vec();
         }
-        let found = found.iter().map(|(table, item)| (table.as_str(), item));
-        let table =
-            if self.operation.is_write() { None } else { self.described(point.table, None) };
-        table.is_none_or(|table| has_room(found, point, &table))
+        // The client's own batches project nothing.
+        let found = found.iter().map(|(table, item)| (table.as_str(), item, room_of(item, false)));
+        let filled = Filled::with(found, |name| self.described(name, None));
+        let is_refused = |(name, key): &(&'e str, &'e Item)| {
+            let table = self.described(name, None);
+            table.is_none_or(|table| filled.has_room(name, key, &table))
+        };
+        left.iter().copied().filter(is_refused).collect()
+    }
+
+    fn was_refused_before(&self, point: &Point<'_>) -> bool {
+        self.refused_before.contains(&(point.table, point.key))
     }
 
     fn page(&self, page: &Page<'_>, outcome: Outcome, account: Option<&ConsumedCapacity>) {

@@ -8,7 +8,7 @@
 //! - [`exchange`]: which items or ranges a request of the client is about; [`stated`] reads the same from requests that
 //!   are stated as JSON, [`statement`] and [`executed`] from PartiQL, [`search`] from searches of vectors.
 //! - [`described`], [`description`]: the tables, so that keys can be found in items.
-//! - [`account`], [`touches`], [`entries`], [`page`]: what each key cost.
+//! - [`account`], [`touches`], [`entries`], [`page`]: what each key cost; [`figure`] reads the numbers that are stated.
 //! - [`outcome`], [`leftover`]: what was refused, and why.
 //! - [`look`] puts it together.
 //!
@@ -21,6 +21,7 @@ mod description;
 mod entries;
 mod exchange;
 mod executed;
+mod figure;
 mod leftover;
 mod look;
 mod outcome;
@@ -134,7 +135,7 @@ impl Remote {
         let look = Look::new(self, watch, R::KIND, weight, began.elapsed(), &sent);
         let answer = sent.and_then(|body| Ok((R::read(&body)?, accounts(&body))));
         let told = answer.as_ref().map(|(answer, paid)| (answer, paid.as_slice()));
-        look.after(earlier).told(input, told);
+        look.after(&look.refused_of(earlier)).told(input, told);
         answer.map(|(answer, _)| answer)
     }
 

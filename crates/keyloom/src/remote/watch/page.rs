@@ -102,7 +102,8 @@ impl<'a> Understood<'a> {
 
 /// The bytes that so many units pay for, at this many halves for each step.
 fn bytes_of(units: Units, price: u64) -> usize {
-    (units.as_halves() / price) as usize * READ_UNIT_BYTES
+    let steps = usize::try_from(units.as_halves() / price).unwrap_or(usize::MAX);
+    steps.saturating_mul(READ_UNIT_BYTES)
 }
 
 fn conditions(

@@ -14,6 +14,9 @@ impl Tree {
         if !is_ordered {
             return Err("keys of the tree are not in order".into());
         }
+        if !self.iter().all(|(key, _)| self.get(key).is_some()) {
+            return Err("a key of the tree is not found".into());
+        }
         match self.iter().count() {
             count if count == self.len => Ok(()),
             count => Err(format!("the tree has {count} entries, but counts {}", self.len)),

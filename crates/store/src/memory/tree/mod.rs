@@ -25,7 +25,12 @@ pub(super) use self::range::Range;
 use crate::{Direction, KeyRange};
 
 /// The most keys of a node.
+#[cfg(not(test))]
 const MAX_KEYS: usize = 64;
+
+/// Few, so that small tests have many levels.
+#[cfg(test)]
+const MAX_KEYS: usize = 8;
 
 /// A node with fewer is merged with a neighbour if both fit into one.
 const SPARSE: usize = MAX_KEYS / 4;
