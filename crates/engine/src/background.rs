@@ -77,18 +77,22 @@ impl Background {
         }
     }
 
-    /// Gives a job to a thread of its own, or keeps it for the next maintenance.
-    fn submit(&self, inner: Option<Arc<Inner>>, job: Job) {
+    /// Gives a job to a thread of its own; false if there is none, and the job is kept for the next
+    /// maintenance.
+    fn submit(&self, inner: Option<Arc<Inner>>, job: Job) -> bool {
         self.state.lock().jobs.push(job);
-        let Some(inner) = inner.filter(|inner| inner.options.background) else { return };
+        let Some(inner) = inner.filter(|inner| inner.options.background) else { return false };
         let run = move || {
-            let job = inner.background.state.lock().jobs.pop();
-            if let Some(job) = job {
+            if let Some(job) = inner.background.take_job() {
                 // What a job has to say of a failure it has stored where its resource is described.
                 drop(job(&inner));
             }
         };
-        drop(self.spawn("keyloom-job", run));
+        self.spawn("keyloom-job", run).is_ok()
+    }
+
+    fn take_job(&self) -> Option<Job> {
+        self.state.lock().jobs.pop()
     }
 
     fn spawn(&self, name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
@@ -104,6 +108,15 @@ impl Inner {
     /// Runs a job in the background.
     pub(crate) fn submit(&self, job: Job) {
         self.background.submit(self.me.upgrade(), job);
+    }
+
+    /// Runs a job in the background, or on the spot if there is no thread for it. Who waits for the job
+    /// then never waits in vain; the caller must hold nothing that the job needs.
+    pub(crate) fn submit_or_run(&self, job: Job) -> Result<()> {
+        if self.background.submit(self.me.upgrade(), job) {
+            return Ok(());
+        }
+        self.background.take_job().map_or(Ok(()), |job| job(self))
     }
 }
 
@@ -127,8 +140,7 @@ fn maintain(inner: &Inner) {
 /// Does everything that is due, and the jobs that wait.
 pub(crate) fn run(inner: &Inner) -> Result<()> {
     loop {
-        let job = inner.background.state.lock().jobs.pop();
-        match job {
+        match inner.background.take_job() {
             Some(job) => job(inner)?,
             None => return tidy(inner),
         }

@@ -19,8 +19,8 @@ pub enum Call {
     Answered(Reply),
     /// Its writes have their place in the order of all writes, and are not durable yet.
     Waiting(WaitingCall),
-    /// Nowhere: it would have to wait for a change of its table or for somebody who holds its item, or to
-    /// do much work. Make it with [`Database::call`], on a thread that may take long.
+    /// Nowhere: it would have to wait for a change of its table, for somebody who holds its item or, to show
+    /// item counts, until they are counted after a crash; or it is much work. Make it with [`Database::call`], on a thread that may take long.
     NotBegun,
 }
 

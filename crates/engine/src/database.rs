@@ -243,9 +243,12 @@ impl Database {
 
     /// Begins one operation as [`call`](Self::call) runs it, for those who must not wait. A write of one
     /// item does not wait for the disk here: its answer comes from the [`WaitingCall`], to a thread or to
-    /// a task. All other operations run to their end.
+    /// a task. Most other operations run to their end.
     pub fn begin_call(&self, target: &str, body: &[u8]) -> Call {
         let Some((target, plan)) = ops::write_planner(target) else {
+            if ops::shows_counts(target) && self.inner().counted.is_counting() {
+                return Call::NotBegun;
+            }
             return Call::Answered(self.call(target, body));
         };
         with_fields(target, body, |fields| plan(self.inner(), fields))

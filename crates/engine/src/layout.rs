@@ -31,11 +31,13 @@ const NEXT_KEYSPACE: u8 = 0x01;
 const TABLE: u8 = 0x02;
 const DROPPED: u8 = 0x03;
 const TOKEN: u8 = 0x04;
-const COUNTS: u8 = 0x05;
 const ENTRY: u8 = 0x10;
 const STREAM_RECORD: u8 = 0x20;
 const STREAM: u8 = 0x21;
 const RESOURCE: u8 = 0x30;
+
+/// The key of the counts that a closed database has left; public for tests alone.
+pub const COUNTS_KEY: &[u8] = &[0x05];
 
 /// How many bytes stand in front of an entry's key.
 pub(crate) const ENTRY_HEADER_BYTES: usize = 1 + size_of::<Keyspace>();
@@ -80,11 +82,6 @@ pub(crate) fn token(operation: u8, token: &str) -> Vec<u8> {
 /// All finished transactions.
 pub(crate) fn tokens() -> Vec<u8> {
     vec![TOKEN]
-}
-
-/// The counts that a closed database has left.
-pub(crate) fn counts() -> Vec<u8> {
-    vec![COUNTS]
 }
 
 /// The beginning of every entry of a keyspace.

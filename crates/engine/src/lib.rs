@@ -44,6 +44,8 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
 pub use keyloom_core::Error;
 pub use keyloom_store::{DiskOptions, Durability, OpenReport, Stats};
+#[doc(hidden)]
+pub use layout::COUNTS_KEY;
 pub use ops::{
     BatchExecuteStatementInput, BatchExecuteStatementOutput, BatchGetItemInput, BatchGetItemOutput,
     BatchWriteItemInput, BatchWriteItemOutput, ConditionInput, DeleteItemInput,

@@ -25,6 +25,9 @@ use crate::{layout, store_error};
 /// Rows of a page that are looked at.
 const LOOKED_AT: usize = 64;
 
+/// After how many items that stay a walk asks whether it is still wanted.
+const ASKED_EVERY: usize = 64;
+
 /// The expiry of "nothing expires".
 const NEVER: u64 = u64::MAX;
 
@@ -100,11 +103,12 @@ pub(crate) fn next_expiry_s(table: &Table) -> Option<u64> {
 /// Removes what has expired in all tables.
 pub(crate) fn sweep(database: &Inner) -> Result<()> {
     let now_s = database.clock.now_ms() / 1000;
-    for table in database.catalog.all().values() {
+    for name in database.catalog.all().keys() {
+        // It may have been changed while another one was swept.
+        let Some(table) = database.catalog.find(name) else { continue };
         let is_due = || table.shared.next_expiry_s.load(Ordering::Relaxed) < now_s;
-        if table.record.status == Status::Active && enabled(table).is_some() && is_due() {
-            // What was not seen to its end has to be looked through again.
-            sweep_table(database, table, now_s).inspect_err(|_| look_through(table))?;
+        if table.record.status == Status::Active && enabled(&table).is_some() && is_due() {
+            sweep_table(database, &table, now_s)?;
         }
     }
     Ok(())
@@ -114,28 +118,58 @@ fn enabled(table: &Table) -> Option<&TtlSetting> {
     table.record.ttl.as_ref().filter(|ttl| ttl.enabled)
 }
 
-fn sweep_table(database: &Inner, table: &Arc<Table>, now_s: u64) -> Result<()> {
-    let Some(ttl) = enabled(table) else { return Ok(()) };
-    let next = &table.shared.next_expiry_s;
-    // Before the snapshot: what is written from here on lowers it again.
-    next.store(NEVER, Ordering::Relaxed);
-    let snapshot = database.store.snapshot().map_err(store_error)?;
-    let range = KeyRange::prefix(&layout::entries(table.record.keyspace));
-    for entry in snapshot.scan(range, Direction::Forward) {
-        let stored = Stored::new(entry.map_err(store_error)?.1);
-        let value = stored.get(&ttl.attribute)?;
-        let Expiry::At(second) = Expiry::of(value.as_ref(), now_s) else { continue };
-        if second >= now_s || !remove(database, table, ttl, stored, now_s)? {
-            next.fetch_min(second, Ordering::Relaxed);
-        }
-        let current = database.catalog.find(table.name());
-        if database.background.is_ending()
-            || current.is_none_or(|now| now.record.ttl != table.record.ttl)
-        {
-            look_through(table);
-            return Ok(());
+/// A walk over a table; one that does not come to its end, for whatever reason, has to be made again.
+struct Walk<'a> {
+    table: &'a Table,
+    is_complete: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn begin(table: &'a Table) -> Self {
+        expect_none_before(table, NEVER);
+        Self { table, is_complete: false }
+    }
+
+    /// Says of an item that stays when it expires.
+    fn met(&self, second: u64) {
+        self.table.shared.next_expiry_s.fetch_min(second, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Walk<'_> {
+    fn drop(&mut self) {
+        if !self.is_complete {
+            look_through(self.table);
         }
     }
+}
+
+fn sweep_table(database: &Inner, table: &Arc<Table>, now_s: u64) -> Result<()> {
+    let Some(ttl) = enabled(table) else { return Ok(()) };
+    let is_outdated = || {
+        let current = database.catalog.find(table.name());
+        current.is_none_or(|now| now.record.ttl != table.record.ttl)
+    };
+    // Before the snapshot: what is written from here on lowers the expiry again.
+    let mut walk = Walk::begin(table);
+    let snapshot = database.store.snapshot().map_err(store_error)?;
+    let range = KeyRange::prefix(&layout::entries(table.record.keyspace));
+    for (position, entry) in snapshot.scan(range, Direction::Forward).enumerate() {
+        let stored = Stored::new(entry.map_err(store_error)?.1);
+        let value = stored.get(&ttl.attribute)?;
+        let expiry = Expiry::of(value.as_ref(), now_s);
+        let is_past = expiry.is_past(now_s);
+        if (is_past || position % ASKED_EVERY == 0)
+            && (database.background.is_ending() || is_outdated())
+        {
+            return Ok(());
+        }
+        let Expiry::At(second) = expiry else { continue };
+        if !is_past || !remove(database, table, ttl, stored, now_s)? {
+            walk.met(second);
+        }
+    }
+    walk.is_complete = !is_outdated();
     Ok(())
 }
 

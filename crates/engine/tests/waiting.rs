@@ -3,9 +3,14 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use keyloom_engine::{Call, Database, DiskOptions, Options};
-use keyloom_store::{Direction, Fault, FaultyStore, KeyRange, MemoryStore, Store};
+use keyloom_store::{
+    Bytes, Direction, Fault, FaultyStore, KeyRange, MemoryStore, Snapshot, Stats, Store,
+    StoreError, Transaction, Verification,
+};
 use serde_json::{Value, json};
 
 const PUT: &str = "DynamoDB_20120810.PutItem";
@@ -123,6 +128,82 @@ fn a_write_of_an_item_that_is_held_is_not_begun() {
     assert!(["b", "c", "d", "e"].iter().any(|sk| matches!(begin(sk), Call::Answered(_))));
     drop(held);
     assert!(matches!(begin("a"), Call::Answered(reply) if reply.status == 200));
+}
+
+/// A store in which the item is free for a write at first, meets a conflict there, and is then held by
+/// somebody for ever.
+#[derive(Debug)]
+struct HeldAfterConflict {
+    inner: FaultyStore<MemoryStore>,
+    /// How often a write still finds its item free.
+    free: AtomicUsize,
+}
+
+impl Store for HeldAfterConflict {
+    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        self.inner.get(key)
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        self.inner.get_many(keys)
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        self.inner.snapshot()
+    }
+
+    fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
+        assert_ne!(self.free.load(Ordering::Relaxed), 0, "this would wait for ever");
+        self.inner.begin(locks)
+    }
+
+    fn begin_within<'a>(
+        &'a self,
+        locks: &[&[u8]],
+        patience: Duration,
+    ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
+        if self.free.load(Ordering::Relaxed) == 0 {
+            return Ok(None);
+        }
+        self.free.fetch_sub(1, Ordering::Relaxed);
+        self.inner.begin_within(locks, patience)
+    }
+
+    fn settle(&self) -> Result<(), StoreError> {
+        self.inner.settle()
+    }
+
+    fn verify(&self) -> Result<Verification, StoreError> {
+        self.inner.verify()
+    }
+
+    fn stats(&self) -> Result<Stats, StoreError> {
+        self.inner.stats()
+    }
+}
+
+#[test]
+fn a_write_that_must_not_wait_does_not_wait_after_a_conflict_either() {
+    let inner = FaultyStore::new(MemoryStore::new());
+    let store = Arc::new(HeldAfterConflict { inner, free: AtomicUsize::new(usize::MAX) });
+    let options = Options { background: false, ..Options::default() };
+    let database = Database::on(Arc::clone(&store) as Arc<dyn Store>, options).unwrap();
+    create_table(&database, &json!({}));
+    let begin = |conflicts: usize, free: usize| {
+        store.inner.plan(vec![Fault::Conflict; conflicts]);
+        store.free.store(free, Ordering::Relaxed);
+        let call = database.begin_call(PUT, put("a").to_string().as_bytes());
+        store.free.store(usize::MAX, Ordering::Relaxed);
+        call
+    };
+    assert!(matches!(begin(0, 0), Call::NotBegun));
+    let Call::Answered(reply) = begin(2, 2) else { panic!("it was begun") };
+    assert_eq!(reply.status, 400);
+    let body = String::from_utf8_lossy(&reply.body);
+    assert!(body.contains("TransactionConflictException"), "{body}");
+    assert_eq!(items(&database), 0);
+    assert!(matches!(begin(2, 3), Call::Answered(reply) if reply.status == 200));
+    assert_eq!(items(&database), 1);
 }
 
 #[test]

@@ -98,7 +98,7 @@ impl<S: Store> Store for FaultyStore<S> {
         self.inner.stats()
     }
 
-    fn openings(&self) -> Result<Openings, StoreError> {
+    fn openings(&self) -> Result<Option<Openings>, StoreError> {
         self.inner.openings()
     }
 }

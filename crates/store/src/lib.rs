@@ -113,10 +113,9 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Figures about the store, cheap to ask for.
     fn stats(&self) -> Result<Stats, StoreError>;
 
-    /// What tells this opening of the store from others. All zeros from a store that has only one, or
-    /// that cannot tell.
-    fn openings(&self) -> Result<Openings, StoreError> {
-        Ok(Openings::default())
+    /// What tells this opening of the store from others; none from a store that cannot tell.
+    fn openings(&self) -> Result<Option<Openings>, StoreError> {
+        Ok(None)
     }
 
     /// Deletes every key that begins with `prefix`, `chunk` keys per transaction, and returns how
@@ -209,13 +208,20 @@ pub trait Transaction {
 /// in between.
 ///
 /// Who notes `current` before the store is closed and finds it as `previous` after it was opened, knows
-/// that nobody else has had it open since.
+/// that nobody else has had it open since. A store that ends with its only opening has zeros.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Openings {
     /// The number that the last opening left behind; zero for a new store.
     pub previous: u64,
     /// The number of this moment.
     pub current: u64,
+}
+
+impl Openings {
+    /// Whether there can be another opening, which then has other numbers.
+    pub fn are_told_apart(self) -> bool {
+        self.current > self.previous
+    }
 }
 
 /// What [`Store::verify`] found.

@@ -3,8 +3,11 @@
 //! Counts live in memory and are kept exact by every write. A database that is closed notes them in the
 //! store, and the next one takes the note from there ([`note`]). After a crash there is none; then
 //! everything is counted once, from a snapshot of the moment of opening, in the background. Writes made
-//! meanwhile add to the same counters, so the sum is exact when the counting ends. Whoever asks before
-//! that, waits.
+//! meanwhile add to the same counters, so the sum is exact when the counting ends. Replies that show
+//! counts wait for that; observers, who must not wait, see what is counted so far.
+//!
+//! A write counts when it is answered. Counts are not exact after a write of unknown fate, nor if the
+//! counting meets damage; then nothing is noted, and the next opening counts.
 
 mod note;
 
@@ -53,6 +56,11 @@ impl Counted {
         }
     }
 
+    /// Whether [`wait`](Self::wait) would have to wait.
+    pub(crate) fn is_counting(&self) -> bool {
+        *self.state.lock() == State::Counting
+    }
+
     /// Says that everything is counted.
     pub(crate) fn finish(&self) {
         self.end(State::Exact);
@@ -61,6 +69,16 @@ impl Counted {
     fn end(&self, state: State) {
         *self.state.lock() = state;
         self.changed.notify_all();
+    }
+
+    /// Counts with `count`, which says whether that came to its end. Nobody waits any longer afterwards,
+    /// not even if there was a panic.
+    fn count_with(&self, count: impl FnOnce() -> Result<bool>) {
+        let mut ending = Ending { counted: self, state: State::GivenUp };
+        // Damage that the counting meets will show itself to the request that reads it.
+        if count().unwrap_or(false) {
+            ending.state = State::Exact;
+        }
     }
 
     /// Says that nobody knows whether some write has happened.
@@ -77,6 +95,18 @@ impl Counted {
     /// Whether the counts may be passed on.
     fn are_exact(&self) -> bool {
         *self.state.lock() == State::Exact && !self.in_doubt.load(Ordering::Relaxed)
+    }
+}
+
+/// The end of the counting, whatever brings it about.
+struct Ending<'a> {
+    counted: &'a Counted,
+    state: State,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.counted.end(self.state);
     }
 }
 
@@ -101,25 +131,22 @@ pub(crate) fn begin(database: &Inner) -> Result<()> {
     let tables = database.catalog.all();
     let count = move |database: &Inner| {
         let is_ending = || database.background.is_ending();
-        // Damage that the counting meets will show itself to the request that reads it.
-        let is_complete = count_all(&tables, snapshot.as_ref(), is_ending).unwrap_or(false);
-        database.counted.end(if is_complete { State::Exact } else { State::GivenUp });
+        database.counted.count_with(|| count_all(&tables, snapshot.as_ref(), is_ending));
         Ok(())
     };
-    if database.options.background {
-        database.submit(Box::new(count));
-        Ok(())
-    } else {
-        count(database)
-    }
+    database.submit_or_run(Box::new(count))
 }
 
 /// Notes the counts for the next database on this store, if they are exact. All writes must have ended.
 pub(crate) fn close(database: &Inner) {
-    if database.counted.are_exact() {
-        // Without a note, the next one counts.
-        drop(note::leave(database.store.as_ref(), &database.catalog));
+    let (store, counted) = (database.store.as_ref(), &database.counted);
+    // Without a note, the next one counts.
+    if counted.are_exact() {
+        drop(note::leave(store, &database.catalog));
+    } else if !counted.is_counting() {
+        drop(note::forget(store));
     }
+    // Else it was never opened, and what is noted is as right as before.
 }
 
 /// Counts every table and index as `snapshot` shows them; false if the database is closed meanwhile.
@@ -172,6 +199,18 @@ fn count(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_counting_that_panics_keeps_nobody_waiting() {
+        let counted = Counted::default();
+        assert!(counted.is_counting());
+        std::thread::scope(|scope| {
+            scope.spawn(|| counted.wait());
+            let count = || counted.count_with(|| std::panic::resume_unwind(Box::new("a bug")));
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(count)).is_err());
+        });
+        assert!(!counted.is_counting() && !counted.are_exact());
+    }
 
     #[test]
     fn a_panic_between_a_write_and_its_count_puts_the_counts_in_doubt() {

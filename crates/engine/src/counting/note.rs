@@ -3,18 +3,22 @@
 //! The note is the last thing that a database writes when it is closed, and the first thing that the next
 //! one removes, before anybody can write. So it is there only while it is right: a crash later finds no
 //! note. It also names the opening of the store that it was written in, and is believed only by the next
-//! one: a build that knows nothing of notes may have had the store open in between.
+//! one: a build that knows nothing of notes may have had the store open in between. A store that cannot tell
+//! its openings apart gets no notes.
+//!
+//! That number is also why a note that cannot be read or removed does not keep a database on disk from
+//! opening. It is left where it is, everything is counted, and no later opening believes it.
 //!
 //! With the counts goes what else was learnt by reading whole tables: when their next item expires.
 
 use std::collections::BTreeMap;
 
 use keyloom_core::{Error, Result};
-use keyloom_store::{CommitError, Openings, Store};
+use keyloom_store::{Bytes, CommitError, Openings, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Catalog;
-use crate::layout::{self, Keyspace};
+use crate::layout::{COUNTS_KEY, Keyspace};
 use crate::{store_error, ttl};
 
 /// How often a commit is tried that the store refuses as conflicting, or during which it moves on to
@@ -73,44 +77,58 @@ impl Note {
     }
 }
 
-/// Takes the note out of the store, durably, and hands its counts to the tables; false if there is none
-/// that can be believed.
+/// Takes the note out of the store, as durably as any write, and hands its counts to the tables; false if
+/// there is none that can be believed.
 pub(super) fn take(store: &dyn Store, catalog: &Catalog) -> Result<bool> {
-    let stored = match store.get(&layout::counts()) {
+    let Some(openings) = store.openings().map_err(store_error)? else { return Ok(false) };
+    // What stays in the store must not be believed by who comes after us.
+    let may_stay = openings.are_told_apart();
+    let stored = match store.get(COUNTS_KEY) {
         Ok(None) => return Ok(false),
-        Ok(stored) => stored,
-        // Damaged: as good as none, once it is gone.
-        Err(_) => None,
+        Ok(Some(stored)) => stored,
+        Err(_) if may_stay => return Ok(false),
+        Err(error) => return Err(store_error(error)),
     };
-    write(store, None)?;
-    let note = stored.and_then(|bytes| serde_json::from_slice::<Note>(&bytes).ok());
-    let openings = store.openings().map_err(store_error)?;
+    match write(store, None) {
+        Ok(()) => {}
+        Err(_) if may_stay => return Ok(false),
+        Err(error) => return Err(error),
+    }
+    let note = serde_json::from_slice::<Note>(&stored).ok();
     Ok(note.is_some_and(|note| note.is_of(openings) && note.apply(catalog)))
 }
 
 /// Leaves a note. Nothing may be written after it.
 pub(super) fn leave(store: &dyn Store, catalog: &Catalog) -> Result<()> {
     for _ in 0..MAX_ATTEMPTS {
-        let opening = store.openings().map_err(store_error)?.current;
-        let Some(note) = Note::of(catalog, opening) else { return Ok(()) };
+        let Some(before) = store.openings().map_err(store_error)? else { return Ok(()) };
+        let Some(note) = Note::of(catalog, before.current) else { return forget(store) };
         let bytes = serde_json::to_vec(&note)
             .map_err(|error| Error::InternalServer(format!("counts cannot be stored: {error}")))?;
         write(store, Some(bytes))?;
-        if store.openings().map_err(store_error)?.current == opening {
+        if store.openings().map_err(store_error)? == Some(before) {
             break;
         }
     }
     Ok(())
 }
 
+/// Removes a note that could not be taken: another database may come in the same opening of the store.
+pub(super) fn forget(store: &dyn Store) -> Result<()> {
+    match store.get(COUNTS_KEY) {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) | Err(_) => write(store, None),
+    }
+}
+
 /// Stores a note in place of the one that is there, or removes that.
 fn write(store: &dyn Store, note: Option<Vec<u8>>) -> Result<()> {
-    let key = layout::counts();
+    let key = || Bytes::from_static(COUNTS_KEY);
     for _ in 0..MAX_ATTEMPTS {
-        let mut transaction = store.begin(&[&key]).map_err(store_error)?;
+        let mut transaction = store.begin(&[COUNTS_KEY]).map_err(store_error)?;
         match &note {
-            Some(note) => transaction.put(key.clone().into(), note.clone().into()),
-            None => transaction.delete(key.clone().into()),
+            Some(note) => transaction.put(key(), note.clone().into()),
+            None => transaction.delete(key()),
         }
         match transaction.commit() {
             Ok(()) => return Ok(()),

@@ -36,6 +36,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     drop(change);
     database.watch.forget(table.name(), None);
     database.background.wake();
+    database.counted.wait();
     let mut json = JsonWriter::object();
     description::write(&mut json, "TableDescription", database, &table, Status::Deleting);
     Ok(json.finish())

@@ -101,6 +101,18 @@ pub(crate) fn item_member(target: &str) -> Option<&'static str> {
     }
 }
 
+/// Whether the reply to this target shows item counts of tables that were there before, and so waits until
+/// they are counted.
+pub(crate) fn shows_counts(target: &str) -> bool {
+    matches!(
+        target,
+        "DynamoDB_20120810.CreateBackup"
+            | "DynamoDB_20120810.DeleteTable"
+            | "DynamoDB_20120810.DescribeTable"
+            | "DynamoDB_20120810.UpdateTable"
+    )
+}
+
 /// An operation that reads its request itself.
 pub(crate) type BodyHandler = fn(&Inner, &[u8]) -> Result<Vec<u8>>;
 

@@ -9,7 +9,8 @@ use crate::catalog::{Table, VectorIndex};
 use crate::database::{Database, Inner};
 use crate::{layout, ttl};
 
-/// What is known of a table: for reports.
+/// What is known of a table: for reports. While the database counts its items after a crash, only those
+/// counted so far are in the figures.
 #[derive(Clone, Debug)]
 pub struct TableFacts {
     /// Its name.
@@ -91,7 +92,8 @@ fn facts(database: &Inner, table: &Table) -> TableFacts {
     }
 }
 
-/// A table, or the index at this position of its list.
+/// A table, or the index at this position of its list. Observers never wait: the size is that of what is
+/// counted so far.
 pub(crate) fn place_of(table: &Table, position: Option<usize>) -> Place<'_> {
     let index = position.and_then(|position| table.indexes.get(position));
     let stats = index.map_or(&table.shared.stats, |index| &index.stats);

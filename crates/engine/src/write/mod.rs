@@ -185,7 +185,12 @@ pub(crate) fn submit(
                 let decided = DecidedWrite { write, key, verdict, watched, return_item };
                 return Ok(Some((submission, decided)));
             }
-            Ok(None) => transaction = database.store.begin(&[&key]).map_err(store_error)?,
+            Ok(None) => {
+                let again = database.store.begin_within(&[&key], PATIENCE).map_err(store_error)?;
+                // Its capacity is taken, so that it cannot be begun anew elsewhere: the client may.
+                let Some(again) = again else { break };
+                transaction = again;
+            }
             Err(failure) => return Err(failure.of_single(return_item)),
         }
     }

@@ -1,8 +1,9 @@
-//! A store that says how often entries are scanned, and whose content can be spoilt.
+//! A store that says how often entries are scanned, and whose content can be spoilt, or held back.
 
 use std::ops::Bound;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use keyloom_store::{
     Bytes, Direction, Entries, KeyRange, Openings, Snapshot, Stats, Store, StoreError, Transaction,
@@ -19,10 +20,18 @@ const ENTRY: u8 = 0x10;
 pub(crate) enum Condition {
     /// Nothing.
     Whole,
-    /// Neither entries nor the note can be read.
+    /// Entries cannot be read.
     Damaged,
+    /// The note cannot be read.
+    NoteDamaged,
     /// A scan of entries does not end.
     Endless,
+    /// A scan of entries panics.
+    Broken,
+    /// A scan of entries does not begin until the condition is another one.
+    Held,
+    /// Nothing, but nobody knows which opening of the store this is.
+    Untold,
 }
 
 fn damage() -> StoreError {
@@ -33,13 +42,25 @@ fn damage() -> StoreError {
 #[derive(Debug)]
 pub(crate) struct LookedAt<S> {
     inner: S,
-    condition: Condition,
+    condition: Arc<Mutex<Condition>>,
     seen: Arc<AtomicUsize>,
 }
 
 impl<S: Store> LookedAt<S> {
     pub(crate) fn new(inner: S, condition: Condition) -> Self {
-        Self { inner, condition, seen: Arc::default() }
+        Self { inner, condition: Arc::new(Mutex::new(condition)), seen: Arc::default() }
+    }
+
+    /// From now on, the content is like this.
+    pub(crate) fn turn(&self, condition: Condition) {
+        *self.condition.lock().unwrap() = condition;
+    }
+
+    /// Waits until entries have been scanned so many times.
+    pub(crate) fn wait_for_scans(&self, count: usize) {
+        while self.entry_scans() < count {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     pub(crate) fn inner(&self) -> &S {
@@ -54,7 +75,7 @@ impl<S: Store> LookedAt<S> {
 
 impl<S: Store> Store for LookedAt<S> {
     fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        if key == NOTE && self.condition == Condition::Damaged {
+        if key == NOTE && *self.condition.lock().unwrap() == Condition::NoteDamaged {
             return Err(damage());
         }
         self.inner.get(key)
@@ -68,7 +89,7 @@ impl<S: Store> Store for LookedAt<S> {
         let inner = self.inner.snapshot()?;
         Ok(Box::new(LookedAtSnapshot {
             inner,
-            condition: self.condition,
+            condition: Arc::clone(&self.condition),
             seen: Arc::clone(&self.seen),
         }))
     }
@@ -89,14 +110,17 @@ impl<S: Store> Store for LookedAt<S> {
         self.inner.stats()
     }
 
-    fn openings(&self) -> Result<Openings, StoreError> {
+    fn openings(&self) -> Result<Option<Openings>, StoreError> {
+        if *self.condition.lock().unwrap() == Condition::Untold {
+            return Ok(None);
+        }
         self.inner.openings()
     }
 }
 
 struct LookedAtSnapshot {
     inner: Box<dyn Snapshot>,
-    condition: Condition,
+    condition: Arc<Mutex<Condition>>,
     seen: Arc<AtomicUsize>,
 }
 
@@ -118,8 +142,15 @@ impl Snapshot for LookedAtSnapshot {
         }
         self.seen.fetch_add(1, Ordering::Relaxed);
         let mut entries = self.inner.scan(range, direction);
-        match self.condition {
-            Condition::Whole => entries,
+        let condition = || *self.condition.lock().unwrap();
+        while condition() == Condition::Held {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        match condition() {
+            Condition::Whole | Condition::NoteDamaged | Condition::Held | Condition::Untold => {
+                entries
+            }
+            Condition::Broken => panic!("this bug was planned"),
             Condition::Damaged => Box::new(std::iter::once(Err(damage()))),
             Condition::Endless => {
                 let first = entries.next().unwrap().unwrap();

@@ -4,16 +4,19 @@
 
 mod crashes;
 mod looked_at;
+mod meanwhile;
 mod notes;
+mod unread;
+mod walks;
 
+use std::path::Path;
 use std::sync::Arc;
 
-use keyloom_engine::{Database, Options};
-use keyloom_store::Store;
+use keyloom_engine::{COUNTS_KEY as NOTE, Database, DiskOptions, Durability, Options};
+use keyloom_store::{DiskStore, MemoryStore, Store};
 use serde_json::{Value, json};
 
-/// The key of the note in the store.
-const NOTE: &[u8] = &[5];
+use looked_at::{Condition, LookedAt};
 
 /// A database that does nothing by itself.
 fn open(store: &Arc<impl Store + 'static>) -> Database {
@@ -32,6 +35,11 @@ fn ok(database: &Database, operation: &str, body: &Value) -> Value {
     let (status, reply) = call(database, operation, body);
     assert_eq!(status, 200, "{operation} {body}: {reply}");
     reply
+}
+
+/// The same with threads.
+fn open_with_threads(store: &Arc<impl Store + 'static>) -> Database {
+    Database::on(Arc::clone(store) as Arc<dyn Store>, Options::default()).unwrap()
 }
 
 fn keys(hash: &str, range: &str) -> Value {
@@ -89,6 +97,13 @@ fn item(number: u32, shape: u32) -> Value {
     item
 }
 
+/// The table with some items.
+fn fill(database: &Database) {
+    create_table(database);
+    (0..40).for_each(|number| put(database, number, number));
+    (0..40).step_by(7).for_each(|number| delete(database, number));
+}
+
 fn put(database: &Database, number: u32, shape: u32) {
     ok(database, "PutItem", &json!({"TableName": "notes", "Item": item(number, shape)}));
 }
@@ -101,7 +116,11 @@ fn delete(database: &Database, number: u32) {
 
 /// Items and bytes of the table and of each of its indexes, by name.
 fn counts(database: &Database) -> Vec<(String, u64, u64)> {
-    let table = &ok(database, "DescribeTable", &json!({"TableName": "notes"}))["Table"];
+    described(&ok(database, "DescribeTable", &json!({"TableName": "notes"}))["Table"])
+}
+
+/// The same, from a description of the table.
+fn described(table: &Value) -> Vec<(String, u64, u64)> {
     let number = |value: &Value| value.as_u64().unwrap();
     let mut counts =
         vec![(String::new(), number(&table["ItemCount"]), number(&table["TableSizeBytes"]))];
@@ -121,4 +140,49 @@ fn scanned(database: &Database, index: Option<&str>) -> u64 {
         body["IndexName"] = index.into();
     }
     ok(database, "Scan", &body)["Count"].as_u64().unwrap()
+}
+
+/// A store in memory that a database has been closed on, and its counts.
+fn closed() -> (MemoryStore, Vec<(String, u64, u64)>) {
+    let store = Arc::new(MemoryStore::new());
+    let database = open(&store);
+    fill(&database);
+    let counts = counts(&database);
+    drop(database);
+    (store.fork(), counts)
+}
+
+fn on_disk(path: &Path, durability: Durability) -> Arc<LookedAt<DiskStore>> {
+    let options = DiskOptions { durability, ..DiskOptions::default() };
+    let (store, _) = DiskStore::open(path, options).unwrap();
+    Arc::new(LookedAt::new(store, Condition::Whole))
+}
+
+/// Writes to a store as a build would that knows of no notes.
+fn write_beneath(store: &dyn Store, key: &[u8], value: Option<&[u8]>) {
+    let mut transaction = store.begin(&[key]).unwrap();
+    match value {
+        Some(value) => transaction.put(key.to_vec().into(), value.to_vec().into()),
+        None => transaction.delete(key.to_vec().into()),
+    }
+    transaction.commit().unwrap();
+}
+
+/// What a crash at this moment would leave of a store on disk.
+fn copied(path: &Path) -> tempfile::TempDir {
+    fn copy(from: &Path, to: &Path) {
+        for entry in std::fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            let to = to.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                std::fs::create_dir(&to).unwrap();
+                copy(&entry.path(), &to);
+            } else {
+                std::fs::copy(entry.path(), to).unwrap();
+            }
+        }
+    }
+    let copied = tempfile::tempdir().unwrap();
+    copy(path, copied.path());
+    copied
 }

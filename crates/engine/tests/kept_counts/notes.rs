@@ -1,47 +1,15 @@
 //! When there is a note, when it is believed, and what happens without one.
 
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use keyloom_engine::{Clock, Database, DiskOptions, Durability, ManualClock, Options};
+use keyloom_engine::{Database, DiskOptions, Durability, Options};
 use keyloom_store::{DiskStore, Fault, FaultyStore, KeyRange, MemoryStore, Store};
 use serde_json::json;
 
 use crate::looked_at::{Condition, LookedAt};
-use crate::{NOTE, call, counts, create_table, delete, item, ok, open, put, scanned};
-
-fn fill(database: &Database) {
-    create_table(database);
-    (0..40).for_each(|number| put(database, number, number));
-    (0..40).step_by(7).for_each(|number| delete(database, number));
-}
-
-/// A store in memory that a database has been closed on, and its counts.
-fn closed() -> (MemoryStore, Vec<(String, u64, u64)>) {
-    let store = Arc::new(MemoryStore::new());
-    let database = open(&store);
-    fill(&database);
-    let counts = counts(&database);
-    drop(database);
-    (store.fork(), counts)
-}
-
-fn on_disk(path: &Path, durability: Durability) -> Arc<LookedAt<DiskStore>> {
-    let options = DiskOptions { durability, ..DiskOptions::default() };
-    let (store, _) = DiskStore::open(path, options).unwrap();
-    Arc::new(LookedAt::new(store, Condition::Whole))
-}
-
-/// Writes to a store as a build would that knows of no notes.
-fn write_beneath(store: &dyn Store, key: &[u8], value: Option<&[u8]>) {
-    let mut transaction = store.begin(&[key]).unwrap();
-    match value {
-        Some(value) => transaction.put(key.to_vec().into(), value.to_vec().into()),
-        None => transaction.delete(key.to_vec().into()),
-    }
-    transaction.commit().unwrap();
-}
+use crate::{
+    NOTE, call, closed, counts, fill, item, ok, on_disk, open, put, scanned, write_beneath,
+};
 
 #[test]
 fn after_a_clean_close_nothing_is_counted_again() {
@@ -121,76 +89,20 @@ fn a_note_is_believed_only_by_the_next_opening() {
 }
 
 #[test]
-fn a_table_that_was_looked_through_for_expired_items_is_not_after_a_clean_close() {
-    let clock = Arc::new(ManualClock::at_ms(1_794_700_800_000));
-    let now_s = 1_794_700_800;
-    let open = |store: &Arc<dyn Store>| {
-        let clock = Arc::clone(&clock) as Arc<dyn Clock>;
-        let options = Options { background: false, clock, ..Options::default() };
-        Database::on(Arc::clone(store), options).unwrap()
-    };
-    let store = Arc::new(MemoryStore::new());
-    let database = open(&(Arc::clone(&store) as Arc<dyn Store>));
-    fill(&database);
-    let setting = json!({"Enabled": true, "AttributeName": "until"});
-    let body = json!({"TableName": "notes", "TimeToLiveSpecification": setting});
-    ok(&database, "UpdateTimeToLive", &body);
-    for (number, until) in [(700, now_s + 100), (701, now_s + 5000)] {
-        let mut item = item(number, 1);
-        item["until"] = json!({"N": until.to_string()});
-        ok(&database, "PutItem", &json!({"TableName": "notes", "Item": item}));
-    }
-    database.run_maintenance().unwrap();
-    let before = counts(&database);
-    drop(database);
-
-    let looked_at = Arc::new(LookedAt::new(store.fork(), Condition::Whole));
-    let database = open(&(Arc::clone(&looked_at) as Arc<dyn Store>));
-    database.run_maintenance().unwrap();
-    assert_eq!(looked_at.entry_scans(), 0, "nothing has expired");
-    clock.advance(Duration::from_secs(200));
-    database.run_maintenance().unwrap();
-    assert_eq!(looked_at.entry_scans(), 1);
-    assert_eq!(counts(&database)[0].1, before[0].1 - 1);
-    let crashed = Arc::new(LookedAt::new(looked_at.inner().fork(), Condition::Whole));
-    open(&(Arc::clone(&crashed) as Arc<dyn Store>)).run_maintenance().unwrap();
-    assert_eq!(crashed.entry_scans(), 5, "everything is counted, and the table looked through");
-}
-
-#[test]
-fn a_damaged_note_is_as_good_as_none() {
-    let (store, expected) = closed();
-    let whole = store.get(NOTE).unwrap().unwrap();
-    let without_indexes = br#"{"opening":0,"counts":{"1":[3,300]},"expiries":{}}"#;
-    let of_another_opening = br#"{"opening":7,"counts":{},"expiries":{}}"#;
-    let spoilt: [&[u8]; 6] =
-        [b"", b"{}", b"\xff\x00", &whole[..whole.len() / 2], without_indexes, of_another_opening];
-    for note in spoilt {
-        let store = Arc::new(LookedAt::new(store.fork(), Condition::Whole));
-        write_beneath(store.as_ref(), NOTE, Some(note));
-        let database = open(&store);
-        assert_eq!(counts(&database), expected);
-        assert!(store.entry_scans() > 0);
-        assert_eq!(store.get(NOTE).unwrap(), None);
-        drop(database);
-        assert_eq!(store.get(NOTE).unwrap(), Some(whole.clone()));
-    }
-}
-
-#[test]
 fn what_is_not_counted_to_the_end_is_not_noted() {
     let (store, _) = closed();
     write_beneath(&store, NOTE, Some(b"no note"));
-    for (condition, background) in
-        [(Condition::Damaged, true), (Condition::Damaged, false), (Condition::Endless, true)]
-    {
+    for (condition, background) in [
+        (Condition::Damaged, true),
+        (Condition::Damaged, false),
+        (Condition::Endless, true),
+        (Condition::Broken, true),
+    ] {
         let store = Arc::new(LookedAt::new(store.fork(), condition));
         let options = Options { background, ..Options::default() };
         let database = Database::on(Arc::clone(&store) as Arc<dyn Store>, options).unwrap();
         put(&database, 300, 7);
-        while store.entry_scans() == 0 {
-            std::thread::yield_now();
-        }
+        store.wait_for_scans(1);
         drop(database);
         assert_eq!(store.inner().get(NOTE).unwrap(), None, "{condition:?}");
         let database = open(&Arc::new(store.inner().fork()));
@@ -235,24 +147,6 @@ fn a_store_that_fails_when_the_note_is_written_is_counted_anew() {
         assert_eq!(store.get(NOTE).unwrap().is_some(), is_noted, "{fault:?}");
         assert_eq!(counts(&open(&store)), expected);
     }
-}
-
-#[test]
-fn a_note_that_cannot_be_removed_keeps_the_database_from_opening() {
-    let (store, expected) = closed();
-    let store = Arc::new(FaultyStore::new(store));
-    for fault in [Fault::UnknownLost, Fault::UnknownWritten] {
-        store.plan([fault]);
-        let options = Options { background: false, ..Options::default() };
-        let refused = Database::on(Arc::clone(&store) as Arc<dyn Store>, options).unwrap_err();
-        assert!(refused.to_string().contains("this failure was planned"), "{refused}");
-        let database = open(&store);
-        assert_eq!(counts(&database), expected, "{fault:?}");
-        put(&database, 500, 7);
-        delete(&database, 500);
-    }
-    store.plan([Fault::Conflict, Fault::Conflict]);
-    assert_eq!(counts(&open(&store)), expected);
 }
 
 #[test]

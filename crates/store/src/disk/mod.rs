@@ -274,10 +274,10 @@ impl Store for DiskStore {
 
     /// Segments of the log are numbered without gaps, the last one is never removed, and every opening
     /// begins another, durably, before anything can be written.
-    fn openings(&self) -> Result<Openings, StoreError> {
+    fn openings(&self) -> Result<Option<Openings>, StoreError> {
         let segments = self.log.list().map_err(|error| StoreError::io("list the log", error))?;
         let current = segments.last().copied().unwrap_or(0);
-        Ok(Openings { previous: self.last_segment_found, current })
+        Ok(Some(Openings { previous: self.last_segment_found, current }))
     }
 }
 

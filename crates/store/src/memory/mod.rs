@@ -19,7 +19,7 @@ use crate::locks::{HeldLocks, KeyLocks};
 use crate::submission::Submission;
 use crate::transaction::{Backend, Kept, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
-    CommitError, Direction, Entries, Key, KeyRange, Snapshot, Stats, Store, StoreError,
+    CommitError, Direction, Entries, Key, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
     Transaction, Verification,
 };
 
@@ -121,6 +121,10 @@ impl Store for MemoryStore {
 
     fn stats(&self) -> Result<Stats, StoreError> {
         Ok(Stats { approximate_entries: self.content.read().len() as u64, ..Stats::default() })
+    }
+
+    fn openings(&self) -> Result<Option<Openings>, StoreError> {
+        Ok(Some(Openings::default()))
     }
 }
 

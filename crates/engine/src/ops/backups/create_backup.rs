@@ -28,6 +28,8 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     }
     constraints.finish()?;
 
+    // Before the change: others need not wait with us.
+    database.counted.wait();
     let change = database.catalog.change(database.store.as_ref());
     let table = database.catalog.find(name).ok_or_else(|| message::table_not_found(name))?;
     if table.record.status != Status::Active {

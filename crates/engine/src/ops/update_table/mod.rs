@@ -41,6 +41,8 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     update.apply_stream(&input, database, &change)?;
     update.apply_settings(&input)?;
     let shown = update.publish(database, &change, &table)?;
+    drop(change);
+    database.counted.wait();
     let mut json = JsonWriter::object();
     description::write(&mut json, "TableDescription", database, &shown, Status::Updating);
     Ok(json.finish())
