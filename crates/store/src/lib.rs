@@ -40,6 +40,7 @@
 //! | [`FaultyStore`] | as the one inside | tests of what is built on a store |
 
 mod committer;
+mod condition;
 mod disk;
 mod error;
 mod faulty;
@@ -47,7 +48,6 @@ mod key;
 mod locks;
 mod memory;
 mod pending;
-mod poison;
 mod range;
 mod submission;
 mod transaction;

@@ -13,17 +13,24 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use crate::StoreError;
-use crate::disk::log::storage::LogStorage;
+use crate::condition::Condition;
+use crate::disk::home::Home;
+use crate::disk::log::directory::LogDirectory;
 use crate::disk::log::syncing::Unsynced;
-use crate::disk::options::Durability;
+use crate::disk::options::{DiskOptions, Durability};
 use crate::disk::tree::Tree;
-use crate::poison::Poison;
 
 /// Writers wait while this many memtables are unflushed …
 const UNFLUSHED_LIMIT: usize = 3;
 
 /// … or this many layers of tables uncompacted: reads would become slow.
 const UNCOMPACTED_LIMIT: usize = 20;
+
+/// Writes are accepted again when a full disk takes so many bytes, or a memtable if that is less.
+const ROOM: u64 = 4 << 20;
+
+/// How often a full disk is tried again.
+const ROOM_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The threads of one store.
 pub(crate) struct Background {
@@ -34,8 +41,10 @@ pub(crate) struct Background {
 /// What the threads and the writers share.
 pub(crate) struct Work {
     tree: Arc<Tree>,
-    log: Arc<dyn LogStorage>,
-    poison: Poison,
+    log: Arc<LogDirectory>,
+    home: Arc<Home>,
+    condition: Condition,
+    options: DiskOptions,
     orders: Mutex<Orders>,
     changed: Condvar,
 }
@@ -49,6 +58,8 @@ struct Orders {
     sync: Option<Unsynced>,
     /// A new segment is about to begin.
     prepare: bool,
+    /// The disk is full, and somebody must find out when there is room again.
+    wants_room: bool,
     closing: bool,
 }
 
@@ -56,16 +67,18 @@ impl Background {
     /// Starts the threads.
     pub(crate) fn start(
         tree: Arc<Tree>,
-        log: Arc<dyn LogStorage>,
-        poison: Poison,
-        durability: Durability,
+        log: Arc<LogDirectory>,
+        home: Arc<Home>,
+        condition: Condition,
+        options: DiskOptions,
     ) -> Result<Self, StoreError> {
         let orders = Mutex::new(Orders { compact: true, ..Orders::default() });
-        let work = Arc::new(Work { tree, log, poison, orders, changed: Condvar::new() });
+        let changed = Condvar::new();
+        let work = Arc::new(Work { tree, log, home, condition, options, orders, changed });
         let mut background = Self { work, threads: Vec::new() };
         background.spawn("keyloom-flush", Work::flush_loop)?;
         background.spawn("keyloom-compact", Work::compact_loop)?;
-        if durability == Durability::Relaxed {
+        if options.durability == Durability::Relaxed {
             background.spawn("keyloom-sync", Work::sync_loop)?;
         }
         Ok(background)
@@ -80,7 +93,7 @@ impl Background {
         let guarded = move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| run(&work)));
             if let Err(error) = outcome.unwrap_or_else(|_| Err(panicked())) {
-                work.poison.set(&error);
+                work.condition.poison(&error);
                 work.changed.notify_all();
             }
         };
@@ -98,14 +111,21 @@ impl Background {
     }
 }
 
-impl Drop for Background {
-    fn drop(&mut self) {
+impl Background {
+    /// Ends the threads, after what they are at.
+    pub(crate) fn stop(&mut self) {
         self.work.orders.lock().closing = true;
         self.work.changed.notify_all();
         for thread in self.threads.drain(..) {
             // A panic has poisoned the store already.
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 
@@ -127,30 +147,49 @@ impl Work {
         self.changed.notify_all();
     }
 
+    /// Orders to find out when a full disk has room again.
+    pub(crate) fn watch_for_room(&self) {
+        self.orders.lock().wants_room = true;
+        self.changed.notify_all();
+    }
+
     /// Waits while the threads are too far behind the writers.
     pub(crate) fn wait_for_room(&self) -> Result<(), StoreError> {
         while self.tree.unflushed() >= UNFLUSHED_LIMIT
             || self.tree.uncompacted() >= UNCOMPACTED_LIMIT
         {
-            self.poison.check()?;
+            self.condition.check()?;
             self.changed.wait_for(&mut self.orders.lock(), Duration::from_millis(10));
         }
-        self.poison.check()
+        self.condition.check()
     }
 
     fn flush_loop(&self) -> Result<(), StoreError> {
         loop {
             let mut orders = self.orders.lock();
-            while orders.sealed_to == orders.flushed_to {
+            while orders.sealed_to == orders.flushed_to && !orders.wants_room {
                 if orders.closing {
                     return Ok(());
                 }
                 self.changed.wait(&mut orders);
             }
             let (from, to) = (orders.flushed_to, orders.sealed_to);
+            let wanted_room = std::mem::take(&mut orders.wants_room);
             drop(orders);
-            self.tree.flush()?;
-            self.remove_segments(from, to)?;
+            match self.flush(from, to, wanted_room) {
+                Ok(()) => {}
+                Err(StoreError::Full { cause }) => {
+                    self.condition.is_full(&cause);
+                    if self.pause_for_room() {
+                        return Ok(());
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            if wanted_room {
+                self.condition.has_room();
+            }
             let mut orders = self.orders.lock();
             orders.flushed_to = to;
             orders.compact = true;
@@ -158,8 +197,37 @@ impl Work {
         }
     }
 
-    /// Removes segments whose content is in tables now, oldest first.
+    fn flush(&self, from: u64, to: u64, wanted_room: bool) -> Result<(), StoreError> {
+        if wanted_room {
+            self.tree.remove_orphans()?;
+            self.home.probe_room(self.options.memtable_bytes.min(ROOM))?;
+        }
+        if from == to {
+            return Ok(());
+        }
+        self.home.check()?;
+        self.tree.flush()?;
+        self.remove_segments(from, to)
+    }
+
+    /// Waits a moment before the disk is tried again; returns whether the store is closing.
+    fn pause_for_room(&self) -> bool {
+        let mut orders = self.orders.lock();
+        orders.wants_room = true;
+        if !orders.closing {
+            self.changed.wait_for(&mut orders, ROOM_INTERVAL);
+        }
+        orders.closing
+    }
+
+    /// Removes segments whose content is in tables now, oldest first, after the manifest has stopped
+    /// to expect them.
     fn remove_segments(&self, from: u64, to: u64) -> Result<(), StoreError> {
+        let tables = self.tree.version();
+        self.home.record(|contents| {
+            contents.first_segment = contents.first_segment.max(to + 1);
+            contents.tables = contents.tables.max(tables);
+        })?;
         let listed = self.log.list().map_err(|error| StoreError::io("list the log", error))?;
         for id in listed.into_iter().filter(|id| *id > from && *id <= to) {
             self.log.remove(id).map_err(|error| {
@@ -198,8 +266,21 @@ impl Work {
                 self.changed.wait(&mut orders);
             }
             drop(orders);
-            while self.tree.compact()? {
-                self.changed.notify_all();
+            loop {
+                self.home.check()?;
+                match self.tree.compact() {
+                    Ok(false) => break,
+                    Ok(true) => {
+                        self.changed.notify_all();
+                    }
+                    Err(StoreError::Full { cause }) => {
+                        self.condition.is_full(&cause);
+                        if self.pause_for_room() {
+                            return Ok(());
+                        }
+                    }
+                    Err(error) => return Err(error),
+                }
                 if self.orders.lock().closing {
                     return Ok(());
                 }

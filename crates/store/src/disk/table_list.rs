@@ -4,7 +4,7 @@
 //! it opens a tree (as of 3.1.10). One flipped bit in the list could then bring back an older value
 //! or lose a table without a word.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
@@ -17,12 +17,13 @@ const CURRENT_BYTES: usize = 25;
 /// XXH3 with 128 bits.
 const KNOWN_KIND: u8 = 0;
 
-/// Checks the list of tables that the tree in this directory will be opened with, if it has one.
-pub(super) fn check(tree: &Path) -> Result<(), StoreError> {
+/// Checks the list of tables that the tree in this directory will be opened with, and returns its number
+/// if there is one.
+pub(super) fn check(tree: &Path) -> Result<Option<u64>, StoreError> {
     let current = tree.join("current");
     let content = match fs::read(&current) {
         Ok(content) => content,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(StoreError::io(format!("read {}", current.display()), error)),
     };
     let damaged = |path: &Path, detail: &str| StoreError::Corrupt {
@@ -34,13 +35,47 @@ pub(super) fn check(tree: &Path) -> Result<(), StoreError> {
     };
     let list = tree.join(format!("v{number}"));
     match fs::read(&list) {
-        Ok(content) if xxh3_128(&content) == checksum => Ok(()),
+        Ok(content) if xxh3_128(&content) == checksum => Ok(Some(number)),
         Ok(_) => Err(damaged(&list, "the list of tables is not the one that was written")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(damaged(&list, "the list of tables is missing"))
         }
         Err(error) => Err(StoreError::io(format!("read {}", list.display()), error)),
     }
+}
+
+/// Checks that the list is there and not older than the store has seen.
+pub(super) fn check_number(
+    tree: &Path,
+    found: Option<u64>,
+    at_least: u64,
+) -> Result<(), StoreError> {
+    let detail = match found {
+        Some(number) if number >= at_least => return Ok(()),
+        None => "it is missing".to_owned(),
+        Some(number) => format!(
+            "it names list {number} of the tables, but the store has seen list {at_least}; the files are \
+             from different moments (a store that is open is copied with 'keyloom backup')"
+        ),
+    };
+    Err(StoreError::Corrupt { path: tree.join("current"), detail })
+}
+
+/// Makes durable what a process that was killed may have left in the system's cache: the newest list of
+/// tables and its name. Opening the tree removes what that list does not need.
+pub(super) fn secure(tree: &Path) -> Result<(), StoreError> {
+    let sync = |path: &Path| {
+        File::open(path)
+            .and_then(|file| file.sync_all())
+            .map_err(|error| StoreError::io(format!("sync {}", path.display()), error))
+    };
+    sync(&tree.join("current"))?;
+    for directory in [tree.join("tables"), tree.to_owned()] {
+        if cfg!(unix) && directory.is_dir() {
+            sync(&directory)?;
+        }
+    }
+    Ok(())
 }
 
 fn parse(current: &[u8]) -> Option<(u64, u128)> {

