@@ -37,6 +37,8 @@ mod format;
 pub(crate) mod log;
 mod moments;
 mod options;
+mod retired_tables;
+mod table_damage;
 mod table_list;
 mod tree;
 
