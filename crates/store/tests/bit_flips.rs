@@ -97,9 +97,14 @@ enum Found {
     Harmless,
 }
 
-/// Opens the store and asks it everything in three ways: key by key, forward, backward.
-fn examine(path: &Path, content: &BTreeMap<Bytes, Bytes>) -> Result<Found, String> {
-    let Ok((store, _)) = DiskStore::open(path, options()) else { return Ok(Found::Opening) };
+/// Opens the store and asks it everything in three ways: key by key, forward, backward. Whatever
+/// notices the damage must name the damaged file.
+fn examine(path: &Path, damaged: &Path, content: &BTreeMap<Bytes, Bytes>) -> Result<Found, String> {
+    let is_damage = |error: &StoreError| is_damage(error, damaged);
+    let store = match DiskStore::open(path, options()) {
+        Ok((store, _)) => store,
+        Err(error) => return is_damage(&error).map(|_| Found::Opening),
+    };
     let mut is_noticed = false;
     for n in 0..KEYS {
         match store.get(&key(n)) {
@@ -136,15 +141,37 @@ fn examine(path: &Path, content: &BTreeMap<Bytes, Bytes>) -> Result<Found, Strin
         return Ok(Found::Reading);
     }
     let verification = store.verify().map_err(|error| error.to_string())?;
+    if let Some(finding) = verification.damage.iter().find(|finding| !is_named(damaged, finding)) {
+        return Err(format!("the damaged file is not named: {finding}"));
+    }
     Ok(if verification.is_intact() { Found::Harmless } else { Found::Verifying })
 }
 
-/// Damage must be named as such: the remedy differs from that for a full disk.
-fn is_damage(error: &StoreError) -> Result<bool, String> {
+/// Damage must be named as such, since the remedy differs from that for a full disk, and so must the
+/// damaged file.
+fn is_damage(error: &StoreError, damaged: &Path) -> Result<bool, String> {
     match error {
-        StoreError::Corrupt { .. } | StoreError::Format { .. } => Ok(true),
-        other => Err(format!("not called damage: {other}")),
+        StoreError::Corrupt { .. } | StoreError::Format { .. } => {}
+        other => return Err(format!("not called damage: {other}")),
     }
+    if is_named(damaged, &error.to_string()) {
+        Ok(true)
+    } else {
+        Err(format!("the damaged file is not named: {error}"))
+    }
+}
+
+fn is_named(file: &Path, text: &str) -> bool {
+    let name = file.display().to_string();
+    let mut rest = text;
+    while let Some(at) = rest.find(&name) {
+        rest = &rest[at + name.len()..];
+        // `tables/1` is not named by `tables/12`.
+        if !rest.starts_with(|next: char| next.is_ascii_alphanumeric()) {
+            return true;
+        }
+    }
+    false
 }
 
 #[test]
@@ -171,7 +198,7 @@ fn no_flipped_bit_is_silently_served() {
             let bit = 1 << (n % 8);
             *bytes.get_mut(at as usize).unwrap() ^= bit;
             fs::write(&damaged, bytes).unwrap();
-            let outcome = catch_unwind(AssertUnwindSafe(|| examine(&path, &content)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| examine(&path, &damaged, &content)));
             let kind = name.parent().unwrap().display().to_string();
             let kind = if kind == "tree" { name.display().to_string() } else { kind };
             match outcome {
@@ -191,4 +218,53 @@ fn no_flipped_bit_is_silently_served() {
         failures.len(),
         failures.iter().take(20).collect::<Vec<_>>()
     );
+}
+
+/// Tables and their lists that are missing or too short. (What the manifest watches over, the log and
+/// `current`, has tests of its own.)
+#[test]
+fn every_missing_or_shortened_table_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let original = home.path().join("original");
+    let content = make(&original);
+    let current = fs::read(original.join("tree/current")).unwrap();
+    let list = u64::from_le_bytes(current[..8].try_into().unwrap());
+    let is_used = |file: &PathBuf| {
+        file.parent().unwrap().ends_with("tables") || file.ends_with(format!("tree/v{list}"))
+    };
+    let files: Vec<_> = files(&original).into_iter().filter(is_used).collect();
+    assert!(files.len() > 2, "there should be a list and some tables");
+    for file in files {
+        let size = fs::metadata(&file).unwrap().len();
+        for kept in [None, Some(0), Some(1), Some(size / 2), Some(size - 1)] {
+            let path = home.path().join("damaged");
+            copy(&original, &path);
+            let damaged = path.join(file.strip_prefix(&original).unwrap());
+            match kept {
+                None => fs::remove_file(&damaged).unwrap(),
+                Some(kept) => {
+                    fs::File::options().write(true).open(&damaged).unwrap().set_len(kept).unwrap();
+                }
+            }
+            let found = examine(&path, &damaged, &content);
+            assert!(
+                matches!(found, Ok(Found::Opening | Found::Reading | Found::Verifying)),
+                "{} cut to {kept:?}: {found:?}",
+                damaged.display()
+            );
+            fs::remove_dir_all(&path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_strange_file_among_the_tables_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    make(home.path());
+    let strange = home.path().join("tree/tables/notes.txt");
+    fs::write(&strange, "mine").unwrap();
+    let error = DiskStore::open(home.path(), options()).unwrap_err();
+    assert!(is_named(&strange, &error.to_string()), "{error}");
+    fs::remove_file(&strange).unwrap();
+    DiskStore::open(home.path(), options()).unwrap();
 }

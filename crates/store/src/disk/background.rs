@@ -29,8 +29,8 @@ const UNCOMPACTED_LIMIT: usize = 20;
 /// Writes are accepted again when a full disk takes so many bytes, or a memtable if that is less.
 const ROOM: u64 = 4 << 20;
 
-/// How often a full disk is tried again.
-const ROOM_INTERVAL: Duration = Duration::from_millis(500);
+/// How long a thread waits before it tries a full disk again: at first, and at most.
+const ROOM_PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
 
 /// The threads of one store.
 pub(crate) struct Background {
@@ -165,6 +165,7 @@ impl Work {
     }
 
     fn flush_loop(&self) -> Result<(), StoreError> {
+        let mut pause = ROOM_PAUSE.0;
         loop {
             let mut orders = self.orders.lock();
             while orders.sealed_to == orders.flushed_to && !orders.wants_room {
@@ -180,7 +181,7 @@ impl Work {
                 Ok(()) => {}
                 Err(StoreError::Full { cause }) => {
                     self.condition.is_full(&cause);
-                    if self.pause_for_room() {
+                    if self.pause_for_room(&mut pause) {
                         return Ok(());
                     }
                     continue;
@@ -189,6 +190,7 @@ impl Work {
             }
             if wanted_room {
                 self.condition.has_room();
+                pause = ROOM_PAUSE.0;
             }
             let mut orders = self.orders.lock();
             orders.flushed_to = to;
@@ -210,13 +212,14 @@ impl Work {
         self.remove_segments(from, to)
     }
 
-    /// Waits a moment before the disk is tried again; returns whether the store is closing.
-    fn pause_for_room(&self) -> bool {
+    /// Waits before the disk is tried again, longer each time; returns whether the store is closing.
+    fn pause_for_room(&self, pause: &mut Duration) -> bool {
         let mut orders = self.orders.lock();
         orders.wants_room = true;
         if !orders.closing {
-            self.changed.wait_for(&mut orders, ROOM_INTERVAL);
+            self.changed.wait_for(&mut orders, *pause);
         }
+        *pause = (*pause * 2).min(ROOM_PAUSE.1);
         orders.closing
     }
 
@@ -257,6 +260,7 @@ impl Work {
     }
 
     fn compact_loop(&self) -> Result<(), StoreError> {
+        let mut pause = ROOM_PAUSE.0;
         loop {
             let mut orders = self.orders.lock();
             while !std::mem::take(&mut orders.compact) {
@@ -271,11 +275,12 @@ impl Work {
                 match self.tree.compact() {
                     Ok(false) => break,
                     Ok(true) => {
+                        pause = ROOM_PAUSE.0;
                         self.changed.notify_all();
                     }
                     Err(StoreError::Full { cause }) => {
                         self.condition.is_full(&cause);
-                        if self.pause_for_room() {
+                        if self.pause_for_room(&mut pause) {
                             return Ok(());
                         }
                     }

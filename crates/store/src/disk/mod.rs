@@ -43,7 +43,9 @@ mod manifest;
 mod moments;
 mod mutation;
 mod options;
+mod retired_tables;
 mod sink;
+mod table_damage;
 mod table_list;
 mod tree;
 
@@ -55,6 +57,8 @@ mod fault_tests;
 mod pending_tests;
 #[cfg(test)]
 mod relaxed_tests;
+#[cfg(test)]
+mod simulation_tests;
 #[cfg(test)]
 mod unruly_files;
 
@@ -241,13 +245,13 @@ fn open_tree(
     if let Before::Store(contents) = before
         && !mutation::is_on(Mutation::ManifestIgnored)
     {
-        table_list::check_number(path, found, contents.tables)?;
+        table_list::check_number(path, found.number, contents.tables)?;
         was_closed = contents.closed_at.is_some();
     }
-    if !was_closed && found.is_some() && !mutation::is_on(Mutation::TablesNotSynced) {
+    if !was_closed && found.number.is_some() && !mutation::is_on(Mutation::TablesNotSynced) {
         table_list::secure(path)?;
     }
-    Tree::open(path, cache_bytes, Arc::clone(home))
+    Tree::open(path, &found.tables, cache_bytes, Arc::clone(home))
 }
 
 /// Reads the log and applies what the tables do not hold.

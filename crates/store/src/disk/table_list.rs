@@ -1,14 +1,14 @@
-//! The check that `lsm-tree` leaves out: whether the list of tables is the one that was written.
+//! The list of tables: which files the tree consists of, and whether they are what was written.
 //!
-//! `tree/current` names the newest list and its checksum, but the crate does not compare them when
-//! it opens a tree (as of 3.1.10). One flipped bit in the list could then bring back an older value
-//! or lose a table without a word.
+//! `tree/current` names the newest list and its checksum, and the list names the tables with theirs,
+//! but `lsm-tree` compares none of them when it opens a tree (as of 3.1.10), and its errors name no
+//! file. One flipped bit in the list could bring back an older value or lose a table without a word.
 
 use std::fs::{self, File};
-use std::io;
-use std::path::Path;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 
 use crate::StoreError;
 
@@ -17,30 +17,117 @@ const CURRENT_BYTES: usize = 25;
 /// XXH3 with 128 bits.
 const KNOWN_KIND: u8 = 0;
 
-/// Checks the list of tables that the tree in this directory will be opened with, and returns its number
-/// if there is one.
-pub(super) fn check(tree: &Path) -> Result<Option<u64>, StoreError> {
+/// A file of the tree, and the checksum that it must have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TableFile {
+    pub(super) path: PathBuf,
+    pub(super) checksum: u128,
+}
+
+impl TableFile {
+    /// What is wrong with the file, if anything: it is read from front to back.
+    pub(super) fn damage(&self) -> Option<StoreError> {
+        match checksum_of(&self.path) {
+            Ok(checksum) if checksum == self.checksum => None,
+            Ok(_) => Some(damaged(&self.path, "the table is not the one that was written")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Some(damaged(&self.path, "the table is missing"))
+            }
+            Err(error) => Some(damaged(&self.path, &format!("the table cannot be read: {error}"))),
+        }
+    }
+}
+
+/// The tables of a tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct TableList {
+    /// The number of the list; none if there is no tree yet.
+    pub(super) number: Option<u64>,
+    pub(super) tables: Vec<TableFile>,
+}
+
+/// Checks the list of tables that the tree in this directory will be opened with, if it has one,
+/// and that its tables exist; returns it.
+pub(super) fn check(tree: &Path) -> Result<TableList, StoreError> {
     let current = tree.join("current");
     let content = match fs::read(&current) {
         Ok(content) => content,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(TableList::default()),
         Err(error) => return Err(StoreError::io(format!("read {}", current.display()), error)),
     };
-    let damaged = |path: &Path, detail: &str| StoreError::Corrupt {
-        path: path.to_owned(),
-        detail: detail.to_owned(),
-    };
-    let Some((number, checksum)) = parse(&content) else {
+    let Some((number, checksum)) = parse_current(&content) else {
         return Err(damaged(&current, "it does not name a list of tables"));
     };
     let list = tree.join(format!("v{number}"));
     match fs::read(&list) {
-        Ok(content) if xxh3_128(&content) == checksum => Ok(Some(number)),
-        Ok(_) => Err(damaged(&list, "the list of tables is not the one that was written")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(damaged(&list, "the list of tables is missing"))
+        Ok(content) if xxh3_128(&content) == checksum => {}
+        // Either of the two may be the damaged one.
+        Ok(_) => {
+            let detail = format!("it is not the list of tables that {} names", current.display());
+            return Err(damaged(&list, &detail));
         }
-        Err(error) => Err(StoreError::io(format!("read {}", list.display()), error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let detail =
+                format!("it names the list of tables {}, which is missing", list.display());
+            return Err(damaged(&current, &detail));
+        }
+        Err(error) => return Err(StoreError::io(format!("read {}", list.display()), error)),
+    }
+    let tables = read_list(&list, &tree.join("tables"))
+        .map_err(|error| damaged(&list, &format!("the list cannot be read: {error}")))?;
+    for table in &tables {
+        match fs::metadata(&table.path) {
+            Ok(found) if found.is_file() => {}
+            Ok(_) => return Err(damaged(&table.path, "it is not a file")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(damaged(&table.path, "the table is missing"));
+            }
+            Err(error) => {
+                return Err(StoreError::io(format!("look at {}", table.path.display()), error));
+            }
+        }
+    }
+    check_for_strangers(&tree.join("tables"))?;
+    Ok(TableList { number: Some(number), tables })
+}
+
+/// `lsm-tree` opens nothing if there is a file among the tables that it has not made, and removes
+/// what is called like a table but is not listed.
+fn check_for_strangers(tables: &Path) -> Result<(), StoreError> {
+    let entries = match fs::read_dir(tables) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(StoreError::io(format!("list {}", tables.display()), error)),
+    };
+    for entry in entries {
+        let entry =
+            entry.map_err(|error| StoreError::io(format!("list {}", tables.display()), error))?;
+        let name = entry.file_name();
+        let is_number = name.to_str().is_some_and(|name| name.parse::<u64>().is_ok());
+        let is_known = is_number && entry.path().is_file();
+        // Left by macOS; `lsm-tree` passes over them, too.
+        let is_ignored = name == ".DS_Store" || name.to_string_lossy().starts_with("._");
+        if !is_known && !is_ignored {
+            let detail = "it is not a table of this store; move it elsewhere".to_owned();
+            return Err(StoreError::Format { path: entry.path(), detail });
+        }
+    }
+    Ok(())
+}
+
+fn damaged(path: &Path, detail: &str) -> StoreError {
+    StoreError::Corrupt { path: path.to_owned(), detail: detail.to_owned() }
+}
+
+fn checksum_of(path: &Path) -> io::Result<u128> {
+    let mut file = File::open(path)?;
+    let mut hash = Xxh3Default::new();
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hash.digest128()),
+            read => hash.update(buffer.get(..read).unwrap_or_default()),
+        }
     }
 }
 
@@ -78,11 +165,50 @@ pub(super) fn secure(tree: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn parse(current: &[u8]) -> Option<(u64, u128)> {
+fn parse_current(current: &[u8]) -> Option<(u64, u128)> {
     if current.len() != CURRENT_BYTES {
         return None;
     }
     let (number, rest) = current.split_first_chunk()?;
     let (checksum, rest) = rest.split_first_chunk()?;
     (rest == [KNOWN_KIND]).then(|| (u64::from_le_bytes(*number), u128::from_le_bytes(*checksum)))
+}
+
+/// The tables of a list: its levels, their runs, and the tables of each run.
+fn read_list(list: &Path, tables: &Path) -> io::Result<Vec<TableFile>> {
+    let contents = sfa::Reader::new(list).map_err(|error| io::Error::other(error.to_string()))?;
+    let section = contents
+        .toc()
+        .section(b"tables")
+        .ok_or_else(|| io::Error::other("it has no section of tables"))?;
+    let mut bytes = Vec::new();
+    section.reader(list)?.read_to_end(&mut bytes)?;
+    parse_tables(&bytes, tables).ok_or_else(|| io::Error::other("its section of tables is cut"))
+}
+
+fn parse_tables(mut bytes: &[u8], directory: &Path) -> Option<Vec<TableFile>> {
+    fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+        let (taken, rest) = bytes.split_first_chunk()?;
+        *bytes = rest;
+        Some(*taken)
+    }
+    let bytes = &mut bytes;
+    let mut tables = Vec::new();
+    let [levels] = take(bytes)?;
+    for _ in 0..levels {
+        let [runs] = take(bytes)?;
+        for _ in 0..runs {
+            for _ in 0..u32::from_le_bytes(take(bytes)?) {
+                let id = u64::from_le_bytes(take(bytes)?);
+                let [kind] = take(bytes)?;
+                let checksum = u128::from_le_bytes(take(bytes)?);
+                let _moved_to: [u8; 8] = take(bytes)?;
+                if kind != KNOWN_KIND {
+                    return None;
+                }
+                tables.push(TableFile { path: directory.join(id.to_string()), checksum });
+            }
+        }
+    }
+    bytes.is_empty().then_some(tables)
 }

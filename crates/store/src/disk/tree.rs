@@ -7,6 +7,7 @@
 //! pushed past the tree's own numbers while nobody is in the middle of that, or a reader could see
 //! half a group.
 
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,9 +21,11 @@ use lsm_tree::{AbstractTree, AnyTree, Cache, CompressionType, Config, Guard};
 use lsm_tree::{IterGuardImpl, SequenceNumberCounter};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::disk::files::is_full;
 use crate::disk::home::Home;
 use crate::disk::moments::{Moments, Pin};
+use crate::disk::retired_tables::{RetiredTables, file_of};
+use crate::disk::table_damage::{KnownDamage, engine_error, may_be_damage};
+use crate::disk::table_list::TableFile;
 use crate::transaction::WriteSet;
 use crate::{Direction, Entries, Key, KeyRange, Snapshot, StoreError};
 
@@ -47,6 +50,8 @@ pub(crate) struct Tree {
     numbers: SequenceNumberCounter,
     moments: Moments,
     order: Mutex<()>,
+    retired: RetiredTables,
+    damage: KnownDamage,
     /// Held by the tree, not the store: a snapshot may outlive the store, and while it does, no
     /// other process may remove tables beneath it.
     _home: Arc<Home>,
@@ -57,13 +62,20 @@ pub(crate) struct Order<'a>(#[expect(dead_code, reason = "held for its drop")] M
 
 impl Tree {
     /// Opens the tree in `path`, making it if need be.
-    pub(crate) fn open(path: &Path, cache_bytes: u64, home: Arc<Home>) -> Result<Self, StoreError> {
+    pub(crate) fn open(
+        path: &Path,
+        tables: &[TableFile],
+        cache_bytes: u64,
+        home: Arc<Home>,
+    ) -> Result<Self, StoreError> {
+        let damage = KnownDamage::default();
+        let cache = Arc::new(Cache::with_capacity_bytes(cache_bytes));
         let numbers = SequenceNumberCounter::new(FIRST_NUMBER);
         let bloom = |policy| FilterPolicyEntry::Bloom(policy);
         // The tree's own notion of visibility is left unused: it would jump past a half-applied
         // group (see the module's documentation).
         let inner = Config::new(path, numbers.clone(), SequenceNumberCounter::default())
-            .use_cache(Arc::new(Cache::with_capacity_bytes(cache_bytes)))
+            .use_cache(Arc::clone(&cache))
             .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
             .data_block_restart_interval_policy(RestartIntervalPolicy::all(RESTART_INTERVAL))
             .data_block_compression_policy(CompressionPolicy::new([
@@ -76,16 +88,22 @@ impl Tree {
                 bloom(BloomConstructionPolicy::BitsPerKey(10.0)),
             ]))
             .open()
-            .map_err(|error| engine_error(path, "open the tables", &error))?;
+            .map_err(|error| {
+                let found = may_be_damage(&error).then(|| damage.find(tables)).flatten();
+                engine_error(path, "open the tables", &error, found)
+            })?;
         let next = inner.get_highest_persisted_seqno().map_or(FIRST_NUMBER, |seqno| seqno + 1);
         numbers.fetch_max(next);
         let moments = Moments::starting_at(next);
+        let retired = RetiredTables::new(inner.id(), cache);
         Ok(Self {
             inner,
             path: path.to_owned(),
             numbers,
             moments,
             order: Mutex::new(()),
+            retired,
+            damage,
             _home: home,
         })
     }
@@ -144,7 +162,9 @@ impl Tree {
         self.inner
             .get_version_history_lock()
             .maintenance(&self.path, self.forgettable())
-            .map_err(|error| self.failed("remove old table lists", &error))
+            .map_err(|error| self.failed("remove old table lists", &error))?;
+        self.retired.sweep();
+        Ok(())
     }
 
     /// What no reader needs any more: everything that was overwritten before this number.
@@ -183,39 +203,51 @@ impl Tree {
 
     /// Does one piece of compaction; returns whether there was one.
     pub(crate) fn compact(&self) -> Result<bool, StoreError> {
-        let before = self.inner.current_version().id();
         let strategy = Leveled::default().with_table_target_size(TABLE_BYTES);
-        self.inner
-            .compact(Arc::new(strategy), self.forgettable())
-            .map_err(|error| self.failed("compact tables", &error))?;
-        let worked = self.inner.current_version().id() != before;
-        if worked {
-            self.catch_up()?;
+        self.replace_tables("compact tables", || {
+            self.inner.compact(Arc::new(strategy), self.forgettable())
+        })
+    }
+
+    /// Does something that may replace tables by others; returns whether it did.
+    fn replace_tables(
+        &self,
+        action: &str,
+        replace: impl FnOnce() -> lsm_tree::Result<()>,
+    ) -> Result<bool, StoreError> {
+        let before = self.inner.current_version();
+        self.retired.note(before.iter_tables());
+        replace().map_err(|error| self.failed(action, &error))?;
+        let after = self.inner.current_version();
+        self.retired.retire(before.iter_tables(), after.iter_tables());
+        if before.id() == after.id() {
+            return Ok(false);
         }
-        Ok(worked)
+        // As long as these are held, no file is removed.
+        drop((before, after));
+        self.catch_up()?;
+        Ok(true)
     }
 
     /// Reads every table from front to back, past the cache, and lists what is wrong.
     pub(crate) fn check_tables(&self) -> Vec<String> {
         let version = self.inner.current_version();
         let check = |table: &lsm_tree::Table| {
+            if let Some(damage) = file_of(table).damage() {
+                return Err(damage.to_string());
+            }
+            let unreadable = |error| format!("{}: {error}", table.path.display());
             let mut last: Option<lsm_tree::UserKey> = None;
-            for entry in table.scan().map_err(|error| error.to_string())? {
-                let key = entry.map_err(|error| error.to_string())?.key.user_key;
+            for entry in table.scan().map_err(unreadable)? {
+                let key = entry.map_err(unreadable)?.key.user_key;
                 if last.is_some_and(|last| last > key) {
-                    return Err("its keys are out of order".to_owned());
+                    return Err(format!("{}: its keys are out of order", table.path.display()));
                 }
                 last = Some(key);
             }
             Ok(())
         };
-        version
-            .iter_tables()
-            .filter_map(|table| {
-                let detail = check(table).err()?;
-                Some(format!("table {}: {detail}", table.id()))
-            })
-            .collect()
+        version.iter_tables().filter_map(|table| check(table).err()).collect()
     }
 
     /// Bytes of all tables.
@@ -237,32 +269,37 @@ impl Tree {
     }
 
     fn get_at(&self, key: &[u8], moment: u64) -> Result<Option<Bytes>, StoreError> {
-        let value =
-            self.inner.get(key, moment).map_err(|error| self.failed("read a key", &error))?;
+        let value = self.inner.get(key, moment).map_err(|error| {
+            let range = (Bound::Included(key), Bound::Included(key));
+            self.failed_in(range, "read a key", &error)
+        })?;
         Ok(value.map(Bytes::from))
     }
 
     fn failed(&self, action: &str, error: &lsm_tree::Error) -> StoreError {
-        engine_error(&self.path, action, error)
+        self.failed_in((Bound::Unbounded, Bound::Unbounded), action, error)
+    }
+
+    /// An error of the engine, with the damaged file of those that hold keys of this range.
+    fn failed_in(&self, range: Bounds<'_>, action: &str, error: &lsm_tree::Error) -> StoreError {
+        let find = || {
+            let version = self.inner.current_version();
+            let tables = version.iter_tables();
+            let mut suspects: Vec<_> = tables
+                .filter(|table| table.metadata.key_range.overlaps_with_bounds(&range))
+                .map(file_of)
+                .collect();
+            // The reader may look at an older moment, when other tables held the keys.
+            suspects.extend(self.retired.files());
+            // `version` holds the tables: they are not removed while they are read.
+            self.damage.find(&suspects)
+        };
+        let found = may_be_damage(error).then(find).flatten();
+        engine_error(&self.path, action, error, found)
     }
 }
 
-/// Damage is told apart from other failures, because the remedy differs.
-fn engine_error(path: &Path, action: &str, error: &lsm_tree::Error) -> StoreError {
-    use lsm_tree::Error;
-    match error {
-        Error::Io(error) if is_full(error) => {
-            StoreError::Full { cause: format!("could not {action}: {error}").into() }
-        }
-        Error::Io(_) | Error::InvalidVersion(_) => {
-            StoreError::Engine { action: action.to_owned(), detail: error.to_string() }
-        }
-        _ => StoreError::Corrupt {
-            path: path.to_owned(),
-            detail: format!("could not {action}: {error}"),
-        },
-    }
-}
+type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
 /// The tree at one moment.
 pub(crate) struct TreeSnapshot {
@@ -297,9 +334,10 @@ impl Snapshot for TreeSnapshot {
             return Box::new(std::iter::empty());
         }
         let entries = self.tree.inner.range::<&[u8], _>(range.as_bounds(), self.pin.moment, None);
-        let read = |entry: IterGuardImpl| {
-            let (key, value) =
-                entry.into_inner().map_err(|error| self.tree.failed("read a range", &error))?;
+        let read = move |entry: IterGuardImpl| {
+            let (key, value) = entry
+                .into_inner()
+                .map_err(|error| self.tree.failed_in(range.as_bounds(), "read a range", &error))?;
             Ok((Key::Own(Bytes::from(key)), Bytes::from(value)))
         };
         match direction {

@@ -11,7 +11,7 @@
 //! When a process is killed, everything stays as processes see it, unsynced or not, and the handles that
 //! the process had stop working.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,8 +61,8 @@ pub(crate) enum FaultKind {
 struct Inode {
     durable: Vec<u8>,
     seen: Vec<u8>,
-    /// What the system takes for written.
-    clean: Vec<u8>,
+    /// The pages that the next sync writes.
+    dirty: BTreeSet<usize>,
     names: usize,
 }
 
@@ -114,6 +114,7 @@ impl SimulatedFiles {
     pub(crate) fn lose_power(&self, dice: &mut Dice) -> Self {
         let next = self.kill();
         let mut disk = next.disk.lock();
+        disk.forget_removed();
         for inode in &mut disk.inodes {
             inode.lose_power(dice);
         }
@@ -152,7 +153,7 @@ impl SimulatedFiles {
         let inode = &mut disk.inodes[inode];
         change(&mut inode.seen);
         inode.durable.clone_from(&inode.seen);
-        inode.clean.clone_from(&inode.seen);
+        inode.dirty.clear();
     }
 
     /// Runs a call of a process that lives.
@@ -167,15 +168,11 @@ impl SimulatedFiles {
 
 impl Inode {
     fn sync(&mut self) {
-        // What the system takes for written is not written again.
         self.durable.resize(self.seen.len(), 0);
-        for start in (0..self.seen.len()).step_by(PAGE) {
-            let page = start..self.seen.len().min(start + PAGE);
-            if self.clean.get(page.clone()) != self.seen.get(page.clone()) {
-                self.durable[page.clone()].copy_from_slice(&self.seen[page]);
-            }
+        for start in std::mem::take(&mut self.dirty) {
+            let page = start.min(self.seen.len())..self.seen.len().min(start + PAGE);
+            self.durable[page.clone()].copy_from_slice(&self.seen[page]);
         }
-        self.clean.clone_from(&self.seen);
     }
 
     fn lose_power(&mut self, dice: &mut Dice) {
@@ -200,8 +197,9 @@ impl Inode {
                 }
             }
         }
-        *self =
-            Self { durable: found.clone(), clean: found.clone(), seen: found, names: self.names };
+        self.dirty.clear();
+        self.durable.clone_from(&found);
+        self.seen = found;
     }
 }
 
@@ -248,6 +246,21 @@ impl Disk {
     fn find(&mut self, path: &Path) -> io::Result<usize> {
         let (directory, name) = parts(path);
         self.directory(&directory)?.seen.get(&name).copied().ok_or_else(not_found)
+    }
+
+    /// Frees the content of files that no name can lead to any more.
+    fn forget_removed(&mut self) {
+        let names = |directory: &Directory| {
+            let pending = directory.unsynced.iter().flatten().filter_map(|(_, inode)| *inode);
+            let known = directory.seen.values().chain(directory.durable.values()).copied();
+            known.chain(pending).collect::<Vec<_>>()
+        };
+        let reachable: BTreeSet<usize> = self.directories.values().flat_map(names).collect();
+        for (number, inode) in self.inodes.iter_mut().enumerate() {
+            if !reachable.contains(&number) {
+                *inode = Inode::default();
+            }
+        }
     }
 
     fn count_names(&mut self) {
@@ -366,12 +379,13 @@ impl OpenFile for SimulatedFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         self.files.call(|disk| {
             let failed = disk.fault(true);
-            let content = &mut disk.inodes[self.inode].seen;
+            let Inode { seen: content, dirty, .. } = &mut disk.inodes[self.inode];
             // A write that fails may have been done in part.
             let bytes = &bytes[..if failed.is_ok() { bytes.len() } else { bytes.len() / 2 }];
             let (start, end) = (offset as usize, offset as usize + bytes.len());
             content.resize(content.len().max(end), 0);
             content[start..end].copy_from_slice(bytes);
+            dirty.extend((start / PAGE * PAGE..end).step_by(PAGE));
             failed
         })
     }
@@ -390,7 +404,7 @@ impl OpenFile for SimulatedFile {
             let inode = &mut disk.inodes[self.inode];
             match failed {
                 Ok(()) => inode.sync(),
-                Err(_) => inode.clean.clone_from(&inode.seen),
+                Err(_) => inode.dirty.clear(),
             }
             failed
         })

@@ -94,9 +94,11 @@ impl LogDirectory {
         Ok(file)
     }
 
-    /// Makes all of a segment durable, whoever wrote it.
-    pub(crate) fn sync(&self, id: u64) -> io::Result<()> {
-        self.files.open(&self.name(id))?.sync()
+    /// Writes bytes of a segment to where they were read, and makes all of it durable.
+    pub(crate) fn write_again(&self, id: u64, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let file = self.files.open(&self.name(id))?;
+        file.write_at(bytes, offset)?;
+        file.sync()
     }
 
     /// Cuts a segment to `length` bytes, durably.

@@ -47,6 +47,8 @@ pub(crate) struct Recovery {
     pub(crate) transactions: u64,
     /// Where the records of the last segment end; zero without segments.
     pub(crate) last_end: u64,
+    /// What of the last segment may never have reached the disk, and where it begins.
+    unsure: (u64, Vec<u8>),
     /// Bytes of all segments that matter.
     pub(crate) bytes: u64,
     /// The torn end; it has been cut unless nothing may be changed.
@@ -109,6 +111,8 @@ pub(crate) fn recover(
             check_end(expected, id, &end).map_err(damaged)?;
         }
         recovery.last_end = end.offset as u64;
+        let unsure = bytes.get(end.durable_to..end.offset).unwrap_or_default();
+        recovery.unsure = (end.durable_to as u64, unsure.to_vec());
         recovery.bytes += end.offset as u64;
         recovery.cut = (end.torn > 0).then_some(CutTail {
             file: path,
@@ -173,7 +177,10 @@ fn mixed(last: u64) -> String {
     )
 }
 
-/// Cuts a torn end and makes durable what was read but may only be in the system's cache.
+/// Makes durable what was read but may only be in the system's cache, and cuts a torn end.
+///
+/// Syncing is not enough: where a sync of the process before has failed, the system takes the pages for
+/// written, and another sync succeeds without them. So they are written again.
 fn secure(
     log: &LogDirectory,
     expected: Option<Expected>,
@@ -182,13 +189,12 @@ fn secure(
     if expected.is_some_and(|expected| expected.closed_at.is_some()) {
         return Ok(());
     }
-    let unsure_from = expected.map_or(0, |expected| expected.last);
-    for &id in recovery.segments.iter().filter(|id| **id >= unsure_from) {
-        if !mutation::is_on(Mutation::LogNotSynced) {
-            log.sync(id).map_err(|error| {
-                StoreError::io(format!("sync {}", log.name(id).display()), error)
-            })?;
-        }
+    if let Some(&id) = recovery.segments.last()
+        && !mutation::is_on(Mutation::LogNotSynced)
+    {
+        let (offset, bytes) = &recovery.unsure;
+        log.write_again(id, *offset, bytes)
+            .map_err(|error| StoreError::io(format!("sync {}", log.name(id).display()), error))?;
     }
     if let (Some(cut), Some(&id)) = (&recovery.cut, recovery.segments.last()) {
         log.truncate(id, cut.offset)
@@ -255,6 +261,8 @@ fn check_no_gap(log: &LogDirectory, segments: &[u64]) -> Result<(), StoreError> 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) offset: usize,
+    /// The records say that everything before this offset was synced.
+    pub(crate) durable_to: usize,
     pub(crate) torn: usize,
 }
 
@@ -264,7 +272,7 @@ pub(crate) fn read_segment(
     salt: u64,
     mut replay: impl FnMut(u64, WriteSet),
 ) -> Result<End, String> {
-    let mut offset = SEGMENT_HEADER;
+    let (mut offset, mut durable_to) = (SEGMENT_HEADER, SEGMENT_HEADER);
     while let Some(record) = decode_record(segment, salt, offset) {
         let transactions = decode_payload(record.payload)
             .ok_or_else(|| format!("the record at offset {offset} cannot be read"))?;
@@ -272,6 +280,7 @@ pub(crate) fn read_segment(
             replay(seqno, writes);
         }
         offset += RECORD_HEADER + record.payload.len();
+        durable_to = durable_to.max(record.durable_to as usize).min(offset);
     }
     let rest = segment.get(offset..).unwrap_or_default();
     let torn = rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
@@ -281,7 +290,7 @@ pub(crate) fn read_segment(
              at {witness} was written later)"
         ));
     }
-    Ok(End { offset, torn })
+    Ok(End { offset, durable_to, torn })
 }
 
 /// An intact record behind `damage` which was written when the damaged spot was durable.
