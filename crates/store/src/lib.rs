@@ -37,6 +37,7 @@
 //! |---|---|---|
 //! | [`MemoryStore`] | no | tests, caches; forks in constant time |
 //! | [`DiskStore`] | yes | everything else |
+//! | [`ReadOnlyStore`] | as it was found | looking at a store on disk without changing it |
 //! | [`FaultyStore`] | as the one inside | tests of what is built on a store |
 
 mod committer;
@@ -58,7 +59,7 @@ use std::time::Duration;
 
 pub use bytes::Bytes;
 
-pub use disk::{CutTail, DiskOptions, DiskStore, Durability, OpenReport};
+pub use disk::{CutTail, DiskOptions, DiskStore, Durability, OpenReport, ReadOnlyStore};
 pub use error::{CommitError, StoreError};
 pub use faulty::{Fault, FaultyStore};
 pub use key::Key;

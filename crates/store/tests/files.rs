@@ -9,7 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use keyloom_store::{Bytes, DiskOptions, DiskStore, Durability, Health, Store, StoreError};
+use keyloom_store::{
+    Bytes, Direction, DiskOptions, DiskStore, Durability, Health, KeyRange, ReadOnlyStore, Store,
+    StoreError,
+};
 
 /// Small buffers: a few hundred writes make tables and several segments.
 fn options() -> DiskOptions {
@@ -302,4 +305,70 @@ fn a_removed_moved_or_replaced_directory_stops_the_writes() {
             }
         }
     }
+}
+
+fn fingerprint(path: &Path) -> Vec<(PathBuf, Vec<u8>, std::time::SystemTime)> {
+    let look = |file: PathBuf| {
+        let changed = fs::metadata(&file).unwrap().modified().unwrap();
+        (file.clone(), fs::read(&file).unwrap(), changed)
+    };
+    all_files(path).into_iter().map(look).collect()
+}
+
+#[test]
+fn a_store_that_is_only_read_is_not_changed_in_any_way() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("store");
+    let (store, _) = DiskStore::open(&path, options()).unwrap();
+    (0..300).for_each(|number| put(&store, number).unwrap());
+    let error = ReadOnlyStore::open(&path, options()).map(drop).unwrap_err();
+    assert!(matches!(error, StoreError::InUse { .. }), "{error}");
+    // As a kill would leave it, with a table that no list names, and a torn tail.
+    thread::sleep(Duration::from_millis(300));
+    let image = home.path().join("image");
+    copy(&path, &image);
+    drop(store);
+    fs::write(image.join("tree/tables/999999"), "unfinished").unwrap();
+    let last = all_files(&image.join("log"))
+        .into_iter()
+        .rfind(|file| file.extension().is_some_and(|e| e == "log"));
+    let last = last.unwrap();
+    let mut bytes = fs::read(&last).unwrap();
+    bytes.truncate(bytes.len() - 100);
+    bytes.extend([7; 100]);
+    fs::write(&last, bytes).unwrap();
+    let before = fingerprint(&image);
+    let (reader, report) = ReadOnlyStore::open(&image, options()).unwrap();
+    assert!(report.cut.is_some());
+    let another = ReadOnlyStore::open(&image, options()).unwrap().0;
+    assert_eq!(another.get(&key(299)).unwrap().unwrap().len(), 500);
+    assert!(matches!(DiskStore::open(&image, options()), Err(StoreError::InUse { .. })));
+    assert_eq!(reader.snapshot().unwrap().scan(KeyRange::all(), Direction::Backward).count(), 301);
+    let error = reader.begin(&[]).map(drop).unwrap_err();
+    assert!(error.to_string().contains("was opened only to be read"), "{error}");
+    drop((reader, another));
+    assert_eq!(fingerprint(&image), before);
+    let missing = home.path().join("nowhere");
+    assert!(ReadOnlyStore::open(&missing, options()).is_err());
+    assert!(!missing.exists());
+    let empty = tempfile::tempdir().unwrap();
+    let error = ReadOnlyStore::open(empty.path(), options()).map(drop).unwrap_err();
+    assert!(error.to_string().contains("there is no store"), "{error}");
+    assert_eq!(fs::read_dir(empty.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn damage_is_named_where_it_is_not_where_it_was_read() {
+    let home = tempfile::tempdir().unwrap();
+    closed_store(home.path());
+    let table = all_files(&home.path().join("tree/tables")).remove(0);
+    let mut bytes = fs::read(&table).unwrap();
+    bytes[2000] ^= 1;
+    fs::write(&table, bytes).unwrap();
+    let (reader, _) = ReadOnlyStore::open(home.path(), options()).unwrap();
+    let verification = reader.verify().unwrap();
+    assert!(verification.damage[0].contains(&table.display().to_string()), "{verification:?}");
+    let snapshot = reader.snapshot().unwrap();
+    let error = snapshot.scan(KeyRange::all(), Direction::Forward).find_map(Result::err).unwrap();
+    assert!(error.to_string().contains(&table.display().to_string()), "{error}");
 }

@@ -43,8 +43,10 @@ mod manifest;
 mod moments;
 mod mutation;
 mod options;
+mod read_only;
 mod retired_tables;
 mod sink;
+mod structure;
 mod table_damage;
 mod table_list;
 mod tree;
@@ -90,6 +92,7 @@ use crate::{
 
 pub use log::recovery::CutTail;
 pub use options::{DiskOptions, Durability, OpenReport};
+pub use read_only::ReadOnlyStore;
 
 /// An ordered store in a directory.
 ///
@@ -251,6 +254,11 @@ fn open_tree(
     if !was_closed && found.number.is_some() && !mutation::is_on(Mutation::TablesNotSynced) {
         table_list::secure(path)?;
     }
+    for directory in [path.to_owned(), path.join("tables")] {
+        RealFiles
+            .make_directory(&directory)
+            .map_err(|error| StoreError::io(format!("make {}", directory.display()), error))?;
+    }
     Tree::open(path, &found.tables, cache_bytes, Arc::clone(home))
 }
 
@@ -330,21 +338,7 @@ impl Store for DiskStore {
         let no_writer = self.tree.order();
         found.damage.extend(check(&*self.log)?);
         drop(no_writer);
-        let snapshot = TreeSnapshot::open(&self.tree);
-        let mut last = None;
-        for entry in snapshot.scan(KeyRange::all(), Direction::Forward) {
-            let Ok((key, value)) = entry.map_err(|error| found.damage.push(error.to_string()))
-            else {
-                break;
-            };
-            found.entries += 1;
-            found.bytes += (key.len() + value.len()) as u64;
-            let key = key.into_bytes();
-            if last.is_some_and(|last| last >= key) {
-                found.damage.push(format!("entry {} is out of order", found.entries));
-            }
-            last = Some(key);
-        }
+        verify_entries(&TreeSnapshot::open(&self.tree), &mut found);
         Ok(found)
     }
 
@@ -371,6 +365,23 @@ impl Store for DiskStore {
         let segments = self.log.list().map_err(|error| StoreError::io("list the log", error))?;
         let current = segments.last().copied().unwrap_or(0);
         Ok(Some(Openings { previous: self.last_segment_found, current }))
+    }
+}
+
+/// Reads all entries of a snapshot in order.
+fn verify_entries(snapshot: &dyn Snapshot, found: &mut Verification) {
+    let mut last = None;
+    for entry in snapshot.scan(KeyRange::all(), Direction::Forward) {
+        let Ok((key, value)) = entry.map_err(|error| found.damage.push(error.to_string())) else {
+            break;
+        };
+        found.entries += 1;
+        found.bytes += (key.len() + value.len()) as u64;
+        let key = key.into_bytes();
+        if last.is_some_and(|last| last >= key) {
+            found.damage.push(format!("entry {} is out of order", found.entries));
+        }
+        last = Some(key);
     }
 }
 

@@ -24,6 +24,7 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::disk::home::Home;
 use crate::disk::moments::{Moments, Pin};
 use crate::disk::retired_tables::{RetiredTables, file_of};
+use crate::disk::structure::Structure;
 use crate::disk::table_damage::{KnownDamage, engine_error, may_be_damage};
 use crate::disk::table_list::TableFile;
 use crate::transaction::WriteSet;
@@ -50,6 +51,7 @@ pub(crate) struct Tree {
     numbers: SequenceNumberCounter,
     moments: Moments,
     order: Mutex<()>,
+    structure: Structure,
     retired: RetiredTables,
     damage: KnownDamage,
     /// Held by the tree, not the store: a snapshot may outlive the store, and while it does, no
@@ -96,12 +98,14 @@ impl Tree {
         numbers.fetch_max(next);
         let moments = Moments::starting_at(next);
         let retired = RetiredTables::new(inner.id(), cache);
+        let structure = Structure::new(path, inner.current_version().iter_tables());
         Ok(Self {
             inner,
             path: path.to_owned(),
             numbers,
             moments,
             order: Mutex::new(()),
+            structure,
             retired,
             damage,
             _home: home,
@@ -189,16 +193,25 @@ impl Tree {
 
     /// Writes all waiting memtables to tables, durably.
     pub(crate) fn flush(&self) -> Result<(), StoreError> {
+        let _changing = self.structure.change();
         let lock = self.inner.get_flush_lock();
         let flushed = self.inner.flush(&lock, self.forgettable());
         flushed.map_err(|error| self.failed("flush a memtable", &error))?;
         drop(lock);
+        self.note_structure();
         self.catch_up()
+    }
+
+    fn note_structure(&self) {
+        let version = self.inner.current_version();
+        self.structure.note(version.id(), version.iter_tables());
     }
 
     /// Removes tables that a flush or compaction left unfinished for lack of room.
     pub(crate) fn remove_orphans(&self) -> Result<(), StoreError> {
-        Ok(())
+        self.structure
+            .remove_orphans()
+            .map_err(|error| StoreError::io("remove unfinished tables", error))
     }
 
     /// Does one piece of compaction; returns whether there was one.
@@ -215,6 +228,7 @@ impl Tree {
         action: &str,
         replace: impl FnOnce() -> lsm_tree::Result<()>,
     ) -> Result<bool, StoreError> {
+        let _changing = self.structure.change();
         let before = self.inner.current_version();
         self.retired.note(before.iter_tables());
         replace().map_err(|error| self.failed(action, &error))?;
@@ -225,6 +239,7 @@ impl Tree {
         }
         // As long as these are held, no file is removed.
         drop((before, after));
+        self.note_structure();
         self.catch_up()?;
         Ok(true)
     }
