@@ -126,6 +126,19 @@ fn every_missing_file_or_folder_is_named() {
     assert!(refused > 6, "{refused}");
 }
 
+/// The test above can fail: it does if the manifest is not looked at.
+#[test]
+#[cfg(debug_assertions)]
+fn without_the_manifest_a_missing_file_goes_unnoticed() {
+    let outcome = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "every_missing_file_or_folder_is_named"])
+        .env("KEYLOOM_STORE_MUTATION", "manifest-ignored")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&outcome.stdout);
+    assert!(!outcome.status.success() && told.contains("opened with less"), "{told}");
+}
+
 #[test]
 fn every_shortened_file_is_named() {
     let home = tempfile::tempdir().unwrap();
