@@ -1,5 +1,5 @@
 //! The threads behind a store on disk: one writes full memtables to tables and removes the log
-//! segments that this makes superfluous, one compacts tables, and if commits do not wait for the
+//! segments that this makes superfluous, one compacts tables and clears garbage away, and if commits do not wait for the
 //! disk, one syncs the log behind their backs.
 //!
 //! They are apart because a long compaction must not hold up a flush, which writers may wait for,
@@ -8,14 +8,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
 use crate::StoreError;
 use crate::disk::log::storage::LogStorage;
 use crate::disk::log::syncing::Unsynced;
-use crate::disk::options::Durability;
+use crate::disk::options::{DiskOptions, Durability};
+use crate::disk::reclaim::{self, Reclaimer};
 use crate::disk::tree::Tree;
 use crate::poison::Poison;
 
@@ -36,6 +37,7 @@ pub(crate) struct Work {
     tree: Arc<Tree>,
     log: Arc<dyn LogStorage>,
     poison: Poison,
+    memtable_bytes: u64,
     orders: Mutex<Orders>,
     changed: Condvar,
 }
@@ -58,14 +60,16 @@ impl Background {
         tree: Arc<Tree>,
         log: Arc<dyn LogStorage>,
         poison: Poison,
-        durability: Durability,
+        options: &DiskOptions,
     ) -> Result<Self, StoreError> {
         let orders = Mutex::new(Orders { compact: true, ..Orders::default() });
-        let work = Arc::new(Work { tree, log, poison, orders, changed: Condvar::new() });
+        let memtable_bytes = options.memtable_bytes;
+        let changed = Condvar::new();
+        let work = Arc::new(Work { tree, log, poison, memtable_bytes, orders, changed });
         let mut background = Self { work, threads: Vec::new() };
         background.spawn("keyloom-flush", Work::flush_loop)?;
         background.spawn("keyloom-compact", Work::compact_loop)?;
-        if durability == Durability::Relaxed {
+        if options.durability == Durability::Relaxed {
             background.spawn("keyloom-sync", Work::sync_loop)?;
         }
         Ok(background)
@@ -189,20 +193,31 @@ impl Work {
     }
 
     fn compact_loop(&self) -> Result<(), StoreError> {
+        let mut reclaimer = Reclaimer::new(self.memtable_bytes, &self.tree);
+        let mut next_look = Instant::now() + reclaim::EVERY;
         loop {
             let mut orders = self.orders.lock();
-            while !std::mem::take(&mut orders.compact) {
-                if orders.closing {
-                    return Ok(());
-                }
-                self.changed.wait(&mut orders);
+            while !orders.closing && !orders.compact && Instant::now() < next_look {
+                self.changed.wait_until(&mut orders, next_look);
             }
+            if orders.closing {
+                return Ok(());
+            }
+            let is_ordered = std::mem::take(&mut orders.compact);
             drop(orders);
-            while self.tree.compact()? {
+            while is_ordered && self.tree.compact()? {
                 self.changed.notify_all();
                 if self.orders.lock().closing {
                     return Ok(());
                 }
+            }
+            if Instant::now() >= next_look {
+                let is_urgent = || {
+                    let orders = self.orders.lock();
+                    orders.closing || orders.compact
+                };
+                reclaimer.look(&self.tree, is_urgent)?;
+                next_look = Instant::now() + reclaim::EVERY;
             }
         }
     }

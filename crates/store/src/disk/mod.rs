@@ -34,9 +34,11 @@
 mod background;
 mod cache_size;
 mod format;
+mod garbage;
 pub(crate) mod log;
 mod moments;
 mod options;
+mod reclaim;
 mod retired_tables;
 mod table_damage;
 mod table_list;
@@ -75,7 +77,7 @@ use crate::submission::Submission;
 use crate::transaction::{Backend, Kept, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
     CommitError, Direction, KeyRange, Openings, Snapshot, Stats, Store, StoreError, Transaction,
-    Verification,
+    Verification, delete_each,
 };
 
 pub use log::recovery::CutTail;
@@ -145,7 +147,7 @@ impl DiskStore {
         options: DiskOptions,
     ) -> Result<(Self, OpenReport), StoreError> {
         let created = claim.created;
-        let tree = Arc::new(Tree::open(&path.join("tree"), options.cache_bytes, claim)?);
+        let tree = Arc::new(Tree::open(&path.join("tree"), &options, claim)?);
         sync_directory(path)
             .map_err(|error| StoreError::io(format!("sync {}", path.display()), error))?;
         let persisted = tree.persisted_number();
@@ -156,12 +158,8 @@ impl DiskStore {
         })?;
         let poison = Poison::default();
         let counters = Counters::default();
-        let background = Background::start(
-            Arc::clone(&tree),
-            Arc::clone(&storage),
-            poison.clone(),
-            options.durability,
-        )?;
+        let background =
+            Background::start(Arc::clone(&tree), Arc::clone(&storage), poison.clone(), &options)?;
         let last_segment_found = recovery.segments.last().copied().unwrap_or(0);
         let mut sink = DiskSink {
             log: Log::create(
@@ -259,6 +257,14 @@ impl Store for DiskStore {
             last = Some(key);
         }
         Ok(found)
+    }
+
+    fn delete_prefix(&self, prefix: &[u8], chunk: usize) -> Result<(), StoreError> {
+        // Tables go at once. Whatever made the prefix superfluous must be durable before, and with
+        // relaxed durability it need not be.
+        self.committer.ask(DiskSink::sync)?;
+        self.tree.drop_tables(&KeyRange::prefix(prefix))?;
+        delete_each(self, prefix, chunk)
     }
 
     fn stats(&self) -> Result<Stats, StoreError> {
@@ -372,6 +378,10 @@ impl DiskSink {
             Durability::Relaxed => {}
         }
         Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        self.log.sync()
     }
 
     /// Has the log synced in the background.
