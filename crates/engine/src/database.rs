@@ -216,8 +216,8 @@ impl Database {
         let inner = self.inner();
         retention::resume(inner)?;
         crate::backfill::resume(inner)?;
-        ops::backups::resume(inner)?;
         ops::transfers::resume(inner)?;
+        ops::backups::resume(inner)?;
         inner.background.start(inner);
         Ok(self)
     }
@@ -284,6 +284,12 @@ impl Database {
     /// Removes expired items, cleans up after dropped tables and trims streams, now.
     pub fn run_maintenance(&self) -> Result<()> {
         crate::background::run(self.inner())
+    }
+
+    /// What happens in the background and does not get on, each with the reason: for example, nothing can
+    /// be removed while the disk is full. It is tried again until it succeeds.
+    pub fn background_failures(&self) -> Vec<(String, String)> {
+        self.inner().background.failures()
     }
 
     /// Splits every open shard of a table's stream in two, as DynamoDB does under load: for trying

@@ -40,7 +40,6 @@ pub(crate) fn operation(name: &str) -> Option<Handler> {
 /// Ends what was under way when the database was closed.
 pub(crate) fn resume(database: &Inner) -> Result<()> {
     Transfer::<export::Exported>::abandon(database)?;
-    // The tables of imports are gone already.
-    Transfer::<import::Imported>::abandon(database)?;
+    import::abandon(database)?;
     Transfer::<bulk::BulkPut>::abandon(database)
 }
