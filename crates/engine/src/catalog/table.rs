@@ -66,10 +66,14 @@ impl Stats {
         self.set(from.items(), from.bytes());
     }
 
+    /// Items and bytes, whether they can be right or not.
+    pub(crate) fn raw(&self) -> (i64, i64) {
+        (self.items.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+
     /// Items and bytes; none if they cannot be right.
     pub(crate) fn exact(&self) -> Option<(i64, i64)> {
-        let (items, bytes) =
-            (self.items.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
+        let (items, bytes) = self.raw();
         (items >= 0 && bytes >= 0).then_some((items, bytes))
     }
 

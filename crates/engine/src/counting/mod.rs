@@ -13,6 +13,8 @@
 
 mod note;
 
+pub(crate) use note::noted;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -104,7 +106,7 @@ impl Counted {
     }
 
     /// Whether the counts may be passed on.
-    fn are_exact(&self) -> bool {
+    pub(crate) fn are_exact(&self) -> bool {
         *self.state.lock() == State::Exact && !self.in_doubt.load(Ordering::Relaxed)
     }
 }

@@ -23,7 +23,7 @@ use smallvec::SmallVec;
 
 pub(crate) use conflict::InFlight;
 use effect::Effect;
-pub(crate) use entry::entry_in;
+pub(crate) use entry::{Entry, entry_in};
 use watched::{PausedWrites, Watched};
 
 use crate::catalog::Table;

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use keyloom_engine::{Database, ManualClock, Options};
+use keyloom_engine::{Database, ManualClock, Options, verify};
 use keyloom_store::{MemoryStore, Store};
 use serde_json::{Value, json};
 
@@ -223,6 +223,8 @@ where
         let db = open(store, self.buckets.clone());
         db.run_maintenance().unwrap();
         nothing_is_under_way(&db);
+        let report = verify::store(store.as_ref()).unwrap();
+        assert!(report.is_clean(), "{report:?}");
         db
     }
 }

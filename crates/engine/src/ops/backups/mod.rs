@@ -54,6 +54,22 @@ pub(crate) fn operation(name: &str) -> Option<Handler> {
     })
 }
 
+/// What a verification needs to know of a backup.
+#[derive(Debug, Deserialize)]
+pub(crate) struct StoredBackup {
+    pub(crate) id: String,
+    pub(crate) keyspace: Keyspace,
+    pub(crate) available: bool,
+    pub(crate) items: i64,
+    pub(crate) bytes: i64,
+    pub(crate) table: TableRecord,
+}
+
+impl StoredBackup {
+    /// What the records of backups are kept under.
+    pub(crate) const KIND: &str = KIND;
+}
+
 /// A backup.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Backup {
