@@ -12,7 +12,7 @@ use keyloom_store::{
     CommitError, DiskOptions, DiskStore, Health, MemoryStore, OpenReport, Stats, Store, StoreError,
 };
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use crate::background::Background;
 use crate::call::{Call, WaitingCall};
@@ -126,6 +126,8 @@ pub(crate) struct Inner {
     open_report: OnceLock<OpenReport>,
     pub(crate) streams: Arc<Sequencer>,
     pub(crate) background: Background,
+    /// Held by the one verification that is under way.
+    pub(crate) verifying: Mutex<()>,
 }
 
 impl Database {
@@ -206,6 +208,7 @@ impl Database {
             endpoint: RwLock::new(options.endpoint.clone()),
             open_report: OnceLock::new(),
             background: Background::default(),
+            verifying: Mutex::new(()),
             options,
         });
         Ok(Self { handle: Arc::new(Handle { inner }) })

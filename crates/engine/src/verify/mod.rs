@@ -13,8 +13,10 @@ mod show;
 mod streams;
 mod tables;
 
-use keyloom_core::Result;
-use keyloom_store::{Snapshot, Store};
+use std::path::Path;
+
+use keyloom_core::{Error, Result};
+use keyloom_store::{DiskOptions, ReadOnlyStore, Snapshot, Store, StoreError};
 
 use crate::database::Database;
 use crate::store_error;
@@ -45,9 +47,27 @@ pub fn store(store: &dyn Store) -> Result<Report> {
     Ok(verifier.report)
 }
 
+/// Verifies the database in a directory that nobody has open. Nothing in it is changed. Damage that keeps
+/// the store from being opened is a finding, too; an error is whatever else keeps it from being judged.
+pub fn directory(path: impl AsRef<Path>, options: DiskOptions) -> Result<Report, StoreError> {
+    match ReadOnlyStore::open(path, options) {
+        Ok((read, _)) => store(&read).map_err(|error| StoreError::Engine {
+            action: "verify the store".into(),
+            detail: error.message(),
+        }),
+        Err(error @ StoreError::Corrupt { .. }) => {
+            let mut report = Report::default();
+            report.add(Finding::new(Kind::Damage, error.to_string()));
+            Ok(report)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 impl Database {
     /// Verifies the database while it is in use: see [`crate::verify`]. Counts are compared only if
-    /// nothing is written for a moment; [`Totals::counts`] says how many were.
+    /// nothing is written for a moment; [`Totals::counts`] says how many were. There is one verification
+    /// at a time.
     ///
     /// ```
     /// let database = keyloom_engine::Database::memory();
@@ -56,6 +76,10 @@ impl Database {
     /// ```
     pub fn verify(&self) -> Result<Report> {
         let inner = self.inner();
+        let Some(_one) = inner.verifying.try_lock() else {
+            let message = "a verification is under way; ask again when it has ended";
+            return Err(Error::ResourceInUse(message.into()));
+        };
         let (snapshot, expected) = counts::quiet_moment(inner)?;
         let mut verifier = Verifier::new(inner.store.as_ref(), snapshot.as_ref())?;
         let real = verifier.run();

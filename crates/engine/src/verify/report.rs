@@ -118,6 +118,17 @@ impl Report {
         self.found.is_empty()
     }
 
+    /// The report as JSON.
+    pub fn to_json(&self) -> String {
+        // Strings and numbers only: nothing of it can fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads what [`to_json`](Self::to_json) wrote; the error says what is wrong with it.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
     /// How many findings there are in all.
     pub fn total_found(&self) -> u64 {
         self.found.values().sum()
