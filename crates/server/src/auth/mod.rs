@@ -118,6 +118,7 @@ impl Auth {
         if claim.has_session_token {
             return Err(unrecognized_client());
         }
+        claim.check_headers(&request.headers)?;
         let canonical = canonical::request_before_hash(request, &claim.signed_headers);
         Ok(Some(Admission { claim, secret_key, canonical }))
     }
