@@ -58,7 +58,7 @@ use std::time::Duration;
 
 pub use bytes::Bytes;
 
-pub use disk::{CutTail, DiskOptions, DiskStore, Durability, OpenReport};
+pub use disk::{CutTail, DiskOptions, DiskStore, Durability, OpenReport, machine_memory_bytes};
 pub use error::{CommitError, StoreError};
 pub use faulty::{Fault, FaultyStore};
 pub use key::Key;

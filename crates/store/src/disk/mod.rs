@@ -76,6 +76,7 @@ use crate::{
     Verification,
 };
 
+pub use cache_size::machine_memory_bytes;
 pub use log::recovery::CutTail;
 pub use options::{DiskOptions, Durability, OpenReport};
 
