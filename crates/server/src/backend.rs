@@ -3,6 +3,21 @@
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
 use keyloom_engine::{Call, Database, Reply};
 
+/// Whether a backend takes writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Health {
+    /// It does.
+    #[default]
+    Ready,
+    /// It only reads.
+    ReadOnly {
+        /// Why, in a sentence for whoever runs it.
+        reason: String,
+        /// Whether it stays so until it is started again; otherwise it takes writes again by itself.
+        restart_needed: bool,
+    },
+}
+
 /// Answers requests: the database, or a stand-in for it.
 ///
 /// A call is synchronous and may wait for a disk; [`Dispatch`](crate::Dispatch) says on which
@@ -16,6 +31,11 @@ pub trait Backend: Send + Sync + 'static {
     /// in the pool.
     fn begin(&self, target: &str, body: &[u8]) -> Call {
         Call::Answered(self.call(target, body))
+    }
+
+    /// Whether it takes writes, for `GET /health`. Asked every second: it must not wait.
+    fn health(&self) -> Health {
+        Health::Ready
     }
 
     /// Statistics of the requests so far as JSON, for `GET /keyloom/stats`; none if nobody counts.
@@ -70,6 +90,10 @@ impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
 
     fn begin(&self, target: &str, body: &[u8]) -> Call {
         (**self).begin(target, body)
+    }
+
+    fn health(&self) -> Health {
+        (**self).health()
     }
 
     fn statistics(&self) -> Option<String> {

@@ -27,6 +27,9 @@ pub(crate) const DYNAMODB: &str = "dynamodb";
 /// The same for CloudWatch.
 pub(crate) const MONITORING: &str = "monitoring";
 
+/// Shorter secrets can be guessed from one signed request.
+pub(crate) const MIN_SECRET_BYTES: usize = 16;
+
 /// An access key and its secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
@@ -70,6 +73,10 @@ impl Credentials {
              Signature={signature}"
         );
         [("x-amz-date", stamp), ("authorization", authorization)]
+    }
+
+    pub(crate) fn has_short_secret(&self) -> bool {
+        self.secret_key.len() < MIN_SECRET_BYTES
     }
 
     /// Whether a request could ever be signed with them.
