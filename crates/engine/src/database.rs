@@ -9,7 +9,7 @@ use keyloom_core::error::request;
 use keyloom_core::observation::Observer;
 use keyloom_core::{Error, Result, json};
 use keyloom_store::{
-    CommitError, DiskOptions, DiskStore, MemoryStore, OpenReport, Stats, Store, StoreError,
+    CommitError, DiskOptions, DiskStore, Health, MemoryStore, OpenReport, Stats, Store, StoreError,
 };
 
 use parking_lot::RwLock;
@@ -177,6 +177,11 @@ impl Database {
     /// Figures about the store beneath: its size, its commits and how many syncs they took.
     pub fn store_stats(&self) -> Result<Stats> {
         self.inner().store.stats().map_err(store_error)
+    }
+
+    /// Whether the store beneath accepts writes, and why not.
+    pub fn health(&self) -> Health {
+        self.inner().store.health()
     }
 
     /// Reads what a store holds. Nothing happens by itself before [`Self::start`].

@@ -43,7 +43,7 @@ pub use call::{Call, WaitingCall};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
 pub use keyloom_core::Error;
-pub use keyloom_store::{DiskOptions, Durability, OpenReport, Stats};
+pub use keyloom_store::{DiskOptions, Durability, Health, OpenReport, Stats};
 #[doc(hidden)]
 pub use layout::COUNTS_KEY;
 pub use ops::{

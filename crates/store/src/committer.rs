@@ -15,11 +15,11 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use crate::condition::Condition;
 use crate::locks::HeldLocks;
 use crate::pending::{Pending, Queued};
-use crate::poison::Poison;
 use crate::submission::{Commit, Completion, Submission};
-use crate::transaction::{Kept, Newest, WriteSet};
+use crate::transaction::{Kept, Newest, Ticket, WriteSet};
 use crate::{CommitError, StoreError};
 
 /// How long the store must be quiet before the sink may tidy up.
@@ -27,7 +27,8 @@ const QUIET: Duration = Duration::from_millis(20);
 
 /// Where groups of transactions become durable.
 pub(crate) trait Sink: Send + 'static {
-    /// Makes a group durable and visible, all of it or none. Any error poisons the store.
+    /// Makes a group durable and visible, all of it or none. Any error poisons the store, except
+    /// [`StoreError::Full`], which says that nothing of the group was written.
     fn commit(&mut self, group: &[&WriteSet]) -> Result<(), CommitError>;
 
     /// Called when the store has been quiet for a moment after a commit; false to be called again after
@@ -49,7 +50,7 @@ struct Shared<S> {
     changed: Condvar,
     /// None once it is closed: what it holds open is free then, whoever still holds a submission.
     sink: Mutex<Option<S>>,
-    poison: Poison,
+    condition: Condition,
     /// Copy of [`Pending::keys`], so that a reader can skip the lock when nothing is pending.
     pending_keys: AtomicUsize,
 }
@@ -70,12 +71,12 @@ struct State {
 
 impl<S: Sink> Committer<S> {
     /// Starts the committer thread over a sink.
-    pub(crate) fn start(sink: S, poison: Poison) -> Result<Self, StoreError> {
+    pub(crate) fn start(sink: S, condition: Condition) -> Result<Self, StoreError> {
         let shared = Arc::new(Shared {
             state: Mutex::new(State::default()),
             changed: Condvar::new(),
             sink: Mutex::new(Some(sink)),
-            poison,
+            condition,
             pending_keys: AtomicUsize::new(0),
         });
         let for_thread = Arc::clone(&shared);
@@ -86,15 +87,20 @@ impl<S: Sink> Committer<S> {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Enqueues the writes and lets go of the locks.
+    /// Enqueues the writes and lets go of the locks. `seen` is the youngest pending write that they
+    /// depend on.
     pub(crate) fn submit(
         &self,
         writes: WriteSet,
         kept: Kept,
         locks: HeldLocks<'_>,
+        seen: Ticket,
     ) -> Result<Submission, CommitError> {
-        self.shared.poison.check().map_err(CommitError::Failed)?;
+        self.shared.condition.check().map_err(CommitError::Failed)?;
         let mut state = self.shared.state.lock();
+        if state.pending.has_failed(seen) {
+            return Err(CommitError::Conflict);
+        }
         let completion = state.pending.enqueue(writes, kept);
         self.shared.pending_keys.store(state.pending.keys(), Ordering::Release);
         drop(state);
@@ -102,13 +108,16 @@ impl<S: Sink> Committer<S> {
         Ok(self.submission(completion))
     }
 
-    /// Something that is durable once everything is that is pending now.
-    pub(crate) fn submit_nothing(&self) -> Result<Submission, CommitError> {
+    /// Something that is durable once everything is that is pending now, including `seen`.
+    pub(crate) fn submit_nothing(&self, seen: Ticket) -> Result<Submission, CommitError> {
         let mut state = self.shared.state.lock();
+        if state.pending.has_failed(seen) {
+            return Err(CommitError::Conflict);
+        }
         if !state.busy && state.pending.is_empty() {
             // Without a committer at work it is durable, or has failed.
             drop(state);
-            self.shared.poison.check().map_err(CommitError::Failed)?;
+            self.shared.condition.check_not_poisoned().map_err(CommitError::Failed)?;
             return Ok(Submission::durable());
         }
         let completion = state.pending.enqueue(WriteSet::new(), Kept::new());
@@ -122,8 +131,22 @@ impl<S: Sink> Committer<S> {
         what: fn(&mut S) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let said = self.shared.tell_sink(what);
-        self.shared.poison.check()?;
+        self.shared.condition.check_not_poisoned()?;
         said.ok_or_else(closed)
+    }
+
+    /// A way for other threads to ask the sink for something, which tells nothing while the sink is
+    /// at work or when it is gone: whoever asks may be waited for by the sink.
+    pub(crate) fn asker<T: 'static>(
+        &self,
+        what: fn(&mut S) -> Result<T, StoreError>,
+    ) -> impl Fn() -> Option<Result<T, StoreError>> + Send + Sync + 'static {
+        let shared = Arc::downgrade(&self.shared);
+        move || {
+            let shared = shared.upgrade()?;
+            let mut sink = shared.sink.try_lock()?;
+            sink.as_mut().map(what)
+        }
     }
 
     fn submission(&self, completion: Arc<Completion>) -> Submission {
@@ -144,9 +167,9 @@ impl<S: Sink> Committer<S> {
         self.shared.state.lock().closing = true;
         self.shared.changed.notify_all();
         if thread.join().is_err() {
-            self.shared.poison.set(&"the committer thread panicked");
+            self.shared.condition.poison(&"the committer thread panicked");
         }
-        self.shared.poison.check()
+        self.shared.condition.check_not_poisoned()
     }
 }
 
@@ -198,8 +221,10 @@ impl<S: Sink> Shared<S> {
         state.groups += 1;
         let mut given_up = Vec::new();
         if outcome.is_err() {
+            // They may depend on what was not written.
             given_up = state.pending.take_all();
             state.pending.settle(&given_up);
+            state.pending.remember_failure(&group, &given_up);
         }
         self.pending_keys.store(state.pending.keys(), Ordering::Release);
         self.step_down(&mut state);
@@ -211,12 +236,24 @@ impl<S: Sink> Shared<S> {
         for queued in group {
             tasks.extend(queued.done.finish(outcome.clone()));
         }
+        let refusal = outcome.as_ref().err().map(|error| self.refusal(error));
         for queued in given_up {
-            tasks.extend(queued.done.finish(self.poison.check().map_err(CommitError::Failed)));
+            tasks.extend(queued.done.finish(refusal.clone().map_or(Ok(()), Err)));
         }
         for task in tasks {
             // Its executor may be at its end; the next one's may not.
             let _ = catch_unwind(AssertUnwindSafe(|| task.wake()));
+        }
+    }
+
+    /// What those are told who stood in the queue behind a group that failed.
+    fn refusal(&self, cause: &CommitError) -> CommitError {
+        match cause {
+            CommitError::Unknown(error) | CommitError::Failed(error) => {
+                let refused = self.condition.check_not_poisoned().err();
+                CommitError::Failed(refused.unwrap_or_else(|| error.clone()))
+            }
+            CommitError::Conflict => CommitError::Conflict,
         }
     }
 
@@ -231,7 +268,7 @@ impl<S: Sink> Shared<S> {
     }
 
     fn run_sink(&self, group: &[Queued]) -> Result<(), CommitError> {
-        self.poison.check().map_err(CommitError::Failed)?;
+        self.condition.check().map_err(CommitError::Failed)?;
         let writes: Vec<&WriteSet> =
             group.iter().map(|queued| &queued.writes).filter(|writes| !writes.is_empty()).collect();
         if writes.is_empty() {
@@ -243,7 +280,10 @@ impl<S: Sink> Shared<S> {
         };
         let outcome = catch_unwind(AssertUnwindSafe(commit))
             .unwrap_or_else(|_| Err(CommitError::Unknown(panicked())));
-        outcome.inspect_err(|error| self.poison.set(error))
+        outcome.inspect_err(|error| match error {
+            CommitError::Failed(StoreError::Full { cause }) => self.condition.is_full(cause),
+            error => self.condition.poison(error),
+        })
     }
 
     /// The life of the committer thread.
@@ -282,12 +322,12 @@ impl<S: Sink> Shared<S> {
 
     /// What the sink says, unless it fails, which poisons the store, or is gone.
     fn tell_sink<T>(&self, what: fn(&mut S) -> Result<T, StoreError>) -> Option<T> {
-        self.poison.check().ok()?;
+        self.condition.check_not_poisoned().ok()?;
         let tell = || self.sink.lock().as_mut().map(what).transpose();
         match catch_unwind(AssertUnwindSafe(tell)).unwrap_or_else(|_| Err(panicked())) {
             Ok(said) => said,
             Err(error) => {
-                self.poison.set(&error);
+                self.condition.poison(&error);
                 None
             }
         }

@@ -6,6 +6,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::disk::files::is_full;
+
 /// Why a store could not do what it was asked.
 ///
 /// Cheap to clone: one failed sync is reported to every transaction that waited for it.
@@ -30,6 +32,21 @@ pub enum StoreError {
     Poisoned {
         /// The failure that poisoned the store.
         cause: Arc<str>,
+    },
+    /// There is no room on the disk. Nothing was written, and writes are accepted again when there is.
+    Full {
+        /// What was refused for lack of room.
+        cause: Arc<str>,
+    },
+    /// The store was opened only to be read.
+    ReadOnly {
+        /// The store's directory.
+        path: PathBuf,
+    },
+    /// The store's directory was removed, moved or replaced while the store was open.
+    Displaced {
+        /// Where it was.
+        path: PathBuf,
     },
     /// Another process has the store open.
     InUse {
@@ -58,8 +75,16 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// An [`StoreError::Io`] that says what was being done.
+    /// What the operating system's refusal means, after saying what was being done.
     pub(crate) fn io(action: impl Into<String>, source: io::Error) -> Self {
+        if is_full(&source) {
+            return Self::Full { cause: format!("could not {}: {source}", action.into()).into() };
+        }
+        Self::lasting_io(action, source)
+    }
+
+    /// A refusal that does not pass, whatever the reason: such as a failed sync.
+    pub(crate) fn lasting_io(action: impl Into<String>, source: io::Error) -> Self {
         Self::Io { action: action.into(), source: Arc::new(source) }
     }
 }
@@ -73,6 +98,20 @@ impl fmt::Display for StoreError {
                 f,
                 "the store accepts no more writes because an earlier one failed ({cause}); \
                  reopen it to go on from what is durable"
+            ),
+            Self::Full { cause } => write!(
+                f,
+                "the disk is full ({cause}); nothing was written, and writes are accepted again when \
+                 there is room"
+            ),
+            Self::ReadOnly { path } => {
+                write!(f, "{} was opened only to be read", path.display())
+            }
+            Self::Displaced { path } => write!(
+                f,
+                "{} is not the directory that was opened: it was removed, moved or replaced; \
+                 put it back and restart",
+                path.display()
             ),
             Self::InUse { path } => write!(
                 f,

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use crate::{
-    CommitError, Openings, Snapshot, Stats, Store, StoreError, Submission, Transaction,
+    CommitError, Health, Openings, Snapshot, Stats, Store, StoreError, Submission, Transaction,
     Verification,
 };
 
@@ -96,6 +96,10 @@ impl<S: Store> Store for FaultyStore<S> {
 
     fn stats(&self) -> Result<Stats, StoreError> {
         self.inner.stats()
+    }
+
+    fn health(&self) -> Health {
+        self.inner.health()
     }
 
     fn openings(&self) -> Result<Option<Openings>, StoreError> {

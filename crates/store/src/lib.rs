@@ -37,9 +37,11 @@
 //! |---|---|---|
 //! | [`MemoryStore`] | no | tests, caches; forks in constant time |
 //! | [`DiskStore`] | yes | everything else |
+//! | [`ReadOnlyStore`] | as it was found | looking at a store on disk without changing it |
 //! | [`FaultyStore`] | as the one inside | tests of what is built on a store |
 
 mod committer;
+mod condition;
 mod disk;
 mod error;
 mod faulty;
@@ -47,7 +49,6 @@ mod key;
 mod locks;
 mod memory;
 mod pending;
-mod poison;
 mod range;
 mod submission;
 mod transaction;
@@ -58,7 +59,7 @@ use std::time::Duration;
 
 pub use bytes::Bytes;
 
-pub use disk::{CutTail, DiskOptions, DiskStore, Durability, OpenReport};
+pub use disk::{CutTail, DiskOptions, DiskStore, Durability, OpenReport, ReadOnlyStore};
 pub use error::{CommitError, StoreError};
 pub use faulty::{Fault, FaultyStore};
 pub use key::Key;
@@ -112,6 +113,11 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Figures about the store, cheap to ask for.
     fn stats(&self) -> Result<Stats, StoreError>;
+
+    /// Whether the store accepts writes, cheap to ask for.
+    fn health(&self) -> Health {
+        Health::Ready
+    }
 
     /// What tells this opening of the store from others; none from a store that cannot tell.
     fn openings(&self) -> Result<Option<Openings>, StoreError> {
@@ -227,6 +233,29 @@ impl Openings {
     /// Whether there can be another opening, which then has other numbers.
     pub fn are_told_apart(self) -> bool {
         self.current > self.previous
+    }
+}
+
+/// Whether a store accepts writes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Health {
+    /// It reads and writes.
+    #[default]
+    Ready,
+    /// It only reads.
+    ReadOnly {
+        /// Why it refuses writes.
+        reason: String,
+        /// Whether it stays so until it is opened again; otherwise it accepts writes again by itself
+        /// once the reason is gone.
+        restart_needed: bool,
+    },
+}
+
+impl Health {
+    /// Whether writes are accepted.
+    pub fn is_ready(&self) -> bool {
+        matches!(self, Self::Ready)
     }
 }
 

@@ -35,6 +35,9 @@ pub(crate) struct Pending {
     queue: VecDeque<Queued>,
     overlay: HashMap<Bytes, Newest, RandomState>,
     last_ticket: Ticket,
+    /// From the first to the last write that failed while the store lives on; no younger write can see
+    /// a value of theirs.
+    failed: Option<(Ticket, Ticket)>,
 }
 
 impl Pending {
@@ -82,6 +85,20 @@ impl Pending {
     /// Takes everything off the queue.
     pub(crate) fn take_all(&mut self) -> Vec<Queued> {
         self.queue.drain(..).collect()
+    }
+
+    /// Notes that these were not written: who has read their values must try again.
+    pub(crate) fn remember_failure(&mut self, group: &[Queued], given_up: &[Queued]) {
+        let Some(first) = group.iter().chain(given_up).map(|queued| queued.ticket).min() else {
+            return;
+        };
+        let first = self.failed.map_or(first, |(earlier, _)| earlier.min(first));
+        self.failed = Some((first, self.last_ticket));
+    }
+
+    /// Whether the pending write with this ticket may have failed since it was read.
+    pub(crate) fn has_failed(&self, seen: Ticket) -> bool {
+        self.failed.is_some_and(|(first, last)| first <= seen && seen <= last)
     }
 
     /// Forgets the values of transactions that are in the engine now, or nowhere.

@@ -40,12 +40,14 @@ pub(crate) trait Backend {
     /// The newest value of a key, be it pending.
     fn newest(&self, key: &[u8]) -> Result<Newest, StoreError>;
 
-    /// Fixes the place of these writes in the order of all writes and lets go of the locks.
+    /// Fixes the place of these writes in the order of all writes and lets go of the locks. `seen` is
+    /// the youngest pending write that they depend on.
     fn submit(
         &self,
         writes: WriteSet,
         kept: Kept,
         locks: HeldLocks<'_>,
+        seen: Ticket,
     ) -> Result<Submission, CommitError>;
 
     /// Something that is durable once the write with this ticket is.
@@ -100,7 +102,7 @@ impl<B: Backend> Transaction for LockedTransaction<'_, B> {
             return self.submit_read();
         }
         check_limits(&self.writes).map_err(CommitError::Failed)?;
-        self.backend.submit(self.writes, self.kept, self.locks)
+        self.backend.submit(self.writes, self.kept, self.locks, self.seen.get())
     }
 
     fn submit_read(self: Box<Self>) -> Result<Submission, CommitError> {

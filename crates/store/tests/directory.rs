@@ -35,21 +35,55 @@ fn a_store_is_open_in_one_place_at_a_time() {
 fn a_newer_or_unknown_format_is_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(directory.path()).unwrap());
-    let format = directory.path().join("FORMAT");
-    assert_eq!(fs::read_to_string(&format).unwrap(), "keyloom-store format 2\n");
+    let manifest = directory.path().join("MANIFEST");
+    let intact = fs::read_to_string(&manifest).unwrap();
+    assert!(intact.starts_with("keyloom-store format 3\n"), "{intact}");
     for (content, expected) in [
-        ("keyloom-store format 3\n", "the store has format 3, but this version reads up to"),
+        ("keyloom-store format 4\n", "the store has format 4, but this version reads up to"),
         ("keyloom-store format 0\n", "format 0, which this version cannot read"),
-        ("keyloom-store format 1\n", "which this version cannot read; export its tables"),
-        ("keyloom-store format 2", "does not tell the format of a keyloom store"),
         ("something else\n", "does not tell the format of a keyloom store"),
         ("", "does not tell the format of a keyloom store"),
     ] {
-        fs::write(&format, content).unwrap();
+        fs::write(&manifest, content).unwrap();
         let error = open(directory.path()).unwrap_err();
         assert!(matches!(error, StoreError::Format { .. }), "{error}");
         assert!(error.to_string().contains(expected), "{content:?}: {error}");
-        assert!(error.to_string().contains("FORMAT"), "{error}");
+        assert!(error.to_string().contains("MANIFEST"), "{error}");
+    }
+    fs::write(&manifest, intact.replace("log 1", "log 2")).unwrap();
+    let error = open(directory.path()).unwrap_err();
+    assert!(error.to_string().contains("MANIFEST is damaged: its content is not"), "{error}");
+    fs::write(&manifest, intact).unwrap();
+    open(directory.path()).unwrap();
+}
+
+/// Makes what builds before format 3 left behind: the same files, another mark, no manifest.
+fn turn_into_format(number: u32, path: &Path) {
+    fs::remove_file(path.join("MANIFEST")).unwrap();
+    fs::write(path.join("FORMAT"), format!("keyloom-store format {number}\n")).unwrap();
+}
+
+#[test]
+fn a_store_of_format_2_is_upgraded_when_it_is_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    flushed_store(directory.path());
+    turn_into_format(2, directory.path());
+    assert_eq!(open(directory.path()).unwrap().verify().unwrap().entries, 200);
+    assert!(!directory.path().join("FORMAT").exists(), "older builds must not open it any more");
+    assert!(directory.path().join("MANIFEST").exists());
+    assert_eq!(open(directory.path()).unwrap().verify().unwrap().entries, 200);
+}
+
+#[test]
+fn older_and_newer_marks_are_refused_by_name() {
+    for (number, expected) in
+        [(0, "format 0, which"), (1, "export its tables"), (3, "does not tell"), (9, "use a newer")]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        drop(open(directory.path()).unwrap());
+        turn_into_format(number, directory.path());
+        let error = open(directory.path()).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains("FORMAT"), "{number}: {error}");
     }
 }
 
@@ -66,7 +100,7 @@ fn a_directory_with_other_peoples_files_is_refused() {
 #[test]
 fn a_creation_that_was_interrupted_is_begun_again() {
     let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("FORMAT.tmp"), "keyl").unwrap();
+    fs::write(directory.path().join("MANIFEST.tmp"), "keyl").unwrap();
     fs::write(directory.path().join("LOCK"), "").unwrap();
     drop(open(directory.path()).unwrap());
     fs::write(directory.path().join("log/next.tmp"), "KLOO").unwrap();

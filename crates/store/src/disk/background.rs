@@ -1,30 +1,40 @@
 //! The threads behind a store on disk: one writes full memtables to tables and removes the log
-//! segments that this makes superfluous, one compacts tables and clears garbage away, and if commits do not wait for the
-//! disk, one syncs the log behind their backs.
+//! segments that this makes superfluous, one compacts tables and clears garbage away, and if commits
+//! do not wait for the disk, one syncs the log behind their backs.
 //!
 //! They are apart because a long compaction must not hold up a flush, which writers may wait for,
 //! nor a flush the sync, which is promised within a second.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
 use crate::StoreError;
-use crate::disk::log::storage::LogStorage;
+use crate::condition::Condition;
+use crate::disk::home::Home;
+use crate::disk::log::directory::LogDirectory;
 use crate::disk::log::syncing::Unsynced;
 use crate::disk::options::{DiskOptions, Durability};
 use crate::disk::reclaim::{self, Reclaimer};
 use crate::disk::tree::Tree;
-use crate::poison::Poison;
 
 /// Writers wait while this many memtables are unflushed …
 const UNFLUSHED_LIMIT: usize = 3;
 
 /// … or this many layers of tables uncompacted: reads would become slow.
 const UNCOMPACTED_LIMIT: usize = 20;
+
+/// Writes are accepted again when a full disk takes so many bytes, or a memtable if that is less.
+const ROOM: u64 = 4 << 20;
+
+/// How long a thread waits before it tries a full disk again: at first, and at most.
+const ROOM_PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
+
+/// How long the compaction thread waits for the flush thread.
+const FLUSH_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The threads of one store.
 pub(crate) struct Background {
@@ -35,12 +45,17 @@ pub(crate) struct Background {
 /// What the threads and the writers share.
 pub(crate) struct Work {
     tree: Arc<Tree>,
-    log: Arc<dyn LogStorage>,
-    poison: Poison,
-    memtable_bytes: u64,
+    log: Arc<LogDirectory>,
+    home: Arc<Home>,
+    condition: Condition,
+    options: DiskOptions,
     orders: Mutex<Orders>,
     changed: Condvar,
+    /// Begins a new segment and a new memtable, unless the committer is at work.
+    rotate: OnceLock<Rotate>,
 }
+
+type Rotate = Box<dyn Fn() -> Option<Result<(), StoreError>> + Send + Sync>;
 
 #[derive(Default)]
 struct Orders {
@@ -51,6 +66,8 @@ struct Orders {
     sync: Option<Unsynced>,
     /// A new segment is about to begin.
     prepare: bool,
+    /// The disk is full, and somebody must find out when there is room again.
+    wants_room: bool,
     closing: bool,
 }
 
@@ -58,14 +75,15 @@ impl Background {
     /// Starts the threads.
     pub(crate) fn start(
         tree: Arc<Tree>,
-        log: Arc<dyn LogStorage>,
-        poison: Poison,
-        options: &DiskOptions,
+        log: Arc<LogDirectory>,
+        home: Arc<Home>,
+        condition: Condition,
+        options: DiskOptions,
     ) -> Result<Self, StoreError> {
         let orders = Mutex::new(Orders { compact: true, ..Orders::default() });
-        let memtable_bytes = options.memtable_bytes;
         let changed = Condvar::new();
-        let work = Arc::new(Work { tree, log, poison, memtable_bytes, orders, changed });
+        let rotate = OnceLock::new();
+        let work = Arc::new(Work { tree, log, home, condition, options, orders, changed, rotate });
         let mut background = Self { work, threads: Vec::new() };
         background.spawn("keyloom-flush", Work::flush_loop)?;
         background.spawn("keyloom-compact", Work::compact_loop)?;
@@ -84,7 +102,7 @@ impl Background {
         let guarded = move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| run(&work)));
             if let Err(error) = outcome.unwrap_or_else(|_| Err(panicked())) {
-                work.poison.set(&error);
+                work.condition.poison(&error);
                 work.changed.notify_all();
             }
         };
@@ -102,14 +120,21 @@ impl Background {
     }
 }
 
-impl Drop for Background {
-    fn drop(&mut self) {
+impl Background {
+    /// Ends the threads, after what they are at.
+    pub(crate) fn stop(&mut self) {
         self.work.orders.lock().closing = true;
         self.work.changed.notify_all();
         for thread in self.threads.drain(..) {
             // A panic has poisoned the store already.
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 
@@ -131,30 +156,76 @@ impl Work {
         self.changed.notify_all();
     }
 
+    /// Orders to find out when a full disk has room again.
+    pub(crate) fn watch_for_room(&self) {
+        self.orders.lock().wants_room = true;
+        self.changed.notify_all();
+    }
+
     /// Waits while the threads are too far behind the writers.
     pub(crate) fn wait_for_room(&self) -> Result<(), StoreError> {
         while self.tree.unflushed() >= UNFLUSHED_LIMIT
             || self.tree.uncompacted() >= UNCOMPACTED_LIMIT
         {
-            self.poison.check()?;
+            self.condition.check()?;
             self.changed.wait_for(&mut self.orders.lock(), Duration::from_millis(10));
         }
-        self.poison.check()
+        self.condition.check()
+    }
+
+    /// Says how to begin a new segment.
+    pub(crate) fn rotate_with(
+        &self,
+        rotate: impl Fn() -> Option<Result<(), StoreError>> + Send + Sync + 'static,
+    ) {
+        // It is said once.
+        let _ = self.rotate.set(Box::new(rotate));
+    }
+
+    /// Writes all that is in memtables to tables; false if the committer or the flush thread have
+    /// other things to do, or no room.
+    fn flush_everything(&self) -> Result<bool, StoreError> {
+        let Some(rotated) = self.rotate.get().and_then(|rotate| rotate()) else { return Ok(false) };
+        rotated?;
+        let deadline = Instant::now() + FLUSH_PATIENCE;
+        let mut orders = self.orders.lock();
+        while orders.flushed_to < orders.sealed_to {
+            if orders.closing || Instant::now() >= deadline {
+                return Ok(false);
+            }
+            self.changed.wait_until(&mut orders, deadline);
+        }
+        Ok(true)
     }
 
     fn flush_loop(&self) -> Result<(), StoreError> {
+        let mut pause = ROOM_PAUSE.0;
         loop {
             let mut orders = self.orders.lock();
-            while orders.sealed_to == orders.flushed_to {
+            while orders.sealed_to == orders.flushed_to && !orders.wants_room {
                 if orders.closing {
                     return Ok(());
                 }
                 self.changed.wait(&mut orders);
             }
             let (from, to) = (orders.flushed_to, orders.sealed_to);
+            let wanted_room = std::mem::take(&mut orders.wants_room);
             drop(orders);
-            self.tree.flush()?;
-            self.remove_segments(from, to)?;
+            match self.flush(from, to, wanted_room) {
+                Ok(()) => {}
+                Err(StoreError::Full { cause }) => {
+                    self.condition.is_full(&cause);
+                    if self.pause_for_room(&mut pause) {
+                        return Ok(());
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            if wanted_room {
+                self.condition.has_room();
+                pause = ROOM_PAUSE.0;
+            }
             let mut orders = self.orders.lock();
             orders.flushed_to = to;
             orders.compact = true;
@@ -162,8 +233,38 @@ impl Work {
         }
     }
 
-    /// Removes segments whose content is in tables now, oldest first.
+    fn flush(&self, from: u64, to: u64, wanted_room: bool) -> Result<(), StoreError> {
+        if wanted_room {
+            self.tree.remove_orphans()?;
+            self.home.probe_room(self.options.memtable_bytes.min(ROOM))?;
+        }
+        if from == to {
+            return Ok(());
+        }
+        self.home.check()?;
+        self.tree.flush()?;
+        self.remove_segments(from, to)
+    }
+
+    /// Waits before the disk is tried again, longer each time; returns whether the store is closing.
+    fn pause_for_room(&self, pause: &mut Duration) -> bool {
+        let mut orders = self.orders.lock();
+        orders.wants_room = true;
+        if !orders.closing {
+            self.changed.wait_for(&mut orders, *pause);
+        }
+        *pause = (*pause * 2).min(ROOM_PAUSE.1);
+        orders.closing
+    }
+
+    /// Removes segments whose content is in tables now, oldest first, after the manifest has stopped
+    /// to expect them.
     fn remove_segments(&self, from: u64, to: u64) -> Result<(), StoreError> {
+        let tables = self.tree.version();
+        self.home.record(|contents| {
+            contents.first_segment = contents.first_segment.max(to + 1);
+            contents.tables = contents.tables.max(tables);
+        })?;
         let listed = self.log.list().map_err(|error| StoreError::io("list the log", error))?;
         for id in listed.into_iter().filter(|id| *id > from && *id <= to) {
             self.log.remove(id).map_err(|error| {
@@ -192,9 +293,34 @@ impl Work {
         }
     }
 
+    /// Compacts until the levels are in shape; returns whether the store is closing.
+    fn compact_levels(&self, pause: &mut Duration) -> Result<bool, StoreError> {
+        loop {
+            self.home.check()?;
+            match self.tree.compact() {
+                Ok(false) => return Ok(false),
+                Ok(true) => {
+                    *pause = ROOM_PAUSE.0;
+                    self.changed.notify_all();
+                }
+                Err(StoreError::Full { cause }) => {
+                    self.condition.is_full(&cause);
+                    if self.pause_for_room(pause) {
+                        return Ok(true);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+            if self.orders.lock().closing {
+                return Ok(true);
+            }
+        }
+    }
+
     fn compact_loop(&self) -> Result<(), StoreError> {
-        let mut reclaimer = Reclaimer::new(self.memtable_bytes, &self.tree);
+        let mut reclaimer = Reclaimer::new(self.options.memtable_bytes, &self.tree);
         let mut next_look = Instant::now() + reclaim::EVERY;
+        let mut pause = ROOM_PAUSE.0;
         loop {
             let mut orders = self.orders.lock();
             while !orders.closing && !orders.compact && Instant::now() < next_look {
@@ -205,18 +331,16 @@ impl Work {
             }
             let is_ordered = std::mem::take(&mut orders.compact);
             drop(orders);
-            while is_ordered && self.tree.compact()? {
-                self.changed.notify_all();
-                if self.orders.lock().closing {
-                    return Ok(());
-                }
+            if is_ordered && self.compact_levels(&mut pause)? {
+                return Ok(());
             }
             if Instant::now() >= next_look {
                 let is_urgent = || {
                     let orders = self.orders.lock();
                     orders.closing || orders.compact
                 };
-                reclaimer.look(&self.tree, is_urgent)?;
+                self.home.check()?;
+                reclaimer.look(&self.tree, || self.flush_everything(), is_urgent)?;
                 next_look = Instant::now() + reclaim::EVERY;
             }
         }

@@ -13,10 +13,11 @@ use crate::{Store, StoreError};
 const PAGE: usize = 4096;
 const ACKNOWLEDGED: usize = 20;
 
-/// A store's files, copied while it was open: some acknowledged transactions, then a large one
+/// A store's files, as they were while it was open: some acknowledged transactions, then a large one
 /// that counts as unacknowledged.
 struct Image {
     segment: Vec<u8>,
+    manifest: Vec<u8>,
     /// Where the last, unacknowledged record lies.
     tail: Range<usize>,
     home: tempfile::TempDir,
@@ -54,11 +55,12 @@ impl Image {
         }
         transaction.commit().unwrap();
         let mut segment = fs::read(segment_in(&home.path().join("store"))).unwrap();
+        let manifest = fs::read(home.path().join("store/MANIFEST")).unwrap();
         drop(store);
         let tail = last_record(&segment);
         // A seal may or may not have been written already; it would say that the tail is durable.
         segment[tail.end..].fill(0);
-        Self { segment, tail, home }
+        Self { segment, manifest, tail, home }
     }
 
     /// Opens a store whose log is this image with some damage.
@@ -72,6 +74,7 @@ impl Image {
         let mut segment = self.segment.clone();
         damage(&mut segment);
         fs::write(segment_in(&path), segment).unwrap();
+        fs::write(path.join("MANIFEST"), &self.manifest).unwrap();
         DiskStore::open(&path, DiskOptions::default())
     }
 

@@ -1,6 +1,6 @@
 //! A disk that refuses: each write or sync may fail, and the store must say so and stop.
 
-use super::unruly_log::UnrulyLog;
+use super::unruly_files::UnrulyFiles;
 use super::{DiskOptions, DiskStore};
 use crate::{CommitError, Store, StoreError};
 
@@ -10,9 +10,9 @@ fn put(store: &DiskStore, key: &'static str) -> Result<(), CommitError> {
     transaction.commit()
 }
 
-fn with_failing_disk(arm: fn(&UnrulyLog)) {
+fn with_failing_disk(arm: fn(&UnrulyFiles)) {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyLog::default();
+    let log = UnrulyFiles::default();
     let store = log.open_store(directory.path());
 
     put(&store, "before").unwrap();
@@ -48,7 +48,7 @@ fn a_failed_write_poisons_the_store() {
 #[test]
 fn everyone_who_waits_learns_of_a_failed_sync() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyLog::default();
+    let log = UnrulyFiles::default();
     let store = log.open_store(directory.path());
     log.fail_sync_after(20);
     let acknowledged = std::thread::scope(|scope| {
@@ -96,10 +96,10 @@ fn pairs_until_failure(store: &DiskStore) -> u64 {
 
 #[test]
 fn whichever_write_or_sync_fails_nothing_acknowledged_is_lost_or_halved() {
-    for fail_after in [UnrulyLog::fail_write_after, UnrulyLog::fail_sync_after] {
+    for fail_after in [UnrulyFiles::fail_write_after, UnrulyFiles::fail_sync_after] {
         for count in 0..25 {
             let directory = tempfile::tempdir().unwrap();
-            let log = UnrulyLog::default();
+            let log = UnrulyFiles::default();
             let store = log.open_store(directory.path());
             fail_after(&log, count);
             let acknowledged = pairs_until_failure(&store);

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! directory/
-//!   FORMAT          format of the whole, one line
-//!   LOCK            locked while a process has the store open
+//!   MANIFEST        format, and which files the store consists of
+//!   LOCK            locked while a process has the store open, as is the directory
 //!   log/00000007.log …   what tables do not hold yet
 //!   tree/           sorted tables and their lists
 //! ```
@@ -30,16 +30,25 @@
 //!
 //! Tables are opened, then the log is replayed: transactions that a table holds already are
 //! recognised by their number and skipped. Replayed segments stay until their memtable is flushed.
+//!
+//! A process that was killed leaves data that only the system's cache holds. Whatever opening relies on
+//! is synced before a new file refers to it.
 
 mod background;
 mod cache_size;
-mod format;
+pub(crate) mod files;
 mod garbage;
+mod home;
 pub(crate) mod log;
+mod manifest;
 mod moments;
+mod mutation;
 mod options;
+mod read_only;
 mod reclaim;
 mod retired_tables;
+mod sink;
+mod structure;
 mod table_damage;
 mod table_list;
 mod tree;
@@ -53,42 +62,39 @@ mod pending_tests;
 #[cfg(test)]
 mod relaxed_tests;
 #[cfg(test)]
-mod unruly_log;
+mod simulation_tests;
+#[cfg(test)]
+mod unruly_files;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::committer::{Committer, Sink};
-use crate::disk::background::{Background, Work};
-use crate::disk::format::Claim;
-use crate::disk::log::Log;
-use crate::disk::log::recovery::{Recovery, check, recover};
-use crate::disk::log::storage::{LogDirectory, LogStorage, sync_directory};
-use crate::disk::options::RELAXED_SYNC_AFTER;
+use crate::committer::Committer;
+use crate::condition::Condition;
+use crate::disk::background::Background;
+use crate::disk::files::{Files, RealFiles};
+use crate::disk::home::{Before, Claim, Home};
+use crate::disk::log::directory::LogDirectory;
+use crate::disk::log::recovery::{Access, Expected, Recovery, check, recover};
+use crate::disk::mutation::Mutation;
+use crate::disk::sink::DiskSink;
 use crate::disk::tree::{Tree, TreeSnapshot};
 use crate::locks::{HeldLocks, KeyLocks};
-use crate::poison::Poison;
 use crate::submission::Submission;
 use crate::transaction::{Backend, Kept, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
-    CommitError, Direction, KeyRange, Openings, Snapshot, Stats, Store, StoreError, Transaction,
-    Verification, delete_each,
+    CommitError, Direction, Health, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
+    Transaction, Verification, delete_each,
 };
 
 pub use log::recovery::CutTail;
 pub use options::{DiskOptions, Durability, OpenReport};
-
-/// Replayed segments beyond this many are flushed right after opening, so that reopening often
-/// does not pile up small files.
-const SEGMENTS_KEPT: usize = 4;
-
-/// So many bytes are synced in the time that a sync of nothing takes.
-const QUICKLY_SYNCED: u64 = 256 << 10;
+pub use read_only::ReadOnlyStore;
 
 /// An ordered store in a directory.
 ///
@@ -108,99 +114,194 @@ const QUICKLY_SYNCED: u64 = 256 << 10;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct DiskStore {
-    // Fields are dropped in this order: writers first.
     committer: Committer<DiskSink>,
-    _background: Background,
+    background: Background,
     tree: Arc<Tree>,
-    log: Arc<dyn LogStorage>,
+    log: Arc<LogDirectory>,
+    home: Arc<Home>,
     locks: KeyLocks,
-    poison: Poison,
+    condition: Condition,
     counters: Counters,
     /// The last segment of the log when the store was opened; zero if there was none.
     last_segment_found: u64,
-    path: PathBuf,
+    is_closed: bool,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Counters {
     commits: Arc<AtomicU64>,
     syncs: Arc<AtomicU64>,
+    /// Where the log ended when the committer stopped; zero before, or if that is not known.
+    closed_at: Arc<AtomicU64>,
 }
 
 impl DiskStore {
     /// Opens the store in `path`, making it if the directory is empty or missing.
+    ///
+    /// A disk without room is no hindrance: the store is read then, and accepts writes once there is
+    /// room (see [`Store::health`]).
     pub fn open(
         path: impl AsRef<Path>,
         options: DiskOptions,
     ) -> Result<(Self, OpenReport), StoreError> {
         let path = path.as_ref();
-        let claim = format::claim(path)?;
-        let log = LogDirectory::open(&path.join("log"))
-            .map_err(|error| StoreError::io("open the log's directory", error))?;
-        Self::open_with_log(path, claim, Arc::new(log), options)
+        let claim = Claim::take(path, &RealFiles)?;
+        Self::open_in(Arc::new(RealFiles), path, claim, &path.join("tree"), options)
     }
 
-    fn open_with_log(
+    /// Opens the store whose own files are at `path` of `files`, and whose tables are in `tables`.
+    fn open_in(
+        files: Arc<dyn Files>,
         path: &Path,
         claim: Claim,
-        storage: Arc<dyn LogStorage>,
+        tables: &Path,
         options: DiskOptions,
     ) -> Result<(Self, OpenReport), StoreError> {
-        let created = claim.created;
-        let tree = Arc::new(Tree::open(&path.join("tree"), &options, claim)?);
-        sync_directory(path)
-            .map_err(|error| StoreError::io(format!("sync {}", path.display()), error))?;
-        let persisted = tree.persisted_number();
-        let recovery = recover(&*storage, |number, writes| {
-            if number > persisted {
-                tree.replay(number, &writes);
-            }
-        })?;
-        let poison = Poison::default();
-        let counters = Counters::default();
-        let background =
-            Background::start(Arc::clone(&tree), Arc::clone(&storage), poison.clone(), &options)?;
-        let last_segment_found = recovery.segments.last().copied().unwrap_or(0);
-        let mut sink = DiskSink {
-            log: Log::create(
-                Arc::clone(&storage),
-                last_segment_found + 1,
-                recovery.last_end,
-                Arc::clone(&counters.syncs),
-            )?,
-            tree: Arc::clone(&tree),
-            work: background.work(),
+        let (home, before) = Home::open(Arc::clone(&files), path, claim, true)?;
+        let home = Arc::new(home);
+        let tree = Arc::new(open_tree(&home, tables, before, &options)?);
+        let log = Arc::new(LogDirectory::new(files, &path.join("log")));
+        log.make().map_err(|error| StoreError::io("make the log's directory", error))?;
+        let recovery = replay(&log, &tree, before, Access::Repair)?;
+        let (condition, counters) = (Condition::default(), Counters::default());
+        let background = Background::start(
+            Arc::clone(&tree),
+            Arc::clone(&log),
+            Arc::clone(&home),
+            condition.clone(),
             options,
-            counters: counters.clone(),
-            last_sync: Instant::now(),
-            rotation_sync_to: 0,
+        )?;
+        let mut sink = DiskSink::new(
+            Arc::clone(&log),
+            Arc::clone(&tree),
+            Arc::clone(&home),
+            background.work(),
+            condition.clone(),
+            options,
+            counters.clone(),
+        );
+        let last_segment_found = recovery.segments.last().copied().unwrap_or(0);
+        sink.begin(&recovery)?;
+        if before == Before::Format2 {
+            home.remove_old_format()?;
+        }
+        let report = OpenReport {
+            created: before == Before::New,
+            replayed_transactions: recovery.transactions,
+            cut: recovery.cut,
         };
-        sink.shorten_log(&recovery)?;
-        let report =
-            OpenReport { created, replayed_transactions: recovery.transactions, cut: recovery.cut };
+        let committer = Committer::start(sink, condition.clone())?;
+        background.work().rotate_with(committer.asker(DiskSink::rotate));
         let store = Self {
-            committer: Committer::start(sink, poison.clone())?,
-            _background: background,
+            committer,
+            background,
             tree,
-            log: storage,
+            log,
+            home,
             locks: KeyLocks::new(),
-            poison,
+            condition,
             counters,
             last_segment_found,
-            path: path.to_owned(),
+            is_closed: false,
         };
         Ok((store, report))
     }
 
     /// Syncs and closes the store. Dropping it does the same, but cannot tell of a failure.
     pub fn close(mut self) -> Result<(), StoreError> {
-        self.committer.close()
+        self.shut_down()
     }
+
+    /// Ends all threads, then leaves word that the store was closed: from then on, everything that is
+    /// missing was removed by somebody else.
+    fn shut_down(&mut self) -> Result<(), StoreError> {
+        if std::mem::replace(&mut self.is_closed, true) {
+            return Ok(());
+        }
+        self.committer.close()?;
+        self.background.stop();
+        self.condition.check_not_poisoned()?;
+        let end = self.counters.closed_at.load(Ordering::Acquire);
+        if end == 0 {
+            return Ok(());
+        }
+        match self.home.record(|contents| contents.closed_at = Some(end)) {
+            // The next opening takes it for a crash, which loses nothing.
+            Err(StoreError::Full { .. }) => Ok(()),
+            recorded => recorded,
+        }
+    }
+}
+
+impl Drop for DiskStore {
+    fn drop(&mut self) {
+        // Whoever wants to know how closing went calls `close`.
+        let _ = self.shut_down();
+    }
+}
+
+/// Opens the tables, if they are those that the manifest speaks of.
+fn open_tree(
+    home: &Arc<Home>,
+    path: &Path,
+    before: Before,
+    options: &DiskOptions,
+) -> Result<Tree, StoreError> {
+    let found = table_list::check(path)?;
+    let mut was_closed = false;
+    if let Before::Store(contents) = before
+        && !mutation::is_on(Mutation::ManifestIgnored)
+    {
+        table_list::check_number(path, found.number, contents.tables)?;
+        was_closed = contents.closed_at.is_some();
+    }
+    if !was_closed && found.number.is_some() && !mutation::is_on(Mutation::TablesNotSynced) {
+        table_list::secure(path)?;
+    }
+    for directory in [path.to_owned(), path.join("tables")] {
+        RealFiles
+            .make_directory(&directory)
+            .map_err(|error| StoreError::io(format!("make {}", directory.display()), error))?;
+    }
+    Tree::open(path, &found.tables, options, Arc::clone(home))
+}
+
+/// Reads the log and applies what the tables do not hold.
+fn replay(
+    log: &LogDirectory,
+    tree: &Tree,
+    before: Before,
+    access: Access,
+) -> Result<Recovery, StoreError> {
+    let persisted = tree.persisted_number();
+    let expected = match before {
+        _ if mutation::is_on(Mutation::ManifestIgnored) => None,
+        Before::New => Some(Expected { first: 1, last: 0, closed_at: None }),
+        Before::Store(contents) => Some(Expected {
+            first: contents.first_segment,
+            last: contents.last_segment,
+            closed_at: contents.closed_at,
+        }),
+        Before::Format2 => None,
+    };
+    recover(log, expected, access, |segment, number, writes| {
+        if number > persisted {
+            tree.replay(number, &writes);
+        } else if expected.is_some_and(|expected| segment >= expected.last) {
+            // The newest segment is written to tables only after the next one has begun.
+            let detail = format!(
+                "it has transaction {number}, which is in the tables already; the files are from \
+                 different moments (a store that is open is copied with 'keyloom backup')"
+            );
+            return Err(StoreError::Corrupt { path: log.name(segment), detail });
+        }
+        Ok(())
+    })
 }
 
 impl fmt::Debug for DiskStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DiskStore").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("DiskStore").field("path", &self.home.path()).finish_non_exhaustive()
     }
 }
 
@@ -218,7 +319,7 @@ impl Store for DiskStore {
     }
 
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
-        self.poison.check()?;
+        self.condition.check()?;
         Ok(Box::new(LockedTransaction::new(self, self.locks.lock(locks))))
     }
 
@@ -227,13 +328,13 @@ impl Store for DiskStore {
         locks: &[&[u8]],
         patience: Duration,
     ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
-        self.poison.check()?;
+        self.condition.check()?;
         let Some(held) = self.locks.lock_within(locks, patience) else { return Ok(None) };
         Ok(Some(Box::new(LockedTransaction::new(self, held))))
     }
 
     fn settle(&self) -> Result<(), StoreError> {
-        self.committer.submit_nothing().and_then(Submission::wait).map_err(StoreError::from)
+        self.committer.submit_nothing(0).and_then(Submission::wait).map_err(StoreError::from)
     }
 
     fn verify(&self) -> Result<Verification, StoreError> {
@@ -241,21 +342,7 @@ impl Store for DiskStore {
         let no_writer = self.tree.order();
         found.damage.extend(check(&*self.log)?);
         drop(no_writer);
-        let snapshot = TreeSnapshot::open(&self.tree);
-        let mut last = None;
-        for entry in snapshot.scan(KeyRange::all(), Direction::Forward) {
-            let Ok((key, value)) = entry.map_err(|error| found.damage.push(error.to_string()))
-            else {
-                break;
-            };
-            found.entries += 1;
-            found.bytes += (key.len() + value.len()) as u64;
-            let key = key.into_bytes();
-            if last.is_some_and(|last| last >= key) {
-                found.damage.push(format!("entry {} is out of order", found.entries));
-            }
-            last = Some(key);
-        }
+        verify_entries(&TreeSnapshot::open(&self.tree), &mut found);
         Ok(found)
     }
 
@@ -280,12 +367,33 @@ impl Store for DiskStore {
         })
     }
 
+    fn health(&self) -> Health {
+        self.condition.health()
+    }
+
     /// Segments of the log are numbered without gaps, the last one is never removed, and every opening
     /// begins another, durably, before anything can be written.
     fn openings(&self) -> Result<Option<Openings>, StoreError> {
         let segments = self.log.list().map_err(|error| StoreError::io("list the log", error))?;
         let current = segments.last().copied().unwrap_or(0);
         Ok(Some(Openings { previous: self.last_segment_found, current }))
+    }
+}
+
+/// Reads all entries of a snapshot in order.
+fn verify_entries(snapshot: &dyn Snapshot, found: &mut Verification) {
+    let mut last = None;
+    for entry in snapshot.scan(KeyRange::all(), Direction::Forward) {
+        let Ok((key, value)) = entry.map_err(|error| found.damage.push(error.to_string())) else {
+            break;
+        };
+        found.entries += 1;
+        found.bytes += (key.len() + value.len()) as u64;
+        let key = key.into_bytes();
+        if last.is_some_and(|last| last >= key) {
+            found.damage.push(format!("entry {} is out of order", found.entries));
+        }
+        last = Some(key);
     }
 }
 
@@ -303,130 +411,12 @@ impl Backend for DiskStore {
         writes: WriteSet,
         kept: Kept,
         locks: HeldLocks<'_>,
+        seen: Ticket,
     ) -> Result<Submission, CommitError> {
-        self.committer.submit(writes, kept, locks)
+        self.committer.submit(writes, kept, locks, seen)
     }
 
-    fn submit_read(&self, _: Ticket) -> Result<Submission, CommitError> {
-        self.committer.submit_nothing()
-    }
-}
-
-/// What the committer writes to.
-struct DiskSink {
-    log: Log,
-    tree: Arc<Tree>,
-    work: Arc<Work>,
-    options: DiskOptions,
-    counters: Counters,
-    last_sync: Instant,
-    /// How far the full segment is being synced before the next begins; zero while it is not full.
-    rotation_sync_to: u64,
-}
-
-impl DiskSink {
-    /// Makes room, and may fail without consequence: nothing of the group has been written.
-    fn prepare(&mut self) -> Result<(), StoreError> {
-        if self.log.len() >= self.options.memtable_bytes && !self.rotation_can_wait() {
-            self.rotate()?;
-        }
-        self.work.wait_for_room()
-    }
-
-    /// A segment may begin only when the one before is durable. Where commits do not wait for the
-    /// disk, that is made so in the background while the full segment grows a little further.
-    fn rotation_can_wait(&mut self) -> bool {
-        let overfull = self.options.memtable_bytes + self.options.memtable_bytes / 4;
-        if self.options.durability == Durability::Sync
-            || self.log.unsynced_bytes() < QUICKLY_SYNCED
-            || self.log.len() >= overfull
-        {
-            return false;
-        }
-        // Fast writers write much while a sync runs; then another one follows it.
-        if self.log.durable_to() >= self.rotation_sync_to {
-            self.rotation_sync_to = self.log.len();
-            self.sync_behind();
-        }
-        true
-    }
-
-    fn rotate(&mut self) -> Result<(), StoreError> {
-        let full = self.log.id();
-        self.log.rotate()?;
-        self.rotation_sync_to = 0;
-        self.tree.rotate();
-        self.work.flush_to(full);
-        Ok(())
-    }
-
-    /// Flushes replayed segments if there are many or they are large.
-    fn shorten_log(&mut self, recovery: &Recovery) -> Result<(), StoreError> {
-        if recovery.segments.len() > SEGMENTS_KEPT || recovery.bytes > self.options.memtable_bytes {
-            self.rotate()?;
-        }
-        Ok(())
-    }
-
-    /// Makes a record as durable as its writers were promised.
-    fn secure(&mut self) -> Result<(), StoreError> {
-        match self.options.durability {
-            Durability::Sync => self.log.sync()?,
-            Durability::Relaxed if self.last_sync.elapsed() >= RELAXED_SYNC_AFTER => {
-                self.sync_behind();
-            }
-            Durability::Relaxed => {}
-        }
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<(), StoreError> {
-        self.log.sync()
-    }
-
-    /// Has the log synced in the background.
-    fn sync_behind(&mut self) {
-        self.work.sync_soon(self.log.unsynced(), self.rotation_sync_to > 0);
-        self.last_sync = Instant::now();
-    }
-
-    fn write(&mut self, group: &[&WriteSet]) -> Result<(), StoreError> {
-        let tree = Arc::clone(&self.tree);
-        let order = tree.order();
-        let numbered: Vec<(u64, &WriteSet)> =
-            group.iter().map(|writes| (tree.next_number(&order), *writes)).collect();
-        self.log.append(&numbered)?;
-        self.secure()?;
-        tree.apply(&order, &numbered);
-        Ok(())
-    }
-}
-
-impl Sink for DiskSink {
-    fn commit(&mut self, group: &[&WriteSet]) -> Result<(), CommitError> {
-        self.prepare().map_err(CommitError::Failed)?;
-        self.write(group).map_err(CommitError::Unknown)?;
-        self.counters.commits.fetch_add(group.len() as u64, Ordering::Relaxed);
-        Ok(())
-    }
-
-    fn tidy(&mut self) -> Result<bool, StoreError> {
-        match self.options.durability {
-            Durability::Sync => self.log.sync()?,
-            // Who comes just now must not wait for the disk.
-            Durability::Relaxed if self.log.unsynced_bytes() > 0 => {
-                self.sync_behind();
-                return Ok(false);
-            }
-            Durability::Relaxed => {}
-        }
-        self.log.seal()?;
-        Ok(true)
-    }
-
-    fn close(&mut self) -> Result<(), StoreError> {
-        self.log.sync()?;
-        self.log.seal()?;
-        self.log.sync()
+    fn submit_read(&self, seen: Ticket) -> Result<Submission, CommitError> {
+        self.committer.submit_nothing(seen)
     }
 }

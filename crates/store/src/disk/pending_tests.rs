@@ -9,7 +9,7 @@ use std::thread::scope;
 use std::time::Duration;
 
 use super::DiskStore;
-use super::unruly_log::UnrulyLog;
+use super::unruly_files::UnrulyFiles;
 use crate::pending::GROUP_BYTES;
 use crate::{Store, Submission};
 
@@ -19,9 +19,9 @@ fn put(store: &DiskStore, key: &'static str, value: &'static str) {
     transaction.commit().unwrap();
 }
 
-fn with_pending_write(then: impl FnOnce(&DiskStore, &UnrulyLog)) {
+fn with_pending_write(then: impl FnOnce(&DiskStore, &UnrulyFiles)) {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyLog::default();
+    let log = UnrulyFiles::default();
     let store = log.open_store(directory.path());
     put(&store, "key", "old");
     log.hold_syncs();
@@ -89,7 +89,7 @@ fn finishing_a_read_of_durable_values_waits_for_nobody() {
 #[test]
 fn writes_on_top_of_pending_writes_share_the_next_sync() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyLog::default();
+    let log = UnrulyFiles::default();
     let store = log.open_store(directory.path());
     log.hold_syncs();
     scope(|scope| {
@@ -118,7 +118,7 @@ fn writes_on_top_of_pending_writes_share_the_next_sync() {
 #[test]
 fn a_pending_write_that_fails_is_gone_and_whoever_saw_it_learns_that() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyLog::default();
+    let log = UnrulyFiles::default();
     let store = log.open_store(directory.path());
     put(&store, "key", "old");
     log.hold_syncs();
@@ -154,7 +154,7 @@ fn submit(store: &DiskStore, key: &'static str) -> Submission {
 #[test]
 fn what_nobody_waits_for_becomes_durable_too() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyLog::default();
+    let log = UnrulyFiles::default();
     let store = log.open_store(directory.path());
     for key in ["alone", "another"] {
         let submission = submit(&store, key);
@@ -168,7 +168,7 @@ fn what_nobody_waits_for_becomes_durable_too() {
 #[test]
 fn a_task_is_woken_when_its_submission_is_durable() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyLog::default();
+    let log = UnrulyFiles::default();
     let store = log.open_store(directory.path());
     log.hold_syncs();
     let (first, second) = (submit(&store, "first"), submit(&store, "second"));
@@ -197,7 +197,7 @@ fn a_task_is_woken_when_its_submission_is_durable() {
 #[test]
 fn whoever_waits_does_the_work_of_those_who_do_not() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyLog::default();
+    let log = UnrulyFiles::default();
     let store = log.open_store(directory.path());
     let idle = submit(&store, "idle");
     store.settle().unwrap();
@@ -207,7 +207,7 @@ fn whoever_waits_does_the_work_of_those_who_do_not() {
     // Nor does closing leave them behind.
     let left = submit(&store, "left");
     store.close().unwrap();
-    let store = UnrulyLog::default().open_store(directory.path());
+    let store = UnrulyFiles::default().open_store(directory.path());
     assert_eq!(store.get(b"left").unwrap(), Some("new".into()));
     left.wait().unwrap();
 }
@@ -247,7 +247,7 @@ fn what_a_transaction_keeps_is_dropped_when_its_writes_can_be_seen_and_before_an
         }
     }
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyLog::default();
+    let log = UnrulyFiles::default();
     let store = Arc::new(log.open_store(directory.path()));
     let (look, seen) = channel();
     let mut transaction = store.begin(&[b"key"]).unwrap();
@@ -276,7 +276,7 @@ fn what_was_kept_is_dropped_before_anybody_is_told_that_the_writes_failed() {
         }
     }
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyLog::default();
+    let log = UnrulyFiles::default();
     let store = log.open_store(directory.path());
     let submit = |key: &'static str, value: Vec<u8>| {
         let is_dropped = Arc::new(AtomicBool::new(false));

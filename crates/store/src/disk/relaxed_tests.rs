@@ -5,14 +5,13 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::log::record::SEGMENT_HEADER;
-use super::log::storage::LogStorage;
-use super::unruly_log::UnrulyLog;
+use super::unruly_files::UnrulyFiles;
 use super::{DiskOptions, DiskStore, Durability};
 use crate::{CommitError, Store, StoreError};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn open_relaxed(log: &UnrulyLog, path: &Path, memtable_bytes: u64) -> DiskStore {
+fn open_relaxed(log: &UnrulyFiles, path: &Path, memtable_bytes: u64) -> DiskStore {
     let durability = Durability::Relaxed;
     let options = DiskOptions { durability, memtable_bytes, ..DiskOptions::default() };
     log.open_store_with(path, options)
@@ -26,7 +25,7 @@ fn put(store: &DiskStore, key: u64, bytes: usize) -> Result<(), CommitError> {
 
 /// Puts items, slowly, until a sync is being held back, and returns how many there are then. No
 /// assertion may fail while it is held: the store would wait for it when it is dropped.
-fn put_until_sync(store: &DiskStore, log: &UnrulyLog, first: u64) -> Result<u64, CommitError> {
+fn put_until_sync(store: &DiskStore, log: &UnrulyFiles, first: u64) -> Result<u64, CommitError> {
     let start = Instant::now();
     let mut count = first;
     while !log.is_sync_held() && start.elapsed() < PATIENCE {
@@ -45,7 +44,7 @@ fn entries_of(directory: &Path) -> u64 {
 #[test]
 fn writes_do_not_wait_for_the_sync_of_earlier_ones() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyLog::default();
+    let log = UnrulyFiles::default();
     let store = open_relaxed(&log, directory.path(), 32 << 20);
     log.hold_syncs();
     let count = put_until_sync(&store, &log, 0).unwrap();
@@ -63,9 +62,9 @@ fn writes_do_not_wait_for_the_sync_of_earlier_ones() {
 fn a_full_segment_is_synced_behind_the_writers_before_the_next_begins() {
     const FULL: u64 = 2 << 20;
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyLog::default();
+    let log = UnrulyFiles::default();
     let store = open_relaxed(&log, directory.path(), FULL);
-    let segments = || log.list().unwrap().len();
+    let segments = || UnrulyFiles::log(directory.path()).list().unwrap().len();
     for key in 0..FULL / 1100 {
         put(&store, key, 1000).unwrap();
     }
@@ -89,7 +88,7 @@ fn a_full_segment_is_synced_behind_the_writers_before_the_next_begins() {
 #[test]
 fn a_failed_sync_behind_the_writers_poisons_the_store() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyLog::default();
+    let log = UnrulyFiles::default();
     let store = open_relaxed(&log, directory.path(), 32 << 20);
     log.fail_sync_after(0);
     let error = put_until_sync(&store, &log, 0).unwrap_err();
@@ -103,12 +102,12 @@ fn a_failed_sync_behind_the_writers_poisons_the_store() {
 #[test]
 fn damage_to_what_was_synced_in_a_quiet_moment_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyLog::default();
+    let log = UnrulyFiles::default();
     let store = open_relaxed(&log, directory.path(), 32 << 20);
     put(&store, 1, 1000).unwrap();
     let start = Instant::now();
     loop {
-        let bytes = log.read(1).unwrap();
+        let bytes = UnrulyFiles::log(directory.path()).read(1).unwrap();
         let damaged = tempfile::tempdir().unwrap();
         let copy = DiskStore::open(damaged.path(), DiskOptions::default()).unwrap().0;
         copy.close().unwrap();

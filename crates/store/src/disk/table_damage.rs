@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use crate::StoreError;
+use crate::disk::files::is_full;
 use crate::disk::table_list::TableFile;
 
 /// The tables that were found to be damaged. A store that is asked again and again for a damaged key
@@ -60,6 +61,9 @@ pub(super) fn engine_error(
             StoreError::Corrupt { path, detail }
         }
         (Some(other), _) => other,
+        (None, Error::Io(error)) if is_full(error) => {
+            StoreError::Full { cause: format!("could not {action}: {error}").into() }
+        }
         (None, Error::Io(_) | Error::InvalidVersion(_)) => {
             StoreError::Engine { action: action.to_owned(), detail: error.to_string() }
         }

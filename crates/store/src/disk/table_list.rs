@@ -38,13 +38,21 @@ impl TableFile {
     }
 }
 
+/// The tables of a tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct TableList {
+    /// The number of the list; none if there is no tree yet.
+    pub(super) number: Option<u64>,
+    pub(super) tables: Vec<TableFile>,
+}
+
 /// Checks the list of tables that the tree in this directory will be opened with, if it has one,
-/// and that its tables exist; returns them.
-pub(super) fn check(tree: &Path) -> Result<Vec<TableFile>, StoreError> {
+/// and that its tables exist; returns it.
+pub(super) fn check(tree: &Path) -> Result<TableList, StoreError> {
     let current = tree.join("current");
     let content = match fs::read(&current) {
         Ok(content) => content,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(TableList::default()),
         Err(error) => return Err(StoreError::io(format!("read {}", current.display()), error)),
     };
     let Some((number, checksum)) = parse_current(&content) else {
@@ -80,7 +88,7 @@ pub(super) fn check(tree: &Path) -> Result<Vec<TableFile>, StoreError> {
         }
     }
     check_for_strangers(&tree.join("tables"))?;
-    Ok(tables)
+    Ok(TableList { number: Some(number), tables })
 }
 
 /// `lsm-tree` opens nothing if there is a file among the tables that it has not made, and removes
@@ -121,6 +129,40 @@ fn checksum_of(path: &Path) -> io::Result<u128> {
             read => hash.update(buffer.get(..read).unwrap_or_default()),
         }
     }
+}
+
+/// Checks that the list is there and not older than the store has seen.
+pub(super) fn check_number(
+    tree: &Path,
+    found: Option<u64>,
+    at_least: u64,
+) -> Result<(), StoreError> {
+    let detail = match found {
+        Some(number) if number >= at_least => return Ok(()),
+        None => "it is missing".to_owned(),
+        Some(number) => format!(
+            "it names list {number} of the tables, but the store has seen list {at_least}; the files are \
+             from different moments (a store that is open is copied with 'keyloom backup')"
+        ),
+    };
+    Err(StoreError::Corrupt { path: tree.join("current"), detail })
+}
+
+/// Makes durable what a process that was killed may have left in the system's cache: the newest list of
+/// tables and its name. Opening the tree removes what that list does not need.
+pub(super) fn secure(tree: &Path) -> Result<(), StoreError> {
+    let sync = |path: &Path| {
+        File::open(path)
+            .and_then(|file| file.sync_all())
+            .map_err(|error| StoreError::io(format!("sync {}", path.display()), error))
+    };
+    sync(&tree.join("current"))?;
+    for directory in [tree.join("tables"), tree.to_owned()] {
+        if cfg!(unix) && directory.is_dir() {
+            sync(&directory)?;
+        }
+    }
+    Ok(())
 }
 
 fn parse_current(current: &[u8]) -> Option<(u64, u128)> {

@@ -25,12 +25,13 @@ use lsm_tree::{AbstractTree, AnyTree, Cache, CompressionType, Config, Guard};
 use lsm_tree::{IterGuardImpl, SequenceNumberCounter};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::disk::format::Claim;
+use crate::disk::home::Home;
 use crate::disk::moments::{Moments, Pin};
 use crate::disk::options::DiskOptions;
 use crate::disk::retired_tables::{RetiredTables, file_of};
+use crate::disk::structure::Structure;
 use crate::disk::table_damage::{KnownDamage, engine_error, may_be_damage};
-use crate::disk::table_list;
+use crate::disk::table_list::TableFile;
 use crate::transaction::WriteSet;
 use crate::{Direction, Entries, Key, KeyRange, Snapshot, StoreError};
 
@@ -64,11 +65,12 @@ pub(crate) struct Tree {
     deletions: AtomicU64,
     /// Bytes of tables that were compacted while a reader needed what they had overwritten.
     compacted_while_held: AtomicU64,
+    structure: Structure,
     retired: RetiredTables,
     damage: KnownDamage,
     /// Held by the tree, not the store: a snapshot may outlive the store, and while it does, no
     /// other process may remove tables beneath it.
-    _claim: Claim,
+    _home: Arc<Home>,
 }
 
 /// The right to number and apply transactions.
@@ -78,10 +80,10 @@ impl Tree {
     /// Opens the tree in `path`, making it if need be.
     pub(crate) fn open(
         path: &Path,
+        tables: &[TableFile],
         options: &DiskOptions,
-        claim: Claim,
+        home: Arc<Home>,
     ) -> Result<Self, StoreError> {
-        let tables = table_list::check(path)?;
         let damage = KnownDamage::default();
         let cache = Arc::new(Cache::with_capacity_bytes(options.cache_bytes));
         let numbers = SequenceNumberCounter::new(FIRST_NUMBER);
@@ -103,13 +105,14 @@ impl Tree {
             ]))
             .open()
             .map_err(|error| {
-                let found = may_be_damage(&error).then(|| damage.find(&tables)).flatten();
+                let found = may_be_damage(&error).then(|| damage.find(tables)).flatten();
                 engine_error(path, "open the tables", &error, found)
             })?;
         let next = inner.get_highest_persisted_seqno().map_or(FIRST_NUMBER, |seqno| seqno + 1);
         numbers.fetch_max(next);
         let moments = Moments::starting_at(next);
         let retired = RetiredTables::new(inner.id(), cache);
+        let structure = Structure::new(path, inner.current_version().iter_tables());
         Ok(Self {
             inner,
             path: path.to_owned(),
@@ -120,10 +123,16 @@ impl Tree {
             written_bytes: AtomicU64::new(0),
             deletions: AtomicU64::new(0),
             compacted_while_held: AtomicU64::new(0),
+            structure,
             retired,
             damage,
-            _claim: claim,
+            _home: home,
         })
+    }
+
+    /// The number of the newest list of tables.
+    pub(crate) fn version(&self) -> u64 {
+        self.inner.current_version().id()
     }
 
     /// The highest number whose transaction is in a table.
@@ -212,11 +221,25 @@ impl Tree {
 
     /// Writes all waiting memtables to tables, durably.
     pub(crate) fn flush(&self) -> Result<(), StoreError> {
+        let _changing = self.structure.change();
         let lock = self.inner.get_flush_lock();
         let flushed = self.inner.flush(&lock, self.forgettable());
         flushed.map_err(|error| self.failed("flush a memtable", &error))?;
         drop(lock);
+        self.note_structure();
         self.catch_up()
+    }
+
+    fn note_structure(&self) {
+        let version = self.inner.current_version();
+        self.structure.note(version.id(), version.iter_tables());
+    }
+
+    /// Removes tables that a flush or compaction left unfinished for lack of room.
+    pub(crate) fn remove_orphans(&self) -> Result<(), StoreError> {
+        self.structure
+            .remove_orphans()
+            .map_err(|error| StoreError::io("remove unfinished tables", error))
     }
 
     /// Does one piece of compaction; returns whether there was one.
@@ -234,6 +257,7 @@ impl Tree {
         replace: impl FnOnce() -> lsm_tree::Result<()>,
     ) -> Result<bool, StoreError> {
         let needed_from = self.forgettable();
+        let _changing = self.structure.change();
         let before = self.inner.current_version();
         self.retired.note(before.iter_tables());
         replace().map_err(|error| self.failed(action, &error))?;
@@ -251,6 +275,7 @@ impl Tree {
         self.compacted_while_held.fetch_add(bytes, Ordering::Relaxed);
         // As long as these are held, no file is removed.
         drop((before, after));
+        self.note_structure();
         self.catch_up()?;
         Ok(true)
     }

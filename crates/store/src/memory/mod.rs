@@ -138,6 +138,7 @@ impl Backend for MemoryStore {
         writes: WriteSet,
         kept: Kept,
         locks: HeldLocks<'_>,
+        _seen: Ticket,
     ) -> Result<Submission, CommitError> {
         let mut content = self.content.write();
         for (key, value) in writes {

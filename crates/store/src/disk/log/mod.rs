@@ -7,9 +7,9 @@
 //! place. Most syncs then change neither the file's size nor its list of blocks, which saves the
 //! file system a write of its own.
 
+pub(crate) mod directory;
 pub(crate) mod record;
 pub(crate) mod recovery;
-pub(crate) mod storage;
 pub(crate) mod syncing;
 
 #[cfg(test)]
@@ -20,8 +20,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::StoreError;
+use crate::disk::log::directory::LogDirectory;
 use crate::disk::log::record::{SEGMENT_HEADER, SegmentHeader, encode_record};
-use crate::disk::log::storage::LogStorage;
 use crate::disk::log::syncing::{Segment, Unsynced};
 use crate::transaction::WriteSet;
 
@@ -35,7 +35,7 @@ const BUFFER_KEPT: usize = 4 << 20;
 
 /// The last segment, open for appending.
 pub(crate) struct Log {
-    storage: Arc<dyn LogStorage>,
+    directory: Arc<LogDirectory>,
     segment: Arc<Segment>,
     header: SegmentHeader,
     /// Where the next record goes.
@@ -51,19 +51,19 @@ pub(crate) struct Log {
 impl Log {
     /// Starts a new segment.
     pub(crate) fn create(
-        storage: Arc<dyn LogStorage>,
+        directory: Arc<LogDirectory>,
         id: u64,
         previous_end: u64,
         syncs: Arc<AtomicU64>,
     ) -> Result<Self, StoreError> {
         let header = SegmentHeader { id, previous_end, salt: RandomState::new().hash_one(id) };
-        let file = storage.create(id, &header.encode()).map_err(|error| {
-            StoreError::io(format!("make {}", storage.name(id).display()), error)
+        let file = directory.create(id, &header.encode()).map_err(|error| {
+            StoreError::io(format!("make {}", directory.name(id).display()), error)
         })?;
         let end = SEGMENT_HEADER as u64;
         Ok(Self {
-            storage,
-            segment: Arc::new(Segment::new(file, end, syncs)),
+            segment: Arc::new(Segment::new(file, directory.name(id), end, syncs)),
+            directory,
             header,
             end,
             filled_to: end,
@@ -100,6 +100,13 @@ impl Log {
         Ok(())
     }
 
+    /// Takes back what a failed [`Log::append`] may have left behind the last record, durably. If this
+    /// succeeds, the end of the log is known again.
+    pub(crate) fn cut_back(&mut self) -> Result<(), StoreError> {
+        self.filled_to = self.end;
+        self.segment.cut(self.end)
+    }
+
     /// Waits until everything appended is durable.
     pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
         self.segment.sync_to(self.end)
@@ -126,11 +133,10 @@ impl Log {
         if std::mem::take(&mut self.unsealed) { self.append(&[]) } else { Ok(()) }
     }
 
-    /// Closes this segment and goes on in a new one.
-    pub(crate) fn rotate(&mut self) -> Result<(), StoreError> {
+    /// The segment that follows this one. This one is durable when it is made.
+    pub(crate) fn next(&mut self) -> Result<Self, StoreError> {
         self.sync()?;
-        let (storage, syncs) = (Arc::clone(&self.storage), self.segment.syncs());
-        *self = Self::create(storage, self.id() + 1, self.end, syncs)?;
-        Ok(())
+        let (directory, syncs) = (Arc::clone(&self.directory), self.segment.syncs());
+        Self::create(directory, self.id() + 1, self.end, syncs)
     }
 }

@@ -1,135 +1,51 @@
 //! A simulated disk that loses power: of what was not synced, each page survives or not, in any
 //! combination, and some pages come back as garbage.
 
-use std::collections::BTreeMap;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
-use parking_lot::Mutex;
 use proptest::prelude::*;
 
 use super::Log;
-use super::recovery::{Recovery, recover};
-use super::storage::{LogFile, LogStorage};
+use super::directory::LogDirectory;
+use super::recovery::{Access, Recovery, recover};
 use crate::StoreError;
+use crate::disk::files::simulated::{Dice, SimulatedFiles};
 use crate::transaction::WriteSet;
 
-const PAGE: usize = 4096;
-
-#[derive(Default, Clone)]
-struct SimulatedFile {
-    /// What the disk is guaranteed to hold.
-    synced: Vec<u8>,
-    /// What the process sees.
-    written: Vec<u8>,
+/// A log on a simulated disk.
+struct Subject {
+    files: SimulatedFiles,
+    log: Arc<LogDirectory>,
 }
 
-#[derive(Default, Clone)]
-struct SimulatedDisk(Arc<Mutex<BTreeMap<u64, SimulatedFile>>>);
-
-struct OpenFile(SimulatedDisk, u64);
-
-impl LogFile for OpenFile {
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        let mut files = self.0.0.lock();
-        let file = files.get_mut(&self.1).unwrap();
-        let (start, end) = (offset as usize, offset as usize + bytes.len());
-        file.written.resize(file.written.len().max(end), 0);
-        file.written[start..end].copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        let mut files = self.0.0.lock();
-        let file = files.get_mut(&self.1).unwrap();
-        file.synced = file.written.clone();
-        Ok(())
-    }
+fn directory() -> PathBuf {
+    PathBuf::from("/log")
 }
 
-impl LogStorage for SimulatedDisk {
-    fn list(&self) -> io::Result<Vec<u64>> {
-        Ok(self.0.lock().keys().copied().collect())
+impl Subject {
+    fn new() -> Self {
+        Self::on(SimulatedFiles::new(&[&directory()]))
     }
 
-    fn read(&self, id: u64) -> io::Result<Vec<u8>> {
-        Ok(self.0.lock()[&id].written.clone())
+    fn on(files: SimulatedFiles) -> Self {
+        let log = LogDirectory::new(Arc::new(files.clone()), &directory());
+        Self { files, log: Arc::new(log) }
     }
 
-    fn size(&self, id: u64) -> io::Result<u64> {
-        Ok(self.0.lock()[&id].written.len() as u64)
+    fn lose_power(&mut self, seed: u64) {
+        *self = Self::on(self.files.lose_power(&mut Dice::new(seed)));
     }
 
-    fn create(&self, id: u64, header: &[u8]) -> io::Result<Box<dyn LogFile>> {
-        let file = SimulatedFile { synced: header.to_vec(), written: header.to_vec() };
-        self.0.lock().insert(id, file);
-        Ok(Box::new(OpenFile(self.clone(), id)))
-    }
-
-    fn truncate(&self, id: u64, len: u64) -> io::Result<()> {
-        let mut files = self.0.lock();
-        let file = files.get_mut(&id).unwrap();
-        file.written.truncate(len as usize);
-        file.synced = file.written.clone();
-        Ok(())
-    }
-
-    fn remove(&self, id: u64) -> io::Result<()> {
-        self.0.lock().remove(&id);
-        Ok(())
-    }
-
-    fn name(&self, id: u64) -> PathBuf {
-        format!("{id}.log").into()
-    }
-}
-
-/// What power loss does to one unsynced page.
-#[derive(Debug, Clone, Copy)]
-enum Fate {
-    Lost,
-    Written,
-    Garbage,
-}
-
-impl SimulatedDisk {
-    fn lose_power(&self, fates: &[Fate]) {
-        let mut fates = fates.iter().cycle();
-        for file in self.0.lock().values_mut() {
-            let mut survived = file.synced.clone();
-            survived.resize(file.written.len(), 0);
-            for start in (0..file.written.len()).step_by(PAGE) {
-                let page = start..file.written.len().min(start + PAGE);
-                if survived[page.clone()] == file.written[page.clone()] {
-                    continue;
-                }
-                // A sync guards the bytes it covered even in a page that is written again.
-                let dirty = page.start.max(first_difference(&survived, &file.written, page.clone()))
-                    ..page.end;
-                match fates.next().unwrap() {
-                    Fate::Lost => {}
-                    Fate::Written => {
-                        survived[dirty.clone()].copy_from_slice(&file.written[dirty]);
-                    }
-                    Fate::Garbage => survived[dirty].fill(0xA5),
-                }
-            }
-            file.written.clone_from(&survived);
-            file.synced = survived;
-        }
+    fn damage(&self, id: u64, change: impl FnOnce(&mut Vec<u8>)) {
+        self.files.damage(&self.log.name(id), change);
     }
 
     fn flip(&self, id: u64, offset: usize) {
-        let mut files = self.0.lock();
-        files.get_mut(&id).unwrap().written[offset] ^= 0x10;
+        self.damage(id, |content| content[offset] ^= 0x10);
     }
-}
-
-fn first_difference(left: &[u8], right: &[u8], page: std::ops::Range<usize>) -> usize {
-    page.clone().find(|at| left[*at] != right[*at]).unwrap_or(page.end)
 }
 
 fn transaction(number: u64, size: usize) -> WriteSet {
@@ -143,13 +59,16 @@ fn transaction(number: u64, size: usize) -> WriteSet {
     WriteSet::from([(Bytes::copy_from_slice(&number.to_be_bytes()), Some(value))])
 }
 
-fn new_log(disk: &SimulatedDisk) -> Log {
-    Log::create(Arc::new(disk.clone()), 1, 0, Arc::new(AtomicU64::new(0))).unwrap()
+fn new_log(disk: &Subject) -> Log {
+    Log::create(Arc::clone(&disk.log), 1, 0, Arc::new(AtomicU64::new(0))).unwrap()
 }
 
-fn recover_numbers(disk: &SimulatedDisk) -> Result<(Vec<u64>, Recovery), StoreError> {
+fn recover_numbers(disk: &Subject) -> Result<(Vec<u64>, Recovery), StoreError> {
     let mut numbers = Vec::new();
-    let recovery = recover(disk, |number, _| numbers.push(number))?;
+    let recovery = recover(&disk.log, None, Access::Repair, |_, number, _| {
+        numbers.push(number);
+        Ok(())
+    })?;
     Ok((numbers, recovery))
 }
 
@@ -178,9 +97,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..40)
 }
 
-fn fates() -> impl Strategy<Value = Vec<Fate>> {
-    let fate = prop_oneof![Just(Fate::Lost), Just(Fate::Written), Just(Fate::Garbage)];
-    proptest::collection::vec(fate, 1..20)
+fn rotate(log: &mut Log) {
+    *log = log.next().unwrap();
 }
 
 /// Runs the steps and returns how many transactions were appended and how many acknowledged.
@@ -210,7 +128,7 @@ fn run(log: &mut Log, steps: &[Step]) -> (u64, u64) {
                 log.sync().unwrap();
                 log.seal().unwrap();
             }
-            Step::Rotate => log.rotate().unwrap(),
+            Step::Rotate => rotate(log),
         }
         synced = appended;
     }
@@ -222,11 +140,11 @@ proptest! {
 
     #[test]
     fn power_loss_keeps_what_was_synced_and_a_prefix_of_the_rest(
-        steps in steps(), fates in fates(),
+        steps in steps(), seed in any::<u64>(),
     ) {
-        let disk = SimulatedDisk::default();
+        let mut disk = Subject::new();
         let (appended, synced) = run(&mut new_log(&disk), &steps);
-        disk.lose_power(&fates);
+        disk.lose_power(seed);
         let (numbers, _) = recover_numbers(&disk).unwrap();
         prop_assert_eq!(&numbers, &(1..=numbers.len() as u64).collect::<Vec<_>>());
         prop_assert!(numbers.len() as u64 >= synced && numbers.len() as u64 <= appended);
@@ -239,7 +157,7 @@ proptest! {
     fn damage_to_anything_sealed_is_an_error(
         steps in steps(), at in any::<prop::sample::Index>(),
     ) {
-        let disk = SimulatedDisk::default();
+        let disk = Subject::new();
         let mut log = new_log(&disk);
         run(&mut log, &steps);
         run(&mut log, &[Step::Append(10), Step::Sync]);
@@ -256,11 +174,11 @@ proptest! {
     fn damage_to_an_earlier_segment_is_an_error(
         sizes in proptest::collection::vec(0..5_000_usize, 1..10), at in any::<prop::sample::Index>(),
     ) {
-        let disk = SimulatedDisk::default();
+        let disk = Subject::new();
         let mut log = new_log(&disk);
         run(&mut log, &sizes.into_iter().map(Step::Append).collect::<Vec<_>>());
         let end = log.len() as usize;
-        log.rotate().unwrap();
+        rotate(&mut log);
         disk.flip(1, at.index(end));
         let outcome = recover_numbers(&disk);
         prop_assert!(matches!(outcome, Err(StoreError::Corrupt { .. })), "{:?}", outcome);
@@ -269,37 +187,37 @@ proptest! {
 
 #[test]
 fn an_earlier_segment_that_ends_too_soon_is_an_error() {
-    let disk = SimulatedDisk::default();
+    let disk = Subject::new();
     let mut log = new_log(&disk);
     run(&mut log, &[Step::Append(10), Step::Append(10)]);
     let end = log.len() as usize;
-    log.rotate().unwrap();
-    disk.0.lock().get_mut(&1).unwrap().written[end - 60..].fill(0);
+    rotate(&mut log);
+    disk.damage(1, |content| content[end - 60..].fill(0));
     let error = recover_numbers(&disk).unwrap_err().to_string();
     assert!(error.contains("1.log is damaged"), "{error}");
 }
 
 #[test]
 fn a_missing_segment_is_an_error() {
-    let disk = SimulatedDisk::default();
+    let disk = Subject::new();
     let mut log = new_log(&disk);
-    log.rotate().unwrap();
-    log.rotate().unwrap();
-    disk.remove(2).unwrap();
+    rotate(&mut log);
+    rotate(&mut log);
+    disk.log.remove(2).unwrap();
     let error = recover_numbers(&disk).unwrap_err().to_string();
     assert!(error.contains("2.log is damaged: the segment is missing"), "{error}");
-    disk.remove(1).unwrap();
+    disk.log.remove(1).unwrap();
     assert!(recover_numbers(&disk).is_ok(), "the oldest segments go away by design");
 }
 
 #[test]
 fn a_torn_tail_is_cut_and_reported() {
-    let disk = SimulatedDisk::default();
+    let disk = Subject::new();
     let mut log = new_log(&disk);
     run(&mut log, &[Step::Append(10), Step::Sync]);
     let durable = log.len();
     run(&mut log, &[Step::Append(20_000)]);
-    disk.lose_power(&[Fate::Written, Fate::Lost, Fate::Written]);
+    disk.damage(1, |content| content[8192..12_288].fill(0));
     let (numbers, recovery) = recover_numbers(&disk).unwrap();
     assert_eq!(numbers, [1]);
     let cut = recovery.cut.unwrap();

@@ -20,10 +20,11 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::StoreError;
+use crate::disk::log::directory::LogDirectory;
 use crate::disk::log::record::{
     RECORD_HEADER, SEGMENT_HEADER, SegmentHeader, decode_payload, decode_record,
 };
-use crate::disk::log::storage::LogStorage;
+use crate::disk::mutation::{self, Mutation};
 use crate::transaction::WriteSet;
 
 /// The unacknowledged end of a log that a crash tore, and that was cut.
@@ -46,34 +47,72 @@ pub(crate) struct Recovery {
     pub(crate) transactions: u64,
     /// Where the records of the last segment end; zero without segments.
     pub(crate) last_end: u64,
+    /// What of the last segment may never have reached the disk, and where it begins.
+    unsure: (u64, Vec<u8>),
     /// Bytes of all segments that matter.
     pub(crate) bytes: u64,
-    /// The torn end, already cut.
+    /// The torn end; it has been cut unless nothing may be changed.
     pub(crate) cut: Option<CutTail>,
 }
 
-/// Reads all segments in order, hands every transaction to `replay`, and cuts a torn end.
+/// What is known of the log before it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Expected {
+    /// The oldest segment that is needed.
+    pub(crate) first: u64,
+    /// The newest that may hold records; zero if none was begun.
+    pub(crate) last: u64,
+    /// Where that one ends, if the store was closed.
+    pub(crate) closed_at: Option<u64>,
+}
+
+/// What [`recover`] may do to the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Cut a torn end, remove segments that are not needed, and make durable what was read.
+    Repair,
+    /// Nothing.
+    Read,
+}
+
+/// Reads all segments in order and hands every transaction to `replay` with its segment's number. What
+/// later files refer to is durable when this returns: the process that wrote the last segment may have
+/// ended before it was synced.
 pub(crate) fn recover(
-    storage: &dyn LogStorage,
-    mut replay: impl FnMut(u64, WriteSet),
+    log: &LogDirectory,
+    expected: Option<Expected>,
+    access: Access,
+    mut replay: impl FnMut(u64, u64, WriteSet) -> Result<(), StoreError>,
 ) -> Result<Recovery, StoreError> {
-    let segments = storage.list().map_err(|error| StoreError::io("list the log", error))?;
+    let mut segments = log.list().map_err(|error| StoreError::io("list the log", error))?;
+    match expected {
+        Some(expected) => check_expected(log, &mut segments, expected, access)?,
+        None => check_no_gap(log, &segments)?,
+    }
     let mut recovery = Recovery { segments, ..Recovery::default() };
-    check_no_gap(storage, &recovery.segments)?;
     for id in recovery.segments.clone() {
-        let path = storage.name(id);
-        let bytes = storage
+        let path = log.name(id);
+        let bytes = log
             .read(id)
             .map_err(|error| StoreError::io(format!("read {}", path.display()), error))?;
         let damaged = |detail| StoreError::Corrupt { path: path.clone(), detail };
         let header = SegmentHeader::decode(&bytes).map_err(damaged)?;
-        check_header(storage, &recovery, id, header)?;
+        check_header(log, &recovery, id, header)?;
+        let mut replayed = Ok(());
         let end = read_segment(&bytes, header.salt, |seqno, writes| {
             recovery.transactions += 1;
-            replay(seqno, writes);
+            if replayed.is_ok() {
+                replayed = replay(id, seqno, writes);
+            }
         })
         .map_err(damaged)?;
+        replayed?;
+        if let Some(expected) = expected {
+            check_end(expected, id, &end).map_err(damaged)?;
+        }
         recovery.last_end = end.offset as u64;
+        let unsure = bytes.get(end.durable_to..end.offset).unwrap_or_default();
+        recovery.unsure = (end.durable_to as u64, unsure.to_vec());
         recovery.bytes += end.offset as u64;
         recovery.cut = (end.torn > 0).then_some(CutTail {
             file: path,
@@ -81,20 +120,95 @@ pub(crate) fn recover(
             bytes: end.torn as u64,
         });
     }
-    if let (Some(cut), Some(&id)) = (&recovery.cut, recovery.segments.last()) {
-        storage
-            .truncate(id, cut.offset)
-            .map_err(|error| StoreError::io(format!("cut {}", cut.file.display()), error))?;
+    if access == Access::Repair {
+        secure(log, expected, &recovery)?;
     }
     Ok(recovery)
 }
 
+/// Removes segments that are not needed from the list, and complains of those that are missing or that
+/// nobody knows.
+fn check_expected(
+    log: &LogDirectory,
+    segments: &mut Vec<u64>,
+    expected: Expected,
+    access: Access,
+) -> Result<(), StoreError> {
+    for id in expected.first..=expected.last {
+        if !segments.contains(&id) {
+            let detail = "the segment is missing".to_owned();
+            return Err(StoreError::Corrupt { path: log.name(id), detail });
+        }
+    }
+    // A segment is made before the manifest knows it.
+    if let Some(&id) = segments.iter().find(|id| **id > expected.last + 1) {
+        return Err(StoreError::Corrupt { path: log.name(id), detail: mixed(expected.last) });
+    }
+    for &id in segments.iter().filter(|id| **id < expected.first && access == Access::Repair) {
+        log.remove(id)
+            .map_err(|error| StoreError::io(format!("remove {}", log.name(id).display()), error))?;
+    }
+    segments.retain(|id| *id >= expected.first);
+    Ok(())
+}
+
+/// Checks where a segment ends against what is known.
+fn check_end(expected: Expected, id: u64, end: &End) -> Result<(), String> {
+    if id > expected.last && (end.offset > SEGMENT_HEADER || end.torn > 0) {
+        return Err(mixed(expected.last));
+    }
+    match expected.closed_at {
+        Some(closed_at)
+            if id == expected.last && (end.offset as u64 != closed_at || end.torn > 0) =>
+        {
+            Err(format!(
+                "its records end at offset {}, but the store was closed with {closed_at}",
+                end.offset
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn mixed(last: u64) -> String {
+    format!(
+        "it has records, but the manifest knows segments up to {last}; the files are from different \
+         moments (a store that is open is copied with 'keyloom backup')"
+    )
+}
+
+/// Makes durable what was read but may only be in the system's cache, and cuts a torn end.
+///
+/// Syncing is not enough: where a sync of the process before has failed, the system takes the pages for
+/// written, and another sync succeeds without them. So they are written again.
+fn secure(
+    log: &LogDirectory,
+    expected: Option<Expected>,
+    recovery: &Recovery,
+) -> Result<(), StoreError> {
+    if expected.is_some_and(|expected| expected.closed_at.is_some()) {
+        return Ok(());
+    }
+    if let Some(&id) = recovery.segments.last()
+        && !mutation::is_on(Mutation::LogNotSynced)
+    {
+        let (offset, bytes) = &recovery.unsure;
+        log.write_again(id, *offset, bytes)
+            .map_err(|error| StoreError::io(format!("sync {}", log.name(id).display()), error))?;
+    }
+    if let (Some(cut), Some(&id)) = (&recovery.cut, recovery.segments.last()) {
+        log.truncate(id, cut.offset)
+            .map_err(|error| StoreError::io(format!("cut {}", cut.file.display()), error))?;
+    }
+    Ok(())
+}
+
 /// Reads all segments again and lists what is wrong with them. No writer may be at work.
-pub(crate) fn check(storage: &dyn LogStorage) -> Result<Vec<String>, StoreError> {
-    let segments = storage.list().map_err(|error| StoreError::io("list the log", error))?;
+pub(crate) fn check(log: &LogDirectory) -> Result<Vec<String>, StoreError> {
+    let segments = log.list().map_err(|error| StoreError::io("list the log", error))?;
     let mut damage = Vec::new();
     for id in segments {
-        let bytes = match storage.read(id) {
+        let bytes = match log.read(id) {
             // Flushed and removed since it was listed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             read => read.map_err(|error| StoreError::io("read the log", error))?,
@@ -106,38 +220,38 @@ pub(crate) fn check(storage: &dyn LogStorage) -> Result<Vec<String>, StoreError>
             Ok(End { offset, .. }) => format!("the record at offset {offset} is not intact"),
             Err(detail) => detail,
         };
-        damage.push(format!("{}: {detail}", storage.name(id).display()));
+        damage.push(format!("{}: {detail}", log.name(id).display()));
     }
     Ok(damage)
 }
 
 /// Checks a segment against its name, and the segment before against what this one says of it.
 fn check_header(
-    storage: &dyn LogStorage,
+    log: &LogDirectory,
     before: &Recovery,
     id: u64,
     header: SegmentHeader,
 ) -> Result<(), StoreError> {
     if header.id != id {
         let detail = format!("it says it is segment {}", header.id);
-        return Err(StoreError::Corrupt { path: storage.name(id), detail });
+        return Err(StoreError::Corrupt { path: log.name(id), detail });
     }
     if before.last_end != 0 && before.last_end != header.previous_end {
         let detail = format!(
             "its records end at offset {}, but {} had been acknowledged",
             before.last_end, header.previous_end
         );
-        return Err(StoreError::Corrupt { path: storage.name(id - 1), detail });
+        return Err(StoreError::Corrupt { path: log.name(id - 1), detail });
     }
     Ok(())
 }
 
 /// Segments are removed from the front only, so a missing one in the middle is a loss.
-fn check_no_gap(storage: &dyn LogStorage, segments: &[u64]) -> Result<(), StoreError> {
+fn check_no_gap(log: &LogDirectory, segments: &[u64]) -> Result<(), StoreError> {
     for (&id, &next) in segments.iter().zip(segments.iter().skip(1)) {
         if next != id + 1 {
             let detail = format!("the segment is missing, although {id} and {next} exist");
-            return Err(StoreError::Corrupt { path: storage.name(id + 1), detail });
+            return Err(StoreError::Corrupt { path: log.name(id + 1), detail });
         }
     }
     Ok(())
@@ -147,6 +261,8 @@ fn check_no_gap(storage: &dyn LogStorage, segments: &[u64]) -> Result<(), StoreE
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) offset: usize,
+    /// The records say that everything before this offset was synced.
+    pub(crate) durable_to: usize,
     pub(crate) torn: usize,
 }
 
@@ -156,7 +272,7 @@ pub(crate) fn read_segment(
     salt: u64,
     mut replay: impl FnMut(u64, WriteSet),
 ) -> Result<End, String> {
-    let mut offset = SEGMENT_HEADER;
+    let (mut offset, mut durable_to) = (SEGMENT_HEADER, SEGMENT_HEADER);
     while let Some(record) = decode_record(segment, salt, offset) {
         let transactions = decode_payload(record.payload)
             .ok_or_else(|| format!("the record at offset {offset} cannot be read"))?;
@@ -164,6 +280,7 @@ pub(crate) fn read_segment(
             replay(seqno, writes);
         }
         offset += RECORD_HEADER + record.payload.len();
+        durable_to = durable_to.max(record.durable_to as usize).min(offset);
     }
     let rest = segment.get(offset..).unwrap_or_default();
     let torn = rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
@@ -173,7 +290,7 @@ pub(crate) fn read_segment(
              at {witness} was written later)"
         ));
     }
-    Ok(End { offset, torn })
+    Ok(End { offset, durable_to, torn })
 }
 
 /// An intact record behind `damage` which was written when the damaged spot was durable.

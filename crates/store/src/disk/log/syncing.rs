@@ -3,17 +3,20 @@
 //! Whoever syncs, a failure must reach everyone: the operating system tells of it once, and a second
 //! sync of the same file may succeed although data is lost.
 
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
 use crate::StoreError;
-use crate::disk::log::storage::LogFile;
+use crate::disk::files::OpenFile;
 
 /// The file of a segment, and how far it is durable.
 pub(crate) struct Segment {
-    file: Box<dyn LogFile>,
+    file: Box<dyn OpenFile>,
+    path: PathBuf,
     /// Everything before this offset is durable.
     durable_to: AtomicU64,
     /// Held during a sync.
@@ -23,9 +26,14 @@ pub(crate) struct Segment {
 
 impl Segment {
     /// A segment that is durable up to `durable_to`; `syncs` counts the syncs of all segments.
-    pub(crate) fn new(file: Box<dyn LogFile>, durable_to: u64, syncs: Arc<AtomicU64>) -> Self {
+    pub(crate) fn new(
+        file: Box<dyn OpenFile>,
+        path: PathBuf,
+        durable_to: u64,
+        syncs: Arc<AtomicU64>,
+    ) -> Self {
         let durable_to = AtomicU64::new(durable_to);
-        Self { file, durable_to, has_failed: Mutex::new(false), syncs }
+        Self { file, path, durable_to, has_failed: Mutex::new(false), syncs }
     }
 
     /// The offset up to which everything is durable.
@@ -44,6 +52,15 @@ impl Segment {
         written.map_err(|error| StoreError::io("write the log", error))
     }
 
+    /// Cuts the file at `to`, durably, in the place of the one thread that writes.
+    pub(crate) fn cut(&self, to: u64) -> Result<(), StoreError> {
+        let cut = self.file.set_length(to).and_then(|()| self.file.sync());
+        cut.map_err(|error| {
+            *self.has_failed.lock() = true;
+            StoreError::lasting_io("cut what a full disk left at the end of the log", error)
+        })
+    }
+
     /// Waits until everything before `to`, which has been written, is durable.
     pub(crate) fn sync_to(&self, to: u64) -> Result<(), StoreError> {
         if self.durable_to() >= to {
@@ -51,18 +68,29 @@ impl Segment {
         }
         let mut has_failed = self.has_failed.lock();
         if *has_failed {
-            let error = std::io::Error::other("an earlier sync failed");
-            return Err(StoreError::io("sync the log", error));
+            let error = io::Error::other("an earlier sync failed");
+            return Err(StoreError::lasting_io("sync the log", error));
         }
         if self.durable_to() < to {
-            if let Err(error) = self.file.sync() {
+            if let Err(error) = self.file.sync().and_then(|()| self.check_name()) {
                 *has_failed = true;
-                return Err(StoreError::io("sync the log", error));
+                return Err(StoreError::lasting_io("sync the log", error));
             }
             self.syncs.fetch_add(1, Ordering::Relaxed);
             self.durable_to.store(to, Ordering::Release);
         }
         Ok(())
+    }
+}
+
+impl Segment {
+    /// What is synced to a file that was removed is not durable.
+    fn check_name(&self) -> io::Result<()> {
+        if self.file.has_name()? {
+            return Ok(());
+        }
+        let gone = format!("{} was removed while the store was open", self.path.display());
+        Err(io::Error::new(io::ErrorKind::NotFound, gone))
     }
 }
 

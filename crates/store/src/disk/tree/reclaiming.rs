@@ -1,6 +1,5 @@
 //! The tree's part in giving disk back: what garbage it holds, and how it gets rid of it.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -81,25 +80,7 @@ impl Tree {
         sampled.map_err(|error| self.failed("look for garbage in the tables", &error))
     }
 
-    /// Writes all memtables to tables; false if there is no room. The log keeps its segment: what it
-    /// holds is recognised by its numbers when it is read again.
-    pub(crate) fn flush_all(&self) -> Result<bool, StoreError> {
-        if self.unflushed() == 0 {
-            // A group that is half in the one memtable and half in the next would be taken for whole.
-            let between_groups = self.order();
-            self.rotate();
-            drop(between_groups);
-        }
-        let lock = self.inner.get_flush_lock();
-        let flushed = self.inner.flush(&lock, self.forgettable()).map(drop);
-        drop(lock);
-        let has_room = unless_full(flushed).map_err(|error| self.failed("flush", &error))?;
-        self.catch_up()?;
-        Ok(has_room)
-    }
-
-    /// Does one piece of compaction towards the last level; false if there is none left, or no room
-    /// for it. Tables at the ends of a level whose keys go beyond those of the last level may stay:
+    /// Does one piece of compaction towards the last level; false if there is none left. Tables at the ends of a level whose keys go beyond those of the last level may stay:
     /// the engine finds no piece of the last level to merge them with.
     pub(crate) fn push_down(&self) -> Result<bool, StoreError> {
         let version = self.inner.current_version();
@@ -114,35 +95,15 @@ impl Tree {
             Arc::new(PullDown(0, u8::try_from(next).unwrap_or_default()))
         };
         drop(version);
+        self.replace_tables("compact tables", || self.inner.compact(strategy, self.forgettable()))
+    }
+
+    /// Rewrites all tables into the last level.
+    pub(crate) fn rewrite(&self) -> Result<(), StoreError> {
         self.replace_tables("compact tables", || {
-            unless_full(self.inner.compact(strategy, self.forgettable())).map(drop)
-        })
-    }
-
-    /// Rewrites all tables into the last level; false if there is no room.
-    pub(crate) fn rewrite(&self) -> Result<bool, StoreError> {
-        let is_done = self.replace_tables("compact tables", || {
-            unless_full(self.inner.major_compact(self.table_bytes, self.forgettable())).map(drop)
+            self.inner.major_compact(self.table_bytes, self.forgettable())
         })?;
-        if is_done {
-            self.compacted_while_held.store(0, Ordering::Relaxed);
-        }
-        Ok(is_done)
-    }
-}
-
-/// To clear garbage away takes room at first. A full disk is no reason to give up the store.
-fn unless_full(outcome: lsm_tree::Result<()>) -> lsm_tree::Result<bool> {
-    match outcome {
-        Ok(()) => Ok(true),
-        Err(lsm_tree::Error::Io(error))
-            if matches!(
-                error.kind(),
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-            ) =>
-        {
-            Ok(false)
-        }
-        Err(error) => Err(error),
+        self.compacted_while_held.store(0, Ordering::Relaxed);
+        Ok(())
     }
 }

@@ -1,21 +1,23 @@
-//! A log directory for tests that fails on demand, or holds syncs back until told otherwise.
+//! Files for tests: those of the log fail on demand, or hold syncs back until told otherwise.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::log::storage::{LogDirectory, LogFile, LogStorage};
-use super::{DiskOptions, DiskStore, format};
+use super::files::{Files, OpenFile, RealFiles};
+use super::home::Claim;
+use super::log::directory::LogDirectory;
+use super::{DiskOptions, DiskStore};
 
-/// Passes everything to a real directory, unless told to fail or wait.
-#[derive(Clone)]
-pub(crate) struct UnrulyLog(Arc<Control>);
+/// Passes everything to real files, unless told to fail or wait.
+#[derive(Debug, Clone)]
+pub(crate) struct UnrulyFiles(Arc<Control>);
 
+#[derive(Debug)]
 struct Control {
-    directory: OnceLock<LogDirectory>,
     /// Operations until failure; negative for never.
     writes_left: AtomicI64,
     syncs_left: AtomicI64,
@@ -23,16 +25,15 @@ struct Control {
     changed: Condvar,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Gate {
     shut: bool,
     waiting: usize,
 }
 
-impl Default for UnrulyLog {
+impl Default for UnrulyFiles {
     fn default() -> Self {
         Self(Arc::new(Control {
-            directory: OnceLock::new(),
             writes_left: AtomicI64::new(-1),
             syncs_left: AtomicI64::new(-1),
             gate: Mutex::default(),
@@ -41,7 +42,7 @@ impl Default for UnrulyLog {
     }
 }
 
-impl UnrulyLog {
+impl UnrulyFiles {
     /// Opens a store in `path` that uses this log.
     pub(crate) fn open_store(&self, path: &Path) -> DiskStore {
         self.open_store_with(path, DiskOptions::default())
@@ -49,10 +50,14 @@ impl UnrulyLog {
 
     /// The same with other options.
     pub(crate) fn open_store_with(&self, path: &Path, options: DiskOptions) -> DiskStore {
-        let claim = format::claim(path).unwrap();
-        let directory = LogDirectory::open(&path.join("log")).unwrap();
-        assert!(self.0.directory.set(directory).is_ok(), "one store per log");
-        DiskStore::open_with_log(path, claim, Arc::new(self.clone()), options).unwrap().0
+        let claim = Claim::take(path, &RealFiles).unwrap();
+        let files = Arc::new(self.clone());
+        DiskStore::open_in(files, path, claim, &path.join("tree"), options).unwrap().0
+    }
+
+    /// The log of the store in `path`.
+    pub(crate) fn log(path: &Path) -> LogDirectory {
+        LogDirectory::new(Arc::new(RealFiles), &path.join("log"))
     }
 
     /// Lets `count` writes pass and fails the next.
@@ -89,10 +94,6 @@ impl UnrulyLog {
         self.0.gate.lock().waiting > 0
     }
 
-    fn directory(&self) -> &LogDirectory {
-        self.0.directory.get().unwrap()
-    }
-
     fn pass_gate(&self) {
         let mut gate = self.0.gate.lock();
         gate.waiting += 1;
@@ -111,12 +112,16 @@ fn burn(fuse: &AtomicI64) -> io::Result<()> {
     }
 }
 
-struct UnrulyFile(Box<dyn LogFile>, UnrulyLog);
+struct UnrulyFile(Box<dyn OpenFile>, UnrulyFiles);
 
-impl LogFile for UnrulyFile {
+impl OpenFile for UnrulyFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         burn(&self.1.0.writes_left)?;
         self.0.write_at(bytes, offset)
+    }
+
+    fn set_length(&self, length: u64) -> io::Result<()> {
+        self.0.set_length(length)
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -124,38 +129,53 @@ impl LogFile for UnrulyFile {
         self.1.pass_gate();
         self.0.sync()
     }
+
+    fn has_name(&self) -> io::Result<bool> {
+        self.0.has_name()
+    }
 }
 
-impl LogStorage for UnrulyLog {
-    fn list(&self) -> io::Result<Vec<u64>> {
-        self.directory().list()
+impl UnrulyFiles {
+    fn wrap(&self, path: &Path, file: Box<dyn OpenFile>) -> Box<dyn OpenFile> {
+        let is_log = path.parent().is_some_and(|directory| directory.ends_with("log"));
+        if is_log { Box::new(UnrulyFile(file, self.clone())) } else { file }
+    }
+}
+
+impl Files for UnrulyFiles {
+    fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
+        RealFiles.list(directory)
     }
 
-    fn read(&self, id: u64) -> io::Result<Vec<u8>> {
-        self.directory().read(id)
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        RealFiles.read(path)
     }
 
-    fn size(&self, id: u64) -> io::Result<u64> {
-        self.directory().size(id)
+    fn length(&self, path: &Path) -> io::Result<u64> {
+        RealFiles.length(path)
     }
 
-    fn prepare(&self) {
-        self.directory().prepare();
+    fn create(&self, path: &Path) -> io::Result<Box<dyn OpenFile>> {
+        Ok(self.wrap(path, RealFiles.create(path)?))
     }
 
-    fn create(&self, id: u64, header: &[u8]) -> io::Result<Box<dyn LogFile>> {
-        Ok(Box::new(UnrulyFile(self.directory().create(id, header)?, self.clone())))
+    fn open(&self, path: &Path) -> io::Result<Box<dyn OpenFile>> {
+        Ok(self.wrap(path, RealFiles.open(path)?))
     }
 
-    fn truncate(&self, id: u64, len: u64) -> io::Result<()> {
-        self.directory().truncate(id, len)
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealFiles.rename(from, to)
     }
 
-    fn remove(&self, id: u64) -> io::Result<()> {
-        self.directory().remove(id)
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        RealFiles.remove(path)
     }
 
-    fn name(&self, id: u64) -> PathBuf {
-        self.directory().name(id)
+    fn make_directory(&self, path: &Path) -> io::Result<()> {
+        RealFiles.make_directory(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        RealFiles.sync_directory(path)
     }
 }

@@ -1,0 +1,242 @@
+//! The store on a simulated disk: random writes, kills, restarts, power losses, full and failing disks,
+//! all from a seed that can be run again.
+//!
+//! The log, the manifest and their directory are simulated. The tables lie in a real directory and keep
+//! whatever was written to them; `tests/crash_points.rs` is about what a crash does to those.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+
+use super::files::RealFiles;
+use super::files::simulated::{Dice, FaultKind, SimulatedFiles};
+use super::home::Claim;
+use super::mutation::{self, Mutation};
+use super::{DiskOptions, DiskStore, Durability};
+use crate::{CommitError, Direction, Health, KeyRange, Store, StoreError};
+
+const PATH: &str = "/store";
+
+/// What the store must hold.
+#[derive(Debug, Default, Clone)]
+struct Promise {
+    /// After each transaction in order: all keys with their values.
+    states: Vec<BTreeMap<Bytes, Bytes>>,
+    /// The oldest of these that a power loss may bring back.
+    durable: usize,
+    /// The oldest of these that a kill may bring back.
+    acknowledged: usize,
+}
+
+impl Promise {
+    fn new() -> Self {
+        Self { states: vec![BTreeMap::new()], ..Self::default() }
+    }
+
+    /// Goes on from the state that was found.
+    fn settle(&mut self, state: usize) {
+        self.states = vec![self.states[state].clone()];
+        (self.durable, self.acknowledged) = (0, 0);
+    }
+}
+
+struct World {
+    files: SimulatedFiles,
+    tables: PathBuf,
+    dice: Dice,
+    promise: Promise,
+    relaxed: bool,
+    next: u64,
+}
+
+/// What a run has seen.
+#[derive(Debug, Default, Clone, Copy)]
+struct Tally {
+    transactions: u64,
+    crashes: u64,
+    faults: u64,
+}
+
+fn shared_memory() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    if memory.is_dir() { memory } else { env::temp_dir() }
+}
+
+impl World {
+    fn new(seed: u64, tables: &Path) -> Self {
+        Self {
+            files: SimulatedFiles::new(&[Path::new(PATH)]),
+            tables: tables.to_owned(),
+            dice: Dice::new(seed),
+            promise: Promise::new(),
+            relaxed: seed % 3 == 2,
+            next: 0,
+        }
+    }
+
+    fn open(&self) -> Result<DiskStore, StoreError> {
+        let durability = if self.relaxed { Durability::Relaxed } else { Durability::Sync };
+        let options = DiskOptions { durability, memtable_bytes: 20_000, cache_bytes: 1 << 20 };
+        let claim = Claim::take(&self.tables, &RealFiles)?;
+        let files = Arc::new(self.files.clone());
+        let (store, _) =
+            DiskStore::open_in(files, Path::new(PATH), claim, &self.tables.join("tree"), options)?;
+        Ok(store)
+    }
+
+    /// Runs one transaction of a few keys; what it would leave is noted whatever becomes of it.
+    fn write(&mut self, store: &DiskStore) -> Result<(), CommitError> {
+        let mut state = self.promise.states.last().unwrap().clone();
+        let mut transaction = store.begin(&[]).map_err(CommitError::Failed)?;
+        self.next += 1;
+        for _ in 0..=self.dice.roll(3) {
+            let key = Bytes::from(format!("key {}", self.dice.roll(20)));
+            if self.dice.roll(4) == 0 {
+                transaction.delete(key.clone());
+                state.remove(&key);
+            } else {
+                let length = [10, 300, 5000][self.dice.roll(3) as usize];
+                let mut value = self.next.to_be_bytes().to_vec();
+                value.resize(length, self.next as u8);
+                transaction.put(key.clone(), value.clone().into());
+                state.insert(key, value.into());
+            }
+        }
+        let committed = transaction.commit();
+        // A failed transaction is nowhere; an unknown one may be there after a crash.
+        if !matches!(committed, Err(CommitError::Failed(_) | CommitError::Conflict)) {
+            self.promise.states.push(state);
+        }
+        if committed.is_ok() {
+            self.promise.acknowledged = self.promise.states.len() - 1;
+            if !self.relaxed {
+                self.promise.durable = self.promise.acknowledged;
+            }
+        }
+        committed
+    }
+
+    /// Opens the store after a crash and compares it with what was promised.
+    fn reopen(&mut self, lost_power: bool) -> Result<DiskStore, String> {
+        let store = self.open().map_err(|error| format!("it does not open: {error}"))?;
+        let snapshot = store.snapshot().unwrap();
+        let found: BTreeMap<Bytes, Bytes> = snapshot
+            .scan(KeyRange::all(), Direction::Forward)
+            .map(|entry| entry.map(|(key, value)| (key.into_bytes(), value)))
+            .collect::<Result<_, _>>()
+            .map_err(|error| error.to_string())?;
+        drop(snapshot);
+        let least = if lost_power { self.promise.durable } else { self.promise.acknowledged };
+        let state = (least..self.promise.states.len())
+            .rev()
+            .find(|state| self.promise.states[*state] == found)
+            .ok_or_else(|| format!("it holds no state since {least}: {:?}", found.keys()))?;
+        self.promise.settle(state);
+        let verification = store.verify().map_err(|error| error.to_string())?;
+        if verification.is_intact() { Ok(store) } else { Err(verification.damage.join("; ")) }
+    }
+
+    /// Writes a while, with luck or without, and ends in one way or the other.
+    fn live(&mut self, store: DiskStore, tally: &mut Tally) -> Result<bool, String> {
+        let fault = match self.dice.roll(6) {
+            0 => Some(FaultKind::Broken),
+            1 => Some(FaultKind::Full),
+            _ => None,
+        };
+        if let Some(kind) = fault {
+            self.files.fail_after(self.dice.roll(30), kind);
+        }
+        for _ in 0..self.dice.roll(40) {
+            tally.transactions += 1;
+            match self.write(&store) {
+                Ok(()) => {}
+                Err(_) if fault.is_some() => break,
+                Err(error) => return Err(format!("a write fails without a reason: {error}")),
+            }
+        }
+        if fault == Some(FaultKind::Full) && self.files.heal() {
+            tally.faults += 1;
+            self.wait_until_ready(&store)?;
+            tally.transactions += 1;
+            self.write(&store)
+                .map_err(|error| format!("no write after the disk has room: {error}"))?;
+        }
+        tally.faults += u64::from(self.files.heal());
+        tally.crashes += 1;
+        let end = self.dice.roll(4);
+        if end == 0 {
+            // Whatever is closed without an error is as good as synced.
+            if store.close().is_ok() {
+                self.promise.durable = self.promise.states.len() - 1;
+            }
+            self.files = self.files.kill();
+            return Ok(false);
+        }
+        let lost_power = end > 1;
+        self.files =
+            if lost_power { self.files.lose_power(&mut self.dice) } else { self.files.kill() };
+        drop(store);
+        Ok(lost_power)
+    }
+
+    fn wait_until_ready(&self, store: &DiskStore) -> Result<(), String> {
+        let start = Instant::now();
+        loop {
+            match store.health() {
+                Health::Ready => return Ok(()),
+                Health::ReadOnly { reason, restart_needed: true } => {
+                    return Err(format!("a full disk needs a restart: {reason}"));
+                }
+                Health::ReadOnly { reason, .. } if start.elapsed() > Duration::from_secs(10) => {
+                    return Err(format!("it does not notice the room: {reason}"));
+                }
+                Health::ReadOnly { .. } => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+}
+
+/// Lives and crashes of one store.
+fn run(seed: u64, lives: u64, tally: &mut Tally) -> Result<(), String> {
+    let tables = tempfile::tempdir_in(shared_memory()).unwrap();
+    let mut world = World::new(seed, tables.path());
+    let mut lost_power = false;
+    for life in 0..lives {
+        let failed = |error: String| format!("seed {seed}, life {life}: {error}");
+        let store = world.reopen(lost_power).map_err(failed)?;
+        lost_power = world.live(store, tally).map_err(failed)?;
+    }
+    world.reopen(lost_power).map(drop).map_err(|error| format!("seed {seed}: {error}"))
+}
+
+fn seeds(short: u64) -> u64 {
+    env::var("KEYLOOM_SIMULATIONS").map_or(short, |count| count.parse().unwrap())
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_whatever_happens_to_the_process_the_system_and_the_disk() {
+    let start = Instant::now();
+    let mut tally = Tally::default();
+    let count = seeds(25);
+    for seed in 0..count {
+        run(seed, 12, &mut tally).unwrap_or_else(|error| panic!("{error}"));
+    }
+    eprintln!("{count} simulated stores: {tally:?} in {:?}", start.elapsed());
+    assert!(tally.faults > 0 && tally.crashes > 250, "{tally:?}");
+}
+
+/// The first seed that finds a defect which is brought back.
+fn first_find(mutation: Mutation) -> Option<String> {
+    (0..200)
+        .find_map(|seed| mutation::with(mutation, || run(seed, 12, &mut Tally::default())).err())
+}
+
+#[test]
+fn the_simulation_finds_a_log_that_recovery_did_not_sync() {
+    let found = first_find(Mutation::LogNotSynced).unwrap();
+    assert!(found.contains("had been acknowledged") || found.contains("holds no state"), "{found}");
+}
