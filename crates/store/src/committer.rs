@@ -135,20 +135,6 @@ impl<S: Sink> Committer<S> {
         said.ok_or_else(closed)
     }
 
-    /// A way for other threads to ask the sink for something, which tells nothing while the sink is
-    /// at work or when it is gone: whoever asks may be waited for by the sink.
-    pub(crate) fn asker<T: 'static>(
-        &self,
-        what: fn(&mut S) -> Result<T, StoreError>,
-    ) -> impl Fn() -> Option<Result<T, StoreError>> + Send + Sync + 'static {
-        let shared = Arc::downgrade(&self.shared);
-        move || {
-            let shared = shared.upgrade()?;
-            let mut sink = shared.sink.try_lock()?;
-            sink.as_mut().map(what)
-        }
-    }
-
     fn submission(&self, completion: Arc<Completion>) -> Submission {
         Submission::pending(completion, Arc::clone(&self.shared) as Arc<dyn Commit>)
     }

@@ -1,12 +1,12 @@
 //! The threads behind a store on disk: one writes full memtables to tables and removes the log
-//! segments that this makes superfluous, one compacts tables and clears garbage away, and if commits
-//! do not wait for the disk, one syncs the log behind their backs.
+//! segments that this makes superfluous, one compacts tables and clears garbage away, and if commits do not wait for the
+//! disk, one syncs the log behind their backs.
 //!
 //! They are apart because a long compaction must not hold up a flush, which writers may wait for,
 //! nor a flush the sync, which is promised within a second.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -33,9 +33,6 @@ const ROOM: u64 = 4 << 20;
 /// How long a thread waits before it tries a full disk again: at first, and at most.
 const ROOM_PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
 
-/// How long the compaction thread waits for the flush thread.
-const FLUSH_PATIENCE: Duration = Duration::from_secs(10);
-
 /// The threads of one store.
 pub(crate) struct Background {
     work: Arc<Work>,
@@ -48,14 +45,11 @@ pub(crate) struct Work {
     log: Arc<LogDirectory>,
     home: Arc<Home>,
     condition: Condition,
+    tail: Arc<Mutex<Option<Unsynced>>>,
     options: DiskOptions,
     orders: Mutex<Orders>,
     changed: Condvar,
-    /// Begins a new segment and a new memtable, unless the committer is at work.
-    rotate: OnceLock<Rotate>,
 }
-
-type Rotate = Box<dyn Fn() -> Option<Result<(), StoreError>> + Send + Sync>;
 
 #[derive(Default)]
 struct Orders {
@@ -78,12 +72,12 @@ impl Background {
         log: Arc<LogDirectory>,
         home: Arc<Home>,
         condition: Condition,
+        tail: Arc<Mutex<Option<Unsynced>>>,
         options: DiskOptions,
     ) -> Result<Self, StoreError> {
         let orders = Mutex::new(Orders { compact: true, ..Orders::default() });
         let changed = Condvar::new();
-        let rotate = OnceLock::new();
-        let work = Arc::new(Work { tree, log, home, condition, options, orders, changed, rotate });
+        let work = Arc::new(Work { tree, log, home, condition, tail, options, orders, changed });
         let mut background = Self { work, threads: Vec::new() };
         background.spawn("keyloom-flush", Work::flush_loop)?;
         background.spawn("keyloom-compact", Work::compact_loop)?;
@@ -171,31 +165,6 @@ impl Work {
             self.changed.wait_for(&mut self.orders.lock(), Duration::from_millis(10));
         }
         self.condition.check()
-    }
-
-    /// Says how to begin a new segment.
-    pub(crate) fn rotate_with(
-        &self,
-        rotate: impl Fn() -> Option<Result<(), StoreError>> + Send + Sync + 'static,
-    ) {
-        // It is said once.
-        let _ = self.rotate.set(Box::new(rotate));
-    }
-
-    /// Writes all that is in memtables to tables; false if the committer or the flush thread have
-    /// other things to do, or no room.
-    fn flush_everything(&self) -> Result<bool, StoreError> {
-        let Some(rotated) = self.rotate.get().and_then(|rotate| rotate()) else { return Ok(false) };
-        rotated?;
-        let deadline = Instant::now() + FLUSH_PATIENCE;
-        let mut orders = self.orders.lock();
-        while orders.flushed_to < orders.sealed_to {
-            if orders.closing || Instant::now() >= deadline {
-                return Ok(false);
-            }
-            self.changed.wait_until(&mut orders, deadline);
-        }
-        Ok(true)
     }
 
     fn flush_loop(&self) -> Result<(), StoreError> {
@@ -293,34 +262,10 @@ impl Work {
         }
     }
 
-    /// Compacts until the levels are in shape; returns whether the store is closing.
-    fn compact_levels(&self, pause: &mut Duration) -> Result<bool, StoreError> {
-        loop {
-            self.home.check()?;
-            match self.tree.compact() {
-                Ok(false) => return Ok(false),
-                Ok(true) => {
-                    *pause = ROOM_PAUSE.0;
-                    self.changed.notify_all();
-                }
-                Err(StoreError::Full { cause }) => {
-                    self.condition.is_full(&cause);
-                    if self.pause_for_room(pause) {
-                        return Ok(true);
-                    }
-                }
-                Err(error) => return Err(error),
-            }
-            if self.orders.lock().closing {
-                return Ok(true);
-            }
-        }
-    }
-
     fn compact_loop(&self) -> Result<(), StoreError> {
+        let mut pause = ROOM_PAUSE.0;
         let mut reclaimer = Reclaimer::new(self.options.memtable_bytes, &self.tree);
         let mut next_look = Instant::now() + reclaim::EVERY;
-        let mut pause = ROOM_PAUSE.0;
         loop {
             let mut orders = self.orders.lock();
             while !orders.closing && !orders.compact && Instant::now() < next_look {
@@ -331,19 +276,51 @@ impl Work {
             }
             let is_ordered = std::mem::take(&mut orders.compact);
             drop(orders);
-            if is_ordered && self.compact_levels(&mut pause)? {
-                return Ok(());
+            while is_ordered {
+                self.home.check()?;
+                match self.tree.compact() {
+                    Ok(false) => break,
+                    Ok(true) => {
+                        pause = ROOM_PAUSE.0;
+                        self.changed.notify_all();
+                    }
+                    Err(StoreError::Full { cause }) => {
+                        self.condition.is_full(&cause);
+                        if self.pause_for_room(&mut pause) {
+                            return Ok(());
+                        }
+                    }
+                    Err(error) => return Err(error),
+                }
+                if self.orders.lock().closing {
+                    return Ok(());
+                }
             }
             if Instant::now() >= next_look {
                 let is_urgent = || {
                     let orders = self.orders.lock();
                     orders.closing || orders.compact
                 };
-                self.home.check()?;
-                reclaimer.look(&self.tree, || self.flush_everything(), is_urgent)?;
+                let looked =
+                    reclaimer.look(&self.tree, is_urgent, |number| self.enter_flushing(number));
+                // Giving room back takes some at first; without it, the garbage stays.
+                match looked {
+                    Ok(()) | Err(StoreError::Full { .. }) => {}
+                    Err(error) => return Err(error),
+                }
                 next_look = Instant::now() + reclaim::EVERY;
             }
         }
+    }
+}
+
+impl Work {
+    /// Notes durably that the tables may hold transactions of the newest segment up to this number, all
+    /// of which are in the log.
+    fn enter_flushing(&self, number: u64) -> Result<(), StoreError> {
+        let tail = self.tail.lock().as_ref().map(Unsynced::again);
+        tail.map_or(Ok(()), |tail| tail.sync())?;
+        self.home.record(|contents| contents.flushing = contents.flushing.max(number))
     }
 }
 

@@ -73,6 +73,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 
 use crate::committer::Committer;
 use crate::condition::Condition;
@@ -81,6 +82,8 @@ use crate::disk::files::{Files, RealFiles};
 use crate::disk::home::{Before, Claim, Home};
 use crate::disk::log::directory::LogDirectory;
 use crate::disk::log::recovery::{Access, Expected, Recovery, check, recover};
+use crate::disk::log::syncing::Unsynced;
+use crate::disk::manifest::Contents;
 use crate::disk::mutation::Mutation;
 use crate::disk::sink::DiskSink;
 use crate::disk::tree::{Tree, TreeSnapshot};
@@ -127,12 +130,14 @@ pub struct DiskStore {
     is_closed: bool,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 struct Counters {
     commits: Arc<AtomicU64>,
     syncs: Arc<AtomicU64>,
     /// Where the log ended when the committer stopped; zero before, or if that is not known.
     closed_at: Arc<AtomicU64>,
+    /// The newest segment with what has been written to it.
+    tail: Arc<Mutex<Option<Unsynced>>>,
 }
 
 impl DiskStore {
@@ -169,6 +174,7 @@ impl DiskStore {
             Arc::clone(&log),
             Arc::clone(&home),
             condition.clone(),
+            Arc::clone(&counters.tail),
             options,
         )?;
         let mut sink = DiskSink::new(
@@ -190,10 +196,8 @@ impl DiskStore {
             replayed_transactions: recovery.transactions,
             cut: recovery.cut,
         };
-        let committer = Committer::start(sink, condition.clone())?;
-        background.work().rotate_with(committer.asker(DiskSink::rotate));
         let store = Self {
-            committer,
+            committer: Committer::start(sink, condition.clone())?,
             background,
             tree,
             log,
@@ -273,30 +277,48 @@ fn replay(
     before: Before,
     access: Access,
 ) -> Result<Recovery, StoreError> {
-    let persisted = tree.persisted_number();
+    let contents = match before {
+        Before::Store(contents) => contents,
+        Before::New | Before::Format2 => Contents::NOTHING,
+    };
+    let persisted = tree.persisted_number().max(contents.flushed);
     let expected = match before {
         _ if mutation::is_on(Mutation::ManifestIgnored) => None,
-        Before::New => Some(Expected { first: 1, last: 0, closed_at: None }),
-        Before::Store(contents) => Some(Expected {
+        Before::New | Before::Store(_) => Some(Expected {
             first: contents.first_segment,
             last: contents.last_segment,
             closed_at: contents.closed_at,
         }),
         Before::Format2 => None,
     };
-    recover(log, expected, access, |segment, number, writes| {
+    let mixed = |detail: String| {
+        let detail = format!(
+            "{detail}; the files are from different moments (a store that is open is copied with \
+             'keyloom backup')"
+        );
+        StoreError::Corrupt { path: log.name(contents.last_segment), detail }
+    };
+    let mut newest = 0;
+    tree.begin_after(persisted);
+    let recovery = recover(log, expected, access, |segment, number, writes| {
+        newest = number;
+        let is_newest_segment = expected.is_some_and(|expected| segment >= expected.last);
         if number > persisted {
             tree.replay(number, &writes);
-        } else if expected.is_some_and(|expected| segment >= expected.last) {
-            // The newest segment is written to tables only after the next one has begun.
-            let detail = format!(
-                "it has transaction {number}, which is in the tables already; the files are from \
-                 different moments (a store that is open is copied with 'keyloom backup')"
-            );
-            return Err(StoreError::Corrupt { path: log.name(segment), detail });
+        } else if is_newest_segment && number > contents.flushing {
+            return Err(mixed(format!(
+                "it has transaction {number}, which is in the tables already"
+            )));
         }
         Ok(())
-    })
+    })?;
+    if expected.is_some() && contents.flushing > newest.max(persisted) {
+        return Err(mixed(format!(
+            "it ends with transaction {newest}, but {} had been written",
+            contents.flushing
+        )));
+    }
+    Ok(recovery)
 }
 
 impl fmt::Debug for DiskStore {
@@ -350,6 +372,9 @@ impl Store for DiskStore {
         // Tables go at once. Whatever made the prefix superfluous must be durable before, and with
         // relaxed durability it need not be.
         self.committer.ask(DiskSink::sync)?;
+        // What the tables held must not be read from the log again.
+        let flushed = self.tree.persisted_number();
+        self.home.record(|contents| contents.flushed = contents.flushed.max(flushed))?;
         self.tree.drop_tables(&KeyRange::prefix(prefix))?;
         delete_each(self, prefix, chunk)
     }

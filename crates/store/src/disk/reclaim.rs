@@ -58,13 +58,13 @@ impl Reclaimer {
         }
     }
 
-    /// Looks at the store, and clears garbage away if it is time to. `flush` empties the memtables, if
-    /// it can; `is_urgent` says that somebody waits for something else, be it that the store is closed.
+    /// Looks at the store, and clears garbage away if it is time to. `is_urgent` says that somebody
+    /// waits for something else, be it that the store is closed; `enter` is for [`Tree::flush_all`].
     pub(crate) fn look(
         &mut self,
         tree: &Tree,
-        flush: impl Fn() -> Result<bool, StoreError>,
         is_urgent: impl Fn() -> bool,
+        enter: impl FnOnce(u64) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let written_bytes = tree.written_bytes();
         let is_quiet = written_bytes - self.written_bytes < self.quiet_bytes;
@@ -73,41 +73,31 @@ impl Reclaimer {
         let is_held = tree.oldest_moment() < self.newest_moment;
         self.newest_moment = tree.newest_moment();
         tree.remove_unread()?;
-        if !is_quiet || is_held || Instant::now() < self.not_before {
-            return Ok(());
+        if is_quiet && !is_held && Instant::now() >= self.not_before {
+            self.clear_away(tree, is_urgent, enter)?;
         }
-        match self.clear_away(tree, flush, is_urgent) {
-            // It takes room at first. A full disk is no reason to give up the store, which may well
-            // have no use for more.
-            Err(StoreError::Full { .. }) => {
-                self.judge(false);
-                tree.remove_orphans()
-            }
-            cleared => cleared,
-        }
+        Ok(())
     }
 
     fn clear_away(
         &mut self,
         tree: &Tree,
-        flush: impl Fn() -> Result<bool, StoreError>,
         is_urgent: impl Fn() -> bool,
+        enter: impl FnOnce(u64) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let before = tree.levels().bytes();
         let enough = self.least_bytes.max(before / SHARE);
         if before <= LARGE && tree.garbage_in_last_level() >= enough {
-            tree.rewrite()?;
-            self.judge(true);
+            let is_done = tree.rewrite()?;
+            self.judge(is_done);
             return Ok(());
         }
         if tree.most_garbage() < enough {
             return Ok(());
         }
-        if !flush()? {
-            return Ok(());
-        }
+        let has_room = tree.flush_all(enter)?;
         let garbage = tree.sampled_garbage()?;
-        if garbage < enough {
+        if !has_room || garbage < enough {
             self.judge(false);
             return Ok(());
         }

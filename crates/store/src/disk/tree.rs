@@ -58,14 +58,16 @@ pub(crate) struct Tree {
     numbers: SequenceNumberCounter,
     moments: Moments,
     order: Mutex<()>,
+    structure: Structure,
     table_bytes: u64,
     /// Bytes of keys and values that were applied.
     written_bytes: AtomicU64,
+    /// The number of the newest transaction.
+    newest_number: AtomicU64,
     /// Tombstones in the memtables, give or take those that are being flushed.
     deletions: AtomicU64,
     /// Bytes of tables that were compacted while a reader needed what they had overwritten.
     compacted_while_held: AtomicU64,
-    structure: Structure,
     retired: RetiredTables,
     damage: KnownDamage,
     /// Held by the tree, not the store: a snapshot may outlive the store, and while it does, no
@@ -119,11 +121,12 @@ impl Tree {
             numbers,
             moments,
             order: Mutex::new(()),
+            structure,
             table_bytes: options.memtable_bytes.clamp(SMALLEST_TABLE, LARGEST_TABLE),
             written_bytes: AtomicU64::new(0),
+            newest_number: AtomicU64::new(0),
             deletions: AtomicU64::new(0),
             compacted_while_held: AtomicU64::new(0),
-            structure,
             retired,
             damage,
             _home: home,
@@ -140,10 +143,17 @@ impl Tree {
         self.inner.get_highest_persisted_seqno().unwrap_or(0)
     }
 
+    /// Gives out only numbers above this one; nobody reads or writes yet.
+    pub(crate) fn begin_after(&self, number: u64) {
+        self.numbers.fetch_max(number + 1);
+        self.moments.publish(number + 1);
+    }
+
     /// Applies a transaction from the log; nobody reads or writes yet.
     pub(crate) fn replay(&self, number: u64, writes: &WriteSet) {
         self.numbers.fetch_max(number + 1);
         self.insert(number, writes);
+        self.newest_number.store(number, Ordering::Release);
         self.moments.publish(number + 1);
     }
 
@@ -163,6 +173,7 @@ impl Tree {
             self.insert(*number, writes);
         }
         if let Some((last, _)) = group.last() {
+            self.newest_number.store(*last, Ordering::Release);
             self.moments.publish(last + 1);
         }
     }
@@ -256,8 +267,8 @@ impl Tree {
         action: &str,
         replace: impl FnOnce() -> lsm_tree::Result<()>,
     ) -> Result<bool, StoreError> {
-        let needed_from = self.forgettable();
         let _changing = self.structure.change();
+        let needed_from = self.forgettable();
         let before = self.inner.current_version();
         self.retired.note(before.iter_tables());
         replace().map_err(|error| self.failed(action, &error))?;

@@ -7,6 +7,7 @@ use lsm_tree::AbstractTree;
 use lsm_tree::compaction::{CompactionStrategy, Leveled, PullDown};
 
 use super::Tree;
+use crate::disk::files::is_full;
 use crate::disk::garbage::Levels;
 use crate::{KeyRange, StoreError};
 
@@ -80,7 +81,32 @@ impl Tree {
         sampled.map_err(|error| self.failed("look for garbage in the tables", &error))
     }
 
-    /// Does one piece of compaction towards the last level; false if there is none left. Tables at the ends of a level whose keys go beyond those of the last level may stay:
+    /// Writes all memtables to tables; false if there is no room. The log keeps its segment: `enter` is
+    /// told up to which number the tables may hold its transactions, before they do.
+    pub(crate) fn flush_all(
+        &self,
+        enter: impl FnOnce(u64) -> Result<(), StoreError>,
+    ) -> Result<bool, StoreError> {
+        // A group that is half in the one memtable and half in the next would be taken for whole.
+        let between_groups = self.order();
+        if self.unflushed() == 0 {
+            self.rotate();
+        }
+        let newest = self.newest_number.load(Ordering::Acquire);
+        drop(between_groups);
+        enter(newest)?;
+        let _changing = self.structure.change();
+        let lock = self.inner.get_flush_lock();
+        let flushed = self.inner.flush(&lock, self.forgettable()).map(drop);
+        drop(lock);
+        let has_room = unless_full(flushed).map_err(|error| self.failed("flush", &error))?;
+        self.note_structure();
+        self.catch_up()?;
+        Ok(has_room)
+    }
+
+    /// Does one piece of compaction towards the last level; false if there is none left, or no room
+    /// for it. Tables at the ends of a level whose keys go beyond those of the last level may stay:
     /// the engine finds no piece of the last level to merge them with.
     pub(crate) fn push_down(&self) -> Result<bool, StoreError> {
         let version = self.inner.current_version();
@@ -95,15 +121,28 @@ impl Tree {
             Arc::new(PullDown(0, u8::try_from(next).unwrap_or_default()))
         };
         drop(version);
-        self.replace_tables("compact tables", || self.inner.compact(strategy, self.forgettable()))
+        self.replace_tables("compact tables", || {
+            unless_full(self.inner.compact(strategy, self.forgettable())).map(drop)
+        })
     }
 
-    /// Rewrites all tables into the last level.
-    pub(crate) fn rewrite(&self) -> Result<(), StoreError> {
-        self.replace_tables("compact tables", || {
-            self.inner.major_compact(self.table_bytes, self.forgettable())
+    /// Rewrites all tables into the last level; false if there is no room.
+    pub(crate) fn rewrite(&self) -> Result<bool, StoreError> {
+        let is_done = self.replace_tables("compact tables", || {
+            unless_full(self.inner.major_compact(self.table_bytes, self.forgettable())).map(drop)
         })?;
-        self.compacted_while_held.store(0, Ordering::Relaxed);
-        Ok(())
+        if is_done {
+            self.compacted_while_held.store(0, Ordering::Relaxed);
+        }
+        Ok(is_done)
+    }
+}
+
+/// To clear garbage away takes room at first. A full disk is no reason to give up the store.
+fn unless_full(outcome: lsm_tree::Result<()>) -> lsm_tree::Result<bool> {
+    match outcome {
+        Ok(()) => Ok(true),
+        Err(lsm_tree::Error::Io(error)) if is_full(&error) => Ok(false),
+        Err(error) => Err(error),
     }
 }
