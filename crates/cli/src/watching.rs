@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
-use keyloom_engine::{Call, Clock as _, Database, Reply, SystemClock};
+use keyloom_engine::{Call, Clock as _, Database, Error, Reply, SystemClock};
 use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
 use keyloom_server::Backend;
 
@@ -41,6 +41,10 @@ impl Backend for Watched {
 
     fn statistics(&self) -> Option<String> {
         self.statistics.as_ref().map(|_| self.report().to_json())
+    }
+
+    fn verify(&self) -> Option<Result<String, Error>> {
+        Backend::verify(&self.database)
     }
 
     fn insight_rules(&self) -> Vec<InsightRule> {

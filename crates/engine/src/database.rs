@@ -12,7 +12,7 @@ use keyloom_store::{
     CommitError, DiskOptions, DiskStore, Health, MemoryStore, OpenReport, Stats, Store, StoreError,
 };
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use crate::background::Background;
 use crate::call::{Call, WaitingCall};
@@ -126,6 +126,8 @@ pub(crate) struct Inner {
     open_report: OnceLock<OpenReport>,
     pub(crate) streams: Arc<Sequencer>,
     pub(crate) background: Background,
+    /// Held by the one verification that is under way.
+    pub(crate) verifying: Mutex<()>,
 }
 
 impl Database {
@@ -206,6 +208,7 @@ impl Database {
             endpoint: RwLock::new(options.endpoint.clone()),
             open_report: OnceLock::new(),
             background: Background::default(),
+            verifying: Mutex::new(()),
             options,
         });
         Ok(Self { handle: Arc::new(Handle { inner }) })
@@ -216,8 +219,8 @@ impl Database {
         let inner = self.inner();
         retention::resume(inner)?;
         crate::backfill::resume(inner)?;
-        ops::backups::resume(inner)?;
         ops::transfers::resume(inner)?;
+        ops::backups::resume(inner)?;
         inner.background.start(inner);
         Ok(self)
     }
@@ -284,6 +287,12 @@ impl Database {
     /// Removes expired items, cleans up after dropped tables and trims streams, now.
     pub fn run_maintenance(&self) -> Result<()> {
         crate::background::run(self.inner())
+    }
+
+    /// What happens in the background and does not get on, each with the reason: for example, nothing can
+    /// be removed while the disk is full. It is tried again until it succeeds.
+    pub fn background_failures(&self) -> Vec<(String, String)> {
+        self.inner().background.failures()
     }
 
     /// Splits every open shard of a table's stream in two, as DynamoDB does under load: for trying

@@ -1,7 +1,7 @@
 //! What stands behind the server.
 
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
-use keyloom_engine::{Call, Database, Reply};
+use keyloom_engine::{Call, Database, Error, Reply};
 
 /// Answers requests: the database, or a stand-in for it.
 ///
@@ -20,6 +20,12 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Statistics of the requests so far as JSON, for `GET /keyloom/stats`; none if nobody counts.
     fn statistics(&self) -> Option<String> {
+        None
+    }
+
+    /// Verifies everything and reports it as JSON, for `POST /keyloom/verify`; none if there is nothing
+    /// that could be verified. It may take long.
+    fn verify(&self) -> Option<Result<String, Error>> {
         None
     }
 
@@ -50,6 +56,10 @@ impl Backend for Database {
         self.begin_call(target, body)
     }
 
+    fn verify(&self) -> Option<Result<String, Error>> {
+        Some(Self::verify(self).map(|report| report.to_json()))
+    }
+
     fn insight_rules(&self) -> Vec<InsightRule> {
         Self::insight_rules(self)
     }
@@ -74,6 +84,10 @@ impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
 
     fn statistics(&self) -> Option<String> {
         (**self).statistics()
+    }
+
+    fn verify(&self) -> Option<Result<String, Error>> {
+        (**self).verify()
     }
 
     fn insight_rules(&self) -> Vec<InsightRule> {

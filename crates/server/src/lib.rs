@@ -45,6 +45,7 @@ mod running;
 mod serve;
 mod shared;
 mod tls;
+mod verification;
 
 pub use auth::Credentials;
 pub use backend::Backend;

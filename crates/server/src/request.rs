@@ -19,6 +19,7 @@ use crate::exchange::{Exchange, Progress, body_too_large, target};
 use crate::operation::Operation;
 use crate::response::{self, Answer, HttpResponse, MediaType};
 use crate::shared::Shared;
+use crate::verification;
 
 /// A larger answer is packed in the pool: that takes longer than the hop.
 const MAX_INLINE_PACK_BYTES: usize = 16 << 10;
@@ -36,6 +37,8 @@ enum Route {
     Metrics,
     /// `GET /keyloom/stats`.
     Statistics,
+    /// `POST /keyloom/verify`.
+    Verification,
     /// An operation of CloudWatch, named by its path.
     Cloudwatch,
     /// A browser asks whether a page may ask.
@@ -56,6 +59,7 @@ impl Route {
             "/health" if reads => Self::Health,
             "/metrics" if reads => Self::Metrics,
             "/keyloom/stats" if reads => Self::Statistics,
+            "/keyloom/verify" if head.method == Method::POST => Self::Verification,
             path if head.method == Method::POST && Wire::is_path(path) => Self::Cloudwatch,
             _ => Self::NotFound,
         }
@@ -79,6 +83,7 @@ pub(crate) async fn handle(
         Route::Health => Answer::text(StatusCode::OK, "ok\n").into_response(),
         Route::Metrics => metrics(&shared).await.into_response(),
         Route::Statistics => statistics(&shared, &head).await.into_response(),
+        Route::Verification => verification::answer(&shared, &head).await.into_response(),
         Route::Cloudwatch => {
             let _in_flight = shared.metrics.in_flight.enter();
             cloudwatch::answer(&shared, started, Wire::Cbor, head, &mut body).await

@@ -54,11 +54,23 @@ impl Credentials {
         path: &str,
         now_ms: u64,
     ) -> [(&'static str, String); 2] {
+        self.sign_empty("GET", region, host, path, now_ms)
+    }
+
+    /// The headers that sign a request without a query and without a body.
+    pub fn sign_empty(
+        &self,
+        method: &str,
+        region: &str,
+        host: &str,
+        path: &str,
+        now_ms: u64,
+    ) -> [(&'static str, String); 2] {
         let time = Timestamp::from_seconds(now_ms / 1000);
         let (stamp, date) = (time.as_str().to_owned(), time.date().to_owned());
         let names = "host;x-amz-date";
         let canonical = format!(
-            "GET\n{path}\n\nhost:{host}\nx-amz-date:{stamp}\n\n{names}\n{}",
+            "{method}\n{path}\n\nhost:{host}\nx-amz-date:{stamp}\n\n{names}\n{}",
             signature::sha256_hex(&[])
         );
         let credential = format!("{}/{date}/{region}/{DYNAMODB}/aws4_request", self.access_key);

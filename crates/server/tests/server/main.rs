@@ -17,3 +17,4 @@ mod routes;
 mod shutdown;
 mod start;
 mod tls;
+mod verification;

@@ -317,7 +317,7 @@ impl Work {
 impl Work {
     /// Notes durably that the tables may hold transactions of the newest segment up to this number, all
     /// of which are in the log.
-    fn enter_flushing(&self, number: u64) -> Result<(), StoreError> {
+    pub(crate) fn enter_flushing(&self, number: u64) -> Result<(), StoreError> {
         let tail = self.tail.lock().as_ref().map(Unsynced::again);
         tail.map_or(Ok(()), |tail| tail.sync())?;
         self.home.record(|contents| contents.flushing = contents.flushing.max(number))
