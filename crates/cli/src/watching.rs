@@ -5,7 +5,7 @@ use std::sync::Arc;
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
 use keyloom_engine::{Call, Clock as _, Database, Error, Reply, SystemClock};
 use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
-use keyloom_server::Backend;
+use keyloom_server::{Backend, Health};
 
 /// A database and the statistics of its requests.
 pub(crate) struct Watched {
@@ -37,6 +37,10 @@ impl Backend for Watched {
 
     fn begin(&self, target: &str, body: &[u8]) -> Call {
         self.database.begin_call(target, body)
+    }
+
+    fn health(&self) -> Health {
+        self.database.health()
     }
 
     fn statistics(&self) -> Option<String> {

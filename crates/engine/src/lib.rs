@@ -45,7 +45,10 @@ pub use call::{Call, WaitingCall};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
 pub use keyloom_core::Error;
-pub use keyloom_store::{DiskOptions, Durability, Health, OpenReport, Stats, StoreError};
+pub use keyloom_core::json::decoded_bytes;
+pub use keyloom_store::{
+    DiskOptions, Durability, Health, OpenReport, Stats, StoreError, machine_memory_bytes,
+};
 #[doc(hidden)]
 pub use layout::COUNTS_KEY;
 pub use ops::{

@@ -1,7 +1,7 @@
 //! What stands behind the server.
 
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
-use keyloom_engine::{Call, Database, Error, Reply};
+use keyloom_engine::{Call, Database, Error, Health, Reply};
 
 /// Answers requests: the database, or a stand-in for it.
 ///
@@ -16,6 +16,11 @@ pub trait Backend: Send + Sync + 'static {
     /// in the pool.
     fn begin(&self, target: &str, body: &[u8]) -> Call {
         Call::Answered(self.call(target, body))
+    }
+
+    /// Whether it takes writes, for `GET /health`. Asked every second: it must not wait.
+    fn health(&self) -> Health {
+        Health::Ready
     }
 
     /// Statistics of the requests so far as JSON, for `GET /keyloom/stats`; none if nobody counts.
@@ -56,6 +61,10 @@ impl Backend for Database {
         self.begin_call(target, body)
     }
 
+    fn health(&self) -> Health {
+        Self::health(self)
+    }
+
     fn verify(&self) -> Option<Result<String, Error>> {
         Some(Self::verify(self).map(|report| report.to_json()))
     }
@@ -80,6 +89,10 @@ impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
 
     fn begin(&self, target: &str, body: &[u8]) -> Call {
         (**self).begin(target, body)
+    }
+
+    fn health(&self) -> Health {
+        (**self).health()
     }
 
     fn statistics(&self) -> Option<String> {

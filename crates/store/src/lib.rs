@@ -59,7 +59,9 @@ use std::time::Duration;
 
 pub use bytes::Bytes;
 
-pub use disk::{CutTail, DiskOptions, DiskStore, Durability, OpenReport, ReadOnlyStore};
+pub use disk::{
+    CutTail, DiskOptions, DiskStore, Durability, OpenReport, ReadOnlyStore, machine_memory_bytes,
+};
 pub use error::{CommitError, StoreError};
 pub use faulty::{Fault, FaultyStore};
 pub use key::Key;

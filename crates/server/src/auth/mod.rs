@@ -27,6 +27,9 @@ pub(crate) const DYNAMODB: &str = "dynamodb";
 /// The same for CloudWatch.
 pub(crate) const MONITORING: &str = "monitoring";
 
+/// Shorter secrets can be guessed from one signed request.
+pub(crate) const MIN_SECRET_BYTES: usize = 16;
+
 /// An access key and its secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
@@ -84,6 +87,10 @@ impl Credentials {
         [("x-amz-date", stamp), ("authorization", authorization)]
     }
 
+    pub(crate) fn has_short_secret(&self) -> bool {
+        self.secret_key.len() < MIN_SECRET_BYTES
+    }
+
     /// Whether a request could ever be signed with them.
     pub(crate) fn is_usable(&self) -> bool {
         let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'/' && byte != b',';
@@ -130,6 +137,7 @@ impl Auth {
         if claim.has_session_token {
             return Err(unrecognized_client());
         }
+        claim.check_headers(&request.headers)?;
         let canonical = canonical::request_before_hash(request, &claim.signed_headers);
         Ok(Some(Admission { claim, secret_key, canonical }))
     }

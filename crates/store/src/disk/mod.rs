@@ -95,6 +95,7 @@ use crate::{
     Transaction, Verification, delete_each,
 };
 
+pub use cache_size::machine_memory_bytes;
 pub use log::recovery::CutTail;
 pub use options::{DiskOptions, Durability, OpenReport};
 pub use read_only::ReadOnlyStore;
