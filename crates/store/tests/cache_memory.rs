@@ -1,7 +1,7 @@
 //! The cache of blocks holds no blocks of tables that are gone: a few keys that are overwritten and read
 //! for long do not fill it, however large it may become.
 //!
-//! `KEYLOOM_OVERWRITES` sets how many times all keys are overwritten (default 40).
+//! `KEYLOOM_OVERWRITES` sets how many times all keys are overwritten (default 24).
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -28,7 +28,7 @@ fn key(n: u64) -> Bytes {
 
 #[test]
 fn overwritten_keys_do_not_fill_the_cache() {
-    let rounds = env::var("KEYLOOM_OVERWRITES").map_or(40, |rounds| rounds.parse().unwrap());
+    let rounds = env::var("KEYLOOM_OVERWRITES").map_or(24, |rounds| rounds.parse().unwrap());
     let directory = tempfile::tempdir().unwrap();
     let options = DiskOptions {
         durability: Durability::Relaxed,
@@ -48,7 +48,7 @@ fn overwritten_keys_do_not_fill_the_cache() {
             }
             transaction.commit().unwrap();
         }
-        if round % 10 == 9 {
+        if round % 8 == 7 {
             let used = ALLOCATOR.current_usage_as_mb() - before;
             eprintln!("after {:3} rounds: {used:.1} MB", round + 1);
         }

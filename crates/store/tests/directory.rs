@@ -244,6 +244,16 @@ fn openings_are_told_apart_however_they_ended() {
     }
 }
 
+#[test]
+fn what_the_engine_left_unfinished_is_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    open(directory.path()).unwrap().close().unwrap();
+    let unfinished = directory.path().join("tree/.tmpX1y2Z3");
+    fs::write(&unfinished, [0; 25]).unwrap();
+    open(directory.path()).unwrap().close().unwrap();
+    assert!(!unfinished.exists());
+}
+
 /// An opening makes a segment of the log before it enters it in the manifest. The state of a process
 /// that is killed in between is put together from a store and the segment that its copy begins.
 #[test]

@@ -274,7 +274,10 @@ fn open_tree(
             .make_directory(&directory)
             .map_err(|error| StoreError::io(format!("make {}", directory.display()), error))?;
     }
-    Tree::open(path, &found.tables, options, Arc::clone(home))
+    let tree = Tree::open(path, &found.tables, options, Arc::clone(home))?;
+    table_list::remove_unfinished(path)
+        .map_err(|error| StoreError::io(format!("tidy up {}", path.display()), error))?;
+    Ok(tree)
 }
 
 /// Reads the log and applies what the tables do not hold.

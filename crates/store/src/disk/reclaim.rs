@@ -25,18 +25,20 @@ const SHORTEST_WAIT: Duration = Duration::from_secs(4);
 /// Whatever the estimates say, garbage of a whole store must not stay longer than a minute.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// A store up to this size is rewritten in one piece, which takes some seconds and cannot be
-/// interrupted. Larger ones are compacted in pieces.
-const SMALL: u64 = 512 << 20;
+/// A store of up to so many memtables (512 MiB by default) is rewritten in one piece, which takes some
+/// seconds and cannot be interrupted. Larger ones are compacted in pieces.
+const SMALL: u64 = 16;
 
-/// Where that leaves garbage, it is rewritten in one piece after all up to this size. Beyond it,
-/// such garbage stays until something is written over it.
-const LARGE: u64 = 4 << 30;
+/// Where that leaves garbage, a store of up to so many (4 GiB by default) is rewritten in one piece after
+/// all. Beyond it, such garbage stays until something is written over it.
+const LARGE: u64 = 128;
 
 /// Watches one store.
 pub(crate) struct Reclaimer {
     /// Garbage below this is not worth the work.
     least_bytes: u64,
+    small_bytes: u64,
+    large_bytes: u64,
     /// A store that writes less than this between two looks is quiet.
     quiet_bytes: u64,
     written_bytes: u64,
@@ -50,6 +52,8 @@ impl Reclaimer {
     pub(crate) fn new(memtable_bytes: u64, tree: &Tree) -> Self {
         Self {
             least_bytes: memtable_bytes / 2,
+            small_bytes: memtable_bytes * SMALL,
+            large_bytes: memtable_bytes * LARGE,
             quiet_bytes: memtable_bytes / 8,
             written_bytes: tree.written_bytes(),
             newest_moment: 0,
@@ -87,7 +91,7 @@ impl Reclaimer {
     ) -> Result<(), StoreError> {
         let before = tree.levels().bytes();
         let enough = self.least_bytes.max(before / SHARE);
-        if before <= LARGE && tree.garbage_in_last_level() >= enough {
+        if before <= self.large_bytes && tree.garbage_in_last_level() >= enough {
             let is_done = tree.rewrite()?;
             self.judge(is_done);
             return Ok(());
@@ -101,14 +105,16 @@ impl Reclaimer {
             self.judge(false);
             return Ok(());
         }
-        if before > SMALL {
+        if before > self.small_bytes {
             while tree.push_down()? {
                 if is_urgent() {
                     return Ok(());
                 }
             }
         }
-        if before <= SMALL || (before <= LARGE && tree.sampled_garbage()? >= enough) {
+        if before <= self.small_bytes
+            || (before <= self.large_bytes && tree.sampled_garbage()? >= enough)
+        {
             tree.rewrite()?;
         }
         self.judge(before.saturating_sub(tree.levels().bytes()) >= garbage / 4);
