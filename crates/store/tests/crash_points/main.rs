@@ -219,6 +219,9 @@ fn run(first_seed: u64, points: u64, mutation: Option<&str>) -> (u64, Vec<String
         }
         left -= now;
         seed += 1;
+        if (points - left).is_multiple_of(50_000) {
+            eprintln!("{} states", points - left);
+        }
     }
     (events, failures)
 }
