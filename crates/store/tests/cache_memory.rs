@@ -3,8 +3,6 @@
 //!
 //! `KEYLOOM_OVERWRITES` sets how many times all keys are overwritten (default 24).
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use std::env;
 use std::thread;
 use std::time::{Duration, Instant};

@@ -43,6 +43,9 @@ pub(crate) struct Reclaimer {
     quiet_bytes: u64,
     written_bytes: u64,
     newest_moment: u64,
+    /// What there may have been of garbage, at most, when there was too little of it; less if it has
+    /// become less since. An idle store is not searched over and over.
+    too_little: u64,
     wait: Duration,
     not_before: Instant,
 }
@@ -57,6 +60,7 @@ impl Reclaimer {
             quiet_bytes: memtable_bytes / 8,
             written_bytes: tree.written_bytes(),
             newest_moment: 0,
+            too_little: 0,
             wait: SHORTEST_WAIT,
             not_before: Instant::now(),
         }
@@ -96,12 +100,15 @@ impl Reclaimer {
             self.judge(is_done);
             return Ok(());
         }
-        if tree.most_garbage() < enough {
+        let most = tree.most_garbage();
+        self.too_little = self.too_little.min(most);
+        if most < enough || most < self.too_little + enough / 4 {
             return Ok(());
         }
         let has_room = tree.flush_all(enter)?;
         let garbage = tree.sampled_garbage()?;
         if !has_room || garbage < enough {
+            self.too_little = if has_room { tree.most_garbage() } else { 0 };
             self.judge(false);
             return Ok(());
         }
