@@ -111,7 +111,8 @@ pub(crate) async fn handle(
             route => page(&shared, route, door, &head, &mut memory).await.into_response(),
         },
     };
-    if memory.resize(response.body().len()).is_err() {
+    let settled = memory.settle(response.body().len(), shared.limits.memory_timeout).await;
+    if settled.is_err() {
         response = Answer::unavailable(MediaType::Json).into_response();
     }
     if is_sending {
