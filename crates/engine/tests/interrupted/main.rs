@@ -12,6 +12,7 @@ mod settings;
 mod tables;
 mod transfers;
 mod troubled;
+mod unknown;
 
 use std::path::PathBuf;
 use std::sync::Arc;
