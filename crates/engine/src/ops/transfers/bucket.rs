@@ -81,6 +81,15 @@ impl Bucket {
         }
     }
 
+    /// Makes the names of all objects in a folder as durable as their content is.
+    pub(super) fn sync_names(&self, folder: &str) -> Result<(), Failure> {
+        let below = self.directory.join(folder);
+        for directory in below.ancestors().take_while(|path| path.starts_with(&self.directory)) {
+            sync_directory(directory)?;
+        }
+        Ok(())
+    }
+
     /// All objects whose keys begin with a prefix, in the order of their keys.
     pub(super) fn objects(&self, prefix: &str) -> Result<Vec<(String, PathBuf)>, Failure> {
         let mut found = Vec::new();
@@ -92,6 +101,17 @@ impl Bucket {
         }
         Ok(found)
     }
+}
+
+#[cfg(unix)]
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+/// Elsewhere directories cannot be synced, and need not be.
+#[cfg(not(unix))]
+fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// Finds the objects below a directory whose keys begin with a prefix.
