@@ -76,7 +76,7 @@ impl Bucket {
         refuse_link(&path)?;
         // An object that is there is replaced, not written into, so that no link is ever followed.
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
             _ => Ok(File::create_new(path)?),
         }
     }
