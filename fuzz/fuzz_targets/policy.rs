@@ -33,7 +33,7 @@ fuzz_target!(|text: &str| {
     assert_eq!(kept.status, reply.status, "what was accepted is kept, and nothing else");
     let parsed = json::parse(&kept.body).expect("the database answers with JSON");
     if let (200, Json::Object(members)) = (kept.status, &parsed) {
-        let shown = members.iter().find(|(name, _)| name == "Policy").map(|(_, value)| value);
+        let shown = members.iter().find(|(name, _)| *name == "Policy").map(|(_, value)| value);
         assert!(matches!(shown, Some(Json::Str(shown)) if *shown == text));
     }
 });
