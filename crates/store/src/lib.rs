@@ -59,6 +59,7 @@ use std::time::Duration;
 
 pub use bytes::Bytes;
 
+pub use disk::{BackupReport, BackupSource, BackupTarget, Inventory, Restored, restore_backup};
 pub use disk::{CutTail, DiskOptions, DiskStore, Durability, OpenReport, ReadOnlyStore};
 pub use error::{CommitError, StoreError};
 pub use faulty::{Fault, FaultyStore};

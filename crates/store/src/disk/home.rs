@@ -92,7 +92,7 @@ fn locked(path: &Path, outcome: Result<(), TryLockError>) -> Result<(), StoreErr
 }
 
 /// Makes a directory and its parents. Each new name is durable when this returns.
-fn make_durably(path: &Path, files: &dyn Files) -> io::Result<()> {
+pub(crate) fn make_durably(path: &Path, files: &dyn Files) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     if path.exists() {
         return files.make_directory(path);
@@ -157,6 +157,11 @@ impl Home {
     /// Tells this store and its backups from others.
     pub(crate) fn store_id(&self) -> u64 {
         self.manifest.lock().store
+    }
+
+    /// What the store consists of, as far as it is recorded.
+    pub(crate) fn contents(&self) -> Contents {
+        self.manifest.lock().contents.unwrap_or(Contents::NOTHING)
     }
 
     /// Fails if the directory is no longer where it was.

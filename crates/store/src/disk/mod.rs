@@ -35,6 +35,7 @@
 //! is synced before a new file refers to it.
 
 mod background;
+mod backup;
 mod cache_size;
 pub(crate) mod files;
 mod home;
@@ -71,6 +72,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 
 use crate::committer::Committer;
 use crate::condition::Condition;
@@ -90,6 +92,7 @@ use crate::{
     Transaction, Verification,
 };
 
+pub use backup::{BackupReport, BackupSource, BackupTarget, Inventory, Restored, restore_backup};
 pub use log::recovery::CutTail;
 pub use options::{DiskOptions, Durability, OpenReport};
 pub use read_only::ReadOnlyStore;
@@ -131,6 +134,16 @@ struct Counters {
     syncs: Arc<AtomicU64>,
     /// Where the log ended when the committer stopped; zero before, or if that is not known.
     closed_at: Arc<AtomicU64>,
+    /// Where the log ends now; changes with transactions only under [`Tree::order`].
+    log_end: Arc<Mutex<LogEnd>>,
+}
+
+/// Where the records of the last segment end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct LogEnd {
+    /// The segment; zero if there is none yet.
+    segment: u64,
+    offset: u64,
 }
 
 impl DiskStore {
@@ -273,11 +286,7 @@ fn replay(
     let expected = match before {
         _ if mutation::is_on(Mutation::ManifestIgnored) => None,
         Before::New => Some(Expected { first: 1, last: 0, closed_at: None }),
-        Before::Store(contents) => Some(Expected {
-            first: contents.first_segment,
-            last: contents.last_segment,
-            closed_at: contents.closed_at,
-        }),
+        Before::Store(contents) => Some(contents.into()),
         Before::Format2 => None,
     };
     recover(log, expected, access, |segment, number, writes| {
