@@ -125,6 +125,16 @@ impl<S: Sink> Committer<S> {
         Ok(self.submission(completion))
     }
 
+    /// Asks the sink for something, between two groups. A failure poisons the store.
+    pub(crate) fn ask<T>(
+        &self,
+        what: fn(&mut S) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let said = self.shared.tell_sink(what);
+        self.shared.condition.check_not_poisoned()?;
+        said.ok_or_else(closed)
+    }
+
     fn submission(&self, completion: Arc<Completion>) -> Submission {
         Submission::pending(completion, Arc::clone(&self.shared) as Arc<dyn Commit>)
     }

@@ -125,35 +125,41 @@ pub trait Store: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
-    /// Deletes every key that begins with `prefix`, `chunk` keys per transaction, and returns how
-    /// many there were. Nobody may write under the prefix meanwhile.
+    /// Deletes every key that begins with `prefix`, `chunk` keys per transaction.
     ///
-    /// Meant for a background thread: no chunk holds a lock, and a crash in between leaves a
-    /// smaller range to delete again.
-    fn delete_prefix(&self, prefix: &[u8], chunk: usize) -> Result<u64, StoreError> {
-        let mut range = KeyRange::prefix(prefix);
-        let mut deleted = 0;
-        loop {
-            let keys = self
-                .snapshot()?
-                .scan(range.clone(), Direction::Forward)
-                .take(chunk.max(1))
-                .map(|entry| entry.map(|(key, _)| key.into_bytes()))
-                .collect::<Result<Vec<_>, _>>()?;
-            let Some(last) = keys.last().cloned() else { return Ok(deleted) };
-            let mut transaction = self.begin(&[])?;
-            for key in &keys {
-                transaction.delete(key.clone());
-            }
-            match transaction.commit() {
-                Ok(()) => {
-                    // Going on behind the last key spares the next scan the fresh tombstones.
-                    range.lower = Bound::Excluded(last);
-                    deleted += keys.len() as u64;
-                }
-                Err(CommitError::Conflict) => {}
-                Err(CommitError::Failed(error) | CommitError::Unknown(error)) => return Err(error),
-            }
+    /// Meant for a background thread, and for keys that are out of use: nobody may write under the
+    /// prefix meanwhile, and what is read there before this returns may be of any time. (Snapshots
+    /// from before go on to see what they saw.) No chunk holds a lock, and a crash in between leaves
+    /// something to delete again.
+    fn delete_prefix(&self, prefix: &[u8], chunk: usize) -> Result<(), StoreError> {
+        delete_each(self, prefix, chunk)
+    }
+}
+
+/// Deletes the keys that begin with `prefix`, one by one.
+fn delete_each<S: Store + ?Sized>(
+    store: &S,
+    prefix: &[u8],
+    chunk: usize,
+) -> Result<(), StoreError> {
+    let mut range = KeyRange::prefix(prefix);
+    loop {
+        let keys = store
+            .snapshot()?
+            .scan(range.clone(), Direction::Forward)
+            .take(chunk.max(1))
+            .map(|entry| entry.map(|(key, _)| key.into_bytes()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let Some(last) = keys.last().cloned() else { return Ok(()) };
+        let mut transaction = store.begin(&[])?;
+        for key in keys {
+            transaction.delete(key);
+        }
+        match transaction.commit() {
+            // Going on behind the last key spares the next scan the fresh tombstones.
+            Ok(()) => range.lower = Bound::Excluded(last),
+            Err(CommitError::Conflict) => {}
+            Err(CommitError::Failed(error) | CommitError::Unknown(error)) => return Err(error),
         }
     }
 }

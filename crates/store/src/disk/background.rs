@@ -1,5 +1,5 @@
 //! The threads behind a store on disk: one writes full memtables to tables and removes the log
-//! segments that this makes superfluous, one compacts tables, and if commits do not wait for the
+//! segments that this makes superfluous, one compacts tables and clears garbage away, and if commits do not wait for the
 //! disk, one syncs the log behind their backs.
 //!
 //! They are apart because a long compaction must not hold up a flush, which writers may wait for,
@@ -8,7 +8,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -18,6 +18,7 @@ use crate::disk::home::Home;
 use crate::disk::log::directory::LogDirectory;
 use crate::disk::log::syncing::Unsynced;
 use crate::disk::options::{DiskOptions, Durability};
+use crate::disk::reclaim::{self, Reclaimer};
 use crate::disk::tree::Tree;
 
 /// Writers wait while this many memtables are unflushed …
@@ -44,6 +45,7 @@ pub(crate) struct Work {
     log: Arc<LogDirectory>,
     home: Arc<Home>,
     condition: Condition,
+    tail: Arc<Mutex<Option<Unsynced>>>,
     options: DiskOptions,
     orders: Mutex<Orders>,
     changed: Condvar,
@@ -70,11 +72,12 @@ impl Background {
         log: Arc<LogDirectory>,
         home: Arc<Home>,
         condition: Condition,
+        tail: Arc<Mutex<Option<Unsynced>>>,
         options: DiskOptions,
     ) -> Result<Self, StoreError> {
         let orders = Mutex::new(Orders { compact: true, ..Orders::default() });
         let changed = Condvar::new();
-        let work = Arc::new(Work { tree, log, home, condition, options, orders, changed });
+        let work = Arc::new(Work { tree, log, home, condition, tail, options, orders, changed });
         let mut background = Self { work, threads: Vec::new() };
         background.spawn("keyloom-flush", Work::flush_loop)?;
         background.spawn("keyloom-compact", Work::compact_loop)?;
@@ -261,16 +264,19 @@ impl Work {
 
     fn compact_loop(&self) -> Result<(), StoreError> {
         let mut pause = ROOM_PAUSE.0;
+        let mut reclaimer = Reclaimer::new(self.options.memtable_bytes, &self.tree);
+        let mut next_look = Instant::now() + reclaim::EVERY;
         loop {
             let mut orders = self.orders.lock();
-            while !std::mem::take(&mut orders.compact) {
-                if orders.closing {
-                    return Ok(());
-                }
-                self.changed.wait(&mut orders);
+            while !orders.closing && !orders.compact && Instant::now() < next_look {
+                self.changed.wait_until(&mut orders, next_look);
             }
+            if orders.closing {
+                return Ok(());
+            }
+            let is_ordered = std::mem::take(&mut orders.compact);
             drop(orders);
-            loop {
+            while is_ordered {
                 self.home.check()?;
                 match self.tree.compact() {
                     Ok(false) => break,
@@ -290,7 +296,31 @@ impl Work {
                     return Ok(());
                 }
             }
+            if Instant::now() >= next_look {
+                let is_urgent = || {
+                    let orders = self.orders.lock();
+                    orders.closing || orders.compact
+                };
+                let looked =
+                    reclaimer.look(&self.tree, is_urgent, |number| self.enter_flushing(number));
+                // Giving room back takes some at first; without it, the garbage stays.
+                match looked {
+                    Ok(()) | Err(StoreError::Full { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+                next_look = Instant::now() + reclaim::EVERY;
+            }
         }
+    }
+}
+
+impl Work {
+    /// Notes durably that the tables may hold transactions of the newest segment up to this number, all
+    /// of which are in the log.
+    pub(crate) fn enter_flushing(&self, number: u64) -> Result<(), StoreError> {
+        let tail = self.tail.lock().as_ref().map(Unsynced::again);
+        tail.map_or(Ok(()), |tail| tail.sync())?;
+        self.home.record(|contents| contents.flushing = contents.flushing.max(number))
     }
 }
 

@@ -38,6 +38,7 @@ mod background;
 mod backup;
 mod cache_size;
 pub(crate) mod files;
+mod garbage;
 mod home;
 pub(crate) mod log;
 mod manifest;
@@ -45,6 +46,7 @@ mod moments;
 mod mutation;
 mod options;
 mod read_only;
+mod reclaim;
 mod retired_tables;
 mod sink;
 mod structure;
@@ -81,6 +83,8 @@ use crate::disk::files::{Files, RealFiles};
 use crate::disk::home::{Before, Claim, Home};
 use crate::disk::log::directory::LogDirectory;
 use crate::disk::log::recovery::{Access, Expected, Recovery, check, recover};
+use crate::disk::log::syncing::Unsynced;
+use crate::disk::manifest::Contents;
 use crate::disk::mutation::Mutation;
 use crate::disk::sink::DiskSink;
 use crate::disk::tree::{Tree, TreeSnapshot};
@@ -89,7 +93,7 @@ use crate::submission::Submission;
 use crate::transaction::{Backend, Kept, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
     CommitError, Direction, Health, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
-    Transaction, Verification,
+    Transaction, Verification, delete_each,
 };
 
 pub use backup::{BackupReport, BackupSource, BackupTarget, Inventory, Restored, restore_backup};
@@ -128,12 +132,14 @@ pub struct DiskStore {
     is_closed: bool,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 struct Counters {
     commits: Arc<AtomicU64>,
     syncs: Arc<AtomicU64>,
     /// Where the log ended when the committer stopped; zero before, or if that is not known.
     closed_at: Arc<AtomicU64>,
+    /// The newest segment with what has been written to it.
+    tail: Arc<Mutex<Option<Unsynced>>>,
     /// Where the log ends now; changes with transactions only under [`Tree::order`].
     log_end: Arc<Mutex<LogEnd>>,
 }
@@ -170,7 +176,7 @@ impl DiskStore {
     ) -> Result<(Self, OpenReport), StoreError> {
         let (home, before) = Home::open(Arc::clone(&files), path, claim, true)?;
         let home = Arc::new(home);
-        let tree = Arc::new(open_tree(&home, tables, before, options.cache_bytes)?);
+        let tree = Arc::new(open_tree(&home, tables, before, &options)?);
         let log = Arc::new(LogDirectory::new(files, &path.join("log")));
         log.make().map_err(|error| StoreError::io("make the log's directory", error))?;
         let recovery = replay(&log, &tree, before, Access::Repair)?;
@@ -180,6 +186,7 @@ impl DiskStore {
             Arc::clone(&log),
             Arc::clone(&home),
             condition.clone(),
+            Arc::clone(&counters.tail),
             options,
         )?;
         let mut sink = DiskSink::new(
@@ -254,7 +261,7 @@ fn open_tree(
     home: &Arc<Home>,
     path: &Path,
     before: Before,
-    cache_bytes: u64,
+    options: &DiskOptions,
 ) -> Result<Tree, StoreError> {
     let found = table_list::check(path)?;
     let mut was_closed = false;
@@ -272,7 +279,7 @@ fn open_tree(
             .make_directory(&directory)
             .map_err(|error| StoreError::io(format!("make {}", directory.display()), error))?;
     }
-    Tree::open(path, &found.tables, cache_bytes, Arc::clone(home))
+    Tree::open(path, &found.tables, options, Arc::clone(home))
 }
 
 /// Reads the log and applies what the tables do not hold.
@@ -282,26 +289,44 @@ fn replay(
     before: Before,
     access: Access,
 ) -> Result<Recovery, StoreError> {
-    let persisted = tree.persisted_number();
+    let contents = match before {
+        Before::Store(contents) => contents,
+        Before::New | Before::Format2 => Contents::NOTHING,
+    };
+    let persisted = tree.persisted_number().max(contents.flushed);
     let expected = match before {
         _ if mutation::is_on(Mutation::ManifestIgnored) => None,
-        Before::New => Some(Expected { first: 1, last: 0, closed_at: None }),
-        Before::Store(contents) => Some(contents.into()),
+        Before::New | Before::Store(_) => Some(Expected::from(contents)),
         Before::Format2 => None,
     };
-    recover(log, expected, access, |segment, number, writes| {
+    let mixed = |detail: String| {
+        let detail = format!(
+            "{detail}; the files are from different moments (a store that is open is copied with \
+             'keyloom backup')"
+        );
+        StoreError::Corrupt { path: log.name(contents.last_segment), detail }
+    };
+    let mut newest = 0;
+    tree.begin_after(persisted);
+    let recovery = recover(log, expected, access, |segment, number, writes| {
+        newest = number;
+        let is_newest_segment = expected.is_some_and(|expected| segment >= expected.last);
         if number > persisted {
             tree.replay(number, &writes);
-        } else if expected.is_some_and(|expected| segment >= expected.last) {
-            // The newest segment is written to tables only after the next one has begun.
-            let detail = format!(
-                "it has transaction {number}, which is in the tables already; the files are from \
-                 different moments (a store that is open is copied with 'keyloom backup')"
-            );
-            return Err(StoreError::Corrupt { path: log.name(segment), detail });
+        } else if is_newest_segment && number > contents.flushing {
+            return Err(mixed(format!(
+                "it has transaction {number}, which is in the tables already"
+            )));
         }
         Ok(())
-    })
+    })?;
+    if expected.is_some() && contents.flushing > newest.max(persisted) {
+        return Err(mixed(format!(
+            "it ends with transaction {newest}, but {} had been written",
+            contents.flushing
+        )));
+    }
+    Ok(recovery)
 }
 
 impl fmt::Debug for DiskStore {
@@ -349,6 +374,17 @@ impl Store for DiskStore {
         drop(no_writer);
         verify_entries(&TreeSnapshot::open(&self.tree), &mut found);
         Ok(found)
+    }
+
+    fn delete_prefix(&self, prefix: &[u8], chunk: usize) -> Result<(), StoreError> {
+        // Tables go at once. Whatever made the prefix superfluous must be durable before, and with
+        // relaxed durability it need not be.
+        self.committer.ask(DiskSink::sync)?;
+        // What the tables held must not be read from the log again.
+        let flushed = self.tree.persisted_number();
+        self.home.record(|contents| contents.flushed = contents.flushed.max(flushed))?;
+        self.tree.drop_tables(&KeyRange::prefix(prefix))?;
+        delete_each(self, prefix, chunk)
     }
 
     fn stats(&self) -> Result<Stats, StoreError> {

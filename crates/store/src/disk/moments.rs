@@ -36,6 +36,11 @@ impl Moments {
         self.newest.fetch_max(moment, Ordering::AcqRel);
     }
 
+    /// The newest moment.
+    pub(crate) fn newest(&self) -> u64 {
+        self.newest.load(Ordering::Acquire)
+    }
+
     /// Pins the newest moment.
     pub(crate) fn pin(&self) -> Pin {
         let shard = this_threads_shard();

@@ -59,7 +59,7 @@ impl ReadOnlyStore {
         let view = View::make(&original)
             .map_err(|error| StoreError::io(format!("link to {}", original.display()), error))?;
         let view = Arc::new(view);
-        let tree = open_tree(&home, &view.path, Before::New, options.cache_bytes)
+        let tree = open_tree(&home, &view.path, Before::New, &options)
             .map_err(|error| view.translate(error))?;
         let log = LogDirectory::new(files, &path.join("log"));
         let recovery = replay(&log, &tree, before, Access::Read)?;

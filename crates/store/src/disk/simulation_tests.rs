@@ -51,6 +51,10 @@ struct World {
     promise: Promise,
     relaxed: bool,
     next: u64,
+    /// The prefix that is written to now, under which nothing is promised; lower ones are deleted.
+    doomed: u64,
+    /// Prefixes below this one must stay empty.
+    dead: u64,
 }
 
 /// What a run has seen.
@@ -75,6 +79,8 @@ impl World {
             promise: Promise::new(),
             relaxed: seed % 3 == 2,
             next: 0,
+            doomed: 0,
+            dead: 0,
         }
     }
 
@@ -93,6 +99,10 @@ impl World {
         let mut state = self.promise.states.last().unwrap().clone();
         let mut transaction = store.begin(&[]).map_err(CommitError::Failed)?;
         self.next += 1;
+        if self.dice.roll(3) == 0 {
+            let key = format!("doomed {:04}/{}", self.doomed, self.dice.roll(9));
+            transaction.put(key.into(), vec![7; 900].into());
+        }
         for _ in 0..=self.dice.roll(3) {
             let key = Bytes::from(format!("key {}", self.dice.roll(20)));
             if self.dice.roll(4) == 0 {
@@ -120,6 +130,46 @@ impl World {
         committed
     }
 
+    /// Checks that what was deleted with its prefix has not come back, and leaves out what may be there.
+    fn without_doomed(
+        &mut self,
+        mut found: BTreeMap<Bytes, Bytes>,
+        lost_power: bool,
+    ) -> Result<BTreeMap<Bytes, Bytes>, String> {
+        let doomed = found.split_off(&Bytes::from("doomed "));
+        let (doomed, rest): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            doomed.into_iter().partition(|(key, _)| key.starts_with(b"doomed "));
+        found.extend(rest);
+        let dead = format!("doomed {:04}/", self.dead);
+        let back = doomed.keys().find(|key| key.as_ref() < dead.as_bytes());
+        match back {
+            Some(key) if !(self.relaxed && lost_power) => return Err(format!("{key:?} came back")),
+            Some(_) => self.dead = 0,
+            None => {}
+        }
+        Ok(found)
+    }
+
+    /// Does what the store does by itself when it has been quiet for long, or a prefix is out of use.
+    fn tidy_up(&mut self, store: &DiskStore) -> Result<(), StoreError> {
+        match self.dice.roll(12) {
+            0 => {
+                let work = store.background.work();
+                store.tree.flush_all(|number| work.enter_flushing(number)).map(drop)
+            }
+            1 => store.tree.rewrite().map(drop),
+            2 => {
+                self.doomed += 1;
+                for prefix in self.dead..self.doomed {
+                    store.delete_prefix(format!("doomed {prefix:04}/").as_bytes(), 3)?;
+                }
+                self.dead = self.doomed;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Opens the store after a crash and compares it with what was promised.
     fn reopen(&mut self, lost_power: bool) -> Result<DiskStore, String> {
         let store = self.open().map_err(|error| format!("it does not open: {error}"))?;
@@ -130,6 +180,7 @@ impl World {
             .collect::<Result<_, _>>()
             .map_err(|error| error.to_string())?;
         drop(snapshot);
+        let found = self.without_doomed(found, lost_power)?;
         let least = if lost_power { self.promise.durable } else { self.promise.acknowledged };
         let state = (least..self.promise.states.len())
             .rev()
@@ -156,6 +207,11 @@ impl World {
                 Ok(()) => {}
                 Err(_) if fault.is_some() => break,
                 Err(error) => return Err(format!("a write fails without a reason: {error}")),
+            }
+            match self.tidy_up(&store) {
+                Ok(()) => {}
+                Err(_) if fault.is_some() => break,
+                Err(error) => return Err(format!("tidying fails without a reason: {error}")),
             }
         }
         if fault == Some(FaultKind::Full) && self.files.heal() {

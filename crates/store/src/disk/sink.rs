@@ -137,6 +137,7 @@ impl DiskSink {
         self.home.record(|contents| {
             contents.last_segment = log.id();
             contents.tables = tables;
+            contents.flushing = 0;
             contents.closed_at = None;
         })
     }
@@ -201,6 +202,14 @@ impl DiskSink {
         }
     }
 
+    /// Makes everything durable that was committed.
+    pub(super) fn sync(&mut self) -> Result<(), StoreError> {
+        match &mut self.tail {
+            Tail::Written(log) => log.sync(),
+            Tail::Unbegun { .. } => Ok(()),
+        }
+    }
+
     /// Has the log synced in the background.
     fn sync_behind(&mut self) -> Result<(), StoreError> {
         let unsynced = self.log()?.unsynced();
@@ -216,6 +225,8 @@ impl DiskSink {
             group.iter().map(|writes| (tree.next_number(&order), *writes)).collect();
         let log = self.log().map_err(CommitError::Failed)?;
         log.append(&numbered).map_err(|error| took_back(log, error))?;
+        let written = log.unsynced();
+        *self.counters.tail.lock() = Some(written);
         self.note_end();
         self.secure().map_err(CommitError::Unknown)?;
         tree.apply(&order, &numbered);

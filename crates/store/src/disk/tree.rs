@@ -7,9 +7,13 @@
 //! pushed past the tree's own numbers while nobody is in the middle of that, or a reader could see
 //! half a group.
 
+mod reclaiming;
+
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use lsm_tree::compaction::Leveled;
@@ -23,6 +27,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::disk::home::Home;
 use crate::disk::moments::{Moments, Pin};
+use crate::disk::options::DiskOptions;
 use crate::disk::retired_tables::{RetiredTables, file_of};
 use crate::disk::structure::Structure;
 use crate::disk::table_damage::{KnownDamage, engine_error, may_be_damage};
@@ -30,8 +35,10 @@ use crate::disk::table_list::TableFile;
 use crate::transaction::WriteSet;
 use crate::{Direction, Entries, Key, KeyRange, Snapshot, StoreError};
 
-/// Tables are split at this size, so that a compaction rewrites a bounded piece.
-const TABLE_BYTES: u64 = 32 << 20;
+/// Tables are split at the size of a memtable, within these bounds, so that a compaction rewrites a
+/// bounded piece.
+const SMALLEST_TABLE: u64 = 1 << 20;
+const LARGEST_TABLE: u64 = 32 << 20;
 
 /// The unit in which tables are read, checked and cached. Reading a range becomes cheaper with its
 /// size, reading a single key that is not in the cache dearer.
@@ -52,6 +59,15 @@ pub(crate) struct Tree {
     moments: Moments,
     order: Mutex<()>,
     structure: Structure,
+    table_bytes: u64,
+    /// Bytes of keys and values that were applied.
+    written_bytes: AtomicU64,
+    /// The number of the newest transaction.
+    newest_number: AtomicU64,
+    /// Tombstones in the memtables, give or take those that are being flushed.
+    deletions: AtomicU64,
+    /// Bytes of tables that were compacted while a reader needed what they had overwritten.
+    compacted_while_held: AtomicU64,
     retired: RetiredTables,
     damage: KnownDamage,
     /// Held by the tree, not the store: a snapshot may outlive the store, and while it does, no
@@ -67,11 +83,11 @@ impl Tree {
     pub(crate) fn open(
         path: &Path,
         tables: &[TableFile],
-        cache_bytes: u64,
+        options: &DiskOptions,
         home: Arc<Home>,
     ) -> Result<Self, StoreError> {
         let damage = KnownDamage::default();
-        let cache = Arc::new(Cache::with_capacity_bytes(cache_bytes));
+        let cache = Arc::new(Cache::with_capacity_bytes(options.cache_bytes));
         let numbers = SequenceNumberCounter::new(FIRST_NUMBER);
         let bloom = |policy| FilterPolicyEntry::Bloom(policy);
         // The tree's own notion of visibility is left unused: it would jump past a half-applied
@@ -106,6 +122,11 @@ impl Tree {
             moments,
             order: Mutex::new(()),
             structure,
+            table_bytes: options.memtable_bytes.clamp(SMALLEST_TABLE, LARGEST_TABLE),
+            written_bytes: AtomicU64::new(0),
+            newest_number: AtomicU64::new(0),
+            deletions: AtomicU64::new(0),
+            compacted_while_held: AtomicU64::new(0),
             retired,
             damage,
             _home: home,
@@ -133,10 +154,17 @@ impl Tree {
         self.inner.get_highest_persisted_seqno().unwrap_or(0)
     }
 
+    /// Gives out only numbers above this one; nobody reads or writes yet.
+    pub(crate) fn begin_after(&self, number: u64) {
+        self.numbers.fetch_max(number + 1);
+        self.moments.publish(number + 1);
+    }
+
     /// Applies a transaction from the log; nobody reads or writes yet.
     pub(crate) fn replay(&self, number: u64, writes: &WriteSet) {
         self.numbers.fetch_max(number + 1);
         self.insert(number, writes);
+        self.newest_number.store(number, Ordering::Release);
         self.moments.publish(number + 1);
     }
 
@@ -156,16 +184,24 @@ impl Tree {
             self.insert(*number, writes);
         }
         if let Some((last, _)) = group.last() {
+            self.newest_number.store(*last, Ordering::Release);
             self.moments.publish(last + 1);
         }
     }
 
     fn insert(&self, number: u64, writes: &WriteSet) {
+        let (mut bytes, mut deletions) = (0, 0);
         for (key, value) in writes {
+            bytes += key.len() + value.as_ref().map_or(0, Bytes::len);
+            deletions += u64::from(value.is_none());
             match value {
                 Some(value) => self.inner.insert(key.clone(), value.clone(), number),
                 None => self.inner.remove(key.clone(), number),
             };
+        }
+        self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        if deletions > 0 {
+            self.deletions.fetch_add(deletions, Ordering::Relaxed);
         }
     }
 
@@ -176,7 +212,9 @@ impl Tree {
         drop(order);
         self.inner
             .get_version_history_lock()
-            .maintenance(&self.path, self.forgettable())
+            // Each reader looks at the newest structure from before its moment, so one of those
+            // before the oldest moment stays.
+            .maintenance(&self.path, self.moments.oldest())
             .map_err(|error| self.failed("remove old table lists", &error))?;
         self.retired.sweep();
         Ok(())
@@ -189,6 +227,7 @@ impl Tree {
 
     /// Starts a new memtable; the old one waits to be flushed.
     pub(crate) fn rotate(&self) {
+        self.deletions.store(0, Ordering::Relaxed);
         self.inner.rotate_memtable();
     }
 
@@ -227,7 +266,7 @@ impl Tree {
 
     /// Does one piece of compaction; returns whether there was one.
     pub(crate) fn compact(&self) -> Result<bool, StoreError> {
-        let strategy = Leveled::default().with_table_target_size(TABLE_BYTES);
+        let strategy = Leveled::default().with_table_target_size(self.table_bytes);
         self.replace_tables("compact tables", || {
             self.inner.compact(Arc::new(strategy), self.forgettable())
         })
@@ -240,6 +279,7 @@ impl Tree {
         replace: impl FnOnce() -> lsm_tree::Result<()>,
     ) -> Result<bool, StoreError> {
         let _changing = self.structure.change();
+        let needed_from = self.forgettable();
         let before = self.inner.current_version();
         self.retired.note(before.iter_tables());
         replace().map_err(|error| self.failed(action, &error))?;
@@ -248,6 +288,13 @@ impl Tree {
         if before.id() == after.id() {
             return Ok(false);
         }
+        let kept: HashSet<_> = after.iter_tables().map(lsm_tree::Table::id).collect();
+        let bytes = before
+            .iter_tables()
+            .filter(|table| table.get_highest_seqno() >= needed_from && !kept.contains(&table.id()))
+            .map(|table| table.metadata.file_size)
+            .sum();
+        self.compacted_while_held.fetch_add(bytes, Ordering::Relaxed);
         // As long as these are held, no file is removed.
         drop((before, after));
         self.note_structure();

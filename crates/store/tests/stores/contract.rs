@@ -324,12 +324,12 @@ on_every_store! {
             transaction.put(format!("t2/{n}").into(), "value".into());
         }
         transaction.commit().unwrap();
-        assert_eq!(store.delete_prefix(b"t1/", 7).unwrap(), 100);
-        assert_eq!(store.delete_prefix(b"t1/", 7).unwrap(), 0);
+        store.delete_prefix(b"t1/", 7).unwrap();
+        store.delete_prefix(b"t1/", 7).unwrap();
         let snapshot = store.snapshot().unwrap();
         assert_eq!(scan(&*snapshot, KeyRange::prefix(b"t1/"), Direction::Forward).len(), 0);
         assert_eq!(scan(&*snapshot, KeyRange::prefix(b"t2/"), Direction::Forward).len(), 100);
-        assert_eq!(store.delete_prefix(b"", 1000).unwrap(), 100);
+        store.delete_prefix(b"", 1000).unwrap();
         assert_eq!(store.verify().unwrap().entries, 0);
     }
 

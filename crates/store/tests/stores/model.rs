@@ -122,10 +122,8 @@ fn run(mut subject: Subject, steps: Vec<Step>) {
                 assert_eq!(single, expected);
             }
             Step::DeletePrefix(prefix, chunk) => {
-                let before = model.len();
                 model.retain(|key, _| !key.starts_with(&prefix));
-                let deleted = store.delete_prefix(&prefix, chunk).unwrap();
-                assert_eq!(deleted as usize, before - model.len());
+                store.delete_prefix(&prefix, chunk).unwrap();
             }
             Step::TakeSnapshot => snapshots.push((store.snapshot().unwrap(), model.clone())),
             Step::CompareSnapshots => compare_snapshots(&snapshots),

@@ -83,8 +83,8 @@ impl DiskStore {
     ///
     /// No lock is held that a flush or compaction needs: one that runs long would hold up all writers.
     /// Instead the log is looked at first, then the tables: a flush in between puts into tables what the
-    /// log has, too, and replaying skips that. Only the last segment must not be in tables (see `replay`
-    /// in the parent module), hence the second look at it.
+    /// log has, too, and replaying skips that. What the manifest says of such flushes is read last: it
+    /// is written before they begin.
     fn try_capture(&self) -> Result<Option<BackupSource>, StoreError> {
         let order = self.tree.order();
         let begin = Instant::now();
@@ -99,7 +99,10 @@ impl DiskStore {
         let (number, held) = self.tree.tables();
         let list = table_list::read_bytes(self.tree.path())
             .map_err(|error| StoreError::io("read the list of tables", error))?;
-        let is_settled = self.counters.log_end.lock().segment == end.segment;
+        let contents = self.home.contents();
+        // A new segment may begin meanwhile, empty; what the manifest says is then about that one.
+        let is_settled = contents.last_segment <= end.segment
+            && self.counters.log_end.lock().segment == end.segment;
         drop(order);
         let pause = begin.elapsed();
         let Some(list) = list.filter(|list| is_settled && list.number == number) else {
@@ -110,6 +113,7 @@ impl DiskStore {
             last_segment: end.segment,
             tables: number,
             closed_at: Some(end.offset),
+            ..contents
         };
         Ok(Some(BackupSource {
             path: self.home.path().to_owned(),

@@ -103,6 +103,11 @@ pub(crate) struct Unsynced {
 }
 
 impl Unsynced {
+    /// The same part.
+    pub(crate) fn again(&self) -> Self {
+        Self { segment: Arc::clone(&self.segment), to: self.to }
+    }
+
     /// Waits until it is durable.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
         self.segment.sync_to(self.to)
