@@ -61,6 +61,7 @@ pub use bytes::Bytes;
 
 pub use disk::{BackupReport, BackupSource, BackupTarget, Inventory, Restored, restore_backup};
 pub use disk::{CutTail, DiskOptions, DiskStore, Durability, OpenReport, ReadOnlyStore};
+pub use disk::{Loss, RepairReport, RepairedStore, repair_store};
 pub use error::{CommitError, StoreError};
 pub use faulty::{Fault, FaultyStore};
 pub use key::Key;

@@ -47,6 +47,7 @@ mod mutation;
 mod options;
 mod read_only;
 mod reclaim;
+mod repair;
 mod retired_tables;
 mod sink;
 mod structure;
@@ -100,6 +101,7 @@ pub use backup::{BackupReport, BackupSource, BackupTarget, Inventory, Restored, 
 pub use log::recovery::CutTail;
 pub use options::{DiskOptions, Durability, OpenReport};
 pub use read_only::ReadOnlyStore;
+pub use repair::{Loss, RepairReport, RepairedStore, repair_store};
 
 /// An ordered store in a directory.
 ///

@@ -16,7 +16,7 @@ mod marker;
 mod parts;
 mod restore;
 mod source;
-mod target;
+pub(super) mod target;
 
 use std::path::Path;
 use std::time::Duration;

@@ -44,6 +44,7 @@ pub fn restore_backup(backup: &Path, to: &Path) -> Result<Restored, StoreError> 
     let expected = Expected::from(found.contents);
     let recovery = recover(&log, Some(expected), Access::Read, |_, _, _| Ok(()))?;
     let gathered = Gathered::beside(to)?;
+    gathered.make_folders()?;
     let mut restored = Restored { transactions: recovery.transactions, ..Restored::default() };
     let number = found.list;
     let mut names = vec!["tree/current".to_owned(), format!("tree/v{number}")];

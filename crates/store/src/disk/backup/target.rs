@@ -48,15 +48,15 @@ const PARTIAL: &str = "PARTIAL";
 
 /// The directory of an unfinished copy, removed when it is dropped.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(in crate::disk) struct Gathered {
     around: PathBuf,
-    pub(super) path: PathBuf,
+    pub(in crate::disk) path: PathBuf,
     _lock: File,
 }
 
 impl Gathered {
     /// Makes an empty directory beside `to`, of which nobody else makes use.
-    pub(super) fn beside(to: &Path) -> Result<Self, StoreError> {
+    pub(in crate::disk) fn beside(to: &Path) -> Result<Self, StoreError> {
         let around = to.with_added_extension("partial");
         let failed = |error| StoreError::lasting_io(format!("make {}", around.display()), error);
         make_durably(&around, &RealFiles).map_err(failed)?;
@@ -79,10 +79,19 @@ impl Gathered {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
-        for directory in [&path, &path.join("log"), &path.join("tree"), &path.join("tree/tables")] {
-            RealFiles.make_directory(directory).map_err(failed)?;
-        }
         Ok(Self { around, path, _lock: lock })
+    }
+
+    /// Makes the directories of a store.
+    pub(super) fn make_folders(&self) -> Result<(), StoreError> {
+        let path = &self.path;
+        for directory in [path, &path.join("log"), &path.join("tree"), &path.join("tree/tables")] {
+            let made = RealFiles.make_directory(directory);
+            made.map_err(|error| {
+                StoreError::lasting_io(format!("make {}", directory.display()), error)
+            })?;
+        }
+        Ok(())
     }
 
     /// Takes a file: what `content` has, and syncs it. Returns its checksum.
@@ -115,7 +124,7 @@ impl Gathered {
 
     /// Makes all names durable, and the directory what `to` names. A directory that was there before
     /// changes places with it.
-    pub(super) fn put_in_place(&self, to: &Path) -> Result<(), StoreError> {
+    pub(in crate::disk) fn put_in_place(&self, to: &Path) -> Result<(), StoreError> {
         let failed =
             |error| StoreError::lasting_io(format!("put {} in place", to.display()), error);
         for directory in ["tree/tables", "tree", "log", "."] {
@@ -161,6 +170,7 @@ impl BackupTarget {
             report: BackupReport::default(),
             before: None,
         };
+        target.gathered.make_folders()?;
         if is_vacant(to)? {
             return Ok(target);
         }
@@ -360,7 +370,7 @@ fn not_a_backup(what: &str) -> StoreError {
 }
 
 /// Whether a directory is missing or empty.
-pub(super) fn is_vacant(path: &Path) -> Result<bool, StoreError> {
+pub(in crate::disk) fn is_vacant(path: &Path) -> Result<bool, StoreError> {
     match fs::read_dir(path) {
         Ok(mut entries) => Ok(entries.next().is_none()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
@@ -369,7 +379,7 @@ pub(super) fn is_vacant(path: &Path) -> Result<bool, StoreError> {
 }
 
 /// Refuses a directory that is the store's own, or inside it.
-pub(super) fn refuse_inside(to: &Path, store: &Path) -> Result<(), StoreError> {
+pub(in crate::disk) fn refuse_inside(to: &Path, store: &Path) -> Result<(), StoreError> {
     let failed = |path: &Path| {
         let action = format!("find {}", path.display());
         move |error| StoreError::lasting_io(action, error)

@@ -305,7 +305,7 @@ pub(crate) fn read_segment(
 }
 
 /// An intact record behind `damage` which was written when the damaged spot was durable.
-fn find_witness(segment: &[u8], salt: u64, damage: usize, torn: usize) -> Option<usize> {
+pub(crate) fn find_witness(segment: &[u8], salt: u64, damage: usize, torn: usize) -> Option<usize> {
     let mut offset = damage + 1;
     while offset < damage + torn {
         match decode_record(segment, salt, offset) {
