@@ -27,4 +27,5 @@ pub(crate) enum Command {
     Generate(commands::generate::Generate),
     Doctor(commands::doctor::Doctor),
     Serve(commands::serve::Serve),
+    Verify(commands::verify::Verify),
 }

@@ -2,8 +2,9 @@
 //!
 //! `args` says what can be typed, `commands` has one file per command, `output` is how they speak;
 //! `trial` runs a design's patterns on the embedded engine, `deployment` creates its tables at an
-//! endpoint, `watching` serves a database with its statistics.
+//! endpoint, `watching` serves a database with its statistics, `admin` asks one that is served.
 
+mod admin;
 mod args;
 mod commands;
 mod deployment;

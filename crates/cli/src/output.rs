@@ -110,3 +110,8 @@ pub(crate) fn complain(failure: &Failure) {
         drop(writeln!(io::stderr(), "error: {reason}"));
     }
 }
+
+/// Says on standard error what is not wise.
+pub(crate) fn warn(warning: &str) {
+    drop(writeln!(io::stderr(), "warning: {warning}"));
+}

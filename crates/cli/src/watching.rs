@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
-use keyloom_engine::{Call, Clock as _, Database, Reply, SystemClock};
+use keyloom_engine::{BackupSource, Call, Clock as _, Database, Error, Reply, SystemClock};
 use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
-use keyloom_server::Backend;
+use keyloom_server::{Backend, Health};
 
 /// A database and the statistics of its requests.
 pub(crate) struct Watched {
@@ -39,8 +39,20 @@ impl Backend for Watched {
         self.database.begin_call(target, body)
     }
 
+    fn health(&self) -> Health {
+        self.database.health()
+    }
+
     fn statistics(&self) -> Option<String> {
         self.statistics.as_ref().map(|_| self.report().to_json())
+    }
+
+    fn verify(&self) -> Option<Result<String, Error>> {
+        Backend::verify(&self.database)
+    }
+
+    fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
+        self.database.backup_source()
     }
 
     fn insight_rules(&self) -> Vec<InsightRule> {

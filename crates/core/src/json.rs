@@ -4,6 +4,7 @@
 //! in two steps, and so does this module: first the shape of the JSON (`SerializationException`),
 //! then the meaning (`ValidationException`).
 
+mod footprint;
 mod plain;
 mod read;
 mod request;
@@ -11,6 +12,7 @@ mod shape;
 mod tree;
 mod write;
 
+pub use footprint::decoded_bytes;
 pub(crate) use plain::is_plain_ascii;
 pub use read::{item_from, value_from};
 pub use request::parse_with_item;

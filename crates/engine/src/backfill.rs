@@ -8,6 +8,7 @@
 //! The index's counts follow the same split: the job counts what the snapshot holds, each write what
 //! it changes. Their sum is exact, whoever comes first.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use keyloom_core::{Error, Result};
@@ -22,6 +23,18 @@ use crate::{store_error, write};
 
 /// Items that are locked at once.
 const CHUNK: usize = 128;
+
+/// What its failures are listed under.
+const WORK: &str = "filling of indexes";
+
+/// Items whose entries are stored.
+#[derive(Default)]
+struct Chunk {
+    items: i64,
+    bytes: i64,
+    /// The last of them; none at the end.
+    last: Option<Bytes>,
+}
 
 /// An index to fill.
 pub(crate) struct Backfill {
@@ -56,30 +69,40 @@ impl Backfill {
 
     fn run(self, database: &Inner) -> Result<()> {
         let Some(stats) = self.table.stats_of(self.index) else { return Ok(()) };
-        let range = KeyRange::prefix(&layout::entries(self.table.record.keyspace));
-        let mut entries = self.before.scan(range, Direction::Forward);
+        let mut range = KeyRange::prefix(&layout::entries(self.table.record.keyspace));
         loop {
             // What is left undone is taken up when the database is opened again.
             if database.background.is_ending() {
                 return Ok(());
             }
-            let chunk: Vec<_> =
-                entries.by_ref().take(CHUNK).collect::<Result<_, _>>().map_err(store_error)?;
-            if chunk.is_empty() {
-                return self.finish(database);
-            }
-            let mut keys = Vec::with_capacity(chunk.len());
-            for (key, value) in chunk {
-                let item = Stored::new(value).into_item()?;
-                if let Some(entry) = write::entry_in(&self.table, self.index, &item) {
-                    stats.add(1, entry.size_bytes as i64);
-                    keys.push(key.into_bytes());
-                }
-            }
-            if !self.copy(database, &keys)? {
+            let Some(chunk) = database.patiently(WORK, || self.fill(database, &range))? else {
                 return Ok(());
+            };
+            // Once per chunk, however often it was tried.
+            stats.add(chunk.items, chunk.bytes);
+            match chunk.last {
+                Some(last) => range.lower = Bound::Excluded(last),
+                None => return database.patiently(WORK, || self.finish(database)),
             }
         }
+    }
+
+    /// Stores the entries of the first items in this range; none if the index is gone.
+    fn fill(&self, database: &Inner, range: &KeyRange) -> Result<Option<Chunk>> {
+        let mut chunk = Chunk::default();
+        let mut keys = Vec::with_capacity(CHUNK);
+        for entry in self.before.scan(range.clone(), Direction::Forward).take(CHUNK) {
+            let (key, value) = entry.map_err(store_error)?;
+            let key = key.into_bytes();
+            let item = Stored::new(value).into_item()?;
+            if let Some(entry) = write::entry_in(&self.table, self.index, &item) {
+                chunk.items += 1;
+                chunk.bytes += entry.size_bytes as i64;
+                keys.push(key.clone());
+            }
+            chunk.last = Some(key);
+        }
+        Ok(self.copy(database, &keys)?.then_some(chunk))
     }
 
     /// The current version of the table, unless the table or the index is gone.

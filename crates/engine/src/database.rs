@@ -9,10 +9,11 @@ use keyloom_core::error::request;
 use keyloom_core::observation::Observer;
 use keyloom_core::{Error, Result, json};
 use keyloom_store::{
-    CommitError, DiskOptions, DiskStore, Health, MemoryStore, OpenReport, Stats, Store, StoreError,
+    BackupSource, CommitError, DiskOptions, DiskStore, Health, MemoryStore, OpenReport, Stats,
+    Store, StoreError,
 };
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use crate::background::Background;
 use crate::call::{Call, WaitingCall};
@@ -126,6 +127,8 @@ pub(crate) struct Inner {
     open_report: OnceLock<OpenReport>,
     pub(crate) streams: Arc<Sequencer>,
     pub(crate) background: Background,
+    /// Held by the one verification that is under way.
+    pub(crate) verifying: Mutex<()>,
 }
 
 impl Database {
@@ -179,6 +182,11 @@ impl Database {
         self.inner().store.stats().map_err(store_error)
     }
 
+    /// Fixes the moment of a backup of all files, while the database is in use; none for one in memory.
+    pub fn backup_source(&self) -> Option<Result<BackupSource>> {
+        Some(self.inner().store.backup_source()?.map_err(store_error))
+    }
+
     /// Whether the store beneath accepts writes, and why not.
     pub fn health(&self) -> Health {
         self.inner().store.health()
@@ -206,6 +214,7 @@ impl Database {
             endpoint: RwLock::new(options.endpoint.clone()),
             open_report: OnceLock::new(),
             background: Background::default(),
+            verifying: Mutex::new(()),
             options,
         });
         Ok(Self { handle: Arc::new(Handle { inner }) })
@@ -216,8 +225,8 @@ impl Database {
         let inner = self.inner();
         retention::resume(inner)?;
         crate::backfill::resume(inner)?;
-        ops::backups::resume(inner)?;
         ops::transfers::resume(inner)?;
+        ops::backups::resume(inner)?;
         inner.background.start(inner);
         Ok(self)
     }
@@ -284,6 +293,12 @@ impl Database {
     /// Removes expired items, cleans up after dropped tables and trims streams, now.
     pub fn run_maintenance(&self) -> Result<()> {
         crate::background::run(self.inner())
+    }
+
+    /// What happens in the background and does not get on, each with the reason: for example, nothing can
+    /// be removed while the disk is full. It is tried again until it succeeds.
+    pub fn background_failures(&self) -> Vec<(String, String)> {
+        self.inner().background.failures()
     }
 
     /// Splits every open shard of a table's stream in two, as DynamoDB does under load: for trying

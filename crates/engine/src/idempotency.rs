@@ -95,6 +95,11 @@ fn decode(record: &[u8]) -> Option<(u64, u128)> {
     Some((u64::from_be_bytes(*time), u128::from_be_bytes(rest.try_into().ok()?)))
 }
 
+/// Whether a stored record can be read.
+pub(crate) fn is_readable(record: &[u8]) -> bool {
+    decode(record).is_some()
+}
+
 /// Whether a stored record is too old to matter.
 pub(crate) fn is_expired(record: &[u8], now_ms: u64) -> bool {
     decode(record).is_none_or(|(finished_ms, _)| {

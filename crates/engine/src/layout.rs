@@ -31,13 +31,20 @@ const NEXT_KEYSPACE: u8 = 0x01;
 const TABLE: u8 = 0x02;
 const DROPPED: u8 = 0x03;
 const TOKEN: u8 = 0x04;
+const COUNTS: u8 = 0x05;
 const ENTRY: u8 = 0x10;
 const STREAM_RECORD: u8 = 0x20;
 const STREAM: u8 = 0x21;
 const RESOURCE: u8 = 0x30;
 
 /// The key of the counts that a closed database has left; public for tests alone.
-pub const COUNTS_KEY: &[u8] = &[0x05];
+pub const COUNTS_KEY: &[u8] = &[COUNTS];
+
+/// The first byte of every item and index entry.
+pub(crate) const ENTRY_TAG: u8 = ENTRY;
+
+/// The first byte of every stream record.
+pub(crate) const STREAM_RECORD_TAG: u8 = STREAM_RECORD;
 
 /// How many bytes stand in front of an entry's key.
 pub(crate) const ENTRY_HEADER_BYTES: usize = 1 + size_of::<Keyspace>();
@@ -135,6 +142,49 @@ pub(crate) fn resources(kind: &str) -> Vec<u8> {
     let mut key = tagged(RESOURCE, kind.as_bytes());
     key.push(0);
     key
+}
+
+/// What a key stands for, if it is neither an entry nor a stream record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning<'a> {
+    NextKeyspace,
+    Table,
+    Dropped(Keyspace),
+    Token,
+    Counts,
+    Stream(Keyspace),
+    /// A resource of this kind.
+    Resource(&'a str),
+}
+
+/// What a key stands for; none if it is no such key.
+pub(crate) fn meaning(key: &[u8]) -> Option<Meaning<'_>> {
+    let (tag, rest) = key.split_first()?;
+    let keyspace = || Some(Keyspace::from_be_bytes(rest.try_into().ok()?));
+    match *tag {
+        NEXT_KEYSPACE if rest.is_empty() => Some(Meaning::NextKeyspace),
+        TABLE if !rest.is_empty() => Some(Meaning::Table),
+        DROPPED => keyspace().map(Meaning::Dropped),
+        TOKEN if !rest.is_empty() => Some(Meaning::Token),
+        COUNTS if rest.is_empty() => Some(Meaning::Counts),
+        STREAM => keyspace().map(Meaning::Stream),
+        RESOURCE => {
+            let end = rest.iter().position(|byte| *byte == 0)?;
+            std::str::from_utf8(rest.get(..end)?).ok().map(Meaning::Resource)
+        }
+        _ => None,
+    }
+}
+
+/// The keyspace number in the key of an entry or a stream record.
+pub(crate) fn keyspace_of(key: &[u8]) -> Option<Keyspace> {
+    Some(Keyspace::from_be_bytes(key.get(1..ENTRY_HEADER_BYTES)?.try_into().ok()?))
+}
+
+/// The shard number and the sequence number in a key of [`stream_record`].
+pub(crate) fn shard_and_sequence(key: &[u8]) -> Option<(u32, u64)> {
+    let (shard, sequence) = key.get(ENTRY_HEADER_BYTES..)?.split_first_chunk()?;
+    Some((u32::from_be_bytes(*shard), u64::from_be_bytes(sequence.try_into().ok()?)))
 }
 
 /// The store key of an item: its keyspace, partition key and sort key.

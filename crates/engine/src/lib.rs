@@ -14,7 +14,8 @@
 //! change records, [`vector`] the vectors, [`watch`] what observers are told, [`resource`] the records of everything else, [`partiql`]
 //! how statements lower to step 3.
 //! [`background`] is what happens without a request: [`backfill`] fills new indexes, [`ttl`] removes
-//! expired items, [`loading`] fills tables from backups and files.
+//! expired items, [`loading`] fills tables from backups and files. [`verify`] judges whether everything
+//! is as it should be.
 
 mod backfill;
 mod background;
@@ -35,6 +36,7 @@ mod resource;
 mod stream;
 mod ttl;
 mod vector;
+pub mod verify;
 mod watch;
 mod wire;
 mod write;
@@ -43,7 +45,11 @@ pub use call::{Call, WaitingCall};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
 pub use keyloom_core::Error;
-pub use keyloom_store::{DiskOptions, Durability, Health, OpenReport, Stats};
+pub use keyloom_core::json::decoded_bytes;
+pub use keyloom_store::{BackupSource, Inventory};
+pub use keyloom_store::{
+    DiskOptions, Durability, Health, OpenReport, Stats, StoreError, machine_memory_bytes,
+};
 #[doc(hidden)]
 pub use layout::COUNTS_KEY;
 pub use ops::{

@@ -1,7 +1,7 @@
 //! Filling a table with many items: restores, imports, bulk operations.
 //!
 //! Items go through the one executor of writes, so that indexes, streams and counts follow by
-//! themselves.
+//! themselves. While the store refuses writes for a reason that may go away, a loader waits.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,6 +11,9 @@ use keyloom_core::{Error, Item, Result, limits};
 use crate::catalog::Table;
 use crate::database::Inner;
 use crate::write::{self, Edit, Failure, Origin, Write};
+
+/// What its failures are listed under.
+const WORK: &str = "loading of items";
 
 /// Takes items for a table; later ones replace earlier ones of the same key.
 pub(crate) struct Loader<'a> {
@@ -53,6 +56,20 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
+    /// Removes an item of a table that no request can use yet.
+    pub(crate) fn remove(&self, item: &Item) -> Result<()> {
+        self.database.patiently(WORK, || {
+            let write = Write {
+                table: Arc::clone(&self.table),
+                key: self.table.schema.key_of(item)?,
+                condition: None,
+                edit: Edit::Delete,
+                origin: Origin::Loading,
+            };
+            write::one(self.database, write, false).map(drop)
+        })
+    }
+
     /// Writes what has been added.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.keys.clear();
@@ -60,6 +77,10 @@ impl<'a> Loader<'a> {
         if items.is_empty() {
             return Ok(());
         }
+        self.database.patiently(WORK, || self.write_all(&items))
+    }
+
+    fn write_all(&self, items: &[Arc<Item>]) -> Result<()> {
         let writes = items.iter().map(|item| self.write(item)).collect::<Result<_>>()?;
         match write::all(self.database, writes, None) {
             Ok(_) => Ok(()),
@@ -89,7 +110,8 @@ impl<'a> Loader<'a> {
     /// Writes one item; waits while a transaction holds it.
     fn put(&self, item: &Arc<Item>) -> Result<()> {
         loop {
-            match write::one(self.database, self.write(item)?, false) {
+            let write = || write::one(self.database, self.write(item)?, false);
+            match self.database.patiently(WORK, write) {
                 Err(Error::TransactionConflict(_)) => std::thread::yield_now(),
                 Err(error) => return Err(error),
                 Ok(_) => return Ok(()),

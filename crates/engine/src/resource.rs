@@ -31,11 +31,33 @@ pub(crate) fn all<T: DeserializeOwned>(database: &Inner, kind: &str) -> Result<V
 
 /// Stores a record.
 pub(crate) fn put(database: &Inner, kind: &str, name: &str, record: &impl Serialize) -> Result<()> {
+    write(database, encode(kind, name, record)?, None)
+}
+
+/// Stores a record and has the entries of a keyspace that it no longer uses removed in the background.
+pub(crate) fn put_without(
+    database: &Inner,
+    kind: &str,
+    name: &str,
+    record: &impl Serialize,
+    dropped: Keyspace,
+) -> Result<()> {
+    write(database, encode(kind, name, record)?, Some(dropped))
+}
+
+/// A record as it is stored: its key and its value.
+pub(crate) fn encode(kind: &str, name: &str, record: &impl Serialize) -> Result<(Bytes, Bytes)> {
     let value = serde_json::to_vec(record)
         .map_err(|error| Error::InternalServer(format!("a record cannot be stored: {error}")))?;
-    let key = layout::resource(kind, name);
+    Ok((layout::resource(kind, name).into(), value.into()))
+}
+
+fn write(database: &Inner, (key, value): (Bytes, Bytes), dropped: Option<Keyspace>) -> Result<()> {
     let mut transaction = database.store.begin(&[&key]).map_err(store_error)?;
-    transaction.put(key.into(), value.into());
+    transaction.put(key.clone(), value);
+    if let Some(keyspace) = dropped {
+        transaction.put(layout::dropped(keyspace).into(), Bytes::new());
+    }
     transaction.commit().map_err(commit_error)
 }
 

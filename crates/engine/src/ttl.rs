@@ -25,6 +25,11 @@ use crate::{layout, store_error};
 /// Rows of a page that are looked at.
 const LOOKED_AT: usize = 64;
 
+/// Expired items that are removed in one commit: one sync for all of them, and others wait for their locks
+/// no longer than for a large batch.
+const REMOVED_AT_ONCE: usize = 100;
+const REMOVED_BYTES_AT_ONCE: usize = 1 << 20;
+
 /// After how many items that stay a walk asks whether it is still wanted.
 const ASKED_EVERY: usize = 64;
 
@@ -154,6 +159,7 @@ fn sweep_table(database: &Inner, table: &Arc<Table>, now_s: u64) -> Result<()> {
     let mut walk = Walk::begin(table);
     let snapshot = database.store.snapshot().map_err(store_error)?;
     let range = KeyRange::prefix(&layout::entries(table.record.keyspace));
+    let mut expired = Expired { database, table, ttl, now_s, items: Vec::new(), bytes: 0 };
     for (position, entry) in snapshot.scan(range, Direction::Forward).enumerate() {
         let stored = Stored::new(entry.map_err(store_error)?.1);
         let value = stored.get(&ttl.attribute)?;
@@ -164,39 +170,78 @@ fn sweep_table(database: &Inner, table: &Arc<Table>, now_s: u64) -> Result<()> {
         {
             return Ok(());
         }
-        let Expiry::At(second) = expiry else { continue };
-        if !is_past || !remove(database, table, ttl, stored, now_s)? {
-            walk.met(second);
+        match expiry {
+            Expiry::At(second) if is_past => expired.add(stored, second, &walk)?,
+            Expiry::At(second) => walk.met(second),
+            Expiry::Never => {}
         }
     }
+    expired.remove(&walk)?;
     walk.is_complete = !is_outdated();
     Ok(())
 }
 
-/// Removes an item, unless it has been given more time meanwhile; false if it must be tried again.
-fn remove(
-    database: &Inner,
-    table: &Arc<Table>,
-    ttl: &TtlSetting,
-    stored: Stored,
+/// Expired items that are removed together.
+struct Expired<'a> {
+    database: &'a Inner,
+    table: &'a Arc<Table>,
+    ttl: &'a TtlSetting,
     now_s: u64,
-) -> Result<bool> {
-    let attribute = || Operand::Path(Path::attribute(ttl.attribute.as_str()));
-    let seconds = |second: u64| Operand::value(AttributeValue::N(second.into()));
-    let oldest = seconds(now_s.saturating_sub(OLDEST_EXPIRY_S));
-    let write = Write {
-        table: Arc::clone(table),
-        key: table.schema.key_of(&stored.into_item()?)?,
-        condition: Some(Condition::And(vec![
-            Condition::Compare(Comparator::Less, attribute(), seconds(now_s)),
-            Condition::Compare(Comparator::GreaterOrEqual, attribute(), oldest),
-        ])),
-        edit: Edit::Delete,
-        origin: Origin::TimeToLive,
-    };
-    match write::one(database, write, false) {
-        Ok(_) | Err(Error::ConditionalCheckFailed { .. } | Error::ResourceNotFound(_)) => Ok(true),
-        Err(Error::TransactionConflict(_)) => Ok(false),
-        Err(error) => Err(error),
+    /// Each with the second at which it expired.
+    items: Vec<(Item, u64)>,
+    bytes: usize,
+}
+
+impl Expired<'_> {
+    fn add(&mut self, stored: Stored, second: u64, walk: &Walk<'_>) -> Result<()> {
+        self.bytes += stored.size_bytes()?;
+        self.items.push((self.table.schema.key_of(&stored.into_item()?)?, second));
+        if self.items.len() == REMOVED_AT_ONCE || self.bytes >= REMOVED_BYTES_AT_ONCE {
+            self.remove(walk)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the items, unless they have been given more time meanwhile.
+    fn remove(&mut self, walk: &Walk<'_>) -> Result<()> {
+        if self.items.is_empty() {
+            return Ok(());
+        }
+        self.bytes = 0;
+        let items = std::mem::take(&mut self.items);
+        let (keys, seconds): (Vec<Item>, Vec<u64>) = items.into_iter().unzip();
+        let writes = keys.into_iter().map(|key| self.removal(key)).collect();
+        let removed = match write::several(self.database, writes) {
+            Ok(removed) => removed,
+            // The table is gone, and its items with it.
+            Err(Error::ResourceNotFound(_)) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for (removed, second) in removed.into_iter().zip(seconds) {
+            match removed {
+                Ok(()) | Err(Error::ConditionalCheckFailed { .. } | Error::ResourceNotFound(_)) => {
+                }
+                // It is tried again.
+                Err(Error::TransactionConflict(_)) => walk.met(second),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn removal(&self, key: Item) -> Write {
+        let attribute = || Operand::Path(Path::attribute(self.ttl.attribute.as_str()));
+        let seconds = |second: u64| Operand::value(AttributeValue::N(second.into()));
+        let oldest = seconds(self.now_s.saturating_sub(OLDEST_EXPIRY_S));
+        Write {
+            table: Arc::clone(self.table),
+            key,
+            condition: Some(Condition::And(vec![
+                Condition::Compare(Comparator::Less, attribute(), seconds(self.now_s)),
+                Condition::Compare(Comparator::GreaterOrEqual, attribute(), oldest),
+            ])),
+            edit: Edit::Delete,
+            origin: Origin::TimeToLive,
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What stands behind the server.
 
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
-use keyloom_engine::{Call, Database, Reply};
+use keyloom_engine::{BackupSource, Call, Database, Error, Health, Reply};
 
 /// Answers requests: the database, or a stand-in for it.
 ///
@@ -18,8 +18,24 @@ pub trait Backend: Send + Sync + 'static {
         Call::Answered(self.call(target, body))
     }
 
+    /// Whether it takes writes, for `GET /health`. Asked every second: it must not wait.
+    fn health(&self) -> Health {
+        Health::Ready
+    }
+
     /// Statistics of the requests so far as JSON, for `GET /keyloom/stats`; none if nobody counts.
     fn statistics(&self) -> Option<String> {
+        None
+    }
+
+    /// Verifies everything and reports it as JSON, for `POST /keyloom/verify`; none if there is nothing
+    /// that could be verified. It may take long.
+    fn verify(&self) -> Option<Result<String, Error>> {
+        None
+    }
+
+    /// Fixes the moment of a backup, for `POST /keyloom/backup`; none if there are no files.
+    fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
         None
     }
 
@@ -50,6 +66,18 @@ impl Backend for Database {
         self.begin_call(target, body)
     }
 
+    fn health(&self) -> Health {
+        Self::health(self)
+    }
+
+    fn verify(&self) -> Option<Result<String, Error>> {
+        Some(Self::verify(self).map(|report| report.to_json()))
+    }
+
+    fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
+        Self::backup_source(self)
+    }
+
     fn insight_rules(&self) -> Vec<InsightRule> {
         Self::insight_rules(self)
     }
@@ -72,8 +100,20 @@ impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
         (**self).begin(target, body)
     }
 
+    fn health(&self) -> Health {
+        (**self).health()
+    }
+
     fn statistics(&self) -> Option<String> {
         (**self).statistics()
+    }
+
+    fn verify(&self) -> Option<Result<String, Error>> {
+        (**self).verify()
+    }
+
+    fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
+        (**self).backup_source()
     }
 
     fn insight_rules(&self) -> Vec<InsightRule> {

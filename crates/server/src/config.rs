@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use keyloom_engine::{Clock, SystemClock};
 
-use crate::auth::Credentials;
+use crate::auth::{Credentials, MIN_SECRET_BYTES};
 use crate::dispatch::Dispatch;
 use crate::limits::Limits;
 use crate::tls::TlsFiles;
+use crate::visitor::Cors;
 
 /// How a server is set up.
 #[derive(Clone, Debug)]
@@ -23,6 +24,13 @@ pub struct Config {
     pub credentials: Vec<Credentials>,
     /// Certificate and key; plain HTTP without them.
     pub tls: Option<TlsFiles>,
+    /// Where `GET /metrics` and `GET /health` are served besides, to anyone and without TLS.
+    pub metrics_address: Option<SocketAddr>,
+    /// The pages that may ask besides those of this machine.
+    pub cors: Cors,
+    /// The endpoints (`HOST:PORT`) that clients reach the server under. On a loopback address without
+    /// credentials it answers to these hosts and to loopback ones only.
+    pub advertised: Vec<String>,
     /// The region the health check names.
     pub region: String,
     /// Which thread runs which call.
@@ -42,6 +50,9 @@ impl Default for Config {
             address: ([127, 0, 0, 1], 8000).into(),
             credentials: Vec::new(),
             tls: None,
+            metrics_address: None,
+            cors: Cors::default(),
+            advertised: Vec::new(),
             region: "us-east-1".into(),
             dispatch: Dispatch::memory(),
             limits: Limits::default(),
@@ -58,10 +69,39 @@ impl Config {
         if !loopback && self.credentials.is_empty() {
             return Err(StartError::OpenToAll(self.address));
         }
-        match self.credentials.iter().find(|c| !c.is_usable()) {
-            Some(bad) => Err(StartError::BadCredentials(bad.access_key().to_owned())),
-            None => Ok(()),
+        if let Some(bad) = self.credentials.iter().find(|c| !c.is_usable()) {
+            return Err(StartError::BadCredentials(bad.access_key().to_owned()));
         }
+        if self.limits.memory_bytes < Limits::MIN_MEMORY_BYTES {
+            return Err(StartError::LittleMemory(self.limits.memory_bytes));
+        }
+        Ok(())
+    }
+
+    /// What works and is not wise, a sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for short in self.credentials.iter().filter(|c| c.has_short_secret()) {
+            warnings.push(format!(
+                "the secret of the access key {:?} has fewer than {MIN_SECRET_BYTES} characters: who \
+                 sees one signed request can guess it",
+                short.access_key()
+            ));
+        }
+        let is_loopback = |address: SocketAddr| address.ip().to_canonical().is_loopback();
+        if !is_loopback(self.address) && self.tls.is_none() {
+            warnings.push(format!(
+                "{} is served without TLS: requests are signed, but whoever is on the way reads the \
+                 data. Use --tls-cert and --tls-key, or a proxy that does",
+                self.address
+            ));
+        }
+        if let Some(address) = self.metrics_address.filter(|address| !is_loopback(*address)) {
+            warnings.push(format!(
+                "anyone who can reach {address} reads the metrics, with the names of tables"
+            ));
+        }
+        warnings
     }
 }
 
@@ -73,6 +113,8 @@ pub enum StartError {
     OpenToAll(SocketAddr),
     /// An access key or secret key is empty or malformed; holds the access key.
     BadCredentials(String),
+    /// The limit on memory is too low to serve anything; holds it.
+    LittleMemory(usize),
     /// Another program listens there.
     AddressInUse(SocketAddr),
     /// The address cannot be listened on.
@@ -96,6 +138,12 @@ impl fmt::Display for StartError {
                 f,
                 "the credentials with access key {key:?} cannot be used: both keys must be \
                  non-empty, and the access key must be printable ASCII without '/', ',' and spaces"
+            ),
+            Self::LittleMemory(bytes) => write!(
+                f,
+                "a memory limit of {} MiB is too low: the largest requests need {} (--memory-limit)",
+                bytes >> 20,
+                Limits::MIN_MEMORY_BYTES >> 20
             ),
             Self::AddressInUse(address) => write!(
                 f,
@@ -154,6 +202,32 @@ mod tests {
     fn credentials_open_every_address() {
         let credentials = vec![Credentials::new("AKID", "secret")];
         assert!(Config { credentials, ..config("0.0.0.0:0") }.check().is_ok());
+    }
+
+    #[test]
+    fn what_is_not_wise_is_told() {
+        let long = Credentials::new("AKID", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY");
+        let short = Credentials::new("AKID", "secret");
+        let with = |address, credentials: &Credentials| {
+            Config { credentials: vec![credentials.clone()], ..config(address) }.warnings()
+        };
+        assert_eq!(config("127.0.0.1:0").warnings(), [""; 0]);
+        assert_eq!(with("127.0.0.1:0", &long), [""; 0]);
+        let warned = with("127.0.0.1:0", &short);
+        assert!(matches!(warned.as_slice(), [one] if one.contains("\"AKID\" has fewer than 16")));
+        assert!(!warned.concat().contains("\"secret\""));
+        let warned = with("0.0.0.0:0", &long);
+        assert!(matches!(warned.as_slice(), [one] if one.contains("without TLS")), "{warned:?}");
+        let metrics_address = Some(([0, 0, 0, 0], 9).into());
+        let warned = Config { metrics_address, ..config("127.0.0.1:0") }.warnings();
+        assert!(warned.concat().contains("reads the metrics"), "{warned:?}");
+    }
+
+    #[test]
+    fn a_limit_on_memory_that_is_too_low_is_refused() {
+        let limits = Limits { memory_bytes: 10 << 20, ..Limits::default() };
+        let error = Config { limits, ..Config::default() }.check().unwrap_err();
+        assert!(error.to_string().contains("10 MiB is too low"), "{error}");
     }
 
     #[test]

@@ -12,6 +12,8 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::block_in_place;
 
+use crate::limits::Limits;
+use crate::memory::{Full, Reservation};
 use crate::operation::{Operation, PLACES, Work};
 
 /// A body larger than this is never handled on the reactor: hashing, unpacking and parsing it takes
@@ -80,21 +82,29 @@ impl Dispatch {
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
     policy: Dispatch,
+    /// How long a call waits for memory.
+    memory_timeout: Duration,
     /// Calls in the pool, running and queued.
     pool: Semaphore,
     /// How long calls take on average, per operation, in sixteenths of a microsecond.
     averages: [AtomicU32; PLACES],
 }
 
-/// The call panicked. The message went to standard error when it happened.
+/// Why there is no result of a call.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Panicked;
+pub(crate) enum NotRun {
+    /// It panicked. The message went to standard error when it happened.
+    Panicked,
+    /// There was no memory for it.
+    NoMemory,
+}
 
 impl Dispatcher {
-    pub(crate) fn new(policy: Dispatch, max_in_flight: usize) -> Self {
+    pub(crate) fn new(policy: Dispatch, limits: &Limits) -> Self {
         Self {
             policy,
-            pool: Semaphore::new(max_in_flight.clamp(1, Semaphore::MAX_PERMITS)),
+            memory_timeout: limits.memory_timeout,
+            pool: Semaphore::new(limits.max_in_flight.clamp(1, Semaphore::MAX_PERMITS)),
             averages: std::array::from_fn(|_| AtomicU32::new(0)),
         }
     }
@@ -129,20 +139,35 @@ impl Dispatcher {
         self.averages.get(operation.place()).map_or(0, |average| average.load(Relaxed) / 16)
     }
 
-    /// Runs `work` on a thread of the pool. A panic in it stays in it, too.
+    /// Runs `work`, which takes so many bytes more, on a thread of the pool. A panic in it stays in it,
+    /// too. The memory is reserved first: who waits for that holds nobody up. It stays reserved until
+    /// the work is done, even if nobody waits for the result any more.
     pub(crate) async fn in_pool<T: Send + 'static>(
         &self,
+        memory: &mut Reservation,
+        bytes: usize,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Panicked> {
+    ) -> Result<T, NotRun> {
+        let grown = memory.grow_within(bytes, self.memory_timeout).await;
+        grown.map_err(|Full| NotRun::NoMemory)?;
         // The semaphore is never closed; were it, the work would still run.
         let _turn = self.pool.acquire().await;
-        tokio::task::spawn_blocking(work).await.map_err(|_| Panicked)
+        let reserved = memory.take();
+        let run = tokio::task::spawn_blocking(move || (work(), reserved)).await;
+        let (result, reserved) = run.map_err(|_| NotRun::Panicked)?;
+        *memory = reserved;
+        Ok(result)
+    }
+
+    /// Waits until the connection may have another small call: it holds no more than its share.
+    pub(crate) async fn turn(&self, memory: &mut Reservation) -> Result<(), NotRun> {
+        memory.turn_within(self.memory_timeout).await.map_err(|Full| NotRun::NoMemory)
     }
 
     /// Waits until a write is durable. One that is alone does the disk's work here: nobody waits behind
     /// it, and whoever comes meanwhile is served by another thread of the reactor. Where there are more,
     /// the store's thread does it for all of them.
-    pub(crate) async fn wait(&self, call: WaitingCall, is_alone: bool) -> Result<Reply, Panicked> {
+    pub(crate) async fn wait(&self, call: WaitingCall, is_alone: bool) -> Result<Reply, NotRun> {
         if is_alone && call.would_lead() {
             let has_others = Handle::current().metrics().num_workers() > 1;
             return inline(
@@ -152,15 +177,15 @@ impl Dispatcher {
         let mut awaited = Awaited(Some(call));
         poll_fn(|context| match inline(|| awaited.poll(context)) {
             Ok(poll) => poll.map(Ok),
-            Err(panicked) => Poll::Ready(Err(panicked)),
+            Err(not_run) => Poll::Ready(Err(not_run)),
         })
         .await
     }
 }
 
 /// Runs `work` here. A panic in it stays in it: one request fails, the server lives.
-pub(crate) fn inline<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| Panicked)
+pub(crate) fn inline<T>(work: impl FnOnce() -> T) -> Result<T, NotRun> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| NotRun::Panicked)
 }
 
 /// A call whose client may leave: then a thread waits in its place, not the reactor.
@@ -187,16 +212,23 @@ impl Drop for Awaited {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::memory::{Account, Memory};
 
     fn operation(name: &str) -> Operation {
         Operation::of_target(&format!("DynamoDB_20120810.{name}"))
     }
 
+    fn dispatcher(policy: Dispatch) -> Dispatcher {
+        Dispatcher::new(policy, &Limits { max_in_flight: 1, ..Limits::default() })
+    }
+
     #[test]
     fn small_work_stays_and_what_waits_moves() {
-        let memory = Dispatcher::new(Dispatch::memory(), 1);
-        let disk = Dispatcher::new(Dispatch::disk(), 1);
+        let memory = dispatcher(Dispatch::memory());
+        let disk = dispatcher(Dispatch::disk());
         let (get, put, scan) = (operation("GetItem"), operation("PutItem"), operation("Scan"));
         let create = operation("CreateTable");
         for (dispatcher, operation, body_bytes, pool) in [
@@ -215,7 +247,7 @@ mod tests {
 
     #[test]
     fn an_operation_that_gets_slow_moves_and_comes_back_alone() {
-        let dispatcher = Dispatcher::new(Dispatch::memory(), 1);
+        let dispatcher = dispatcher(Dispatch::memory());
         let (get, query) = (operation("GetItem"), operation("Query"));
         dispatcher.learn(query, Duration::from_secs(3));
         assert!(!dispatcher.needs_pool(query, 1), "one slow call is an accident");
@@ -231,12 +263,36 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn a_panic_is_an_error_in_both_places() {
-        let dispatcher = Dispatcher::new(Dispatch::memory(), 1);
+    async fn a_panic_is_an_error_in_both_places_and_keeps_no_memory() {
+        let dispatcher = dispatcher(Dispatch::memory());
+        let memory = Arc::new(Memory::new(64 << 20));
+        let mut reserved = Reservation::new(&Account::open(&memory, 0).unwrap());
         let fails = || -> u8 { std::panic::resume_unwind(Box::new(1)) };
-        assert_eq!(inline(fails), Err(Panicked));
-        assert_eq!(dispatcher.in_pool(fails).await, Err(Panicked));
+        assert_eq!(inline(fails), Err(NotRun::Panicked));
+        assert_eq!(dispatcher.in_pool(&mut reserved, 10, fails).await, Err(NotRun::Panicked));
+        assert_eq!(memory.used_bytes(), 0);
         assert_eq!(inline(|| 7), Ok(7));
-        assert_eq!(dispatcher.in_pool(|| 7).await, Ok(7));
+        assert_eq!(dispatcher.in_pool(&mut reserved, 10, || 7).await, Ok(7));
+        assert_eq!(memory.used_bytes(), 10);
+        let much = dispatcher.in_pool(&mut reserved, 64 << 20, || 7).await;
+        assert_eq!((much, memory.used_bytes()), (Err(NotRun::NoMemory), 10));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn work_that_nobody_waits_for_keeps_its_memory_until_it_is_done() {
+        let dispatcher = dispatcher(Dispatch::memory());
+        let memory = Arc::new(Memory::new(64 << 20));
+        let mut reserved = Reservation::new(&Account::open(&memory, 0).unwrap());
+        let (go, goes) = std::sync::mpsc::channel::<()>();
+        let work = move || goes.recv_timeout(Duration::from_secs(10));
+        let left = Duration::from_millis(20);
+        let waited = tokio::time::timeout(left, dispatcher.in_pool(&mut reserved, 10, work)).await;
+        assert!(waited.is_err());
+        drop(reserved);
+        assert_eq!(memory.used_bytes(), 10);
+        go.send(()).unwrap();
+        while memory.used_bytes() > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 }

@@ -4,11 +4,13 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
+use bytes::Bytes;
 use hyper::header::{self, HeaderName};
 use hyper::http::request::Parts;
 use keyloom_engine::{Call, Error, Reply, WaitingCall};
 
 use crate::auth::Admission;
+use crate::dispatch::NotRun;
 use crate::encoding::{self, GunzipError};
 use crate::operation::Operation;
 use crate::response::{Answer, MediaType};
@@ -50,12 +52,31 @@ impl Exchange {
         &self.request
     }
 
-    /// Verifies, unpacks, calls, and waits for nothing.
+    /// Whether its body is compressed.
+    pub(crate) fn is_packed(&self) -> bool {
+        is_packed(&self.request)
+    }
+
+    /// Verifies and unpacks, which leaves an exchange with a plain body.
+    pub(crate) fn unpack(mut self, body: &[u8], max_bytes: usize) -> Result<(Self, Bytes), Answer> {
+        let unpacked = self.verify(body).and_then(|()| unpacked(&self.request, body, max_bytes));
+        match unpacked {
+            Ok(plain) => {
+                let plain = Bytes::from(plain.into_owned());
+                self.admission = None;
+                self.request.headers.remove(header::CONTENT_ENCODING);
+                Ok((self, plain))
+            }
+            Err(error) => Err(self.refuse(&error)),
+        }
+    }
+
+    /// Verifies, calls, and waits for nothing.
     pub(crate) fn begin(&self, shared: &Shared, body: &[u8]) -> Progress {
         let started = Instant::now();
-        let progress = match self.body(shared, body) {
+        let progress = match self.verify(body) {
             Err(error) => Progress::Answered(self.refuse(&error)),
-            Ok(body) => match shared.backend.begin(target(&self.request), &body) {
+            Ok(()) => match shared.backend.begin(target(&self.request), body) {
                 Call::Answered(reply) => Progress::Answered(self.answer(reply)),
                 Call::Waiting(call) => Progress::Waiting(call),
                 Call::NotBegun => Progress::NotBegun,
@@ -65,15 +86,13 @@ impl Exchange {
         progress
     }
 
-    /// Verifies, unpacks, calls, and waits as long as that takes.
+    /// Verifies, calls, and waits as long as that takes.
     pub(crate) fn finish(&self, shared: &Shared, body: &[u8]) -> Answer {
         match self.begin(shared, body) {
             Progress::Answered(answer) => answer,
             Progress::Waiting(call) => self.answer(call.wait()),
-            Progress::NotBegun => match self.body(shared, body) {
-                Ok(body) => self.answer(shared.backend.call(target(&self.request), &body)),
-                Err(error) => self.refuse(&error),
-            },
+            // Its signature was verified before it could not begin.
+            Progress::NotBegun => self.answer(shared.backend.call(target(&self.request), body)),
         }
     }
 
@@ -84,12 +103,9 @@ impl Exchange {
         answer
     }
 
-    /// The body as the engine wants it, once its sender is known.
-    fn body<'b>(&self, shared: &Shared, body: &'b [u8]) -> Result<Cow<'b, [u8]>, Error> {
-        if let Some(admission) = &self.admission {
-            admission.verify(body)?;
-        }
-        unpacked(&self.request, body, shared.limits.max_body_bytes)
+    /// Whether its sender is who he says.
+    fn verify(&self, body: &[u8]) -> Result<(), Error> {
+        self.admission.as_ref().map_or(Ok(()), |admission| admission.verify(body))
     }
 
     /// An error in place of an answer.
@@ -97,8 +113,11 @@ impl Exchange {
         Answer::error(error, self.media_type)
     }
 
-    /// The answer when the engine broke; its state is the engine's to guard.
-    pub(crate) fn broken(media_type: MediaType) -> Answer {
+    /// The answer when the engine broke, whose state is its own to guard, or when there was no memory.
+    pub(crate) fn not_run(why: &NotRun, media_type: MediaType) -> Answer {
+        if *why == NotRun::NoMemory {
+            return Answer::unavailable(media_type);
+        }
         let text = "The request processing has failed because of an unknown error, exception or \
                     failure.";
         Answer::error(&Error::InternalServer(text.into()), media_type)
@@ -110,14 +129,18 @@ impl Exchange {
     }
 }
 
+fn is_packed(request: &Parts) -> bool {
+    let encoding = request.headers.get(header::CONTENT_ENCODING);
+    encoding.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"gzip"))
+}
+
 /// A body without the encoding that its header states.
 pub(crate) fn unpacked<'b>(
     request: &Parts,
     body: &'b [u8],
     max_bytes: usize,
 ) -> Result<Cow<'b, [u8]>, Error> {
-    let encoding = request.headers.get(header::CONTENT_ENCODING);
-    if !encoding.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"gzip")) {
+    if !is_packed(request) {
         return Ok(Cow::Borrowed(body));
     }
     encoding::gunzip(body, max_bytes).map(Cow::Owned).map_err(|error| match error {
@@ -132,6 +155,15 @@ pub(crate) fn unpacked<'b>(
 pub(crate) fn body_too_large(max_bytes: usize) -> Error {
     Error::RequestEntityTooLarge(format!(
         "Request size exceeds the limit of {max_bytes} bytes; split the request"
+    ))
+}
+
+/// The refusal of a body whose decoded form could never be held.
+pub(crate) fn decoded_too_large(decoded_bytes: usize) -> Error {
+    Error::RequestEntityTooLarge(format!(
+        "The request would take some {} MB when it is decoded, more than the server may use; split \
+         the request, or start the server with a larger --memory-limit",
+        decoded_bytes >> 20
     ))
 }
 

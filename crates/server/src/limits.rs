@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct Limits {
     /// Open connections. One more is answered 503 and closed.
     pub max_connections: u32,
+    /// Open connections of one client: an IPv4 address, or a network of IPv6 (/64).
+    pub max_connections_per_client: u32,
     /// Calls that run or wait in the pool at the same time; further ones queue.
     pub max_in_flight: usize,
     /// The size of a request body, before and after decompression.
@@ -14,13 +16,18 @@ pub struct Limits {
     /// DynamoDB takes 16 MB of request; the margin leaves the exact refusal of a slightly larger
     /// batch to the engine, which words it better.
     pub max_body_bytes: usize,
-    /// All request bodies held in memory at one time. Past it a request is answered 503.
-    pub max_buffered_bytes: usize,
+    /// What clients may make the server hold in memory: buffers of connections, request bodies, their
+    /// decoded form, answers that wait to be sent. Past it a request waits a moment, then it is
+    /// answered 503. At least [`MIN_MEMORY_BYTES`](Self::MIN_MEMORY_BYTES).
+    pub memory_bytes: usize,
+    /// How long a request waits for memory before it is answered 503.
+    pub memory_timeout: Duration,
     /// From the first byte of a request to the end of its headers.
     pub header_timeout: Duration,
     /// From the end of the headers to the end of the body.
     pub body_timeout: Duration,
-    /// How long a client may leave a response without taking any byte of it.
+    /// How long a client may leave responses without taking a good part of them: a sixteenth of what
+    /// waits for it, and no less than 64 KiB.
     pub write_timeout: Duration,
     /// How long a connection may stay open without a request.
     pub idle_timeout: Duration,
@@ -30,13 +37,29 @@ pub struct Limits {
     pub shutdown_grace: Duration,
 }
 
+impl Limits {
+    /// The least memory that is of use: the largest request fits, decoded as most are.
+    pub const MIN_MEMORY_BYTES: usize = 64 << 20;
+}
+
+/// A quarter of what the machine or the container has.
+fn default_memory_bytes() -> usize {
+    let machine = keyloom_engine::machine_memory_bytes().unwrap_or(OTHERWISE_BYTES);
+    usize::try_from(machine / 4).unwrap_or(usize::MAX).max(Limits::MIN_MEMORY_BYTES)
+}
+
+/// The memory of a machine that does not tell.
+const OTHERWISE_BYTES: u64 = 2 << 30;
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             max_connections: 20_000,
+            max_connections_per_client: 10_000,
             max_in_flight: 1024,
             max_body_bytes: 17 << 20,
-            max_buffered_bytes: 512 << 20,
+            memory_bytes: default_memory_bytes(),
+            memory_timeout: Duration::from_secs(5),
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_mins(1),
             write_timeout: Duration::from_secs(30),
@@ -72,6 +95,11 @@ impl Patience {
     pub(crate) fn at_the_end(self) -> Self {
         const FAREWELL: Duration = Duration::from_secs(1);
         Self { header: self.header.min(FAREWELL), idle: self.idle.min(FAREWELL), ..self }
+    }
+
+    /// What is left when others wait for memory that clients hold.
+    pub(crate) fn when_memory_is_short(self) -> Self {
+        Self { write: self.write / 10, ..self }
     }
 
     /// How often to look: often enough that a time-out is at most half its length late, which

@@ -23,6 +23,7 @@ const STATUSES: [u16; 8] = [200, 400, 404, 408, 413, 503, 500, 0];
 pub(crate) struct Metrics {
     operations: Box<[Row; PLACES]>,
     pub(crate) throttles: Counter,
+    pub(crate) strangers: Counter,
     pub(crate) connections_total: Counter,
     pub(crate) connections_refused: Counter,
     pub(crate) connections_timed_out: Counter,
@@ -86,6 +87,7 @@ impl Default for Metrics {
         Self {
             operations: Box::new(std::array::from_fn(|_| Row::default())),
             throttles: Counter::default(),
+            strangers: Counter::default(),
             connections_total: Counter::default(),
             connections_refused: Counter::default(),
             connections_timed_out: Counter::default(),
@@ -119,14 +121,19 @@ impl Metrics {
         self.render_requests(&mut page);
         self.render_latency(&mut page);
         let mut single = |name: &str, kind: &str, help: &str, value: &dyn std::fmt::Display| {
-            describe(&mut page, name, kind, help);
-            let _ = writeln!(page, "{name} {value}");
+            single(&mut page, name, kind, help, value);
         };
         single(
             "keyloom_throttled_requests_total",
             "counter",
             "Requests refused for throughput.",
             &self.throttles.get(),
+        );
+        single(
+            "keyloom_refused_pages_total",
+            "counter",
+            "Requests refused for their Origin or Host.",
+            &self.strangers.get(),
         );
         single(
             "keyloom_requests_in_flight",
@@ -211,6 +218,18 @@ impl Row {
     fn is_empty(&self) -> bool {
         self.by_status.iter().all(|counter| counter.get() == 0)
     }
+}
+
+/// A number that stands alone.
+pub(crate) fn single(
+    page: &mut String,
+    name: &str,
+    kind: &str,
+    help: &str,
+    value: &dyn std::fmt::Display,
+) {
+    describe(page, name, kind, help);
+    let _ = writeln!(page, "{name} {value}");
 }
 
 fn describe(page: &mut String, name: &str, kind: &str, help: &str) {

@@ -61,6 +61,23 @@ impl Operation {
     }
 }
 
+impl Operation {
+    /// How large an answer can get, in JSON. The worst values are nine times their size there: a list of
+    /// empty strings.
+    pub(crate) fn largest_answer_bytes(self) -> usize {
+        const WORST: usize = 9;
+        const MB: usize = 1_000_000;
+        match self.name() {
+            "BatchGetItem" => 16 * MB * WORST,
+            "BatchExecuteStatement" => 10 * MB * WORST,
+            "TransactGetItems" | "ExecuteTransaction" => 4 * MB * WORST,
+            "Query" | "Scan" | "ExecuteStatement" | "GetRecords" | "SearchVectors" => MB * WORST,
+            // An item, and what a batch has not done, which is smaller than the batch.
+            _ => 400_000 * WORST,
+        }
+    }
+}
+
 /// Every operation of DynamoDB and DynamoDB Streams, sorted by name.
 #[rustfmt::skip]
 const TABLE: [(&str, Work); 62] = [

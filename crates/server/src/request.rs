@@ -4,21 +4,26 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::header;
+use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode, Version};
-use keyloom_engine::Error;
+use keyloom_engine::{Error, decoded_bytes};
 
 use crate::auth::DYNAMODB;
-use crate::body::{BodyError, Buffered, RequestBody};
+use crate::backup;
+use crate::body::{BodyError, RequestBody};
 use crate::cloudwatch::{self, Wire};
-use crate::connection::OpenRequest;
-use crate::dispatch::{Panicked, inline};
-use crate::exchange::{Exchange, Progress, body_too_large, target};
+use crate::dispatch::{NotRun, inline};
+use crate::exchange::{Exchange, Progress, body_too_large, decoded_too_large, target};
+use crate::memory::{Full, Reservation};
 use crate::operation::Operation;
+use crate::overseer::OpenRequest;
+use crate::pages;
 use crate::response::{self, Answer, HttpResponse, MediaType};
 use crate::shared::Shared;
+use crate::visitor::Visitor;
 
 /// A larger answer is packed in the pool: that takes longer than the hop.
 const MAX_INLINE_PACK_BYTES: usize = 16 << 10;
@@ -36,6 +41,10 @@ enum Route {
     Metrics,
     /// `GET /keyloom/stats`.
     Statistics,
+    /// `POST /keyloom/verify`.
+    Verification,
+    /// `POST /keyloom/backup`.
+    Backup,
     /// An operation of CloudWatch, named by its path.
     Cloudwatch,
     /// A browser asks whether a page may ask.
@@ -45,84 +54,117 @@ enum Route {
 }
 
 impl Route {
-    fn of(head: &Parts) -> Self {
+    fn of(head: &Parts, door: Door) -> Self {
         let reads = head.method == Method::GET || head.method == Method::HEAD;
         match head.uri.path() {
             _ if head.method == Method::OPTIONS && head.headers.contains_key(header::ORIGIN) => {
                 Self::Preflight
             }
-            "/" if head.method == Method::POST => Self::Operation,
-            "/" if reads => Self::Healthy,
             "/health" if reads => Self::Health,
             "/metrics" if reads => Self::Metrics,
+            _ if door == Door::Metrics => Self::NotFound,
+            "/" if head.method == Method::POST => Self::Operation,
+            "/" if reads => Self::Healthy,
             "/keyloom/stats" if reads => Self::Statistics,
+            "/keyloom/verify" if head.method == Method::POST => Self::Verification,
+            "/keyloom/backup" if head.method == Method::POST => Self::Backup,
             path if head.method == Method::POST && Wire::is_path(path) => Self::Cloudwatch,
             _ => Self::NotFound,
         }
     }
 }
 
+/// Which listener a request came in by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// The endpoint.
+    Endpoint,
+    /// The one for metrics and health only.
+    Metrics,
+}
+
 /// Answers one request. Every failure is an answer, so the error type is empty.
 pub(crate) async fn handle(
     shared: Arc<Shared>,
-    _open: OpenRequest,
+    open: OpenRequest,
+    door: Door,
     request: Request<Incoming>,
 ) -> Result<HttpResponse, Infallible> {
     let started = Instant::now();
     let (head, body) = request.into_parts();
-    let from_page = head.headers.contains_key(header::ORIGIN);
     let is_sending = is_sending(&head);
-    let mut body = RequestBody::new(&shared, body, started);
-    let mut response = match Route::of(&head) {
-        Route::Operation => operation(&shared, started, head, &mut body).await,
-        Route::Healthy => Answer::text(StatusCode::OK, shared.healthy.clone()).into_response(),
-        Route::Health => Answer::text(StatusCode::OK, "ok\n").into_response(),
-        Route::Metrics => metrics(&shared).await.into_response(),
-        Route::Statistics => statistics(&shared, &head).await.into_response(),
-        Route::Cloudwatch => {
-            let _in_flight = shared.metrics.in_flight.enter();
-            cloudwatch::answer(&shared, started, Wire::Cbor, head, &mut body).await
-        }
-        Route::Preflight => response::preflight(&head.headers),
-        Route::NotFound => Answer::not_found().into_response(),
+    let (mut body, mut memory) = (RequestBody::new(&shared, body, started), open.reservation());
+    let visitor = match door {
+        Door::Endpoint => shared.visitors.judge(&head),
+        Door::Metrics => shared.metrics_visitors.judge(&head),
     };
+    let mut response = match (&visitor, memory.grow(head_bytes(&head))) {
+        (Err(refusal), _) => {
+            shared.metrics.strangers.add(1);
+            Answer::refused(refusal).into_response()
+        }
+        (Ok(_), Err(Full)) => Answer::unavailable(MediaType::Json).into_response(),
+        (Ok(_), Ok(())) => match Route::of(&head, door) {
+            Route::Operation => operation(&shared, started, head, &mut body, &mut memory).await,
+            Route::Cloudwatch => {
+                let _in_flight = shared.metrics.in_flight.enter();
+                let input = (&mut body, &mut memory);
+                cloudwatch::answer(&shared, started, Wire::Cbor, head, input).await
+            }
+            Route::Backup => backup::answer(&shared, &head, &mut body, &mut memory).await,
+            Route::Preflight => response::preflight(&head.headers),
+            route => page(&shared, route, door, &head, &mut memory).await.into_response(),
+        },
+    };
+    if memory.resize(response.body().held_bytes()).is_err() {
+        response = Answer::unavailable(MediaType::Json).into_response();
+    }
     if is_sending {
         body.discard().await;
     }
-    if from_page {
-        response::allow_origin(&mut response);
+    if let Ok(Visitor::Page(origin)) = visitor {
+        response::allow_origin(&mut response, origin);
     }
+    response.body_mut().hold(memory, open);
     Ok(response)
 }
 
-/// The counters of the server and of what stands behind it.
-async fn metrics(shared: &Arc<Shared>) -> Answer {
-    let mut page = shared.metrics.render();
-    let backend = Arc::clone(shared);
-    let run = move || {
-        backend.backend.metrics(&mut page);
-        page
-    };
-    match shared.dispatcher.in_pool(run).await {
-        Ok(page) => Answer::metrics(page),
-        Err(Panicked) => Exchange::broken(MediaType::Json),
-    }
+/// What a request's head takes.
+fn head_bytes(head: &Parts) -> usize {
+    /// The tables of headers, the task, and what the protocol keeps for it.
+    const FIXED_BYTES: usize = 2048;
+    let header = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
+    let headers: usize = head.headers.iter().map(header).sum();
+    FIXED_BYTES + headers + head.uri.path().len() + head.uri.query().map_or(0, str::len)
 }
 
-/// Statistics hold keys, so that whoever asks must be allowed to read the data.
-async fn statistics(shared: &Arc<Shared>, head: &Parts) -> Answer {
-    let admitted = shared.auth.admit(head, DYNAMODB).and_then(|admission| match admission {
-        Some(admission) => admission.verify(&[]),
-        None => Ok(()),
-    });
-    if let Err(error) = admitted {
+/// What the server tells of itself and of what stands behind it.
+async fn page(
+    shared: &Arc<Shared>,
+    route: Route,
+    door: Door,
+    head: &Parts,
+    memory: &mut Reservation,
+) -> Answer {
+    let is_private = match route {
+        Route::Metrics => door == Door::Endpoint,
+        Route::Statistics | Route::Verification => true,
+        _ => false,
+    };
+    if is_private && let Err(error) = pages::admit(shared, head) {
         return Answer::error(&error, MediaType::Json);
     }
-    let backend = Arc::clone(shared);
-    match shared.dispatcher.in_pool(move || backend.backend.statistics()).await {
-        Ok(Some(json)) => Answer::json(json),
-        Ok(None) => Answer::not_found(),
-        Err(Panicked) => Exchange::broken(MediaType::Json),
+    match route {
+        Route::Healthy => Answer::text(StatusCode::OK, shared.healthy.clone()),
+        Route::Health => pages::health(shared),
+        Route::Metrics => pages::metrics(shared, memory).await,
+        Route::Statistics => pages::statistics(shared, memory).await,
+        Route::Verification => pages::verification(shared, memory).await,
+        Route::Operation
+        | Route::Backup
+        | Route::Cloudwatch
+        | Route::Preflight
+        | Route::NotFound => Answer::not_found(),
     }
 }
 
@@ -138,11 +180,12 @@ async fn operation(
     started: Instant,
     head: Parts,
     body: &mut RequestBody,
+    memory: &mut Reservation,
 ) -> HttpResponse {
     let _in_flight = shared.metrics.in_flight.enter();
     let Some(media_type) = media_type(&head, body) else {
         if Wire::is_form(&head) {
-            return cloudwatch::answer(shared, started, Wire::Query, head, body).await;
+            return cloudwatch::answer(shared, started, Wire::Query, head, (body, memory)).await;
         }
         shared.metrics.answered(Operation::UNKNOWN, 404, started.elapsed());
         return Answer::not_found().into_response();
@@ -151,9 +194,9 @@ async fn operation(
     let operation = exchange.operation;
     if operation == Operation::UNKNOWN && Wire::is_target(target(exchange.request())) {
         let head = exchange.into_request();
-        return cloudwatch::answer(shared, started, Wire::Json, head, body).await;
+        return cloudwatch::answer(shared, started, Wire::Json, head, (body, memory)).await;
     }
-    let answer = stages(shared, exchange, body).await;
+    let answer = stages(shared, exchange, body, memory).await;
     if answer.is_throttle() {
         shared.metrics.throttles.add(1);
     }
@@ -168,8 +211,13 @@ fn media_type(head: &Parts, body: &RequestBody) -> Option<MediaType> {
     stated.or(if body.is_empty() { Some(MediaType::Json) } else { None })
 }
 
-/// Admit, read, run.
-async fn stages(shared: &Arc<Shared>, mut exchange: Exchange, body: &mut RequestBody) -> Answer {
+/// Admit, read, unpack, run.
+async fn stages(
+    shared: &Arc<Shared>,
+    mut exchange: Exchange,
+    body: &mut RequestBody,
+    memory: &mut Reservation,
+) -> Answer {
     match shared.auth.admit(exchange.request(), DYNAMODB) {
         Ok(admission) => exchange.admission = admission,
         // DynamoDB looks at the target first.
@@ -178,14 +226,42 @@ async fn stages(shared: &Arc<Shared>, mut exchange: Exchange, body: &mut Request
         }
         Err(error) => return exchange.refuse(&error),
     }
-    let buffered = match body.read().await {
-        Ok(buffered) => buffered,
+    let bytes = match body.read(memory).await {
+        Ok(bytes) => bytes,
         Err(error) => return unreadable(shared, &exchange, error),
     };
     let media_type = exchange.media_type;
-    match run(shared, exchange, buffered).await {
-        Ok(answer) => packed(shared, answer).await,
-        Err(Panicked) => Exchange::broken(media_type),
+    let answer = if exchange.is_packed() {
+        run_packed(shared, exchange, bytes, memory).await
+    } else {
+        run(shared, exchange, bytes, memory).await
+    };
+    match answer {
+        Ok(answer) => packed(shared, answer, memory).await,
+        Err(not_run) => Exchange::not_run(&not_run, media_type),
+    }
+}
+
+/// Unpacks the body of an exchange, and runs it.
+async fn run_packed(
+    shared: &Arc<Shared>,
+    exchange: Exchange,
+    bytes: Bytes,
+    memory: &mut Reservation,
+) -> Result<Answer, NotRun> {
+    /// What a byte can stand for at most, as the format has it.
+    const MAX_RATIO: usize = 1032;
+    let max_bytes = shared.limits.max_body_bytes;
+    let before_bytes = memory.bytes();
+    // The place of what is unpacked doubles until it is large enough.
+    let bound = bytes.len().saturating_mul(MAX_RATIO).min(max_bytes) * 2;
+    let unpack = move || exchange.unpack(&bytes, max_bytes);
+    match shared.dispatcher.in_pool(memory, bound, unpack).await? {
+        Ok((exchange, plain)) => {
+            memory.shrink_to(before_bytes + plain.len());
+            run(shared, exchange, plain, memory).await
+        }
+        Err(refusal) => Ok(refusal),
     }
 }
 
@@ -194,11 +270,13 @@ async fn stages(shared: &Arc<Shared>, mut exchange: Exchange, body: &mut Request
 async fn run(
     shared: &Arc<Shared>,
     exchange: Exchange,
-    buffered: Buffered,
-) -> Result<Answer, Panicked> {
+    bytes: Bytes,
+    memory: &mut Reservation,
+) -> Result<Answer, NotRun> {
     let dispatcher = &shared.dispatcher;
-    if !dispatcher.needs_pool(exchange.operation, buffered.bytes.len()) {
-        match inline(|| exchange.begin(shared, &buffered.bytes))? {
+    if !dispatcher.needs_pool(exchange.operation, bytes.len()) {
+        dispatcher.turn(memory).await?;
+        match inline(|| exchange.begin(shared, &bytes))? {
             Progress::Answered(answer) => return Ok(answer),
             Progress::Waiting(call) => {
                 let is_alone = shared.metrics.in_flight.get() <= 1;
@@ -207,18 +285,28 @@ async fn run(
             Progress::NotBegun => {}
         }
     }
+    let room_bytes = memory.limit_bytes().saturating_sub(memory.bytes());
+    let decoded_bytes = decoded_bytes(&bytes);
+    if decoded_bytes > room_bytes {
+        return Ok(exchange.refuse(&decoded_too_large(decoded_bytes)));
+    }
+    let answer_bytes = exchange.operation.largest_answer_bytes();
+    let work_bytes = room_bytes.min(decoded_bytes + answer_bytes);
     let shared = Arc::clone(shared);
-    dispatcher.in_pool(move || exchange.finish(&shared, &buffered.bytes)).await
+    dispatcher.in_pool(memory, work_bytes, move || exchange.finish(&shared, &bytes)).await
 }
 
 /// The answer, packed if the client takes that and it helps.
-async fn packed(shared: &Shared, answer: Answer) -> Answer {
+async fn packed(shared: &Shared, answer: Answer, memory: &mut Reservation) -> Answer {
     let packed = match answer.bytes_to_pack() {
         None => return answer,
         Some(bytes) if bytes <= MAX_INLINE_PACK_BYTES => inline(|| answer.pack()),
-        Some(_) => shared.dispatcher.in_pool(|| answer.pack()).await,
+        Some(bytes) => {
+            memory.shrink_to(bytes);
+            shared.dispatcher.in_pool(memory, bytes, || answer.pack()).await
+        }
     };
-    packed.unwrap_or_else(|Panicked| Exchange::broken(MediaType::AmzJson))
+    packed.unwrap_or_else(|not_run| Exchange::not_run(&not_run, MediaType::AmzJson))
 }
 
 /// The answer to a body that could not be read.

@@ -1,18 +1,24 @@
 //! Answers: status, headers, checksum, encoding.
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use keyloom_engine::{Error, Reply};
 
+use crate::held::HeldBody;
+use crate::visitor::Refusal;
 use crate::{encoding, request_id};
 
 /// What goes back to the client.
-pub(crate) type HttpResponse = Response<Full<Bytes>>;
+pub(crate) type HttpResponse = Response<HeldBody>;
 
 pub(crate) const X_AMZN_REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 const X_AMZ_CRC32: HeaderName = HeaderName::from_static("x-amz-crc32");
+/// A browser asks whether a page may ask this machine or its network.
+const REQUEST_PRIVATE_NETWORK: HeaderName =
+    HeaderName::from_static("access-control-request-private-network");
+const ALLOW_PRIVATE_NETWORK: HeaderName =
+    HeaderName::from_static("access-control-allow-private-network");
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("keyloom/", env!("CARGO_PKG_VERSION")));
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -25,6 +31,10 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
 /// A body smaller than this is sent as it is, whatever the client accepts: it fits one packet or
 /// two, and packing it would cost more than sending it.
 const MIN_GZIP_BYTES: usize = 4096;
+
+/// An answer that takes so much more than its size is moved to a place that fits: it is counted by its
+/// size.
+const MAX_WASTE_BYTES: usize = 16 << 10;
 
 /// The media types of the protocol. The answer has the type of the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +86,10 @@ enum Encoding {
 
 impl Answer {
     /// The engine's reply.
-    pub(crate) fn reply(reply: Reply, media_type: MediaType) -> Self {
+    pub(crate) fn reply(mut reply: Reply, media_type: MediaType) -> Self {
+        if reply.body.capacity() - reply.body.len() > MAX_WASTE_BYTES {
+            reply.body.shrink_to_fit();
+        }
         Self {
             status: StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             content_type: Some(media_type.header()),
@@ -133,6 +146,16 @@ impl Answer {
         Self::reply(Reply { status: 503, body: body.to_vec() }, media_type)
     }
 
+    /// The request is of a page or for a host that is none of ours.
+    pub(crate) fn refused(refusal: &Refusal) -> Self {
+        let status = match refusal {
+            Refusal::NoHost => StatusCode::BAD_REQUEST,
+            Refusal::Host(_) | Refusal::Origin(_) => StatusCode::FORBIDDEN,
+        };
+        let body = Reply::from(&Error::AccessDenied(refusal.to_string())).body;
+        Self { status, ..Self::reply(Reply { status: 403, body }, MediaType::Json) }
+    }
+
     /// Says whether the client takes gzip.
     pub(crate) fn accepts_gzip(&mut self, accepts: bool) {
         if accepts && self.body.len() >= MIN_GZIP_BYTES {
@@ -186,18 +209,20 @@ impl Answer {
             headers.insert(X_AMZN_REQUEST_ID, id);
         }
         headers.insert(header::SERVER, SERVER);
-        let mut response = Response::new(Full::new(self.body));
+        let mut response = Response::new(HeldBody::new(self.body));
         *response.status_mut() = self.status;
         *response.headers_mut() = headers;
         response
     }
 }
 
-/// Lets pages of any origin read a response, as DynamoDB does.
-pub(crate) fn allow_origin(response: &mut HttpResponse) {
+/// Lets the page that asked read a response.
+pub(crate) fn allow_origin(response: &mut HttpResponse, origin: HeaderValue) {
     let headers = response.headers_mut();
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    // Caches must not show one page the answer to another.
+    headers.insert(header::VARY, HeaderValue::from_static("origin"));
 }
 
 /// Answers a browser's question whether a page may ask.
@@ -208,6 +233,9 @@ pub(crate) fn preflight(asked: &HeaderMap) -> HttpResponse {
         (header::ACCESS_CONTROL_REQUEST_HEADERS, header::ACCESS_CONTROL_ALLOW_HEADERS),
         (header::ACCESS_CONTROL_REQUEST_METHOD, header::ACCESS_CONTROL_ALLOW_METHODS),
     ];
+    if asked.contains_key(REQUEST_PRIVATE_NETWORK) {
+        headers.insert(ALLOW_PRIVATE_NETWORK, HeaderValue::from_static("true"));
+    }
     for (question, answer) in pairs {
         if let Some(value) = asked.get(question) {
             headers.insert(answer, value.clone());

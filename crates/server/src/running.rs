@@ -12,6 +12,7 @@ use crate::serve::Server;
 pub struct RunningServer {
     address: SocketAddr,
     url: String,
+    metrics_address: Option<SocketAddr>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -20,6 +21,7 @@ impl RunningServer {
     pub(crate) fn start(server: Server) -> Result<Self, StartError> {
         let runtime = server.runtime()?;
         let (address, url) = (server.local_addr(), server.url());
+        let metrics_address = server.metrics_addr();
         let (stop, stopped) = oneshot::channel::<()>();
         let run = move || {
             // A closed channel means that the handle is gone, which asks for the same.
@@ -28,12 +30,17 @@ impl RunningServer {
         };
         let thread = thread::Builder::new().name("keyloom-server".into()).spawn(run);
         let thread = Some(thread.map_err(StartError::Runtime)?);
-        Ok(Self { address, url, stop: Some(stop), thread })
+        Ok(Self { address, url, metrics_address, stop: Some(stop), thread })
     }
 
     /// Where it listens.
     pub fn addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where metrics have an address of their own, if they have one.
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.metrics_address
     }
 
     /// The endpoint to give to an SDK.

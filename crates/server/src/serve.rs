@@ -13,9 +13,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use keyloom_engine::Health;
+
 use crate::backend::Backend;
+use crate::clients::Place;
 use crate::config::{Config, StartError};
 use crate::connection;
+use crate::health;
+use crate::memory::Account;
+use crate::request::Door;
 use crate::running::RunningServer;
 use crate::shared::{Lifecycle, Shared};
 use crate::tls::TlsFiles;
@@ -24,6 +30,9 @@ use crate::tls::TlsFiles;
 const BACKLOG: i32 = 4096;
 /// Open files left to the database and the process when connections take the rest.
 const SPARE_FILES: u64 = 256;
+/// What a connection takes whatever it does: the buffer for a head, a task and its state. TLS takes as
+/// much again.
+const CONNECTION_BYTES: usize = 64 << 10;
 /// How long to wait when a connection cannot be accepted, typically for want of open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// What a connection too many is told.
@@ -35,6 +44,8 @@ pub struct Server {
     config: Config,
     listener: StdListener,
     address: SocketAddr,
+    /// For metrics and health only.
+    metrics: Option<(StdListener, SocketAddr)>,
     tls: Option<TlsAcceptor>,
     shared: Arc<Shared>,
 }
@@ -44,14 +55,10 @@ impl Server {
     pub fn bind(config: Config, backend: impl Backend) -> Result<Self, StartError> {
         config.check()?;
         let tls = config.tls.as_ref().map(TlsFiles::acceptor).transpose()?;
-        let listener = listen(config.address).map_err(|error| match error.kind() {
-            io::ErrorKind::AddrInUse => StartError::AddressInUse(config.address),
-            _ => StartError::Listen(config.address, error),
-        })?;
-        let address = listener.local_addr();
-        let address = address.map_err(|error| StartError::Listen(config.address, error))?;
+        let (listener, address) = listen(config.address)?;
+        let metrics = config.metrics_address.map(listen).transpose()?;
         let shared = Arc::new(Shared::new(&config, Box::new(backend)));
-        Ok(Self { config, listener, address, tls, shared })
+        Ok(Self { config, listener, address, metrics, tls, shared })
     }
 
     /// Binds and serves on threads of its own, for programs that are not asynchronous.
@@ -64,6 +71,11 @@ impl Server {
         self.address
     }
 
+    /// Where metrics have an address of their own, if they have one.
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().map(|(_, address)| *address)
+    }
+
     /// The endpoint to give to an SDK.
     pub fn url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
@@ -71,30 +83,33 @@ impl Server {
     }
 
     /// Serves until `shutdown` is ready, then finishes: no new connections, requests under way are
-    /// answered, idle connections closed. Must run on a tokio runtime with threads.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), StartError> {
-        let Self { config, listener, address, tls, shared } = self;
-        let listener =
-            TcpListener::from_std(listener).map_err(|error| StartError::Listen(address, error))?;
+    /// answered, idle connections closed. Must run on a tokio runtime with threads. Tells whether the
+    /// backend took writes at the end.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<Health, StartError> {
+        let Self { config, listener, address, metrics, tls, shared } = self;
+        let listener = to_tokio(listener, address)?;
+        let metrics = metrics.map(|(listener, address)| to_tokio(listener, address)).transpose()?;
+        tokio::spawn(health::watch(Arc::clone(&shared)));
         let limit = connection_limit(config.limits.max_connections);
         let connections = Arc::new(Semaphore::new(limit as usize));
         tokio::select! {
             biased;
             () = shutdown => {}
-            () = accept_all(&listener, &shared, tls.as_ref(), &connections) => {}
+            () = accept_all(&listener, &shared, Door::Endpoint, tls.as_ref(), &connections) => {}
+            () = accept_metrics(metrics.as_ref(), &shared, &connections) => {}
         }
-        drop(listener);
+        drop((listener, metrics));
         let all_closed = || connections.acquire_many(limit);
         shared.lifecycle.send_replace(Lifecycle::Draining);
         if timeout(config.limits.shutdown_grace, all_closed()).await.is_err() {
             shared.lifecycle.send_replace(Lifecycle::Aborting);
             let _ = all_closed().await;
         }
-        Ok(())
+        Ok(shared.backend.health())
     }
 
     /// Serves on threads of its own until the process is asked to end (Ctrl-C or SIGTERM).
-    pub fn run_until_terminated(self) -> Result<(), StartError> {
+    pub fn run_until_terminated(self) -> Result<Health, StartError> {
         let runtime = self.runtime()?;
         runtime.block_on(self.run(termination()))
     }
@@ -137,8 +152,20 @@ pub async fn termination() {
     }
 }
 
+/// Listens, and finds out where if any port would do.
+fn listen(address: SocketAddr) -> Result<(StdListener, SocketAddr), StartError> {
+    let listening = socket(address).and_then(|listener| {
+        let bound = listener.local_addr()?;
+        Ok((listener, bound))
+    });
+    listening.map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => StartError::AddressInUse(address),
+        _ => StartError::Listen(address, error),
+    })
+}
+
 /// A listening socket with a queue long enough for thousands of clients at once.
-fn listen(address: SocketAddr) -> io::Result<StdListener> {
+fn socket(address: SocketAddr) -> io::Result<StdListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     // On Windows this option would let two servers share the port.
     if cfg!(unix) {
@@ -150,6 +177,10 @@ fn listen(address: SocketAddr) -> io::Result<StdListener> {
     Ok(socket.into())
 }
 
+fn to_tokio(listener: StdListener, address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::from_std(listener).map_err(|error| StartError::Listen(address, error))
+}
+
 /// As many connections as asked for, or as the process may have files open.
 fn connection_limit(asked: u32) -> u32 {
     let wanted = u64::from(asked) + SPARE_FILES;
@@ -158,19 +189,45 @@ fn connection_limit(asked: u32) -> u32 {
     asked.min(u32::try_from(possible).unwrap_or(u32::MAX)).max(1)
 }
 
+/// What a connection is given: it counts as open until all of this is dropped.
+struct Seat {
+    _permit: OwnedSemaphorePermit,
+    _place: Place,
+    account: Arc<Account>,
+}
+
+impl Seat {
+    /// For one more connection of a client; none if there are too many of them, or of its own, or
+    /// if there is no memory for it.
+    fn take(
+        shared: &Shared,
+        client: SocketAddr,
+        is_encrypted: bool,
+        connections: &Arc<Semaphore>,
+    ) -> Option<Self> {
+        let bytes = if is_encrypted { 2 * CONNECTION_BYTES } else { CONNECTION_BYTES };
+        Some(Self {
+            _permit: Arc::clone(connections).try_acquire_owned().ok()?,
+            _place: shared.clients.enter(client.ip())?,
+            account: Account::open(&shared.memory, bytes).ok()?,
+        })
+    }
+}
+
 /// Accepts connections for ever, each on a task of its own.
 async fn accept_all(
     listener: &TcpListener,
     shared: &Arc<Shared>,
+    door: Door,
     tls: Option<&TlsAcceptor>,
     connections: &Arc<Semaphore>,
 ) {
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, client)) = listener.accept().await else {
             sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let Ok(permit) = Arc::clone(connections).try_acquire_owned() else {
+        let Some(seat) = Seat::take(shared, client, tls.is_some(), connections) else {
             refuse(shared, &stream, tls.is_some());
             continue;
         };
@@ -179,9 +236,21 @@ async fn accept_all(
         shared.metrics.connections_total.add(1);
         let shared = Arc::clone(shared);
         match tls.cloned() {
-            None => tokio::spawn(plain(shared, stream, permit)),
-            Some(acceptor) => tokio::spawn(encrypted(shared, stream, acceptor, permit)),
+            None => tokio::spawn(plain(shared, stream, door, seat)),
+            Some(acceptor) => tokio::spawn(encrypted(shared, stream, acceptor, seat)),
         };
+    }
+}
+
+/// The same where metrics have an address of their own; waits for ever where they have not.
+async fn accept_metrics(
+    listener: Option<&TcpListener>,
+    shared: &Arc<Shared>,
+    connections: &Arc<Semaphore>,
+) {
+    match listener {
+        Some(listener) => accept_all(listener, shared, Door::Metrics, None, connections).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -193,17 +262,12 @@ fn refuse(shared: &Shared, stream: &TcpStream, tls: bool) {
     }
 }
 
-async fn plain(shared: Arc<Shared>, stream: TcpStream, _permit: OwnedSemaphorePermit) {
+async fn plain(shared: Arc<Shared>, stream: TcpStream, door: Door, seat: Seat) {
     let _open = shared.metrics.connections.enter();
-    connection::serve(Arc::clone(&shared), stream).await;
+    connection::serve(Arc::clone(&shared), Arc::clone(&seat.account), door, stream).await;
 }
 
-async fn encrypted(
-    shared: Arc<Shared>,
-    stream: TcpStream,
-    acceptor: TlsAcceptor,
-    _permit: OwnedSemaphorePermit,
-) {
+async fn encrypted(shared: Arc<Shared>, stream: TcpStream, acceptor: TlsAcceptor, seat: Seat) {
     let _open = shared.metrics.connections.enter();
     let mut lifecycle = shared.lifecycle.subscribe();
     let handshake = timeout(shared.limits.handshake_timeout, acceptor.accept(stream));
@@ -212,7 +276,10 @@ async fn encrypted(
         _ = lifecycle.wait_for(|state| *state != Lifecycle::Serving) => return,
     };
     match shaken {
-        Ok(Ok(stream)) => connection::serve(Arc::clone(&shared), stream).await,
+        Ok(Ok(stream)) => {
+            let account = Arc::clone(&seat.account);
+            connection::serve(Arc::clone(&shared), account, Door::Endpoint, stream).await;
+        }
         // Not TLS, or none of our versions: there is nobody to tell.
         Ok(Err(_)) => {}
         Err(_) => shared.metrics.connections_timed_out.add(1),

@@ -1,24 +1,35 @@
 //! What all connections of a server share.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use bytes::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::auth::Auth;
+use keyloom_engine::Health;
+
 use crate::backend::Backend;
+use crate::clients::Clients;
 use crate::config::Config;
 use crate::dispatch::Dispatcher;
+use crate::health::Watched;
 use crate::limits::Limits;
-use crate::metrics::Metrics;
+use crate::memory::Memory;
+use crate::metrics::{Metrics, single};
+use crate::visitor::{Visitors, host_of};
 
 /// The request head: a presigned URL and a few dozen headers fit with room to spare.
 const MAX_HEAD_BYTES: usize = 64 << 10;
 /// Requests under way at once on one HTTP/2 connection.
-const MAX_STREAMS: u32 = 256;
+pub(crate) const MAX_STREAMS: u32 = 128;
+/// What a client may send on an HTTP/2 connection before somebody takes it. Every connection may make
+/// the server hold that much, so it is no larger than round trips in a data centre ask for.
+pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 256 << 10;
+/// The same for one request.
+const STREAM_WINDOW_BYTES: u32 = 128 << 10;
 
 /// Where a server is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +51,15 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) http: auto::Builder<TokioExecutor>,
     pub(crate) lifecycle: watch::Sender<Lifecycle>,
-    /// Bytes of request bodies held now.
-    pub(crate) buffered_bytes: AtomicUsize,
+    pub(crate) memory: Arc<Memory>,
+    /// Who may ask, and who may read the metrics at an address of their own.
+    pub(crate) visitors: Visitors,
+    pub(crate) metrics_visitors: Visitors,
+    /// How the backend was when it was last looked at.
+    pub(crate) health: Watched,
+    pub(crate) clients: Arc<Clients>,
+    /// The right to make a backup: one at a time.
+    pub(crate) backups: Arc<Semaphore>,
     /// The answer to `GET /`.
     pub(crate) healthy: Bytes,
 }
@@ -56,15 +74,62 @@ impl Shared {
             backend,
             auth,
             limits: config.limits.clone(),
-            dispatcher: Dispatcher::new(config.dispatch.clone(), config.limits.max_in_flight),
+            dispatcher: Dispatcher::new(config.dispatch.clone(), &config.limits),
             metrics: Metrics::default(),
             http: http(&config.limits),
             lifecycle: watch::Sender::new(Lifecycle::Serving),
-            buffered_bytes: AtomicUsize::new(0),
+            memory: Arc::new(Memory::new(config.limits.memory_bytes)),
+            visitors: visitors(config, config.address, !config.credentials.is_empty()),
+            metrics_visitors: visitors(
+                config,
+                config.metrics_address.unwrap_or(config.address),
+                false,
+            ),
+            health: Watched::default(),
+            clients: Arc::new(Clients::new(config.limits.max_connections_per_client)),
+            backups: Arc::new(Semaphore::new(1)),
             // The space at the end is DynamoDB's.
             healthy: format!("healthy: dynamodb.{}.amazonaws.com ", config.region).into(),
         }
     }
+}
+
+impl Shared {
+    /// Appends to `GET /metrics` how the server is now.
+    pub(crate) fn render_state(&self, page: &mut String) {
+        let (memory, limit) = (&self.memory, self.limits.memory_bytes);
+        let is_ready = self.health.look(self.backend.health()) == Health::Ready;
+        for (name, kind, help, value) in [
+            (
+                "keyloom_store_writable",
+                "gauge",
+                "Whether writes are taken: 0 when the store refuses them, see /health.",
+                u64::from(is_ready),
+            ),
+            ("keyloom_memory_limit_bytes", "gauge", "What clients may use.", limit as u64),
+            (
+                "keyloom_memory_used_bytes",
+                "gauge",
+                "What is reserved for connections, requests and answers.",
+                memory.used_bytes() as u64,
+            ),
+            (
+                "keyloom_memory_refusals_total",
+                "counter",
+                "How often there was no memory for a request.",
+                memory.refused(),
+            ),
+        ] {
+            single(page, name, kind, help, &value);
+        }
+    }
+}
+
+/// Only who listens on a loopback address is asked by its names: others have any.
+fn visitors(config: &Config, address: SocketAddr, are_signed: bool) -> Visitors {
+    let is_loopback = address.ip().to_canonical().is_loopback();
+    let hosts = is_loopback.then(|| config.advertised.iter().map(|one| host_of(one)).collect());
+    Visitors::new(config.cors.clone(), hosts, are_signed)
 }
 
 fn http(limits: &Limits) -> auto::Builder<TokioExecutor> {
@@ -81,8 +146,7 @@ fn http(limits: &Limits) -> auto::Builder<TokioExecutor> {
         .keep_alive_interval(limits.idle_timeout)
         .max_concurrent_streams(MAX_STREAMS)
         .max_header_list_size(MAX_HEAD_BYTES as u32)
-        // DynamoDB bodies are read whole: a window of their size spares round trips.
-        .initial_stream_window_size(1 << 20)
-        .initial_connection_window_size(4 << 20);
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES);
     http
 }

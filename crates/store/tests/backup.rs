@@ -381,7 +381,7 @@ fn an_archive_that_breaks_off_anywhere_leaves_the_backup_before() {
     let target = || BackupTarget::prepare(&to, None).unwrap();
     let inventory = Inventory::decode(&target().inventory().encode()).unwrap();
     let mut archive = Vec::new();
-    let source = store.backup_source().unwrap();
+    let source = store.capture_source().unwrap();
     assert!(source.may_go_to(&inventory));
     source.write_archive(&inventory, &mut archive).unwrap();
     // The archive ends with the manifest's block, padding, and two blocks of zeros.

@@ -11,6 +11,7 @@ pub(crate) mod key;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod try_design;
+pub(crate) mod verify;
 
 use std::process::ExitCode;
 
@@ -31,5 +32,6 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Generate(generate) => generate.run(output),
         Command::Doctor(doctor) => doctor.run(output),
         Command::Serve(serve) => serve.run(output),
+        Command::Verify(verify) => verify.run(output),
     }
 }

@@ -10,10 +10,12 @@ use keyloom_core::observation::Observer;
 use keyloom_design::cost::Prices;
 use keyloom_engine::{Database, DiskOptions, Durability, Options};
 use keyloom_observe::{Monitor, Redaction, StatsCollector, StatsOptions, Throttle};
-use keyloom_server::{Config, Credentials, Dispatch, Limits, Server, TlsFiles};
+use keyloom_server::{
+    Config, Cors, Credentials, Dispatch, Health, Limits, NotAnOrigin, Server, TlsFiles,
+};
 
 use crate::design_file::{check_file, design_of};
-use crate::output::{Failure, Output};
+use crate::output::{self, Failure, Output};
 use crate::watching::Watched;
 
 /// Serve a DynamoDB endpoint.
@@ -84,18 +86,43 @@ pub(crate) struct Serve {
     /// The directory whose subdirectories are the buckets of exports, imports and bulk operations.
     #[arg(long, value_name = "DIR")]
     bucket_root: Option<PathBuf>,
-    /// The host and port that DescribeEndpoints names, if clients reach the server under another one
-    /// than it listens on.
+    /// A host and port that clients reach the server under, if that is another one than it listens on;
+    /// may be given several times. DescribeEndpoints names the first.
+    ///
+    /// On a loopback address without credentials, requests must be for one of these hosts or for a
+    /// loopback name or address: any other is refused, because a web page could have made it up.
     #[arg(long, value_name = "HOST:PORT", value_parser = endpoint)]
-    advertise: Option<String>,
+    advertise: Vec<String>,
+    /// The origins of web pages that may ask, besides those of this machine (localhost, 127.0.0.0/8 and
+    /// ::1 on any port): https://app.example.com, null for files, * for all.
+    ///
+    /// Without credentials, requests of pages of other origins are refused. With credentials, they need
+    /// a signature as all do, and browsers do not show them the answers.
+    #[arg(long, value_name = "ORIGIN", num_args = 1.., value_delimiter = ',')]
+    #[arg(value_parser = origin)]
+    cors: Vec<String>,
+    /// An address of its own for /metrics and /health, without credentials and TLS. Where there are
+    /// credentials, /metrics needs a signature anywhere else.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics_listen: Option<SocketAddr>,
     /// Memory for data read from disk, in MiB. [default: an eighth of the machine's memory, at least
     /// 64 and at most 2048]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(conflicts_with = "memory")]
     cache: Option<u32>,
+    /// Memory that clients may use, in MiB: for connections, requests, their decoded form, and answers
+    /// that wait to be sent. Past it, requests are answered 503. [default: a quarter of the memory of
+    /// the machine or container, at least 64]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(64..))]
+    memory_limit: Option<u32>,
     /// How many connections may be open.
-    #[arg(long, value_name = "N")]
-    max_connections: Option<u32>,
+    #[arg(long, value_name = "N", default_value_t = Limits::default().max_connections)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    max_connections: u32,
+    /// How many of them one client may have: an address, or a network of IPv6 (/64).
+    #[arg(long, value_name = "N", default_value_t = Limits::default().max_connections_per_client)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    max_connections_per_client: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -111,6 +138,9 @@ impl Serve {
         let config = self.config();
         // Before anything is made on disk.
         config.check().map_err(Failure::refused)?;
+        for warning in config.warnings() {
+            output::warn(&warning);
+        }
         let statistics = self.statistics()?;
         let monitor = Arc::new(self.monitor(statistics.as_ref()));
         let database = self.database(&monitor, output)?;
@@ -125,9 +155,17 @@ impl Serve {
         database.advertise(self.advertised(server.local_addr()));
         drop(database);
         output.line(format_args!("keyloom listening on {} ({place})", server.url()))?;
+        if let Some(address) = server.metrics_addr() {
+            output.line(format_args!("metrics on http://{address}/metrics"))?;
+        }
         output.flush()?;
-        server.run_until_terminated().map_err(Failure::refused)?;
-        Ok(ExitCode::SUCCESS)
+        match server.run_until_terminated().map_err(Failure::refused)? {
+            Health::Ready => Ok(ExitCode::SUCCESS),
+            // Whoever started it should not take this for an end like any other.
+            Health::ReadOnly { reason, .. } => Err(Failure::refused(format_args!(
+                "the store refused writes when the server ended: {reason}"
+            ))),
+        }
     }
 
     /// The collector of statistics, with the designs that requests are attributed by.
@@ -162,7 +200,7 @@ impl Serve {
 
     /// The host and port for DescribeEndpoints.
     fn advertised(&self, listens_on: SocketAddr) -> String {
-        match &self.advertise {
+        match self.advertise.first() {
             Some(endpoint) => endpoint.clone(),
             // "Any address" is none that a client could connect to.
             None if listens_on.ip().is_unspecified() => format!("localhost:{}", listens_on.port()),
@@ -200,9 +238,13 @@ impl Serve {
     }
 
     fn config(&self) -> Config {
-        let mut limits = Limits::default();
-        if let Some(connections) = self.max_connections {
-            limits.max_connections = connections;
+        let mut limits = Limits {
+            max_connections: self.max_connections,
+            max_connections_per_client: self.max_connections_per_client,
+            ..Limits::default()
+        };
+        if let Some(mebibytes) = self.memory_limit {
+            limits.memory_bytes = (mebibytes as usize) << 20;
         }
         let credentials = self.access_key.iter().zip(&self.secret_key);
         let tls = self.tls_cert.clone().zip(self.tls_key.clone());
@@ -210,12 +252,21 @@ impl Serve {
             address: SocketAddr::new(self.host, self.port),
             credentials: credentials.map(|(key, secret)| Credentials::new(key, secret)).collect(),
             tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
+            metrics_address: self.metrics_listen,
+            // Each was checked when the arguments were read.
+            cors: Cors::of(self.cors.iter().map(String::as_str)).unwrap_or_default(),
+            advertised: self.advertise.clone(),
             region: self.region.clone(),
             dispatch: if self.memory { Dispatch::memory() } else { Dispatch::disk() },
             limits,
             ..Config::default()
         }
     }
+}
+
+/// Reads an origin of pages.
+fn origin(text: &str) -> Result<String, NotAnOrigin> {
+    Cors::of([text]).map(|_| text.to_owned())
 }
 
 /// Reads a host and port.

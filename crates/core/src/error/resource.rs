@@ -84,6 +84,11 @@ pub fn backup_in_use(arn: &str) -> Error {
     Error::BackupInUse(format!("Backup is being created: {arn}"))
 }
 
+/// A backup that could not be made.
+pub fn backup_failed(arn: &str, reason: &str) -> Error {
+    Error::BackupInUse(format!("Backup cannot be restored, because it failed ({reason}): {arn}"))
+}
+
 /// The table of a backup operation is being changed.
 pub fn table_in_use(name: &str, status: &str) -> Error {
     Error::TableInUse(format!("Table is being {}: {name}", status.to_lowercase()))

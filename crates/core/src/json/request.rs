@@ -76,6 +76,14 @@ impl Parser<'_> {
                 AttributeType::S => AttributeValue::S(parser.string()?.as_ref().into()),
                 AttributeType::N => AttributeValue::N(Number::parse(&parser.string()?).ok()?),
                 AttributeType::M => AttributeValue::M(parser.item(depth + 1)?),
+                AttributeType::L => {
+                    let mut list = Vec::new();
+                    parser.elements(|parser| {
+                        list.push(parser.attribute_value(depth + 1)?);
+                        Some(())
+                    })?;
+                    AttributeValue::L(list)
+                }
                 _ => {
                     // The body, its member, this value; each map adds itself and its value.
                     let json = parser.any_value(3 + 2 * depth)?;

@@ -163,10 +163,21 @@ impl<'a> Parser<'a> {
 
     fn object(&mut self, depth: usize) -> Option<Json<'a>> {
         let mut members = Vec::new();
+        let mut first = None;
         self.members(|parser, name| {
-            members.push((name, parser.value(depth)?));
+            let member = (name, parser.value(depth)?);
+            // Most objects are attribute values, which have one member: a list that has not grown yet
+            // is four times as large as that.
+            match first.take() {
+                None if members.is_empty() => first = Some(member),
+                None => members.push(member),
+                Some(earlier) => members.extend([earlier, member]),
+            }
             Some(())
         })?;
+        if let Some(only) = first {
+            members = vec![only];
+        }
         Some(Json::Object(JsonObject(members)))
     }
 
@@ -203,17 +214,29 @@ impl<'a> Parser<'a> {
     }
 
     fn array(&mut self, depth: usize) -> Option<Json<'a>> {
-        self.position += 1;
-        self.skip_space();
         let mut elements = Vec::new();
+        self.elements(|parser| {
+            elements.push(parser.value(depth)?);
+            Some(())
+        })?;
+        Some(Json::Array(elements))
+    }
+
+    /// The elements of an array; each value is left to `read`.
+    #[inline]
+    pub(super) fn elements(&mut self, mut read: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        if !self.take(b'[') {
+            return None;
+        }
+        self.skip_space();
         if self.take(b']') {
-            return Some(Json::Array(elements));
+            return Some(());
         }
         loop {
-            elements.push(self.value(depth)?);
+            read(self)?;
             self.skip_space();
             if self.take(b']') {
-                return Some(Json::Array(elements));
+                return Some(());
             }
             if !self.take(b',') {
                 return None;

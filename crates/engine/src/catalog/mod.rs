@@ -52,7 +52,9 @@ impl Catalog {
 
     /// The table that a data operation names. It is not there before it has been filled.
     pub(crate) fn table(&self, name_or_arn: &str) -> Result<Arc<Table>> {
-        let table = self.find(name_or_arn).filter(|table| table.record.status != Status::Creating);
+        let is_filled =
+            |table: &Arc<Table>| !matches!(table.record.status, Status::Creating | Status::Failed);
+        let table = self.find(name_or_arn).filter(is_filled);
         table.ok_or_else(request::resource_not_found)
     }
 
@@ -196,6 +198,9 @@ impl Change<'_> {
             let value = encode(stream)?;
             transaction.put(layout::stream(stream.keyspace).into(), value.into());
         }
+        for (key, value) in &alongside.resources {
+            transaction.put(key.clone(), value.clone());
+        }
         transaction.commit().map_err(crate::commit_error)
     }
 }
@@ -207,6 +212,8 @@ pub(crate) struct Alongside {
     pub(crate) dropped: Vec<Keyspace>,
     /// Streams that begin, change or end.
     pub(crate) streams: Vec<StreamRecord>,
+    /// Records of other resources, as [`crate::resource::encode`] makes them.
+    pub(crate) resources: Vec<(Bytes, Bytes)>,
 }
 
 fn encode(record: &impl Serialize) -> Result<Vec<u8>> {

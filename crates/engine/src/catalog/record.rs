@@ -52,6 +52,8 @@ pub(crate) enum Status {
     Active,
     Updating,
     Deleting,
+    /// A table whose restore cannot be completed. It can be described and deleted.
+    Failed,
 }
 
 impl Status {
@@ -61,6 +63,7 @@ impl Status {
             Self::Active => "ACTIVE",
             Self::Updating => "UPDATING",
             Self::Deleting => "DELETING",
+            Self::Failed => "FAILED",
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A table as requests see it: its record with everything derived from it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use keyloom_core::observation::InsightRules;
 use keyloom_core::schema::{IndexSchema, KeySchema, TableSchema, VectorIndexSchema};
@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) stats: Stats,
     /// No item expires before this second. Zero until the table has been looked through.
     pub(crate) next_expiry_s: AtomicU64,
+    /// Why there are no counts, if there are none.
+    pub(crate) uncountable: OnceLock<String>,
 }
 
 /// Item counts and sizes, kept exact by every write.
@@ -64,10 +66,14 @@ impl Stats {
         self.set(from.items(), from.bytes());
     }
 
+    /// Items and bytes, whether they can be right or not.
+    pub(crate) fn raw(&self) -> (i64, i64) {
+        (self.items.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+
     /// Items and bytes; none if they cannot be right.
     pub(crate) fn exact(&self) -> Option<(i64, i64)> {
-        let (items, bytes) =
-            (self.items.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
+        let (items, bytes) = self.raw();
         (items >= 0 && bytes >= 0).then_some((items, bytes))
     }
 
@@ -158,6 +164,11 @@ impl Table {
                 stats.copy(from);
             }
         }
+    }
+
+    /// Counts of the table or of one of its indexes, unless counting them met damage.
+    pub(crate) fn counts<'a>(&self, stats: &'a Stats) -> Option<&'a Stats> {
+        self.shared.uncountable.get().is_none().then_some(stats)
     }
 
     /// The counts of the table and of its indexes, without those indexes that are being filled: they are

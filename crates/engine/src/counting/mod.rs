@@ -6,16 +6,20 @@
 //! meanwhile add to the same counters, so the sum is exact when the counting ends. Replies that show
 //! counts wait for that; observers, who must not wait, see what is counted so far.
 //!
-//! A write counts when it is answered. Counts are not exact after a write of unknown fate, nor if the
-//! counting meets damage; then nothing is noted, and the next opening counts.
+//! A write counts when it is answered. Counts are not exact after a write of unknown fate; then nothing is
+//! noted, and the next opening counts. Where the counting meets damage there are none: replies that show
+//! counts of that table are errors which name the damage, or leave the counts out if what they tell of has
+//! been done.
 
 mod note;
+
+pub(crate) use note::noted;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use keyloom_core::Result;
+use keyloom_core::{Error, Result};
 use keyloom_store::{Bytes, Direction, KeyRange, Snapshot};
 use parking_lot::{Condvar, Mutex};
 
@@ -43,17 +47,29 @@ enum State {
     Counting,
     /// Everything is counted.
     Exact,
-    /// The counting was broken off, or met damage.
+    /// Everything is counted but tables that know why they are not.
+    Partial,
+    /// The counting was broken off.
     GivenUp,
 }
 
 impl Counted {
-    /// Waits until the counting has ended.
-    pub(crate) fn wait(&self) {
+    /// Waits until the counting has ended; an error if it was broken off.
+    pub(crate) fn wait(&self) -> Result<()> {
         let mut state = self.state.lock();
         while *state == State::Counting {
             self.changed.wait(&mut state);
         }
+        if *state == State::GivenUp {
+            return Err(unknown("the counting was broken off"));
+        }
+        Ok(())
+    }
+
+    /// Waits until a table is counted; an error if it cannot be.
+    pub(crate) fn wait_for(&self, table: &Table) -> Result<()> {
+        self.wait()?;
+        table.shared.uncountable.get().map_or(Ok(()), |reason| Err(unknown(reason)))
     }
 
     /// Whether [`wait`](Self::wait) would have to wait.
@@ -71,14 +87,11 @@ impl Counted {
         self.changed.notify_all();
     }
 
-    /// Counts with `count`, which says whether that came to its end. Nobody waits any longer afterwards,
-    /// not even if there was a panic.
-    fn count_with(&self, count: impl FnOnce() -> Result<bool>) {
+    /// Counts with `count`, which says how that ended. Nobody waits any longer afterwards, not even if
+    /// there was a panic.
+    fn count_with(&self, count: impl FnOnce() -> State) {
         let mut ending = Ending { counted: self, state: State::GivenUp };
-        // Damage that the counting meets will show itself to the request that reads it.
-        if count().unwrap_or(false) {
-            ending.state = State::Exact;
-        }
+        ending.state = count();
     }
 
     /// Says that nobody knows whether some write has happened.
@@ -93,7 +106,7 @@ impl Counted {
     }
 
     /// Whether the counts may be passed on.
-    fn are_exact(&self) -> bool {
+    pub(crate) fn are_exact(&self) -> bool {
         *self.state.lock() == State::Exact && !self.in_doubt.load(Ordering::Relaxed)
     }
 }
@@ -149,30 +162,47 @@ pub(crate) fn close(database: &Inner) {
     // Else it was never opened, and what is noted is as right as before.
 }
 
-/// Counts every table and index as `snapshot` shows them; false if the database is closed meanwhile.
-/// An index that is being filled is counted by whoever fills it.
+/// Counts every table and index as `snapshot` shows them, until the database is closed.
 fn count_all(
     tables: &BTreeMap<String, Arc<Table>>,
     snapshot: &dyn Snapshot,
     is_ending: impl Fn() -> bool,
-) -> Result<bool> {
-    let item_size = |value: Bytes| Stored::new(value).size_bytes();
+) -> State {
+    let mut state = State::Exact;
     for table in tables.values() {
-        count(snapshot, table.record.keyspace, &table.shared.stats, &is_ending, item_size)?;
-        for index in table.indexes.iter().filter(|index| index.status != Status::Creating) {
-            count(snapshot, index.keyspace, &index.stats, &is_ending, item_size)?;
-        }
-        for index in table.vector_indexes.iter().filter(|index| !index.life.is_filling()) {
-            let schema = &index.schema;
-            let entry_size =
-                |value: Bytes| EntryRef::new(&value, schema.dimensions)?.size_bytes(schema);
-            count(snapshot, index.keyspace, &index.stats, &is_ending, entry_size)?;
+        if let Err(error) = count_table(table, snapshot, &is_ending) {
+            // Set once, here.
+            let _ = table.shared.uncountable.set(error.message());
+            state = State::Partial;
         }
         if is_ending() {
-            return Ok(false);
+            return State::GivenUp;
         }
     }
-    Ok(true)
+    state
+}
+
+/// Counts a table and its indexes. An index that is being filled is counted by whoever fills it.
+fn count_table(table: &Table, snapshot: &dyn Snapshot, is_ending: impl Fn() -> bool) -> Result<()> {
+    let item_size = |value: Bytes| Stored::new(value).size_bytes();
+    count(snapshot, table.record.keyspace, &table.shared.stats, &is_ending, item_size)?;
+    for index in table.indexes.iter().filter(|index| index.status != Status::Creating) {
+        count(snapshot, index.keyspace, &index.stats, &is_ending, item_size)?;
+    }
+    for index in table.vector_indexes.iter().filter(|index| !index.life.is_filling()) {
+        let schema = &index.schema;
+        let entry_size =
+            |value: Bytes| EntryRef::new(&value, schema.dimensions)?.size_bytes(schema);
+        count(snapshot, index.keyspace, &index.stats, &is_ending, entry_size)?;
+    }
+    Ok(())
+}
+
+/// The error in place of counts.
+fn unknown(reason: &str) -> Error {
+    Error::InternalServer(format!(
+        "the items cannot be counted: {reason}. `keyloom verify` says what else is damaged"
+    ))
 }
 
 fn count(
@@ -205,7 +235,7 @@ mod tests {
         let counted = Counted::default();
         assert!(counted.is_counting());
         std::thread::scope(|scope| {
-            scope.spawn(|| counted.wait());
+            scope.spawn(|| assert!(counted.wait().is_err()));
             let count = || counted.count_with(|| std::panic::resume_unwind(Box::new("a bug")));
             assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(count)).is_err());
         });

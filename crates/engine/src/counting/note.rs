@@ -98,6 +98,15 @@ pub(super) fn take(store: &dyn Store, catalog: &Catalog) -> Result<bool> {
     Ok(note.is_some_and(|note| note.is_of(openings) && note.apply(catalog)))
 }
 
+/// The counts that a closed database has left, items and bytes of each keyspace, if they can be believed.
+/// Nothing is written.
+pub(crate) fn noted(store: &dyn Store) -> Result<Option<BTreeMap<Keyspace, (i64, i64)>>> {
+    let Some(openings) = store.openings().map_err(store_error)? else { return Ok(None) };
+    let Some(stored) = store.get(COUNTS_KEY).map_err(store_error)? else { return Ok(None) };
+    let note = serde_json::from_slice::<Note>(&stored).ok();
+    Ok(note.filter(|note| note.is_of(openings)).map(|note| note.counts))
+}
+
 /// Leaves a note. Nothing may be written after it.
 pub(super) fn leave(store: &dyn Store, catalog: &Catalog) -> Result<()> {
     for _ in 0..MAX_ATTEMPTS {

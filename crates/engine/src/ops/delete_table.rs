@@ -17,7 +17,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     if table.record.deletion_protection {
         return Err(request::deletion_protected());
     }
-    if table.record.status != Status::Active {
+    if !matches!(table.record.status, Status::Active | Status::Failed) {
         return Err(request::table_being_changed(table.name(), table.record.status.as_str()));
     }
     if !table.record.vector_indexes.is_empty()
@@ -36,7 +36,8 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     drop(change);
     database.watch.forget(table.name(), None);
     database.background.wake();
-    database.counted.wait();
+    // It is done: if the items cannot be counted, the answer says nothing of them.
+    let _ = database.counted.wait();
     let mut json = JsonWriter::object();
     description::write(&mut json, "TableDescription", database, &table, Status::Deleting);
     Ok(json.finish())

@@ -10,7 +10,7 @@ use super::{description, parameters::described_table};
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let name = described_table(&fields)?;
     let table = database.catalog.described_table(name)?;
-    database.counted.wait();
+    database.counted.wait_for(&table)?;
     let mut json = JsonWriter::object();
     let status = table.record.status_at(database.clock.now_ms());
     description::write(&mut json, "Table", database, &table, status);

@@ -35,8 +35,7 @@ pub(crate) fn write(
         json.string("TableStatus", status.as_str());
         seconds(json, "CreationDateTime", record.created_ms);
         throughput(json, &record.billing.throughput, Some(&record.billing));
-        json.integer("TableSizeBytes", table.shared.stats.bytes());
-        json.integer("ItemCount", table.shared.stats.items());
+        counts(json, "TableSizeBytes", table.counts(&table.shared.stats));
         json.string("TableArn", &arn);
         json.string("TableId", &record.id);
         billing(json, &record.billing);
@@ -47,6 +46,14 @@ pub(crate) fn write(
         stream(json, table, &arn);
         settings(json, table);
     });
+}
+
+/// The size under `size`, and the number of items, if they are known.
+fn counts(json: &mut JsonWriter, size: &str, stats: Option<&Stats>) {
+    if let Some(stats) = stats {
+        json.integer(size, stats.bytes());
+        json.integer("ItemCount", stats.items());
+    }
 }
 
 /// A key schema as a list of elements.
@@ -142,13 +149,13 @@ fn warm(json: &mut JsonWriter, warm: Throughput) {
 
 fn indexes(json: &mut JsonWriter, database: &Inner, table: &Table, arn: &str, status: Status) {
     for (member, global) in [("LocalSecondaryIndexes", false), ("GlobalSecondaryIndexes", true)] {
-        let chosen: Vec<(&IndexRecord, &Stats)> = table
+        let chosen: Vec<(&IndexRecord, Option<&Stats>)> = table
             .record
             .indexes
             .iter()
             .zip(&table.indexes)
             .filter(|(record, _)| record.global == global)
-            .map(|(record, index)| (record, index.stats.as_ref()))
+            .map(|(record, index)| (record, table.counts(&index.stats)))
             .collect();
         if chosen.is_empty() {
             continue;
@@ -169,22 +176,21 @@ fn indexes(json: &mut JsonWriter, database: &Inner, table: &Table, arn: &str, st
 fn index(
     json: &mut JsonWriter,
     record: &IndexRecord,
-    stats: &Stats,
+    stats: Option<&Stats>,
     arn: &str,
     table_status: Status,
 ) {
     json.string("IndexName", &record.name);
     key_schema(json, "KeySchema", &record.key);
     projection(json, &record.projection);
-    json.integer("IndexSizeBytes", stats.bytes());
-    json.integer("ItemCount", stats.items());
+    counts(json, "IndexSizeBytes", stats);
     json.string("IndexArn", &format!("{arn}/index/{}", record.name));
     if !record.global {
         return;
     }
     // An index is created and deleted with its table.
     let status = match table_status {
-        Status::Creating | Status::Deleting => table_status,
+        Status::Creating | Status::Deleting | Status::Failed => table_status,
         _ => record.status,
     };
     json.string("IndexStatus", status.as_str());
@@ -210,7 +216,7 @@ fn vector_indexes(
     json.list("VectorIndexes", indexes, |json, (record, index)| {
         let (status, backfilling) = match (table_status, record.life.phase(now_ms)) {
             // An index is created and deleted with its table.
-            (Status::Creating | Status::Deleting, _) => (table_status, None),
+            (Status::Creating | Status::Deleting | Status::Failed, _) => (table_status, None),
             (_, Phase::Allocating) => (Status::Creating, Some(false)),
             (_, Phase::Backfilling) => (Status::Creating, Some(true)),
             (_, Phase::Active) => (Status::Active, None),
@@ -222,8 +228,7 @@ fn vector_indexes(
             if let Some(backfilling) = backfilling {
                 json.boolean("Backfilling", backfilling);
             }
-            json.integer("IndexSizeBytes", index.stats.bytes());
-            json.integer("ItemCount", index.stats.items());
+            counts(json, "IndexSizeBytes", table.counts(&index.stats));
         });
     });
 }

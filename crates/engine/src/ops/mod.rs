@@ -77,6 +77,13 @@ pub use writing::{WriteOutput, WriteReturns};
 use crate::database::Inner;
 use crate::wire::Fields;
 
+/// Whether records of this kind are kept.
+pub(crate) fn is_resource(kind: &str) -> bool {
+    kind == backups::StoredBackup::KIND
+        || settings::RESOURCES.contains(&kind)
+        || transfers::RESOURCES.contains(&kind)
+}
+
 /// Runs an operation on the fields of its request.
 pub(crate) type Handler = fn(&Inner, Fields<'_>) -> Result<Vec<u8>>;
 

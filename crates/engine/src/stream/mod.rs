@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 
 use crate::clock::Clock;
 
-pub(crate) use record::{Change, Record, decode_record, encode_record};
+pub(crate) use record::{Change, Event, Record, decode_record, encode_record};
 pub(crate) use registry::{Moment, Shard, StreamRecord, shard_of};
 
 /// How many sequence numbers fit into one millisecond.

@@ -23,7 +23,7 @@ use smallvec::SmallVec;
 
 pub(crate) use conflict::InFlight;
 use effect::Effect;
-pub(crate) use entry::entry_in;
+pub(crate) use entry::{Entry, entry_in};
 use watched::{PausedWrites, Watched};
 
 use crate::catalog::Table;
@@ -290,6 +290,21 @@ pub(crate) fn each(database: &Inner, writes: Vec<Write>) -> Result<Vec<Option<Wr
     };
     let mut written = written.into_iter();
     Ok(is_free.into_iter().map(|is_free| is_free.then(|| written.next()).flatten()).collect())
+}
+
+/// Writes several items, each for itself, in one commit if all conditions hold, else one by one. One
+/// result per write.
+pub(crate) fn several(database: &Inner, mut writes: Vec<Write>) -> Result<Vec<Result<()>>, Error> {
+    let keys: Vec<Vec<u8>> =
+        writes.iter().map(|write| write.table.item_key(&write.key)).collect::<Result<_>>()?;
+    if keys.iter().all(|key| database.in_flight.check_single(key).is_ok()) {
+        match attempt_until_decided(database, &mut writes, &keys, None, None) {
+            Ok(written) => return Ok(written.into_iter().map(|_| Ok(())).collect()),
+            Err(Failure::Error(error)) => return Err(error),
+            Err(Failure::Refused(_) | Failure::Conflict(_) | Failure::Throttled(_)) => {}
+        }
+    }
+    Ok(writes.into_iter().map(|write| one(database, write, false).map(drop)).collect())
 }
 
 /// Writes all items or none. Items that another request holds make it fail at once, as on AWS.

@@ -266,3 +266,38 @@ fn a_bulk_operation_puts_items_into_a_table_in_use() {
     let unknown = json!({"BulkOperationArn": format!("{ARN}/bulk-operation/0")});
     assert_eq!(b.f.err("DescribeBulkOperation", unknown).0, "ResourceNotFoundException");
 }
+
+/// Links could lead anywhere: a client could read and overwrite whatever the server may.
+#[cfg(unix)]
+#[test]
+fn symbolic_links_in_buckets_are_refused() {
+    use std::os::unix::fs::symlink;
+    let b = fixture();
+    let outside = Directory::new();
+    std::fs::write(outside.0.join("secret.json"), "{\"Item\":{}}").unwrap();
+    let bucket = b.directory.0.join("data");
+    let refused = |failed: &Value, status: &str, link: &str| {
+        assert_eq!(
+            (&failed[status], &failed["FailureCode"]),
+            (&json!("FAILED"), &json!("S3AccessDenied"))
+        );
+        let said = failed["FailureMessage"].as_str().unwrap();
+        assert!(said.contains("is a symbolic link") && said.contains(link), "{said}");
+    };
+    // A link below a prefix, and a prefix below a link; others do not matter.
+    symlink(outside.0.join("secret.json"), bucket.join("in-secret")).unwrap();
+    symlink(&outside.0, bucket.join("dir")).unwrap();
+    b.write("plain/a.json", "{\"Item\":{\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"}}}\n");
+    refused(&b.import("one", "in", "NONE"), "ImportStatus", "in-secret");
+    refused(&b.import("two", "dir/sec", "NONE"), "ImportStatus", "dir");
+    assert_eq!(b.import("three", "plain/", "NONE")["ImportStatus"], "COMPLETED");
+    // An export through a link.
+    symlink(&outside.0, bucket.join("daily")).unwrap();
+    refused(&b.export(), "ExportStatus", "daily");
+    assert_eq!(std::fs::read_dir(&outside.0).unwrap().count(), 1, "nothing was written");
+    // A bucket that is a link.
+    std::fs::rename(&bucket, outside.0.join("data")).unwrap();
+    symlink(outside.0.join("data"), &bucket).unwrap();
+    refused(&b.export(), "ExportStatus", "data");
+    refused(&b.import("four", "plain/", "NONE"), "ImportStatus", "data");
+}

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::looked_at::{Condition, LookedAt};
 use crate::{
-    NOTE, closed, copied, counts, create_table, delete, described, item, ok, on_disk, open,
+    NOTE, call, closed, copied, counts, create_table, delete, described, item, ok, on_disk, open,
     open_with_threads, put, write_beneath,
 };
 
@@ -94,11 +94,13 @@ fn what_shows_counts_waits_until_they_are_exact() {
 }
 
 #[test]
-fn a_counting_that_breaks_off_keeps_nobody_waiting() {
+fn a_counting_that_breaks_off_keeps_nobody_waiting_and_shows_no_zeros() {
     for condition in [Condition::Damaged, Condition::Broken] {
         let (store, _) = without_note();
         let database = open_with_threads(&Arc::new(LookedAt::new(store, condition)));
-        counts(&database);
+        let (status, reply) = call(&database, "DescribeTable", &json!({"TableName": "notes"}));
+        assert_eq!(status, 500, "{reply}");
+        assert!(reply.to_string().contains("the items cannot be counted"), "{reply}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use hyper::header::HeaderName;
 use hyper::http::HeaderMap;
 use hyper::http::request::Parts;
 use keyloom_engine::Error;
@@ -122,6 +123,20 @@ impl Claim {
             )));
         }
         self.check_scope(service)
+    }
+
+    /// Whether every header that AWS gives a meaning to is signed. One that is not could be added or
+    /// changed by whoever sees the request: the target of a presigned URL says what it does.
+    pub(super) fn check_headers(&self, headers: &HeaderMap) -> Result<(), Error> {
+        let is_signed = |name: &str| self.signed_headers.iter().any(|signed| signed == name);
+        let mut unsigned = headers.keys().map(HeaderName::as_str);
+        match unsigned.find(|name| name.starts_with("x-amz-") && !is_signed(name)) {
+            None => Ok(()),
+            Some(name) => Err(Error::InvalidSignature(format!(
+                "'{name}' must be a 'SignedHeader' in the AWS Authorization: every x-amz- header \
+                 of a request must be signed."
+            ))),
+        }
     }
 
     fn check_time(&self, now: &Timestamp) -> Result<(), Error> {

@@ -27,6 +27,9 @@ pub(crate) const DYNAMODB: &str = "dynamodb";
 /// The same for CloudWatch.
 pub(crate) const MONITORING: &str = "monitoring";
 
+/// Shorter secrets can be guessed from one signed request.
+pub(crate) const MIN_SECRET_BYTES: usize = 16;
+
 /// An access key and its secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
@@ -54,12 +57,36 @@ impl Credentials {
         path: &str,
         now_ms: u64,
     ) -> [(&'static str, String); 2] {
+        self.sign_empty("GET", region, host, path, now_ms)
+    }
+
+    /// The headers that sign a request without a query and without a body.
+    pub fn sign_empty(
+        &self,
+        method: &str,
+        region: &str,
+        host: &str,
+        path: &str,
+        now_ms: u64,
+    ) -> [(&'static str, String); 2] {
+        self.sign((method, path), region, host, &[], now_ms)
+    }
+
+    /// The headers that sign a request without a query: its method and path, and its body.
+    pub fn sign(
+        &self,
+        (method, path): (&str, &str),
+        region: &str,
+        host: &str,
+        body: &[u8],
+        now_ms: u64,
+    ) -> [(&'static str, String); 2] {
         let time = Timestamp::from_seconds(now_ms / 1000);
         let (stamp, date) = (time.as_str().to_owned(), time.date().to_owned());
         let names = "host;x-amz-date";
         let canonical = format!(
-            "GET\n{path}\n\nhost:{host}\nx-amz-date:{stamp}\n\n{names}\n{}",
-            signature::sha256_hex(&[])
+            "{method}\n{path}\n\nhost:{host}\nx-amz-date:{stamp}\n\n{names}\n{}",
+            signature::sha256_hex(body)
         );
         let credential = format!("{}/{date}/{region}/{DYNAMODB}/aws4_request", self.access_key);
         let (region, service) = (region.to_owned(), DYNAMODB.to_owned());
@@ -70,6 +97,10 @@ impl Credentials {
              Signature={signature}"
         );
         [("x-amz-date", stamp), ("authorization", authorization)]
+    }
+
+    pub(crate) fn has_short_secret(&self) -> bool {
+        self.secret_key.len() < MIN_SECRET_BYTES
     }
 
     /// Whether a request could ever be signed with them.
@@ -118,6 +149,7 @@ impl Auth {
         if claim.has_session_token {
             return Err(unrecognized_client());
         }
+        claim.check_headers(&request.headers)?;
         let canonical = canonical::request_before_hash(request, &claim.signed_headers);
         Ok(Some(Admission { claim, secret_key, canonical }))
     }

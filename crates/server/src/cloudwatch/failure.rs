@@ -59,6 +59,12 @@ impl Failure {
         Self::bad_request("UnknownOperationException", "InvalidAction", message)
     }
 
+    /// The server holds all that it may.
+    pub(super) fn no_memory() -> Self {
+        let message = "The server is out of memory for requests; try again.";
+        Self::new("ServiceUnavailable", 503, message)
+    }
+
     /// The operation broke.
     pub(super) fn broken() -> Self {
         let message = "The request processing has failed because of an unknown error, exception or \

@@ -25,8 +25,9 @@ use self::value::{Input, Value};
 use crate::auth::{Admission, MONITORING};
 use crate::backend::Backend;
 use crate::body::{BodyError, RequestBody};
-use crate::dispatch::Panicked;
+use crate::dispatch::NotRun;
 use crate::exchange::{body_too_large, target, unpacked};
+use crate::memory::Reservation;
 use crate::operation::Operation;
 use crate::request_id;
 use crate::response::{Answer, HttpResponse, X_AMZN_REQUEST_ID};
@@ -37,6 +38,8 @@ const VERSION: &str = "2010-08-01";
 /// The largest input that is read. What is answered here takes a few hundred bytes, and a decoded input
 /// takes many times its size.
 const MAX_INPUT_BYTES: usize = 64 << 10;
+/// What a decoded input and the answer to it may take.
+const WORK_BYTES: usize = 8 << 20;
 const X_AMZN_QUERY_ERROR: HeaderName = HeaderName::from_static("x-amzn-query-error");
 const SMITHY_PROTOCOL: HeaderName = HeaderName::from_static("smithy-protocol");
 
@@ -169,9 +172,9 @@ pub(crate) async fn answer(
     started: Instant,
     wire: Wire,
     head: Parts,
-    body: &mut RequestBody,
+    (body, memory): (&mut RequestBody, &mut Reservation),
 ) -> HttpResponse {
-    let (operation, response) = match response(shared, wire, head, body).await {
+    let (operation, response) = match response(shared, wire, head, body, memory).await {
         Some(response) => (Operation::CLOUDWATCH, response),
         None => (Operation::UNKNOWN, Answer::not_found().into_response()),
     };
@@ -185,25 +188,32 @@ async fn response(
     wire: Wire,
     head: Parts,
     body: &mut RequestBody,
+    memory: &mut Reservation,
 ) -> Option<HttpResponse> {
     // A stranger cannot make the server hold a body.
     let admission = match shared.auth.admit(&head, MONITORING) {
         Ok(admission) => admission,
         Err(error) => return Some(wire.response("", &Err(error.into()))),
     };
-    let buffered = match body.read().await {
-        Ok(buffered) => buffered,
+    let bytes = match body.read(memory).await {
+        Ok(bytes) => bytes,
         Err(error) => return Some(wire.response("", &Err(unreadable(shared, &error)))),
     };
     let held = Arc::clone(shared);
     // An answer may be large, so that it is encoded there, too.
-    let work = move || match read(wire, &head, admission.as_ref(), &buffered.bytes) {
+    let work = move || match read(wire, &head, admission.as_ref(), &bytes) {
         Ok(asked) => Some(wire.response(&asked.operation, &run(held.backend.as_ref(), &asked))),
         Err(Refused::Failure(failure)) => Some(wire.response("", &Err(failure))),
         Err(Refused::NotOurs) => None,
     };
-    let response = shared.dispatcher.in_pool(work).await;
-    response.unwrap_or_else(|Panicked| Some(wire.response("", &Err(Failure::broken()))))
+    let response = shared.dispatcher.in_pool(memory, WORK_BYTES, work).await;
+    response.unwrap_or_else(|not_run| {
+        let failure = match not_run {
+            NotRun::Panicked => Failure::broken(),
+            NotRun::NoMemory => Failure::no_memory(),
+        };
+        Some(wire.response("", &Err(failure)))
+    })
 }
 
 /// Verifies, unpacks and decodes.
@@ -235,11 +245,7 @@ fn unreadable(shared: &Shared, error: &BodyError) -> Failure {
     match error {
         BodyError::TooLarge => body_too_large(shared.limits.max_body_bytes).into(),
         BodyError::TooSlow => Failure::new("RequestTimeout", 408, "The body came too slowly."),
-        BodyError::ServerFull => Failure::new(
-            "ServiceUnavailable",
-            503,
-            "The server is out of memory for requests; try again.",
-        ),
+        BodyError::ServerFull => Failure::no_memory(),
         BodyError::Broken => Failure::malformed("The body is not complete."),
     }
 }

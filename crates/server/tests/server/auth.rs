@@ -121,6 +121,28 @@ fn whatever_is_changed_after_signing_is_refused() {
     }
 }
 
+/// Valid, and signed for the host alone: who sees the URL could choose what it does.
+const PRESIGNED_HOST: &str = "/?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=\
+    AKIDEXAMPLE%2F20261101%2Feu-west-1%2Fdynamodb%2Faws4_request&X-Amz-Date=20261101T120000Z\
+    &X-Amz-Expires=3600&X-Amz-SignedHeaders=host&X-Amz-Signature=7f867ed8d47036ee29ea1a2880763bafd2c973767053309659430ccb4ba2f117";
+
+#[test]
+fn an_aws_header_that_is_not_signed_is_refused() {
+    let server = server();
+    let message = "'x-amz-target' must be a 'SignedHeader'";
+    let presigned = Signed { path: PRESIGNED_HOST.into(), ..Signed::by_query() };
+    presigned.is_refused(&server, "InvalidSignatureException", message);
+    // Neither may a header be added to what is signed, by either way.
+    let message = "'x-amz-meta' must be a 'SignedHeader'";
+    for request in [Signed::by_header(), Signed::by_query()] {
+        let more = request.with("x-amz-meta", "more");
+        more.is_refused(&server, "InvalidSignatureException", message);
+    }
+    // What proxies and browsers add has no meaning to AWS.
+    let traced = Signed::by_header().with("x-amzn-trace-id", "Root=1").with("x-other", "1");
+    assert_eq!(traced.ask(&server).status, 200);
+}
+
 #[test]
 fn a_missing_signature_is_named() {
     let server = server();
@@ -241,9 +263,9 @@ fn a_refusal_reaches_a_client_that_is_still_sending_and_leaves_the_connection_op
 fn health_and_preflight_need_no_signature() {
     let server = server();
     for request in [
-        "GET / HTTP/1.1\r\nhost: x\r\n\r\n",
-        "GET /health HTTP/1.1\r\nhost: x\r\n\r\n",
-        "OPTIONS / HTTP/1.1\r\nhost: x\r\norigin: y\r\n\r\n",
+        "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        "GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        "OPTIONS / HTTP/1.1\r\nhost: localhost\r\norigin: y\r\n\r\n",
     ] {
         assert_eq!(Client::connect(server.addr()).ask(request).status, 200);
     }

@@ -106,7 +106,10 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
+        Self::over(TcpStream::connect(address).unwrap())
+    }
+
+    pub(crate) fn over(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         Self { stream: BufReader::new(stream) }
     }
@@ -192,7 +195,7 @@ impl Client {
 
 /// A number on the server's page of metrics.
 pub(crate) fn counter(server: &RunningServer, name: &str) -> u64 {
-    let page = ask(server, "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n");
+    let page = ask(server, "GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n");
     let value = page.text().lines().find_map(|line| line.strip_prefix(name));
     value.unwrap_or_else(|| panic!("no {name}")).trim().parse().unwrap()
 }

@@ -12,7 +12,7 @@ const RULES: &str = "/service/GraniteServiceVersion20100801/operation/DescribeIn
 
 fn typed(path: &str, kind: &str, body: &str) -> String {
     format!(
-        "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )
 }

@@ -5,7 +5,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::client::{Client, counter, echo, post};
+use keyloom_server::{Config, Limits, Server};
+
+use crate::client::{Client, Echo, config, counter, post};
 
 const CONNECTIONS: u64 = 10_000;
 /// Tells the test below that it is the other process, and where the server is.
@@ -18,7 +20,8 @@ fn ten_thousand_idle_connections_stop_nobody() {
     if let Ok(role) = std::env::var(ROLE) {
         return hold_connections(&role);
     }
-    let server = echo();
+    let limits = Limits { max_connections_per_client: 20_000, ..Limits::default() };
+    let server = Server::start(Config { limits, ..config() }, Echo).unwrap();
     let files = rlimit::increase_nofile_limit(CONNECTIONS + 1000).unwrap();
     let count = CONNECTIONS.min(files.saturating_sub(500));
     if count < CONNECTIONS {

@@ -21,7 +21,7 @@ fn still_serves(server: &RunningServer) {
 #[test]
 fn malformed_http_is_answered_400_or_closed() {
     let server = echo();
-    let long_name = format!("GET /{} HTTP/1.1\r\nhost: x\r\n\r\n", "a".repeat(200_000));
+    let long_name = format!("GET /{} HTTP/1.1\r\nhost: localhost\r\n\r\n", "a".repeat(200_000));
     let many = format!("GET / HTTP/1.1\r\n{}\r\n", "h: 1\r\n".repeat(500));
     let deep = "[".repeat(1_000_000);
     for request in [
@@ -30,10 +30,10 @@ fn malformed_http_is_answered_400_or_closed() {
         b"GET\r\n\r\n",
         b"POST / HTTP/9.9\r\n\r\n",
         b"POST / HTTP/1.1\r\nno colon\r\n\r\n",
-        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n",
-        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
-        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999999999999\r\n\r\n",
-        b"POST / HTTP/1.1\r\nhost: x\r\nhost : y\r\n\r\n",
+        b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
+        b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99999999999999999999\r\n\r\n",
+        b"POST / HTTP/1.1\r\nhost: localhost\r\nhost : y\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nrubbish rubbish rubbish",
         long_name.as_bytes(),
         many.as_bytes(),
@@ -91,22 +91,37 @@ fn a_body_over_the_limit_is_refused_before_and_while_it_is_read() {
     still_serves(&server);
 }
 
+/// Large bodies together are bounded, and small requests are served beside them.
 #[test]
 fn bodies_together_are_bounded() {
-    let limits = Limits { max_buffered_bytes: 150_000, ..Limits::default() };
+    let limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
     let server = Server::start(Config { limits, ..config() }, Echo).unwrap();
-    let head = post("PutItem", "").replace("content-length: 0", "content-length: 200000");
-    let mut holder = Client::connect(server.addr());
-    holder.send(&head);
-    holder.send(vec![b'x'; 100_000]);
-    while counter(&server, "keyloom_received_bytes_total ") < 100_000 {
+    let head = post("PutItem", "").replace("content-length: 0", "content-length: 17000000");
+    // Three quarters of the memory are for requests, and an eighth of that is kept for small ones.
+    let holders: Vec<Client> = (0..4)
+        .map(|_| {
+            let mut holder = Client::connect(server.addr());
+            holder.send(&head);
+            holder.send(vec![b'x'; 10_000_000]);
+            holder
+        })
+        .collect();
+    while counter(&server, "keyloom_received_bytes_total ") < 40_000_000 {
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
-    let refused = ask(&server, post("PutItem", &"x".repeat(100_000)));
+    assert!(counter(&server, "keyloom_memory_used_bytes ") > 40_000_000);
+    let refused = ask(&server, post("PutItem", &"x".repeat(10_000_000)));
     assert_eq!(refused.status, 503);
     assert!(refused.error().ends_with("ServiceUnavailableException"));
-    drop(holder);
+    assert!(counter(&server, "keyloom_memory_refusals_total ") > 0);
     still_serves(&server);
+    drop(holders);
+    let freed = (0..500).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        counter(&server, "keyloom_memory_used_bytes ") < 1_000_000
+    });
+    assert!(freed, "what was held is given back");
+    assert_eq!(ask(&server, post("PutItem", &"x".repeat(10_000_000))).status, 200);
 }
 
 #[test]

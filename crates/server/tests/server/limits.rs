@@ -84,7 +84,7 @@ fn a_call_that_waits_in_the_pool_stops_nobody() {
     let mut waiting = Client::connect(server.addr());
     waiting.send(post("GetItem", "{}"));
     called.recv_timeout(Duration::from_secs(5)).unwrap();
-    assert_eq!(ask(&server, "GET /health HTTP/1.1\r\nhost: x\r\n\r\n").status, 200);
+    assert_eq!(ask(&server, "GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n").status, 200);
     open.send(()).unwrap();
     assert_eq!(waiting.receive().status, 200);
 }
@@ -126,4 +126,39 @@ fn a_connection_too_many_is_told_so() {
         Client::connect(server.addr()).try_ask(&post("GetItem", "{}")) == Some(200)
     });
     assert!(again, "a place that is given back can be taken");
+}
+
+#[test]
+fn one_client_does_not_take_every_connection() {
+    let limits = Limits { max_connections_per_client: 2, ..Limits::default() };
+    let server = Server::start(Config { limits, ..config() }, Echo).unwrap();
+    let mut held: Vec<Client> = (0..2).map(|_| Client::connect(server.addr())).collect();
+    for client in &mut held {
+        assert_eq!(client.ask(post("GetItem", "{}")).status, 200);
+    }
+    let mut third = Client::connect(server.addr());
+    assert_eq!(third.receive().status, 503);
+    assert!(third.is_closed());
+    // Another address of this machine is another client.
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    socket.bind(&std::net::SocketAddr::from(([127, 0, 0, 2], 0)).into()).unwrap();
+    socket.connect(&server.addr().into()).unwrap();
+    let mut other = Client::over(socket.into());
+    assert_eq!(other.ask(post("GetItem", "{}")).status, 200);
+}
+
+#[test]
+fn connections_past_their_memory_are_refused() {
+    let limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
+    let server = Server::start(Config { limits, ..config() }, Echo).unwrap();
+    // A quarter of the memory, at 64 KiB for each of them.
+    let mut held: Vec<Client> = (0..256).map(|_| Client::connect(server.addr())).collect();
+    assert_eq!(held.last_mut().unwrap().ask(post("GetItem", "{}")).status, 200);
+    assert_eq!(Client::connect(server.addr()).receive().status, 503);
+    held.truncate(10);
+    let again = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(5));
+        Client::connect(server.addr()).try_ask(&post("GetItem", "{}")) == Some(200)
+    });
+    assert!(again);
 }

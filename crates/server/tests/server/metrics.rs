@@ -1,7 +1,7 @@
 //! What the server tells of itself.
 
-use keyloom_engine::Reply;
-use keyloom_server::{Backend, Server};
+use keyloom_engine::{Clock as _, Reply, SystemClock};
+use keyloom_server::{Backend, Config, Credentials, Server};
 
 use crate::client::{Client, ask, config, counter, post};
 
@@ -29,7 +29,7 @@ fn the_page_counts_what_happened() {
     for number in 0..200 {
         client.ask(post(&format!("Invented{number}"), "{}"));
     }
-    let page = ask(&server, "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n");
+    let page = ask(&server, "GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n");
     assert_eq!(page.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let text = page.text();
     for line in [
@@ -47,4 +47,46 @@ fn the_page_counts_what_happened() {
     assert!(counter(&server, "keyloom_received_bytes_total ") > 204 * 100);
     assert!(counter(&server, "keyloom_sent_bytes_total ") > 204 * 100);
     assert!(!text.contains("Invented"), "no client can add a row");
+}
+
+const METRICS: &str = "GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n";
+
+#[test]
+fn with_credentials_the_page_is_for_their_holders() {
+    let credentials = Credentials::new("AKIDEXAMPLE", "a secret of more than sixteen");
+    let config = Config { credentials: vec![credentials.clone()], ..config() };
+    let server = Server::start(config, Throttling).unwrap();
+    let refused = ask(&server, METRICS);
+    assert_eq!(refused.status, 400);
+    assert!(refused.error().ends_with("MissingAuthenticationTokenException"));
+    let headers = credentials.sign_get("us-east-1", "localhost", "/metrics", SystemClock.now_ms());
+    let headers: String =
+        headers.iter().map(|(name, value)| format!("\r\n{name}: {value}")).collect();
+    let signed = METRICS.replace("\r\nhost", &format!("{headers}\r\nhost"));
+    let page = ask(&server, signed);
+    assert_eq!(page.status, 200, "{}", page.text());
+    assert!(page.text().contains("keyloom_connections "));
+}
+
+#[test]
+fn metrics_may_have_an_address_of_their_own() {
+    let config = Config {
+        credentials: vec![Credentials::new("AKIDEXAMPLE", "a secret of more than sixteen")],
+        metrics_address: Some(([127, 0, 0, 1], 0).into()),
+        ..config()
+    };
+    let server = Server::start(config, Throttling).unwrap();
+    let metrics = |request: &str| Client::connect(server.metrics_addr().unwrap()).ask(request);
+    let page = metrics(METRICS);
+    assert_eq!(page.status, 200);
+    assert!(page.text().contains("keyloom_store_writable 1"), "{}", page.text());
+    assert_eq!(metrics(&METRICS.replace("/metrics", "/health")).text(), "ok\n");
+    // Nothing else is served there, and nobody is let in who would not be at the endpoint.
+    assert_eq!(metrics(&post("GetItem", "{}")).status, 404);
+    for path in ["/", "/keyloom/stats"] {
+        assert_eq!(metrics(&METRICS.replace("/metrics", path)).status, 404, "{path}");
+    }
+    assert_eq!(metrics(&METRICS.replace("localhost", "evil.test")).status, 403);
+    assert_eq!(metrics(&METRICS.replace("\r\nhost", "\r\norigin: http://a.b\r\nhost")).status, 403);
+    assert_eq!(ask(&server, METRICS).status, 400);
 }

@@ -15,7 +15,7 @@ fn a_request_under_way_is_answered_and_new_ones_are_not_taken() {
         let server = Server::start(Config { dispatch, ..config() }, gate).unwrap();
         let address = server.addr();
         let mut idle = Client::connect(address);
-        idle.ask("GET /health HTTP/1.1\r\nhost: x\r\n\r\n");
+        idle.ask("GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n");
         let mut fresh = Client::connect(address);
         let mut client = Client::connect(address);
         client.send(post("PutItem", "{}"));

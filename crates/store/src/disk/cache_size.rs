@@ -14,22 +14,37 @@ const OTHERWISE: u64 = 128 << 20;
 
 /// An eighth of the memory that this process may use, within bounds.
 pub(crate) fn default_cache_bytes() -> u64 {
-    static BYTES: OnceLock<u64> = OnceLock::new();
+    share_of(machine_memory_bytes())
+}
+
+/// The memory that this process may use: of the machine, or of the container if that has less; none where
+/// the system does not tell.
+pub fn machine_memory_bytes() -> Option<u64> {
+    static BYTES: OnceLock<Option<u64>> = OnceLock::new();
     *BYTES.get_or_init(|| {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        share_of(&read("/proc/meminfo"), &read("/sys/fs/cgroup/memory.max"))
+        memory_of(
+            &read("/proc/meminfo"),
+            &[
+                &read("/sys/fs/cgroup/memory.max"),
+                &read("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+            ],
+        )
     })
 }
 
-/// The share of what the kernel tells of the machine and of the limit of a container.
-fn share_of(meminfo: &str, limit: &str) -> u64 {
+fn share_of(memory: Option<u64>) -> u64 {
+    memory.map_or(OTHERWISE, |bytes| (bytes / SHARE).clamp(LEAST, MOST))
+}
+
+/// What the kernel tells of the machine and of the limits of a container, which has either kind or none.
+fn memory_of(meminfo: &str, limits: &[&str]) -> Option<u64> {
     let machine = meminfo.lines().find_map(|line| {
         let kilobytes = line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?;
         Some(kilobytes.trim().parse::<u64>().ok()?.saturating_mul(1024))
     });
-    let limit = limit.trim().parse().ok();
-    let memory = machine.into_iter().chain(limit).min();
-    memory.map_or(OTHERWISE, |bytes| (bytes / SHARE).clamp(LEAST, MOST))
+    let limits = limits.iter().filter_map(|limit| limit.trim().parse().ok());
+    machine.into_iter().chain(limits).min()
 }
 
 #[cfg(test)]
@@ -51,7 +66,11 @@ mod tests {
             ("MemTotal: lots".to_owned(), "max", OTHERWISE),
         ];
         for (meminfo, limit, expected) in cases {
-            assert_eq!(share_of(&meminfo, limit), expected, "{meminfo:?} {limit:?}");
+            assert_eq!(
+                share_of(memory_of(&meminfo, &[limit, ""])),
+                expected,
+                "{meminfo:?} {limit:?}"
+            );
         }
     }
 }

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 
 use super::files::{Files, replace};
 use super::manifest::{self, Contents, Manifest};
+use super::mutation::{self, Mutation};
 use crate::StoreError;
 
 const LOCK: &str = "LOCK";
@@ -144,6 +145,11 @@ impl Home {
                 let detail = "there is no store".to_owned();
                 return Err(StoreError::Format { path: path.to_owned(), detail });
             }
+            // The process that renamed it here may have ended before the directory was synced, and
+            // what follows (segments are removed and made) relies on it.
+            Before::Store(contents) if may_write && contents.closed_at.is_none() => {
+                home.secure_manifest()?;
+            }
             Before::Store(_) | Before::Format2 => {}
         }
         Ok((home, before))
@@ -215,6 +221,16 @@ impl Home {
         }
         .and_then(|()| self.files.sync_directory(&self.path))
         .map_err(|error| StoreError::io(format!("remove {}", old.display()), error))
+    }
+
+    /// Makes the name of the manifest durable.
+    fn secure_manifest(&self) -> Result<(), StoreError> {
+        if mutation::is_on(Mutation::ManifestNotSynced) {
+            return Ok(());
+        }
+        self.files
+            .sync_directory(&self.path)
+            .map_err(|error| StoreError::io(format!("sync {}", self.path.display()), error))
     }
 
     fn replace_manifest(&self, manifest: &Manifest) -> Result<(), StoreError> {

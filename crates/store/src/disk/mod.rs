@@ -98,6 +98,7 @@ use crate::{
 };
 
 pub use backup::{BackupReport, BackupSource, BackupTarget, Inventory, Restored, restore_backup};
+pub use cache_size::machine_memory_bytes;
 pub use log::recovery::CutTail;
 pub use options::{DiskOptions, Durability, OpenReport};
 pub use read_only::ReadOnlyStore;
@@ -404,6 +405,10 @@ impl Store for DiskStore {
 
     fn health(&self) -> Health {
         self.condition.health()
+    }
+
+    fn backup_source(&self) -> Option<Result<BackupSource, StoreError>> {
+        Some(self.capture_source())
     }
 
     /// Segments of the log are numbered without gaps, the last one is never removed, and every opening

@@ -11,6 +11,8 @@ pub(crate) enum Mutation {
     LogNotSynced,
     /// Recovery relies on a list of tables whose name is only in the system's cache.
     TablesNotSynced,
+    /// Recovery relies on a manifest whose name is only in the system's cache.
+    ManifestNotSynced,
     /// The manifest is not compared with the files.
     ManifestIgnored,
 }
@@ -20,6 +22,7 @@ impl Mutation {
         match self {
             Self::LogNotSynced => "log-not-synced",
             Self::TablesNotSynced => "tables-not-synced",
+            Self::ManifestNotSynced => "manifest-not-synced",
             Self::ManifestIgnored => "manifest-ignored",
         }
     }

@@ -20,8 +20,8 @@ use super::options::{DiskOptions, OpenReport};
 use super::tree::{Tree, TreeSnapshot};
 use super::{open_tree, replay, table_list, verify_entries};
 use crate::{
-    Direction, Entries, Health, KeyRange, Snapshot, Stats, Store, StoreError, Transaction,
-    Verification,
+    Direction, Entries, Health, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
+    Transaction, Verification,
 };
 
 /// A store in a directory, opened only to be read.
@@ -198,6 +198,13 @@ impl Store for ReadOnlyStore {
             disk_bytes: self.tree.disk_bytes(),
             ..Stats::default()
         })
+    }
+
+    /// Reading is no opening: the numbers are those that the last one has left.
+    fn openings(&self) -> Result<Option<Openings>, StoreError> {
+        let segments = self.log.list().map_err(|error| StoreError::io("list the log", error))?;
+        let last = segments.last().copied().unwrap_or(0);
+        Ok(Some(Openings { previous: last, current: last }))
     }
 
     fn health(&self) -> Health {

@@ -20,7 +20,7 @@ fn root() -> PathBuf {
 }
 
 /// Says aloud that a test is skipped: past the test harness, which keeps quiet about tests that pass.
-fn skip(why: &str) {
+pub(crate) fn skip(why: &str) {
     assert!(
         std::env::var_os("KEYLOOM_REQUIRE_CLIENTS").is_none(),
         "{why}, and KEYLOOM_REQUIRE_CLIENTS demands it"

@@ -3,6 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 #![expect(clippy::print_stdout, reason = "a test tells how much it has done")]
 
+mod browser;
 mod clients;
 mod hostile;
 

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use keyloom_observe::{Finding, Judge, RecommendationEngine, Redaction, Report, Severity};
 use serde_json::json;
 
+use crate::admin::Keys;
 use crate::design_file::{check_file, design_of, prices};
 use crate::output::{Failure, Output};
 
@@ -57,12 +58,8 @@ pub(crate) struct Doctor {
     /// Also write what was collected to a file, for `--file`.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// The access key, if the server verifies signatures.
-    #[arg(long, requires = "secret_key", env = "KEYLOOM_ACCESS_KEY")]
-    access_key: Option<String>,
-    /// The secret of the access key. Better given in the environment: arguments can be seen by others.
-    #[arg(long, requires = "access_key", env = "KEYLOOM_SECRET_KEY", hide_env_values = true)]
-    secret_key: Option<String>,
+    #[command(flatten)]
+    keys: Keys,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -107,8 +104,7 @@ impl Doctor {
     /// What to judge, and where it comes from.
     fn report(&self) -> Result<(String, Report), Failure> {
         let Some((first, rest)) = self.file.split_first() else {
-            let keys = self.access_key.as_deref().zip(self.secret_key.as_deref());
-            return Ok((self.endpoint.clone(), source::ask(&self.endpoint, keys)?));
+            return Ok((self.endpoint.clone(), source::ask(&self.endpoint, &self.keys)?));
         };
         let mut report = source::read(first)?;
         for path in rest {

@@ -1,9 +1,9 @@
 //! CreateBackup.
 
-use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 use keyloom_core::schema::model::check_new_name;
-use keyloom_store::{Direction, KeyRange, Snapshot};
+use keyloom_core::{Error, Result};
+use keyloom_store::Snapshot;
 
 use crate::catalog::record::Status;
 use crate::database::Inner;
@@ -13,8 +13,10 @@ use crate::ops::parameters::described_table;
 use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::{commit_error, identity, resource, store_error};
 
-use super::{Backup, KIND};
+use super::{Backup, Copying, KIND, has_entries, source_gone};
 
+/// What its failures are listed under.
+const WORK: &str = "making of backups";
 /// Items that are copied per transaction.
 const CHUNK: usize = 256;
 
@@ -29,18 +31,21 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     constraints.finish()?;
 
     // Before the change: others need not wait with us.
-    database.counted.wait();
+    database.counted.wait()?;
     let change = database.catalog.change(database.store.as_ref());
     let table = database.catalog.find(name).ok_or_else(|| message::table_not_found(name))?;
     if table.record.status != Status::Active {
         return Err(message::table_in_use(table.name(), table.record.status.as_str()));
     }
+    // Counted already: it does not wait again, but may have failed.
+    database.counted.wait_for(&table)?;
     let now_ms = database.clock.now_ms();
     let backup = Backup {
         id: identity::dated(now_ms),
         name: backup_name.unwrap_or_default().to_owned(),
         keyspace: change.allocate_keyspaces(1)?,
         available: false,
+        failure: None,
         created_ms: now_ms,
         items: table.shared.stats.items(),
         bytes: table.shared.stats.bytes(),
@@ -58,19 +63,62 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     Ok(json.finish())
 }
 
-/// Copies the items and makes the backup available.
-fn complete(database: &Inner, mut backup: Backup, snapshot: &dyn Snapshot) -> Result<()> {
-    let Some((items, bytes)) = copy(database, snapshot, backup.table.keyspace, backup.keyspace)?
-    else {
+/// Begins the copy of a backup anew that was being made when the database was closed. Nobody may have
+/// written to its table since.
+pub(super) fn resume(database: &Inner, mut backup: Backup) -> Result<()> {
+    if !has_entries(database, backup.table.keyspace)? {
+        database.now_or_later(WORK, move |database| {
+            let _change = database.catalog.change(database.store.as_ref());
+            fail(database, backup.clone(), &source_gone())
+        });
         return Ok(());
-    };
-    (backup.items, backup.bytes) = (items, bytes);
-    backup.available = true;
-    let _change = database.catalog.change(database.store.as_ref());
-    if resource::get::<Backup>(database, KIND, &backup.id)?.is_some() {
-        backup.store(database)?;
     }
+    let snapshot = database.store.snapshot().map_err(store_error)?;
+    database.submit(Box::new(move |database| {
+        // What was copied before may have changed in the table since.
+        backup.keyspace = database.patiently(WORK, || {
+            let change = database.catalog.change(database.store.as_ref());
+            let keyspace = change.allocate_keyspaces(1)?;
+            let anew = Backup { keyspace, ..backup.clone() };
+            resource::put_without(database, KIND, &backup.id, &anew, backup.keyspace)?;
+            Ok(keyspace)
+        })?;
+        complete(database, backup, snapshot.as_ref())
+    }));
     Ok(())
+}
+
+/// Copies the items and makes the backup available, or says why that is not possible.
+fn complete(database: &Inner, mut backup: Backup, snapshot: &dyn Snapshot) -> Result<()> {
+    match copy(database, snapshot, backup.table.keyspace, backup.keyspace) {
+        Ok(None) => return Ok(()),
+        Ok(Some((items, bytes))) => {
+            (backup.items, backup.bytes) = (items, bytes);
+            backup.available = true;
+        }
+        Err(error) if database.has_failed_for_good() => {
+            database.patiently(WORK, || {
+                let _change = database.catalog.change(database.store.as_ref());
+                fail(database, backup.clone(), &error)
+            })?;
+            database.background.wake();
+            return Err(error);
+        }
+        Err(error) => return Err(error),
+    }
+    database.patiently(WORK, || {
+        let _change = database.catalog.change(database.store.as_ref());
+        backup.store(database)
+    })?;
+    // The source may wait to be removed.
+    database.background.wake();
+    Ok(())
+}
+
+/// Stores why a backup cannot be made, and gives back what it has taken.
+fn fail(database: &Inner, mut backup: Backup, error: &Error) -> Result<()> {
+    backup.failure = Some(error.message());
+    resource::put_without(database, KIND, &backup.id, &backup, backup.keyspace)
 }
 
 /// Copies all entries of a keyspace and counts them; none if the database is closed meanwhile.
@@ -80,25 +128,33 @@ fn copy(
     from: Keyspace,
     to: Keyspace,
 ) -> Result<Option<(i64, i64)>> {
+    let mut copying = Copying::of(snapshot, from);
     let (from, to) = (layout::entries(from), layout::entries(to));
     let (mut items, mut bytes) = (0, 0);
-    let mut entries = snapshot.scan(KeyRange::prefix(&from), Direction::Forward);
     loop {
         if database.background.is_ending() {
             return Ok(None);
         }
-        let chunk: Vec<_> =
-            entries.by_ref().take(CHUNK).collect::<Result<_, _>>().map_err(store_error)?;
-        if chunk.is_empty() {
+        let copied = database.patiently(WORK, || {
+            let (mut chunk_items, mut chunk_bytes, mut last) = (0, 0, None);
+            let mut transaction = database.store.begin(&[]).map_err(store_error)?;
+            for (key, value) in copying.chunk(CHUNK)? {
+                chunk_items += 1;
+                chunk_bytes += Stored::new(value.clone()).size_bytes()? as i64;
+                let own = key.get(from.len()..).unwrap_or_default();
+                transaction.put([to.as_slice(), own].concat().into(), value);
+                last = Some(key);
+            }
+            if last.is_some() {
+                transaction.commit().map_err(commit_error)?;
+            }
+            Ok(last.map(|last| (last, chunk_items, chunk_bytes)))
+        })?;
+        let Some((last, chunk_items, chunk_bytes)) = copied else {
             return Ok(Some((items, bytes)));
-        }
-        let mut transaction = database.store.begin(&[]).map_err(store_error)?;
-        for (key, value) in chunk {
-            items += 1;
-            bytes += Stored::new(value.clone()).size_bytes()? as i64;
-            let own = key.get(from.len()..).unwrap_or_default();
-            transaction.put([to.as_slice(), own].concat().into(), value);
-        }
-        transaction.commit().map_err(commit_error)?;
+        };
+        items += chunk_items;
+        bytes += chunk_bytes;
+        copying.advance(last);
     }
 }

@@ -1,4 +1,7 @@
 //! DeleteBackup.
+//!
+//! A backup that a table is being restored from can be deleted: its entries are kept until the restore
+//! is complete.
 
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
@@ -12,7 +15,7 @@ use super::{KIND, describe_backup, find};
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let change = database.catalog.change(database.store.as_ref());
     let backup = find(database, &fields)?;
-    if !backup.available {
+    if backup.is_creating() {
         return Err(message::backup_in_use(&backup.arn(database)));
     }
     resource::delete_with_entries(database, KIND, &backup.id, backup.keyspace)?;

@@ -2,6 +2,13 @@
 //!
 //! A backup is a copy of a table's items in a keyspace of its own, taken from one snapshot, with the
 //! table's record. Indexes are not copied: a restore writes the items anew, and they follow.
+//!
+//! Both go on after they have been answered, and are durable from then on: what a kill interrupts is
+//! taken up when the database is opened again. The snapshot is gone then, so the copy begins anew from
+//! the table as the kill left it: it has everything that was acknowledged before the request, and what
+//! was written between the request and the kill. A table or backup that is deleted while it is copied
+//! keeps its entries until the copy is made ([`sources_in_use`]). What cannot be copied because it is
+//! damaged ends with the status `FAILED` and a `FailureMessage`, neither of which AWS has.
 
 mod continuous;
 mod create_backup;
@@ -11,9 +18,13 @@ mod list_backups;
 mod restore;
 mod restore_from_backup;
 mod restore_to_point;
+mod restoring;
 
-use keyloom_core::Result;
+use std::collections::BTreeSet;
+
 use keyloom_core::error::resource as message;
+use keyloom_core::{Error, Result};
+use keyloom_store::{Bytes, Direction, KeyRange, Snapshot};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::TableRecord;
@@ -21,8 +32,8 @@ use crate::database::Inner;
 use crate::layout::Keyspace;
 use crate::ops::Handler;
 use crate::ops::description::seconds;
-use crate::resource;
 use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::{layout, resource, store_error};
 
 pub(crate) use continuous::{Moment, recovery_of};
 
@@ -43,6 +54,22 @@ pub(crate) fn operation(name: &str) -> Option<Handler> {
     })
 }
 
+/// What a verification needs to know of a backup.
+#[derive(Debug, Deserialize)]
+pub(crate) struct StoredBackup {
+    pub(crate) id: String,
+    pub(crate) keyspace: Keyspace,
+    pub(crate) available: bool,
+    pub(crate) items: i64,
+    pub(crate) bytes: i64,
+    pub(crate) table: TableRecord,
+}
+
+impl StoredBackup {
+    /// What the records of backups are kept under.
+    pub(crate) const KIND: &str = KIND;
+}
+
 /// A backup.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Backup {
@@ -52,6 +79,9 @@ struct Backup {
     keyspace: Keyspace,
     /// Whether all items have been copied.
     available: bool,
+    /// Why they cannot be copied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
     created_ms: u64,
     items: i64,
     bytes: i64,
@@ -68,8 +98,17 @@ impl Backup {
         resource::put(database, KIND, &self.id, self)
     }
 
+    /// Whether its items are being copied.
+    fn is_creating(&self) -> bool {
+        !self.available && self.failure.is_none()
+    }
+
     fn status(&self) -> &'static str {
-        if self.available { "AVAILABLE" } else { "CREATING" }
+        match (self.available, &self.failure) {
+            (true, _) => "AVAILABLE",
+            (false, None) => "CREATING",
+            (false, Some(_)) => "FAILED",
+        }
     }
 
     /// The members that `BackupDetails` and `BackupSummary` share.
@@ -80,6 +119,7 @@ impl Backup {
         json.string("BackupStatus", status);
         json.string("BackupType", "USER");
         seconds(json, "BackupCreationDateTime", self.created_ms);
+        json.optional_string("FailureMessage", self.failure.as_deref());
     }
 }
 
@@ -102,13 +142,66 @@ fn find(database: &Inner, fields: &Fields<'_>) -> Result<Backup> {
     backup.filter(names_table).ok_or_else(|| message::backup_not_found(arn))
 }
 
-/// Takes up restores that were under way when the database was closed, and clears away what cannot
-/// be completed.
+/// Takes up backups and restores that were under way when the database was closed.
 pub(crate) fn resume(database: &Inner) -> Result<()> {
     for backup in resource::all::<Backup>(database, KIND)? {
-        if !backup.available {
-            resource::delete_with_entries(database, KIND, &backup.id, backup.keyspace)?;
+        if backup.is_creating() {
+            create_backup::resume(database, backup)?;
         }
     }
-    restore::resume(database)
+    restoring::resume(database)
+}
+
+/// The keyspaces that are being copied: their entries are needed until the copy is made, even if what
+/// they belong to is deleted meanwhile.
+pub(crate) fn sources_in_use(database: &Inner) -> Result<BTreeSet<Keyspace>> {
+    let backups = resource::all::<Backup>(database, KIND)?;
+    let creating = backups.iter().filter(|backup| backup.is_creating());
+    let mut sources: BTreeSet<Keyspace> = creating.map(|backup| backup.table.keyspace).collect();
+    for table in database.catalog.all().values() {
+        sources.extend(restore::source_of(&table.record));
+    }
+    Ok(sources)
+}
+
+/// Whether the entries of a keyspace are there: it is in use, or waits to be removed.
+fn has_entries(database: &Inner, keyspace: Keyspace) -> Result<bool> {
+    if database.catalog.all().values().any(|table| table.record.keyspace == keyspace) {
+        return Ok(true);
+    }
+    let backups = resource::all::<Backup>(database, KIND)?;
+    if backups.iter().any(|backup| backup.available && backup.keyspace == keyspace) {
+        return Ok(true);
+    }
+    let note = database.store.get(&layout::dropped(keyspace)).map_err(store_error)?;
+    Ok(note.is_some())
+}
+
+/// Entries of a keyspace, some at a time. A chunk that could not be read or used can be read again.
+struct Copying<'a> {
+    snapshot: &'a dyn Snapshot,
+    range: KeyRange,
+}
+
+impl<'a> Copying<'a> {
+    fn of(snapshot: &'a dyn Snapshot, keyspace: Keyspace) -> Self {
+        Self { snapshot, range: KeyRange::prefix(&layout::entries(keyspace)) }
+    }
+
+    /// The next entries, at most so many.
+    fn chunk(&self, count: usize) -> Result<Vec<(Bytes, Bytes)>> {
+        let entries = self.snapshot.scan(self.range.clone(), Direction::Forward).take(count);
+        let entries = entries.map(|entry| entry.map(|(key, value)| (key.into_bytes(), value)));
+        entries.collect::<Result<_, _>>().map_err(store_error)
+    }
+
+    /// Goes on behind an entry.
+    fn advance(&mut self, past: Bytes) {
+        self.range.lower = std::ops::Bound::Excluded(past);
+    }
+}
+
+/// The error of a copy whose source is gone.
+fn source_gone() -> Error {
+    Error::InternalServer("what it was copied from was gone when the database was opened".into())
 }

@@ -5,34 +5,30 @@
 //! on AWS.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use keyloom_core::Result;
 use keyloom_core::error::{request, resource as message};
 use keyloom_core::schema::model::check_new_name;
-use keyloom_store::{Direction, KeyRange, Snapshot};
+use keyloom_core::{Error, Result};
 use serde_json::{Map, Value, json};
 
 use crate::catalog::record::{
     AttributeDefinition, Billing, EncryptionSetting, IndexRecord, OnDemandLimit, Status,
     Throughput, VectorIndexLife,
 };
-use crate::catalog::{Alongside, Change, Table, TableRecord};
+use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;
-use crate::image::Stored;
-use crate::layout::{self, Keyspace};
-use crate::loading::Loader;
+use crate::layout::Keyspace;
 use crate::ops::table_input::{self, IndexInput};
 use crate::ops::{create_table, description};
 use crate::wire::{Constraints, Fields, JsonWriter};
-use crate::{identity, resource, store_error};
+use crate::{identity, store_error};
 
-use super::{Backup, KIND};
+use super::restoring::{self, Restore};
 
 const SUMMARY: &str = "RestoreSummary";
 const IN_PROGRESS: &str = "RestoreInProgress";
-/// The backup that a table is being restored from, so that a restart can go on.
-const SOURCE: &str = "RestoreSource";
+/// The keyspace that a table is being restored from, so that a restart can go on.
+const SOURCE: &str = "RestoreKeyspace";
 
 /// What a restore asks of the new table.
 #[derive(Debug, Default)]
@@ -181,85 +177,67 @@ fn kept(
 }
 
 /// Where a restore takes its items from.
-pub(super) struct Source<'a> {
-    pub(super) record: &'a TableRecord,
+pub(super) struct Source {
+    pub(super) record: TableRecord,
     pub(super) keyspace: Keyspace,
-    /// The backup and its ARN, if it is one.
-    pub(super) backup: Option<(&'a str, String)>,
+    /// The ARN of the backup, if it is one.
+    pub(super) backup_arn: Option<String>,
     pub(super) time_ms: u64,
 }
 
-/// Makes the new table and has its items copied; the answer is its description.
-pub(super) fn begin(database: &Inner, target: &Target, source: &Source<'_>) -> Result<Vec<u8>> {
+/// Makes the new table and has its items copied; the answer is its description. `find` is called while
+/// nothing can be deleted.
+pub(super) fn begin(
+    database: &Inner,
+    target: &Target,
+    find: impl FnOnce() -> Result<Source>,
+) -> Result<Vec<u8>> {
     let change = database.catalog.change(database.store.as_ref());
+    let source = find()?;
     if database.catalog.find(&target.name).is_some() {
         return Err(message::restore_target_exists(&target.name));
     }
-    let mut record = target.record(database, &change, source.record)?;
+    let mut record = target.record(database, &change, &source.record)?;
     let mut summary = Map::new();
     let arn = database.table_arn(&source.record.name);
     summary.insert("SourceTableArn".into(), json!(arn));
     summary.insert("RestoreDateTime".into(), json!(source.time_ms as f64 / 1000.0));
     summary.insert(IN_PROGRESS.into(), json!(true));
-    if let Some((id, arn)) = &source.backup {
+    if let Some(arn) = &source.backup_arn {
         summary.insert("SourceBackupArn".into(), json!(arn));
-        record.settings.insert(SOURCE.into(), json!(id));
     }
+    record.settings.insert(SOURCE.into(), json!(source.keyspace));
     record.settings.insert(SUMMARY.into(), Value::Object(summary));
     let snapshot = database.store.snapshot().map_err(store_error)?;
     let table = change.put(record, || Ok(Alongside::default()))?;
     drop(change);
     let mut json = JsonWriter::object();
     description::write(&mut json, "TableDescription", database, &table, Status::Creating);
-    submit(database, table, source.keyspace, snapshot);
+    restoring::submit(database, Restore { table, from: source.keyspace, snapshot });
     Ok(json.finish())
 }
 
-fn submit(database: &Inner, table: Arc<Table>, from: Keyspace, snapshot: Box<dyn Snapshot>) {
-    database.submit(Box::new(move |database| {
-        let mut loader = Loader::new(database, Arc::clone(&table));
-        let range = KeyRange::prefix(&layout::entries(from));
-        for entry in snapshot.scan(range, Direction::Forward) {
-            if database.background.is_ending() {
-                return Ok(());
-            }
-            loader.add(Stored::new(entry.map_err(store_error)?.1).into_item()?)?;
-        }
-        loader.flush()?;
-        complete(database, &table)
-    }));
+/// The keyspace that a table is being restored from.
+pub(super) fn source_of(record: &TableRecord) -> Option<Keyspace> {
+    let keyspace = record.settings.get(SOURCE)?.as_u64()?;
+    Keyspace::try_from(keyspace).ok()
 }
 
-/// Opens the table.
-fn complete(database: &Inner, table: &Table) -> Result<()> {
-    let change = database.catalog.change(database.store.as_ref());
-    let Some(current) = database.catalog.find(table.name()) else { return Ok(()) };
-    let mut record = current.record.clone();
-    record.status = Status::Active;
+/// The record of a table whose restore has ended: it opens, or it has failed for a reason.
+pub(super) fn ended(record: &TableRecord, failure: Option<&Error>) -> TableRecord {
+    let mut record = record.clone();
+    record.status = if failure.is_none() { Status::Active } else { Status::Failed };
     record.settings.remove(SOURCE);
     if let Some(Value::Object(summary)) = record.settings.get_mut(SUMMARY) {
         summary.insert(IN_PROGRESS.into(), json!(false));
-    }
-    change.put(record, || Ok(Alongside::default()))?;
-    Ok(())
-}
-
-/// Goes on with restores from backups; tables whose source is gone are removed.
-pub(super) fn resume(database: &Inner) -> Result<()> {
-    let tables = database.catalog.all();
-    for table in tables.values().filter(|table| table.record.status == Status::Creating) {
-        let source = table.record.settings.get(SOURCE).and_then(Value::as_str);
-        let backup: Option<Backup> = match source {
-            Some(id) => resource::get(database, KIND, id)?,
-            None => None,
-        };
-        if let Some(backup) = backup {
-            let snapshot = database.store.snapshot().map_err(store_error)?;
-            submit(database, Arc::clone(table), backup.keyspace, snapshot);
-        } else {
-            let change = database.catalog.change(database.store.as_ref());
-            change.remove(table, || Ok(Alongside::default()))?;
+        if let Some(failure) = failure {
+            summary.insert("FailureMessage".into(), json!(failure.message()));
         }
     }
-    Ok(())
+    record
+}
+
+/// Whether a table is being restored, or was.
+pub(super) fn is_restored(record: &TableRecord) -> bool {
+    record.settings.contains_key(SUMMARY)
 }

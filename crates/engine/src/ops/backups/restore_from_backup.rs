@@ -13,16 +13,20 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
     let target = Target::decode(&fields, &mut constraints)?;
     constraints.finish()?;
-    let backup = find(database, &fields)?;
-    let arn = backup.arn(database);
-    if !backup.available {
-        return Err(message::backup_in_use(&arn));
-    }
-    let source = Source {
-        record: &backup.table,
-        keyspace: backup.keyspace,
-        backup: Some((&backup.id, arn)),
-        time_ms: backup.created_ms,
-    };
-    restore::begin(database, &target, &source)
+    restore::begin(database, &target, || {
+        let backup = find(database, &fields)?;
+        let arn = backup.arn(database);
+        if let Some(reason) = &backup.failure {
+            return Err(message::backup_failed(&arn, reason));
+        }
+        if !backup.available {
+            return Err(message::backup_in_use(&arn));
+        }
+        Ok(Source {
+            record: backup.table,
+            keyspace: backup.keyspace,
+            backup_arn: Some(arn),
+            time_ms: backup.created_ms,
+        })
+    })
 }

@@ -16,7 +16,7 @@ use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::scaling_settings::decode;
 
-const KIND: &str = "global-table";
+pub(super) const KIND: &str = "global-table";
 const MAX_PAGE: usize = 100;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

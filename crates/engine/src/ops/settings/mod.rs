@@ -19,6 +19,9 @@ use crate::database::Inner;
 
 use super::Handler;
 
+/// What the records of settings that belong to no table are kept under.
+pub(crate) const RESOURCES: [&str; 2] = [policies::POLICY, global_tables::KIND];
+
 /// The operation of this name.
 pub(crate) fn operation(name: &str) -> Option<Handler> {
     Some(match name {

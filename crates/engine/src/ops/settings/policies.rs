@@ -15,7 +15,7 @@ use crate::{identity, resource};
 use super::change_table;
 
 /// The name of the setting, and the kind of the record.
-const POLICY: &str = "ResourcePolicy";
+pub(super) const POLICY: &str = "ResourcePolicy";
 /// The revision that means: there must be no policy yet.
 const NO_POLICY: &str = "NO_POLICY";
 

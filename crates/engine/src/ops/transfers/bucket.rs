@@ -56,6 +56,7 @@ impl Bucket {
             return Err(missing("this database has no directory for buckets (bucket_root)"));
         };
         let directory = root.join(name);
+        refuse_link(&directory)?;
         if directory.is_dir() {
             Ok(Self { directory })
         } else {
@@ -66,17 +67,24 @@ impl Bucket {
     /// Makes a new object.
     pub(super) fn create(&self, key: &str) -> Result<File, Failure> {
         let path = self.directory.join(key);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
+        let mut folder = self.directory.clone();
+        for part in Path::new(key).parent().into_iter().flat_map(Path::components) {
+            folder.push(part);
+            refuse_link(&folder)?;
         }
-        Ok(File::create(path)?)
+        fs::create_dir_all(&folder)?;
+        refuse_link(&path)?;
+        // An object that is there is replaced, not written into, so that no link is ever followed.
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => Ok(File::create_new(path)?),
+        }
     }
 
     /// All objects whose keys begin with a prefix, in the order of their keys.
     pub(super) fn objects(&self, prefix: &str) -> Result<Vec<(String, PathBuf)>, Failure> {
         let mut found = Vec::new();
-        collect(&self.directory, "", &mut found)?;
-        found.retain(|(key, _)| key.starts_with(prefix));
+        collect(&self.directory, "", prefix, &mut found)?;
         found.sort();
         if found.is_empty() {
             let text = format!("No objects were found under the prefix '{prefix}'.");
@@ -86,22 +94,47 @@ impl Bucket {
     }
 }
 
-fn collect(directory: &Path, key: &str, found: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
+/// Finds the objects below a directory whose keys begin with a prefix.
+fn collect(
+    directory: &Path,
+    key: &str,
+    prefix: &str,
+    found: &mut Vec<(String, PathBuf)>,
+) -> Result<(), Failure> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let name = entry.file_name();
         // Names that are not UTF-8 cannot be object keys.
         let Some(name) = name.to_str() else { continue };
         let key = if key.is_empty() { name.to_owned() } else { format!("{key}/{name}") };
-        // Symbolic links are not followed: they may lead out of the bucket.
         let kind = entry.file_type()?;
+        if kind.is_symlink() && (key.starts_with(prefix) || prefix.starts_with(&key)) {
+            return Err(is_link(&entry.path()));
+        }
         if kind.is_dir() {
-            collect(&entry.path(), &key, found)?;
-        } else if kind.is_file() {
+            collect(&entry.path(), &key, prefix, found)?;
+        } else if kind.is_file() && key.starts_with(prefix) {
             found.push((key, entry.path()));
         }
     }
     Ok(())
+}
+
+/// Refuses a symbolic link: it may lead out of the bucket, to any file of whoever runs the database.
+fn refuse_link(path: &Path) -> Result<(), Failure> {
+    match fs::symlink_metadata(path) {
+        Ok(data) if data.is_symlink() => Err(is_link(path)),
+        // What is not there will be made, or missed.
+        _ => Ok(()),
+    }
+}
+
+fn is_link(path: &Path) -> Failure {
+    let text = format!(
+        "{} is a symbolic link, which may lead out of its bucket: put a directory or a file there",
+        path.display()
+    );
+    Failure::new("S3AccessDenied", text)
 }
 
 /// Checks that a prefix for new objects stays inside its bucket.

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use keyloom_core::Result;
 use keyloom_core::error::resource as message;
+use keyloom_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use super::bucket::{Bucket, Failure, check_prefix};
 use super::import;
 use super::lines::{self, Compression, Flow};
 use super::request;
-use super::transfer::{Kind, Listing, Transfer};
+use super::transfer::{Kind, Listing, Transfer, WORK};
 
 /// Lines between two looks at whether the operation has been cancelled.
 const LINES_PER_LOOK: u64 = 256;
@@ -91,7 +91,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     if let Some(known) = BulkOperation::started_before(database, &request, conflict)? {
         return Ok(known.answer(database));
     }
-    let operation = BulkOperation::begin(database, &table, request);
+    let operation = BulkOperation::begin(database, &table.record, request);
     operation.store(database)?;
     let answer = operation.answer(database);
     database.submit(Box::new(move |database| operation.complete(database, &table, compression)));
@@ -136,9 +136,12 @@ impl BulkOperation {
         compression: Compression,
     ) -> Result<()> {
         let outcome = self.run(database, table, compression);
-        let _change = database.catalog.change(database.store.as_ref());
-        self.work.cancelled = self.is_cancelled(database)?;
-        self.end(database, outcome)
+        let mut ended = self.ended(database, outcome);
+        database.patiently(WORK, || {
+            let _change = database.catalog.change(database.store.as_ref());
+            ended.work.cancelled = ended.is_cancelled(database)?;
+            ended.store(database)
+        })
     }
 
     /// Whether somebody has cancelled the operation since it began.
@@ -175,6 +178,8 @@ impl BulkOperation {
             });
             match written {
                 Ok(bytes) => self.work.put_bytes += bytes,
+                // Not the line's fault, and no other line would fare better.
+                Err(error @ Error::InternalServer(_)) => return Err(error.into()),
                 Err(error) => {
                     self.work.errors += 1;
                     if let Some(report) = &mut report {

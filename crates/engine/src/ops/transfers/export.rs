@@ -80,7 +80,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     if let Some(known) = Export::started_before(database, &request, message::export_conflict)? {
         return Ok(known.answer(database));
     }
-    let export = Export::begin(database, &table, request);
+    let export = Export::begin(database, &table.record, request);
     let snapshot = database.store.snapshot().map_err(store_error)?;
     export.store(database)?;
     let answer = export.answer(database);

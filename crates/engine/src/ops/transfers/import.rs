@@ -16,7 +16,7 @@ use crate::wire::{Constraints, Fields, JsonWriter};
 use super::bucket::{Bucket, Failure};
 use super::lines::{self, Compression, Flow};
 use super::request;
-use super::transfer::{Kind, Listing, Transfer};
+use super::transfer::{Kind, Listing, Transfer, WORK};
 
 type Import = Transfer<Imported>;
 
@@ -74,10 +74,11 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     record.status = Status::Creating;
     // An import takes no stream, whatever the request says.
     record.stream = None;
-    let table = change.put(record, || Ok(Alongside::default()))?;
+    let import = Import::begin(database, &record, request);
+    // One commit: a table that is being filled is never without its import.
+    let resources = vec![import.encoded()?];
+    let table = change.put(record, || Ok(Alongside { resources, ..Alongside::default() }))?;
     drop(change);
-    let import = Import::begin(database, &table, request);
-    import.store(database)?;
     let answer = import.answer(database);
     database.submit(Box::new(move |database| import.complete(database, &table, compression)));
     Ok(answer)
@@ -111,6 +112,15 @@ pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> 
     Ok(import.ok_or_else(|| message::import_not_found(arn))?.answer(database))
 }
 
+/// Ends imports that were under way when the database was closed: their tables go.
+pub(super) fn abandon(database: &Inner) -> Result<()> {
+    for import in Import::under_way(database)? {
+        let ended = import.ended(database, Err(Failure::interrupted()));
+        database.now_or_later(WORK, move |database| ended.close_table(database));
+    }
+    Ok(())
+}
+
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let table = fields.string("TableArn")?.map(table_name);
     LISTING.page(database, &fields, table, |json, import: &Import| {
@@ -131,19 +141,27 @@ impl Import {
         compression: Compression,
     ) -> Result<()> {
         let outcome = self.run(database, table, compression);
-        let change = database.catalog.change(database.store.as_ref());
-        if let Some(current) = database.catalog.find(table.name()) {
-            if outcome.is_ok() {
-                let mut record = current.record.clone();
-                record.status = Status::Active;
-                change.put(record, || Ok(Alongside::default()))?;
-            } else {
-                change.remove(&current, || Ok(Alongside::default()))?;
-            }
-        }
-        drop(change);
+        let ended = self.ended(database, outcome);
+        database.patiently(WORK, || ended.close_table(database))?;
         database.background.wake();
-        self.end(database, outcome)
+        Ok(())
+    }
+
+    /// Stores how the import has ended, in one commit with what becomes of its table.
+    fn close_table(&self, database: &Inner) -> Result<()> {
+        let change = database.catalog.change(database.store.as_ref());
+        let table = database.catalog.find(&self.table);
+        let Some(table) = table.filter(|table| table.record.id == self.table_id) else {
+            return self.store(database);
+        };
+        let resources = vec![self.encoded()?];
+        let alongside = || Ok(Alongside { resources, ..Alongside::default() });
+        if self.failure.is_some() {
+            return change.remove(&table, alongside);
+        }
+        let mut record = table.record.clone();
+        record.status = Status::Active;
+        change.put(record, alongside).map(drop)
     }
 
     fn run(

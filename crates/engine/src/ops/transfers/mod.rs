@@ -18,7 +18,11 @@ use keyloom_core::Result;
 use crate::database::Inner;
 use crate::ops::Handler;
 
-use transfer::Transfer;
+use transfer::{Kind, Transfer};
+
+/// What the records of transfers are kept under.
+pub(crate) const RESOURCES: [&str; 3] =
+    [export::Exported::NAME, import::Imported::NAME, bulk::BulkPut::NAME];
 
 /// The operation of this name.
 pub(crate) fn operation(name: &str) -> Option<Handler> {
@@ -40,7 +44,6 @@ pub(crate) fn operation(name: &str) -> Option<Handler> {
 /// Ends what was under way when the database was closed.
 pub(crate) fn resume(database: &Inner) -> Result<()> {
     Transfer::<export::Exported>::abandon(database)?;
-    // The tables of imports are gone already.
-    Transfer::<import::Imported>::abandon(database)?;
+    import::abandon(database)?;
     Transfer::<bulk::BulkPut>::abandon(database)
 }

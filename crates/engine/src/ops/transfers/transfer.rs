@@ -1,11 +1,12 @@
 //! What exports, imports and bulk operations have in common: their records and how they end.
 
 use keyloom_core::Result;
+use keyloom_store::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::catalog::Table;
+use crate::catalog::TableRecord;
 use crate::database::Inner;
 use crate::ops::description::seconds;
 use crate::ops::paging;
@@ -18,6 +19,9 @@ use super::bucket::Failure;
 const TOKEN_MS: u64 = 8 * 60 * 60 * 1000;
 
 const MAX_PAGE: usize = 25;
+
+/// What its failures are listed under.
+pub(super) const WORK: &str = "exports and imports";
 
 /// A transfer from its request to its end. What one kind of transfer has beside that is `Work`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,7 +40,7 @@ pub(super) struct Transfer<Work> {
 }
 
 /// One kind of transfer.
-pub(super) trait Kind: Default + Serialize + DeserializeOwned {
+pub(super) trait Kind: Default + Serialize + DeserializeOwned + Send + 'static {
     /// What its records and ARNs call it.
     const NAME: &'static str;
 
@@ -48,12 +52,12 @@ pub(super) trait Kind: Default + Serialize + DeserializeOwned {
 
 impl<Work: Kind> Transfer<Work> {
     /// One that begins now.
-    pub(super) fn begin(database: &Inner, table: &Table, request: Value) -> Self {
+    pub(super) fn begin(database: &Inner, table: &TableRecord, request: Value) -> Self {
         let now_ms = database.clock.now_ms();
         Self {
             id: identity::dated(now_ms),
-            table: table.name().to_owned(),
-            table_id: table.record.id.clone(),
+            table: table.name.clone(),
+            table_id: table.id.clone(),
             request,
             started_ms: now_ms,
             ended_ms: None,
@@ -96,17 +100,35 @@ impl<Work: Kind> Transfer<Work> {
     }
 
     /// Stores that it is over.
-    pub(super) fn end(mut self, database: &Inner, outcome: Result<(), Failure>) -> Result<()> {
+    pub(super) fn end(self, database: &Inner, outcome: Result<(), Failure>) -> Result<()> {
+        let ended = self.ended(database, outcome);
+        database.patiently(WORK, || ended.store(database))
+    }
+
+    /// The transfer when it is over.
+    pub(super) fn ended(mut self, database: &Inner, outcome: Result<(), Failure>) -> Self {
         self.failure = outcome.err();
         self.ended_ms = Some(database.clock.now_ms());
-        self.store(database)
+        self
+    }
+
+    /// Its record as it is stored in a commit with others.
+    pub(super) fn encoded(&self) -> Result<(Bytes, Bytes)> {
+        resource::encode(Work::NAME, &self.id, self)
+    }
+
+    /// Those that have not ended.
+    pub(super) fn under_way(database: &Inner) -> Result<impl Iterator<Item = Self>> {
+        Ok(Self::all(database)?.into_iter().filter(|transfer| transfer.ended_ms.is_none()))
     }
 
     /// Ends those that were under way when the database was closed.
     pub(super) fn abandon(database: &Inner) -> Result<()> {
-        let under_way = |transfer: &Self| transfer.ended_ms.is_none();
-        let mut abandoned = Self::all(database)?.into_iter().filter(under_way);
-        abandoned.try_for_each(|transfer| transfer.end(database, Err(Failure::interrupted())))
+        for transfer in Self::under_way(database)? {
+            let ended = transfer.ended(database, Err(Failure::interrupted()));
+            database.now_or_later(WORK, move |database| ended.store(database));
+        }
+        Ok(())
     }
 
     pub(super) fn arn(&self, database: &Inner) -> String {

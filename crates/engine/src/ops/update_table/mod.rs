@@ -42,7 +42,8 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     update.apply_settings(&input)?;
     let shown = update.publish(database, &change, &table)?;
     drop(change);
-    database.counted.wait();
+    // It is done: if the items cannot be counted, the answer says nothing of them.
+    let _ = database.counted.wait();
     let mut json = JsonWriter::object();
     description::write(&mut json, "TableDescription", database, &shown, Status::Updating);
     Ok(json.finish())
@@ -140,7 +141,8 @@ impl Update {
                 Some(StreamChange::Begin(_)) => stream_setting::begun(database, &after),
                 Some(StreamChange::End) => stream_setting::ended(database, &before.record)?,
             };
-            Ok(Alongside { dropped, streams: streams.into_iter().collect() })
+            let streams = streams.into_iter().collect();
+            Ok(Alongside { dropped, streams, ..Alongside::default() })
         })?;
         if let (Some(index), Some(before)) = (created, snapshot) {
             Backfill { table, index, before }.submit(database);

@@ -52,6 +52,6 @@ impl DiskStore {
     /// the new one is complete and takes its place, and tables that both have are not copied again.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<BackupReport, StoreError> {
         let target = BackupTarget::prepare(to.as_ref(), Some(self.home.path()))?;
-        self.backup_source()?.copy_to(target)
+        self.capture_source()?.copy_to(target)
     }
 }

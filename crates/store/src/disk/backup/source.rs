@@ -64,7 +64,7 @@ impl std::fmt::Debug for BackupSource {
 impl DiskStore {
     /// Fixes the moment of a backup. Everything that was acknowledged before is in it, each transaction
     /// whole. Writers wait while this runs: some file handles are opened and two small files are read.
-    pub fn backup_source(&self) -> Result<BackupSource, StoreError> {
+    pub fn capture_source(&self) -> Result<BackupSource, StoreError> {
         for _ in 0..TRIES {
             if let Some(source) = self.try_capture()? {
                 return Ok(source);

@@ -1,0 +1,84 @@
+//! Asking a running `keyloom serve` for what only its operator may see.
+
+use std::time::Duration;
+
+use clap::Args;
+use keyloom_engine::{Clock as _, SystemClock};
+use keyloom_server::Credentials;
+
+use crate::output::Failure;
+
+/// Answers with many tables have a few megabytes.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// How long it may take to reach the server.
+const REACHED_WITHIN: Duration = Duration::from_secs(30);
+
+/// The keys of a server that verifies signatures.
+#[derive(Args, Debug)]
+pub(crate) struct Keys {
+    /// The access key, if the server verifies signatures.
+    #[arg(long, requires = "secret_key", env = "KEYLOOM_ACCESS_KEY")]
+    access_key: Option<String>,
+    /// The secret of the access key. Better given in the environment: arguments can be seen by others.
+    #[arg(long, requires = "access_key", env = "KEYLOOM_SECRET_KEY", hide_env_values = true)]
+    secret_key: Option<String>,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question<'a> {
+    pub(crate) endpoint: &'a str,
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    /// How long the answer may take; as long as it takes if nothing is said.
+    pub(crate) patience: Option<Duration>,
+}
+
+impl Question<'_> {
+    /// The answer; the one to 404 is `missing`.
+    pub(crate) fn ask(self, keys: &Keys, missing: &str) -> Result<String, Failure> {
+        let Self { method, path, patience, .. } = self;
+        let endpoint = self.endpoint.trim_end_matches('/');
+        let host = endpoint.split_once("://").map_or(endpoint, |(_, host)| host);
+        let agent = ureq::Agent::config_builder()
+            .timeout_global(patience)
+            .timeout_connect(Some(REACHED_WITHIN))
+            .http_status_as_error(false)
+            .build()
+            .new_agent();
+        let mut headers = Vec::new();
+        if let Some((access, secret)) = keys.access_key.as_ref().zip(keys.secret_key.as_ref()) {
+            let now_ms = SystemClock.now_ms();
+            let credentials = Credentials::new(access, secret);
+            headers.extend(credentials.sign_empty(method, "us-east-1", host, path, now_ms));
+        }
+        let url = format!("{endpoint}{path}");
+        let answer = if method == "POST" {
+            let request = agent.post(url);
+            headers.iter().fold(request, |r, (name, value)| r.header(*name, value)).send_empty()
+        } else {
+            let request = agent.get(url);
+            headers.iter().fold(request, |r, (name, value)| r.header(*name, value)).call()
+        };
+        let mut response = answer.map_err(|error| {
+            Failure::refused(format_args!(
+                "{endpoint} does not answer: {error}. Is `keyloom serve` running there?"
+            ))
+        })?;
+        let status = response.status().as_u16();
+        let body = response.body_mut().with_config().limit(MAX_BYTES).read_to_string();
+        let body = body.map_err(|error| {
+            Failure::refused(format_args!("{endpoint} broke off its answer: {error}"))
+        })?;
+        match status {
+            200 => Ok(body),
+            404 => Err(Failure::refused(format_args!("{endpoint} {missing}"))),
+            _ => Err(Failure::refused(format_args!(
+                "{endpoint} refuses (status {status}): {}. If it verifies signatures, give \
+                 --access-key and --secret-key",
+                body.trim()
+            ))),
+        }
+    }
+}

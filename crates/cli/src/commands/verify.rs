@@ -1,0 +1,122 @@
+//! `keyloom verify`: whether a database is what it should be.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use keyloom_engine::DiskOptions;
+use keyloom_engine::verify::{self, Report};
+
+use crate::admin::{Keys, Question};
+use crate::output::{Failure, Output, Paint, complain};
+
+/// The exit code if nothing could be verified.
+const COULD_NOT: u8 = 2;
+
+/// Check every checksum, every index against its table, streams and counts.
+///
+/// Reads everything and changes nothing. Ends with code 0 if all is well, with 1 if something was
+/// found, and with 2 if it could not be verified.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  keyloom verify ./keyloom-data
+  keyloom verify ./keyloom-data --format json
+  keyloom verify --online http://127.0.0.1:8000")]
+pub(crate) struct Verify {
+    /// The directory of a database that no server has open.
+    #[arg(value_name = "DIR", default_value = "keyloom-data", conflicts_with = "online")]
+    directory: PathBuf,
+    /// A running server to ask instead; it goes on serving meanwhile.
+    #[arg(long, value_name = "URL")]
+    online: Option<String>,
+    /// How to write the answer.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    #[command(flatten)]
+    keys: Keys,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Human,
+    /// For programs.
+    Json,
+}
+
+impl Verify {
+    pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let (name, report) = match self.report() {
+            Ok(found) => found,
+            Err(failure @ Failure::Refused(_)) => {
+                complain(&failure);
+                return Ok(ExitCode::from(COULD_NOT));
+            }
+            Err(failure) => return Err(failure),
+        };
+        match self.format {
+            Format::Human => output.line(human(&name, &report, output.paint()))?,
+            Format::Json => output.line(report.to_json())?,
+        }
+        Ok(ExitCode::from(u8::from(!report.is_clean())))
+    }
+
+    /// What was found, and where.
+    fn report(&self) -> Result<(String, Report), Failure> {
+        let Some(endpoint) = &self.online else {
+            let name = self.directory.display().to_string();
+            let report = offline(&self.directory)
+                .map_err(|reason| Failure::refused(format_args!("{name}: {reason}")))?;
+            return Ok((name, report));
+        };
+        let path = "/keyloom/verify";
+        let question = Question { endpoint, method: "POST", path, patience: None };
+        let missing = "cannot verify itself: it is another version, or it is not keyloom";
+        let report = Report::from_json(&question.ask(&self.keys, missing)?).map_err(|error| {
+            Failure::refused(format_args!("{endpoint} answers something else: {error}"))
+        })?;
+        Ok((endpoint.clone(), report))
+    }
+}
+
+/// Verifies a directory, or says why that is not possible.
+fn offline(directory: &std::path::Path) -> Result<Report, String> {
+    if !directory.is_dir() {
+        return Err("there is no such directory".into());
+    }
+    verify::directory(directory, DiskOptions::default()).map_err(|error| error.to_string())
+}
+
+fn human(name: &str, report: &Report, paint: Paint) -> String {
+    let totals = &report.totals;
+    let mut lines = vec![format!(
+        "{name}: {} entries, {} bytes\n  {} tables with {} items, {} indexes with {} entries\n  \
+         {} streams with {} records, {} backups with {} items, {} counts compared",
+        totals.entries,
+        totals.bytes,
+        totals.tables,
+        totals.items,
+        totals.indexes,
+        totals.index_entries,
+        totals.streams,
+        totals.stream_records,
+        totals.backups,
+        totals.backup_items,
+        totals.counts,
+    )];
+    for finding in &report.findings {
+        lines.push(format!("{} {finding}", paint.bad("✗")));
+    }
+    if report.is_clean() {
+        lines.push(format!("{} all is well", paint.good("✓")));
+    } else {
+        let kinds: Vec<String> =
+            report.found.iter().map(|(kind, count)| format!("{count} {}", kind.as_str())).collect();
+        let total = report.total_found();
+        let listed = report.findings.len() as u64;
+        let rest = if listed < total { format!(" ({listed} listed)") } else { String::new() };
+        let noun = if total == 1 { "finding" } else { "findings" };
+        lines.push(format!("{total} {noun}{rest}: {}", kinds.join(", ")));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,283 @@
+//! What happens without a request: maintenance at intervals, and jobs that take long.
+//!
+//! Two threads per database work at intervals: one removes expired items and old stream records, the
+//! other empties dropped keyspaces, so that neither waits for the other. A job (filling a new index,
+//! copying a backup) has a thread of its own, so that no job waits for another. All threads end, and are
+//! waited for, when the last handle of the database is dropped. A database without background threads
+//! keeps its jobs until [`crate::Database::run_maintenance`] is called.
+//!
+//! A store may refuse writes for a while, for example while its disk is full. Work at intervals is tried
+//! again at the next interval; a job waits where it is ([`Inner::patiently`]). What does not get on is
+//! listed by [`crate::Database::background_failures`].
+
+mod duties;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use keyloom_core::{Error, Result};
+use keyloom_store::Health;
+use parking_lot::{Condvar, Mutex};
+
+use crate::database::Inner;
+
+use duties::{Duty, Task};
+
+/// How often a job tries what a store refuses that is ready for writes: damage does not go away.
+const ATTEMPTS: u32 = 5;
+/// How long a job waits before it tries again; longer each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Work that takes longer than a request should wait. It asks [`Background::is_ending`] now and then.
+pub(crate) type Job = Box<dyn FnOnce(&Inner) -> Result<()> + Send>;
+
+/// The threads of a database and the work that waits for one.
+#[derive(Default)]
+pub(crate) struct Background {
+    state: Mutex<State>,
+    changed: Condvar,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// What does not get on, and why.
+    failures: Mutex<BTreeMap<&'static str, String>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The duties that somebody wants done now.
+    wanted: Vec<Duty>,
+    ending: bool,
+    /// Jobs that no thread has taken.
+    jobs: Vec<Job>,
+    /// How many of them will get no thread of their own.
+    stranded: usize,
+}
+
+impl Background {
+    /// Starts the threads that work at intervals, if the options want them.
+    pub(crate) fn start(&self, inner: &Arc<Inner>) {
+        if inner.options.background {
+            // Keyspaces that were dropped before the database was closed are emptied at once.
+            self.state.lock().wanted.push(Duty::Removal);
+            for duty in Duty::ALL {
+                let inner = Arc::clone(inner);
+                // Without a thread the database still works; maintenance then waits for a call.
+                drop(self.spawn(duty.thread_name(), move || work_at_intervals(&inner, duty)));
+            }
+        }
+    }
+
+    /// Has the threads look for work now.
+    pub(crate) fn wake(&self) {
+        self.state.lock().wanted = Duty::ALL.to_vec();
+        self.changed.notify_all();
+    }
+
+    /// Whether the database is being closed.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.state.lock().ending
+    }
+
+    /// Ends all threads and waits for them, and for those that they have started meanwhile.
+    pub(crate) fn end(&self) {
+        self.state.lock().ending = true;
+        self.changed.notify_all();
+        loop {
+            let threads = std::mem::take(&mut *self.threads.lock());
+            if threads.is_empty() {
+                return;
+            }
+            for thread in threads {
+                // A thread that panicked has ended too.
+                drop(thread.join());
+            }
+        }
+    }
+
+    /// What does not get on, and why.
+    pub(crate) fn failures(&self) -> Vec<(String, String)> {
+        let failures = self.failures.lock();
+        failures.iter().map(|(what, why)| ((*what).to_owned(), why.clone())).collect()
+    }
+
+    /// Notes how some work went.
+    fn note(&self, what: &'static str, outcome: Result<(), &Error>) {
+        let mut failures = self.failures.lock();
+        match outcome {
+            Ok(()) => drop(failures.remove(what)),
+            Err(error) => drop(failures.insert(what, error.message())),
+        }
+    }
+
+    /// Waits for so long; false if the database is being closed.
+    fn pause(&self, pause: Duration) -> bool {
+        let until = Instant::now() + pause;
+        let mut state = self.state.lock();
+        while !state.ending && !self.changed.wait_until(&mut state, until).timed_out() {}
+        !state.ending
+    }
+
+    /// Gives a job to a thread of its own; false if there is none, and the job is kept for the next
+    /// maintenance.
+    fn submit(&self, inner: Option<Arc<Inner>>, job: Job) -> bool {
+        self.state.lock().jobs.push(job);
+        let Some(inner) = inner.filter(|inner| inner.options.background) else { return false };
+        let run = move || {
+            if let Some(job) = inner.background.take_job() {
+                run_job(&inner, job);
+            }
+        };
+        let is_spawned = self.spawn("keyloom-job", run).is_ok();
+        if !is_spawned {
+            self.state.lock().stranded += 1;
+        }
+        is_spawned
+    }
+
+    fn take_job(&self) -> Option<Job> {
+        self.state.lock().jobs.pop()
+    }
+
+    /// A job for which no thread could be started.
+    fn take_stranded(&self) -> Option<Job> {
+        let mut state = self.state.lock();
+        state.stranded = state.stranded.checked_sub(1)?;
+        state.jobs.pop()
+    }
+
+    fn spawn(&self, name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+        let thread = std::thread::Builder::new().name(name.into()).spawn(run)?;
+        let mut threads = self.threads.lock();
+        threads.retain(|thread| !thread.is_finished());
+        threads.push(thread);
+        Ok(())
+    }
+}
+
+impl Inner {
+    /// Runs a job in the background.
+    pub(crate) fn submit(&self, job: Job) {
+        self.background.submit(self.me.upgrade(), job);
+    }
+
+    /// Runs a job in the background, or on the spot if there is no thread for it. Who waits for the job
+    /// then never waits in vain; the caller must hold nothing that the job needs.
+    pub(crate) fn submit_or_run(&self, job: Job) -> Result<()> {
+        if self.background.submit(self.me.upgrade(), job) {
+            return Ok(());
+        }
+        self.background.take_job().map_or(Ok(()), |job| job(self))
+    }
+
+    /// Takes a step of a job, and takes it again while the store refuses it but may accept it later.
+    /// The step must do no harm when it is repeated, and the caller must hold no lock of the catalog.
+    pub(crate) fn patiently<T>(
+        &self,
+        what: &'static str,
+        mut step: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
+        let (mut failed, mut pause) = (0, FIRST_PAUSE);
+        loop {
+            let error = match step() {
+                Ok(done) => {
+                    if failed > 0 {
+                        self.background.note(what, Ok(()));
+                    }
+                    return Ok(done);
+                }
+                Err(error @ Error::InternalServer(_)) => error,
+                Err(error) => return Err(error),
+            };
+            failed += 1;
+            self.background.note(what, Err(&error));
+            let may_recover = match self.store.health() {
+                Health::Ready => failed < ATTEMPTS,
+                Health::ReadOnly { restart_needed, .. } => {
+                    // A thread that somebody else needs does not wait without end.
+                    !restart_needed && (self.options.background || failed < ATTEMPTS)
+                }
+            };
+            if !may_recover || !self.background.pause(pause) {
+                return Err(error);
+            }
+            pause = LONGEST_PAUSE.min(pause * 2);
+        }
+    }
+
+    /// Takes a step now or, if the store refuses it, in the background: a database can be opened while
+    /// its store only reads.
+    pub(crate) fn now_or_later(
+        &self,
+        what: &'static str,
+        step: impl Fn(&Self) -> Result<()> + Send + 'static,
+    ) {
+        if step(self).is_err() {
+            self.submit(Box::new(move |database| database.patiently(what, || step(database))));
+        }
+    }
+
+    /// Whether a job that failed has failed for good: the database is not being closed, and the store
+    /// is as well as it can be. Any other job is taken up when the database is opened again.
+    pub(crate) fn has_failed_for_good(&self) -> bool {
+        !self.background.is_ending() && self.store.health().is_ready()
+    }
+}
+
+fn run_job(inner: &Inner, job: Job) {
+    // What a job has to say of a failure it has stored where its resource is described, or noted.
+    let outcome = catch_unwind(AssertUnwindSafe(|| job(inner)));
+    if let Err(error) = outcome.unwrap_or_else(|_| Err(panicked())) {
+        inner.background.note("a job", Err(&error));
+    }
+}
+
+fn panicked() -> Error {
+    Error::InternalServer("the work panicked; its message is on standard error".into())
+}
+
+fn work_at_intervals(inner: &Inner, duty: Duty) {
+    let background = &inner.background;
+    loop {
+        let mut state = background.state.lock();
+        if !state.wanted.contains(&duty) && !state.ending {
+            background.changed.wait_for(&mut state, inner.options.maintenance_interval);
+        }
+        if state.ending {
+            return;
+        }
+        state.wanted.retain(|wanted| *wanted != duty);
+        drop(state);
+        if duty == Duty::Maintenance {
+            while let Some(job) = background.take_stranded() {
+                run_job(inner, job);
+            }
+        }
+        // A failure is noted, and the work is tried again at the next round.
+        for task in duty.tasks() {
+            drop(run_task(inner, task));
+        }
+    }
+}
+
+/// Does one task; neither its failure nor its panic keeps others from being done.
+fn run_task(inner: &Inner, task: &Task) -> Result<()> {
+    let outcome = catch_unwind(AssertUnwindSafe(|| (task.run)(inner)));
+    let outcome = outcome.unwrap_or_else(|_| Err(panicked()));
+    inner.background.note(task.name, outcome.as_ref().copied());
+    outcome
+}
+
+/// Does everything that is due, and the jobs that wait.
+pub(crate) fn run(inner: &Inner) -> Result<()> {
+    let mut outcome = Ok(());
+    while let Some(job) = inner.background.take_job() {
+        outcome = outcome.and(job(inner));
+    }
+    for task in Duty::ALL.iter().flat_map(|duty| duty.tasks()) {
+        outcome = outcome.and(run_task(inner, task));
+    }
+    outcome
+}

@@ -1,0 +1,206 @@
+//! Backups and restores.
+
+use keyloom_engine::Database;
+use serde_json::{Value, json};
+
+use crate::{ITEMS, Scenario, described, everything, filled, indexed, ok, put, remove};
+
+fn backup(db: &Database) -> Value {
+    let body = json!({"TableName": "music", "BackupName": "copy"});
+    ok(db, "CreateBackup", body)["BackupDetails"]["BackupArn"].clone()
+}
+
+fn restore_to_point(db: &Database) {
+    let body = json!({
+        "SourceTableName": "music", "TargetTableName": "copy", "UseLatestRestorableTime": true,
+    });
+    ok(db, "RestoreTableToPointInTime", body);
+}
+
+/// A store with a backup of all items.
+fn backed_up() -> (keyloom_store::MemoryStore, Value) {
+    let store = std::sync::Arc::new(filled(&indexed()));
+    let db = crate::open(&store, None);
+    let arn = backup(&db);
+    db.run_maintenance().unwrap();
+    drop(db);
+    (store.fork(), arn)
+}
+
+/// The items of a backup: those of a table that is restored from it.
+fn restored(db: &Database, arn: &Value) -> Vec<String> {
+    let body = json!({"TargetTableName": "restored", "BackupArn": arn});
+    ok(db, "RestoreTableFromBackup", body);
+    db.run_maintenance().unwrap();
+    assert_eq!(described(db, "restored").unwrap()["TableStatus"], "ACTIVE");
+    everything(db, "restored", None)
+}
+
+/// A table is whole: its index and its count follow from its items.
+fn is_whole(db: &Database, table: &str) {
+    let items = everything(db, table, None);
+    assert_eq!(everything(db, table, Some("by-g")), items);
+    let described = described(db, table).unwrap();
+    assert_eq!(described["ItemCount"], items.len());
+    assert_eq!(described["GlobalSecondaryIndexes"][0]["ItemCount"], items.len());
+}
+
+#[test]
+fn a_backup_is_made_whenever_it_is_interrupted() {
+    Scenario {
+        before: filled(&indexed()),
+        buckets: None,
+        act: backup,
+        check: |db: &Database, arn: Option<Value>| {
+            let listed = ok(db, "ListBackups", json!({}));
+            let listed = listed["BackupSummaries"].as_array().unwrap().len();
+            let Some(arn) = arn else { return assert!(listed <= 1) };
+            assert_eq!(listed, 1);
+            let described = ok(db, "DescribeBackup", json!({"BackupArn": arn}));
+            let source = &described["BackupDescription"]["SourceTableDetails"];
+            assert_eq!(source["ItemCount"], ITEMS);
+            assert_eq!(restored(db, &arn), everything(db, "music", None));
+        },
+    }
+    .run();
+}
+
+#[test]
+fn a_backup_of_a_table_that_is_deleted_meanwhile_has_all_its_items() {
+    Scenario {
+        before: filled(&indexed()),
+        buckets: None,
+        act: |db: &Database| {
+            let arn = backup(db);
+            ok(db, "DeleteTable", json!({"TableName": "music"}));
+            arn
+        },
+        check: |db: &Database, arn: Option<Value>| {
+            let Some(arn) = arn else { return };
+            assert_eq!(restored(db, &arn).len(), ITEMS as usize);
+            assert!(described(db, "music").is_none());
+        },
+    }
+    .run();
+}
+
+#[test]
+fn a_backup_shows_one_moment_whatever_is_written_meanwhile() {
+    let before = filled(&indexed());
+    let at_request = everything(&crate::open(&before.fork().into(), None), "music", None);
+    Scenario {
+        before,
+        buckets: None,
+        act: |db: &Database| {
+            let arn = backup(db);
+            (0..4).for_each(|number| remove(db, "music", number));
+            (ITEMS..ITEMS + 4).for_each(|number| put(db, "music", number));
+            arn
+        },
+        check: |db: &Database, arn: Option<Value>| {
+            let Some(arn) = arn else { return };
+            let kept = restored(db, &arn);
+            // The moment of the request, or that of the kill.
+            assert!(kept == at_request || kept == everything(db, "music", None));
+        },
+    }
+    .run();
+}
+
+#[test]
+fn a_restore_from_a_backup_is_completed_even_if_the_backup_is_deleted_meanwhile() {
+    let (before, arn) = backed_up();
+    for is_deleted in [false, true] {
+        Scenario {
+            before: before.fork(),
+            buckets: None,
+            act: |db: &Database| {
+                let body = json!({"TargetTableName": "copy", "BackupArn": arn});
+                ok(db, "RestoreTableFromBackup", body);
+                if is_deleted {
+                    ok(db, "DeleteBackup", json!({"BackupArn": arn}));
+                }
+                Value::Null
+            },
+            check: |db: &Database, acknowledged: Option<Value>| {
+                assert!(acknowledged.is_none() || described(db, "copy").is_some());
+                if described(db, "copy").is_some() {
+                    is_whole(db, "copy");
+                    assert_eq!(everything(db, "copy", None), everything(db, "music", None));
+                }
+            },
+        }
+        .run();
+    }
+}
+
+#[test]
+fn a_restore_of_the_present_is_completed_and_shows_one_moment() {
+    let before = filled(&indexed());
+    let at_request = everything(&crate::open(&before.fork().into(), None), "music", None);
+    Scenario {
+        before,
+        buckets: None,
+        act: |db: &Database| {
+            restore_to_point(db);
+            (0..4).for_each(|number| remove(db, "music", number));
+            (ITEMS..ITEMS + 4).for_each(|number| put(db, "music", number));
+            Value::Null
+        },
+        check: |db: &Database, acknowledged: Option<Value>| {
+            assert!(acknowledged.is_none() || described(db, "copy").is_some());
+            if described(db, "copy").is_some() {
+                is_whole(db, "copy");
+                let copied = everything(db, "copy", None);
+                assert!(copied == at_request || copied == everything(db, "music", None));
+            }
+        },
+    }
+    .run();
+}
+
+#[test]
+fn a_restore_goes_on_when_items_were_deleted_between_two_kills() {
+    let recorder = std::sync::Arc::new(crate::Recorder::new(filled(&indexed())));
+    let db = crate::open(&recorder, None);
+    restore_to_point(&db);
+    db.run_maintenance().unwrap();
+    drop(db);
+    let mut met_some = false;
+    for half in recorder.kills() {
+        let store = std::sync::Arc::new(half);
+        // It is opened, and killed again before it goes on with anything.
+        let db = crate::open(&store, None);
+        if described(&db, "copy").is_none_or(|table| table["TableStatus"] != "CREATING") {
+            continue;
+        }
+        (0..ITEMS).step_by(2).for_each(|number| remove(&db, "music", number));
+        let db = crate::open(&std::sync::Arc::new(store.fork()), None);
+        db.run_maintenance().unwrap();
+        is_whole(&db, "copy");
+        assert_eq!(everything(&db, "copy", None), everything(&db, "music", None));
+        met_some = true;
+    }
+    assert!(met_some);
+}
+
+#[test]
+fn a_restore_of_a_table_that_is_deleted_meanwhile_has_all_its_items() {
+    Scenario {
+        before: filled(&indexed()),
+        buckets: None,
+        act: |db: &Database| {
+            restore_to_point(db);
+            ok(db, "DeleteTable", json!({"TableName": "music"}));
+            Value::Null
+        },
+        check: |db: &Database, acknowledged: Option<Value>| {
+            if acknowledged.is_some() {
+                is_whole(db, "copy");
+                assert_eq!(everything(db, "copy", None).len(), ITEMS as usize);
+                assert!(described(db, "music").is_none());
+            }
+        },
+    }
+    .run();
+}

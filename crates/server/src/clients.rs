@@ -1,0 +1,87 @@
+//! How many connections each client has.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many connections each client has. A client is an address; of IPv6, the network that one machine
+/// gets whole.
+#[derive(Debug)]
+pub(crate) struct Clients {
+    max: u32,
+    open: Mutex<HashMap<IpAddr, u32>>,
+}
+
+/// One connection of a client, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    clients: Arc<Clients>,
+    client: IpAddr,
+}
+
+impl Clients {
+    /// So many connections for each.
+    pub(crate) fn new(max: u32) -> Self {
+        Self { max, open: Mutex::default() }
+    }
+
+    /// One more for a client; none if it has its number.
+    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+        let client = client_of(address);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = open.entry(client).or_default();
+        if *count >= self.max {
+            return None;
+        }
+        *count += 1;
+        Some(Place { clients: Arc::clone(self), client })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut open = self.clients.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Entry::Occupied(mut count) = open.entry(self.client) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+}
+
+fn client_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let network = address.to_bits() >> 64 << 64;
+            IpAddr::V6(Ipv6Addr::from_bits(network))
+        }
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_client_has_its_own_number_and_leaves_nothing_behind() {
+        let clients = Arc::new(Clients::new(2));
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        let (one, other) = (address("10.0.0.1"), address("10.0.0.2"));
+        let first = clients.enter(one).unwrap();
+        let second = clients.enter(address("::ffff:10.0.0.1")).unwrap();
+        assert!(clients.enter(one).is_none());
+        let third = clients.enter(other).unwrap();
+        drop(first);
+        let fourth = clients.enter(one).unwrap();
+        drop((second, third, fourth));
+        let fifth = clients.enter(address("2001:db8::1")).unwrap();
+        let sixth = clients.enter(address("2001:db8::2")).unwrap();
+        assert!(clients.enter(address("2001:db8::3")).is_none(), "one network is one client");
+        assert!(clients.enter(address("2001:db8:0:1::1")).is_some());
+        drop((fifth, sixth));
+        assert!(clients.open.lock().unwrap().is_empty());
+    }
+}

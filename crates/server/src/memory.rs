@@ -1,0 +1,399 @@
+//! One budget for the memory that clients make the server hold.
+//!
+//! Whoever may connect decides how large requests are, what their decoded form takes, how large the
+//! answers are and how long they wait to be taken. So everything of that kind is reserved here before
+//! it is allocated, for its connection and for the server as a whole, and whoever finds no room waits
+//! a moment or is refused. A quarter of the budget is for connections themselves: their buffers.
+//!
+//! The decoded form of small requests that are answered on the reactor is not reserved for itself: there
+//! is one of them per thread.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout};
+
+/// Reservations up to this size may use what is left when large ones have been refused, so that small
+/// requests are served while someone fills the memory with large ones.
+const SMALL_BYTES: usize = 64 << 10;
+/// The least share of a connection: the largest request fits.
+const LEAST_SHARE_BYTES: usize = 32 << 20;
+/// How often a waiting reservation looks again, whether it was told to or not.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
+/// The memory of a server.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    /// For requests and answers.
+    limit_bytes: usize,
+    /// For the requests and answers of one connection.
+    share_bytes: usize,
+    used_bytes: AtomicUsize,
+    /// For the buffers of connections.
+    connections_limit_bytes: usize,
+    connections_bytes: AtomicUsize,
+    waiting: AtomicUsize,
+    freed: Notify,
+    refused: AtomicU64,
+}
+
+/// There is no room.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+impl Memory {
+    pub(crate) fn new(total_bytes: usize) -> Self {
+        let connections_limit_bytes = total_bytes / 4;
+        let limit_bytes = total_bytes - connections_limit_bytes;
+        Self {
+            limit_bytes,
+            share_bytes: (limit_bytes / 8).max(LEAST_SHARE_BYTES).min(limit_bytes),
+            used_bytes: AtomicUsize::new(0),
+            connections_limit_bytes,
+            connections_bytes: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            freed: Notify::new(),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether someone waits, or will soon.
+    pub(crate) fn is_short(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+            || self.used_bytes.load(Ordering::Relaxed) > self.limit_bytes / 4 * 3
+    }
+
+    /// What is reserved now, connections included.
+    pub(crate) fn used_bytes(&self) -> usize {
+        self.used_bytes.load(Ordering::Relaxed) + self.connections_bytes.load(Ordering::Relaxed)
+    }
+
+    /// How often there was no room.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+}
+
+/// What one connection holds. Its reservations may outlive it: a call goes on when its client leaves.
+#[derive(Debug)]
+pub(crate) struct Account {
+    memory: Arc<Memory>,
+    used_bytes: AtomicUsize,
+    /// The part of it that is for the connection's own buffers.
+    buffers_bytes: AtomicUsize,
+    /// Answers that the client has not taken.
+    unsent_bytes: AtomicUsize,
+    /// What the client has taken of all answers.
+    taken_bytes: AtomicU64,
+    /// How often the client had taken all there was.
+    drained: AtomicU64,
+}
+
+impl Account {
+    /// For a connection whose buffers take so much.
+    pub(crate) fn open(memory: &Arc<Memory>, buffers_bytes: usize) -> Result<Arc<Self>, Full> {
+        let account = Self {
+            memory: Arc::clone(memory),
+            used_bytes: AtomicUsize::new(0),
+            buffers_bytes: AtomicUsize::new(0),
+            unsent_bytes: AtomicUsize::new(0),
+            taken_bytes: AtomicU64::new(0),
+            drained: AtomicU64::new(0),
+        };
+        account.grow_buffers(buffers_bytes)?;
+        Ok(Arc::new(account))
+    }
+
+    /// More for the connection's buffers.
+    pub(crate) fn grow_buffers(&self, bytes: usize) -> Result<(), Full> {
+        self.buffers_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let before = self.memory.connections_bytes.fetch_add(bytes, Ordering::Relaxed);
+        // What does not fit is given back when the connection ends, which it does now.
+        if before + bytes > self.memory.connections_limit_bytes { Err(Full) } else { Ok(()) }
+    }
+
+    /// The bytes of answers that wait to be taken.
+    pub(crate) fn unsent_bytes(&self) -> usize {
+        self.unsent_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The bytes of answers that were taken.
+    pub(crate) fn taken_bytes(&self) -> u64 {
+        self.taken_bytes.load(Ordering::Relaxed)
+    }
+
+    /// How often all answers had been taken.
+    pub(crate) fn drained(&self) -> u64 {
+        self.drained.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn take(&self, bytes: usize) {
+        self.taken_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        let bytes = self.buffers_bytes.load(Ordering::Relaxed);
+        self.memory.connections_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Memory that is set aside for one request and its answer, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    account: Arc<Account>,
+    bytes: usize,
+}
+
+impl Reservation {
+    /// Nothing, to begin with.
+    pub(crate) fn new(account: &Arc<Account>) -> Self {
+        Self { account: Arc::clone(account), bytes: 0 }
+    }
+
+    /// All of it, which leaves nothing behind.
+    pub(crate) fn take(&mut self) -> Self {
+        let taken = Self::new(&self.account);
+        std::mem::replace(self, taken)
+    }
+
+    /// Sets more aside, or nothing more if there is no room.
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Full> {
+        self.try_grow(bytes).inspect_err(|Full| self.count_refusal())
+    }
+
+    fn try_grow(&mut self, bytes: usize) -> Result<(), Full> {
+        let (account, memory) = (&self.account, &self.account.memory);
+        let wanted = self.bytes + bytes;
+        let of_account = account.used_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let of_all = memory.used_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let ceiling =
+            if wanted > SMALL_BYTES { memory.limit_bytes / 8 * 7 } else { memory.limit_bytes };
+        // A connection that has nothing else may use more than its share: else it could never go on.
+        if of_all <= ceiling && (of_account <= memory.share_bytes || of_account == wanted) {
+            self.bytes = wanted;
+            return Ok(());
+        }
+        account.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        memory.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        Err(Full)
+    }
+
+    fn count_refusal(&self) {
+        self.account.memory.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Sets more aside as soon as there is room. What could never fit is refused at once.
+    pub(crate) async fn grow_within(
+        &mut self,
+        bytes: usize,
+        patience: Duration,
+    ) -> Result<(), Full> {
+        if self.try_grow(bytes).is_ok() {
+            return Ok(());
+        }
+        let memory = Arc::clone(&self.account.memory);
+        if self.bytes + bytes > memory.limit_bytes / 8 * 7 {
+            return Err(Full).inspect_err(|Full| self.count_refusal());
+        }
+        let _waiting = Waiting::begin(&memory);
+        let deadline = Instant::now() + patience;
+        while Instant::now() < deadline {
+            let _ = timeout(LOOK_AGAIN, memory.freed.notified()).await;
+            if self.try_grow(bytes).is_ok() {
+                return Ok(());
+            }
+        }
+        self.count_refusal();
+        Err(Full)
+    }
+
+    /// Waits until the connection holds no more than its share, for work that is too small to be
+    /// reserved itself.
+    pub(crate) async fn turn_within(&mut self, patience: Duration) -> Result<(), Full> {
+        self.grow_within(0, patience).await
+    }
+
+    /// Gives back all but so much.
+    pub(crate) fn shrink_to(&mut self, bytes: usize) {
+        let Some(freed) = self.bytes.checked_sub(bytes).filter(|freed| *freed > 0) else { return };
+        self.bytes = bytes;
+        self.account.used_bytes.fetch_sub(freed, Ordering::Relaxed);
+        self.account.memory.used_bytes.fetch_sub(freed, Ordering::Relaxed);
+        // Nobody waits for a little.
+        if freed >= SMALL_BYTES && self.account.memory.waiting.load(Ordering::Relaxed) > 0 {
+            self.account.memory.freed.notify_waiters();
+        }
+    }
+
+    /// Sets so much aside in all.
+    pub(crate) fn resize(&mut self, bytes: usize) -> Result<(), Full> {
+        match bytes.checked_sub(self.bytes) {
+            Some(more) => self.grow(more),
+            None => {
+                self.shrink_to(bytes);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// What the server may hold at most.
+    pub(crate) fn limit_bytes(&self) -> usize {
+        self.account.memory.limit_bytes / 8 * 7
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.shrink_to(0);
+    }
+}
+
+/// Someone waits for memory.
+struct Waiting<'m>(&'m Memory);
+
+impl<'m> Waiting<'m> {
+    fn begin(memory: &'m Memory) -> Self {
+        memory.waiting.fetch_add(1, Ordering::Relaxed);
+        Self(memory)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// An answer that waits for its client, with the memory that it takes.
+#[derive(Debug)]
+pub(crate) struct Unsent {
+    reservation: Reservation,
+    bytes: usize,
+}
+
+impl Unsent {
+    /// An answer of so many bytes.
+    pub(crate) fn new(reservation: Reservation, bytes: usize) -> Self {
+        reservation.account.unsent_bytes.fetch_add(bytes, Ordering::Relaxed);
+        Self { reservation, bytes }
+    }
+
+    /// The client has taken some of it.
+    pub(crate) fn take(&self, bytes: usize) {
+        self.reservation.account.take(bytes);
+    }
+}
+
+impl Drop for Unsent {
+    fn drop(&mut self) {
+        let account = &self.reservation.account;
+        if account.unsent_bytes.fetch_sub(self.bytes, Ordering::Relaxed) == self.bytes {
+            account.drained.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    fn memory(mebibytes: usize) -> (Arc<Memory>, Arc<Account>) {
+        // A quarter is for connections.
+        let memory = Arc::new(Memory::new(mebibytes * MIB / 3 * 4));
+        let account = Account::open(&memory, 0).unwrap();
+        (memory, account)
+    }
+
+    #[test]
+    fn what_is_dropped_is_given_back() {
+        let (memory, account) = memory(96);
+        let mut one = Reservation::new(&account);
+        one.grow(5 * MIB).unwrap();
+        one.grow(MIB).unwrap();
+        one.shrink_to(2 * MIB);
+        assert_eq!(memory.used_bytes(), 2 * MIB);
+        let taken = one.take();
+        drop(one);
+        assert_eq!(memory.used_bytes(), 2 * MIB);
+        drop(taken);
+        assert_eq!((memory.used_bytes(), memory.refused()), (0, 0));
+    }
+
+    #[test]
+    fn large_requests_leave_room_for_small_ones() {
+        let (memory, account) = memory(96);
+        let other = Account::open(&memory, 0).unwrap();
+        let (mut large, mut small) = (Reservation::new(&account), Reservation::new(&other));
+        assert_eq!(large.grow(85 * MIB), Err(Full));
+        large.grow(84 * MIB).unwrap();
+        assert_eq!(small.grow(MIB), Err(Full));
+        for _ in 0..SMALL_BYTES / 1024 {
+            small.grow(1024).unwrap();
+        }
+        assert_eq!(small.grow(1024), Err(Full), "no longer small");
+        assert_eq!(memory.refused(), 3);
+        assert_eq!(memory.used_bytes(), 84 * MIB + SMALL_BYTES);
+    }
+
+    #[test]
+    fn a_connection_has_a_share_unless_it_has_nothing_else() {
+        let (memory, account) = memory(96);
+        let (mut one, mut two) = (Reservation::new(&account), Reservation::new(&account));
+        one.grow(20 * MIB).unwrap();
+        assert_eq!(two.grow(13 * MIB), Err(Full));
+        two.grow(12 * MIB).unwrap();
+        drop(one);
+        two.grow(40 * MIB).unwrap();
+        let other = Account::open(&memory, 0).unwrap();
+        Reservation::new(&other).grow(20 * MIB).unwrap();
+    }
+
+    #[test]
+    fn connections_have_memory_of_their_own() {
+        let memory = Arc::new(Memory::new(4 * MIB));
+        let seats: Vec<_> = (0..64).map(|_| Account::open(&memory, 16 << 10).unwrap()).collect();
+        assert_eq!(Account::open(&memory, 16 << 10).err(), Some(Full));
+        assert_eq!(seats[0].grow_buffers(1), Err(Full));
+        drop(seats);
+        assert_eq!(memory.used_bytes(), 0);
+    }
+
+    #[tokio::test]
+    async fn who_waits_gets_what_is_freed_or_is_refused_in_time() {
+        let (memory, account) = memory(96);
+        let mut one = Reservation::new(&account);
+        one.grow(30 * MIB).unwrap();
+        let mut two = Reservation::new(&account);
+        assert_eq!(two.grow_within(5 * MIB, Duration::from_millis(20)).await, Err(Full));
+        let patience = Duration::from_secs(20);
+        // What can never fit need not wait.
+        assert_eq!(two.grow_within(500 * MIB, patience).await, Err(Full));
+        let (waited, ()) = tokio::join!(two.grow_within(5 * MIB, patience), async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            drop(one);
+        });
+        assert_eq!(waited, Ok(()));
+        assert_eq!(memory.used_bytes(), 5 * MIB);
+    }
+
+    #[test]
+    fn an_answer_is_counted_until_it_is_dropped() {
+        let (_memory, account) = memory(96);
+        let answers: Vec<_> =
+            (0..2).map(|_| Unsent::new(Reservation::new(&account), 100)).collect();
+        answers[0].take(60);
+        assert_eq!((account.unsent_bytes(), account.taken_bytes()), (200, 60));
+        drop(answers);
+        assert_eq!((account.unsent_bytes(), account.drained()), (0, 1));
+    }
+}

@@ -1,0 +1,77 @@
+//! What the server tells of itself and of what stands behind it.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use hyper::http::request::Parts;
+use keyloom_engine::Error;
+
+use crate::auth::DYNAMODB;
+use crate::exchange::Exchange;
+use crate::health;
+use crate::memory::Reservation;
+use crate::response::{Answer, MediaType};
+use crate::shared::Shared;
+
+/// What the page of metrics may take while it is made: little, so that it is there when memory is short.
+const METRICS_BYTES: usize = 32 << 10;
+/// The same for statistics, which have many keys.
+const STATISTICS_BYTES: usize = 4 << 20;
+/// The same for a verification, which lists a bounded number of findings.
+const VERIFICATION_BYTES: usize = 4 << 20;
+
+/// Whether writes are taken.
+pub(crate) fn health(shared: &Shared) -> Answer {
+    let health = shared.health.look(shared.backend.health());
+    match health::complaint(&health) {
+        None => Answer::text(StatusCode::OK, "ok\n"),
+        Some(complaint) => Answer::text(StatusCode::SERVICE_UNAVAILABLE, complaint),
+    }
+}
+
+/// The counters of the server and of what stands behind it.
+pub(crate) async fn metrics(shared: &Arc<Shared>, memory: &mut Reservation) -> Answer {
+    let mut page = shared.metrics.render();
+    shared.render_state(&mut page);
+    let backend = Arc::clone(shared);
+    let run = move || {
+        backend.backend.metrics(&mut page);
+        page
+    };
+    match shared.dispatcher.in_pool(memory, METRICS_BYTES, run).await {
+        Ok(page) => Answer::metrics(page),
+        Err(not_run) => Exchange::not_run(&not_run, MediaType::Json),
+    }
+}
+
+/// Statistics of the requests so far.
+pub(crate) async fn statistics(shared: &Arc<Shared>, memory: &mut Reservation) -> Answer {
+    let backend = Arc::clone(shared);
+    let run = move || backend.backend.statistics();
+    match shared.dispatcher.in_pool(memory, STATISTICS_BYTES, run).await {
+        Ok(Some(json)) => Answer::json(json),
+        Ok(None) => Answer::not_found(),
+        Err(not_run) => Exchange::not_run(&not_run, MediaType::Json),
+    }
+}
+
+/// Verifies everything while the server serves. The request's body does not matter.
+pub(crate) async fn verification(shared: &Arc<Shared>, memory: &mut Reservation) -> Answer {
+    let backend = Arc::clone(shared);
+    let run = move || backend.backend.verify();
+    match shared.dispatcher.in_pool(memory, VERIFICATION_BYTES, run).await {
+        Ok(Some(Ok(report))) => Answer::json(report),
+        Ok(Some(Err(error))) => Answer::error(&error, MediaType::Json),
+        Ok(None) => Answer::not_found(),
+        Err(not_run) => Exchange::not_run(&not_run, MediaType::Json),
+    }
+}
+
+/// Statistics and findings hold keys, and metrics the names of tables, so that whoever asks must be allowed to read
+/// the data.
+pub(crate) fn admit(shared: &Shared, head: &Parts) -> Result<(), Error> {
+    match shared.auth.admit(head, DYNAMODB)? {
+        Some(admission) => admission.verify(&[]),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,235 @@
+//! Power failures at every point of what a store does with its files, the log and the engine alike,
+//! and after processes that were killed before.
+//!
+//! Processes that write to a store run with a recorder (`recorder.c`, a preloaded library) that notes
+//! each write, sync, rename and removal; some of them are killed right after one of these. From the
+//! record, states are rebuilt that the disk may be in if the power fails at some point of it
+//! (`disk.rs` says which are legal). Each is opened: all that was acknowledged must be there, nothing
+//! by halves, and nothing damaged (`workload.rs`).
+//!
+//! `KEYLOOM_CRASH_POINTS` sets the number of states (default 5,000), `KEYLOOM_CRASH_SEED` the first
+//! seed. The long form: `KEYLOOM_CRASH_POINTS=1000000 cargo test --release -p keyloom-store --test
+//! crash_points -- --nocapture`.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod disk;
+mod random;
+mod trace;
+mod workload;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use keyloom_store::Bytes;
+
+use disk::Disk;
+use random::Random;
+use trace::Event;
+use workload::{Expected, Promises, live};
+
+/// States that are made from one record.
+const POINTS_PER_RECORD: u64 = 2_500;
+const LIVES: u64 = 8;
+const TRANSACTIONS: u64 = 30;
+
+const ROOT: &str = "KEYLOOM_TRACE_ROOT";
+const MARKS: &str = "KEYLOOM_TRACE_MARKS";
+const RELAXED: &str = "KEYLOOM_CRASH_RELAXED";
+
+/// Where to put files: in memory if the system has a place for that.
+fn place() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() {
+        tempfile::tempdir_in(memory).unwrap()
+    } else {
+        tempfile::tempdir().unwrap()
+    }
+}
+
+/// The process that is recorded.
+#[test]
+#[ignore = "run by the crash tests in a process of its own"]
+fn recorded_process() {
+    let Ok(root) = env::var(ROOT) else { return };
+    let marks = env::var(MARKS).unwrap();
+    live(Path::new(&root), Path::new(&marks), env::var_os(RELAXED).is_some(), TRANSACTIONS);
+}
+
+/// Compiles the recorder.
+fn recorder(home: &Path) -> PathBuf {
+    let library = home.join("recorder.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/crash_points/recorder.c");
+    let status = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
+        .arg(&library)
+        .arg(source)
+        .arg("-lpthread")
+        .status()
+        .expect("this test compiles a recorder with `cc`; install a C compiler");
+    assert!(status.success(), "the recorder does not compile");
+    library
+}
+
+/// Lives of a store, one after the other, some of them killed.
+struct Record {
+    events: Vec<Event>,
+    root: PathBuf,
+    _home: tempfile::TempDir,
+}
+
+impl Record {
+    fn make(seed: u64, mutation: Option<&str>) -> Self {
+        let home = place();
+        let library = recorder(home.path());
+        let (root, trace) = (home.path().join("store"), home.path().join("trace"));
+        fs::create_dir(&root).unwrap();
+        let mut random = Random::new(seed);
+        for n in 0..LIVES {
+            let kill = match random.below(8) {
+                // At the end of each record stands a life that ends well.
+                _ if n + 1 == LIVES => String::new(),
+                0 => format!("R{}", 1 + random.below(12)),
+                1 => format!("U{}", 1 + random.below(12)),
+                2 => format!("S{}", 1 + random.below(60)),
+                3 => format!("M{}", 1 + random.below(3)),
+                _ => format!("*{}", 1 + random.below(400)),
+            };
+            let outcome = Command::new(env::current_exe().unwrap())
+                .args(["--ignored", "--exact", "recorded_process", "--nocapture"])
+                .env("LD_PRELOAD", &library)
+                .env(ROOT, &root)
+                .env(MARKS, home.path().join("marks"))
+                .env("KEYLOOM_TRACE_FILE", &trace)
+                .env("KEYLOOM_TRACE_KILL", &kill)
+                .envs((random.below(3) == 0).then_some((RELAXED, "1")))
+                .envs(mutation.map(|mutation| ("KEYLOOM_STORE_MUTATION", mutation)))
+                .output()
+                .unwrap();
+            let was_killed = outcome.status.code().is_none();
+            let said = String::from_utf8_lossy(&outcome.stderr);
+            assert!(outcome.status.success() || (was_killed && !kill.is_empty()), "{said}");
+        }
+        let events = trace::parse(&Bytes::from(fs::read(trace).unwrap()));
+        let mut disk = Disk::new(&root);
+        events.iter().for_each(|event| disk.apply(event));
+        disk.check_against(&root);
+        Self { events, root, _home: home }
+    }
+
+    /// Tries `points` states, spread over the whole record, and returns what was wrong with some.
+    fn try_points(&self, seed: u64, points: u64) -> Vec<String> {
+        let mut promises = Promises::default();
+        let marks = self.events.iter().filter_map(|event| match event {
+            Event::Mark(mark) => Some(mark),
+            _ => None,
+        });
+        marks.for_each(|mark| promises.hear(mark));
+        let expected = Expected::up_to(promises.tried() + 1);
+        let failures = Mutex::new(Vec::new());
+        let share = points.div_ceil(WORKERS);
+        thread::scope(|scope| {
+            for worker in 0..WORKERS {
+                let (expected, failures) = (&expected, &failures);
+                scope.spawn(move || self.work(seed, worker, share, expected, failures));
+            }
+        });
+        failures.into_inner().unwrap()
+    }
+
+    /// One of the workers: each walks through the whole record and stops at points of its own.
+    fn work(
+        &self,
+        seed: u64,
+        worker: u64,
+        points: u64,
+        expected: &Expected,
+        failures: &Mutex<Vec<String>>,
+    ) {
+        let place = place();
+        let state = place.path().join("state");
+        let (mut disk, mut promises) = (Disk::new(&self.root), Promises::default());
+        let count = self.events.len() as u64;
+        for (n, event) in self.events.iter().enumerate() {
+            disk.apply(event);
+            if let Event::Mark(mark) = event {
+                promises.hear(mark);
+            }
+            let n = n as u64;
+            let due = points * (n + 1) / count - points * n / count;
+            for nth in 0..due {
+                let point = (n * WORKERS + worker) * 1000 + nth;
+                let mut random = Random::new(seed ^ (point << 20));
+                disk.crash(&mut random, &self.root, &state).unwrap();
+                if let Err(wrong) = promises.check(&state, expected) {
+                    let text =
+                        format!("seed {seed}, event {n} ({event:?}), point {point}: {wrong}");
+                    failures.lock().unwrap().push(text);
+                }
+                fs::remove_dir_all(&state).unwrap();
+            }
+        }
+    }
+}
+
+const WORKERS: u64 = 2;
+
+/// Tries so many points and returns how many events were recorded, and the failures.
+fn run(first_seed: u64, points: u64, mutation: Option<&str>) -> (u64, Vec<String>) {
+    let events = AtomicU64::new(0);
+    let mut failures = Vec::new();
+    let mut left = points;
+    let mut seed = first_seed;
+    while left > 0 {
+        let now = left.min(POINTS_PER_RECORD);
+        let record = Record::make(seed, mutation);
+        events.fetch_add(record.events.len() as u64, Ordering::Relaxed);
+        failures.extend(record.try_points(seed, now));
+        left -= now;
+        seed += 1;
+        if !failures.is_empty() {
+            break;
+        }
+    }
+    (events.into_inner(), failures)
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    env::var(name).map_or(default, |value| value.parse().unwrap())
+}
+
+#[test]
+fn power_failures_at_any_point_and_after_kills_lose_nothing() {
+    let points = setting("KEYLOOM_CRASH_POINTS", 5_000);
+    let (events, failures) = run(setting("KEYLOOM_CRASH_SEED", 1), points, None);
+    eprintln!("{points} states of records with {events} events");
+    assert!(events > 500, "little was recorded");
+    assert!(
+        failures.is_empty(),
+        "{} of {points} states, e.g. {:#?}",
+        failures.len(),
+        failures.iter().take(10).collect::<Vec<_>>()
+    );
+}
+
+/// The test bed can fail: with the defects that it is there for, it does. Each is that recovery relies
+/// on what a killed process left in the system's cache.
+#[test]
+#[cfg(debug_assertions)]
+fn recovery_that_relies_on_unsynced_data_is_found() {
+    for mutation in ["log-not-synced", "manifest-not-synced", "tables-not-synced"] {
+        let found = (1..=20).find_map(|seed| {
+            let (_, failures) = run(seed, 300, Some(mutation));
+            failures.into_iter().next().map(|failure| (seed, failure))
+        });
+        let (seed, failure) =
+            found.unwrap_or_else(|| panic!("{mutation} was not found in 20 records"));
+        eprintln!("{mutation}: found in record {seed}: {failure}");
+    }
+}

@@ -1,0 +1,99 @@
+//! What a process did to its files, as `recorder.c` wrote it down.
+
+use std::path::PathBuf;
+
+use keyloom_store::Bytes;
+
+/// One thing that happened.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A process began; those before are gone, and with them what they had open.
+    Process,
+    Open {
+        fd: u32,
+        path: PathBuf,
+        creates: bool,
+        truncates: bool,
+    },
+    Write {
+        fd: u32,
+        offset: u64,
+        data: Bytes,
+    },
+    Sync {
+        fd: u32,
+    },
+    Rename {
+        from: PathBuf,
+        to: PathBuf,
+    },
+    Remove {
+        path: PathBuf,
+    },
+    MakeDirectory {
+        path: PathBuf,
+    },
+    SetLength {
+        fd: u32,
+        length: u64,
+    },
+    Allocate {
+        fd: u32,
+        end: u64,
+    },
+    Close {
+        fd: u32,
+    },
+    /// The process says something about itself.
+    Mark(String),
+}
+
+const O_CREAT: u64 = 0o100;
+const O_TRUNC: u64 = 0o1000;
+const HEAD: usize = 17;
+
+/// Reads a whole record.
+pub fn parse(trace: &Bytes) -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut at = 0;
+    while at < trace.len() {
+        let head = &trace[at..at + HEAD];
+        let fd = u32::from_le_bytes(head[1..5].try_into().unwrap());
+        let number = u64::from_le_bytes(head[5..13].try_into().unwrap());
+        let length = u32::from_le_bytes(head[13..].try_into().unwrap()) as usize;
+        let data = trace.slice(at + HEAD..at + HEAD + length);
+        at += HEAD + length;
+        events.push(event(head[0], fd, number, data));
+    }
+    events
+}
+
+fn event(kind: u8, fd: u32, number: u64, data: Bytes) -> Event {
+    let text = || String::from_utf8(data.to_vec()).unwrap();
+    let path = || PathBuf::from(text());
+    match kind {
+        b'N' => Event::Process,
+        b'O' => Event::Open {
+            fd,
+            path: path(),
+            creates: number & O_CREAT != 0,
+            truncates: number & O_TRUNC != 0,
+        },
+        b'W' => Event::Write { fd, offset: number, data },
+        b'S' => Event::Sync { fd },
+        b'R' => {
+            let paths = text();
+            let (from, to) = paths.split_once('\0').unwrap();
+            Event::Rename { from: from.into(), to: to.into() }
+        }
+        b'U' => Event::Remove { path: path() },
+        b'M' => Event::MakeDirectory { path: path() },
+        b'T' => Event::SetLength { fd, length: number },
+        b'A' => Event::Allocate { fd, end: number },
+        b'C' => Event::Close { fd },
+        b'K' => Event::Mark(text()),
+        other => {
+            panic!("the recorder met something it does not know: {} {}", other as char, text())
+        }
+    }
+}
