@@ -32,6 +32,7 @@ mod loading;
 mod ops;
 mod partiql;
 mod read;
+pub mod repair;
 mod resource;
 mod stream;
 mod ttl;
