@@ -116,11 +116,7 @@ impl Reading<'_> {
                 }
                 offset += RECORD_HEADER + record.payload.len();
             }
-            let next = next_record(&bytes, salt, offset, must_end);
-            let end = match next {
-                Some(next) => next,
-                None => break,
-            };
+            let Some(end) = next_record(&bytes, salt, offset, must_end) else { break };
             let detail = format!("the records from offset {offset} to {end} are damaged");
             report.lose(&path, detail);
             offset = end;
