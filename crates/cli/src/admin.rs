@@ -38,6 +38,20 @@ pub(crate) struct Question<'a> {
 impl Question<'_> {
     /// The answer; the one to 404 is `missing`.
     pub(crate) fn ask(self, keys: &Keys, missing: &str) -> Result<String, Failure> {
+        let mut body = self.send(keys, &[], missing)?;
+        let text = body.with_config().limit(MAX_BYTES).read_to_string();
+        text.map_err(|error| {
+            Failure::refused(format_args!("{} broke off its answer: {error}", self.endpoint))
+        })
+    }
+
+    /// Sends a body, if the method has one, and returns the answer as it comes.
+    pub(crate) fn send(
+        self,
+        keys: &Keys,
+        body: &[u8],
+        missing: &str,
+    ) -> Result<ureq::Body, Failure> {
         let Self { method, path, patience, .. } = self;
         let endpoint = self.endpoint.trim_end_matches('/');
         let host = endpoint.split_once("://").map_or(endpoint, |(_, host)| host);
@@ -51,34 +65,39 @@ impl Question<'_> {
         if let Some((access, secret)) = keys.access_key.as_ref().zip(keys.secret_key.as_ref()) {
             let now_ms = SystemClock.now_ms();
             let credentials = Credentials::new(access, secret);
-            headers.extend(credentials.sign_empty(method, "us-east-1", host, path, now_ms));
+            headers.extend(credentials.sign((method, path), "us-east-1", host, body, now_ms));
         }
         let url = format!("{endpoint}{path}");
         let answer = if method == "POST" {
             let request = agent.post(url);
-            headers.iter().fold(request, |r, (name, value)| r.header(*name, value)).send_empty()
+            headers.iter().fold(request, |r, (name, value)| r.header(*name, value)).send(body)
         } else {
             let request = agent.get(url);
             headers.iter().fold(request, |r, (name, value)| r.header(*name, value)).call()
         };
-        let mut response = answer.map_err(|error| {
+        let response = answer.map_err(|error| {
             Failure::refused(format_args!(
                 "{endpoint} does not answer: {error}. Is `keyloom serve` running there?"
             ))
         })?;
         let status = response.status().as_u16();
-        let body = response.body_mut().with_config().limit(MAX_BYTES).read_to_string();
-        let body = body.map_err(|error| {
-            Failure::refused(format_args!("{endpoint} broke off its answer: {error}"))
-        })?;
+        let mut body = response.into_body();
         match status {
             200 => Ok(body),
             404 => Err(Failure::refused(format_args!("{endpoint} {missing}"))),
-            _ => Err(Failure::refused(format_args!(
-                "{endpoint} refuses (status {status}): {}. If it verifies signatures, give \
-                 --access-key and --secret-key",
-                body.trim()
-            ))),
+            _ => {
+                let text = body.with_config().limit(MAX_BYTES).read_to_string();
+                let advice = match status {
+                    400 | 401 | 403 => {
+                        ". If it verifies signatures, give --access-key and --secret-key"
+                    }
+                    _ => "",
+                };
+                Err(Failure::refused(format_args!(
+                    "{endpoint} refuses (status {status}): {}{advice}",
+                    text.unwrap_or_default().trim()
+                )))
+            }
         }
     }
 }

@@ -28,4 +28,7 @@ pub(crate) enum Command {
     Doctor(commands::doctor::Doctor),
     Serve(commands::serve::Serve),
     Verify(commands::verify::Verify),
+    Backup(commands::backup::Backup),
+    Restore(commands::restore::Restore),
+    Repair(commands::repair::Repair),
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
-use keyloom_engine::{Call, Clock as _, Database, Error, Reply, SystemClock};
+use keyloom_engine::{BackupSource, Call, Clock as _, Database, Error, Reply, SystemClock};
 use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
 use keyloom_server::{Backend, Health};
 
@@ -49,6 +49,10 @@ impl Backend for Watched {
 
     fn verify(&self) -> Option<Result<String, Error>> {
         Backend::verify(&self.database)
+    }
+
+    fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
+        self.database.backup_source()
     }
 
     fn insight_rules(&self) -> Vec<InsightRule> {

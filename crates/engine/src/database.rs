@@ -9,8 +9,8 @@ use keyloom_core::error::request;
 use keyloom_core::observation::Observer;
 use keyloom_core::{Error, Result, json};
 use keyloom_store::{
-    CommitError, DiskOptions, DiskStore, Health, MemoryStore, OpenReport, Stats, Store, StoreError,
-    Transaction,
+    BackupSource, CommitError, DiskOptions, DiskStore, Health, MemoryStore, OpenReport, Stats,
+    Store, StoreError, Transaction,
 };
 
 use parking_lot::{Mutex, RwLock};
@@ -180,6 +180,11 @@ impl Database {
     /// Figures about the store beneath: its size, its commits and how many syncs they took.
     pub fn store_stats(&self) -> Result<Stats> {
         self.inner().store.stats().map_err(store_error)
+    }
+
+    /// Fixes the moment of a backup of all files, while the database is in use; none for one in memory.
+    pub fn backup_source(&self) -> Option<Result<BackupSource>> {
+        Some(self.inner().store.backup_source()?.map_err(store_error))
     }
 
     /// Whether the store beneath accepts writes, and why not.

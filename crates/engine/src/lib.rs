@@ -32,6 +32,7 @@ mod loading;
 mod ops;
 mod partiql;
 mod read;
+pub mod repair;
 mod resource;
 mod stream;
 mod ttl;
@@ -46,6 +47,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
 pub use keyloom_core::Error;
 pub use keyloom_core::json::decoded_bytes;
+pub use keyloom_store::{BackupSource, Inventory};
 pub use keyloom_store::{
     DiskOptions, Durability, Health, OpenReport, Stats, StoreError, machine_memory_bytes,
 };

@@ -1,7 +1,7 @@
 //! What stands behind the server.
 
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
-use keyloom_engine::{Call, Database, Error, Health, Reply};
+use keyloom_engine::{BackupSource, Call, Database, Error, Health, Reply};
 
 /// Answers requests: the database, or a stand-in for it.
 ///
@@ -31,6 +31,11 @@ pub trait Backend: Send + Sync + 'static {
     /// Verifies everything and reports it as JSON, for `POST /keyloom/verify`; none if there is nothing
     /// that could be verified. It may take long.
     fn verify(&self) -> Option<Result<String, Error>> {
+        None
+    }
+
+    /// Fixes the moment of a backup, for `POST /keyloom/backup`; none if there are no files.
+    fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
         None
     }
 
@@ -69,6 +74,10 @@ impl Backend for Database {
         Some(Self::verify(self).map(|report| report.to_json()))
     }
 
+    fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
+        Self::backup_source(self)
+    }
+
     fn insight_rules(&self) -> Vec<InsightRule> {
         Self::insight_rules(self)
     }
@@ -101,6 +110,10 @@ impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
 
     fn verify(&self) -> Option<Result<String, Error>> {
         (**self).verify()
+    }
+
+    fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
+        (**self).backup_source()
     }
 
     fn insight_rules(&self) -> Vec<InsightRule> {

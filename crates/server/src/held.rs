@@ -3,20 +3,47 @@
 //! HTTP takes the data of a body long before it sends them: they wait in its queues for the socket or
 //! for the client's window. So it is the data that carry the reservation, not the body.
 
-use std::convert::Infallible;
+use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, SizeHint};
 
-use crate::memory::{Reservation, Unsent};
+use tokio::sync::mpsc::Receiver;
 
-/// The body of an answer, in one piece.
+use crate::memory::{Reservation, Unsent};
+use crate::overseer::OpenRequest;
+
+/// The body of an answer: in one piece, or as it comes.
 #[derive(Debug)]
 pub(crate) struct HeldBody {
     data: Option<HeldData>,
+    stream: Option<Stream>,
 }
+
+/// An answer that is longer than memory should be.
+#[derive(Debug)]
+struct Stream {
+    chunks: Receiver<Result<Bytes, BrokenOff>>,
+    /// What its chunks take at most.
+    bytes: usize,
+    memory: Option<Reservation>,
+    /// The request is under way as long as chunks come.
+    open: Option<OpenRequest>,
+}
+
+/// An answer could not be sent to its end. Its connection is closed, so that nobody takes it for whole.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct BrokenOff;
+
+impl fmt::Display for BrokenOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the answer broke off")
+    }
+}
+
+impl std::error::Error for BrokenOff {}
 
 /// The bytes of an answer.
 #[derive(Debug)]
@@ -29,16 +56,29 @@ impl HeldBody {
     /// A body that is not counted yet.
     pub(crate) fn new(bytes: Bytes) -> Self {
         let data = (!bytes.is_empty()).then_some(HeldData { bytes, unsent: None });
-        Self { data }
+        Self { data, stream: None }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.data.as_ref().map_or(0, |data| data.bytes.len())
+    /// A body that comes in chunks, which take no more than so many bytes at a time.
+    pub(crate) fn stream(chunks: Receiver<Result<Bytes, BrokenOff>>, bytes: usize) -> Self {
+        let stream = Stream { chunks, bytes, memory: None, open: None };
+        Self { data: None, stream: Some(stream) }
+    }
+
+    /// What it takes of the memory.
+    pub(crate) fn held_bytes(&self) -> usize {
+        match &self.stream {
+            Some(stream) => stream.bytes,
+            None => self.data.as_ref().map_or(0, |data| data.bytes.len()),
+        }
     }
 
     /// Counts the body until it is sent.
-    pub(crate) fn hold(&mut self, reservation: Reservation) {
-        if let Some(data) = &mut self.data {
+    pub(crate) fn hold(&mut self, reservation: Reservation, open: OpenRequest) {
+        if let Some(stream) = &mut self.stream {
+            stream.memory = Some(reservation);
+            stream.open = Some(open);
+        } else if let Some(data) = &mut self.data {
             data.unsent = Some(Unsent::new(reservation, data.bytes.len()));
         }
     }
@@ -46,21 +86,35 @@ impl HeldBody {
 
 impl Body for HeldBody {
     type Data = HeldData;
-    type Error = Infallible;
+    type Error = BrokenOff;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<HeldData>, Infallible>>> {
-        Poll::Ready(self.data.take().map(|data| Ok(Frame::data(data))))
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<HeldData>, BrokenOff>>> {
+        let Some(stream) = &mut self.stream else {
+            return Poll::Ready(self.data.take().map(|data| Ok(Frame::data(data))));
+        };
+        stream.chunks.poll_recv(context).map(|chunk| {
+            let framed = |bytes: Bytes| {
+                // The memory is that of the stream; what waits for the client is counted by itself.
+                let waiting = stream.open.as_ref().map(OpenRequest::reservation);
+                let unsent = waiting.map(|waiting| Unsent::new(waiting, bytes.len()));
+                Frame::data(HeldData { bytes, unsent })
+            };
+            chunk.map(|chunk| chunk.map(framed))
+        })
     }
 
     fn is_end_stream(&self) -> bool {
-        self.data.is_none()
+        self.data.is_none() && self.stream.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.len() as u64)
+        match self.stream {
+            Some(_) => SizeHint::default(),
+            None => SizeHint::with_exact(self.held_bytes() as u64),
+        }
     }
 }
 
@@ -89,6 +143,7 @@ mod tests {
 
     use super::*;
     use crate::memory::{Account, Memory};
+    use crate::overseer::Pulse;
 
     #[tokio::test]
     async fn a_body_is_counted_until_its_data_are_dropped() {
@@ -97,8 +152,9 @@ mod tests {
         let mut reservation = Reservation::new(&account);
         reservation.grow(5).unwrap();
         let mut body = HeldBody::new(Bytes::from_static(b"hello"));
-        body.hold(reservation);
-        assert_eq!((body.len(), body.size_hint().exact()), (5, Some(5)));
+        let pulse = Arc::new(Pulse::new(Arc::clone(&account)));
+        body.hold(reservation, OpenRequest::begin(&pulse));
+        assert_eq!((body.held_bytes(), body.size_hint().exact()), (5, Some(5)));
         let mut data = body.frame().await.unwrap().unwrap().into_data().unwrap();
         assert!(body.is_end_stream() && body.frame().await.is_none());
         drop(body);

@@ -29,6 +29,7 @@
 
 mod auth;
 mod backend;
+mod backup;
 mod body;
 mod calendar;
 mod clients;

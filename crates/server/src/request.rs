@@ -12,6 +12,7 @@ use hyper::{Method, Request, StatusCode, Version};
 use keyloom_engine::{Error, decoded_bytes};
 
 use crate::auth::DYNAMODB;
+use crate::backup;
 use crate::body::{BodyError, RequestBody};
 use crate::cloudwatch::{self, Wire};
 use crate::dispatch::{NotRun, inline};
@@ -42,6 +43,8 @@ enum Route {
     Statistics,
     /// `POST /keyloom/verify`.
     Verification,
+    /// `POST /keyloom/backup`.
+    Backup,
     /// An operation of CloudWatch, named by its path.
     Cloudwatch,
     /// A browser asks whether a page may ask.
@@ -64,6 +67,7 @@ impl Route {
             "/" if reads => Self::Healthy,
             "/keyloom/stats" if reads => Self::Statistics,
             "/keyloom/verify" if head.method == Method::POST => Self::Verification,
+            "/keyloom/backup" if head.method == Method::POST => Self::Backup,
             path if head.method == Method::POST && Wire::is_path(path) => Self::Cloudwatch,
             _ => Self::NotFound,
         }
@@ -107,12 +111,13 @@ pub(crate) async fn handle(
                 let input = (&mut body, &mut memory);
                 cloudwatch::answer(&shared, started, Wire::Cbor, head, input).await
             }
+            Route::Backup => backup::answer(&shared, &head, &mut body, &mut memory).await,
             Route::Preflight => response::preflight(&head.headers),
             route => page(&shared, route, door, &head, &mut memory).await.into_response(),
         },
     };
-    let settled = memory.settle(response.body().len(), shared.limits.memory_timeout).await;
-    if settled.is_err() {
+    let held_bytes = response.body().held_bytes();
+    if memory.settle(held_bytes, shared.limits.memory_timeout).await.is_err() {
         response = Answer::unavailable(MediaType::Json).into_response();
     }
     if is_sending {
@@ -121,7 +126,7 @@ pub(crate) async fn handle(
     if let Ok(Visitor::Page(origin)) = visitor {
         response::allow_origin(&mut response, origin);
     }
-    response.body_mut().hold(memory);
+    response.body_mut().hold(memory, open);
     Ok(response)
 }
 
@@ -156,9 +161,11 @@ async fn page(
         Route::Metrics => pages::metrics(shared, memory).await,
         Route::Statistics => pages::statistics(shared, memory).await,
         Route::Verification => pages::verification(shared, memory).await,
-        Route::Operation | Route::Cloudwatch | Route::Preflight | Route::NotFound => {
-            Answer::not_found()
-        }
+        Route::Operation
+        | Route::Backup
+        | Route::Cloudwatch
+        | Route::Preflight
+        | Route::NotFound => Answer::not_found(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::auth::Auth;
 use keyloom_engine::Health;
@@ -58,6 +58,8 @@ pub(crate) struct Shared {
     /// How the backend was when it was last looked at.
     pub(crate) health: Watched,
     pub(crate) clients: Arc<Clients>,
+    /// The right to make a backup: one at a time.
+    pub(crate) backups: Arc<Semaphore>,
     /// The answer to `GET /`.
     pub(crate) healthy: Bytes,
 }
@@ -85,6 +87,7 @@ impl Shared {
             ),
             health: Watched::default(),
             clients: Arc::new(Clients::new(config.limits.max_connections_per_client)),
+            backups: Arc::new(Semaphore::new(1)),
             // The space at the end is DynamoDB's.
             healthy: format!("healthy: dynamodb.{}.amazonaws.com ", config.region).into(),
         }

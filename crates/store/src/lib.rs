@@ -59,9 +59,11 @@ use std::time::Duration;
 
 pub use bytes::Bytes;
 
+pub use disk::{BackupReport, BackupSource, BackupTarget, Inventory, Restored, restore_backup};
 pub use disk::{
     CutTail, DiskOptions, DiskStore, Durability, OpenReport, ReadOnlyStore, machine_memory_bytes,
 };
+pub use disk::{Loss, RepairReport, RepairedStore, repair_store};
 pub use error::{CommitError, StoreError};
 pub use faulty::{Fault, FaultyStore};
 pub use key::Key;
@@ -124,6 +126,11 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// What tells this opening of the store from others; none from a store that cannot tell.
     fn openings(&self) -> Result<Option<Openings>, StoreError> {
         Ok(None)
+    }
+
+    /// Fixes the moment of a backup (see [`DiskStore::capture_source`]); none from a store without files.
+    fn backup_source(&self) -> Option<Result<BackupSource, StoreError>> {
+        None
     }
 
     /// Deletes every key that begins with `prefix`, `chunk` keys per transaction.

@@ -1,5 +1,6 @@
 //! The commands, one file each: its arguments, its work, its output.
 
+pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod deploy;
@@ -8,6 +9,8 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod key;
+pub(crate) mod repair;
+pub(crate) mod restore;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod try_design;
@@ -33,5 +36,8 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Doctor(doctor) => doctor.run(output),
         Command::Serve(serve) => serve.run(output),
         Command::Verify(verify) => verify.run(output),
+        Command::Backup(backup) => backup.run(output),
+        Command::Restore(restore) => restore.run(output),
+        Command::Repair(repair) => repair.run(output),
     }
 }

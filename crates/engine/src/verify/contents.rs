@@ -17,17 +17,17 @@ use super::show;
 
 /// Everything but entries and stream records.
 #[derive(Default)]
-pub(super) struct Contents {
-    pub(super) tables: Vec<Table>,
-    pub(super) streams: Vec<StreamRecord>,
-    pub(super) backups: Vec<StoredBackup>,
-    dropped: BTreeSet<Keyspace>,
-    next_keyspace: Keyspace,
+pub(crate) struct Contents {
+    pub(crate) tables: Vec<Table>,
+    pub(crate) streams: Vec<StreamRecord>,
+    pub(crate) backups: Vec<StoredBackup>,
+    pub(crate) dropped: BTreeSet<Keyspace>,
+    pub(crate) next_keyspace: Keyspace,
 }
 
 impl Contents {
     /// Reads what a snapshot holds; what cannot be read is reported.
-    pub(super) fn read(snapshot: &dyn Snapshot, report: &mut Report) -> Self {
+    pub(crate) fn read(snapshot: &dyn Snapshot, report: &mut Report) -> Self {
         let mut contents = Self { next_keyspace: 1, ..Self::default() };
         let large = [layout::ENTRY_TAG, layout::STREAM_RECORD_TAG];
         for tag in (0..=u8::MAX).filter(|tag| !large.contains(tag)) {
@@ -176,7 +176,7 @@ impl Owners<'_> {
 }
 
 /// The keyspaces under a tag that have entries, found by leaping from one to the next.
-fn present(snapshot: &dyn Snapshot, tag: u8, report: &mut Report) -> Vec<Keyspace> {
+pub(crate) fn present(snapshot: &dyn Snapshot, tag: u8, report: &mut Report) -> Vec<Keyspace> {
     let mut present = Vec::new();
     let mut range = KeyRange::prefix(&[tag]);
     loop {

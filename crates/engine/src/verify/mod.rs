@@ -6,10 +6,10 @@
 //! like one at rest and nobody waits. Memory is bounded: entries are read some at a time, and of many
 //! findings only the first are kept.
 
-mod contents;
+pub(crate) mod contents;
 mod counts;
 mod report;
-mod show;
+pub(crate) mod show;
 mod streams;
 mod tables;
 

@@ -8,7 +8,7 @@ use keyloom_core::{Item, image, key};
 use crate::layout::ENTRY_HEADER_BYTES;
 
 /// The key of an entry as DynamoDB JSON; in hexadecimal if it is none of these schemas.
-pub(super) fn entry_key(schemas: &[&KeySchema], store_key: &[u8]) -> String {
+pub(crate) fn entry_key(schemas: &[&KeySchema], store_key: &[u8]) -> String {
     let attributes = schemas.iter().flat_map(|schema| schema.hash.iter().chain(&schema.range));
     let readable = store_key
         .get(ENTRY_HEADER_BYTES..)
@@ -25,7 +25,7 @@ pub(super) fn json(item: &Item) -> Option<String> {
 }
 
 /// Bytes in hexadecimal.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::from("0x"), |mut text, byte| {
         // Writing to a string does not fail.
         let _ = write!(text, "{byte:02x}");

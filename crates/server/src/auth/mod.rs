@@ -69,12 +69,24 @@ impl Credentials {
         path: &str,
         now_ms: u64,
     ) -> [(&'static str, String); 2] {
+        self.sign((method, path), region, host, &[], now_ms)
+    }
+
+    /// The headers that sign a request without a query: its method and path, and its body.
+    pub fn sign(
+        &self,
+        (method, path): (&str, &str),
+        region: &str,
+        host: &str,
+        body: &[u8],
+        now_ms: u64,
+    ) -> [(&'static str, String); 2] {
         let time = Timestamp::from_seconds(now_ms / 1000);
         let (stamp, date) = (time.as_str().to_owned(), time.date().to_owned());
         let names = "host;x-amz-date";
         let canonical = format!(
             "{method}\n{path}\n\nhost:{host}\nx-amz-date:{stamp}\n\n{names}\n{}",
-            signature::sha256_hex(&[])
+            signature::sha256_hex(body)
         );
         let credential = format!("{}/{date}/{region}/{DYNAMODB}/aws4_request", self.access_key);
         let (region, service) = (region.to_owned(), DYNAMODB.to_owned());

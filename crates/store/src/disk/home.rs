@@ -93,7 +93,7 @@ fn locked(path: &Path, outcome: Result<(), TryLockError>) -> Result<(), StoreErr
 }
 
 /// Makes a directory and its parents. Each new name is durable when this returns.
-fn make_durably(path: &Path, files: &dyn Files) -> io::Result<()> {
+pub(crate) fn make_durably(path: &Path, files: &dyn Files) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     if path.exists() {
         return files.make_directory(path);
@@ -165,6 +165,11 @@ impl Home {
         self.manifest.lock().store
     }
 
+    /// What the store consists of, as far as it is recorded.
+    pub(crate) fn contents(&self) -> Contents {
+        self.manifest.lock().contents.unwrap_or(Contents::NOTHING)
+    }
+
     /// Fails if the directory is no longer where it was.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         self.claim.check()
@@ -197,8 +202,9 @@ impl Home {
         let path = self.path.join(ROOM_PROBE);
         let fill = || {
             let file = self.files.create(&path)?;
-            for offset in (0..bytes).step_by(STEP as usize) {
-                file.write_at(&[1; STEP as usize], offset)?;
+            let step = vec![1; STEP as usize];
+            for offset in (0..bytes).step_by(step.len()) {
+                file.write_at(&step, offset)?;
             }
             file.sync()
         };

@@ -35,6 +35,7 @@
 //! is synced before a new file refers to it.
 
 mod background;
+mod backup;
 mod cache_size;
 pub(crate) mod files;
 mod garbage;
@@ -46,6 +47,7 @@ mod mutation;
 mod options;
 mod read_only;
 mod reclaim;
+mod repair;
 mod retired_tables;
 mod sink;
 mod structure;
@@ -95,10 +97,12 @@ use crate::{
     Transaction, Verification, delete_each,
 };
 
+pub use backup::{BackupReport, BackupSource, BackupTarget, Inventory, Restored, restore_backup};
 pub use cache_size::machine_memory_bytes;
 pub use log::recovery::CutTail;
 pub use options::{DiskOptions, Durability, OpenReport};
 pub use read_only::ReadOnlyStore;
+pub use repair::{Loss, RepairReport, RepairedStore, repair_store};
 
 /// An ordered store in a directory.
 ///
@@ -139,6 +143,16 @@ struct Counters {
     closed_at: Arc<AtomicU64>,
     /// The newest segment with what has been written to it.
     tail: Arc<Mutex<Option<Unsynced>>>,
+    /// Where the log ends now; changes with transactions only under [`Tree::order`].
+    log_end: Arc<Mutex<LogEnd>>,
+}
+
+/// Where the records of the last segment end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct LogEnd {
+    /// The segment; zero if there is none yet.
+    segment: u64,
+    offset: u64,
 }
 
 impl DiskStore {
@@ -294,11 +308,7 @@ fn replay(
     let persisted = tree.persisted_number().max(contents.flushed);
     let expected = match before {
         _ if mutation::is_on(Mutation::ManifestIgnored) => None,
-        Before::New | Before::Store(_) => Some(Expected {
-            first: contents.first_segment,
-            last: contents.last_segment,
-            closed_at: contents.closed_at,
-        }),
+        Before::New | Before::Store(_) => Some(Expected::from(contents)),
         Before::Format2 => None,
     };
     let mixed = |detail: String| {
@@ -372,7 +382,7 @@ impl Store for DiskStore {
     fn verify(&self) -> Result<Verification, StoreError> {
         let mut found = Verification { damage: self.tree.check_tables(), ..Default::default() };
         let no_writer = self.tree.order();
-        found.damage.extend(check(&*self.log)?);
+        found.damage.extend(check(&self.log)?);
         drop(no_writer);
         verify_entries(&TreeSnapshot::open(&self.tree), &mut found);
         Ok(found)
@@ -404,6 +414,10 @@ impl Store for DiskStore {
 
     fn health(&self) -> Health {
         self.condition.health()
+    }
+
+    fn backup_source(&self) -> Option<Result<BackupSource, StoreError>> {
+        Some(self.capture_source())
     }
 
     /// Segments of the log are numbered without gaps, the last one is never removed, and every opening

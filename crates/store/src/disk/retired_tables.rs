@@ -111,22 +111,28 @@ fn empty_block() -> Block {
 fn block_offsets(table: &Table) -> lsm_tree::Result<Vec<BlockOffset>> {
     let file = File::open(&*table.path)?;
     let regions = &table.regions;
-    let handles = |handle: BlockHandle| -> lsm_tree::Result<Vec<BlockHandle>> {
-        let block = Block::from_file(&file, handle, table.metadata.index_block_compression)?;
-        let items = IndexBlock::new(block);
-        Ok(items.iter().map(|item| BlockHandle::new(item.offset, item.size)).collect())
-    };
     let mut offsets = vec![regions.tli.offset()];
     offsets.extend(regions.filter.map(|filter| filter.offset()));
     if let Some(filters) = regions.filter_tli {
-        offsets.extend(handles(filters)?.iter().map(BlockHandle::offset));
+        offsets.extend(indexed(table, &file, filters)?.iter().map(BlockHandle::offset));
     }
-    let top = handles(regions.tli)?;
+    let top = indexed(table, &file, regions.tli)?;
     offsets.extend(top.iter().map(BlockHandle::offset));
     if regions.index.is_some() {
         for part in top {
-            offsets.extend(handles(part)?.iter().map(BlockHandle::offset));
+            offsets.extend(indexed(table, &file, part)?.iter().map(BlockHandle::offset));
         }
     }
     Ok(offsets)
+}
+
+/// The blocks that a block of the index names.
+pub(super) fn indexed(
+    table: &Table,
+    file: &File,
+    index: BlockHandle,
+) -> lsm_tree::Result<Vec<BlockHandle>> {
+    let block = Block::from_file(file, index, table.metadata.index_block_compression)?;
+    let items = IndexBlock::new(block);
+    Ok(items.iter().map(|item| BlockHandle::new(item.offset, item.size)).collect())
 }

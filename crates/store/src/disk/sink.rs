@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::Counters;
+use super::{Counters, LogEnd};
 use crate::committer::Sink;
 use crate::condition::Condition;
 use crate::disk::background::Work;
@@ -83,6 +83,7 @@ impl DiskSink {
         let last = recovery.segments.last().copied().unwrap_or(0);
         let first = recovery.segments.first().copied().unwrap_or(last + 1);
         self.tail = Tail::Unbegun { id: last + 1, previous_end: recovery.last_end };
+        self.note_end();
         let is_long =
             recovery.segments.len() > SEGMENTS_KEPT || recovery.bytes > self.options.memtable_bytes;
         self.home.expect_segments_from(first);
@@ -105,8 +106,18 @@ impl DiskSink {
             let log = Log::create(directory, id, previous_end, syncs)?;
             self.enter(&log)?;
             self.tail = Tail::Written(log);
+            self.note_end();
         }
         self.written()
+    }
+
+    /// Notes where the log ends, for backups.
+    fn note_end(&self) {
+        let (segment, offset) = match &self.tail {
+            Tail::Written(log) => (log.id(), log.len()),
+            Tail::Unbegun { id, previous_end } => (id - 1, *previous_end),
+        };
+        *self.counters.log_end.lock() = LogEnd { segment, offset };
     }
 
     /// The segment that is being written.
@@ -173,6 +184,7 @@ impl DiskSink {
         let next = log.next()?;
         self.enter(&next)?;
         self.tail = Tail::Written(next);
+        self.note_end();
         self.rotation_sync_to = 0;
         self.tree.rotate();
         self.work.flush_to(full);
@@ -215,6 +227,7 @@ impl DiskSink {
         log.append(&numbered).map_err(|error| took_back(log, error))?;
         let written = log.unsynced();
         *self.counters.tail.lock() = Some(written);
+        self.note_end();
         self.secure().map_err(CommitError::Unknown)?;
         tree.apply(&order, &numbered);
         Ok(())
@@ -224,9 +237,11 @@ impl DiskSink {
     fn seal(&mut self) -> Result<(), StoreError> {
         let Tail::Written(log) = &mut self.tail else { return Ok(()) };
         match log.seal().map_err(|error| took_back(log, error)) {
-            Ok(()) | Err(CommitError::Failed(StoreError::Full { .. })) => Ok(()),
-            Err(error) => Err(error.into()),
+            Ok(()) | Err(CommitError::Failed(StoreError::Full { .. })) => {}
+            Err(error) => return Err(error.into()),
         }
+        self.note_end();
+        Ok(())
     }
 }
 

@@ -119,7 +119,7 @@ fn damaged(path: &Path, detail: &str) -> StoreError {
     StoreError::Corrupt { path: path.to_owned(), detail: detail.to_owned() }
 }
 
-fn checksum_of(path: &Path) -> io::Result<u128> {
+pub(super) fn checksum_of(path: &Path) -> io::Result<u128> {
     let mut file = File::open(path)?;
     let mut hash = Xxh3Default::new();
     let mut buffer = vec![0; 256 << 10];
@@ -165,6 +165,26 @@ pub(super) fn secure(tree: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// The bytes of the newest list of tables, and of the file that names it.
+pub(super) struct ListBytes {
+    pub(super) number: u64,
+    pub(super) current: Vec<u8>,
+    pub(super) list: Vec<u8>,
+}
+
+/// Reads the newest list; none if it is being replaced, missing or damaged: [`check`] tells which.
+pub(super) fn read_bytes(tree: &Path) -> io::Result<Option<ListBytes>> {
+    let found = |read: io::Result<Vec<u8>>| match read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    };
+    let Some(current) = found(fs::read(tree.join("current")))? else { return Ok(None) };
+    let Some((number, checksum)) = parse_current(&current) else { return Ok(None) };
+    let list = found(fs::read(tree.join(format!("v{number}"))))?;
+    let list = list.filter(|list| xxh3_128(list) == checksum);
+    Ok(list.map(|list| ListBytes { number, current, list }))
+}
+
 fn parse_current(current: &[u8]) -> Option<(u64, u128)> {
     if current.len() != CURRENT_BYTES {
         return None;
@@ -175,7 +195,7 @@ fn parse_current(current: &[u8]) -> Option<(u64, u128)> {
 }
 
 /// The tables of a list: its levels, their runs, and the tables of each run.
-fn read_list(list: &Path, tables: &Path) -> io::Result<Vec<TableFile>> {
+pub(super) fn read_list(list: &Path, tables: &Path) -> io::Result<Vec<TableFile>> {
     let contents = sfa::Reader::new(list).map_err(|error| io::Error::other(error.to_string()))?;
     let section = contents
         .toc()

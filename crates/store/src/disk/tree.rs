@@ -138,6 +138,17 @@ impl Tree {
         self.inner.current_version().id()
     }
 
+    /// The number of the newest list of tables, and the tables; no file goes away while they are held.
+    pub(crate) fn tables(&self) -> (u64, Vec<lsm_tree::Table>) {
+        let version = self.inner.current_version();
+        (version.id(), version.iter_tables().cloned().collect())
+    }
+
+    /// Where the tables and their lists are.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The highest number whose transaction is in a table.
     pub(crate) fn persisted_number(&self) -> u64 {
         self.inner.get_highest_persisted_seqno().unwrap_or(0)

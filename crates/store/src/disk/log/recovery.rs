@@ -24,6 +24,7 @@ use crate::disk::log::directory::LogDirectory;
 use crate::disk::log::record::{
     RECORD_HEADER, SEGMENT_HEADER, SegmentHeader, decode_payload, decode_record,
 };
+use crate::disk::manifest::Contents;
 use crate::disk::mutation::{self, Mutation};
 use crate::transaction::WriteSet;
 
@@ -64,6 +65,16 @@ pub(crate) struct Expected {
     pub(crate) last: u64,
     /// Where that one ends, if the store was closed.
     pub(crate) closed_at: Option<u64>,
+}
+
+impl From<Contents> for Expected {
+    fn from(contents: Contents) -> Self {
+        Self {
+            first: contents.first_segment,
+            last: contents.last_segment,
+            closed_at: contents.closed_at,
+        }
+    }
 }
 
 /// What [`recover`] may do to the files.
@@ -318,7 +329,7 @@ fn without_zeros(mut bytes: &[u8]) -> &[u8] {
 }
 
 /// An intact record behind `damage` which was written when the damaged spot was durable.
-fn find_witness(segment: &[u8], salt: u64, damage: usize, torn: usize) -> Option<usize> {
+pub(crate) fn find_witness(segment: &[u8], salt: u64, damage: usize, torn: usize) -> Option<usize> {
     let mut offset = damage + 1;
     while offset < damage + torn {
         match decode_record(segment, salt, offset) {

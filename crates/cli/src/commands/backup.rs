@@ -1,0 +1,75 @@
+//! `keyloom backup`: a copy of a database from one moment.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use keyloom_store::{BackupReport, BackupSource, BackupTarget, StoreError};
+
+use crate::admin::{Keys, Question};
+use crate::output::{Failure, Output};
+
+/// Copy a database as it is at this moment, from its directory or from a running server.
+///
+/// A server goes on serving meanwhile. The directory to copy to may be missing, empty, or hold an
+/// earlier backup of the same database: then only what is new is copied, and the earlier backup stays as
+/// it is until the new one is complete and takes its place. Every file is compared with its checksum.
+///
+/// `keyloom restore` takes a backup into use.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  keyloom backup http://127.0.0.1:8000 --to /backups/shop
+  keyloom backup ./keyloom-data --to /backups/shop")]
+pub(crate) struct Backup {
+    /// The URL of a running server, or the directory of a database that no server has open.
+    #[arg(value_name = "URL|DIR")]
+    source: String,
+    /// The directory of the backup.
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    #[command(flatten)]
+    keys: Keys,
+}
+
+impl Backup {
+    pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let is_url = self.source.starts_with("http://") || self.source.starts_with("https://");
+        let report = if is_url {
+            self.from_server()?
+        } else {
+            from_directory(Path::new(&self.source), &self.to).map_err(Failure::refused)?
+        };
+        output.line(format_args!("{}: {}", self.to.display(), described(&report)))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn from_server(&self) -> Result<BackupReport, Failure> {
+        let target = BackupTarget::prepare(&self.to, None).map_err(Failure::refused)?;
+        let question = Question {
+            endpoint: &self.source,
+            method: "POST",
+            path: "/keyloom/backup",
+            patience: None,
+        };
+        let missing = "has nothing to back up: it keeps its data in memory, it is another version, or it \
+                       is not keyloom";
+        let inventory = target.inventory().encode();
+        let body = question.send(&self.keys, inventory.as_bytes(), missing)?;
+        target
+            .take_archive(body.into_reader())
+            .map_err(|error| Failure::refused(format_args!("{}: {error}", self.source)))
+    }
+}
+
+fn from_directory(directory: &Path, to: &Path) -> Result<BackupReport, StoreError> {
+    let source = BackupSource::of_directory(directory)?;
+    source.copy_to(BackupTarget::prepare(to, Some(directory))?)
+}
+
+fn described(report: &BackupReport) -> String {
+    let BackupReport { tables_copied, tables_linked, bytes_copied, bytes_linked, .. } = report;
+    format!(
+        "backed up. {bytes_copied} bytes copied ({tables_copied} tables and the log), \
+         {bytes_linked} bytes were there already ({tables_linked} tables)"
+    )
+}

@@ -1,0 +1,91 @@
+//! `keyloom repair`: what can be read of a damaged database, saved to a new one.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use keyloom_engine::repair::{self, Loss, Outcome};
+
+use crate::output::{Failure, Output, Paint, complain};
+
+/// The exit code if nothing could be saved.
+const COULD_NOT: u8 = 2;
+
+/// Save what can be read of a damaged database to a new directory, and list what is lost.
+///
+/// The damaged directory is not changed. The newest readable version of everything is saved, indexes are
+/// made anew, and the new database is verified. Where a lost part may have held newer values or deletions,
+/// older values may be back: the list says so. A backup, where there is one, is better.
+///
+/// Ends with code 0 if nothing is lost, with 1 if something is or may be, and with 2 if it could not be
+/// done.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  keyloom repair ./keyloom-data --to ./keyloom-saved")]
+pub(crate) struct Repair {
+    /// The directory of the damaged database, which no server may have open.
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The directory of the new database: empty or missing.
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+}
+
+impl Repair {
+    pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let outcome = match repair::directory(&self.directory, &self.to) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                complain(&Failure::refused(error));
+                return Ok(ExitCode::from(COULD_NOT));
+            }
+        };
+        for line in lines(&outcome, output.paint()) {
+            output.line(line)?;
+        }
+        output.line(format_args!("saved to {}", self.to.display()))?;
+        Ok(ExitCode::from(u8::from(!outcome.is_complete())))
+    }
+}
+
+fn lines(outcome: &Outcome, paint: Paint) -> Vec<String> {
+    let mut lines = vec![format!("{} entries, {} bytes", outcome.entries, outcome.bytes)];
+    lines.extend(outcome.notes.iter().map(|note| format!("  {note}")));
+    for loss in &outcome.losses {
+        lines.push(format!("{} {}", paint.bad("lost"), lost(loss)));
+    }
+    for left_out in &outcome.mended.left_out {
+        lines.push(format!("{} {left_out}", paint.bad("left out")));
+    }
+    let mended = &outcome.mended;
+    if mended.indexes > 0 {
+        let (indexes, entries) = (mended.indexes, mended.index_entries);
+        lines.push(format!("  {indexes} indexes made anew, with {entries} entries"));
+    }
+    for finding in &outcome.verification.findings {
+        lines.push(format!("{} {finding}", paint.bad("✗")));
+    }
+    lines.push(if outcome.is_complete() {
+        format!("{} nothing is lost", paint.good("✓"))
+    } else if outcome.losses.iter().any(|loss| loss.may_revive) {
+        let back = "values that had been overwritten or deleted in a lost part may be back";
+        format!("{} something is or may be lost; {back}", paint.warn("!"))
+    } else {
+        format!("{} something is or may be lost", paint.warn("!"))
+    });
+    lines
+}
+
+fn lost(loss: &Loss) -> String {
+    let mut text = format!("{}: {}", loss.file.display(), loss.detail);
+    if let Some(entries) = loss.entries {
+        text.push_str(&format!("; {entries} entries"));
+    }
+    match &loss.between {
+        (Some(after), Some(before)) => text.push_str(&format!("; between {after} and {before}")),
+        (Some(after), None) => text.push_str(&format!("; behind {after}")),
+        (None, Some(before)) => text.push_str(&format!("; before {before}")),
+        (None, None) => {}
+    }
+    text
+}

@@ -1,0 +1,164 @@
+//! Makes anew what follows from items: index = f(table).
+//!
+//! Indexes are emptied and filled again. What belongs to nothing any more, because the record that it
+//! belonged to is lost, is left out: a new table could get its keyspace. A stream whose record is lost is
+//! switched off.
+
+use std::collections::BTreeSet;
+
+use keyloom_core::Result;
+use keyloom_store::{Bytes, Direction, DiskStore, KeyRange, Snapshot, Store};
+
+use crate::catalog::Table;
+use crate::image::Stored;
+use crate::layout::{self, Keyspace};
+use crate::verify::Report;
+use crate::verify::contents::{Contents, present};
+use crate::{commit_error, store_error, write};
+
+/// What is written at once.
+const BATCH_BYTES: usize = 1 << 20;
+/// How many keys are deleted at once.
+const CHUNK: usize = 1000;
+
+/// What was made anew.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mended {
+    /// Indexes that were filled again.
+    pub indexes: u64,
+    /// Their entries.
+    pub index_entries: u64,
+    /// What was read but not kept, and why.
+    pub left_out: Vec<String>,
+}
+
+/// Mends a store that no database is open on.
+pub(super) fn all(store: &DiskStore) -> Result<Mended> {
+    let snapshot = store.snapshot().map_err(store_error)?;
+    let contents = Contents::read(snapshot.as_ref(), &mut Report::default());
+    let mut mended = Mended::default();
+    leave_out_orphans(store, snapshot.as_ref(), &contents, &mut mended)?;
+    for table in &contents.tables {
+        switch_off_stream(store, &contents, table, &mut mended)?;
+        let secondary = table.indexes.iter().map(|index| index.keyspace);
+        let vector = table.vector_indexes.iter().map(|index| index.keyspace);
+        for index in secondary.chain(vector) {
+            store.delete_prefix(&layout::entries(index), CHUNK).map_err(store_error)?;
+            mended.indexes += 1;
+        }
+        fill_indexes(store, snapshot.as_ref(), table, &mut mended)?;
+    }
+    Ok(mended)
+}
+
+/// Deletes what lies in keyspaces that nothing uses, and sees to it that none is given out again.
+fn leave_out_orphans(
+    store: &DiskStore,
+    snapshot: &dyn Snapshot,
+    contents: &Contents,
+    mended: &mut Mended,
+) -> Result<()> {
+    let used = used_keyspaces(contents);
+    let mut highest = used.last().copied().unwrap_or(0);
+    for tag in [layout::ENTRY_TAG, layout::STREAM_RECORD_TAG] {
+        for keyspace in present(snapshot, tag, &mut Report::default()) {
+            highest = highest.max(keyspace);
+            if used.contains(&keyspace) || contents.dropped.contains(&keyspace) {
+                continue;
+            }
+            let (prefix, what) = if tag == layout::ENTRY_TAG {
+                (layout::entries(keyspace), "items or index entries")
+            } else {
+                (layout::stream_records(keyspace), "stream records")
+            };
+            let count = snapshot.scan(KeyRange::prefix(&prefix), Direction::Forward).count();
+            store.delete_prefix(&prefix, CHUNK).map_err(store_error)?;
+            mended.left_out.push(format!(
+                "{count} {what} of keyspace {keyspace}: the record of the table, index, stream or \
+                 backup that they belonged to is lost"
+            ));
+        }
+    }
+    if contents.next_keyspace <= highest {
+        let next = (highest + 1).to_be_bytes().to_vec();
+        commit(store, vec![(layout::next_keyspace().into(), next.into())])?;
+    }
+    Ok(())
+}
+
+fn used_keyspaces(contents: &Contents) -> BTreeSet<Keyspace> {
+    let mut used: BTreeSet<Keyspace> = contents.streams.iter().map(|s| s.keyspace).collect();
+    used.extend(contents.backups.iter().map(|backup| backup.keyspace));
+    for table in &contents.tables {
+        used.insert(table.record.keyspace);
+        used.extend(table.indexes.iter().map(|index| index.keyspace));
+        used.extend(table.vector_indexes.iter().map(|index| index.keyspace));
+    }
+    used
+}
+
+fn switch_off_stream(
+    store: &DiskStore,
+    contents: &Contents,
+    table: &Table,
+    mended: &mut Mended,
+) -> Result<()> {
+    let Some(setting) = table.record.stream.as_ref().filter(|stream| stream.enabled) else {
+        return Ok(());
+    };
+    if contents.streams.iter().any(|stream| stream.keyspace == setting.keyspace) {
+        return Ok(());
+    }
+    let mut record = table.record.clone();
+    record.stream = None;
+    let name = &record.name;
+    let value = serde_json::to_vec(&record)
+        .map_err(|error| keyloom_core::Error::InternalServer(error.to_string()))?;
+    commit(store, vec![(layout::table(name).into(), value.into())])?;
+    mended.left_out.push(format!("the stream of table {name}: its record is lost"));
+    Ok(())
+}
+
+/// Writes the entries of all items to the indexes of a table, which are empty.
+fn fill_indexes(
+    store: &DiskStore,
+    snapshot: &dyn Snapshot,
+    table: &Table,
+    mended: &mut Mended,
+) -> Result<()> {
+    let (mut batch, mut batch_bytes, mut unreadable) = (Vec::new(), 0, 0);
+    let range = KeyRange::prefix(&layout::entries(table.record.keyspace));
+    for entry in snapshot.scan(range, Direction::Forward) {
+        let (_, value) = entry.map_err(store_error)?;
+        let Ok(item) = Stored::new(value).into_item() else {
+            unreadable += 1;
+            continue;
+        };
+        let secondary = table.indexes.iter().map(|index| index.keyspace);
+        let vector = table.vector_indexes.iter().map(|index| index.keyspace);
+        for index in secondary.chain(vector) {
+            if let Some(entry) = write::entry_in(table, index, &item) {
+                mended.index_entries += 1;
+                batch_bytes += entry.key.len() + entry.value.len();
+                batch.push((entry.key, entry.value));
+            }
+        }
+        if batch_bytes >= BATCH_BYTES {
+            commit(store, std::mem::take(&mut batch))?;
+            batch_bytes = 0;
+        }
+    }
+    if unreadable > 0 {
+        let name = &table.record.name;
+        mended.left_out.push(format!("index entries of {unreadable} unreadable items of {name}"));
+    }
+    commit(store, batch)
+}
+
+fn commit(store: &DiskStore, batch: Vec<(Bytes, Bytes)>) -> Result<()> {
+    let mut transaction = store.begin(&[]).map_err(store_error)?;
+    for (key, value) in batch {
+        transaction.put(key, value);
+    }
+    transaction.commit().map_err(commit_error)
+}
