@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::clients::skip;
 
 /// What a page tries. Each attempt reports what the page could see of it.
-const SCRIPT: &str = r#"
+const SCRIPT: &str = r"
 const report = (name, seen) => fetch(`http://127.0.0.1:${reports}/report`,
     {method: 'POST', mode: 'no-cors', body: JSON.stringify({name, seen})});
 const attempt = async (name, asked) => {
@@ -44,7 +44,7 @@ const all = async server => {
     await attempt('health', () => fetch(server + 'health'));
     await report('end', '');
 };
-"#;
+";
 
 /// A server of pages, which also takes what they report.
 struct Pages {
@@ -202,7 +202,7 @@ fn attempts(host: &str, server: &RunningServer) -> Option<Vec<(String, String)>>
 
 fn saw<'s>(seen: &'s [(String, String)], name: &str) -> &'s str {
     let found = seen.iter().find(|(other, _)| other == name);
-    found.map(|(_, what)| what.as_str()).unwrap_or_else(|| panic!("no {name} in {seen:?}"))
+    found.map_or_else(|| panic!("no {name} in {seen:?}"), |(_, what)| what.as_str())
 }
 
 fn is_let_in(seen: &[(String, String)], database: &Database) {
