@@ -22,6 +22,12 @@ use clap::Parser;
 use args::Arguments;
 use output::Output;
 
+/// The system's allocator keeps most of what many threads have freed: after 28 bodies of 16.8 MB that were
+/// decoded at the same time, gigabytes. This one gives it back.
+#[cfg(unix)]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut output = Output::stdout();

@@ -165,6 +165,10 @@ fn mistakes_in_arguments_are_named() {
         (["--throttle", "inject=write"], "does not say how many are refused"),
         (["--throttle", "enforce:burst=400"], "from 0 to 300"),
         (["--advertise", "nowhere"], "a host and a port"),
+        (["--cors", "example.com"], "it must be an origin such as https://app.example.com"),
+        (["--memory-limit", "63"], "63 is not in 64.."),
+        (["--max-connections-per-client", "0"], "0 is not in 1.."),
+        (["--metrics-listen", "9000"], "invalid socket address"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_keyloom"))
             .args(["serve", "--memory", "--port", "0"])
@@ -212,5 +216,96 @@ fn whoever_asks_it_to_end_finds_the_counts_noted_and_whoever_kills_it_does_not()
         let is_asked = *signal != "-KILL";
         assert_eq!(server.end(signal).success(), is_asked, "{signal}");
         assert_eq!(has_noted_counts(directory.path()), is_asked, "{signal}");
+    }
+}
+
+/// The status of a request with further headers.
+fn status_with(server: &Server, headers: &str) -> String {
+    let head = format!(
+        "POST / HTTP/1.1\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n{headers}\
+         Content-Type: application/x-amz-json-1.0\r\n"
+    );
+    let answer = server.exchange(&head, "{}");
+    answer.split(' ').nth(1).unwrap().to_owned()
+}
+
+#[test]
+fn pages_of_other_origins_are_let_in_by_name_only() {
+    let closed = Server::start(&[]);
+    assert_eq!(status_with(&closed, "Origin: http://localhost:3000\r\n"), "200");
+    assert_eq!(status_with(&closed, "Origin: https://a.example\r\n"), "403");
+    let open = Server::start(&["--cors", "https://a.example,https://b.example", "null"]);
+    for origin in ["https://a.example", "https://b.example", "null"] {
+        assert_eq!(status_with(&open, &format!("Origin: {origin}\r\n")), "200", "{origin}");
+    }
+    assert_eq!(status_with(&open, "Origin: https://c.example\r\n"), "403");
+    let any = Server::start(&["--cors", "*"]);
+    assert_eq!(status_with(&any, "Origin: https://c.example\r\n"), "200");
+}
+
+#[test]
+fn a_loopback_server_answers_to_the_names_it_was_given() {
+    let to = |server: &Server, host: &str| {
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        let request = format!("GET /health HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.split(' ').nth(1).unwrap().to_owned()
+    };
+    let server = Server::start(&["--advertise", "db.test:1", "--advertise", "other.test:2"]);
+    for host in ["localhost", "db.test", "db.test:99", "other.test:2"] {
+        assert_eq!(to(&server, host), "200", "{host}");
+    }
+    assert_eq!(to(&server, "evil.test"), "403");
+}
+
+#[test]
+fn metrics_have_an_address_of_their_own_beside_credentials() {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_keyloom"))
+        .args(["serve", "--memory", "--port", "0", "--metrics-listen", "127.0.0.1:0"])
+        .args(["--access-key", "AKID", "--secret-key", "short"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    let mut address = |before: &str| {
+        let line = lines.next().unwrap().unwrap();
+        let address = line.split(before).nth(1).unwrap_or_else(|| panic!("{line}"));
+        address.split(['/', ' ']).next().unwrap().to_owned()
+    };
+    let (endpoint, metrics) = (address("listening on http://"), address("metrics on http://"));
+    let page = |address: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    assert!(page(&endpoint).contains("MissingAuthenticationTokenException"));
+    assert!(page(&metrics).contains("keyloom_memory_limit_bytes"));
+    process.kill().unwrap();
+    let mut said = String::new();
+    process.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    process.wait().unwrap();
+    assert!(said.contains("warning: the secret of the access key \"AKID\""), "{said}");
+    assert!(!said.contains("short"), "{said}");
+}
+
+/// Every option that bounds something is told by `--help`.
+#[test]
+fn help_tells_of_bounds_and_pages() {
+    let output = Command::new(env!("CARGO_BIN_EXE_keyloom")).args(["serve", "--help"]).output();
+    let help = String::from_utf8(output.unwrap().stdout).unwrap();
+    for option in [
+        "--cors <ORIGIN>",
+        "--advertise <HOST:PORT>",
+        "--memory-limit <MIB>",
+        "--max-connections-per-client <N>",
+        "--metrics-listen <ADDRESS:PORT>",
+    ] {
+        assert!(help.contains(option), "{option} in {help}");
     }
 }

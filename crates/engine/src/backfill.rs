@@ -75,8 +75,12 @@ impl Backfill {
             if database.background.is_ending() {
                 return Ok(());
             }
-            let Some(chunk) = database.patiently(WORK, || self.fill(database, &range))? else {
-                return Ok(());
+            let chunk = match database.patiently(WORK, || self.fill(database, &range)) {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => return Ok(()),
+                // An index cannot fail: it is filled when what is damaged is whole again, or deleted.
+                Err(_) if database.waits_again() => continue,
+                Err(error) => return Err(error),
             };
             // Once per chunk, however often it was tried.
             stats.add(chunk.items, chunk.bytes);

@@ -10,7 +10,7 @@ use keyloom_core::observation::Observer;
 use keyloom_core::{Error, Result, json};
 use keyloom_store::{
     BackupSource, CommitError, DiskOptions, DiskStore, Health, MemoryStore, OpenReport, Stats,
-    Store, StoreError,
+    Store, StoreError, Transaction,
 };
 
 use parking_lot::{Mutex, RwLock};
@@ -344,6 +344,24 @@ impl fmt::Debug for Database {
 /// The one place where a store's failure becomes DynamoDB's.
 pub(crate) fn store_error(error: StoreError) -> Error {
     Error::InternalServer(error.to_string())
+}
+
+/// Commits a change of which `key` is a part, which becomes `value`. If nobody knows whether it was written,
+/// that is found out: what is told and kept in memory must be what the next opening finds.
+pub(crate) fn commit_known(
+    store: &dyn Store,
+    transaction: Box<dyn Transaction + '_>,
+    key: &[u8],
+    value: Option<&[u8]>,
+) -> Result<()> {
+    match transaction.commit() {
+        Ok(()) => Ok(()),
+        Err(error @ CommitError::Unknown(_)) => {
+            let found = store.settle().and_then(|()| store.get(key)).map_err(store_error)?;
+            if found.as_deref() == value { Ok(()) } else { Err(commit_error(error)) }
+        }
+        Err(error) => Err(commit_error(error)),
+    }
 }
 
 /// A commit that failed where no retry is possible.

@@ -68,4 +68,4 @@ pub use partiql::StatementInput;
 pub use watch::{IndexFacts, TableFacts, insights};
 pub use wire::Reply;
 
-pub(crate) use database::{commit_error, store_error};
+pub(crate) use database::{commit_error, commit_known, store_error};

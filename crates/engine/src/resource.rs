@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use crate::database::Inner;
 use crate::layout::{self, Keyspace};
-use crate::{commit_error, store_error};
+use crate::{commit_known, store_error};
 
 /// The record of this kind and name.
 pub(crate) fn get<T: DeserializeOwned>(
@@ -54,11 +54,11 @@ pub(crate) fn encode(kind: &str, name: &str, record: &impl Serialize) -> Result<
 
 fn write(database: &Inner, (key, value): (Bytes, Bytes), dropped: Option<Keyspace>) -> Result<()> {
     let mut transaction = database.store.begin(&[&key]).map_err(store_error)?;
-    transaction.put(key.clone(), value);
+    transaction.put(key.clone(), value.clone());
     if let Some(keyspace) = dropped {
         transaction.put(layout::dropped(keyspace).into(), Bytes::new());
     }
-    transaction.commit().map_err(commit_error)
+    commit_known(database.store.as_ref(), transaction, &key, Some(&value))
 }
 
 /// Forgets a record.
@@ -79,11 +79,11 @@ pub(crate) fn delete_with_entries(
 fn forget(database: &Inner, kind: &str, name: &str, entries: Option<Keyspace>) -> Result<()> {
     let key = layout::resource(kind, name);
     let mut transaction = database.store.begin(&[&key]).map_err(store_error)?;
-    transaction.delete(key.into());
+    transaction.delete(key.clone().into());
     if let Some(keyspace) = entries {
         transaction.put(layout::dropped(keyspace).into(), Bytes::new());
     }
-    transaction.commit().map_err(commit_error)
+    commit_known(database.store.as_ref(), transaction, &key, None)
 }
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {

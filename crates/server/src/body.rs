@@ -143,7 +143,7 @@ impl Reading<'_> {
         let moves = if self.promised.is_some() { 1 } else { 2 };
         let small = self.bytes.min(SMALL_BYTES) - small_before;
         let reserved = bytes * moves + small * (SMALL_FACTOR - 1);
-        self.memory.grow(reserved).map_err(|Full| BodyError::ServerFull)
+        self.memory.grow_body(reserved).map_err(|Full| BodyError::ServerFull)
     }
 }
 

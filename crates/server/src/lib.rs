@@ -39,6 +39,8 @@ mod connection;
 mod dispatch;
 mod encoding;
 mod exchange;
+#[doc(hidden)]
+pub mod fuzzing;
 mod health;
 mod held;
 mod limits;

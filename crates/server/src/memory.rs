@@ -162,16 +162,24 @@ impl Reservation {
 
     /// Sets more aside, or nothing more if there is no room.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Full> {
-        self.try_grow(bytes).inspect_err(|Full| self.count_refusal())
+        let ceiling = self.limit_bytes();
+        self.try_grow(bytes, ceiling).inspect_err(|Full| self.count_refusal())
     }
 
-    fn try_grow(&mut self, bytes: usize) -> Result<(), Full> {
+    /// Sets more aside for a body that is on its way. Bodies must leave room for what is made of them: if
+    /// they filled the memory, none of them could be answered.
+    pub(crate) fn grow_body(&mut self, bytes: usize) -> Result<(), Full> {
+        let ceiling = self.account.memory.limit_bytes / 4 * 3;
+        self.try_grow(bytes, ceiling).inspect_err(|Full| self.count_refusal())
+    }
+
+    /// `ceiling` is what all may have together if this is a large one.
+    fn try_grow(&mut self, bytes: usize, ceiling: usize) -> Result<(), Full> {
         let (account, memory) = (&self.account, &self.account.memory);
         let wanted = self.bytes + bytes;
         let of_account = account.used_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let of_all = memory.used_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let ceiling =
-            if wanted > SMALL_BYTES { memory.limit_bytes / 8 * 7 } else { memory.limit_bytes };
+        let ceiling = if wanted > SMALL_BYTES { ceiling } else { memory.limit_bytes };
         // A connection that has nothing else may use more than its share: else it could never go on.
         if of_all <= ceiling && (of_account <= memory.share_bytes || of_account == wanted) {
             self.bytes = wanted;
@@ -192,18 +200,19 @@ impl Reservation {
         bytes: usize,
         patience: Duration,
     ) -> Result<(), Full> {
-        if self.try_grow(bytes).is_ok() {
+        let ceiling = self.limit_bytes();
+        if self.try_grow(bytes, ceiling).is_ok() {
             return Ok(());
         }
         let memory = Arc::clone(&self.account.memory);
-        if self.bytes + bytes > memory.limit_bytes / 8 * 7 {
+        if self.bytes + bytes > ceiling {
             return Err(Full).inspect_err(|Full| self.count_refusal());
         }
         let _waiting = Waiting::begin(&memory);
         let deadline = Instant::now() + patience;
         while Instant::now() < deadline {
             let _ = timeout(LOOK_AGAIN, memory.freed.notified()).await;
-            if self.try_grow(bytes).is_ok() {
+            if self.try_grow(bytes, ceiling).is_ok() {
                 return Ok(());
             }
         }
@@ -229,15 +238,20 @@ impl Reservation {
         }
     }
 
-    /// Sets so much aside in all.
-    pub(crate) fn resize(&mut self, bytes: usize) -> Result<(), Full> {
-        match bytes.checked_sub(self.bytes) {
-            Some(more) => self.grow(more),
-            None => {
-                self.shrink_to(bytes);
-                Ok(())
-            }
+    /// Sets so much aside in all, for an answer that is there. A small one is counted even if there is no
+    /// room: to refuse it now, when its work is done, would help nobody. A large one waits.
+    pub(crate) async fn settle(&mut self, bytes: usize, patience: Duration) -> Result<(), Full> {
+        let Some(more) = bytes.checked_sub(self.bytes) else {
+            self.shrink_to(bytes);
+            return Ok(());
+        };
+        if bytes <= SMALL_BYTES {
+            self.account.used_bytes.fetch_add(more, Ordering::Relaxed);
+            self.account.memory.used_bytes.fetch_add(more, Ordering::Relaxed);
+            self.bytes = bytes;
+            return Ok(());
         }
+        self.grow_within(more, patience).await
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -343,6 +357,34 @@ mod tests {
         assert_eq!(small.grow(1024), Err(Full), "no longer small");
         assert_eq!(memory.refused(), 3);
         assert_eq!(memory.used_bytes(), 84 * MIB + SMALL_BYTES);
+    }
+
+    #[tokio::test]
+    async fn small_answers_are_never_lost_and_large_ones_wait() {
+        let (memory, account) = memory(96);
+        let other = Account::open(&memory, 0).unwrap();
+        let mut large = Reservation::new(&account);
+        large.grow(84 * MIB).unwrap();
+        let mut answer = Reservation::new(&other);
+        let patience = Duration::from_millis(20);
+        answer.settle(SMALL_BYTES, patience).await.unwrap();
+        assert_eq!(answer.settle(SMALL_BYTES + 1, patience).await, Err(Full));
+        let settled = tokio::join!(answer.settle(MIB, Duration::from_secs(20)), async {
+            tokio::time::sleep(patience).await;
+            drop(large);
+        });
+        assert_eq!((settled.0, memory.used_bytes()), (Ok(()), MIB));
+        answer.settle(10, patience).await.unwrap();
+        assert_eq!(memory.used_bytes(), 10);
+    }
+
+    #[test]
+    fn bodies_leave_room_for_what_is_made_of_them() {
+        let (_memory, account) = memory(96);
+        let mut body = Reservation::new(&account);
+        assert_eq!(body.grow_body(73 * MIB), Err(Full));
+        body.grow_body(72 * MIB).unwrap();
+        body.grow(12 * MIB).unwrap();
     }
 
     #[test]

@@ -116,7 +116,8 @@ pub(crate) async fn handle(
             route => page(&shared, route, door, &head, &mut memory).await.into_response(),
         },
     };
-    if memory.resize(response.body().held_bytes()).is_err() {
+    let held_bytes = response.body().held_bytes();
+    if memory.settle(held_bytes, shared.limits.memory_timeout).await.is_err() {
         response = Answer::unavailable(MediaType::Json).into_response();
     }
     if is_sending {

@@ -20,6 +20,7 @@ use std::str::FromStr;
 use hyper::Version;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
+use hyper::http::uri::Authority;
 
 /// The pages that may ask besides those of this machine: their origins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,9 +101,10 @@ fn is_loopback_origin(origin: &str) -> bool {
 
 /// A host and the port behind it; none if it is neither a name nor an address.
 fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
-    let end = match authority.starts_with('[') {
-        true => authority.find(']')? + 1,
-        false => authority.find(':').unwrap_or(authority.len()),
+    let end = if authority.starts_with('[') {
+        authority.find(']')? + 1
+    } else {
+        authority.find(':').unwrap_or(authority.len())
     };
     let (host, rest) = authority.split_at_checked(end)?;
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
@@ -226,7 +228,7 @@ impl Visitors {
     fn check_host(&self, head: &Parts) -> Result<(), Refusal> {
         let mut hosts = head.headers.get_all(header::HOST).iter();
         let (first, second) = (hosts.next(), hosts.next());
-        let authority = head.uri.authority().map(|authority| authority.as_str());
+        let authority = head.uri.authority().map(Authority::as_str);
         if second.is_some() {
             return Err(Refusal::NoHost);
         }

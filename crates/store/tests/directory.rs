@@ -243,3 +243,50 @@ fn openings_are_told_apart_however_they_ended() {
         assert!(count < 40 || left_behind > opened.current + 1, "{left:?}");
     }
 }
+
+#[test]
+fn what_the_engine_left_unfinished_is_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    open(directory.path()).unwrap().close().unwrap();
+    let unfinished = directory.path().join("tree/.tmpX1y2Z3");
+    fs::write(&unfinished, [0; 25]).unwrap();
+    open(directory.path()).unwrap().close().unwrap();
+    assert!(!unfinished.exists());
+}
+
+/// An opening makes a segment of the log before it enters it in the manifest. The state of a process
+/// that is killed in between is put together from a store and the segment that its copy begins.
+#[test]
+fn openings_that_are_killed_before_they_are_entered_do_no_harm() {
+    let home = tempfile::tempdir().unwrap();
+    let (path, copy) = (home.path().join("store"), home.path().join("copy"));
+    let store = open(&path).unwrap();
+    put(&store, "key".to_owned(), b"value".to_vec());
+    store.close().unwrap();
+    for _ in 0..3 {
+        copy_all(&path, &copy);
+        let begun = open(&copy).unwrap();
+        let segment = fs::read_dir(copy.join("log")).unwrap().map(|entry| entry.unwrap().path());
+        let newest = segment.filter(|file| file.extension().is_some_and(|e| e == "log")).max();
+        let newest = newest.unwrap();
+        fs::copy(&newest, path.join("log").join(newest.file_name().unwrap())).unwrap();
+        drop(begun);
+        fs::remove_dir_all(&copy).unwrap();
+    }
+    let store = open(&path).unwrap();
+    assert_eq!(store.get(b"key").unwrap().as_deref(), Some(&b"value"[..]));
+    assert_eq!(store.verify().unwrap().damage, Vec::<String>::new());
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_all(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

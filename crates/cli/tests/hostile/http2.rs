@@ -57,7 +57,7 @@ impl Client {
     /// Reads whatever came, without blocking for more.
     pub(crate) fn drain(&mut self) -> usize {
         self.stream.set_nonblocking(true).unwrap();
-        let (mut buffer, mut total) = ([0; 65_536], 0);
+        let (mut buffer, mut total) = (vec![0; 65_536], 0);
         while let Ok(read @ 1..) = self.stream.read(&mut buffer) {
             total += read;
         }
@@ -68,7 +68,7 @@ impl Client {
     /// Whether the server ends the connection within this time.
     pub(crate) fn is_cut_within(&mut self, limit: Duration) -> bool {
         let start = std::time::Instant::now();
-        let mut buffer = [0; 65_536];
+        let mut buffer = vec![0; 65_536];
         self.stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         while start.elapsed() < limit {
             match self.stream.read(&mut buffer) {

@@ -50,7 +50,8 @@ fn directly<'a>(text: &'a [u8], member: &str) -> Option<(Json<'a>, Item)> {
 impl Parser<'_> {
     /// An object of attribute values.
     fn item(&mut self, depth: usize) -> Option<Item> {
-        let mut attributes = Vec::with_capacity(8);
+        // A list of a million empty maps must not take half a gigabyte.
+        let mut attributes = Vec::with_capacity(if depth == 0 { 8 } else { 0 });
         self.members(|parser, name| {
             if name.len() > MAX_ATTRIBUTE_NAME_BYTES {
                 return None;

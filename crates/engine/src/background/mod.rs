@@ -207,6 +207,13 @@ impl Inner {
         }
     }
 
+    /// Waits before a job that failed for good begins anew; false if it must not.
+    pub(crate) fn waits_again(&self) -> bool {
+        self.options.background
+            && self.has_failed_for_good()
+            && self.background.pause(LONGEST_PAUSE)
+    }
+
     /// Takes a step now or, if the store refuses it, in the background: a database can be opened while
     /// its store only reads.
     pub(crate) fn now_or_later(

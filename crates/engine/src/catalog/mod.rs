@@ -187,9 +187,9 @@ impl Change<'_> {
     fn write(&self, name: &str, record: Option<Vec<u8>>, alongside: &Alongside) -> Result<()> {
         let key = layout::table(name);
         let mut transaction = self.store.begin(&[&key]).map_err(store_error)?;
-        match record {
-            Some(record) => transaction.put(key.into(), record.into()),
-            None => transaction.delete(key.into()),
+        match record.clone() {
+            Some(record) => transaction.put(key.clone().into(), record.into()),
+            None => transaction.delete(key.clone().into()),
         }
         for keyspace in &alongside.dropped {
             transaction.put(layout::dropped(*keyspace).into(), Bytes::new());
@@ -201,7 +201,7 @@ impl Change<'_> {
         for (key, value) in &alongside.resources {
             transaction.put(key.clone(), value.clone());
         }
-        transaction.commit().map_err(crate::commit_error)
+        crate::commit_known(self.store, transaction, &key, record.as_deref())
     }
 }
 

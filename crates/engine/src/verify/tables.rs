@@ -309,9 +309,13 @@ impl Judged<'_> {
             let finding = self.finding(Kind::OrphanEntry, &key);
             let base = self.table.item_key(&item).ok().map(|base| snapshot.get(&base));
             let base = match base {
-                None => return report.add(finding("the entry holds no key of an item")),
+                None => {
+                    report.add(finding("the entry holds no key of an item"));
+                    continue;
+                }
                 Some(Err(error)) => {
-                    return report.add(Finding::new(Kind::Damage, error.to_string()));
+                    report.add(Finding::new(Kind::Damage, error.to_string()));
+                    continue;
                 }
                 Some(Ok(base)) => base,
             };

@@ -6,11 +6,13 @@
 mod backups;
 mod damaged;
 mod full;
+mod kills;
 mod recorder;
 mod settings;
 mod tables;
 mod transfers;
 mod troubled;
+mod unknown;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,9 +35,11 @@ const EVERY_KILL: &str = "KEYLOOM_EVERY_KILL";
 
 /// After which of so many commits there is a kill: all of few; of many, the first and the last ones, and
 /// some between them.
-fn chosen(count: usize) -> impl Fn(usize) -> bool {
+fn chosen(count: usize, some: usize) -> impl Fn(usize) -> bool {
     let is_every = std::env::var_os(EVERY_KILL).is_some();
-    move |number| is_every || number < 4 || number + 6 > count || number % (1 + count / 6) == 0
+    move |number| {
+        is_every || number < some || number + some > count || number % (1 + count / some) == 0
+    }
 }
 
 fn options(bucket_root: Option<PathBuf>) -> Options {
@@ -192,7 +196,7 @@ where
     fn run(&self) {
         let (kills, acknowledged) = self.record();
         assert!(kills.len() > 1, "nothing was recorded");
-        let is_chosen = chosen(kills.len());
+        let is_chosen = chosen(kills.len(), 4);
         for (number, left) in kills.iter().enumerate().filter(|(number, _)| is_chosen(*number)) {
             let acknowledged = acknowledged.clone().filter(|(from, _)| number + 1 >= *from);
             let acknowledged = acknowledged.map(|(_, answer)| answer);
@@ -200,7 +204,7 @@ where
             let db = self.recover(&recovery);
             let again = recovery.kills();
             (self.check)(&db, acknowledged.clone());
-            let is_chosen = chosen(again.len());
+            let is_chosen = chosen(again.len(), 2);
             for (_, left) in again.iter().enumerate().filter(|(number, _)| is_chosen(*number)) {
                 (self.check)(&self.recover(&Arc::new(left.fork())), acknowledged.clone());
             }

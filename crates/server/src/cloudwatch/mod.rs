@@ -7,6 +7,7 @@
 
 mod cbor;
 mod failure;
+pub(crate) mod fuzzing;
 mod iso8601;
 mod json;
 mod query;

@@ -14,7 +14,7 @@ fn a_database_says_what_it_found() {
     let response = ask(&server, REQUEST);
     assert_eq!(response.status, 200);
     assert!(response.text().starts_with("{\"findings\":[],\"found\":{},\"totals\":{"));
-    assert_eq!(ask(&server, &REQUEST.replace("POST", "GET")).status, 404);
+    assert_eq!(ask(&server, REQUEST.replace("POST", "GET")).status, 404);
 }
 
 #[test]

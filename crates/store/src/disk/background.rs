@@ -262,6 +262,30 @@ impl Work {
         }
     }
 
+    /// Compacts until the levels are in shape; returns whether the store is closing.
+    fn compact_levels(&self, pause: &mut Duration) -> Result<bool, StoreError> {
+        loop {
+            self.home.check()?;
+            match self.tree.compact() {
+                Ok(false) => return Ok(false),
+                Ok(true) => {
+                    *pause = ROOM_PAUSE.0;
+                    self.changed.notify_all();
+                }
+                Err(StoreError::Full { cause }) => {
+                    self.condition.is_full(&cause);
+                    if self.pause_for_room(pause) {
+                        return Ok(true);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+            if self.orders.lock().closing {
+                return Ok(true);
+            }
+        }
+    }
+
     fn compact_loop(&self) -> Result<(), StoreError> {
         let mut pause = ROOM_PAUSE.0;
         let mut reclaimer = Reclaimer::new(self.options.memtable_bytes, &self.tree);
@@ -276,25 +300,8 @@ impl Work {
             }
             let is_ordered = std::mem::take(&mut orders.compact);
             drop(orders);
-            while is_ordered {
-                self.home.check()?;
-                match self.tree.compact() {
-                    Ok(false) => break,
-                    Ok(true) => {
-                        pause = ROOM_PAUSE.0;
-                        self.changed.notify_all();
-                    }
-                    Err(StoreError::Full { cause }) => {
-                        self.condition.is_full(&cause);
-                        if self.pause_for_room(&mut pause) {
-                            return Ok(());
-                        }
-                    }
-                    Err(error) => return Err(error),
-                }
-                if self.orders.lock().closing {
-                    return Ok(());
-                }
+            if is_ordered && self.compact_levels(&mut pause)? {
+                return Ok(());
             }
             if Instant::now() >= next_look {
                 let is_urgent = || {

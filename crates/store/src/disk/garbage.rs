@@ -35,7 +35,7 @@ impl Levels {
     pub(super) fn most_garbage(&self, deletions: u64) -> u64 {
         let upper: u64 = self.upper.iter().map(|table| table.metadata.file_size).sum();
         let tombstones: u64 = self.upper.iter().map(Table::tombstone_count).sum();
-        (upper + self.largest(tombstones + deletions)).min(self.bytes())
+        upper + self.largest(tombstones + deletions)
     }
 
     /// Bytes of the last level that its own tombstones take, and what they hide from nobody.

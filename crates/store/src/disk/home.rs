@@ -202,8 +202,9 @@ impl Home {
         let path = self.path.join(ROOM_PROBE);
         let fill = || {
             let file = self.files.create(&path)?;
-            for offset in (0..bytes).step_by(STEP as usize) {
-                file.write_at(&[1; STEP as usize], offset)?;
+            let step = vec![1; STEP as usize];
+            for offset in (0..bytes).step_by(step.len()) {
+                file.write_at(&step, offset)?;
             }
             file.sync()
         };

@@ -180,8 +180,14 @@ impl DiskStore {
         let (home, before) = Home::open(Arc::clone(&files), path, claim, true)?;
         let home = Arc::new(home);
         let tree = Arc::new(open_tree(&home, tables, before, &options)?);
-        let log = Arc::new(LogDirectory::new(files, &path.join("log")));
+        let log = Arc::new(LogDirectory::new(Arc::clone(&files), &path.join("log")));
         log.make().map_err(|error| StoreError::io("make the log's directory", error))?;
+        if !matches!(before, Before::Store(_)) {
+            // The manifest will soon speak of what is in the directories that were just made.
+            files
+                .sync_directory(path)
+                .map_err(|error| StoreError::io(format!("sync {}", path.display()), error))?;
+        }
         let recovery = replay(&log, &tree, before, Access::Repair)?;
         let (condition, counters) = (Condition::default(), Counters::default());
         let background = Background::start(
@@ -282,7 +288,10 @@ fn open_tree(
             .make_directory(&directory)
             .map_err(|error| StoreError::io(format!("make {}", directory.display()), error))?;
     }
-    Tree::open(path, &found.tables, options, Arc::clone(home))
+    let tree = Tree::open(path, &found.tables, options, Arc::clone(home))?;
+    table_list::remove_unfinished(path)
+        .map_err(|error| StoreError::io(format!("tidy up {}", path.display()), error))?;
+    Ok(tree)
 }
 
 /// Reads the log and applies what the tables do not hold.
@@ -373,7 +382,7 @@ impl Store for DiskStore {
     fn verify(&self) -> Result<Verification, StoreError> {
         let mut found = Verification { damage: self.tree.check_tables(), ..Default::default() };
         let no_writer = self.tree.order();
-        found.damage.extend(check(&*self.log)?);
+        found.damage.extend(check(&self.log)?);
         drop(no_writer);
         verify_entries(&TreeSnapshot::open(&self.tree), &mut found);
         Ok(found)

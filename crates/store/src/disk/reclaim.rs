@@ -25,22 +25,27 @@ const SHORTEST_WAIT: Duration = Duration::from_secs(4);
 /// Whatever the estimates say, garbage of a whole store must not stay longer than a minute.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// A store up to this size is rewritten in one piece, which takes some seconds and cannot be
-/// interrupted. Larger ones are compacted in pieces.
-const SMALL: u64 = 512 << 20;
+/// A store of up to so many memtables (512 MiB by default) is rewritten in one piece, which takes some
+/// seconds and cannot be interrupted. Larger ones are compacted in pieces.
+const SMALL: u64 = 16;
 
-/// Where that leaves garbage, it is rewritten in one piece after all up to this size. Beyond it,
-/// such garbage stays until something is written over it.
-const LARGE: u64 = 4 << 30;
+/// Where that leaves garbage, a store of up to so many (4 GiB by default) is rewritten in one piece after
+/// all. Beyond it, such garbage stays until something is written over it.
+const LARGE: u64 = 128;
 
 /// Watches one store.
 pub(crate) struct Reclaimer {
     /// Garbage below this is not worth the work.
     least_bytes: u64,
+    small_bytes: u64,
+    large_bytes: u64,
     /// A store that writes less than this between two looks is quiet.
     quiet_bytes: u64,
     written_bytes: u64,
     newest_moment: u64,
+    /// What there may have been of garbage, at most, when there was too little of it; less if it has
+    /// become less since. An idle store is not searched over and over.
+    too_little: u64,
     wait: Duration,
     not_before: Instant,
 }
@@ -50,9 +55,12 @@ impl Reclaimer {
     pub(crate) fn new(memtable_bytes: u64, tree: &Tree) -> Self {
         Self {
             least_bytes: memtable_bytes / 2,
+            small_bytes: memtable_bytes * SMALL,
+            large_bytes: memtable_bytes * LARGE,
             quiet_bytes: memtable_bytes / 8,
             written_bytes: tree.written_bytes(),
             newest_moment: 0,
+            too_little: 0,
             wait: SHORTEST_WAIT,
             not_before: Instant::now(),
         }
@@ -87,28 +95,33 @@ impl Reclaimer {
     ) -> Result<(), StoreError> {
         let before = tree.levels().bytes();
         let enough = self.least_bytes.max(before / SHARE);
-        if before <= LARGE && tree.garbage_in_last_level() >= enough {
+        if before <= self.large_bytes && tree.garbage_in_last_level() >= enough {
             let is_done = tree.rewrite()?;
             self.judge(is_done);
             return Ok(());
         }
-        if tree.most_garbage() < enough {
+        let most = tree.most_garbage();
+        self.too_little = self.too_little.min(most);
+        if most < enough || most < self.too_little + enough / 4 {
             return Ok(());
         }
         let has_room = tree.flush_all(enter)?;
         let garbage = tree.sampled_garbage()?;
         if !has_room || garbage < enough {
+            self.too_little = if has_room { tree.most_garbage() } else { 0 };
             self.judge(false);
             return Ok(());
         }
-        if before > SMALL {
+        if before > self.small_bytes {
             while tree.push_down()? {
                 if is_urgent() {
                     return Ok(());
                 }
             }
         }
-        if before <= SMALL || (before <= LARGE && tree.sampled_garbage()? >= enough) {
+        if before <= self.small_bytes
+            || (before <= self.large_bytes && tree.sampled_garbage()? >= enough)
+        {
             tree.rewrite()?;
         }
         self.judge(before.saturating_sub(tree.levels().bytes()) >= garbage / 4);

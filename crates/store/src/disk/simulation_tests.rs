@@ -216,7 +216,7 @@ impl World {
         }
         if fault == Some(FaultKind::Full) && self.files.heal() {
             tally.faults += 1;
-            self.wait_until_ready(&store)?;
+            Self::wait_until_ready(&store)?;
             tally.transactions += 1;
             self.write(&store)
                 .map_err(|error| format!("no write after the disk has room: {error}"))?;
@@ -239,7 +239,7 @@ impl World {
         Ok(lost_power)
     }
 
-    fn wait_until_ready(&self, store: &DiskStore) -> Result<(), String> {
+    fn wait_until_ready(store: &DiskStore) -> Result<(), String> {
         let start = Instant::now();
         loop {
             match store.health() {

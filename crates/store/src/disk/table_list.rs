@@ -232,3 +232,14 @@ fn parse_tables(mut bytes: &[u8], directory: &Path) -> Option<Vec<TableFile>> {
     }
     bytes.is_empty().then_some(tables)
 }
+
+/// Removes the files of lists that a process had not finished when it ended; the engine leaves them.
+pub(super) fn remove_unfinished(tree: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(tree)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(".tmp") && entry.path().is_file() {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}

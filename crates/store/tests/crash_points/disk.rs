@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use keyloom_store::Bytes;
 
 use crate::random::Random;
-use crate::trace::Event;
+use crate::trace::{Event, without_zeros};
 
 const PAGE: u64 = 4096;
 const SECTOR: u64 = 512;
@@ -70,7 +70,7 @@ type Names = BTreeMap<PathBuf, usize>;
 
 /// The disk after some events.
 #[derive(Debug, Default)]
-pub struct Disk {
+pub(crate) struct Disk {
     inodes: Vec<Inode>,
     names: Names,
     durable_names: Names,
@@ -80,7 +80,7 @@ pub struct Disk {
 
 impl Disk {
     /// A disk with nothing but this directory.
-    pub fn new(root: &Path) -> Self {
+    pub(crate) fn new(root: &Path) -> Self {
         let mut disk = Self::default();
         disk.inodes.push(Inode { is_directory: true, ..Inode::default() });
         disk.names.insert(root.to_owned(), 0);
@@ -89,7 +89,7 @@ impl Disk {
     }
 
     /// Lets something happen.
-    pub fn apply(&mut self, event: &Event) {
+    pub(crate) fn apply(&mut self, event: &Event) {
         match event {
             Event::Process => self.open.clear(),
             Event::Open { fd, path, creates, truncates } => {
@@ -103,11 +103,9 @@ impl Disk {
                 }
                 self.open.insert(*fd, inode);
             }
-            Event::Write { fd, offset, data } => {
-                let used = data.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-                let length = data.len() as u64;
-                let data = data.slice(..used);
-                self.change(self.open[fd], Change::Write { offset: *offset, data, length });
+            Event::Write { fd, offset, data, length } => {
+                let (offset, data, length) = (*offset, data.clone(), *length);
+                self.change(self.open[fd], Change::Write { offset, data, length });
             }
             Event::Sync { fd } => self.sync(self.open[fd]),
             Event::Rename { from, to } => self.rename(from, to),
@@ -162,19 +160,23 @@ impl Disk {
         if !self.inodes[inode].is_directory {
             let inode = &mut self.inodes[inode];
             let unsynced = std::mem::take(&mut inode.unsynced);
-            unsynced.iter().for_each(|change| inode.durable.apply(change));
+            for change in &unsynced {
+                inode.durable.apply(change);
+            }
             return;
         }
         let (path, _) = self.names.iter().find(|(_, named)| **named == inode).unwrap();
         let (synced, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.unsynced_names)
             .into_iter()
             .partition(|change| change.directory == *path);
-        synced.iter().for_each(|change| change.apply(&mut self.durable_names));
+        for change in &synced {
+            change.apply(&mut self.durable_names);
+        }
         self.unsynced_names = rest;
     }
 
     /// Compares with what the process has really left, to be sure that nothing escaped the recorder.
-    pub fn check_against(&self, root: &Path) {
+    pub(crate) fn check_against(&self, root: &Path) {
         let mut found = BTreeMap::new();
         list(root, &mut found);
         for (path, inode) in &self.names {
@@ -189,7 +191,12 @@ impl Disk {
 
     /// One of the states that the disk may be in after a power failure: files and their contents,
     /// written below `root`, which stands for `original`.
-    pub fn crash(&self, random: &mut Random, original: &Path, root: &Path) -> io::Result<()> {
+    pub(crate) fn crash(
+        &self,
+        random: &mut Random,
+        original: &Path,
+        root: &Path,
+    ) -> io::Result<()> {
         let mut names = self.durable_names.clone();
         let whim = Whim::any(random);
         let count = self.unsynced_names.len() as u64;
@@ -265,7 +272,9 @@ impl NameChange {
 impl Inode {
     fn newest(&self) -> Content {
         let mut content = self.durable.clone();
-        self.unsynced.iter().for_each(|change| content.apply(change));
+        for change in &self.unsynced {
+            content.apply(change);
+        }
         content
     }
 
@@ -277,7 +286,9 @@ impl Inode {
             Whim::AllKept => content = self.newest(),
             Whim::UpTo => {
                 let upto = random.below(self.unsynced.len() as u64 + 1) as usize;
-                self.unsynced[..upto].iter().for_each(|change| content.apply(change));
+                for change in &self.unsynced[..upto] {
+                    content.apply(change);
+                }
             }
             Whim::Anything => self.mix(&mut content, random),
         }
@@ -403,8 +414,7 @@ fn list(directory: &Path, found: &mut BTreeMap<PathBuf, Option<Content>>) {
             let bytes = fs::read(&path).unwrap();
             let length = bytes.len() as u64;
             let mut content = Content::default();
-            let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-            let data = Bytes::from(bytes).slice(..used);
+            let data = without_zeros(Bytes::from(bytes));
             content.apply(&Change::Write { offset: 0, data, length });
             found.insert(path, Some(content));
         }

@@ -9,7 +9,8 @@
 //!
 //! `KEYLOOM_CRASH_POINTS` sets the number of states (default 5,000), `KEYLOOM_CRASH_SEED` the first
 //! seed. The long form: `KEYLOOM_CRASH_POINTS=1000000 cargo test --release -p keyloom-store --test
-//! crash_points -- --nocapture`.
+//! crash_points -- --nocapture`. The record behind a failure is kept, and `KEYLOOM_CRASH_RECORD` tries
+//! the points of such a file again.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
@@ -24,7 +25,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use keyloom_store::Bytes;
@@ -79,9 +79,9 @@ fn recorder(home: &Path) -> PathBuf {
 
 /// Lives of a store, one after the other, some of them killed.
 struct Record {
+    bytes: Bytes,
     events: Vec<Event>,
     root: PathBuf,
-    _home: tempfile::TempDir,
 }
 
 impl Record {
@@ -116,11 +116,31 @@ impl Record {
             let said = String::from_utf8_lossy(&outcome.stderr);
             assert!(outcome.status.success() || (was_killed && !kill.is_empty()), "{said}");
         }
-        let events = trace::parse(&Bytes::from(fs::read(trace).unwrap()));
+        let record = Self::read(&trace);
+        assert_eq!(record.root, root);
         let mut disk = Disk::new(&root);
-        events.iter().for_each(|event| disk.apply(event));
+        record.events.iter().for_each(|event| disk.apply(event));
         disk.check_against(&root);
-        Self { events, root, _home: home }
+        record
+    }
+
+    fn read(file: &Path) -> Self {
+        let bytes = Bytes::from(fs::read(file).unwrap());
+        let events = trace::parse(&bytes);
+        let opened = events.iter().find_map(|event| match event {
+            Event::Open { path, .. } => Some(path),
+            _ => None,
+        });
+        let root = opened.unwrap().ancestors().find(|path| path.ends_with("store")).unwrap();
+        Self { root: root.to_owned(), bytes, events }
+    }
+
+    /// Puts the record where it can be read again.
+    fn keep(&self, seed: u64) -> PathBuf {
+        let file =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("crash-points-{seed}.record"));
+        fs::write(&file, &self.bytes).unwrap();
+        file
     }
 
     /// Tries `points` states, spread over the whole record, and returns what was wrong with some.
@@ -182,22 +202,28 @@ const WORKERS: u64 = 2;
 
 /// Tries so many points and returns how many events were recorded, and the failures.
 fn run(first_seed: u64, points: u64, mutation: Option<&str>) -> (u64, Vec<String>) {
-    let events = AtomicU64::new(0);
+    let mut events = 0;
     let mut failures = Vec::new();
     let mut left = points;
     let mut seed = first_seed;
     while left > 0 {
         let now = left.min(POINTS_PER_RECORD);
         let record = Record::make(seed, mutation);
-        events.fetch_add(record.events.len() as u64, Ordering::Relaxed);
-        failures.extend(record.try_points(seed, now));
-        left -= now;
-        seed += 1;
+        events += record.events.len() as u64;
+        failures = record.try_points(seed, now);
         if !failures.is_empty() {
+            if mutation.is_none() {
+                failures.push(format!("the record is {}", record.keep(seed).display()));
+            }
             break;
         }
+        left -= now;
+        seed += 1;
+        if (points - left).is_multiple_of(50_000) {
+            eprintln!("{} states", points - left);
+        }
     }
-    (events.into_inner(), failures)
+    (events, failures)
 }
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -207,14 +233,21 @@ fn setting(name: &str, default: u64) -> u64 {
 #[test]
 fn power_failures_at_any_point_and_after_kills_lose_nothing() {
     let points = setting("KEYLOOM_CRASH_POINTS", 5_000);
-    let (events, failures) = run(setting("KEYLOOM_CRASH_SEED", 1), points, None);
+    let seed = setting("KEYLOOM_CRASH_SEED", 1);
+    let (events, failures) = match env::var_os("KEYLOOM_CRASH_RECORD") {
+        Some(file) => {
+            let record = Record::read(Path::new(&file));
+            (record.events.len() as u64, record.try_points(seed, points))
+        }
+        None => run(seed, points, None),
+    };
     eprintln!("{points} states of records with {events} events");
     assert!(events > 500, "little was recorded");
     assert!(
         failures.is_empty(),
         "{} of {points} states, e.g. {:#?}",
         failures.len(),
-        failures.iter().take(10).collect::<Vec<_>>()
+        failures.iter().rev().take(10).collect::<Vec<_>>()
     );
 }
 

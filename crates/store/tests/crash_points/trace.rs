@@ -6,7 +6,7 @@ use keyloom_store::Bytes;
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
-pub enum Event {
+pub(crate) enum Event {
     /// A process began; those before are gone, and with them what they had open.
     Process,
     Open {
@@ -18,7 +18,10 @@ pub enum Event {
     Write {
         fd: u32,
         offset: u64,
+        /// Without the zeros at its end, which may be many.
         data: Bytes,
+        /// With them.
+        length: u64,
     },
     Sync {
         fd: u32,
@@ -53,7 +56,7 @@ const O_TRUNC: u64 = 0o1000;
 const HEAD: usize = 17;
 
 /// Reads a whole record.
-pub fn parse(trace: &Bytes) -> Vec<Event> {
+pub(crate) fn parse(trace: &Bytes) -> Vec<Event> {
     let mut events = Vec::new();
     let mut at = 0;
     while at < trace.len() {
@@ -79,7 +82,10 @@ fn event(kind: u8, fd: u32, number: u64, data: Bytes) -> Event {
             creates: number & O_CREAT != 0,
             truncates: number & O_TRUNC != 0,
         },
-        b'W' => Event::Write { fd, offset: number, data },
+        b'W' => {
+            let length = data.len() as u64;
+            Event::Write { fd, offset: number, data: without_zeros(data), length }
+        }
         b'S' => Event::Sync { fd },
         b'R' => {
             let paths = text();
@@ -96,4 +102,15 @@ fn event(kind: u8, fd: u32, number: u64, data: Bytes) -> Event {
             panic!("the recorder met something it does not know: {} {}", other as char, text())
         }
     }
+}
+
+/// What is left without the zeros at its end.
+pub(crate) fn without_zeros(data: Bytes) -> Bytes {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    let mut used = data.len();
+    while used >= ZEROS.len() && data[used - ZEROS.len()..used] == ZEROS {
+        used -= ZEROS.len();
+    }
+    let used = data[..used].iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    data.slice(..used)
 }

@@ -24,7 +24,7 @@ const DROPPED_AT: u64 = 20;
 const DROPPED_KEYS: u64 = 6;
 
 /// Buffers so small that a few transactions fill a memtable.
-pub fn options(is_relaxed: bool) -> DiskOptions {
+pub(crate) fn options(is_relaxed: bool) -> DiskOptions {
     let durability = if is_relaxed { Durability::Relaxed } else { Durability::Sync };
     DiskOptions { durability, memtable_bytes: 6_000, cache_bytes: 1 << 20 }
 }
@@ -52,13 +52,13 @@ fn edits(n: u64) -> ([(Bytes, Bytes); 2], Option<Bytes>) {
 
 /// What the store holds after this transaction, apart from prefixes.
 #[derive(Default)]
-pub struct Expected {
+pub(crate) struct Expected {
     contents: Vec<BTreeMap<Bytes, Bytes>>,
 }
 
 impl Expected {
     /// Up to this transaction.
-    pub fn up_to(last: u64) -> Self {
+    pub(crate) fn up_to(last: u64) -> Self {
         let mut contents = vec![BTreeMap::new()];
         for n in 1..=last {
             let mut content = contents.last().unwrap().clone();
@@ -80,7 +80,7 @@ fn number_of(value: Option<Bytes>) -> u64 {
 
 /// A process that writes on, from where the store is, until it has made `count` transactions. What it
 /// is about to do and has done, it says in marks.
-pub fn live(path: &Path, marks: &Path, is_relaxed: bool, count: u64) {
+pub(crate) fn live(path: &Path, marks: &Path, is_relaxed: bool, count: u64) {
     let marks = OpenOptions::new().append(true).create(true).open(marks).unwrap();
     let mark = |text: String| (&marks as &File).write_all(text.as_bytes()).unwrap();
     mark(format!("life {}", u64::from(is_relaxed)));
@@ -129,7 +129,7 @@ fn write(transaction: &mut dyn Transaction, n: u64) {
 
 /// What is known about a store from the marks of its processes.
 #[derive(Debug, Clone, Default)]
-pub struct Promises {
+pub(crate) struct Promises {
     is_relaxed: bool,
     /// The last transaction that was begun, and the last that was acknowledged.
     tried: u64,
@@ -142,7 +142,7 @@ pub struct Promises {
 
 impl Promises {
     /// Hears a mark.
-    pub fn hear(&mut self, mark: &str) {
+    pub(crate) fn hear(&mut self, mark: &str) {
         let (word, number) = mark.split_once(' ').unwrap_or((mark, "0"));
         let number: u64 = number.parse().unwrap();
         match word {
@@ -163,12 +163,12 @@ impl Promises {
     }
 
     /// The last transaction that was begun.
-    pub fn tried(&self) -> u64 {
+    pub(crate) fn tried(&self) -> u64 {
         self.tried
     }
 
     /// Opens what a power failure has left, and says what is wrong with it.
-    pub fn check(&self, path: &Path, expected: &Expected) -> Result<(), String> {
+    pub(crate) fn check(&self, path: &Path, expected: &Expected) -> Result<(), String> {
         let (store, _) = DiskStore::open(path, options(self.is_relaxed))
             .map_err(|error| format!("it does not open: {error}"))?;
         let number = number_of(store.get(b"number").map_err(|error| error.to_string())?);

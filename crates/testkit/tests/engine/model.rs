@@ -200,6 +200,10 @@ fn run(seed: u64, requests: usize) -> Tally {
     }
     run.audit();
     run.audit_copies();
+    for database in run.databases.databases() {
+        let report = database.verify().unwrap();
+        assert!(report.is_clean(), "{report:?} in {database:?}");
+    }
     // A fork has all that its origin has, and goes its own way.
     let fork = run.databases.memory().fork().unwrap();
     for schema in run.workload.schemas() {

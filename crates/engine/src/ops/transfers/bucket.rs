@@ -76,9 +76,18 @@ impl Bucket {
         refuse_link(&path)?;
         // An object that is there is replaced, not written into, so that no link is ever followed.
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
             _ => Ok(File::create_new(path)?),
         }
+    }
+
+    /// Makes the names of all objects in a folder as durable as their content is.
+    pub(super) fn sync_names(&self, folder: &str) -> Result<(), Failure> {
+        let below = self.directory.join(folder);
+        for directory in below.ancestors().take_while(|path| path.starts_with(&self.directory)) {
+            sync_directory(directory)?;
+        }
+        Ok(())
     }
 
     /// All objects whose keys begin with a prefix, in the order of their keys.
@@ -92,6 +101,17 @@ impl Bucket {
         }
         Ok(found)
     }
+}
+
+#[cfg(unix)]
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+/// Elsewhere directories cannot be synced, and need not be.
+#[cfg(not(unix))]
+fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// Finds the objects below a directory whose keys begin with a prefix.

@@ -76,6 +76,9 @@ pub(super) fn write(
         writeln!(list, "{line}")?;
     }
     list.sync_all()?;
+    if !files.is_empty() {
+        bucket.sync_names(&format!("{folder}/data"))?;
+    }
     summary.insert("manifestFilesS3Key".into(), json!(manifest));
     summary.insert("billedSizeBytes".into(), json!(totals.bytes));
     summary.insert("itemCount".into(), json!(totals.items));
@@ -84,5 +87,6 @@ pub(super) fn write(
     let mut file = bucket.create(&totals.manifest)?;
     writeln!(file, "{}", Value::Object(summary))?;
     file.sync_all()?;
+    bucket.sync_names(folder)?;
     Ok(totals)
 }

@@ -120,6 +120,17 @@ pub(crate) fn recover(
         replayed?;
         if let Some(expected) = expected {
             check_end(expected, id, &end).map_err(damaged)?;
+            if id > expected.last {
+                // Made by a process that ended before the manifest knew it; nothing is in it. Kept,
+                // it would be one of two when this process ends as early.
+                recovery.segments.retain(|kept| *kept != id);
+                if access == Access::Repair {
+                    log.remove(id).map_err(|error| {
+                        StoreError::io(format!("remove {}", log.name(id).display()), error)
+                    })?;
+                }
+                continue;
+            }
         }
         recovery.last_end = end.offset as u64;
         let unsure = bytes.get(end.durable_to..end.offset).unwrap_or_default();
@@ -294,7 +305,7 @@ pub(crate) fn read_segment(
         durable_to = durable_to.max(record.durable_to as usize).min(offset);
     }
     let rest = segment.get(offset..).unwrap_or_default();
-    let torn = rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let torn = without_zeros(rest).len();
     if let Some(witness) = find_witness(segment, salt, offset, torn) {
         return Err(format!(
             "the record at offset {offset} was acknowledged but is not intact (the intact record \
@@ -302,6 +313,19 @@ pub(crate) fn read_segment(
         ));
     }
     Ok(End { offset, durable_to, torn })
+}
+
+/// What is left without the zeros at its end. There are many in a segment that was filled ahead, so
+/// they are compared by the page.
+fn without_zeros(mut bytes: &[u8]) -> &[u8] {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    while let Some((rest, page)) = bytes.split_last_chunk::<4096>()
+        && *page == ZEROS
+    {
+        bytes = rest;
+    }
+    let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    bytes.get(..used).unwrap_or_default()
 }
 
 /// An intact record behind `damage` which was written when the damaged spot was durable.
