@@ -1,7 +1,6 @@
 //! `keyloom repair`: whatever happens to the files of a database, what is saved fits together, and what is
 //! lost is said.
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
-#![expect(clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
 use std::collections::BTreeMap;
 use std::fs;

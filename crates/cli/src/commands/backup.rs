@@ -35,15 +35,15 @@ impl Backup {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let is_url = self.source.starts_with("http://") || self.source.starts_with("https://");
         let report = if is_url {
-            self.from_server()?
+            self.ask_server()?
         } else {
-            from_directory(Path::new(&self.source), &self.to).map_err(Failure::refused)?
+            copy_directory(Path::new(&self.source), &self.to).map_err(Failure::refused)?
         };
         output.line(format_args!("{}: {}", self.to.display(), described(&report)))?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn from_server(&self) -> Result<BackupReport, Failure> {
+    fn ask_server(&self) -> Result<BackupReport, Failure> {
         let target = BackupTarget::prepare(&self.to, None).map_err(Failure::refused)?;
         let question = Question {
             endpoint: &self.source,
@@ -61,7 +61,7 @@ impl Backup {
     }
 }
 
-fn from_directory(directory: &Path, to: &Path) -> Result<BackupReport, StoreError> {
+fn copy_directory(directory: &Path, to: &Path) -> Result<BackupReport, StoreError> {
     let source = BackupSource::of_directory(directory)?;
     source.copy_to(BackupTarget::prepare(to, Some(directory))?)
 }

@@ -77,15 +77,12 @@ fn lines(outcome: &Outcome, paint: Paint) -> Vec<String> {
 }
 
 fn lost(loss: &Loss) -> String {
-    let mut text = format!("{}: {}", loss.file.display(), loss.detail);
-    if let Some(entries) = loss.entries {
-        text.push_str(&format!("; {entries} entries"));
-    }
-    match &loss.between {
-        (Some(after), Some(before)) => text.push_str(&format!("; between {after} and {before}")),
-        (Some(after), None) => text.push_str(&format!("; behind {after}")),
-        (None, Some(before)) => text.push_str(&format!("; before {before}")),
-        (None, None) => {}
-    }
-    text
+    let entries = loss.entries.map(|entries| format!("; {entries} entries")).unwrap_or_default();
+    let place = match &loss.between {
+        (Some(after), Some(before)) => format!("; between {after} and {before}"),
+        (Some(after), None) => format!("; behind {after}"),
+        (None, Some(before)) => format!("; before {before}"),
+        (None, None) => String::new(),
+    };
+    format!("{}: {}{entries}{place}", loss.file.display(), loss.detail)
 }
