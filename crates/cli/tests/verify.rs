@@ -1,6 +1,5 @@
 //! `keyloom verify`, of a directory and of a running server, as people run it.
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
-#![expect(clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
