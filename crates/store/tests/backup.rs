@@ -50,7 +50,7 @@ fn put(store: &DiskStore, writer: u64, number: u64) -> Result<(), StoreError> {
 }
 
 fn number(value: Option<Bytes>) -> Option<u64> {
-    value.map(|value| u64::from_be_bytes(value[..8].try_into().unwrap()))
+    value.map(|value| u64::from_be_bytes(*value.first_chunk().unwrap()))
 }
 
 /// Everything of a writer up to its newest transaction, and nothing by halves.
@@ -364,7 +364,7 @@ impl<R: io::Read> io::Read for Broken<R> {
             return Err(io::ErrorKind::ConnectionReset.into());
         }
         let room = buffer.len().min(self.left);
-        let read = self.inner.read(&mut buffer[..room])?;
+        let read = self.inner.read(buffer.get_mut(..room).unwrap())?;
         self.left -= read;
         Ok(read)
     }
