@@ -1,6 +1,5 @@
 //! What a request takes while it is decoded and refused or run, measured, against the estimate that the
 //! server reserves memory by.
-#![expect(clippy::print_stdout, reason = "a test tells what it has measured")]
 
 use keyloom_engine::{Database, decoded_bytes};
 use keyloom_testkit::lockstep::{succeed, target};
