@@ -79,7 +79,12 @@ fn answers_that_wait_on_a_closed_window_are_bounded() {
         drop(clients);
         judge_recovery(&what, &server);
     }
-    assert_eq!(server.counter("keyloom_requests_in_flight"), 0);
+    // What ran when its client left comes to its end, and nothing is left behind.
+    let is_over = (0..300).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        server.counter("keyloom_requests_in_flight") == 0
+    });
+    assert!(is_over, "{} are still open", server.counter("keyloom_requests_in_flight"));
 }
 
 /// A client that opens its windows byte by byte holds its connection no longer than one that does not.
@@ -143,8 +148,8 @@ fn bodies_that_grow_when_they_are_decoded_are_bounded() {
             asking.into_iter().map(|client| client.join().unwrap()).collect()
         });
         println!("{what}: {statuses:?}");
-        // Too large for an item, too large for the memory, or no room just now.
-        let known = |status: &Option<u16>| matches!(status, Some(400 | 413 | 503));
+        // An item, too large for one, too large for the memory, or no room just now.
+        let known = |status: &Option<u16>| matches!(status, Some(200 | 400 | 413 | 503));
         assert!(statuses.iter().all(known), "{what}: {statuses:?}");
         judge(what, &server, watch, limit_bytes, (clients * bytes) as u64);
         judge_recovery(what, &server);
