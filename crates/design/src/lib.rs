@@ -18,6 +18,7 @@ mod inputs;
 pub mod key;
 pub mod lint;
 pub mod model;
+pub mod oracle;
 pub mod plan;
 pub mod report;
 mod resolve;

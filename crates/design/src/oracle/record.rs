@@ -1,0 +1,89 @@
+//! Items as typed field values, and how each value looks as an attribute.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use keyloom_core::{AttributeValue, Number};
+use keyloom_keys::{FieldType, Value};
+
+use crate::model::{Entity, FieldKind};
+
+/// The value of one field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Datum {
+    /// A scalar: text, number, time, identifier, truth value.
+    Scalar(Value<'static>),
+    /// What only an attribute can hold: a list, a map, a set, bytes, or a number of any size.
+    Document(AttributeValue),
+}
+
+/// One item, as the values of its fields; a field without a value has no entry.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// What it is.
+    pub entity: Arc<Entity>,
+    /// Its values by field.
+    pub values: BTreeMap<String, Datum>,
+}
+
+impl Record {
+    /// The value of a field, if it has one.
+    pub fn value(&self, field: &str) -> Option<&Datum> {
+        self.values.get(field)
+    }
+
+    /// The kind of a field, if the entity has it.
+    pub(super) fn kind(&self, field: &str) -> Option<&FieldKind> {
+        self.entity.field(field).map(|field| &field.kind)
+    }
+
+    /// The attribute in which a field is stored.
+    pub fn attribute(&self, field: &str) -> Option<AttributeValue> {
+        Some(stored(self.kind(field)?, self.value(field)?))
+    }
+}
+
+/// A value as the attribute that holds it.
+pub(super) fn stored(kind: &FieldKind, datum: &Datum) -> AttributeValue {
+    let value = match datum {
+        Datum::Document(document) => return document.clone(),
+        Datum::Scalar(value) => value,
+    };
+    let number = |text: String| {
+        Number::parse(&text).map_or_else(|_| AttributeValue::from(text), AttributeValue::N)
+    };
+    match (kind, value) {
+        (FieldKind::Scalar(format), Value::Time(time)) if *format.kind() == FieldType::EpochMs => {
+            number(time.millis().to_string())
+        }
+        (_, Value::Bool(flag)) => AttributeValue::Bool(*flag),
+        (_, Value::Int(_) | Value::Decimal(_)) | (FieldKind::Number, _) => {
+            number(value.to_string())
+        }
+        _ => AttributeValue::from(value.to_string()),
+    }
+}
+
+/// What a condition compares a field with, in the field's own type: texts stand for any type.
+pub(super) fn operand(kind: &FieldKind, value: &Value<'static>) -> Datum {
+    let number = |value: &Value| {
+        Number::parse(&value.to_string()).map_or_else(
+            |_| Datum::Scalar(value.clone().into_owned()),
+            |number| Datum::Document(AttributeValue::N(number)),
+        )
+    };
+    match (kind, value) {
+        (FieldKind::Scalar(format), Value::Text(text)) if !format.is_text() => {
+            let parsed = Value::parse_for(format, text).map(Value::into_owned);
+            Datum::Scalar(parsed.unwrap_or_else(|_| value.clone()))
+        }
+        (FieldKind::Number | FieldKind::NumberSet, _) => number(value),
+        (FieldKind::Shard(_), Value::Text(text)) => {
+            Datum::Scalar(text.parse::<u32>().map_or_else(|_| value.clone(), Value::from))
+        }
+        (FieldKind::Binary, Value::Bytes(bytes)) => {
+            Datum::Document(AttributeValue::B(bytes.to_vec().into()))
+        }
+        _ => Datum::Scalar(value.clone()),
+    }
+}
