@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write as _};
 
-use keyloom_keys::{FieldFormat, Value};
+use keyloom_keys::{Precision, Value};
 
 use super::compare::{Typed, order};
-use super::record::{Datum, Record, stored};
+use super::record::{Datum, Record, operand, stored};
 use super::test::Conditions;
 use crate::model::{Access, Entity, FieldKind, OrderBy};
 
@@ -158,8 +158,10 @@ struct Way {
 /// A field that a link and the row it leads to share.
 struct Join {
     field: String,
-    /// How finely a key tells it.
-    format: FieldFormat,
+    /// Its type in the entity that is reached.
+    kind: FieldKind,
+    /// How finely the key tells it.
+    precision: Option<Precision>,
 }
 
 impl Ways {
@@ -197,33 +199,38 @@ fn joins(entity: &Entity, link: &Entity) -> Option<Vec<Join>> {
     let index = entity.reached_from(link)?;
     let key = entity.index_key(index)?;
     let mut joins: Vec<Join> = Vec::new();
+    let mut add = |name: &str, precision| {
+        let kind = entity.field(name).map(|field| field.kind.clone());
+        joins.extend(kind.map(|kind| Join { field: name.to_owned(), kind, precision }));
+    };
     for piece in key.parts().flat_map(|part| part.shape.template().field_pieces()) {
         match entity.field(&piece.name).map(|field| &field.kind) {
             // A calculated shard follows from other fields, which must be the same then.
             Some(FieldKind::Shard(shards)) if !shards.by.is_empty() => {
-                let by = shards.by.iter();
-                joins
-                    .extend(by.map(|by| Join { field: by.clone(), format: FieldFormat::string() }));
+                shards.by.iter().for_each(|by| add(by, None));
             }
-            _ => joins.push(Join { field: piece.name.clone(), format: piece.format.clone() }),
+            _ => add(&piece.name, piece.format.precision()),
         }
     }
     Some(joins)
 }
 
-/// The shared values of a record as one text; nothing if one is missing.
+/// The shared values of a record as one text, each in the type of the entity that is reached, as finely as its
+/// key tells it; nothing if one is missing.
 fn shared(joins: &[Join], record: &Record) -> Option<String> {
     let mut text = String::new();
     for join in joins {
-        let (kind, datum) = (record.kind(&join.field)?, record.value(&join.field)?);
-        let attribute = match (datum, join.format.precision()) {
-            (Datum::Scalar(Value::Time(time)), Some(precision)) => {
-                let cut = time.at(precision.min(time.precision()));
-                stored(kind, &Datum::Scalar(Value::Time(cut)))
-            }
-            _ => stored(kind, datum),
+        let datum = match record.value(&join.field)? {
+            Datum::Scalar(value) => operand(&join.kind, value),
+            document @ Datum::Document(_) => document.clone(),
         };
-        let _ = write!(text, "{attribute:?},");
+        let cut = match (datum, join.precision) {
+            (Datum::Scalar(Value::Time(time)), Some(precision)) => {
+                Datum::Scalar(Value::Time(time.at(precision.min(time.precision()))))
+            }
+            (datum, _) => datum,
+        };
+        let _ = write!(text, "{:?},", stored(&join.kind, &cut));
     }
     Some(text)
 }

@@ -21,6 +21,8 @@ pub struct Claims {
     pub limit: bool,
     /// Every field asked for comes along.
     pub coverage: bool,
+    /// The run sees the latest write.
+    pub consistency: bool,
     /// The first step takes so many requests at most, further pages apart.
     pub requests: Option<u64>,
 }
@@ -32,6 +34,8 @@ pub struct Run<'r> {
     pub returned: &'r [Returned],
     /// The requests of the first step, further pages apart.
     pub requests: u64,
+    /// Whether every request was strongly consistent.
+    pub strong: bool,
 }
 
 /// A claim that a run has broken.
@@ -73,6 +77,8 @@ pub enum Contradiction {
         /// The field.
         field: String,
     },
+    /// A request may see old data.
+    Stale,
     /// It took more requests than were claimed.
     Requests {
         /// How many were claimed.
@@ -91,6 +97,7 @@ impl Contradiction {
             Self::Disordered { .. } => "order",
             Self::WrongFirst { .. } => "limit",
             Self::Uncovered { .. } => "coverage",
+            Self::Stale => "consistency",
             Self::Requests { .. } => "requests",
         }
     }
@@ -115,6 +122,7 @@ impl fmt::Display for Contradiction {
             Self::Uncovered { record, field } => {
                 write!(f, "`{field}` of row {record} does not come")
             }
+            Self::Stale => f.write_str("a request is eventually consistent"),
             Self::Requests { claimed, made } => {
                 write!(f, "it takes {made} requests instead of {claimed}")
             }
@@ -146,6 +154,9 @@ pub fn judge(
     }
     if claims.coverage {
         broken.extend(judge.uncovered());
+    }
+    if claims.consistency && !run.strong {
+        broken.push(Contradiction::Stale);
     }
     if let Some(claimed) = claims.requests.filter(|claimed| run.requests > *claimed) {
         broken.push(Contradiction::Requests { claimed, made: run.requests });

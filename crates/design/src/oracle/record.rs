@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keyloom_core::{AttributeValue, Number};
-use keyloom_keys::{FieldType, Value};
+use keyloom_keys::{Case, FieldFormat, FieldType, Precision, Value};
 
 use crate::model::{Entity, FieldKind};
 
@@ -56,6 +56,10 @@ pub(super) fn stored(kind: &FieldKind, datum: &Datum) -> AttributeValue {
         (FieldKind::Scalar(format), Value::Time(time)) if *format.kind() == FieldType::EpochMs => {
             number(time.millis().to_string())
         }
+        // Attributes hold an hour as keys write it: `2024-01-15-10`.
+        (_, Value::Time(time)) if time.precision() == Precision::Hour => {
+            AttributeValue::from(time.to_string().replace('T', "-"))
+        }
         (_, Value::Bool(flag)) => AttributeValue::Bool(*flag),
         (_, Value::Int(_) | Value::Decimal(_)) | (FieldKind::Number, _) => {
             number(value.to_string())
@@ -64,26 +68,40 @@ pub(super) fn stored(kind: &FieldKind, datum: &Datum) -> AttributeValue {
     }
 }
 
-/// What a condition compares a field with, in the field's own type: texts stand for any type.
+/// What a condition compares a field with, in the field's own type: texts stand for any type, a time finer
+/// than the field keeps is cut down to it, and a field that folds case folds what it is compared with.
 pub(super) fn operand(kind: &FieldKind, value: &Value<'static>) -> Datum {
-    let number = |value: &Value| {
-        Number::parse(&value.to_string()).map_or_else(
-            |_| Datum::Scalar(value.clone().into_owned()),
-            |number| Datum::Document(AttributeValue::N(number)),
-        )
-    };
+    let scalar = Datum::Scalar(value.clone());
     match (kind, value) {
-        (FieldKind::Scalar(format), Value::Text(text)) if !format.is_text() => {
-            let parsed = Value::parse_for(format, text).map(Value::into_owned);
-            Datum::Scalar(parsed.unwrap_or_else(|_| value.clone()))
-        }
-        (FieldKind::Number | FieldKind::NumberSet, _) => number(value),
+        (FieldKind::Scalar(format), _) => Datum::Scalar(in_format(format, value)),
+        (FieldKind::Number | FieldKind::NumberSet, _) => Number::parse(&value.to_string())
+            .map_or(scalar, |number| Datum::Document(AttributeValue::N(number))),
         (FieldKind::Shard(_), Value::Text(text)) => {
-            Datum::Scalar(text.parse::<u32>().map_or_else(|_| value.clone(), Value::from))
+            text.parse::<u32>().map_or(scalar, |shard| Datum::Scalar(Value::from(shard)))
         }
         (FieldKind::Binary, Value::Bytes(bytes)) => {
             Datum::Document(AttributeValue::B(bytes.to_vec().into()))
         }
-        _ => Datum::Scalar(value.clone()),
+        _ => scalar,
+    }
+}
+
+fn in_format(format: &FieldFormat, value: &Value<'static>) -> Value<'static> {
+    let parsed = match value {
+        Value::Text(text) if !format.is_text() => {
+            Value::parse_for(format, text).map_or_else(|_| value.clone(), Value::into_owned)
+        }
+        _ => value.clone(),
+    };
+    match (parsed, format.precision()) {
+        (Value::Time(time), Some(precision)) if time.precision() > precision => {
+            Value::Time(time.at(precision))
+        }
+        (Value::Text(text), _) => match format.case() {
+            Case::AsIs => Value::Text(text),
+            Case::Lower => Value::from(text.to_ascii_lowercase()),
+            Case::Upper => Value::from(text.to_ascii_uppercase()),
+        },
+        (parsed, _) => parsed,
     }
 }

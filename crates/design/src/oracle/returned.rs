@@ -33,15 +33,16 @@ impl Returned {
         record.entity.keys.iter().any(|key| {
             let there = matches!(self.item.get(&key.attribute), Some(AttributeValue::S(_)));
             let whole = key.shape.template().field_pieces().any(|piece| {
-                piece.name == field.name && piece.format.precision() == field_precision(field)
+                let own = field.format();
+                piece.name == field.name
+                    && own.is_none_or(|own| {
+                        own.precision() == piece.format.precision()
+                            && own.case() == piece.format.case()
+                    })
             });
             there && whole
         })
     }
-}
-
-fn field_precision(field: &Field) -> Option<keyloom_keys::Precision> {
-    field.format().and_then(|format| format.precision())
 }
 
 /// The fields that must come back when a pattern names none: all but shards, which only place an item.
