@@ -2,6 +2,7 @@
 
 use keyloom_design::Design;
 use keyloom_design::cost::Prices;
+use keyloom_design::model::Access;
 use keyloom_design::plan::{Plan, plan};
 
 use crate::designs::random_design;
@@ -15,8 +16,8 @@ use crate::trial::{Broken, Outcome, call};
 
 /// How many patterns a design has, how many rows each of its entities, how often each pattern is called.
 const PATTERNS: usize = 10;
-const ROWS: usize = 14;
-const CALLS: usize = 5;
+const ROWS: usize = 12;
+const CALLS: usize = 4;
 
 /// What was tried.
 #[derive(Clone, Debug, Default)]
@@ -24,16 +25,34 @@ pub(crate) struct Tally {
     pub(crate) designs: usize,
     pub(crate) unusable: usize,
     pub(crate) patterns: usize,
+    /// Patterns about which something is claimed.
     pub(crate) claimed: usize,
     pub(crate) calls: usize,
     pub(crate) kept: usize,
+    /// Calls for which there was something to find.
     pub(crate) kept_with_rows: usize,
     pub(crate) not_taken: usize,
     pub(crate) not_taken_with_rows: usize,
 }
 
+impl Tally {
+    fn count(&mut self, outcome: &Outcome) {
+        self.calls += 1;
+        match outcome {
+            Outcome::Unclaimed | Outcome::Broken(_) => {}
+            Outcome::NotTaken(rows) => {
+                self.not_taken += 1;
+                self.not_taken_with_rows += usize::from(*rows > 0);
+            }
+            Outcome::Kept(rows) => {
+                self.kept += 1;
+                self.kept_with_rows += usize::from(*rows > 0);
+            }
+        }
+    }
+}
+
 /// A contradiction, with all it takes to see it again.
-#[derive(Clone)]
 pub(crate) struct Found {
     pub(crate) spec: Spec,
     pub(crate) population: Population,
@@ -44,72 +63,91 @@ pub(crate) struct Found {
     pub(crate) known: Option<&'static Known>,
 }
 
-/// Which planner is judged.
-pub(crate) type Planner<'a> = &'a dyn Fn(&Design) -> Vec<Plan>;
-
+/// The plans as they are shipped.
 pub(crate) fn shipped(design: &Design) -> Vec<Plan> {
     plan(design, &Prices::default())
 }
 
-pub(crate) fn try_seed(seed: u64, tally: &mut Tally) -> Vec<Found> {
-    try_seed_with(seed, tally, &shipped)
+/// What a seed gives: always the same.
+pub(crate) struct Bed {
+    seed: u64,
+    spec: Spec,
+    pub(crate) design: Design,
+    pub(crate) plans: Vec<Plan>,
+    population: Population,
+    engine: Option<Engine>,
+}
+
+impl Bed {
+    /// Nothing if no part of the random design is usable.
+    pub(crate) fn new(seed: u64) -> Option<Self> {
+        let mut random = Random::new(seed);
+        let (spec, design) = usable(random_design(&mut random, PATTERNS))?;
+        let plans = shipped(&design);
+        let population = Population::random(&design, &mut random, ROWS);
+        Some(Self { seed, spec, design, plans, population, engine: None })
+    }
+
+    /// The engine with the population in it.
+    fn load(&mut self) {
+        if self.engine.is_none() {
+            let engine = Engine::new(&self.design, &mut self.population);
+            self.engine = Some(engine.unwrap_or_else(|why| panic!("seed {}: {why}", self.seed)));
+        }
+    }
+
+    /// Calls a pattern with each of its random inputs.
+    pub(crate) fn calls(&mut self, at: usize, plan: &Plan) -> Vec<(Texts, Outcome)> {
+        self.load();
+        let (access, engine): (&Access, _) = (&self.design.accesses()[at], self.engine.as_ref());
+        let mut random = Random::new(self.seed ^ ((at as u64 + 1) << 40));
+        let mut outcomes = Vec::new();
+        for _ in 0..CALLS {
+            let texts = random_inputs(&mut random, access, plan, &self.population.records);
+            let Some(inputs) = typed(access, &texts) else { continue };
+            let outcome = call(engine.unwrap(), &self.population, access, plan, &inputs);
+            outcomes.push((texts, outcome));
+        }
+        outcomes
+    }
 }
 
 /// Tries what a seed gives; the first contradiction of each pattern.
-pub(crate) fn try_seed_with(seed: u64, tally: &mut Tally, planner: Planner) -> Vec<Found> {
-    let mut random = Random::new(seed);
-    let spec = random_design(&mut random, PATTERNS);
-    let Some((spec, design)) = usable(spec) else {
+pub(crate) fn try_seed(seed: u64, tally: &mut Tally) -> Vec<Found> {
+    let Some(mut bed) = Bed::new(seed) else {
         tally.unusable += 1;
         return Vec::new();
     };
     tally.designs += 1;
-    let plans = planner(&design);
-    let mut population = Population::random(&design, &mut random, ROWS);
-    let engine = Engine::new(&design, &mut population)
-        .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", spec.text()));
     let mut found = Vec::new();
-    for (access, plan) in design.accesses().iter().zip(&plans) {
+    for (at, plan) in bed.plans.clone().iter().enumerate() {
         tally.patterns += 1;
-        let mut claimed = false;
-        for _ in 0..CALLS {
-            let texts = random_inputs(&mut random, access, plan, &population.records);
-            let Some(inputs) = typed(access, &texts) else { continue };
-            let outcome = call(&engine, &population, access, plan, &inputs);
-            tally.calls += 1;
-            claimed |= outcome != Outcome::Unclaimed;
-            match outcome {
-                Outcome::Unclaimed => {}
-                Outcome::NotTaken(rows) => {
-                    tally.not_taken += 1;
-                    tally.not_taken_with_rows += usize::from(rows > 0);
-                }
-                Outcome::Kept(rows) => {
-                    tally.kept += 1;
-                    tally.kept_with_rows += usize::from(rows > 0);
-                }
-                Outcome::Broken(broken) => {
-                    let known = known(access, plan, broken.claim);
-                    found.push(Found {
-                        known,
-                        spec: spec.clone(),
-                        population: population.clone(),
-                        pattern: access.name.clone(),
-                        inputs: texts,
-                        broken,
-                    });
-                    break;
-                }
-            }
+        let calls = bed.calls(at, plan);
+        tally.claimed +=
+            usize::from(calls.iter().any(|(_, outcome)| *outcome != Outcome::Unclaimed));
+        calls.iter().for_each(|(_, outcome)| tally.count(outcome));
+        let first = calls.into_iter().find_map(|(inputs, outcome)| match outcome {
+            Outcome::Broken(broken) => Some((inputs, broken)),
+            _ => None,
+        });
+        if let Some((inputs, broken)) = first {
+            let access = &bed.design.accesses()[at];
+            found.push(Found {
+                known: known(access, plan, broken.claim),
+                spec: bed.spec.clone(),
+                population: bed.population.clone(),
+                pattern: access.name.clone(),
+                inputs,
+                broken,
+            });
         }
-        tally.claimed += usize::from(claimed);
     }
     found
 }
 
 /// The part of a random design that has no error: templates that cannot be taken apart, `begins_with` on a
 /// number and the like are refused, which is right.
-pub(crate) fn usable(mut spec: Spec) -> Option<(Spec, Design)> {
+fn usable(mut spec: Spec) -> Option<(Spec, Design)> {
     for _ in 0..3 {
         let (design, problems) = Design::parse("random.toml", &spec.text());
         if let Some(design) = design {

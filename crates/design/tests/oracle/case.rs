@@ -9,11 +9,12 @@ use keyloom_design::model::{Entity, FieldKind};
 use keyloom_design::oracle::{Datum, Record};
 use serde_json::{Map, Value as Json, json};
 
-use crate::bed::Planner;
+use crate::bed::shipped;
 use crate::engine::Engine;
 use crate::inputs::{Texts, typed};
+use crate::known::{Known, known};
 use crate::population::{Population, set_shards};
-use crate::trial::{Broken, Outcome, call};
+use crate::trial::{Outcome, call};
 use crate::values::datum_from;
 
 /// The values of a row by field.
@@ -29,25 +30,23 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Runs the case; nothing if it makes no sense for this design.
-    pub(crate) fn outcome(&self, design: &Design, planner: Planner) -> Option<Outcome> {
+    /// Runs the case; nothing if it makes no sense for this design. A broken claim comes with the known
+    /// contradiction that it is an instance of.
+    pub(crate) fn outcome(&self, design: &Design) -> Option<(Outcome, Option<&'static Known>)> {
         let mut population = Population::new(self.records(design));
         if population.records.len() != self.rows.len() {
             return None;
         }
         let access = design.access(&self.pattern)?;
-        let plan = planner(design).into_iter().find(|plan| plan.name == self.pattern)?;
+        let plan = shipped(design).into_iter().find(|plan| plan.name == self.pattern)?;
         let engine = Engine::new(design, &mut population).ok()?;
         let inputs = typed(access, &self.inputs)?;
-        Some(call(&engine, &population, access, &plan, &inputs))
-    }
-
-    pub(crate) fn broken(&self, text: &str, planner: Planner) -> Option<Broken> {
-        let (design, _) = Design::parse("case.toml", text);
-        match self.outcome(&design?, planner)? {
-            Outcome::Broken(broken) => Some(broken),
+        let outcome = call(&engine, &population, access, &plan, &inputs);
+        let known = match &outcome {
+            Outcome::Broken(broken) => known(access, &plan, broken.claim),
             _ => None,
-        }
+        };
+        Some((outcome, known))
     }
 
     fn records(&self, design: &Design) -> Vec<Record> {

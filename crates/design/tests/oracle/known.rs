@@ -2,7 +2,7 @@
 //! that show it, and fails the tests as soon as it no longer does: then it must be taken off this list.
 
 use keyloom_design::model::{Access, Entity, Field, FieldKind, Test};
-use keyloom_design::plan::{Fan, Plan, Read};
+use keyloom_design::plan::{Fan, Plan};
 use keyloom_keys::{Case, FieldType};
 
 /// One known contradiction.
@@ -105,16 +105,31 @@ pub(crate) const KNOWN: &[Known] = &[
         name: "empty-text-as-a-native-key",
         why: "an empty text is sent as the value of a key, which DynamoDB refuses",
         claims: &["request"],
+        fits: |access, _| {
+            let mut keys = entities(access).flat_map(|entity| &entity.keys);
+            keys.any(|key| key.shape.is_native())
+        },
+    },
+    Known {
+        name: "range-turned-round-in-a-filter",
+        why: "DynamoDB refuses a BETWEEN whose ends are the wrong way round; in keys the plan answers nothing",
+        claims: &["request"],
         fits: |_, plan| {
-            let parts =
-                |read: &Read| read.index().attributes().map(|a| a.name.clone()).collect::<Vec<_>>();
-            plan.reads.iter().any(|read| {
-                let native = |name: &String| {
-                    read.entities
-                        .iter()
-                        .any(|e| e.key(name).is_some_and(|key| key.shape.is_native()))
-                };
-                parts(read).iter().any(native)
+            let mut filters = plan.reads.iter().flat_map(|read| &read.filter);
+            filters.any(|question| {
+                matches!(question.test, Test::Range { low: Some(_), high: Some(_) })
+            })
+        },
+    },
+    Known {
+        name: "descending-field-as-a-native-key",
+        why: "a native key holds the field as it is, and the range is turned round as in a template",
+        claims: &["rows", "purity", "limit", "order"],
+        fits: |access, _| {
+            let mut keys = entities(access).flat_map(|entity| &entity.keys);
+            keys.any(|key| {
+                let mut pieces = key.shape.template().field_pieces();
+                key.shape.is_native() && pieces.any(|piece| piece.format.is_desc())
             })
         },
     },

@@ -1,18 +1,22 @@
 //! Makes a contradiction small: whatever can be left out without losing it is left out.
 
-use crate::bed::{Found, Planner};
+use keyloom_design::Design;
+
+use crate::bed::Found;
 use crate::case::{Case, Values};
+use crate::known::Known;
 use crate::spec::Spec;
+use crate::trial::Outcome;
 
 /// A contradiction with as little as possible around it.
-pub(crate) fn shrink(found: &Found, planner: Planner) -> (Spec, Case) {
+pub(crate) fn shrink(found: &Found) -> (Spec, Case) {
     let records = &found.population.records;
     let rows = records.iter().map(|record| (record.entity.name.clone(), record.values.clone()));
     let case =
         Case { pattern: found.pattern.clone(), inputs: found.inputs.clone(), rows: rows.collect() };
     let mut spec = found.spec.clone();
     spec.patterns.retain(|pattern| pattern.name == found.pattern);
-    let mut small = Shrink { spec, case, claim: found.broken.claim, planner };
+    let mut small = Shrink { spec, case, found };
     while small.step() {}
     (small.spec, small.case)
 }
@@ -20,15 +24,17 @@ pub(crate) fn shrink(found: &Found, planner: Planner) -> (Spec, Case) {
 struct Shrink<'a> {
     spec: Spec,
     case: Case,
-    claim: &'static str,
-    planner: Planner<'a>,
+    found: &'a Found,
 }
 
 impl Shrink<'_> {
-    /// Takes a change over if the same claim is still broken.
+    /// Takes a change over if the same claim is still broken for the same reason, as far as that is known.
     fn keep(&mut self, spec: Spec, case: Case) -> bool {
-        let broken = case.broken(&spec.text(), self.planner);
-        let kept = broken.is_some_and(|broken| broken.claim == self.claim);
+        let (design, _) = Design::parse("case.toml", &spec.text());
+        let outcome = design.and_then(|design| case.outcome(&design));
+        let name = |known: Option<&Known>| known.map(|known| known.name);
+        let kept = matches!(outcome, Some((Outcome::Broken(broken), known))
+            if broken.claim == self.found.broken.claim && name(known) == name(self.found.known));
         if kept {
             self.spec = spec;
             self.case = case;
