@@ -9,7 +9,8 @@ use keyloom_keys::{Precision, Value};
 use super::compare::{Typed, order};
 use super::record::{Datum, Record, operand, stored};
 use super::test::Conditions;
-use crate::model::{Access, Entity, FieldKind, OrderBy};
+use crate::generate::shard_of;
+use crate::model::{Access, Entity, FieldKind, OrderBy, Shards};
 
 /// Why a question has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,13 +111,17 @@ fn all_hold(conditions: &Conditions, access: &Access, record: &Record) -> Result
 }
 
 /// The record whose fields an order is about: the link, or the row itself.
-fn sorted_by<'p>(hit: &Hit, population: &'p [Record]) -> Option<&'p Record> {
+pub(super) fn sorted_by<'p>(hit: &Hit, population: &'p [Record]) -> Option<&'p Record> {
     population.get(hit.link.unwrap_or(hit.record))
 }
 
-/// How two records sort; nothing if one of them has no place in the order.
+/// As [`sorts`], of records that may not be there.
 pub(super) fn order_of(by: &[OrderBy], a: Option<&Record>, b: Option<&Record>) -> Option<Ordering> {
-    let (a, b) = (a?, b?);
+    sorts(by, a?, b?)
+}
+
+/// How two records sort; nothing if one of them has no place in the order.
+pub fn sorts(by: &[OrderBy], a: &Record, b: &Record) -> Option<Ordering> {
     for term in by {
         let typed = |record| -> Option<Typed<'_>> {
             let record: &Record = record;
@@ -129,19 +134,6 @@ pub(super) fn order_of(by: &[OrderBy], a: Option<&Record>, b: Option<&Record>) -
         }
     }
     Some(Ordering::Equal)
-}
-
-impl Answer {
-    /// How two rows of the answer sort.
-    pub(super) fn order(
-        &self,
-        by: &[OrderBy],
-        a: &Hit,
-        b: &Hit,
-        population: &[Record],
-    ) -> Option<Ordering> {
-        order_of(by, sorted_by(a, population), sorted_by(b, population))
-    }
 }
 
 /// The rows that links lead to, found by the values that they share.
@@ -162,6 +154,8 @@ struct Join {
     kind: FieldKind,
     /// How finely the key tells it.
     precision: Option<Precision>,
+    /// How it follows from other fields, if it is a calculated shard.
+    shards: Option<Shards>,
 }
 
 impl Ways {
@@ -198,21 +192,17 @@ impl Ways {
 fn joins(entity: &Entity, link: &Entity) -> Option<Vec<Join>> {
     let index = entity.reached_from(link)?;
     let key = entity.index_key(index)?;
-    let mut joins: Vec<Join> = Vec::new();
-    let mut add = |name: &str, precision| {
-        let kind = entity.field(name).map(|field| field.kind.clone());
-        joins.extend(kind.map(|kind| Join { field: name.to_owned(), kind, precision }));
-    };
-    for piece in key.parts().flat_map(|part| part.shape.template().field_pieces()) {
-        match entity.field(&piece.name).map(|field| &field.kind) {
-            // A calculated shard follows from other fields, which must be the same then.
-            Some(FieldKind::Shard(shards)) if !shards.by.is_empty() => {
-                shards.by.iter().for_each(|by| add(by, None));
-            }
-            _ => add(&piece.name, piece.format.precision()),
-        }
-    }
-    Some(joins)
+    let pieces = key.parts().flat_map(|part| part.shape.template().field_pieces());
+    let joins = pieces.filter_map(|piece| {
+        let kind = entity.field(&piece.name)?.kind.clone();
+        let shards = match &kind {
+            FieldKind::Shard(shards) if !shards.by.is_empty() => Some(shards.clone()),
+            _ => None,
+        };
+        let precision = piece.format.precision();
+        Some(Join { field: piece.name.clone(), kind, precision, shards })
+    });
+    Some(joins.collect())
 }
 
 /// The shared values of a record as one text, each in the type of the entity that is reached, as finely as its
@@ -220,6 +210,10 @@ fn joins(entity: &Entity, link: &Entity) -> Option<Vec<Join>> {
 fn shared(joins: &[Join], record: &Record) -> Option<String> {
     let mut text = String::new();
     for join in joins {
+        if let Some(shards) = &join.shards {
+            let _ = write!(text, "{},", shard(shards, record)?);
+            continue;
+        }
         let datum = match record.value(&join.field)? {
             Datum::Scalar(value) => operand(&join.kind, value),
             document @ Datum::Document(_) => document.clone(),
@@ -233,4 +227,14 @@ fn shared(joins: &[Join], record: &Record) -> Option<String> {
         let _ = write!(text, "{:?},", stored(&join.kind, &cut));
     }
     Some(text)
+}
+
+/// The shard that the values of a record give.
+fn shard(shards: &Shards, record: &Record) -> Option<u32> {
+    let value = |by: &String| match record.value(by)? {
+        Datum::Scalar(value) => Some(value.clone()),
+        Datum::Document(_) => None,
+    };
+    let values = shards.by.iter().map(value).collect::<Option<Vec<_>>>()?;
+    Some(shard_of(&values, shards.count))
 }

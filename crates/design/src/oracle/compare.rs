@@ -106,7 +106,7 @@ fn order_of_attributes(a: &AttributeValue, b: &AttributeValue) -> Option<Orderin
 
 fn sense(typed: Typed) -> Sense {
     let value = match typed.datum {
-        Datum::Document(AttributeValue::N(number)) => return Sense::Number(number.clone()),
+        Datum::Document(AttributeValue::N(number)) => return Sense::Number(*number),
         Datum::Document(_) => return Sense::Other,
         Datum::Scalar(value) => value,
     };

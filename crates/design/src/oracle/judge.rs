@@ -1,9 +1,10 @@
 //! Whether a recorded run kept what was claimed for it.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
 
-use super::answer::{Answer, Hit, order_of};
+use super::answer::{Answer, Hit, order_of, sorted_by};
 use super::record::Record;
 use super::returned::{Returned, is_data};
 use crate::model::Access;
@@ -224,16 +225,21 @@ impl Judge<'_> {
         rows.filter_map(|row| left.get_mut(&row.record?).and_then(Vec::pop)).collect()
     }
 
+    fn order(&self, a: &Hit, b: &Hit) -> Option<Ordering> {
+        let by = &self.access.order;
+        order_of(by, sorted_by(a, self.population), sorted_by(b, self.population))
+    }
+
     fn disorder(&self) -> Option<Contradiction> {
         let hits = self.hits();
         let placed = hits.iter().filter(|hit| {
-            let own = self.population.get(hit.link.unwrap_or(hit.record));
+            let own = sorted_by(hit, self.population);
             order_of(&self.access.order, own, own).is_some()
         });
         let placed: Vec<&Hit> = placed.collect();
         placed.array_windows::<2>().find_map(|[a, b]| {
-            let order = self.answer.order(&self.access.order, a, b, self.population);
-            (order == Some(std::cmp::Ordering::Greater))
+            let order = self.order(a, b);
+            (order == Some(Ordering::Greater))
                 .then_some(Contradiction::Disordered { record: b.record })
         })
     }
@@ -254,8 +260,7 @@ impl Judge<'_> {
         }
         let last = hits.last()?;
         let skipped = self.answer.hits.iter().find(|hit| {
-            let before = self.answer.order(&self.access.order, hit, last, self.population)
-                == Some(std::cmp::Ordering::Less);
+            let before = self.order(hit, last) == Some(Ordering::Less);
             before && !hits.contains(hit)
         });
         skipped.and_then(|hit| wrong(Some(hit.record)))

@@ -29,7 +29,7 @@ mod record;
 mod returned;
 mod test;
 
-pub use self::answer::{Answer, Hit, Senseless, ask};
+pub use self::answer::{Answer, Hit, Senseless, ask, sorts};
 pub use self::judge::{Claims, Contradiction, Run, judge};
 pub use self::record::{Datum, Record};
 pub use self::returned::Returned;

@@ -80,7 +80,7 @@ pub(super) fn operand(kind: &FieldKind, value: &Value<'static>) -> Datum {
             text.parse::<u32>().map_or(scalar, |shard| Datum::Scalar(Value::from(shard)))
         }
         (FieldKind::Binary, Value::Bytes(bytes)) => {
-            Datum::Document(AttributeValue::B(bytes.to_vec().into()))
+            Datum::Document(AttributeValue::B(bytes.to_vec()))
         }
         _ => scalar,
     }

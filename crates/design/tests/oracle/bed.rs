@@ -16,8 +16,8 @@ use crate::trial::{Broken, Outcome, call};
 
 /// How many patterns a design has, how many rows each of its entities, how often each pattern is called.
 const PATTERNS: usize = 10;
-const ROWS: usize = 12;
-const CALLS: usize = 4;
+const ROWS: usize = 10;
+const CALLS: usize = 3;
 
 /// What was tried.
 #[derive(Clone, Debug, Default)]
@@ -125,7 +125,9 @@ pub(crate) fn try_seed(seed: u64, tally: &mut Tally) -> Vec<Found> {
         let calls = bed.calls(at, plan);
         tally.claimed +=
             usize::from(calls.iter().any(|(_, outcome)| *outcome != Outcome::Unclaimed));
-        calls.iter().for_each(|(_, outcome)| tally.count(outcome));
+        for (_, outcome) in &calls {
+            tally.count(outcome);
+        }
         let first = calls.into_iter().find_map(|(inputs, outcome)| match outcome {
             Outcome::Broken(broken) => Some((inputs, broken)),
             _ => None,
@@ -133,7 +135,7 @@ pub(crate) fn try_seed(seed: u64, tally: &mut Tally) -> Vec<Found> {
         if let Some((inputs, broken)) = first {
             let access = &bed.design.accesses()[at];
             found.push(Found {
-                known: known(access, plan, broken.claim),
+                known: known(access, plan, &broken),
                 spec: bed.spec.clone(),
                 population: bed.population.clone(),
                 pattern: access.name.clone(),

@@ -43,7 +43,7 @@ impl Case {
         let inputs = typed(access, &self.inputs)?;
         let outcome = call(&engine, &population, access, &plan, &inputs);
         let known = match &outcome {
-            Outcome::Broken(broken) => known(access, &plan, broken.claim),
+            Outcome::Broken(broken) => known(access, &plan, broken),
             _ => None,
         };
         Some((outcome, known))

@@ -1,8 +1,11 @@
 //! Random designs over the whole language: tables, indexes, entities and their keys.
 
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
 use crate::patterns::random_pattern;
 use crate::random::Random;
-use crate::spec::{EntitySpec, IndexSpec, Spec, TableSpec};
+use crate::spec::{EntitySpec, IndexSpec, PatternSpec, Spec, TableSpec};
 
 /// Fields with the types they may have; the first is the usual one.
 const FIELDS: [(&str, &[&str]); 18] = [
@@ -90,7 +93,42 @@ pub(crate) fn random_design(random: &mut Random, patterns: usize) -> Spec {
         let pattern = random_pattern(random, &spec, n);
         spec.patterns.push(pattern);
     }
+    prune(random, &mut spec);
     spec
+}
+
+/// Leaves out most fields that nothing mentions: they only take time.
+fn prune(random: &mut Random, spec: &mut Spec) {
+    let Spec { tables, entities, patterns } = spec;
+    for entity in entities {
+        let mut text = String::new();
+        for (_, template, when) in &entity.keys {
+            let _ = write!(text, " {template} {}", when.as_deref().unwrap_or_default());
+        }
+        for table in tables.iter().filter(|table| table.name == entity.table) {
+            let _ = write!(text, " {} {:?}", table.partition, table.sort);
+            for index in &table.indexes {
+                let _ = write!(text, " {:?} {:?}", index.partition, index.sort);
+            }
+        }
+        let via = format!("via = {:?}", entity.name);
+        for pattern in patterns.iter() {
+            if pattern.find.contains(&entity.name) || pattern.settings.contains(&via) {
+                let PatternSpec { terms, order, settings, .. } = pattern;
+                let _ = write!(text, " {terms:?} {order:?} {settings:?}");
+            }
+        }
+        if text.contains("{shard}") {
+            text.push_str(" shard id ref");
+        }
+        let named: HashSet<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
+        entity.fields.retain(|(name, _)| named.contains(name.as_str()) || random.percent(15));
+        // What a shard is calculated from must stay with it.
+        let has = |name: &str| entity.fields.iter().any(|(field, _)| field == name);
+        if !(has("id") && has("ref")) {
+            entity.fields.retain(|(name, _)| name != "shard");
+        }
+    }
 }
 
 fn settings(random: &mut Random) -> Vec<String> {
@@ -281,7 +319,7 @@ fn template(random: &mut Random, prefixes: &[&str], most: usize, separator: &str
             "name" | "id" => *random.pick(&["", "", "", "", ":string:lower", ":string:desc"]),
             _ => "",
         };
-        text.push_str(&format!("{{{field}{format}}}"));
+        let _ = write!(text, "{{{field}{format}}}");
     }
     if text.is_empty() { "X".to_owned() } else { text }
 }

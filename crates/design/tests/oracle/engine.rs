@@ -1,5 +1,6 @@
 //! The embedded engine with a population in it, and a client that runs plans on it.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use keyloom_core::Item;
@@ -8,7 +9,7 @@ use keyloom_design::Design;
 use keyloom_design::emit::create_table;
 use keyloom_design::evaluate::Inputs;
 use keyloom_design::model::{Access, Table};
-use keyloom_design::oracle::{Answer, Hit};
+use keyloom_design::oracle::{Record, sorts};
 use keyloom_design::plan::{Plan, Request, requests, second_step};
 use keyloom_engine::{Database, Options};
 use serde_json::{Value, json};
@@ -22,11 +23,14 @@ pub(crate) struct Engine {
     by_key: HashMap<(String, String), usize>,
 }
 
+/// An item with the position in the population of what it was written from.
+pub(crate) type Placed = (Option<usize>, Item);
+
 /// What a run of a plan returned.
 #[derive(Debug, Default)]
 pub(crate) struct Response {
     /// Items with the positions of what they were written from.
-    pub(crate) items: Vec<(Option<usize>, Item)>,
+    pub(crate) items: Vec<Placed>,
     /// Requests of the first step.
     pub(crate) requests: u64,
     /// Whether all requests were strongly consistent.
@@ -80,7 +84,7 @@ impl Engine {
         access: &Access,
         plan: &Plan,
         inputs: &Inputs,
-        merge: &Merge,
+        records: &[Record],
     ) -> Result<Response, Failed> {
         let sent = requests(access, plan, inputs).map_err(Failed::Inputs)?;
         let mut response =
@@ -92,7 +96,7 @@ impl Engine {
             let items = self.pages(request, plan.raw.is_some()).map_err(Failed::Engine)?;
             parts.push(self.placed(&first.table, items));
         }
-        let mut items = merge.parts(parts);
+        let mut items = merge(access, records, parts);
         if plan.hydrate.is_some() {
             let links: Vec<Item> = items.into_iter().map(|(_, item)| item).collect();
             items = self.second(access, plan, &links, &mut response)?;
@@ -121,7 +125,7 @@ impl Engine {
         }
     }
 
-    fn placed(&self, table: &Table, items: Vec<Item>) -> Vec<(Option<usize>, Item)> {
+    fn placed(&self, table: &Table, items: Vec<Item>) -> Vec<Placed> {
         let at = |item: &Item| self.by_key.get(&(table.name.clone(), key_of(table, item))).copied();
         items.into_iter().map(|item| (at(&item), item)).collect()
     }
@@ -134,7 +138,7 @@ impl Engine {
         plan: &Plan,
         links: &[Item],
         response: &mut Response,
-    ) -> Result<Vec<(Option<usize>, Item)>, Failed> {
+    ) -> Result<Vec<Placed>, Failed> {
         let target = plan.hydrate.as_ref().and_then(|step| step.entities.first());
         let Some(target) = target else { return Ok(Vec::new()) };
         let mut fetched = Vec::new();
@@ -149,11 +153,11 @@ impl Engine {
             let keys = &mut request.body["RequestItems"][&target.table.name]["Keys"];
             let wanted: Vec<Value> = keys.as_array().cloned().unwrap_or_default();
             let mut once: Vec<Value> = Vec::new();
-            wanted.iter().for_each(|key| {
+            for key in &wanted {
                 if !once.contains(key) {
                     once.push(key.clone());
                 }
-            });
+            }
             *keys = Value::Array(once);
             let answer = self.call("BatchGetItem", &request.body).map_err(Failed::Engine)?;
             let items = self.placed(&target.table, page_of(&answer).0);
@@ -166,36 +170,36 @@ impl Engine {
     }
 }
 
-/// Merges fan-outs by the places that the oracle gives to rows.
-pub(crate) struct Merge<'a> {
-    pub(crate) order: bool,
-    /// Places by position in the population, of the row or of the link.
-    pub(crate) places: &'a HashMap<usize, usize>,
-}
-
-impl<'a> Merge<'a> {
-    /// The place of each row in the answer; rows that are not asked for have none.
-    pub(crate) fn places(answer: &Answer) -> HashMap<usize, usize> {
-        let hits = answer.hits.iter().enumerate();
-        hits.map(|(place, hit): (usize, &Hit)| (hit.link.unwrap_or(hit.record), place)).collect()
+/// Takes whichever head comes first; without an order, one part after the other.
+fn merge(access: &Access, records: &[Record], mut parts: Vec<Vec<Placed>>) -> Vec<Placed> {
+    if access.order.is_empty() || parts.len() == 1 {
+        return parts.into_iter().flatten().collect();
     }
-
-    /// Takes whichever head comes first; without an order, one part after the other.
-    fn parts(&self, mut parts: Vec<Vec<(Option<usize>, Item)>>) -> Vec<(Option<usize>, Item)> {
-        if !self.order || parts.len() == 1 {
-            return parts.into_iter().flatten().collect();
-        }
-        parts.iter_mut().for_each(|part| part.reverse());
-        let mut merged = Vec::new();
-        loop {
-            let heads = parts.iter().enumerate().filter_map(|(at, part)| {
-                let (record, _) = part.last()?;
-                let place = record.and_then(|record| self.places.get(&record)).copied();
-                Some((place.unwrap_or(usize::MAX), at))
+    for part in &mut parts {
+        part.reverse();
+    }
+    let record = |part: &Vec<Placed>| part.last().and_then(|(at, _)| records.get((*at)?));
+    let mut merged = Vec::new();
+    loop {
+        let mut first: Option<usize> = None;
+        for (at, part) in parts.iter().enumerate().filter(|(_, part)| !part.is_empty()) {
+            let earlier = first.is_none_or(|first| match (record(part), record(&parts[first])) {
+                (Some(own), Some(other)) => {
+                    sorts(&access.order, own, other).is_some_and(Ordering::is_lt)
+                }
+                _ => false,
             });
-            let Some((_, at)) = heads.min() else { return merged };
-            merged.extend(parts[at].pop());
+            // What has no place in the order must not hold up what lies behind it.
+            let lost = record(part).is_none_or(|own| sorts(&access.order, own, own).is_none());
+            if earlier || lost {
+                first = Some(at);
+            }
+            if lost {
+                break;
+            }
         }
+        let Some(first) = first else { return merged };
+        merged.extend(parts[first].pop());
     }
 }
 

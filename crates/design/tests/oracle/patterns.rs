@@ -1,5 +1,7 @@
 //! Random access patterns that follow the keys of a design, more or less.
 
+use std::fmt::Write as _;
+
 use crate::random::Random;
 use crate::spec::{EntitySpec, PatternSpec, Spec, TableSpec};
 
@@ -89,8 +91,7 @@ pub(crate) fn random_pattern(random: &mut Random, spec: &Spec, n: usize) -> Patt
     }
     if random.percent(30) {
         let fields = ["id", "name", "at", "rank", "flag", "tags", "ref", "fix"];
-        let mut wanted: Vec<&str> =
-            (0..1 + random.below(3)).map(|_| *random.pick(&fields)).collect();
+        let mut wanted: Vec<&str> = (0..=random.below(3)).map(|_| *random.pick(&fields)).collect();
         wanted.sort_unstable();
         wanted.dedup();
         settings.push(format!("returns = {wanted:?}"));
@@ -242,9 +243,9 @@ fn handwritten(random: &mut Random, place: &Place) -> Vec<String> {
                     // A shard is one of several; a careless reader takes the first.
                     out.push_str(text);
                     if name == "shard" {
-                        out.push('0')
+                        out.push('0');
                     } else {
-                        out.push_str(&format!("{{{name}}}"))
+                        let _ = write!(out, "{{{name}}}");
                     }
                 }
                 None => out.push_str(part),

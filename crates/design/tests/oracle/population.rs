@@ -107,7 +107,7 @@ fn plain(datum: &Datum) -> Value<'static> {
             let text = number.to_string();
             text.parse::<i64>().map_or_else(|_| Value::from(text), Value::from)
         }
-        Datum::Document(AttributeValue::B(bytes)) => Value::from(bytes.to_vec()),
+        Datum::Document(AttributeValue::B(bytes)) => Value::from(bytes.clone()),
         Datum::Document(_) => Value::from("document".to_owned()),
     }
 }

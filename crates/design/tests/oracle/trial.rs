@@ -5,7 +5,7 @@ use keyloom_design::model::Access;
 use keyloom_design::oracle::{Answer, Claims, Contradiction, Returned, Run, Senseless, ask, judge};
 use keyloom_design::plan::{Plan, Proof, Verdict};
 
-use crate::engine::{Engine, Failed, Merge};
+use crate::engine::{Engine, Failed};
 use crate::population::Population;
 
 /// A promise that a run has broken.
@@ -71,9 +71,7 @@ pub(crate) fn call(
         Err(Senseless::NoInput { .. }) if access.raw.is_some() => return Outcome::Unclaimed,
         Err(senseless) => return broken("sense", &senseless.to_string()),
     };
-    let places = Merge::places(&answer);
-    let merge = Merge { order: !access.order.is_empty(), places: &places };
-    let response = match engine.run(access, plan, inputs, &merge) {
+    let response = match engine.run(access, plan, inputs, &population.records) {
         Ok(response) => response,
         Err(failed) => return refused(access, plan, &claims, &answer, failed),
     };

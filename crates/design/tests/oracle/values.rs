@@ -133,7 +133,7 @@ pub(crate) fn datum_from(kind: &FieldKind, text: &str) -> Option<Datum> {
 /// A random value of a field.
 pub(crate) fn datum(random: &mut Random, field: &Field) -> Option<Datum> {
     let document = match &field.kind {
-        FieldKind::Binary => AttributeValue::B(vec![random.below(3) as u8, 255].into()),
+        FieldKind::Binary => AttributeValue::B(vec![random.below(3) as u8, 255]),
         FieldKind::List => AttributeValue::L(
             (0..random.below(3))
                 .map(|_| match random.below(3) {
