@@ -49,7 +49,7 @@ impl Case {
         Some((outcome, known))
     }
 
-    fn records(&self, design: &Design) -> Vec<Record> {
+    pub(crate) fn records(&self, design: &Design) -> Vec<Record> {
         let rows = self.rows.iter().filter_map(|(name, values)| {
             let entity = design.entity(name)?.clone();
             let known = values.iter().filter(|(field, _)| entity.field(field).is_some());

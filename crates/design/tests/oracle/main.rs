@@ -3,7 +3,8 @@
 //! 1. [`designs`], [`patterns`], [`values`], [`population`], [`inputs`]: what a seed gives.
 //! 2. [`engine`], [`trial`]: a plan run as a client runs it, and judged.
 //! 3. [`bed`], [`shrink`], [`case`]: many seeds; what is found is made small and written down.
-//! 4. [`known`]: what is known to be wrong and not yet put right. [`mutations`]: what must be found.
+//! 4. [`meaning`]: what the oracle says by itself. [`contradictions`], [`known`]: what is known to be wrong and not
+//!    yet put right. [`mutations`]: what must be found.
 //!
 //! `KEYLOOM_PATTERNS` says how many patterns are tried, `KEYLOOM_SEED` where to begin; the seed of a contradiction
 //! is printed. `KEYLOOM_CASES` names a folder into which one small case of each known kind is written.
@@ -17,6 +18,7 @@ mod designs;
 mod engine;
 mod inputs;
 mod known;
+mod meaning;
 mod mutations;
 mod patterns;
 mod population;
