@@ -91,6 +91,15 @@ pub(crate) const KNOWN: &[Known] = &[
         },
     },
     Known {
+        name: "two-values-in-one-bucket",
+        why: "two moments of one day, asked for with `in`, read that day's partition twice",
+        claims: &["purity"],
+        says: "comes more often than it is asked for",
+        fits: |access, _| {
+            asks(access, |test, field| matches!(test, Test::In(_)) && field.is_time())
+        },
+    },
+    Known {
         name: "period-in-a-filter",
         why: "`<>` and `in` with a day or month compare its text with a moment's",
         claims: ROWS,

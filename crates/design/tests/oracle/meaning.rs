@@ -4,7 +4,7 @@ use keyloom_design::Design;
 use keyloom_design::oracle::{Record, ask};
 
 use crate::case::Case;
-use crate::inputs::typed;
+use crate::inputs::{Texts, typed};
 use serde_json::{Value as Json, json};
 
 /// The type of a field, a condition on it, a value (or none), and whether the condition holds.
@@ -73,7 +73,7 @@ fn conditions_mean_what_dynamodb_says() {
         let case = json!({ "pattern": "p", "inputs": {}, "rows": rows });
         let records: Vec<Record> = Case::from_json(&case, &design).records(&design);
         let access = design.access("p").unwrap();
-        let inputs = typed(access, &Default::default()).unwrap();
+        let inputs = typed(access, &Texts::new()).unwrap();
         let answer = ask(access, &inputs, &records).unwrap();
         assert_eq!(answer.hits.len(), usize::from(*holds), "{kind}: {condition} of {value}");
     }
