@@ -20,7 +20,7 @@ pub(super) struct Typed<'a> {
 enum Sense {
     Text(String),
     Number(Number),
-    /// A time, from its first to its last millisecond; `stored` keeps those stored as numbers apart.
+    /// A time, from its first to its last millisecond; those that are stored as numbers stay apart.
     Time {
         first: i64,
         last: i64,
