@@ -4,6 +4,8 @@
 //! 2. [`resolve`]: names are looked up, templates and conditions parsed; the result is a [`Design`].
 //! 3. [`plan`]: each access pattern becomes requests, with proofs and counter-examples.
 //! 4. [`lint`]: rules over the design and its plans.
+//!
+//! [`oracle`] says a second time what a design means, without keys and plans, and judges what the planner claims.
 
 mod check;
 pub mod condition;
@@ -18,6 +20,7 @@ mod inputs;
 pub mod key;
 pub mod lint;
 pub mod model;
+pub mod oracle;
 pub mod plan;
 pub mod report;
 mod resolve;

@@ -1,0 +1,102 @@
+//! Whether a condition holds of a record.
+
+use std::collections::BTreeMap;
+
+use keyloom_core::AttributeValue;
+use keyloom_keys::Value;
+
+use super::answer::Senseless;
+use super::compare::{Place, Typed, place, same_attribute, spelled};
+use super::record::{Datum, Record, operand, stored};
+use crate::model::{End, FieldKind, Operand, Question, Test};
+
+/// Reads conditions for one call: its inputs, and the types in which they are given.
+pub(super) struct Conditions<'a> {
+    pub(super) inputs: &'a BTreeMap<String, Value<'static>>,
+}
+
+impl Conditions<'_> {
+    /// Whether a condition holds. The operand has the type that the field has in `typed_by`.
+    pub(super) fn hold(
+        &self,
+        question: &Question,
+        typed_by: &FieldKind,
+        record: &Record,
+    ) -> Result<bool, Senseless> {
+        let value = record.kind(&question.field).zip(record.value(&question.field));
+        let value = value.map(|(kind, datum)| Typed { kind, datum });
+        let at = |operand: &Operand| -> Result<Option<Place>, Senseless> {
+            let datum = self.datum(typed_by, operand)?;
+            Ok(value.map(|value| place(value, Typed { kind: typed_by, datum: &datum })))
+        };
+        Ok(match &question.test {
+            Test::Exists => value.is_some(),
+            Test::Missing => value.is_none(),
+            Test::Equal(operand) => at(operand)? == Some(Place::Inside),
+            // A missing attribute is not equal to anything, and DynamoDB says so.
+            Test::NotEqual(operand) => at(operand)? != Some(Place::Inside),
+            Test::In(list) => {
+                let places = list.iter().map(at).collect::<Result<Vec<_>, _>>()?;
+                places.contains(&Some(Place::Inside))
+            }
+            Test::Range { low, high } => {
+                let above = |end: &End| {
+                    Ok(match at(&end.operand)? {
+                        Some(Place::After) => true,
+                        Some(Place::Inside) => end.inclusive,
+                        _ => false,
+                    })
+                };
+                let below = |end: &End| {
+                    Ok(match at(&end.operand)? {
+                        Some(Place::Before) => true,
+                        Some(Place::Inside) => end.inclusive,
+                        _ => false,
+                    })
+                };
+                low.as_ref().map_or(Ok(true), above)? && high.as_ref().map_or(Ok(true), below)?
+            }
+            Test::BeginsWith(operand) => {
+                let start = self.value(operand)?.to_string();
+                value.and_then(spelled).is_some_and(|text| text.starts_with(&start))
+            }
+            Test::Contains(operand) => self.contains(value, typed_by, operand)?,
+            Test::Lacks(operand) => !self.contains(value, typed_by, operand)?,
+        })
+    }
+
+    fn contains(
+        &self,
+        value: Option<Typed>,
+        typed_by: &FieldKind,
+        part: &Operand,
+    ) -> Result<bool, Senseless> {
+        let datum = self.datum(typed_by, part)?;
+        let Some(value) = value else { return Ok(false) };
+        // An element is what the operand would be as an attribute of its own.
+        let element = match &datum {
+            Datum::Document(document) => document.clone(),
+            Datum::Scalar(value) => AttributeValue::from(value.to_string()),
+        };
+        Ok(match (stored(value.kind, value.datum), &element) {
+            (AttributeValue::S(text), AttributeValue::S(part)) => text.contains(part.as_str()),
+            (AttributeValue::Ss(set), AttributeValue::S(part)) => set.iter().any(|x| x == part),
+            (AttributeValue::Ns(set), AttributeValue::N(part)) => set.iter().any(|x| x == part),
+            (AttributeValue::L(list), part) => list.iter().any(|x| same_attribute(x, part)),
+            _ => false,
+        })
+    }
+
+    fn datum(&self, typed_by: &FieldKind, written: &Operand) -> Result<Datum, Senseless> {
+        Ok(operand(typed_by, self.value(written)?))
+    }
+
+    fn value<'v>(&'v self, operand: &'v Operand) -> Result<&'v Value<'static>, Senseless> {
+        match operand {
+            Operand::Value(value) => Ok(value),
+            Operand::Input(name) => {
+                self.inputs.get(name).ok_or_else(|| Senseless::NoInput { name: name.clone() })
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Random designs on the real engine, judged by the oracle: whatever the planner calls proven must hold.
+//!
+//! 1. [`designs`], [`patterns`], [`values`], [`population`], [`inputs`]: what a seed gives.
+//! 2. [`engine`], [`trial`]: a plan run as a client runs it, and judged.
+//! 3. [`bed`], [`shrink`], [`case`]: many seeds; what is found is made small and written down.
+//! 4. [`meaning`]: what the oracle says by itself. [`contradictions`], [`known`]: what is known to be wrong and not
+//!    yet put right. [`mutations`]: what must be found.
+//!
+//! `KEYLOOM_PATTERNS` says how many patterns are tried, `KEYLOOM_SEED` where to begin; the seed of a contradiction
+//! is printed. `KEYLOOM_CASES` names a folder into which one small case of each known kind is written.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
+
+mod bed;
+mod case;
+mod contradictions;
+mod designs;
+mod engine;
+mod inputs;
+mod known;
+mod meaning;
+mod mutations;
+mod patterns;
+mod population;
+mod random;
+mod shrink;
+mod spec;
+mod trial;
+mod values;
+
+use std::collections::BTreeMap;
+
+use self::bed::{Found, Tally, try_seed};
+use self::shrink::shrink;
+
+fn setting(name: &str, otherwise: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} must be a number, not {text}")),
+        Err(_) => otherwise,
+    }
+}
+
+#[test]
+fn what_is_proven_holds_on_the_engine() {
+    let wanted = setting("KEYLOOM_PATTERNS", 5000) as usize;
+    let mut seed = setting("KEYLOOM_SEED", 1);
+    let mut tally = Tally::default();
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut new = Vec::new();
+    let mut reported = 0;
+    while tally.patterns < wanted && new.len() < 5 {
+        for found in try_seed(seed, &mut tally) {
+            match found.known {
+                Some(kind) => {
+                    let count = known.entry(kind.name).or_insert(0);
+                    *count += 1;
+                    contradictions::write_down(&found, kind, *count);
+                }
+                None => new.push(described(seed, &found)),
+            }
+        }
+        seed += 1;
+        if tally.patterns / 50_000 > reported {
+            reported = tally.patterns / 50_000;
+            println!("seed {seed}: {tally:?}, known: {known:?}");
+        }
+    }
+    println!("up to seed {seed}: {tally:?}, known: {known:?}");
+    assert!(new.is_empty(), "{}", new.join("\n"));
+    // A bed in which little is claimed and little is found shows nothing.
+    assert!(tally.claimed * 2 > tally.patterns, "{tally:?}");
+    assert!(tally.kept_with_rows * 4 > tally.calls, "{tally:?}");
+    assert!(tally.not_taken_with_rows * 20 < tally.calls, "{tally:?}");
+}
+
+fn described(seed: u64, found: &Found) -> String {
+    let (spec, case) = shrink(found);
+    let Found { pattern, broken, .. } = found;
+    format!(
+        "KEYLOOM_SEED={seed}, {pattern}: {} is proven, and {}; in short:\n{}{}",
+        broken.claim,
+        broken.why,
+        spec.text(),
+        case.to_json()
+    )
+}

@@ -1,0 +1,119 @@
+//! One pattern, run as planned and judged by the oracle.
+
+use keyloom_design::evaluate::Inputs;
+use keyloom_design::model::Access;
+use keyloom_design::oracle::{Answer, Claims, Contradiction, Returned, Run, Senseless, ask, judge};
+use keyloom_design::plan::{Plan, Proof, Verdict};
+
+use crate::engine::{Engine, Failed};
+use crate::population::Population;
+
+/// A promise that a run has broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    /// The claim, in one word.
+    pub(crate) claim: &'static str,
+    /// What happened.
+    pub(crate) why: String,
+}
+
+/// What became of one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Everything that was claimed was kept, with so many rows asked for.
+    Kept(usize),
+    /// Nothing is claimed.
+    Unclaimed,
+    /// The plan says that it does not take such inputs; so many rows would have been found with them.
+    NotTaken(usize),
+    Broken(Broken),
+}
+
+/// What a plan claims.
+pub(crate) fn claims(access: &Access, plan: &Plan) -> Claims {
+    if plan.verdict == Verdict::Refused {
+        return Claims::default();
+    }
+    let proven = |proof: Proof| proof == Proof::Proven;
+    // A hand-written request without `where` states no question whose rows could be missing.
+    let asked = access.raw.is_none() || !access.terms.is_empty();
+    let exact = match plan.verdict {
+        Verdict::Get | Verdict::Query => 1,
+        _ => plan.calls() as u64,
+    };
+    Claims {
+        rows: proven(plan.proofs.rows) && asked,
+        purity: proven(plan.proofs.purity),
+        order: proven(plan.proofs.order),
+        limit: proven(plan.proofs.limit) && proven(plan.proofs.rows) && asked,
+        // A second step fetches what the index does not hold.
+        coverage: proven(plan.proofs.coverage)
+            || plan.hydrate.as_ref().is_some_and(|step| step.batch),
+        consistency: proven(plan.proofs.consistency),
+        requests: Some(if plan.raw.is_some() { 1 } else { exact }),
+    }
+}
+
+/// Calls a pattern once.
+pub(crate) fn call(
+    engine: &Engine,
+    population: &Population,
+    access: &Access,
+    plan: &Plan,
+    inputs: &Inputs,
+) -> Outcome {
+    let mut claims = claims(access, plan);
+    if claims == Claims::default() {
+        return Outcome::Unclaimed;
+    }
+    let answer = match ask(access, inputs, &population.records) {
+        Ok(answer) => answer,
+        Err(Senseless::NoInput { .. }) if access.raw.is_some() => return Outcome::Unclaimed,
+        Err(senseless) => return broken("sense", &senseless.to_string()),
+    };
+    let response = match engine.run(access, plan, inputs, &population.records) {
+        Ok(response) => response,
+        Err(failed) => return refused(access, plan, &claims, &answer, failed),
+    };
+    // Rows without a place cannot be merged by it.
+    claims.order &= answer.ordered || response.requests == 1;
+    let returned: Vec<Returned> = response
+        .items
+        .into_iter()
+        .map(|(record, item)| Returned { record, item, parsed: Vec::new() })
+        .collect();
+    let run = Run { returned: &returned, requests: response.requests, strong: response.strong };
+    let found = judge(access, &answer, &population.records, &claims, &run);
+    match found.first() {
+        Some(contradiction) => broken(contradiction.claim(), &all(&found)),
+        None => Outcome::Kept(answer.hits.len()),
+    }
+}
+
+fn refused(
+    access: &Access,
+    plan: &Plan,
+    claims: &Claims,
+    answer: &Answer,
+    failed: Failed,
+) -> Outcome {
+    match failed {
+        // An error that says so is no wrong answer.
+        Failed::Inputs(_) => Outcome::NotTaken(answer.hits.len()),
+        // A strong read of a global index is refused by planner and engine alike.
+        Failed::Engine(_) if access.consistent && plan.proofs.consistency == Proof::Refuted => {
+            Outcome::Unclaimed
+        }
+        Failed::Engine(why) if claims.rows => broken("request", &why),
+        Failed::Engine(_) => Outcome::Unclaimed,
+    }
+}
+
+fn broken(claim: &'static str, why: &str) -> Outcome {
+    Outcome::Broken(Broken { claim, why: why.to_owned() })
+}
+
+fn all(found: &[Contradiction]) -> String {
+    let texts: Vec<String> = found.iter().map(ToString::to_string).collect();
+    texts.join("; ")
+}
