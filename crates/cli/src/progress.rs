@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 /// How often a bar is drawn anew.
 const REDRAW: Duration = Duration::from_millis(80);
-/// How often a plain line is written.
+/// When the first plain line is written, and how often further ones are.
+const FIRST_LINE: Duration = Duration::from_secs(1);
 const LINE: Duration = Duration::from_secs(5);
 const WIDTH: usize = 30;
 
@@ -27,7 +28,11 @@ impl Progress {
 
     /// So much is done.
     pub(crate) fn at(&mut self, done: usize) {
-        let pause = if self.terminal { REDRAW } else { LINE };
+        let pause = match (self.terminal, self.shown) {
+            (true, _) => REDRAW,
+            (false, false) => FIRST_LINE,
+            (false, true) => LINE,
+        };
         if self.drawn.elapsed() < pause {
             return;
         }

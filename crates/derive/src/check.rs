@@ -254,7 +254,7 @@ fn check_plan(plan: &Plan, span: Span, errors: &mut Errors) {
 /// What is wrong with a plan; nothing for what only costs.
 fn describe(problem: &Problem) -> Option<String> {
     Some(match problem {
-        Problem::Order { why, fix } => {
+        Problem::Order { why, fix, .. } => {
             format!("rows do not come in the order asked for: {why}\nfix: {fix}")
         }
         Problem::Bleed { entities, why } => {

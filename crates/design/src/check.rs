@@ -4,7 +4,10 @@ use crate::cost::{Bill, Prices, bill};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::lint::{self, Context, Finding};
 use crate::model::Design;
-use crate::plan::{IndexUse, Plan, Problem, Verdict, WritePlan, index_uses, plan, plan_write};
+use crate::plan::{
+    IndexUse, Plan, Problem, Verdict, WritePlan, index_uses, plan, plan_only, plan_write,
+};
+use crate::repair::repair;
 use crate::source::Source;
 
 /// Everything that is known about a design.
@@ -31,6 +34,12 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
+    /// The patterns that are not proven in everything they ask, allowed or not; a hand-written request without
+    /// conditions says nothing that could be proven.
+    pub fn unproven(&self) -> impl Iterator<Item = &Plan> {
+        self.plans.iter().filter(|plan| !plan.is_proven())
+    }
+
     /// Whether anything is wrong at error level: `keyloom check` then exits with 1.
     pub fn has_errors(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity == Severity::Error)
@@ -39,11 +48,19 @@ impl CheckReport {
 
 /// Checks a design.
 pub fn check(design: &Design, prices: &Prices) -> CheckReport {
-    check_part(design.clone(), prices, true)
+    check_part(design.clone(), prices, true, plan)
 }
 
-fn check_part(mut design: Design, prices: &Prices, is_whole: bool) -> CheckReport {
-    let mut plans = plan(&design, prices);
+/// Plans every pattern of a design.
+type Planner = fn(&Design, &Prices) -> Vec<Plan>;
+
+fn check_part(
+    mut design: Design,
+    prices: &Prices,
+    is_whole: bool,
+    planner: Planner,
+) -> CheckReport {
+    let mut plans = planner(&design, prices);
     if !is_whole {
         // Whether a pattern has no key or only a broken one, cannot be told.
         plans.retain(|plan| plan.verdict != Verdict::Refused || plan.problems.iter().any(is_told));
@@ -76,13 +93,20 @@ fn is_told(problem: &Problem) -> bool {
 
 /// Reads and checks a design file; mistakes in the file are findings too.
 pub fn check_text(file_name: &str, text: &str, prices: &Prices) -> CheckReport {
+    let mut report = check_once(file_name, text, prices, plan);
+    repair(&mut report, &|changed| check_once(file_name, changed, prices, plan_only));
+    report
+}
+
+/// As [`check_text`], without looking for changes that help.
+fn check_once(file_name: &str, text: &str, prices: &Prices, planner: Planner) -> CheckReport {
     let (design, diagnostics) = Design::read(file_name, text);
     let is_whole = diagnostics.iter().all(|problem| problem.severity != Severity::Error);
     // In a text that is not TOML, anything may be missing.
     let mut report = if diagnostics.iter().any(|problem| problem.code == Code::Syntax) {
         CheckReport { source: Source::new(file_name, text), ..CheckReport::default() }
     } else {
-        check_part(design, prices, is_whole)
+        check_part(design, prices, is_whole, planner)
     };
     let found: Vec<Finding> =
         diagnostics.iter().map(|problem: &Diagnostic| problem.into()).collect();

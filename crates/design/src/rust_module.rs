@@ -421,6 +421,7 @@ fn write_access(out: &mut String, access: &Access, title: &str, missing: &mut Ve
     for (word, number) in numbers {
         words.extend(number.map(|number| format!("{word} = {number}")));
     }
+    words.extend(access.max_requests.map(|most| format!("max_requests = {most}")));
     if let Some(raw) = &access.raw {
         words.push(format!("key = {:?}", raw.key.to_string()));
         words

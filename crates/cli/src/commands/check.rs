@@ -1,33 +1,51 @@
 //! `keyloom check`: a proof for each access pattern, or the reason and the fix.
 
-use std::path::PathBuf;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use keyloom_design::{CheckReport, report};
+use keyloom_design::cost::Prices;
+use keyloom_design::{CheckReport, Severity, check_text, report};
 
 use crate::design_file::{check_file, prices};
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Output, complain};
 
 /// Prove every access pattern of a design file, and find what raises no error.
 ///
-/// Each pattern is one GetItem, one Query, several Queries, a read in two steps, or is refused. What
-/// would return wrong, missing or foreign rows comes with items that show it. The exit code is 1 if
-/// anything is wrong at error level.
+/// Each pattern is one GetItem, one BatchGetItem, one Query, several Queries, a read in two steps, or is
+/// refused. Whatever it asks and is not proven is an error, unless the design allows it by name with a
+/// reason; what would return wrong, missing or foreign rows comes with items that show it.
+///
+/// The exit code is 1 if anything is wrong at error level or denied, 2 if a file could not be read.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom check tasks.toml
-  keyloom check designs/*.toml --format sarif > findings.sarif")]
+  keyloom check - < tasks.toml
+  keyloom check designs/*.toml --format sarif > findings.sarif
+  keyloom check tasks.toml --deny warnings --deny unproven")]
 pub(crate) struct Check {
-    /// The design files.
+    /// The design files; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// How the report is written.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
+    /// What else makes the exit code 1.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    deny: Vec<Deny>,
     /// A price list instead of the built-in one (us-east-1).
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
+}
+
+/// What is not tolerated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Deny {
+    /// Findings of level warn.
+    Warnings,
+    /// Patterns that are not proven in everything they ask, even where the design allows it.
+    Unproven,
 }
 
 /// Forms of the report.
@@ -47,9 +65,32 @@ impl Check {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let prices = prices(self.prices.as_deref())?;
         let mut reports: Vec<CheckReport> = Vec::with_capacity(self.files.len());
+        let mut unread: Vec<Failure> = Vec::new();
         for file in &self.files {
-            reports.push(check_file(file, &prices)?);
+            match read(file, &prices) {
+                Ok(report) => reports.push(report),
+                Err(failure) => unread.push(failure),
+            }
         }
+        self.write(&reports, output)?;
+        output.flush()?;
+        for failure in &unread {
+            complain(failure);
+        }
+        for (report, denied) in reports
+            .iter()
+            .flat_map(|report| self.denied(report).into_iter().map(move |denied| (report, denied)))
+        {
+            complain(&Failure::refused(format_args!("{}: {denied}", report.source.name())));
+        }
+        if !unread.is_empty() {
+            return Ok(ExitCode::from(2));
+        }
+        let wrong = |report: &CheckReport| report.has_errors() || !self.denied(report).is_empty();
+        Ok(if reports.iter().any(wrong) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    fn write(&self, reports: &[CheckReport], output: &mut Output) -> Result<(), Failure> {
         match self.format {
             Format::Human => {
                 for (at, report) in reports.iter().enumerate() {
@@ -59,12 +100,37 @@ impl Check {
                     let text = report::human(report);
                     output.line(text.trim_end())?;
                 }
+                Ok(())
             }
-            Format::Json => output.line(format_args!("{:#}", report::json(&reports)))?,
-            Format::Sarif => output.line(format_args!("{:#}", report::sarif(&reports)))?,
-            Format::Markdown => output.line(report::markdown(&reports).trim_end())?,
+            Format::Json => output.line(format_args!("{:#}", report::json(reports))),
+            Format::Sarif => output.line(format_args!("{:#}", report::sarif(reports))),
+            Format::Markdown => output.line(report::markdown(reports).trim_end()),
         }
-        let wrong = reports.iter().any(CheckReport::has_errors);
-        Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    /// What `--deny` has against a report, in words.
+    fn denied(&self, report: &CheckReport) -> Vec<String> {
+        let mut denied = Vec::new();
+        let warnings =
+            report.findings.iter().filter(|finding| finding.severity == Severity::Warn).count();
+        if warnings > 0 && self.deny.contains(&Deny::Warnings) {
+            denied.push(format!("{warnings} warnings are denied"));
+        }
+        let names: Vec<&str> = report.unproven().map(|plan| plan.name.as_str()).collect();
+        if !names.is_empty() && self.deny.contains(&Deny::Unproven) {
+            denied.push(format!("not proven, which is denied: {}", names.join(", ")));
+        }
+        denied
+    }
+}
+
+fn read(file: &Path, prices: &Prices) -> Result<CheckReport, Failure> {
+    if file != Path::new("-") {
+        return check_file(file, prices);
+    }
+    let mut text = String::new();
+    match std::io::stdin().read_to_string(&mut text) {
+        Ok(_) => Ok(check_text("standard input", &text, prices)),
+        Err(error) => Err(Failure::refused(format_args!("standard input cannot be read: {error}"))),
     }
 }

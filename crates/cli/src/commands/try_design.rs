@@ -16,7 +16,8 @@ use crate::trial::{Counter, Judged, Options, Outcome, Tally, Trial};
 /// Load generated items into an embedded database, run every pattern, compare with brute force.
 ///
 /// Rows, order and consumed units must be what the planner says; a pattern that it refutes must go
-/// wrong on the engine as its counter-example says. The exit code is 1 if any promise is broken.
+/// wrong on the engine as its counter-example says, and what it refuses must be refused. A pattern whose calls
+/// return no row is called empty, and counts for nothing. The exit code is 1 if any promise is broken.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom try tasks.toml
@@ -87,7 +88,7 @@ impl Try {
 
 /// Generates and loads the items, with progress.
 pub(crate) fn prepare(design: keyloom_design::Design, options: Options) -> Result<Trial, Failure> {
-    let mut progress = Progress::new("loading", options.items);
+    let mut progress = Progress::new("items", options.items);
     Trial::prepare(design, options, &mut |written| progress.at(written))
         .map_err(|refusal| Failure::refused(format_args!("the items cannot be stored: {refusal}")))
 }
@@ -125,6 +126,11 @@ pub(crate) fn write_outcome(output: &mut Output, outcome: &Outcome) -> Result<()
         Judged::Equal => {
             format!("  {} {name}: {measured} as predicted", paint.good("equal  "))
         }
+        Judged::Empty => format!(
+            "  {} {name}: {} calls, as predicted; none returned a row, so this shows little",
+            paint.warn("empty  "),
+            outcome.calls
+        ),
         Judged::Unpromised { wrong } => format!(
             "  {} {name}: {measured} as predicted, {wrong} calls with wrong rows",
             paint.warn("refuted")
@@ -136,7 +142,7 @@ pub(crate) fn write_outcome(output: &mut Output, outcome: &Outcome) -> Result<()
             format!("  {} {name}: {refusal}", paint.warn("refused"))
         }
         Judged::Idle => {
-            format!("  {} {name}: no generated value fits its keys", paint.bad("IDLE   "))
+            format!("  {} {name}: no generated value fits its keys", paint.warn("idle   "))
         }
         Judged::Broken { why } => format!("  {} {name}: {why}", paint.bad("BROKEN ")),
     };
@@ -162,6 +168,7 @@ fn list(keys: &[String]) -> String {
 fn summary(paint: Paint, tally: Tally) -> String {
     let mut parts = vec![format!("{} equal to brute force", tally.equal)];
     let more = [
+        (tally.unseen, "without a row to show it"),
         (tally.unpromised, "refuted by the planner"),
         (tally.refused, "refused"),
         (tally.shown, "counter-examples shown on the engine"),
@@ -182,6 +189,7 @@ fn document(file: &str, trial: &Trial, outcomes: &[Outcome], tally: Tally) -> Js
         "file": file,
         "items": trial.data().rows().len(),
         "equal": tally.equal,
+        "unseen": tally.unseen,
         "refuted": tally.unpromised,
         "refused": tally.refused,
         "counter_examples_shown": tally.shown,
@@ -193,6 +201,7 @@ fn document(file: &str, trial: &Trial, outcomes: &[Outcome], tally: Tally) -> Js
 fn outcome_json(outcome: &Outcome) -> Json {
     let (result, why) = match &outcome.judged {
         Judged::Equal => ("equal", None),
+        Judged::Empty => ("empty", None),
         Judged::Unpromised { wrong } => ("refuted", Some(format!("{wrong} calls with wrong rows"))),
         Judged::Refused { by_engine } => ("refused", by_engine.as_ref().map(ToString::to_string)),
         Judged::Idle => ("idle", None),

@@ -9,8 +9,7 @@ use keyloom_core::{AttributeValue, Item};
 use keyloom_design::Design;
 use keyloom_design::emit::create_table;
 use keyloom_design::evaluate::Row;
-use keyloom_engine::{Database, Options};
-use serde_json::json;
+use keyloom_engine::{BatchWriteItemInput, Database, Options, WriteRequest};
 
 /// A database in memory that holds what a design describes.
 pub(crate) struct Engine {
@@ -71,17 +70,16 @@ impl Engine {
     pub(crate) fn load(&self, rows: &[Row], written: &mut dyn FnMut(usize)) -> Result<(), Refusal> {
         let mut count = 0;
         for batch in rows.chunks(MAX_BATCH_WRITE_REQUESTS) {
-            let mut requests = serde_json::Map::new();
-            for row in batch {
-                let put = json!({ "PutRequest": { "Item": wire_item(&row.item()) } });
-                let table = row.entity.table.name.clone();
-                if let Some(list) =
-                    requests.entry(table).or_insert_with(|| json!([])).as_array_mut()
-                {
-                    list.push(put);
-                }
+            let put = |row: &Row| (row.entity.table.name.clone(), WriteRequest::Put(row.item()));
+            let mut requests: Vec<_> = batch.iter().map(put).collect();
+            while !requests.is_empty() {
+                let input = BatchWriteItemInput { requests, ..BatchWriteItemInput::default() };
+                let answer = self.database.batch_write_item(input).map_err(|error| Refusal {
+                    code: error.code().to_owned(),
+                    message: error.message(),
+                })?;
+                requests = answer.unprocessed;
             }
-            self.call("BatchWriteItem", &json!({ "RequestItems": requests }))?;
             count += batch.len();
             written(count);
         }

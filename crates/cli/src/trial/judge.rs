@@ -3,7 +3,7 @@
 use keyloom_core::Item;
 use keyloom_core::capacity::Units;
 use keyloom_design::Design;
-use keyloom_design::evaluate::{Inputs, Mismatch, Row, expected};
+use keyloom_design::evaluate::{Expected, Inputs, Lookup, Mismatch, Row, expected};
 use keyloom_design::model::{Access, Table};
 use keyloom_design::plan::{CounterExample, Plan, Proof, Verdict};
 
@@ -33,6 +33,8 @@ pub(crate) struct Outcome {
 pub(crate) enum Judged {
     /// Everything is as brute force says, and costs what was predicted.
     Equal,
+    /// As [`Judged::Equal`], but no call returned a row: that shows little.
+    Empty,
     /// The plan promises less than that; this many calls were wrong.
     Unpromised { wrong: usize },
     /// The planner refuses the pattern; for a hand-written request, this is what the engine says.
@@ -55,8 +57,10 @@ pub(crate) enum Counter {
 /// How many patterns came out how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// Equal to brute force, at the predicted price.
+    /// Equal to brute force, at the predicted price, with rows to show it.
     pub(crate) equal: usize,
+    /// Equal on no rows at all, or never called: no evidence.
+    pub(crate) unseen: usize,
     /// Refuted or filtered: less was promised.
     pub(crate) unpromised: usize,
     /// Refused by the planner.
@@ -71,9 +75,10 @@ impl Tally {
     pub(crate) fn add(&mut self, outcome: &Outcome) {
         match &outcome.judged {
             Judged::Equal => self.equal += 1,
+            Judged::Empty | Judged::Idle => self.unseen += 1,
             Judged::Unpromised { .. } => self.unpromised += 1,
             Judged::Refused { .. } => self.refused += 1,
-            Judged::Idle | Judged::Broken { .. } => self.broken += 1,
+            Judged::Broken { .. } => self.broken += 1,
         }
         match &outcome.counter {
             Some(Counter::Shown { .. }) => self.shown += 1,
@@ -117,12 +122,18 @@ pub(super) fn calls(
     // Of a hand-written request the planner may have nothing to say: then it is only watched.
     let unclaimed = plan.raw.is_some() && plan.proofs.rows == Proof::NotAsked;
     let promised = is_promised(plan) && !unclaimed;
+    let lookup = Lookup::new(access, runner.data.rows());
     let mut wrong = 0;
     for inputs in calls {
         let answer = match runner.run(access, plan, inputs) {
             Ok(answer) => answer,
             // Values that a key cannot hold never reach the engine.
             Err(Failed::Inputs(_)) => continue,
+            // The planner said so: a global index is never strongly consistent.
+            Err(Failed::Refused(refusal)) if plan.proofs.consistency == Proof::Refuted => {
+                outcome.judged = Judged::Refused { by_engine: Some(refusal) };
+                return;
+            }
             Err(failed) => {
                 outcome.judged = broken(access, inputs, &failed.to_string());
                 return;
@@ -139,7 +150,7 @@ pub(super) fn calls(
             outcome.judged = broken(access, inputs, &why);
             return;
         }
-        match compare(runner.data, access, plan, inputs, &answer) {
+        match compare(runner.data, access, plan, &lookup.expected(inputs), &answer) {
             Ok(()) => {}
             Err(_) if !promised => wrong += 1,
             Err(why) => {
@@ -150,6 +161,8 @@ pub(super) fn calls(
     }
     outcome.judged = if outcome.calls == 0 {
         Judged::Idle
+    } else if outcome.rows == 0 && wrong == 0 {
+        Judged::Empty
     } else if promised || unclaimed && wrong == 0 {
         Judged::Equal
     } else {
@@ -171,13 +184,12 @@ fn compare(
     data: &Data,
     access: &Access,
     plan: &Plan,
-    inputs: &Inputs,
+    wanted: &Expected,
     answer: &Answer,
 ) -> Result<(), String> {
     let table = access.find.first().map(|entity| entity.table.clone());
     let table = table.ok_or_else(|| "it finds nothing".to_owned())?;
     let labels = labels(data, &table, &answer.items)?;
-    let wanted = expected(access, inputs, data.rows());
     // Without a condition stated, a hand-written request has no meaning to compare with.
     if access.raw.is_none() || !access.terms.is_empty() {
         wanted.compare(&labels).map_err(|wrong| wrong.to_string())?;

@@ -18,7 +18,7 @@ mod runner;
 use keyloom_design::Design;
 use keyloom_design::cost::Prices;
 use keyloom_design::evaluate::Inputs;
-use keyloom_design::generate::{GenerateOptions, generate, inputs_for};
+use keyloom_design::generate::{GenerateOptions, generate_with, inputs_for};
 use keyloom_design::model::Access;
 use keyloom_design::plan::{Plan, RawForm, Verdict, plan};
 
@@ -67,9 +67,11 @@ impl Trial {
     ) -> Result<Self, Refusal> {
         let wanted =
             GenerateOptions { items: options.items, seed: options.seed, adversarial: true };
-        let data = Data::new(generate(&design, &wanted));
+        // Every item is made, and then written.
+        let data = Data::new(generate_with(&design, &wanted, &mut |made| written(made / 2)));
+        let half = data.rows().len() / 2;
         let engine = Engine::with_tables(&design)?;
-        engine.load(data.rows(), written)?;
+        engine.load(data.rows(), &mut |count| written(half + count / 2))?;
         Ok(Self { design, plans, data, engine, options })
     }
 
@@ -102,9 +104,12 @@ impl Trial {
             let calls: Vec<Inputs> = self.inputs(access, plan).collect();
             judge::calls(&runner, access, plan, &calls, &mut outcome);
         }
+        // What the engine refuses to run has no wrong rows to show.
+        let refused = matches!(outcome.judged, Judged::Refused { by_engine: Some(_) });
         outcome.counter = plan
             .counter_example
             .as_ref()
+            .filter(|_| !refused)
             .map(|example| judge::counter(&self.design, access, plan, example));
         outcome
     }

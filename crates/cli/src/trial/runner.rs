@@ -7,7 +7,9 @@ use keyloom_core::capacity::{ReadMode, Units, read_units};
 use keyloom_core::size::item_size;
 use keyloom_design::evaluate::{Inputs, Row, order_of};
 use keyloom_design::model::{Access, Entity, OrderBy, Table};
-use keyloom_design::plan::{Plan, Request, concretize, predicted_read, requests, second_step};
+use keyloom_design::plan::{
+    Plan, Request, Verdict, concretize, predicted_read, requests, second_step,
+};
 use serde_json::{Value as Json, json};
 
 use super::data::Data;
@@ -85,7 +87,13 @@ impl Runner<'_> {
             let one_page = plan.raw.is_some() || self.limits == Limits::SentAlong;
             let (items, units) = self.pages(&request, one_page)?;
             consumed += units;
-            parts.push(self.with_rows(table, items)?);
+            let items = self.with_rows(table, items)?;
+            if plan.verdict == Verdict::Batch {
+                // A batch answers in any order: each item is merged by itself.
+                parts.extend(items.into_iter().map(|item| vec![item]));
+            } else {
+                parts.push(items);
+            }
         }
         let mut items = merge(&access.order, parts);
         let mut answer = Answer { items: Vec::new(), consumed, predicted };
@@ -112,10 +120,7 @@ impl Runner<'_> {
             Some(raw) => vec![raw.concrete(inputs).map_err(Failed::Inputs)?],
             None => concretize(access, plan, inputs).map_err(Failed::Inputs)?,
         };
-        Ok(reads
-            .iter()
-            .map(|read| predicted_read(read, &self.data.in_partition(table, read)))
-            .sum())
+        Ok(reads.iter().map(|read| predicted_read(read, self.data.in_partition(table, read))).sum())
     }
 
     /// All pages of a request, or as many as it takes to fill its limit.

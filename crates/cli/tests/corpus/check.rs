@@ -42,15 +42,67 @@ fn corrected_designs_have_no_findings_and_refuse_nothing() {
 #[test]
 fn the_exit_code_tells_errors_from_warnings() {
     assert_eq!(keyloom(&["check", "stores.as-written.toml"]).status.code(), Some(1), "errors");
-    assert_eq!(keyloom(&["check", "follows.as-written.toml"]).status.code(), Some(0), "a warning");
     assert_eq!(keyloom(&["check", "stores.toml"]).status.code(), Some(0));
 }
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
-    let output = keyloom(&["check", "no-such.toml"]);
-    assert_eq!(output.status.code(), Some(1));
+    let output = keyloom(&["check", "no-such.toml", "stores.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stdout).contains("stores.toml: no findings"), "the others are reported");
     assert!(text(&output.stderr).contains("no-such.toml cannot be read"), "{output:?}");
+}
+
+const WARNED: &str = r#"
+[table.app]
+partition_key = "PK"
+sort_key = "SK"
+[entity.Log]
+PK = "LOG#{id:ulid}"
+SK = "{at}"
+[entity.Log.fields]
+at = "datetime:loose"
+[access."log"]
+find = "Log"
+where = "id = ?"
+key = 'PK = "LOG#{id}" and begins_with(SK, "2024")'
+[[allow]]
+rule = "A13"
+subject = "log"
+reason = "only this year is of interest"
+[[allow]]
+rule = "K07"
+subject = "log"
+reason = "only this year is of interest"
+"#;
+
+/// Runs `check -` with this text as its input.
+fn check_input(text: &str, more: &[&str]) -> std::process::Output {
+    use std::io::Write as _;
+    let mut process = std::process::Command::new(env!("CARGO_BIN_EXE_keyloom"))
+        .args(["check", "-"])
+        .args(more)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    process.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    process.wait_with_output().unwrap()
+}
+
+#[test]
+fn standard_input_is_checked_and_what_is_denied_fails_the_run() {
+    let plain = check_input(WARNED, &[]);
+    assert_eq!(plain.status.code(), Some(0), "{}", text(&plain.stdout));
+    assert!(text(&plain.stdout).contains("standard input: "), "{}", text(&plain.stdout));
+    let warned = check_input(WARNED, &["--deny", "warnings"]);
+    assert_eq!(warned.status.code(), Some(1));
+    assert!(text(&warned.stderr).contains("warnings are denied"), "{}", text(&warned.stderr));
+    // Allowed by name, and denied all the same.
+    let unproven = check_input(WARNED, &["--deny", "unproven"]);
+    assert_eq!(unproven.status.code(), Some(1));
+    assert!(text(&unproven.stderr).contains("not proven, which is denied: log"));
 }
 
 /// Every rule of the linter that a single design can break is broken somewhere in the corpus, except for

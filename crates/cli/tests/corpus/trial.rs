@@ -98,3 +98,52 @@ fn a_design_that_cannot_be_understood_is_refused_with_its_mistakes() {
     assert!(complaint.contains("is not a design that can be used"), "{complaint}");
     assert!(complaint.contains("cannot be the S key attribute"), "{complaint}");
 }
+
+/// A design in a file of its own, tried.
+fn tried_text(design: &str) -> (serde_json::Value, Option<i32>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("design.toml");
+    std::fs::write(&path, design).unwrap();
+    let output = keyloom(&["try", "--format", "json", "--items", "200", path.to_str().unwrap()]);
+    (json(&output).get(0).cloned().unwrap(), output.status.code())
+}
+
+/// `check` refuses it, the engine refuses it: that is agreement. What no row shows is no evidence, and no fault.
+#[test]
+fn a_refusal_that_the_engine_confirms_is_right_and_no_rows_show_nothing() {
+    let (tried, code) = tried_text(
+        r#"
+[table.app]
+partition_key = "PK"
+sort_key = "SK"
+[table.app.index.GSI1]
+partition_key = "G1"
+[entity.User]
+PK = "USER#{id}"
+SK = "PROFILE"
+G1 = "MAIL#{mail}"
+[entity.User.fields]
+id = "ulid"
+mail = "token"
+state = { type = "string", values = ["on", "off"] }
+[access."by mail, strongly"]
+find = "User"
+where = "mail = ?"
+consistent = true
+[access."nobody"]
+find = "User"
+where = "id = '01ARZ3NDEKTSV4RRFFQ69G5FAV'"
+[access."several"]
+find = "User"
+where = "id in (?, ?, ?)"
+"#,
+    );
+    assert_eq!(code, Some(0), "{tried}");
+    let result = |at: usize| tried["patterns"][at]["result"].as_str().unwrap().to_owned();
+    assert_eq!(result(0), "refused", "{tried}");
+    assert!(tried["patterns"][0]["why"].as_str().unwrap().contains("Consistent"), "{tried}");
+    assert_eq!(result(1), "empty");
+    assert_eq!(result(2), "equal", "{tried}");
+    assert_eq!(tried["patterns"][2]["verdict"], "batch");
+    assert_eq!((tried["equal"].as_u64(), tried["unseen"].as_u64()), (Some(1), Some(1)));
+}

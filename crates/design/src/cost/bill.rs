@@ -59,6 +59,8 @@ pub struct Bill {
     pub indexes: Vec<BillLine>,
     /// Everything.
     pub total: Money,
+    /// Patterns with a rate that are not in the total, because nobody knows how much they read.
+    pub missing: Vec<String>,
 }
 
 /// Bytes that DynamoDB adds to every stored item and index entry.
@@ -72,6 +74,8 @@ pub fn bill(design: &Design, plans: &[Plan], writes: &[WritePlan], prices: &Pric
         if let (Some(units), Some(money)) = (plan.estimate.units_per_second, plan.estimate.money) {
             let subject = plan.name.clone();
             bill.reads.push(BillLine { subject, amount: units, unit: "read units/s", money });
+        } else if design.access(&plan.name).is_some_and(|access| access.rate.is_some()) {
+            bill.missing.push(plan.name.clone());
         }
     }
     for write in writes {

@@ -120,6 +120,7 @@ impl EntityDraft {
             size: None,
             max_size: None,
             growth: None,
+            identity: Vec::new(),
         }
     }
 
@@ -226,6 +227,7 @@ impl AccessDraft {
             items: None,
             all_pages: false,
             keeps: None,
+            max_requests: None,
             description: None,
         }
     }

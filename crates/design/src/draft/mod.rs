@@ -110,6 +110,8 @@ pub struct EntityDraft {
     pub table: Option<Spanned<String>>,
     /// Its fields.
     pub fields: Vec<FieldDraft>,
+    /// The fields that make an item unique.
+    pub identity: Vec<Spanned<String>>,
     /// Key attributes with their templates.
     pub keys: Vec<KeyDraft>,
     /// What it is.
@@ -218,6 +220,8 @@ pub struct AccessDraft {
     pub all_pages: bool,
     /// The share of read items that a filter keeps.
     pub keeps: Option<f64>,
+    /// The most requests that one call may make.
+    pub max_requests: Option<u64>,
     /// What it is for.
     pub description: Option<Spanned<String>>,
 }

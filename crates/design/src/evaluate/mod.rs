@@ -3,19 +3,25 @@
 //! Nothing here knows plans or indexes. `try` compares this answer with the engine's, and the planner
 //! checks its own counter-examples against it.
 
+mod lookup;
+mod places;
 mod row;
 mod test;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
+use keyloom_core::AttributeValue;
 use keyloom_keys::Value;
 
+pub use self::lookup::Lookup;
+pub use self::places::{Places, hash_of};
 pub use self::row::{Row, item_label};
 pub(crate) use self::test::{holds, when_test};
 use crate::generate::set_shards;
 use crate::key::compare;
-use crate::model::{Access, Operand, OrderBy};
+use crate::model::{Access, Entity, Index, Operand, OrderBy};
 
 /// Values for a pattern's inputs, by name.
 pub type Inputs = BTreeMap<String, Value<'static>>;
@@ -50,8 +56,19 @@ pub fn expected<'r>(access: &Access, inputs: &Inputs, rows: &'r [Row]) -> Expect
         None => access.finds(&row.entity),
         Some(via) => row.entity.name == via.name,
     };
-    let mut links: Vec<&Row> =
+    let links: Vec<&Row> =
         rows.iter().filter(asked).filter(|row| satisfies(access, inputs, row)).collect();
+    expected_among(access, links, |link| {
+        rows.iter().filter(|row| access.finds(&row.entity) && is_linked(link, row)).collect()
+    })
+}
+
+/// Puts the rows that satisfy the conditions into the order asked for, and follows them if they are links.
+fn expected_among<'r>(
+    access: &Access,
+    mut links: Vec<&'r Row>,
+    linked: impl Fn(&Row) -> Vec<&'r Row>,
+) -> Expected<'r> {
     links.sort_by(|a, b| order_of(&access.order, a, b));
     let limit = access.limit.map(|limit| limit as usize);
     let (mut all, mut counts) = (Vec::new(), Vec::new());
@@ -60,8 +77,7 @@ pub fn expected<'r>(access: &Access, inputs: &Inputs, rows: &'r [Row]) -> Expect
         if access.via.is_none() {
             all.push(Ranked { row: by, by });
         } else {
-            let linked = rows.iter().filter(|row| access.finds(&row.entity) && is_linked(by, row));
-            all.extend(linked.map(|row| Ranked { row, by }));
+            all.extend(linked(by).into_iter().map(|row| Ranked { row, by }));
         }
         counts.push(all.len() - before);
     }
@@ -93,8 +109,9 @@ fn least_rows(order: &[OrderBy], links: &[&Row], counts: &[usize], limit: usize)
 /// Whether a row satisfies every condition of a pattern.
 pub(crate) fn satisfies(access: &Access, inputs: &Inputs, row: &Row) -> bool {
     access.terms.iter().all(|term| {
+        let Some(field) = row.entity.field(&term.field) else { return false };
         let value = row.values.get(&term.field);
-        holds(&term.test, value, &|operand| operand_value(operand, inputs))
+        holds(&term.test, field, value, &|operand| operand_value(operand, inputs))
     })
 }
 
@@ -108,11 +125,15 @@ pub(crate) fn operand_value(operand: &Operand, inputs: &Inputs) -> Option<Value<
 /// Whether a link row points at a row: the key that the link's values make is the key of the row, in the
 /// index through which such links lead there.
 pub(crate) fn is_linked(link: &Row, row: &Row) -> bool {
-    let Some(index) = row.entity.reached_from(&link.entity) else { return false };
-    let mut target = Row { entity: row.entity.clone(), values: link.values.clone() };
+    linked_key(link, &row.entity).is_some_and(|(index, key)| row.index_values(index) == Some(key))
+}
+
+/// The key that a link's values make, and the index through which it leads to an entity.
+fn linked_key<'e>(link: &Row, entity: &'e Arc<Entity>) -> Option<(&'e Index, Vec<AttributeValue>)> {
+    let index = entity.reached_from(&link.entity)?;
+    let mut target = Row { entity: entity.clone(), values: link.values.clone() };
     set_shards(&mut target);
-    let key = target.index_values(index);
-    key.is_some() && key == row.index_values(index)
+    Some((index, target.index_values(index)?))
 }
 
 /// How two rows stand in the order asked for.

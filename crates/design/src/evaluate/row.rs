@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keyloom_core::{AttributeValue, Item};
-use keyloom_keys::{Fields, Precision, Timestamp, Value};
+use keyloom_keys::{Fields, Value};
 
-use super::test::when_holds;
+use super::test::{meant, when_holds};
 use crate::key::{attribute_of, key_value};
-use crate::model::{Entity, EntityKey, Field, FieldKind, Index, KeyShape, KeyType};
+use crate::model::{Entity, EntityKey, Field, Index, KeyShape, KeyType, Table};
 
 /// One item of the design, as field values.
 #[derive(Clone, Debug)]
@@ -91,16 +91,14 @@ impl Row {
             }
         }
         let field = self.entity.field(name)?;
-        let stored = !field.key_only && !matches!(field.kind, FieldKind::Shard(_));
-        self.values.get(name).filter(|_| stored).map(|value| attribute_of(field, value))
+        self.values.get(name).filter(|_| field.is_stored()).map(|value| attribute_of(field, value))
     }
 
     /// The item as it is stored: key attributes, fields, and the type attribute if the table has one.
     pub fn item(&self) -> Item {
         let mut item = Item::new();
         for field in &self.entity.fields {
-            let stored = !field.key_only && !matches!(field.kind, FieldKind::Shard(_));
-            if let Some(value) = self.values.get(&field.name).filter(|_| stored) {
+            if let Some(value) = self.values.get(&field.name).filter(|_| field.is_stored()) {
                 item.insert(field.name.as_str(), attribute_of(field, value));
             }
         }
@@ -122,15 +120,7 @@ impl Row {
     /// What a row is sorted by in a field: its value; a loosely written time is the moment that it means.
     pub(super) fn place(&self, field: &str) -> Option<Cow<'_, Value<'static>>> {
         let value = self.values.get(field)?;
-        let loose =
-            self.entity.field(field).is_some_and(|field| field.kind == FieldKind::LooseTime);
-        match value {
-            Value::Text(text) if loose => match text.parse::<Timestamp>() {
-                Ok(time) => Some(Cow::Owned(Value::Time(time.at(Precision::Millisecond)))),
-                Err(_) => Some(Cow::Borrowed(value)),
-            },
-            _ => Some(Cow::Borrowed(value)),
-        }
+        Some(self.entity.field(field).map_or(Cow::Borrowed(value), |field| meant(field, value)))
     }
 
     /// The primary key as text: two rows with one label are one item.
@@ -147,6 +137,7 @@ fn value_of(field: &Field, stored: &AttributeValue) -> Option<Value<'static>> {
         AttributeValue::Bool(flag) => return Some(Value::Bool(*flag)),
         AttributeValue::B(bytes) => return Some(Value::Bytes(bytes.clone().into())),
         AttributeValue::Ss(set) => set.first()?.to_string(),
+        AttributeValue::Ns(set) => set.first()?.to_string(),
         AttributeValue::L(list) => return value_of(field, list.first()?),
         _ => return None,
     };
@@ -157,10 +148,12 @@ fn value_of(field: &Field, stored: &AttributeValue) -> Option<Value<'static>> {
 }
 
 /// The primary key of a stored item as text, as [`Row::label`] gives it.
-pub fn item_label(entity: &Entity, item: &Item) -> String {
-    let primary = entity.table.primary();
-    let values: Vec<AttributeValue> =
-        primary.attributes().filter_map(|attribute| item.get(&attribute.name).cloned()).collect();
+pub fn item_label(table: &Table, item: &Item) -> String {
+    let values: Vec<AttributeValue> = table
+        .primary()
+        .attributes()
+        .filter_map(|attribute| item.get(&attribute.name).cloned())
+        .collect();
     key_label(&values)
 }
 

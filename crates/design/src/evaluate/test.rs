@@ -1,24 +1,34 @@
 //! Whether a condition holds of a value.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use keyloom_keys::Value;
+use keyloom_keys::{Precision, Timestamp, Value};
 
 use super::Row;
 use crate::condition::{self, Comparison, Condition};
-use crate::key::{compare, extent};
-use crate::model::{End, InputRole, Operand, Test};
+use crate::key::{compare, extent, number};
+use crate::model::{End, Field, FieldKind, InputRole, Operand, Test};
 use crate::resolve::literal;
 
-/// Whether `test` holds of a field's value; `None` is a field that the row does not have.
+/// Whether `test` holds of a field's value; `None` is a field that the row does not have. As in DynamoDB, such
+/// a field is unlike everything and contains nothing.
 pub(crate) fn holds(
     test: &Test,
-    value: Option<&Value>,
+    field: &Field,
+    value: Option<&Value<'static>>,
     resolve: &dyn Fn(&Operand) -> Option<Value<'static>>,
 ) -> bool {
-    let Some(value) = value else { return matches!(test, Test::Missing) };
+    let Some(stored) = value else {
+        return matches!(test, Test::Missing | Test::NotEqual(_) | Test::Lacks(_));
+    };
+    let value = &*meant(field, stored);
     let check = |operand: &Operand, holds: &dyn Fn(&Value) -> bool| {
-        resolve(operand).is_some_and(|operand| holds(&operand))
+        resolve(operand).is_some_and(|operand| holds(&meant(field, &operand)))
+    };
+    let contains = |part: &Value| match field.kind {
+        FieldKind::List | FieldKind::TextSet | FieldKind::NumberSet => equal(value, part),
+        _ => stored.to_string().contains(&part.to_string()),
     };
     match test {
         Test::Exists => true,
@@ -35,16 +45,32 @@ pub(crate) fn holds(
                 |end: &End| check(&end.operand, &|bound| is_below(value, bound, end.inclusive));
             low.as_ref().is_none_or(above) && high.as_ref().is_none_or(below)
         }
-        Test::BeginsWith(operand) => {
-            check(operand, &|prefix| value.to_string().starts_with(&prefix.to_string()))
+        Test::BeginsWith(operand) => resolve(operand)
+            .is_some_and(|prefix| stored.to_string().starts_with(&prefix.to_string())),
+        Test::Contains(operand) if field.kind == FieldKind::LooseTime => {
+            resolve(operand).is_some_and(|part| contains(&part))
         }
-        Test::Contains(operand) => {
-            check(operand, &|part| value.to_string().contains(&part.to_string()))
+        Test::Lacks(operand) if field.kind == FieldKind::LooseTime => {
+            resolve(operand).is_some_and(|part| !contains(&part))
         }
-        Test::Lacks(operand) => {
-            check(operand, &|part| !value.to_string().contains(&part.to_string()))
-        }
+        Test::Contains(operand) => check(operand, &contains),
+        Test::Lacks(operand) => check(operand, &|part| !contains(part)),
     }
+}
+
+/// A value as it is compared: a loosely written time is the moment that it means, and a number is a number
+/// however it is written.
+pub(crate) fn meant<'v>(field: &Field, value: &'v Value<'static>) -> Cow<'v, Value<'static>> {
+    let Value::Text(text) = value else { return Cow::Borrowed(value) };
+    let other = match field.kind {
+        FieldKind::LooseTime => {
+            let time = text.parse::<Timestamp>().ok();
+            time.map(|time| Value::Time(time.at(Precision::Millisecond)))
+        }
+        FieldKind::Number | FieldKind::NumberSet => number(text),
+        _ => None,
+    };
+    other.map_or(Cow::Borrowed(value), Cow::Owned)
 }
 
 /// A period such as a day equals every moment inside it.
@@ -102,7 +128,7 @@ pub(crate) fn when_holds(when: &Condition, row: &Row) -> bool {
             literal(field, &text, InputRole::Value).ok().map(Operand::Value)
         };
         let Some(test) = when_test(&term.test, &read) else { return false };
-        holds(&test, value, &|operand| match operand {
+        holds(&test, field, value, &|operand| match operand {
             Operand::Value(value) => Some(value.clone()),
             Operand::Input(_) => None,
         })

@@ -2,6 +2,7 @@
 //! ties, neighbours and extremes to break a wrong key.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use keyloom_keys::Value;
@@ -9,7 +10,7 @@ use keyloom_keys::Value;
 use super::random::Random;
 use super::shard::set_shards;
 use super::value::{Taste, random_value};
-use crate::evaluate::{Inputs, Row};
+use crate::evaluate::{Inputs, Row, hash_of};
 use crate::model::{Access, Design, Entity, Field, FieldKind, InputRole};
 
 /// What to generate.
@@ -31,12 +32,23 @@ impl Default for GenerateOptions {
 
 /// Generates items of every entity. No two have the same primary key.
 pub fn generate(design: &Design, options: &GenerateOptions) -> Vec<Row> {
+    generate_with(design, options, &mut |_| {})
+}
+
+/// As [`generate`]; `made` hears from time to time how many there are.
+pub fn generate_with(
+    design: &Design,
+    options: &GenerateOptions,
+    made: &mut dyn FnMut(usize),
+) -> Vec<Row> {
     let mut maker = Maker {
         random: Random::new(options.seed),
         options,
         pools: HashMap::new(),
         rows: Vec::new(),
+        groups: Vec::new(),
         taken: HashSet::new(),
+        told: made,
     };
     let mut entities: Vec<&Arc<Entity>> = design.entities().iter().collect();
     // What others point at comes first.
@@ -69,41 +81,52 @@ struct Maker<'a> {
     /// Values by field name, so that entities refer to one another.
     pools: HashMap<String, Vec<Value<'static>>>,
     rows: Vec<Row>,
-    taken: HashSet<(String, String)>,
+    /// The rows of each entity, which lie side by side.
+    groups: Vec<(Arc<Entity>, Range<usize>)>,
+    /// Hashes of the primary keys: two that share one are taken for one.
+    taken: HashSet<u64>,
+    told: &'a mut dyn FnMut(usize),
 }
+
+/// Rows are counted in steps of this size.
+const TOLD_EVERY: usize = 1000;
 
 impl Maker<'_> {
     fn make(&mut self, entity: &Arc<Entity>, wanted: usize) {
         let targets = self.targets(entity);
         let mut misses = 0;
         let mut made = 0;
+        let first = self.rows.len();
         while made < wanted && misses < wanted * 4 + 20 {
             let row = self.row(entity, made + misses, wanted, &targets);
-            let label = (entity.table.name.clone(), row.label());
-            if row.is_writable() && self.taken.insert(label) {
+            let key = hash_of(&(entity.table.name.as_str(), row.label()));
+            if row.is_writable() && self.taken.insert(key) {
                 self.rows.push(row);
                 made += 1;
+                if self.rows.len().is_multiple_of(TOLD_EVERY) {
+                    (self.told)(self.rows.len());
+                }
             } else {
                 misses += 1;
             }
         }
+        self.groups.push((entity.clone(), first..self.rows.len()));
     }
 
     /// Rows of entities whose whole identity this entity holds: it points at them.
     fn targets(&self, entity: &Entity) -> Vec<(Vec<String>, Vec<usize>)> {
         let mut found: Vec<(Vec<String>, Vec<usize>)> = Vec::new();
-        for (at, row) in self.rows.iter().enumerate() {
-            let identity: Vec<String> =
-                row.entity.identity().into_iter().map(str::to_owned).collect();
+        for (other, rows) in &self.groups {
+            let identity: Vec<String> = other.identity().into_iter().map(str::to_owned).collect();
             let points = identity.len() > 1
-                && row.entity.name != entity.name
+                && other.name != entity.name
                 && identity.iter().all(|field| entity.field(field).is_some());
             if !points {
                 continue;
             }
             match found.iter_mut().find(|(known, _)| *known == identity) {
-                Some((_, rows)) => rows.push(at),
-                None => found.push((identity, vec![at])),
+                Some((_, known)) => known.extend(rows.clone()),
+                None => found.push((identity, rows.clone().collect())),
             }
         }
         found
@@ -118,7 +141,8 @@ impl Maker<'_> {
     ) -> Row {
         let mut values: BTreeMap<String, Value<'static>> = BTreeMap::new();
         for field in &entity.fields {
-            let share = field.present.map_or(60, |share| (share * 100.0) as usize);
+            // Even what is rare must be there to be found.
+            let share = field.present.map_or(60, |share| ((share * 100.0) as usize).max(5));
             if field.optional && !self.random.percent(share) {
                 continue;
             }
@@ -126,7 +150,7 @@ impl Maker<'_> {
             values.insert(field.name.clone(), value);
         }
         for (identity, rows) in targets {
-            let target = self.random.pick(rows).copied().and_then(|at| self.rows.get(at)).cloned();
+            let target = self.random.pick(rows).copied().and_then(|at| self.rows.get(at));
             let Some(target) = target.filter(|_| self.random.percent(90)) else { continue };
             for field in identity {
                 if let Some(value) = target.values.get(field) {
@@ -155,8 +179,8 @@ impl Maker<'_> {
             return random_value(&mut self.random, field, taste);
         }
         if identity == [field.name.as_str()] {
-            let pool = self.pool(field, taste, wanted);
-            if let Some(value) = pool.get(n) {
+            self.fill_pool(field, taste, wanted);
+            if let Some(value) = self.pools.get(&field.name).and_then(|pool| pool.get(n)) {
                 return value.clone();
             }
             let value = random_value(&mut self.random, field, taste);
@@ -169,19 +193,21 @@ impl Maker<'_> {
             return random_value(&mut self.random, field, taste);
         }
         let size = (wanted / 12).clamp(4, 400);
-        let pool = self.pool(field, taste, size);
-        let at = self.random.below(pool.len());
-        pool.get(at).cloned().unwrap_or_else(|| random_value(&mut self.random, field, taste))
+        self.fill_pool(field, taste, size);
+        let found = self.pools.get(&field.name);
+        let at = self.random.below(found.map_or(1, Vec::len));
+        let found = found.and_then(|pool| pool.get(at)).cloned();
+        found.unwrap_or_else(|| random_value(&mut self.random, field, taste))
     }
 
-    fn pool(&mut self, field: &Field, taste: Taste, size: usize) -> Vec<Value<'static>> {
-        if let Some(pool) = self.pools.get(&field.name) {
-            return pool.clone();
+    /// Makes the values that entities share in a field, if there are none yet.
+    fn fill_pool(&mut self, field: &Field, taste: Taste, size: usize) {
+        if self.pools.contains_key(&field.name) {
+            return;
         }
         let pool: Vec<Value<'static>> =
             (0..size.max(1)).map(|_| random_value(&mut self.random, field, taste)).collect();
-        self.pools.insert(field.name.clone(), pool.clone());
-        pool
+        self.pools.insert(field.name.clone(), pool);
     }
 }
 

@@ -6,7 +6,7 @@ mod sample;
 mod shard;
 mod value;
 
-pub use self::items::{GenerateOptions, generate, inputs_for};
+pub use self::items::{GenerateOptions, generate, generate_with, inputs_for};
 pub(crate) use self::random::Random;
 pub(crate) use self::sample::{sample, sample_of};
 pub(crate) use self::shard::set_shards;

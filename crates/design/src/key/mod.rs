@@ -8,4 +8,5 @@ mod value;
 pub use self::automaton::Language;
 pub use self::shape::may_hold_separator;
 pub use self::template::{FieldPiece, KeyTemplate, Piece};
-pub use self::value::{attribute_of, compare, describe, extent, key_value};
+pub(crate) use self::value::number;
+pub use self::value::{attribute_of, compare, describe, element_of, extent, key_value};

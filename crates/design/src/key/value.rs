@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use keyloom_core::{AttributeValue, Number};
-use keyloom_keys::{Timestamp, Value};
+use keyloom_keys::{Decimal, Timestamp, Value};
 
 use crate::model::{Field, FieldKind, KeyType};
 
@@ -17,8 +17,20 @@ pub fn compare(a: &Value, b: &Value) -> Ordering {
         (Value::Ulid(a), Value::Ulid(b)) => a.0.cmp(&b.0),
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
         (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
+        (Value::Int(_) | Value::Decimal(_), Value::Int(_) | Value::Decimal(_)) => {
+            match (a.to_string().parse::<Number>(), b.to_string().parse::<Number>()) {
+                (Ok(a), Ok(b)) => a.cmp(&b),
+                _ => a.to_string().cmp(&b.to_string()),
+            }
+        }
         _ => a.to_string().as_bytes().cmp(b.to_string().as_bytes()),
     }
+}
+
+/// A text as a number, if it is one.
+pub(crate) fn number(text: &str) -> Option<Value<'static>> {
+    let whole = text.parse::<i64>().ok().map(Value::from);
+    whole.or_else(|| text.parse::<Decimal>().ok().map(Value::Decimal))
 }
 
 /// The first and the last moment that a time stands for; a day reaches to its last millisecond.
@@ -41,6 +53,12 @@ pub fn attribute_of(field: &Field, value: &Value) -> AttributeValue {
         Err(_) => AttributeValue::from(text),
     };
     match value {
+        Value::Int(_) | Value::Decimal(_) if field.kind == FieldKind::NumberSet => {
+            match value.to_string().parse::<Number>() {
+                Ok(number) => AttributeValue::Ns(vec![number]),
+                Err(_) => AttributeValue::from(value.to_string()),
+            }
+        }
         Value::Int(_) | Value::Decimal(_) => number(value.to_string()),
         Value::Bool(flag) => AttributeValue::Bool(*flag),
         Value::Bytes(bytes) if field.kind == FieldKind::Binary => AttributeValue::B(bytes.to_vec()),
@@ -51,6 +69,10 @@ pub fn attribute_of(field: &Field, value: &Value) -> AttributeValue {
         Value::Text(text) if field.kind == FieldKind::TextSet => {
             AttributeValue::Ss(vec![text.as_ref().into()])
         }
+        Value::Text(text) if field.kind == FieldKind::NumberSet => match text.parse::<Number>() {
+            Ok(number) => AttributeValue::Ns(vec![number]),
+            Err(_) => AttributeValue::from(text.as_ref()),
+        },
         _ => match field.format() {
             Some(format) => {
                 let written = format.encode(value).unwrap_or_else(|_| value.to_string());
@@ -66,6 +88,15 @@ pub fn attribute_of(field: &Field, value: &Value) -> AttributeValue {
             }
             None => AttributeValue::from(value.to_string()),
         },
+    }
+}
+
+/// What `contains` compares a field with: an element of a list or set, a part of a text.
+pub fn element_of(field: &Field, value: &Value) -> AttributeValue {
+    let text = value.to_string();
+    match (&field.kind, text.parse::<Number>()) {
+        (FieldKind::NumberSet, Ok(number)) => AttributeValue::N(number),
+        _ => AttributeValue::from(text),
     }
 }
 

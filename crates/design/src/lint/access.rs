@@ -11,7 +11,7 @@ use crate::evaluate::Mismatch;
 use crate::model::{Access, Question, Test};
 use crate::plan::{Plan, Problem, Proof, RawRule, Reason, Verdict};
 
-fn patterns<'a>(context: &'a Context) -> impl Iterator<Item = (&'a Access, &'a Plan)> {
+pub(super) fn patterns<'a>(context: &'a Context) -> impl Iterator<Item = (&'a Access, &'a Plan)> {
     context.design.accesses().iter().zip(context.plans)
 }
 
@@ -97,23 +97,24 @@ fn ways_out(access: &Access) -> String {
         .map(|term| term.field.as_str())
         .chain(access.order.iter().map(|term| term.field.as_str()))
         .filter(|name| !pinned.contains(name))
-        .collect();
+        .fold(Vec::new(), |mut names, name| {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+            names
+        });
     let name = asked.map_or_else(String::new, |entity| entity.name.clone());
     if pinned.is_empty() {
         return format!(
             "pin something by =: there is no key that all wanted `{name}` share; for a list of everything, shard it: \"ALL#{{shard}}\""
         );
     }
-    let hash = pinned.iter().map(|f| format!("{{{f}}}")).collect::<Vec<_>>().join("#");
-    let sort = rest.iter().map(|f| format!("{{{f}}}")).collect::<Vec<_>>().join("#");
-    let prefix = name.to_uppercase();
-    let sort =
-        if sort.is_empty() { format!("{prefix}#…") } else { format!("{prefix}#{sort}#…") };
-    format!(
-        "add a key for it: GSI1PK = \"{}#{hash}\", GSI1SK = \"{sort}\" (or a native index: partition_key = [{}])",
-        pinned.first().map(|f| f.trim_end_matches("_id").to_uppercase()).unwrap_or_default(),
-        pinned.iter().map(|f| format!("\"{f}\"")).collect::<Vec<_>>().join(", ")
-    )
+    let sort = if rest.is_empty() {
+        String::new()
+    } else {
+        format!(" and whose sort key begins with {}", quoted(&rest))
+    };
+    format!("add an index of `{name}` whose partition key is {}{sort}", quoted(&pinned))
 }
 
 /// K05
@@ -200,6 +201,10 @@ pub(super) fn filter_waste(context: &Context, findings: &mut Findings) {
         };
         let kept = access.keeps.or_else(|| estimated_keep(context, access, plan));
         let (severity, share) = match kept {
+            // The limit is asked for, and the request does not keep it.
+            kept if plan.proofs.limit == Proof::Refuted => {
+                (Severity::Error, kept.map(|kept| 1.0 - kept))
+            }
             Some(kept) if kept < 0.2 => (Severity::Warn, Some(1.0 - kept)),
             Some(kept) if kept < 0.5 => (Severity::Info, Some(1.0 - kept)),
             Some(_) => continue,
@@ -259,7 +264,7 @@ fn estimated_keep(context: &Context, access: &Access, plan: &Plan) -> Option<f64
 pub(super) fn wrong_order(context: &Context, findings: &mut Findings) {
     for (access, plan) in patterns(context) {
         for problem in &plan.problems {
-            let Problem::Order { why, fix } = problem else { continue };
+            let Problem::Order { why, fix, .. } = problem else { continue };
             let span = access.order.first().map_or(access.span, |term| term.span);
             let order: Vec<String> = access
                 .order
@@ -282,7 +287,7 @@ pub(super) fn wrong_order(context: &Context, findings: &mut Findings) {
 }
 
 /// Why, and the counter-example if it shows this fault and not another.
-fn with_example(why: &str, plan: &Plan, fits: impl Fn(&Mismatch) -> bool) -> String {
+pub(super) fn with_example(why: &str, plan: &Plan, fits: impl Fn(&Mismatch) -> bool) -> String {
     match &plan.counter_example {
         Some(example) if fits(&example.wrong) => format!(
             "{why}\nfor example it returns {} and should return {}",
@@ -317,7 +322,11 @@ fn is_missing(wrong: &Mismatch) -> bool {
 /// A04
 pub(super) fn bleeds(context: &Context, findings: &mut Findings) {
     for (access, plan) in patterns(context) {
-        for problem in &plan.problems {
+        // A request that no key meets finds nothing, its own rows included (K07).
+        let never = plan.problems.iter().any(
+            |problem| matches!(problem, Problem::Raw(raw) if raw.rule == RawRule::NeverMatches),
+        );
+        for problem in plan.problems.iter().filter(|_| !never) {
             match problem {
                 Problem::Bleed { why, entities } => {
                     let fix = if entities.is_empty() {

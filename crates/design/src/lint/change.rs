@@ -34,6 +34,7 @@ pub fn index_changes(deployed: &Design, wanted: &Design) -> Vec<Finding> {
                     "create the new one under another name, move the patterns over, then delete {}",
                     index.label()
                 ),
+                change: None,
             });
         }
     }

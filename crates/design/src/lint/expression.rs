@@ -6,7 +6,7 @@ use keyloom_core::expr::parser::parse_update;
 
 use super::{Context, Findings};
 use crate::condition::Condition;
-use crate::model::{UpdateExpression, Write};
+use crate::model::{Entity, FieldKind, UpdateExpression, Write};
 use crate::source::Span;
 
 /// E01: words that DynamoDB keeps for itself.
@@ -53,8 +53,49 @@ fn names_of(condition: &Condition) -> impl Iterator<Item = &str> {
         .filter(|name| !name.starts_with('#'))
 }
 
+/// The attributes that an update makes longer: list_append, and ADD of elements to a set.
+pub(super) fn growing(
+    update: &Update,
+    expression: &UpdateExpression,
+    entity: &Entity,
+) -> Vec<String> {
+    use keyloom_core::expr::ast::{Operand, SetValue};
+    let mut names: Vec<String> = Vec::new();
+    let mut add = |path: &Path| {
+        let name = resolved(path, expression).into_iter().next().unwrap_or_default();
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    };
+    let is_append = |operand: &Operand| matches!(operand, Operand::Call(call) if call.function == "list_append");
+    for section in &update.0 {
+        match section {
+            Section::Set(actions) => {
+                for (path, value) in actions {
+                    if matches!(value, SetValue::Operand(operand) if is_append(operand)) {
+                        add(path);
+                    }
+                }
+            }
+            Section::Add(actions) => {
+                for (path, _) in actions {
+                    let name = resolved(path, expression).into_iter().next().unwrap_or_default();
+                    let is_set = entity.field(&name).is_some_and(|field| {
+                        matches!(field.kind, FieldKind::TextSet | FieldKind::NumberSet)
+                    });
+                    if is_set {
+                        add(path);
+                    }
+                }
+            }
+            Section::Remove(_) | Section::Delete(_) => {}
+        }
+    }
+    names
+}
+
 /// Writes with an expression that can be parsed.
-fn updates<'a>(
+pub(super) fn updates<'a>(
     context: &'a Context,
 ) -> impl Iterator<Item = (&'a Write, &'a UpdateExpression, Update)> {
     context.design.writes().iter().filter_map(|write| {

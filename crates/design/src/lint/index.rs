@@ -6,8 +6,8 @@ use super::load::load;
 use super::partition::placements;
 use super::{Context, Findings, index_subject, key_text, quoted, short};
 use crate::diagnostic::Severity;
-use crate::model::{Access, Design, Index, IndexKind, Projection, Table};
-use crate::plan::Verdict;
+use crate::model::{Access, Design, Index, IndexKind, Projection, Table, Write};
+use crate::plan::{IndexEffect, Verdict};
 
 /// Every secondary index.
 fn secondary(design: &Design) -> impl Iterator<Item = (&Table, &Index)> {
@@ -31,7 +31,7 @@ pub(super) fn unused(context: &Context, findings: &mut Findings) {
         return;
     }
     for (table, index) in secondary(context.design) {
-        if !patterns_of(context, table, index).is_empty() {
+        if !patterns_of(context, table, index).is_empty() || is_for_refused(context, table, index) {
             continue;
         }
         let entities: Vec<&str> = context
@@ -54,6 +54,21 @@ pub(super) fn unused(context: &Context, findings: &mut Findings) {
             .because(evidence)
             .fix("drop it, or write down the pattern it is for; a global index can be added again at any time");
     }
+}
+
+/// Whether a pattern that is refused so far may be what an index is for.
+fn is_for_refused(context: &Context, table: &Table, index: &Index) -> bool {
+    let patterns = context.design.accesses().iter().zip(context.plans);
+    let mut refused = patterns.filter(|(_, plan)| plan.verdict == Verdict::Refused);
+    refused.any(|(access, _)| match (&access.index, access.asked()) {
+        (Some(named), _) => named.value == index.label(),
+        (None, Some(asked)) => {
+            let key = asked.index_key(index).filter(|_| asked.table.name == table.name);
+            let is_asked = |name: &str| access.terms.iter().any(|term| term.field == name);
+            key.is_some_and(|key| key.hash_fields().any(is_asked))
+        }
+        (None, None) => false,
+    })
 }
 
 /// I02: indexes whose entities do not meet can share one.
@@ -235,14 +250,33 @@ pub(super) fn hot_key_change(context: &Context, findings: &mut Findings) {
                     format!("`{}` changes {} of {}", write.name, quoted(&effect.rewrites), effect.index),
                 )
                 .because(format!(
-                    "each call deletes and writes the index entry: {} index write units/s at {}/s",
+                    "each call changes the index entry: {} index write units/s at {}/s",
                     short(effect.units * rate.peak),
                     short(rate.peak)
                 ))
-                .fix("keep what changes often out of index keys, or make the index sparse so that only the few that matter are in it");
+                .fix(if is_sparse(write, effect) {
+                    "keep what changes often out of index keys"
+                } else {
+                    "keep what changes often out of index keys, or make the index sparse so that only the few that matter are in it"
+                });
         }
     }
 }
+
+/// Whether only some items of the entity are in the index already.
+fn is_sparse(write: &Write, effect: &IndexEffect) -> bool {
+    let entity = write.entities.iter().find(|entity| entity.name == effect.entity);
+    entity.is_some_and(|entity| {
+        let key = entity.table.index(&effect.index).and_then(|index| entity.index_key(index));
+        key.is_some_and(|key| {
+            key.parts().any(|part| part.when.is_some())
+                || key.fields().any(|name| entity.field(name).is_some_and(|field| field.optional))
+        })
+    })
+}
+
+/// The most items that do no harm under few keys.
+const TINY: f64 = 10_000.0;
 
 /// I06: a full index partition holds up the table's writes.
 pub(super) fn back_pressure(context: &Context, findings: &mut Findings) {
@@ -269,6 +303,11 @@ pub(super) fn back_pressure(context: &Context, findings: &mut Findings) {
             let _ = write!(evidence, "; the busiest gets {}", load.describe(share));
         }
         let hot = load.excess(share) > 1.0;
+        // A small table that is not written much is no danger.
+        let tiny = entity.volume.count.is_some_and(|count| count <= TINY);
+        if tiny && load.excess(share) <= 0.5 {
+            continue;
+        }
         findings
             .add(
                 part.span,

@@ -53,9 +53,8 @@ pub(super) fn unpadded_number(context: &Context, findings: &mut Findings) {
                     )
                     .because(example)
                     .fix(format!(
-                        "drop `plain`, or give a width: {} = {{ type = \"{}\", width = 6 }}; stored keys must be rewritten with the padding",
-                        piece.name,
-                        piece.format.to_string().split(':').next().unwrap_or("u32")
+                        "drop `plain` of `{}`, or give it a `width`; stored keys must be rewritten with the padding",
+                        piece.name
                     ));
             }
         }
@@ -171,7 +170,10 @@ pub(super) fn low_bytes(context: &Context, findings: &mut Findings) {
                             term.field == broken.field && matches!(term.test, Test::Range { .. })
                         }))
             });
-            if !text || !matters {
+            // Loosely written times have a rule of their own (K09).
+            let loose =
+                entity.field(&broken.field).is_some_and(|field| field.kind == FieldKind::LooseTime);
+            if !text || !matters || loose {
                 continue;
             }
             findings

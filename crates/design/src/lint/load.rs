@@ -48,9 +48,24 @@ impl Load {
     }
 }
 
-/// The declared peak load of an entity on an index.
-pub(super) fn load(context: &Context, entity: &Entity, index: &Index) -> Load {
-    let mut load = Load::default();
+/// The declared peak of read units per second that second steps spend on items of an entity.
+pub(super) fn second_step_load(context: &Context, entity: &Entity) -> f64 {
+    let fetched = context.plans.iter().filter(|plan| {
+        plan.hydrate.as_ref().is_some_and(|step| {
+            step.index.is_none() && step.entities.iter().any(|e| e.name == entity.name)
+        })
+    });
+    fetched
+        .filter_map(|plan| {
+            let entities = plan.hydrate.as_ref()?.entities.len().max(1) as f64;
+            Some(plan.estimate.second_units_per_second? / entities)
+        })
+        .sum()
+}
+
+/// The declared peak of write units per second of an entity on an index.
+pub(super) fn load_of_writes(context: &Context, entity: &Entity, index: &Index) -> f64 {
+    let mut writes = 0.0;
     for (write, plan) in context.design.writes().iter().zip(context.writes) {
         let Some(rate) = write.rate else { continue };
         if !write.entities.iter().any(|written| written.name == entity.name) {
@@ -65,8 +80,14 @@ pub(super) fn load(context: &Context, entity: &Entity, index: &Index) -> Load {
                 .map(|effect| effect.units)
                 .sum(),
         };
-        load.writes += rate.peak * per_call;
+        writes += rate.peak * per_call;
     }
+    writes
+}
+
+/// The declared peak load of an entity on an index.
+pub(super) fn load(context: &Context, entity: &Entity, index: &Index) -> Load {
+    let mut load = Load { writes: load_of_writes(context, entity, index), ..Load::default() };
     for plan in context.plans {
         let Some(units) = plan.estimate.peak_units_per_second else { continue };
         let mine = plan.reads.iter().any(|read| {

@@ -6,10 +6,13 @@
 mod access;
 mod change;
 mod expression;
+mod heat;
+mod identity;
 mod index;
 mod key;
 mod load;
 mod partition;
+mod proof;
 mod style;
 mod unique;
 mod write;
@@ -18,6 +21,7 @@ pub use self::change::index_changes;
 use crate::diagnostic::{Code, Diagnostic, Excerpt, Severity};
 use crate::model::{Allow, Design, EntityKey, Index, Table};
 use crate::plan::{IndexUse, Plan, WritePlan};
+use crate::repair::Change;
 use crate::source::{Source, Span};
 
 /// One finding.
@@ -37,6 +41,8 @@ pub struct Finding {
     pub evidence: String,
     /// What to do.
     pub fix: String,
+    /// A change of the design file that takes it away without bringing another.
+    pub change: Option<Change>,
 }
 
 impl Finding {
@@ -65,6 +71,7 @@ impl From<&Diagnostic> for Finding {
             message: diagnostic.message.clone(),
             evidence: diagnostic.reason.clone().unwrap_or_default(),
             fix: diagnostic.fix.clone().unwrap_or_default(),
+            change: None,
         }
     }
 }
@@ -113,6 +120,7 @@ impl Findings {
             message: message.into(),
             evidence: String::new(),
             fix: String::new(),
+            change: None,
         });
         Draft { finding: self.list.last_mut() }
     }
@@ -170,12 +178,13 @@ pub static RULES: &[Rule] = &[
     Rule { id: "P03", severity: Warn, title: "time-only partition key", check: partition::time_only },
     Rule { id: "P04", severity: Warn, title: "skewed partition key", check: partition::skewed },
     Rule { id: "P05", severity: Info, title: "sequential ids as partition key are harmless", check: partition::sequential },
-    Rule { id: "P06", severity: Error, title: "local index, and an item collection that may pass 10 GB", check: partition::collection_size },
+    Rule { id: "P06", severity: Error, title: "local index, and an item collection that may pass 10 GB", check: heat::collection_size },
     Rule { id: "P07", severity: Warn, title: "local index blocks the splitting of a hot collection", check: partition::local_index_heat },
     Rule { id: "P08", severity: Warn, title: "ever-increasing sort key blocks the splitting of a hot collection", check: partition::increasing_heat },
     Rule { id: "P09", severity: Warn, title: "unbounded item collection read without a limit", check: partition::unbounded_read },
     Rule { id: "P10", severity: Warn, title: "random shard on data that is read by id", check: partition::random_shard },
     Rule { id: "P11", severity: Info, title: "too many or too few shards", check: partition::shard_count },
+    Rule { id: "P12", severity: Error, title: "one partition key value gets more than a partition takes", check: heat::hot_value },
     Rule { id: "I01", severity: Warn, title: "index that no pattern uses", check: index::unused },
     Rule { id: "I02", severity: Warn, title: "two indexes that could be one", check: index::mergeable },
     Rule { id: "I03", severity: Warn, title: "many indexes, or writes multiplied by them", check: index::many },
@@ -188,8 +197,8 @@ pub static RULES: &[Rule] = &[
     Rule { id: "I10", severity: Warn, title: "index change that needs delete and create", check: change::none_here },
     Rule { id: "A01", severity: Error, title: "pattern needs a Scan", check: access::scan },
     Rule { id: "A02", severity: Info, title: "filter throws items away", check: access::filter_waste },
-    Rule { id: "A03", severity: Warn, title: "order asked for is not key order", check: access::wrong_order },
-    Rule { id: "A04", severity: Warn, title: "foreign rows in the range, or rows outside it", check: access::bleeds },
+    Rule { id: "A03", severity: Error, title: "order asked for is not key order", check: access::wrong_order },
+    Rule { id: "A04", severity: Error, title: "foreign rows in the range, or rows outside it", check: access::bleeds },
     Rule { id: "A05", severity: Warn, title: "second step fetches items one by one", check: access::one_by_one },
     Rule { id: "A06", severity: Error, title: "inputs cannot build the key", check: access::no_key },
     Rule { id: "A07", severity: Warn, title: "writes that must agree are not in one transaction", check: write::not_together },
@@ -198,6 +207,9 @@ pub static RULES: &[Rule] = &[
     Rule { id: "A10", severity: Warn, title: "page may pass 1 MB", check: access::large_page },
     Rule { id: "A11", severity: Info, title: "read without a write that feeds it", check: write::unfed },
     Rule { id: "A12", severity: Warn, title: "update changes a primary key field", check: write::key_field_changes },
+    Rule { id: "A13", severity: Error, title: "asked for and not proven", check: proof::unproven },
+    Rule { id: "A14", severity: Warn, title: "fan-out of more requests than declared", check: proof::wide_fan },
+    Rule { id: "A15", severity: Warn, title: "list or set that grows without an end", check: write::endless_growth },
     Rule { id: "E01", severity: Error, title: "reserved word without a placeholder", check: expression::reserved },
     Rule { id: "E02", severity: Error, title: "overlapping update paths", check: expression::overlapping },
     Rule { id: "E03", severity: Error, title: "update of a key attribute", check: expression::key_update },
@@ -205,6 +217,9 @@ pub static RULES: &[Rule] = &[
     Rule { id: "U01", severity: Warn, title: "two items may have one primary key", check: unique::time_only },
     Rule { id: "U02", severity: Error, title: "two entities may have one primary key", check: unique::shared_key },
     Rule { id: "U03", severity: Error, title: "uniqueness rule that nothing enforces", check: unique::unenforced },
+    Rule { id: "U04", severity: Error, title: "fewer keys than items", check: identity::too_few_keys },
+    Rule { id: "U05", severity: Error, title: "identity that the primary key does not hold", check: identity::unidentified },
+    Rule { id: "T01", severity: Error, title: "time to live that never comes", check: identity::never_expires },
     Rule { id: "W01", severity: Error, title: "update cannot rebuild an index key", check: write::stale_index_key },
 ];
 
@@ -276,6 +291,7 @@ fn unused_allow(allow: &Allow) -> Finding {
         },
         subject,
         fix: "remove it".to_owned(),
+        change: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use keyloom_core::limits::{MAX_ITEM_COLLECTION_BYTES, MAX_PAGE_BYTES};
+use keyloom_core::limits::MAX_PAGE_BYTES;
 
 use super::load::{
     ShardNeed, collection_bytes, hottest_share, is_loaded, is_spread, key_values, load, shard_need,
@@ -196,40 +196,6 @@ pub(super) fn sequential(context: &Context, findings: &mut Findings) {
     }
 }
 
-/// P06: local indexes bind a collection to 10 GB.
-pub(super) fn collection_size(context: &Context, findings: &mut Findings) {
-    for entity in context.design.entities() {
-        if !entity.table.has_local_index() {
-            continue;
-        }
-        let Some(bytes) = collection_bytes(context, entity) else { continue };
-        let copies = 1.0
-            + entity
-                .table
-                .indexes
-                .iter()
-                .filter(|index| index.kind == crate::model::IndexKind::Local)
-                .filter(|index| entity.index_key(index).is_some())
-                .count() as f64;
-        let total = bytes * copies;
-        if total <= MAX_ITEM_COLLECTION_BYTES as f64 {
-            continue;
-        }
-        let Some(part) = entity.primary_key().hash.first().copied() else { continue };
-        findings
-            .add(
-                part.span,
-                &entity.name,
-                format!("a collection of `{}` may pass 10 GB, and the table has a local index", entity.name),
-            )
-            .because(format!(
-                "the largest collection is {} with its index entries; beyond 10 GB every write to it fails",
-                short_bytes(total)
-            ))
-            .fix("use a global index instead of the local one, or split the partition key by time or shard");
-    }
-}
-
 /// P07: with a local index a hot collection stays on one partition.
 pub(super) fn local_index_heat(context: &Context, findings: &mut Findings) {
     for entity in context.design.entities() {
@@ -300,7 +266,7 @@ pub(super) fn unbounded_read(context: &Context, findings: &mut Findings) {
             plan.verdict,
             Verdict::Query | Verdict::FanOut | Verdict::Filter | Verdict::TwoStep
         );
-        let per_request = bytes / plan.calls().max(1.0);
+        let per_request = bytes / plan.first_calls().unwrap_or(1.0).max(1.0);
         if !read
             || access.limit.is_some()
             || access.all_pages

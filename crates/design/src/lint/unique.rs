@@ -10,6 +10,10 @@ use crate::model::{Entity, Field, FieldKind};
 /// U01: two items in the same second are one item.
 pub(super) fn time_only(context: &Context, findings: &mut Findings) {
     for entity in context.design.entities() {
+        // What makes an item unique is said, and U05 looks after it.
+        if !entity.unique_by.is_empty() {
+            continue;
+        }
         let key = entity.primary_key();
         let mut fields: Vec<&Field> = key
             .range
@@ -42,11 +46,7 @@ pub(super) fn time_only(context: &Context, findings: &mut Findings) {
                 ),
             )
             .because("the second put replaces the first without an error")
-            .fix(format!(
-                "add an id after the time: {} = \"{}#{{id:ulid}}\"",
-                part.attribute,
-                part.shape.template().text()
-            ));
+            .fix(format!("add an id after the time in {}", part.attribute));
     }
 }
 

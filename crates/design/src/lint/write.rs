@@ -65,7 +65,9 @@ pub(super) fn large_item(context: &Context, findings: &mut Findings) {
         let fields: f64 =
             entity.fields.iter().filter_map(|field| field.max_bytes).map(|n| n as f64).sum();
         let most = declared.max(fields);
-        let severity = if most >= 300.0 * KILOBYTE {
+        let severity = if most > 400.0 * KILOBYTE {
+            Severity::Error
+        } else if most >= 300.0 * KILOBYTE {
             Severity::Warn
         } else if most >= 100.0 * KILOBYTE {
             Severity::Info
@@ -84,6 +86,28 @@ pub(super) fn large_item(context: &Context, findings: &mut Findings) {
             ))
             .fix("split it into items under the same partition key, or keep the large part in object storage")
             .severity(severity);
+    }
+}
+
+/// A15: a list or set that only grows, in an item without a bound.
+pub(super) fn endless_growth(context: &Context, findings: &mut Findings) {
+    for (write, expression, update) in super::expression::updates(context) {
+        let Some(entity) = write.entities.iter().find(|e| e.volume.max_size.is_none()) else {
+            continue;
+        };
+        for name in super::expression::growing(&update, expression, entity) {
+            if entity.field(&name).is_some_and(|field| field.max_bytes.is_some()) {
+                continue;
+            }
+            findings
+                .add(
+                    expression.text.span,
+                    &write.name,
+                    format!("`{}` lets `{name}` of `{}` grow without an end", write.name, entity.name),
+                )
+                .because("every call makes the item larger and dearer to write, until it passes 400 KB and the write fails")
+                .fix(format!("write an item for each element instead; if it stays small, declare max_size on `{}`", entity.name));
+        }
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Access {
     pub all_pages: bool,
     /// The share of read items that a filter keeps.
     pub keeps: Option<f64>,
+    /// The most requests that one call may make.
+    pub max_requests: Option<u64>,
     /// A hand-written request.
     pub raw: Option<RawRead>,
     /// What it is for.

@@ -18,6 +18,8 @@ pub struct Entity {
     pub table: Arc<Table>,
     /// Its fields.
     pub fields: Vec<Field>,
+    /// The fields that make an item unique, if the design says so.
+    pub unique_by: Vec<String>,
     /// The key attributes it writes.
     pub keys: Vec<EntityKey>,
     /// What it is.

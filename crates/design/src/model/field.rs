@@ -1,6 +1,6 @@
 //! Fields of entities.
 
-use keyloom_keys::{FieldFormat, FieldType};
+use keyloom_keys::{FieldFormat, FieldType, Precision};
 
 use crate::source::Span;
 
@@ -76,6 +76,11 @@ impl Field {
         }
     }
 
+    /// Whether items have an attribute of its name: not what is kept in keys only, and no shard.
+    pub fn is_stored(&self) -> bool {
+        !self.key_only && !matches!(self.kind, FieldKind::Shard(_))
+    }
+
     /// The only values it may have, if they are listed.
     pub fn values(&self) -> Option<Vec<String>> {
         match &self.kind {
@@ -148,6 +153,51 @@ impl Field {
             }
             _ => false,
         }
+    }
+
+    /// What kind of values it is compared by: two fields of one name can be compared with one value only if
+    /// these agree.
+    pub fn comparison_class(&self) -> (&'static str, Option<Precision>) {
+        let class = match &self.kind {
+            FieldKind::Scalar(format) => match format.kind() {
+                FieldType::String | FieldType::Token | FieldType::Fixed | FieldType::Enum(_) => {
+                    "text"
+                }
+                FieldType::Uuid => "uuid",
+                FieldType::Ulid => "ulid",
+                FieldType::Hex => "hex",
+                FieldType::Bool => "bool",
+                FieldType::EpochMs => "epoch_ms",
+                _ => match format.precision() {
+                    Some(precision) => return ("time", Some(precision)),
+                    None => "number",
+                },
+            },
+            FieldKind::Number => "number",
+            FieldKind::LooseTime => "datetime:loose",
+            FieldKind::Shard(_) => "shard",
+            FieldKind::Binary => "binary",
+            FieldKind::List => "list",
+            FieldKind::Map => "map",
+            FieldKind::TextSet => "string_set",
+            FieldKind::NumberSet => "number_set",
+        };
+        (class, None)
+    }
+
+    /// Whether values have an order that DynamoDB compares by: not booleans, documents and sets.
+    pub fn is_ordered(&self) -> bool {
+        let is_bool =
+            matches!(&self.kind, FieldKind::Scalar(format) if *format.kind() == FieldType::Bool);
+        !is_bool && self.is_scalar()
+    }
+
+    /// Whether it is one value, not a document or a set.
+    pub fn is_scalar(&self) -> bool {
+        !matches!(
+            self.kind,
+            FieldKind::List | FieldKind::Map | FieldKind::TextSet | FieldKind::NumberSet
+        )
     }
 
     /// The type as design files write it.

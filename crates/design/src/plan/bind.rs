@@ -5,13 +5,14 @@ use std::sync::Arc;
 use keyloom_keys::{FieldFormat, Precision};
 
 use super::Reason;
+use super::periods;
 use super::range::{ReadRange, SortPart};
 use crate::condition;
 use crate::evaluate::when_test;
 use crate::key::{FieldPiece, Piece};
 use crate::model::{
-    Access, Entity, EntityKey, Field, FieldKind, Index, IndexKey, InputRole, Operand, Question,
-    Test,
+    Access, Entity, EntityKey, Field, FieldKind, Index, IndexKey, InputRole, KeyType, Operand,
+    Question, Test,
 };
 use crate::resolve::literal;
 
@@ -72,12 +73,16 @@ impl Fan {
         }
     }
 
-    /// How many requests it makes; a guess of twelve for periods.
-    pub fn width(&self) -> f64 {
+    /// How many requests it makes; unknown for periods between inputs.
+    pub fn width(&self) -> Option<f64> {
         match self {
-            Self::Shards { count, .. } => f64::from(*count),
-            Self::Values { values, .. } => values.len() as f64,
-            Self::Buckets { .. } => 12.0,
+            Self::Shards { count, .. } => Some(f64::from(*count)),
+            Self::Values { values, .. } => Some(values.len() as f64),
+            Self::Buckets { precision, test, .. } => {
+                let span = periods::span(test, &periods::stated).ok().flatten()?;
+                let touched = periods::touched(span, *precision, MAX_FAN as usize);
+                Some(touched.map_or(MAX_FAN + 1.0, |touched| touched.len() as f64))
+            }
         }
     }
 }
@@ -111,10 +116,11 @@ pub(crate) fn bind<'a>(
         Binder { access, entity, sources: Vec::new(), fans: Vec::new(), used: Vec::new() };
     binder.presence(&key)?;
     binder.hash(&key)?;
-    let sort = binder.sort(&key);
+    let sort = binder.sort(&key, index);
     let residual = binder.residual(index)?;
-    let calls: f64 = binder.fans.iter().map(Fan::width).product();
-    if calls > MAX_FAN {
+    let calls: f64 = binder.fans.iter().filter_map(Fan::width).product();
+    let declared = access.max_requests.map_or(MAX_FAN, |most| most as f64);
+    if calls > declared.max(MAX_FAN) {
         return Err(Reason::TooWide { calls: calls as u64 });
     }
     let range = ReadRange { entity: entity.clone(), sources: binder.sources, sort };
@@ -126,6 +132,22 @@ fn pins(piece: &FieldPiece, operand: &Operand) -> bool {
     match operand {
         Operand::Input(_) => true,
         Operand::Value(value) => piece.format.encode(value).is_ok(),
+    }
+}
+
+/// Whether a native key holds its field in another form than a template would write: a number, bytes, or a
+/// text that templates turn round.
+pub(super) fn is_kept_plain(part: &EntityKey, kind: KeyType) -> bool {
+    let turned = part.shape.template().field_pieces().any(|piece| piece.format.is_desc());
+    part.shape.is_native() && (kind != KeyType::S || turned)
+}
+
+/// Whether one key condition on a native number or binary states a range: one end, or both ends included.
+fn is_native_range(test: &Test) -> bool {
+    match test {
+        Test::Range { low: Some(low), high: Some(high) } => low.inclusive && high.inclusive,
+        Test::BeginsWith(_) => false,
+        _ => true,
     }
 }
 
@@ -154,7 +176,7 @@ impl Binder<'_> {
     }
 
     fn use_up(&mut self, piece: &FieldPiece) {
-        if self.is_whole(piece) {
+        if self.tells(piece) {
             self.used.push(piece.name.clone());
         }
     }
@@ -162,10 +184,26 @@ impl Binder<'_> {
     /// Whether the piece holds all of the field, not only the period it falls into.
     fn is_whole(&self, piece: &FieldPiece) -> bool {
         let own = self.entity.field(&piece.name).and_then(Field::format);
+        // A key that folds case meets values that differ by it.
+        if own.as_ref().is_some_and(|own| own.case() != piece.format.case()) {
+            return false;
+        }
         match (own.as_ref().and_then(FieldFormat::precision), piece.format.precision()) {
             (Some(own), Some(here)) => here >= own,
             _ => true,
         }
+    }
+
+    /// Whether the piece tells if the condition on its field holds: it has all of the field, or the condition
+    /// is about whole periods that are no shorter than those of the piece.
+    fn tells(&self, piece: &FieldPiece) -> bool {
+        let whole_periods = || {
+            let question = self.question(&piece.name);
+            question.zip(piece.format.precision()).is_some_and(|(question, precision)| {
+                periods::is_whole_periods(&question.test, precision)
+            })
+        };
+        self.is_whole(piece) || whole_periods()
     }
 
     /// A sparse index answers only patterns that ask for what its items have in common.
@@ -282,6 +320,10 @@ impl Binder<'_> {
     }
 
     fn fan_values(&mut self, piece: &FieldPiece, values: Vec<Operand>) -> bool {
+        // A whole day in a list is no single value of a finer field.
+        if !values.iter().all(|value| pins(piece, value)) {
+            return false;
+        }
         self.put(&piece.name, Source::Fanned);
         self.use_up(piece);
         self.fans.push(Fan::Values { field: piece.name.clone(), values });
@@ -317,7 +359,7 @@ impl Binder<'_> {
     }
 
     /// Binds the sort key from the left as far as the conditions reach.
-    fn sort(&mut self, key: &IndexKey) -> SortPart {
+    fn sort(&mut self, key: &IndexKey, index: &Index) -> SortPart {
         if key.range.is_empty() {
             return SortPart::Exact;
         }
@@ -328,7 +370,8 @@ impl Binder<'_> {
                 if self.sort_value(field) {
                     continue;
                 }
-                let ranged = self.sort_range(field, part);
+                let kind = index.range.get(attribute).map_or(KeyType::S, |own| own.kind);
+                let ranged = self.sort_range(field, part, kind);
                 if let Some(question) = &ranged {
                     self.used.push(question.field.clone());
                 }
@@ -348,7 +391,12 @@ impl Binder<'_> {
                 .fans
                 .iter()
                 .any(|fan| fan.field() == piece.name && matches!(fan, Fan::Buckets { .. }));
-            if !fanned {
+            // A day that pins the partition key is a range of the moments in the sort key.
+            let pinned = match self.sources.iter().find(|(name, _)| *name == piece.name) {
+                Some((_, Source::Pinned(operand))) => pins(piece, operand),
+                _ => true,
+            };
+            if !fanned && pinned {
                 self.use_up(piece);
                 return true;
             }
@@ -366,16 +414,19 @@ impl Binder<'_> {
     }
 
     /// The range on the first open field, if its keys lie next to each other.
-    fn sort_range(&self, piece: &FieldPiece, part: &EntityKey) -> Option<Question> {
+    fn sort_range(&self, piece: &FieldPiece, part: &EntityKey, kind: KeyType) -> Option<Question> {
         let question = self.question(&piece.name)?;
         let loose = self.entity.field(&piece.name).is_some_and(|f| f.kind == FieldKind::LooseTime);
-        if loose || !self.is_whole(piece) {
+        if loose || !self.tells(piece) {
             return None;
         }
         let ranged =
             matches!(question.test, Test::Range { .. } | Test::BeginsWith(_) | Test::Equal(_));
-        let ordered =
-            part.shape.is_native() || super::range::is_contiguous(part, piece, &question.test);
+        let ordered = if is_kept_plain(part, kind) {
+            is_native_range(&question.test)
+        } else {
+            super::range::is_contiguous(part, piece, &question.test)
+        };
         (ranged && ordered).then(|| question.clone())
     }
 
@@ -395,10 +446,29 @@ impl Binder<'_> {
             if !self.entity.table.projects(index, &term.field) {
                 return Err(Reason::NotProjected { field: term.field.clone() });
             }
-            if self.entity.field(&term.field).is_some_and(|field| field.key_only) {
+            let Some(field) = self.entity.field(&term.field) else { continue };
+            if !field.is_stored() {
                 return Err(Reason::NotStored { field: term.field.clone() });
+            }
+            if lists_periods(field, &term.test) {
+                return Err(Reason::PeriodFilter { field: term.field.clone() });
             }
         }
         Ok(left)
+    }
+}
+
+/// Whether a condition needs "in this period" or "not in this period" for one of several, which a filter of
+/// conditions joined by AND cannot say.
+fn lists_periods(field: &Field, test: &Test) -> bool {
+    let precision = field.format().and_then(|format| format.precision());
+    let is_period = |operand: &Operand| match operand {
+        Operand::Value(value) => periods::is_period(value, precision),
+        Operand::Input(_) => false,
+    };
+    match test {
+        Test::In(operands) => operands.iter().any(is_period),
+        Test::NotEqual(operand) => is_period(operand),
+        _ => false,
     }
 }

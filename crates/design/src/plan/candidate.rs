@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::bind::{Binding, bind};
+use super::bind::{Binding, Fan, bind};
 use super::coverage::{fetches, uncovered};
 use super::order::{OrderProblem, direction};
 use super::purity::{Bleed, bleed};
@@ -10,7 +10,9 @@ use super::range::{ReadRange, SortPart};
 use super::space::Space;
 use super::{Read, Reason, Rejected};
 use crate::key::{KeyTemplate, Piece};
-use crate::model::{Access, Entity, Index, IndexKind, KeyType, Operand, Question, Test};
+use crate::model::{
+    Access, Entity, Field, FieldKind, Index, IndexKind, KeyType, Operand, Question, Test,
+};
 
 /// Reads that answer a pattern, and how well.
 #[derive(Clone, Debug)]
@@ -20,6 +22,8 @@ pub(crate) struct Candidate {
     pub(crate) bleeds: Vec<Bleed>,
     pub(crate) uncovered: Vec<String>,
     pub(crate) inconsistent: Option<String>,
+    /// Fields whose conditions compare times that are written in many ways.
+    pub(crate) loose: Vec<String>,
     pub(crate) exact: bool,
 }
 
@@ -55,8 +59,25 @@ impl Candidate {
         })
     }
 
-    pub(crate) fn calls(&self) -> f64 {
-        self.reads.iter().map(Read::calls).sum()
+    /// Whether every read is for whole primary keys, so that one BatchGetItem makes all of them.
+    pub(crate) fn is_batch(&self) -> bool {
+        let whole = |read: &Read| {
+            let exact = match &read.range.sort {
+                SortPart::Exact => true,
+                SortPart::Whole => read.index().range.is_empty(),
+                _ => false,
+            };
+            let unfiltered = read.filter.is_empty() && !read.type_filter;
+            exact && read.index == 0 && unfiltered && read.calls().is_some()
+        };
+        let keys: Option<f64> = self.reads.iter().map(Read::calls).sum();
+        self.reads.iter().all(whole) && keys.is_some_and(|keys| keys > 1.0)
+    }
+
+    /// Requests as far as their number is known; periods between inputs count as a dozen.
+    fn weight(&self) -> f64 {
+        let width = |fan: &Fan| fan.width().unwrap_or(12.0);
+        self.reads.iter().map(|read| read.fans.iter().map(width).product::<f64>()).sum()
     }
 
     fn score(&self) -> Score {
@@ -72,7 +93,7 @@ impl Candidate {
             self.is_filtered(),
             !self.is_get(),
             !self.uncovered.is_empty(),
-            self.calls() as u64,
+            self.weight() as u64,
             kind.sum(),
         )
     }
@@ -164,6 +185,9 @@ pub(crate) fn separately(space: &Space, access: &Access) -> Option<Candidate> {
                 so_far.bleeds.extend(own.bleeds);
                 so_far.uncovered.extend(own.uncovered);
                 so_far.inconsistent = so_far.inconsistent.or(own.inconsistent);
+                so_far.loose.extend(own.loose);
+                let apart = so_far.reads.iter().find_map(|read| unmergeable(access, read, true));
+                so_far.order = so_far.order.or(apart);
                 so_far.exact = false;
                 so_far
             }
@@ -247,6 +271,7 @@ fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candid
             Some(problem)
         }
     };
+    let order = order.or_else(|| unmergeable(access, &read, read.calls() != Some(1.0)));
     let index = read.index();
     let inconsistent =
         (access.consistent && index.kind == IndexKind::Global).then(|| index.label().to_owned());
@@ -257,9 +282,51 @@ fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candid
         order,
         bleeds: vec![bled],
         inconsistent,
+        loose: loose_fields(access, &read.entities),
         exact: exact && read.fans.is_empty(),
         reads: vec![read],
     }
+}
+
+/// Why rows of several requests cannot be put into one order: what they are merged by is not in them.
+fn unmergeable(access: &Access, read: &Read, several: bool) -> Option<OrderProblem> {
+    // Periods follow one another.
+    let periods =
+        !read.fans.is_empty() && read.fans.iter().all(|fan| matches!(fan, Fan::Buckets { .. }));
+    if !several || periods && read.entities.len() == 1 {
+        return None;
+    }
+    let index = read.index();
+    let is_there = |name: &str| {
+        let stored = read.entities.iter().all(|e| e.field(name).is_some_and(Field::is_stored));
+        stored && (read.table.projects(index, name) || index.kind == IndexKind::Local)
+    };
+    let lost = access
+        .order
+        .iter()
+        .find(|term| access.equality(&term.field).is_none() && !is_there(&term.field))?;
+    Some(OrderProblem {
+        why: format!(
+            "the rows of several requests are merged by `{}`, which {} does not return",
+            lost.field,
+            index.label()
+        ),
+        fix: format!("project `{}` into {}, or keep it as an attribute", lost.field, index.label()),
+        moved: None,
+    })
+}
+
+/// The fields whose texts are compared although they mean moments.
+pub(crate) fn loose_fields(access: &Access, entities: &[Arc<Entity>]) -> Vec<String> {
+    let is_loose = |term: &&Question| {
+        let compared = !matches!(
+            term.test,
+            Test::Exists | Test::Missing | Test::BeginsWith(_) | Test::Contains(_) | Test::Lacks(_)
+        );
+        let mut fields = entities.iter().filter_map(|entity| entity.field(&term.field));
+        compared && fields.any(|field| field.kind == FieldKind::LooseTime)
+    };
+    access.terms.iter().filter(is_loose).map(|term| term.field.clone()).collect()
 }
 
 fn read_of(access: &Access, at: usize, bindings: &[Binding]) -> Option<Read> {
@@ -313,7 +380,16 @@ fn always_holds(entity: &Entity, question: &Question) -> bool {
 /// Whether DynamoDB takes it: no filter on a key attribute, and no prefix of a number.
 fn is_legal(read: &Read) -> bool {
     let index = read.index();
-    let filtered = read.filter.iter().any(|question| index.has_attribute(&question.field));
+    // A condition that one entity's key expresses may be a filter for the others, so all must have the attribute.
+    let lacks = |question: &Question| {
+        index.has_attribute(&question.field)
+            || !read.table.projects(index, &question.field)
+            || read
+                .entities
+                .iter()
+                .any(|entity| entity.field(&question.field).is_none_or(|field| !field.is_stored()))
+    };
+    let filtered = read.filter.iter().any(lacks);
     let text = index.range.first().is_none_or(|attribute| attribute.kind == KeyType::S);
     !filtered && (text || !matches!(read.range.sort, SortPart::Common(_)))
 }

@@ -3,14 +3,16 @@
 use std::cmp::Ordering;
 
 use keyloom_core::AttributeValue;
+use keyloom_core::key::encode_key_value;
 use keyloom_keys::{Precision, RangeKind, Timestamp, Value};
 
-use super::bind::{Fan, Source};
+use super::bind::{Fan, Source, is_kept_plain};
+use super::periods;
 use super::range::{SortPart, field_condition};
 use super::{Plan, Read};
 use crate::condition::Comparison;
 use crate::evaluate::{Inputs, operand_value};
-use crate::key::{KeyTemplate, Piece, attribute_of, compare, extent, key_value};
+use crate::key::{KeyTemplate, Piece, attribute_of, compare, element_of, extent, key_value};
 use crate::model::{
     Access, End, EntityKey, Field, IndexKey, KeyShape, KeyType, Operand, Question, Test,
 };
@@ -84,6 +86,13 @@ pub enum FilterTest<V> {
     Lacks(V),
 }
 
+/// Whether a range has its ends the wrong way round: it holds nothing, and DynamoDB refuses to look.
+fn is_reversed(low: &AttributeValue, high: &AttributeValue) -> bool {
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    let encoded = encode_key_value(low, &mut a).and_then(|()| encode_key_value(high, &mut b));
+    encoded.is_ok() && low.attribute_type() == high.attribute_type() && a > b
+}
+
 /// Fills the inputs into a plan's reads; an input without a value, or one that does not fit, is an error.
 pub fn concretize(
     access: &Access,
@@ -94,7 +103,7 @@ pub fn concretize(
     for read in &plan.reads {
         for fanned in fan_out(read, inputs)? {
             let kind = if plan.is_get(read) { ReadKind::Get } else { ReadKind::Query };
-            reads.push(Filler { access, read, inputs, fanned: &fanned }.fill(kind)?);
+            reads.extend(Filler { access, read, inputs, fanned: &fanned }.fill(kind)?);
         }
     }
     Ok(reads)
@@ -153,23 +162,11 @@ fn buckets(
         Value::Text(text) => text.parse::<Timestamp>().map_err(|error| error.to_string()),
         other => Err(format!("`{field}` is a time, not {other}")),
     };
-    let (low, high) = match test {
-        Test::Equal(operand) => extent(time(operand)?),
-        Test::Range { low: Some(low), high: Some(high) } => {
-            (extent(time(&low.operand)?).0, extent(time(&high.operand)?).1)
-        }
-        _ => return Err(format!("`{field}` needs both ends of its range")),
-    };
-    let mut found = Vec::new();
-    let mut at = Timestamp::from_millis(low).at(precision);
-    while at.millis() <= high {
-        if found.len() == MAX_BUCKETS {
-            return Err(format!("the range of `{field}` touches more than {MAX_BUCKETS} periods"));
-        }
-        found.push(Value::Time(at));
-        at = Timestamp::from_millis(at.last_millisecond().millis() + 1).at(precision);
-    }
-    Ok(found)
+    let span = periods::span(test, &time)?;
+    let span = span.ok_or_else(|| format!("`{field}` needs both ends of its range"))?;
+    let touched = periods::touched(span, precision, MAX_BUCKETS)
+        .ok_or_else(|| format!("the range of `{field}` touches more than {MAX_BUCKETS} periods"))?;
+    Ok(touched.into_iter().map(Value::Time).collect())
 }
 
 fn resolve(operand: &Operand, inputs: &Inputs) -> Result<Value<'static>, String> {
@@ -187,7 +184,8 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    fn fill(&self, kind: ReadKind) -> Result<ConcreteRead, String> {
+    /// The read; none if no item can satisfy it.
+    fn fill(&self, kind: ReadKind) -> Result<Option<ConcreteRead>, String> {
         let read = self.read;
         let index = read.index();
         let key = read.range.entity.index_key(index).ok_or("the entity is not in the index")?;
@@ -196,18 +194,26 @@ impl Filler<'_> {
             equal.push((attribute.name.clone(), self.whole(part, attribute.kind)?));
         }
         let sort = self.sort(&key, &mut equal)?;
-        Ok(ConcreteRead {
+        let filter = self.filter()?;
+        let nothing = matches!(&sort, Some((_, SortCondition::Between(a, b))) if is_reversed(a, b))
+            || filter
+                .iter()
+                .any(|(_, test)| matches!(test, FilterTest::Between(a, b) if is_reversed(a, b)));
+        if nothing {
+            return Ok(None);
+        }
+        Ok(Some(ConcreteRead {
             kind,
             table: read.table.name.clone(),
             index: index.name.clone(),
             equal,
             sort,
-            filter: self.filter()?,
+            filter,
             forward: read.forward,
             limit: read.limit,
             consistent: self.access.consistent,
             all_attributes: read.fetches,
-        })
+        }))
     }
 
     /// The value of a key field in this request.
@@ -267,7 +273,16 @@ impl Filler<'_> {
         let name = template.fields().next().unwrap_or_default();
         let field = self.read.range.entity.field(name).ok_or("no such field")?;
         let value = typed(field, value)?;
-        Ok(key_value(field, kind, &value))
+        let value = key_value(field, kind, &value);
+        let empty = match &value {
+            AttributeValue::S(text) => text.is_empty(),
+            AttributeValue::B(bytes) => bytes.is_empty(),
+            _ => false,
+        };
+        if empty {
+            return Err(format!("`{name}` is a key, which is never empty"));
+        }
+        Ok(value)
     }
 
     fn sort(
@@ -307,7 +322,7 @@ impl Filler<'_> {
         range: Option<&Question>,
     ) -> Result<Option<SortCondition<AttributeValue>>, String> {
         let template = part.shape.template();
-        if part.shape.is_native() && kind != KeyType::S {
+        if is_kept_plain(part, kind) {
             return match range {
                 Some(question) => self.native_range(template, kind, question).map(Some),
                 None => Ok(None),
@@ -354,24 +369,34 @@ impl Filler<'_> {
         kind: KeyType,
         question: &Question,
     ) -> Result<SortCondition<AttributeValue>, String> {
-        let value = |operand: &Operand| {
-            let value = resolve(operand, self.inputs)?;
-            self.native(template, kind, &value)
+        let name = template.fields().next().unwrap_or_default();
+        let field = self.read.range.entity.field(name).ok_or("no such field")?;
+        // A period such as a day stands for its first or its last moment, as the comparison needs.
+        let edge = |operand: &Operand, last: bool| {
+            let value = typed(field, &resolve(operand, self.inputs)?)?;
+            self.native(template, kind, &moment(field, value, last))
         };
         match &question.test {
-            Test::Equal(operand) => Ok(SortCondition::Compare(Comparison::Equal, value(operand)?)),
+            Test::Equal(operand) => {
+                let (first, last) = (edge(operand, false)?, edge(operand, true)?);
+                Ok(if first == last {
+                    SortCondition::Compare(Comparison::Equal, first)
+                } else {
+                    SortCondition::Between(first, last)
+                })
+            }
             Test::Range { low: Some(low), high: Some(high) } if low.inclusive && high.inclusive => {
-                Ok(SortCondition::Between(value(&low.operand)?, value(&high.operand)?))
+                Ok(SortCondition::Between(edge(&low.operand, false)?, edge(&high.operand, true)?))
             }
             Test::Range { low: Some(low), high: None } => {
                 let operator =
                     if low.inclusive { Comparison::GreaterOrEqual } else { Comparison::Greater };
-                Ok(SortCondition::Compare(operator, value(&low.operand)?))
+                Ok(SortCondition::Compare(operator, edge(&low.operand, !low.inclusive)?))
             }
             Test::Range { low: None, high: Some(high) } => {
                 let operator =
                     if high.inclusive { Comparison::LessOrEqual } else { Comparison::Less };
-                Ok(SortCondition::Compare(operator, value(&high.operand)?))
+                Ok(SortCondition::Compare(operator, edge(&high.operand, high.inclusive)?))
             }
             other => Err(format!("{} cannot be a key condition", other.describe(&question.field))),
         }
@@ -409,7 +434,9 @@ impl Filler<'_> {
                 .iter()
                 .find_map(|entity| entity.field(&question.field))
                 .ok_or_else(|| format!("no field `{}`", question.field))?;
-            tests.push((question.field.clone(), filter_test(field, &question.test, self.inputs)?));
+            for test in filter_tests(field, &question.test, self.inputs)? {
+                tests.push((question.field.clone(), test));
+            }
         }
         Ok(tests)
     }
@@ -425,21 +452,26 @@ fn typed(field: &Field, value: &Value) -> Result<Value<'static>, String> {
     }
 }
 
-fn filter_test(
+/// A condition as filters that must all hold: one, or two for a range with an end that does not belong to it.
+fn filter_tests(
     field: &Field,
     test: &Test,
     inputs: &Inputs,
-) -> Result<FilterTest<AttributeValue>, String> {
+) -> Result<Vec<FilterTest<AttributeValue>>, String> {
     let value = |operand: &Operand| {
         let value = typed(field, &resolve(operand, inputs)?)?;
-        Ok::<_, String>(attribute_of(field, &value))
+        let precision = field.format().and_then(|format| format.precision());
+        if periods::is_period(&value, precision) {
+            return Err(format!(
+                "`{}` is compared with a moment here, not with {value}",
+                field.name
+            ));
+        }
+        Ok(attribute_of(field, &value))
     };
-    // A period such as a day stands for its first or its last moment, as the comparison needs.
-    let edge = |end: &End, last: bool| {
-        let value = typed(field, &resolve(&end.operand, inputs)?)?;
-        Ok::<_, String>(attribute_of(field, &moment(field, value, last)))
-    };
-    Ok(match test {
+    let element =
+        |operand: &Operand| Ok::<_, String>(element_of(field, &resolve(operand, inputs)?));
+    Ok(vec![match test {
         Test::Equal(operand) => {
             let wanted = typed(field, &resolve(operand, inputs)?)?;
             let (first, last) = (moment(field, wanted.clone(), false), moment(field, wanted, true));
@@ -450,20 +482,8 @@ fn filter_test(
             }
         }
         Test::NotEqual(operand) => FilterTest::Compare(Comparison::NotEqual, value(operand)?),
-        Test::Range { low: Some(low), high: Some(high) } if low.inclusive && high.inclusive => {
-            FilterTest::Between(edge(low, false)?, edge(high, true)?)
-        }
-        Test::Range { low: Some(low), high: None } => {
-            let operator =
-                if low.inclusive { Comparison::GreaterOrEqual } else { Comparison::Greater };
-            FilterTest::Compare(operator, edge(low, !low.inclusive)?)
-        }
-        Test::Range { low: None, high: Some(high) } => {
-            let operator = if high.inclusive { Comparison::LessOrEqual } else { Comparison::Less };
-            FilterTest::Compare(operator, edge(high, high.inclusive)?)
-        }
-        Test::Range { .. } => {
-            return Err(format!("state the range of `{}` with between", field.name));
+        Test::Range { low, high } => {
+            return filter_range(field, low.as_ref(), high.as_ref(), inputs);
         }
         Test::BeginsWith(operand) => {
             FilterTest::BeginsWith(AttributeValue::from(resolve(operand, inputs)?.to_string()))
@@ -473,9 +493,38 @@ fn filter_test(
         }
         Test::Exists => FilterTest::Exists,
         Test::Missing => FilterTest::Missing,
-        Test::Contains(operand) => FilterTest::Contains(value(operand)?),
-        Test::Lacks(operand) => FilterTest::Lacks(value(operand)?),
-    })
+        Test::Contains(operand) => FilterTest::Contains(element(operand)?),
+        Test::Lacks(operand) => FilterTest::Lacks(element(operand)?),
+    }])
+}
+
+fn filter_range(
+    field: &Field,
+    low: Option<&End>,
+    high: Option<&End>,
+    inputs: &Inputs,
+) -> Result<Vec<FilterTest<AttributeValue>>, String> {
+    // A period such as a day stands for its first or its last moment, as the comparison needs.
+    let edge = |end: &End, last: bool| {
+        let value = typed(field, &resolve(&end.operand, inputs)?)?;
+        Ok::<_, String>(attribute_of(field, &moment(field, value, last)))
+    };
+    if let (Some(low), Some(high)) = (low, high)
+        && low.inclusive
+        && high.inclusive
+    {
+        return Ok(vec![FilterTest::Between(edge(low, false)?, edge(high, true)?)]);
+    }
+    let mut tests = Vec::new();
+    if let Some(low) = low {
+        let sign = if low.inclusive { Comparison::GreaterOrEqual } else { Comparison::Greater };
+        tests.push(FilterTest::Compare(sign, edge(low, !low.inclusive)?));
+    }
+    if let Some(high) = high {
+        let sign = if high.inclusive { Comparison::LessOrEqual } else { Comparison::Less };
+        tests.push(FilterTest::Compare(sign, edge(high, high.inclusive)?));
+    }
+    Ok(tests)
 }
 
 fn moment(field: &Field, value: Value<'static>, last: bool) -> Value<'static> {

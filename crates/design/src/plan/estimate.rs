@@ -4,7 +4,7 @@ use keyloom_core::capacity::{ReadMode, read_units};
 use keyloom_core::limits::MAX_PAGE_BYTES;
 
 use super::bind::Fan;
-use super::{Plan, Read};
+use super::{Plan, Read, Verdict};
 use crate::cost::{Money, Prices, entry_size, item_size, items_under};
 use crate::model::{Access, Billing, Design};
 
@@ -19,10 +19,14 @@ pub struct Estimate {
     pub read_units: Option<f64>,
     /// Pages per call, one at least for each request.
     pub pages: Option<f64>,
+    /// Requests of the second step per call.
+    pub second_step: Option<f64>,
     /// Read units per second on average.
     pub units_per_second: Option<f64>,
     /// Read units per second at the peak.
     pub peak_units_per_second: Option<f64>,
+    /// Of these, what the second step spends.
+    pub second_units_per_second: Option<f64>,
     /// Dollars a month.
     pub money: Option<Money>,
 }
@@ -45,7 +49,12 @@ pub(super) fn estimate(design: &Design, access: &Access, plan: &Plan, prices: &P
         total.read_units = add(total.read_units, part.read_units);
         total.pages = add(total.pages, part.pages);
     }
-    add_second_step(access, plan, mode, &mut total);
+    if plan.verdict == Verdict::Batch {
+        total.pages = plan.first_calls();
+    }
+    let second_units = add_second_step(access, plan, mode, &mut total);
+    total.second_units_per_second =
+        second_units.zip(access.rate).map(|(units, rate)| units * rate.peak);
     if let (Some(rate), Some(units)) = (access.rate, total.read_units) {
         total.units_per_second = Some(rate.average * units);
         total.peak_units_per_second = Some(rate.peak * units);
@@ -64,7 +73,7 @@ fn price(read: &Read, average: f64, peak: f64, prices: &Prices) -> Money {
 }
 
 fn of_read(design: &Design, access: &Access, plan: &Plan, read: &Read, mode: ReadMode) -> Estimate {
-    let calls = read.calls();
+    let Some(calls) = read.calls() else { return Estimate::default() };
     let share = 1.0 / plan.reads.len() as f64;
     let items =
         if plan.is_get(read) { Some(calls) } else { items_read(design, access, read, share) };
@@ -73,10 +82,17 @@ fn of_read(design: &Design, access: &Access, plan: &Plan, read: &Read, mode: Rea
     let size = sizes.iter().sum::<f64>() / sizes.len().max(1) as f64;
     let bytes = items.map(|items| items * size);
     let per_call = bytes.map(|bytes| (bytes / calls).ceil() as usize);
+    // A local index reads what it does not hold from the table, item by item.
+    let whole: f64 = read.entities.iter().map(|entity| item_size(entity)).sum();
+    let whole = (whole / read.entities.len().max(1) as f64).ceil() as usize;
+    let fetched = match (read.fetches, items) {
+        (true, Some(items)) => items * read_units(whole, mode).as_f64(),
+        _ => 0.0,
+    };
     Estimate {
         items,
         bytes,
-        read_units: per_call.map(|bytes| calls * read_units(bytes, mode).as_f64()),
+        read_units: per_call.map(|bytes| calls * read_units(bytes, mode).as_f64() + fetched),
         pages: per_call.map(|bytes| calls * bytes.div_ceil(MAX_PAGE_BYTES).max(1) as f64),
         ..Estimate::default()
     }
@@ -86,7 +102,12 @@ fn of_read(design: &Design, access: &Access, plan: &Plan, read: &Read, mode: Rea
 fn items_read(design: &Design, access: &Access, read: &Read, share: f64) -> Option<f64> {
     let kept = access.keeps.unwrap_or(1.0).max(1e-6);
     let stated = access.items.map(|items| items * share / kept);
+    // How many items fall into a period, the design does not say.
+    let periods = read.fans.iter().any(|fan| matches!(fan, Fan::Buckets { .. }));
     let counted = || {
+        if periods {
+            return None;
+        }
         let fields: Vec<&str> = read
             .range
             .sources
@@ -100,7 +121,7 @@ fn items_read(design: &Design, access: &Access, read: &Read, share: f64) -> Opti
     match read.limit {
         // Each request of a fan reads up to the limit.
         Some(limit) => {
-            let most = limit as f64 * read.calls();
+            let most = limit as f64 * read.calls()?;
             Some(unlimited.map_or(most, |items| items.min(most)))
         }
         None => unlimited,
@@ -109,20 +130,25 @@ fn items_read(design: &Design, access: &Access, read: &Read, share: f64) -> Opti
 
 /// All values of a fanned field are read, so it narrows nothing.
 fn spread(read: &Read, field: &str) -> bool {
-    read.fans
-        .iter()
-        .any(|fan| fan.field() == field && matches!(fan, Fan::Shards { .. } | Fan::Buckets { .. }))
+    read.fans.iter().any(|fan| fan.field() == field && matches!(fan, Fan::Shards { .. }))
 }
 
 /// Items fetched in a second step are charged one by one.
-fn add_second_step(access: &Access, plan: &Plan, mode: ReadMode, total: &mut Estimate) {
-    let Some(hydrate) = &plan.hydrate else { return };
-    let Some(items) = total.items else { return };
+fn add_second_step(
+    access: &Access,
+    plan: &Plan,
+    mode: ReadMode,
+    total: &mut Estimate,
+) -> Option<f64> {
+    let hydrate = plan.hydrate.as_ref()?;
+    let items = total.items?;
     let wanted = access.limit.map_or(items, |limit| items.min(limit as f64));
     let sizes: f64 = hydrate.entities.iter().map(|entity| item_size(entity)).sum();
     let size = (sizes / hydrate.entities.len().max(1) as f64).ceil() as usize;
     let units = wanted * read_units(size, mode).as_f64();
     total.read_units = total.read_units.map(|so_far| so_far + units);
     let requests = if hydrate.batch { (wanted / 100.0).ceil() } else { wanted };
+    total.second_step = Some(requests);
     total.pages = total.pages.map(|pages| pages + requests);
+    Some(units)
 }

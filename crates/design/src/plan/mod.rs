@@ -13,6 +13,7 @@ mod counter;
 mod coverage;
 mod estimate;
 mod order;
+mod periods;
 mod purity;
 mod range;
 mod raw;
@@ -27,10 +28,14 @@ mod write;
 
 use std::sync::Arc;
 
+use keyloom_core::limits::MAX_BATCH_GET_KEYS;
+use keyloom_keys::Precision;
+
 pub use self::bind::{Fan, Source};
 pub use self::concrete::{ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondition, concretize};
 pub use self::counter::CounterExample;
 pub use self::estimate::Estimate;
+pub use self::order::MovedKey;
 pub use self::range::{ReadRange, SortPart};
 pub use self::raw::{RawForm, RawProblem, RawRule};
 pub use self::reach::{IndexUse, index_uses};
@@ -49,6 +54,8 @@ use crate::model::{Access, Design, Entity, Index, Question, Table};
 pub enum Verdict {
     /// One GetItem.
     Get,
+    /// BatchGetItem: several whole keys, 100 to a request.
+    Batch,
     /// One Query.
     Query,
     /// Several Queries, over shards, buckets, listed values or entities.
@@ -66,6 +73,7 @@ impl Verdict {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "get",
+            Self::Batch => "batch",
             Self::Query => "query",
             Self::FanOut => "fan-out",
             Self::TwoStep => "two-step",
@@ -150,8 +158,8 @@ impl Read {
         self.table.indexes.get(self.index).unwrap_or_else(|| self.table.primary())
     }
 
-    /// How many requests the fan makes of it.
-    pub fn calls(&self) -> f64 {
+    /// How many requests the fan makes of it; unknown for periods between inputs.
+    pub fn calls(&self) -> Option<f64> {
         self.fans.iter().map(Fan::width).product()
     }
 }
@@ -221,6 +229,11 @@ pub enum Reason {
         /// The field.
         field: String,
     },
+    /// A left-over condition names whole periods where only moments can be compared.
+    PeriodFilter {
+        /// The field.
+        field: String,
+    },
     /// The fan would be too wide.
     TooWide {
         /// How many requests.
@@ -271,6 +284,10 @@ impl std::fmt::Display for Reason {
                 f,
                 "what is left would be a filter on `{field}`, which the index does not hold: it would drop every item"
             ),
+            Self::PeriodFilter { field } => write!(
+                f,
+                "what is left would be a filter on whole periods of `{field}` in a list or by <>, which no filter can say"
+            ),
             Self::TooWide { calls } => write!(f, "it would take {calls} queries"),
             Self::NotConsistent => f.write_str("a global index is never strongly consistent"),
             Self::NotChosen => f.write_str("the pattern names another index"),
@@ -288,6 +305,8 @@ pub enum Problem {
         why: String,
         /// What to change.
         fix: String,
+        /// The key that would do, if one was found.
+        moved: Option<MovedKey>,
     },
     /// Other rows lie in the key range.
     Bleed {
@@ -324,6 +343,16 @@ pub enum Problem {
     Inconsistent {
         /// The index.
         index: String,
+    },
+    /// Times that are written in many ways are compared as texts.
+    LooseTime {
+        /// The field.
+        field: String,
+    },
+    /// A hand-written request that is not what its conditions compile to.
+    NotAsPlanned {
+        /// The key condition that they compile to, if they compile to one.
+        planned: Option<String>,
     },
     /// A hand-written request that is refused or silently wrong.
     Raw(RawProblem),
@@ -370,15 +399,69 @@ impl Plan {
         exact && read.index == 0 && read.filter.is_empty() && !read.type_filter
     }
 
-    /// How many requests one call makes before paging.
-    pub fn calls(&self) -> f64 {
-        self.reads.iter().map(Read::calls).sum()
+    /// Whether everything that the pattern asks is proven.
+    pub fn is_proven(&self) -> bool {
+        let proofs = &self.proofs;
+        let others =
+            [proofs.order, proofs.limit, proofs.purity, proofs.coverage, proofs.consistency];
+        proofs.rows == Proof::Proven && !others.contains(&Proof::Refuted)
+    }
+
+    /// How many requests the first step makes before paging; unknown for periods between inputs.
+    pub fn first_calls(&self) -> Option<f64> {
+        let reads = self.reads.iter().map(Read::calls).sum::<Option<f64>>()?;
+        Some(match self.verdict {
+            Verdict::Batch => (reads / MAX_BATCH_GET_KEYS as f64).ceil(),
+            _ => reads,
+        })
+    }
+
+    /// How many requests one call makes before paging, the second step included; unknown where the design
+    /// does not tell.
+    pub fn calls(&self) -> Option<f64> {
+        let second = if self.hydrate.is_some() { self.estimate.second_step? } else { 0.0 };
+        Some(self.first_calls()? + second)
+    }
+
+    /// The same in words, with what a request is made for where the number is unknown.
+    pub fn calls_text(&self) -> String {
+        let requests = |count: f64| {
+            let noun = if count > 1.0 { "requests" } else { "request" };
+            format!("{} {noun}", crate::lint::short(count))
+        };
+        if let Some(calls) = self.calls() {
+            return requests(calls);
+        }
+        let first = self.first_calls().map_or_else(
+            || {
+                let fans: Vec<&Fan> = self.reads.iter().flat_map(|read| &read.fans).collect();
+                let known: f64 = fans.iter().filter_map(|fan| fan.width()).product();
+                let periods = fans.iter().find_map(|fan| match fan {
+                    Fan::Buckets { precision, .. } if fan.width().is_none() => Some(*precision),
+                    _ => None,
+                });
+                let period = format!("{:?}", periods.unwrap_or(Precision::Day)).to_lowercase();
+                format!("{} per {period}", requests(known))
+            },
+            requests,
+        );
+        match &self.hydrate {
+            Some(step) if step.batch => format!("{first}, then 1 for each 100 items"),
+            Some(_) => format!("{first}, then 1 for each item"),
+            None => first,
+        }
     }
 }
 
 /// Plans every pattern of a design.
 pub fn plan(design: &Design, prices: &Prices) -> Vec<Plan> {
     let space = Space::new(design);
+    design.accesses().iter().map(|access| plan_with(design, &space, access, prices)).collect()
+}
+
+/// As [`plan`], without counter-examples.
+pub(crate) fn plan_only(design: &Design, prices: &Prices) -> Vec<Plan> {
+    let space = Space::without_examples(design);
     design.accesses().iter().map(|access| plan_with(design, &space, access, prices)).collect()
 }
 

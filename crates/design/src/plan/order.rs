@@ -11,6 +11,18 @@ use crate::model::{Access, Entity, EntityKey, Field, FieldKind, Index, OrderBy};
 pub(crate) struct OrderProblem {
     pub(crate) why: String,
     pub(crate) fix: String,
+    pub(crate) moved: Option<MovedKey>,
+}
+
+/// A key with its fields in another order, in which rows would come as asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MovedKey {
+    /// The entity.
+    pub entity: String,
+    /// The key attribute.
+    pub attribute: String,
+    /// The new template.
+    pub template: String,
 }
 
 /// Whether to read forward so that rows come as asked, or why they cannot.
@@ -40,6 +52,7 @@ pub(crate) fn direction(access: &Access, read: &Read) -> Result<bool, OrderProbl
             fix: format!(
                 "give every one of them the same text before `{first}`, for example an index key `FEED#{{{first}}}`"
             ),
+            moved: None,
         });
     }
     Ok(forward.unwrap_or(true))
@@ -74,18 +87,23 @@ fn mixed_directions() -> OrderProblem {
         why: "the order asks for one field upwards and another downwards, and a key is read in one direction"
             .to_owned(),
         fix: "declare one of the fields with desc = true, which reverses it inside keys".to_owned(),
+        moved: None,
     }
 }
 
 fn not_in_key(wanted: &str, index: &Index) -> OrderProblem {
     let index_name = index.label();
-    let place = match index.range.first() {
-        Some(range) => format!("the sort key `{}` of {index_name}", range.name),
-        None => format!("{index_name} has no sort key, so it"),
+    let why = match index.range.first() {
+        Some(range) => format!(
+            "`{wanted}` is not in the sort key `{}` of {index_name} after what the pattern binds",
+            range.name
+        ),
+        None => format!("{index_name} has no sort key, so nothing there sorts by `{wanted}`"),
     };
     OrderProblem {
-        why: format!("`{wanted}` is not in {place} after what the pattern binds"),
+        why,
         fix: format!("add an index whose sort key has `{wanted}` there, or sort in the program"),
+        moved: None,
     }
 }
 
@@ -124,7 +142,9 @@ impl<'a> Walk<'a> {
                 if field.name != wanted.field {
                     return Err(self.sorted_by(&field.name, &wanted.field, part));
                 }
-                let upwards = wanted.descending == field.format.is_desc();
+                // A native key holds the field as it is.
+                let turned = field.format.is_desc() && !part.shape.is_native();
+                let upwards = wanted.descending == turned;
                 if *ascending.get_or_insert(upwards) != upwards {
                     return Err(mixed_directions());
                 }
@@ -199,10 +219,23 @@ impl<'a> Walk<'a> {
                 ),
                 fix: "use the type datetime or datetime:ms, which are UTC and of fixed width"
                     .to_owned(),
+                moved: None,
             });
         }
         if part.shape.is_native() {
             return Ok(());
+        }
+        let own = field.and_then(Field::format);
+        if own.is_some_and(|own| own.case() != piece.format.case()) {
+            return Err(OrderProblem {
+                why: format!(
+                    "`{}` is written without its case in `{}`, and does not sort like its values",
+                    piece.name,
+                    template.text()
+                ),
+                fix: format!("fold the case of `{}` itself, or write it as it is", piece.name),
+                moved: None,
+            });
         }
         template.sorts_by(from, at).map_err(|broken| OrderProblem {
             why: format!(
@@ -212,6 +245,7 @@ impl<'a> Walk<'a> {
                 broken.reason
             ),
             fix: broken.fix.clone(),
+            moved: None,
         })
     }
 
@@ -224,11 +258,12 @@ impl<'a> Walk<'a> {
                 self.entity.name,
                 template.text()
             ),
-            fix: format!(
-                "put `{wanted}` before `{first}`: {} = \"{}\"",
-                part.attribute,
-                reordered(template, first, wanted)
-            ),
+            fix: format!("put `{wanted}` before `{first}` in {}", part.attribute),
+            moved: Some(MovedKey {
+                entity: self.entity.name.clone(),
+                attribute: part.attribute.clone(),
+                template: reordered(template, first, wanted),
+            }),
         }
     }
 
@@ -236,25 +271,45 @@ impl<'a> Walk<'a> {
         OrderProblem {
             why: format!("`{}` is not in {}", self.entity.name, index.label()),
             fix: "give it a key there".to_owned(),
+            moved: None,
         }
     }
 }
 
-/// The template with one field moved before another.
+/// The template with one field moved before another; everything else stays as it is written.
 fn reordered(template: &KeyTemplate, first: &str, wanted: &str) -> String {
-    let has = template.fields().any(|name| name == wanted);
+    let pieces = template.pieces();
+    let is = |piece: &Piece, name: &str| piece.as_field().is_some_and(|field| field.name == name);
+    let Some(at) = pieces.iter().position(|piece| is(piece, first)) else {
+        return template.text().to_owned();
+    };
+    let own = template.field_pieces().map(|field| (field.name.as_str(), written(template, field)));
+    let own: Vec<(&str, String)> = own.collect();
+    let text = |piece: &Piece| match piece {
+        Piece::Literal(literal) => literal.replace('{', "{{").replace('}', "}}"),
+        Piece::Field(field) => own
+            .iter()
+            .find(|(name, _)| *name == field.name)
+            .map_or_else(|| format!("{{{}}}", field.name), |(_, text)| text.clone()),
+    };
+    let later = pieces.iter().skip(at).position(|piece| is(piece, wanted)).map(|n| n + at);
     let separator = template.template().separator();
-    template
-        .pieces()
-        .iter()
-        .map(|piece| match piece {
-            Piece::Literal(literal) => literal.clone(),
-            Piece::Field(field) if field.name == first && has => format!("{{{wanted}}}"),
-            Piece::Field(field) if field.name == first => {
-                format!("{{{wanted}}}{separator}{{{first}}}")
-            }
-            Piece::Field(field) if field.name == wanted => format!("{{{first}}}"),
-            Piece::Field(field) => format!("{{{}}}", field.name),
-        })
-        .collect()
+    let texts = pieces.iter().enumerate().map(|(n, piece)| match later {
+        Some(later) if n == at => pieces.get(later).map(text).unwrap_or_default(),
+        Some(later) if n == later => pieces.get(at).map(text).unwrap_or_default(),
+        None if n == at => format!("{{{wanted}}}{separator}{}", text(piece)),
+        _ => text(piece),
+    });
+    texts.collect()
+}
+
+/// A field as the template's text writes it, with its format if one stands there.
+fn written(template: &KeyTemplate, field: &FieldPiece) -> String {
+    let text = template.text();
+    let plain = format!("{{{}}}", field.name);
+    let start = format!("{{{}:", field.name);
+    match text.find(&start).and_then(|at| text.get(at..)?.split_once('}')) {
+        Some((inside, _)) if !text.contains(&plain) => format!("{inside}}}"),
+        _ => plain,
+    }
 }

@@ -69,7 +69,7 @@ pub(crate) fn bleed(space: &Space, read: &Read) -> Bleed {
         .filter(|occupant| read.entities.iter().all(|wanted| !same(wanted, occupant.entity)))
         .filter(|occupant| meets_at_the_start(read, &mine, occupant))
         .filter(|occupant| {
-            let own = languages.get_or_init(|| read.range.languages(&key));
+            let own = languages.get_or_init(|| read.range.languages(&key, &read.fans));
             own.iter().zip(occupant.languages()).all(|(a, b)| a.shared_text(b).is_some())
         })
         .map(|occupant| occupant.entity.clone())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use keyloom_core::AttributeValue;
 use keyloom_keys::{ByteSet, FieldCondition, FieldFormat, FieldType, Operator, Term, Value};
 
-use super::bind::Source;
+use super::bind::{Fan, Source};
 use super::concrete::SortCondition;
 use crate::condition::Comparison;
 use crate::generate::sample_of;
@@ -57,7 +57,9 @@ impl ReadRange {
             self.entity.primary_key().parts().flat_map(|p| p.shape.template().field_pieces())
         {
             let told = bound.iter().any(|known| {
-                known.name == piece.name && known.format.precision() >= piece.format.precision()
+                known.name == piece.name
+                    && known.format.precision() >= piece.format.precision()
+                    && known.format.case() == piece.format.case()
             });
             if !told {
                 let values = self.entity.field(&piece.name)?.values()?;
@@ -86,31 +88,38 @@ impl ReadRange {
     }
 
     /// The keys of the range, attribute by attribute, whatever the inputs are.
-    pub(crate) fn languages(&self, key: &IndexKey) -> Vec<Language> {
+    pub(crate) fn languages(&self, key: &IndexKey, fans: &[Fan]) -> Vec<Language> {
+        let whole = |template: &KeyTemplate| {
+            let mut language = Language::empty_text();
+            self.add_bound(&mut language, template, template.pieces(), fans);
+            language
+        };
         let mut languages: Vec<Language> =
-            key.hash.iter().map(|part| part.shape.template().language()).collect();
+            key.hash.iter().map(|part| whole(part.shape.template())).collect();
         for (attribute, part) in key.range.iter().enumerate() {
-            languages.push(self.sort_language(attribute, part.shape.template()));
+            languages.push(self.sort_language(attribute, part.shape.template(), fans));
         }
         languages
     }
 
-    fn sort_language(&self, attribute: usize, template: &KeyTemplate) -> Language {
+    fn sort_language(&self, attribute: usize, template: &KeyTemplate, fans: &[Fan]) -> Language {
         let mut language = Language::empty_text();
+        let all = template.pieces();
         match &self.sort {
             SortPart::Whole => language.anything(),
-            SortPart::Exact => return template.language(),
+            SortPart::Exact => self.add_bound(&mut language, template, all, fans),
             SortPart::Common(pieces) if attribute == 0 => {
-                add_pieces(&mut language, template, pieces);
+                self.add_bound(&mut language, template, pieces, fans);
                 language.anything();
             }
             SortPart::Common(_) => language.anything(),
             SortPart::Open { attribute: open, .. } if attribute < *open => {
-                return template.language();
+                self.add_bound(&mut language, template, all, fans);
             }
             SortPart::Open { attribute: open, .. } if attribute > *open => language.anything(),
             SortPart::Open { pieces, range, .. } => {
-                template.add_to(&mut language, *pieces);
+                let bound = all.get(..*pieces).unwrap_or(all);
+                self.add_bound(&mut language, template, bound, fans);
                 let next = template.pieces().get(*pieces).and_then(Piece::as_field);
                 if let (Some(question), Some(field)) = (range, next) {
                     language.classes(&begins_inside(&field.format, &question.test));
@@ -120,13 +129,46 @@ impl ReadRange {
         }
         language
     }
-}
 
-fn add_pieces(language: &mut Language, template: &KeyTemplate, pieces: &[Piece]) {
-    for piece in pieces {
-        match piece {
-            Piece::Literal(text) => language.literal(text.as_bytes()),
-            Piece::Field(field) => template.add_field(language, field),
+    /// Appends pieces whose fields have a value: the one that the pattern states, or any.
+    fn add_bound(
+        &self,
+        language: &mut Language,
+        template: &KeyTemplate,
+        pieces: &[Piece],
+        fans: &[Fan],
+    ) {
+        for piece in pieces {
+            match piece {
+                Piece::Literal(text) => language.literal(text.as_bytes()),
+                Piece::Field(field) => match self.stated_texts(template, field, fans) {
+                    Some(texts) => language.choice(&texts),
+                    None => template.add_field(language, field),
+                },
+            }
+        }
+    }
+
+    /// What a field is written as in the range, where the pattern states its value or values.
+    fn stated_texts(
+        &self,
+        template: &KeyTemplate,
+        field: &FieldPiece,
+        fans: &[Fan],
+    ) -> Option<Vec<String>> {
+        let written = |operand: &Operand| match operand {
+            Operand::Value(value) => template.encode_field(field, value),
+            Operand::Input(_) => None,
+        };
+        match self.source(&field.name)? {
+            Source::Pinned(operand) => Some(vec![written(operand)?]),
+            Source::Fanned => fans.iter().find_map(|fan| match fan {
+                Fan::Values { field: name, values } if *name == field.name => {
+                    values.iter().map(written).collect()
+                }
+                _ => None,
+            }),
+            Source::Calculated { .. } => None,
         }
     }
 }

@@ -6,7 +6,7 @@ mod legal;
 mod meaning;
 
 pub use self::form::RawForm;
-use super::candidate::Candidate;
+use super::candidate::{Candidate, loose_fields};
 use super::counter;
 use super::estimate::estimate;
 use super::space::Space;
@@ -63,6 +63,7 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
         bleeds: meaning.bleeds,
         uncovered: meaning.uncovered,
         inconsistent: meaning.inconsistent,
+        loose: loose_fields(access, &access.find),
         exact: false,
     };
     let mut plan = Plan {
@@ -75,7 +76,7 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
         counter_example: None,
         estimate: super::Estimate::default(),
         reads: candidate.reads,
-        raw: Some(form.read(meaning.forward)),
+        raw: Some(form.read(meaning.forward, meaning.fetches)),
     };
     plan.problems.extend(meaning.problems.into_iter().map(Problem::Raw));
     if !meaning.missing.is_empty() {
@@ -89,19 +90,16 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
     if access.limit.is_some() && plan.verdict == Verdict::Filter {
         plan.proofs.limit = Proof::Refuted;
     }
-    plan.counter_example = counter::find(design, access, &plan);
+    let told = plan.problems.iter().any(|problem| !matches!(problem, Problem::Uncovered { .. }));
+    if plan.proofs.rows == Proof::Refuted && !told {
+        let planned = meaning::planned_key(access, &plan);
+        plan.problems.push(Problem::NotAsPlanned { planned });
+    }
+    if space.examples {
+        plan.counter_example = counter::find(design, access, &plan);
+    }
     if let (true, Some(example)) = (meaning.missing.is_empty(), &plan.counter_example) {
         name_the_claim(&mut plan.proofs, &example.wrong);
-    }
-    if plan.proofs.rows == Proof::NotAsked && !access.terms.is_empty() {
-        let ordered = plan.proofs.order != Proof::Refuted;
-        let found = meaning::differs(design, access, &plan)
-            .filter(|found| ordered && !matches!(found.wrong, Mismatch::Disorder(_)));
-        if let Some(found) = found {
-            plan.proofs.rows = Proof::Refuted;
-            name_the_claim(&mut plan.proofs, &found.wrong);
-            plan.counter_example = Some(found);
-        }
     }
     plan.estimate = estimate(design, access, &plan, prices);
     plan
@@ -134,8 +132,9 @@ fn rows_proof(access: &Access, plan: &Plan, missing: &[String]) -> Proof {
     if !missing.is_empty() || never {
         return Proof::Refuted;
     }
-    if !access.terms.is_empty() && meaning::is_as_planned(access, plan) {
-        return Proof::Proven;
+    // Without a condition nothing is claimed.
+    if access.terms.is_empty() {
+        return Proof::NotAsked;
     }
-    Proof::NotAsked
+    Proof::of(plan.proofs.rows == Proof::Proven && meaning::is_as_planned(access, plan))
 }

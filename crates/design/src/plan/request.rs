@@ -2,12 +2,13 @@
 
 use keyloom_core::AttributeValue;
 use keyloom_core::json::write_value;
+use keyloom_core::limits::MAX_BATCH_GET_KEYS;
 use serde_json::{Map, Value as Json, json};
 
 use super::bind::Source;
 use super::concrete::{FilterTest, ReadForm, ReadKind, SortCondition, concretize};
 use super::range::SortPart;
-use super::{Plan, Read};
+use super::{Plan, Read, Verdict};
 use crate::condition::Comparison;
 use crate::evaluate::Inputs;
 use crate::key::{FieldPiece, KeyTemplate, Piece};
@@ -37,7 +38,36 @@ pub fn requests(access: &Access, plan: &Plan, inputs: &Inputs) -> Result<Vec<Req
         Some(raw) => raw.concrete(inputs).map(|read| vec![read])?,
         None => concretize(access, plan, inputs)?,
     };
+    if plan.verdict == Verdict::Batch {
+        return Ok(batches(&reads));
+    }
     Ok(reads.iter().map(to_request).collect())
+}
+
+/// Whole keys as BatchGetItem requests, 100 to each; DynamoDB refuses a key twice in one request.
+fn batches<V: RequestValue>(reads: &[ReadForm<V>]) -> Vec<Request> {
+    let mut keys: Vec<Json> = Vec::new();
+    for read in reads {
+        let key: Map<String, Json> =
+            read.equal.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
+        let key = Json::Object(key);
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let Some(first) = reads.first() else { return Vec::new() };
+    keys.chunks(MAX_BATCH_GET_KEYS)
+        .map(|chunk| {
+            let mut request = json!({ "Keys": chunk });
+            if let (true, Json::Object(map)) = (first.consistent, &mut request) {
+                map.insert("ConsistentRead".to_owned(), json!(true));
+            }
+            let mut items = Map::new();
+            items.insert(first.table.clone(), request);
+            let body = json!({ "RequestItems": items });
+            Request { operation: "BatchGetItem".to_owned(), body }
+        })
+        .collect()
 }
 
 /// The request shapes of a plan, with inputs as `{name}`.
@@ -45,13 +75,20 @@ pub fn shapes(access: &Access, plan: &Plan) -> Vec<Request> {
     if let Some(raw) = &plan.raw {
         return vec![to_request(&raw.form())];
     }
-    plan.reads
-        .iter()
-        .map(|read| {
-            let kind = if plan.is_get(read) { ReadKind::Get } else { ReadKind::Query };
-            to_request(&Shaper { access, read }.shape(kind))
-        })
-        .collect()
+    let forms = read_forms(access, plan);
+    if plan.verdict == Verdict::Batch {
+        return batches(&forms);
+    }
+    forms.iter().map(to_request).collect()
+}
+
+/// The reads of a plan, with inputs as `{name}`.
+pub(super) fn read_forms(access: &Access, plan: &Plan) -> Vec<ReadForm<Placeholder>> {
+    let form = |read| {
+        let kind = if plan.is_get(read) { ReadKind::Get } else { ReadKind::Query };
+        Shaper { access, read }.shape(kind)
+    };
+    plan.reads.iter().map(form).collect()
 }
 
 /// A value of a request, or what stands for one.
@@ -320,12 +357,14 @@ impl Shaper<'_> {
             tests.push((name.clone(), FilterTest::In(names.collect())));
         }
         for question in &self.read.filter {
-            tests.push((question.field.clone(), self.filter_test(question)));
+            for test in self.filter_tests(question) {
+                tests.push((question.field.clone(), test));
+            }
         }
         tests
     }
 
-    fn filter_test(&self, question: &Question) -> FilterTest<Placeholder> {
+    fn filter_tests(&self, question: &Question) -> Vec<FilterTest<Placeholder>> {
         let field = self.read.entities.iter().find_map(|entity| entity.field(&question.field));
         let kind = field.map_or("S", |field| {
             let sample = crate::generate::sample(field, 1);
@@ -339,27 +378,35 @@ impl Shaper<'_> {
             },
         };
         let compare = |comparison, operand| FilterTest::Compare(comparison, value(operand));
-        match &question.test {
+        vec![match &question.test {
             Test::Equal(operand) => compare(Comparison::Equal, operand),
             Test::NotEqual(operand) => compare(Comparison::NotEqual, operand),
-            Test::Range { low: Some(low), high: Some(high) } => {
+            Test::Range { low: Some(low), high: Some(high) } if low.inclusive && high.inclusive => {
                 FilterTest::Between(value(&low.operand), value(&high.operand))
             }
-            Test::Range { low: Some(low), .. } if low.inclusive => {
-                compare(Comparison::GreaterOrEqual, &low.operand)
+            Test::Range { low, high } => {
+                let above = low.as_ref().map(|low| {
+                    let sign = if low.inclusive {
+                        Comparison::GreaterOrEqual
+                    } else {
+                        Comparison::Greater
+                    };
+                    compare(sign, &low.operand)
+                });
+                let below = high.as_ref().map(|high| {
+                    let sign =
+                        if high.inclusive { Comparison::LessOrEqual } else { Comparison::Less };
+                    compare(sign, &high.operand)
+                });
+                return above.into_iter().chain(below).collect();
             }
-            Test::Range { low: Some(low), .. } => compare(Comparison::Greater, &low.operand),
-            Test::Range { high: Some(high), .. } if high.inclusive => {
-                compare(Comparison::LessOrEqual, &high.operand)
-            }
-            Test::Range { high: Some(high), .. } => compare(Comparison::Less, &high.operand),
             Test::BeginsWith(operand) => FilterTest::BeginsWith(value(operand)),
             Test::In(operands) => FilterTest::In(operands.iter().map(value).collect()),
             Test::Contains(operand) => FilterTest::Contains(value(operand)),
             Test::Lacks(operand) => FilterTest::Lacks(value(operand)),
             Test::Missing => FilterTest::Missing,
-            Test::Exists | Test::Range { .. } => FilterTest::Exists,
-        }
+            Test::Exists => FilterTest::Exists,
+        }]
     }
 }
 

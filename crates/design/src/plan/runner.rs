@@ -108,7 +108,7 @@ fn query_for(access: &Access, step: &Hydrate, item: &Item) -> Option<Request> {
 }
 
 /// The read units that one read consumes on these rows.
-pub fn predicted_read(read: &ConcreteRead, rows: &[Row]) -> Units {
+pub fn predicted_read(read: &ConcreteRead, rows: Vec<&Row>) -> Units {
     units_of(read, rows)
 }
 
@@ -123,10 +123,10 @@ pub fn predicted_units(
         Some(raw) => vec![raw.concrete(inputs)?],
         None => concretize(access, plan, inputs)?,
     };
-    Ok(reads.iter().map(|read| units_of(read, rows)).collect())
+    Ok(reads.iter().map(|read| units_of(read, rows.iter().collect())).collect())
 }
 
-fn units_of(read: &ConcreteRead, rows: &[Row]) -> Units {
+fn units_of(read: &ConcreteRead, rows: Vec<&Row>) -> Units {
     let mode = if read.consistent { ReadMode::Strong } else { ReadMode::Eventual };
     let found = evaluated(read, rows);
     let sizes: Vec<usize> = found.iter().map(|row| entry_bytes(read, row)).collect();

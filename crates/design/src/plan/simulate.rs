@@ -20,13 +20,13 @@ pub fn simulate<'r>(read: &ConcreteRead, rows: &'r [Row]) -> Vec<&'r Row> {
 }
 
 /// The rows that a read evaluates, before its filter.
-pub(super) fn evaluated<'r>(read: &ConcreteRead, rows: &'r [Row]) -> Vec<&'r Row> {
-    Entries::new(rows).evaluated(read).into_iter().map(|entry| entry.row).collect()
+pub(super) fn evaluated<'r>(read: &ConcreteRead, rows: Vec<&'r Row>) -> Vec<&'r Row> {
+    Entries::of_some(rows).evaluated(read).into_iter().map(|entry| entry.row).collect()
 }
 
 /// Rows with their entries in the indexes that were asked for: many reads of the same rows build each key once.
 pub(super) struct Entries<'r> {
-    rows: &'r [Row],
+    rows: Vec<&'r Row>,
     indexes: Vec<(String, Option<String>, Vec<Rc<Entry<'r>>>)>,
 }
 
@@ -40,13 +40,17 @@ pub(super) struct Entry<'r> {
 
 impl<'r> Entries<'r> {
     pub(super) fn new(rows: &'r [Row]) -> Self {
+        Self::of_some(rows.iter().collect())
+    }
+
+    fn of_some(rows: Vec<&'r Row>) -> Self {
         Self { rows, indexes: Vec::new() }
     }
 
     fn of(&mut self, table: &str, index: Option<&str>) -> &[Rc<Entry<'r>>] {
         let known = |(t, i, _): &(String, Option<String>, _)| t == table && i.as_deref() == index;
         let at = self.indexes.iter().position(known).unwrap_or_else(|| {
-            let here = self.rows.iter().filter(|row| row.entity.table.name == table);
+            let here = self.rows.iter().copied().filter(|row| row.entity.table.name == table);
             let entries = here.filter_map(|row| Entry::new(row, index).map(Rc::new)).collect();
             self.indexes.push((table.to_owned(), index.map(str::to_owned), entries));
             self.indexes.len() - 1
@@ -193,6 +197,7 @@ fn contains(value: &AttributeValue, part: &AttributeValue) -> bool {
         (AttributeValue::S(text), AttributeValue::S(part)) => text.contains(part.as_str()),
         (AttributeValue::L(list), part) => list.contains(part),
         (AttributeValue::Ss(set), AttributeValue::S(part)) => set.contains(part),
+        (AttributeValue::Ns(set), AttributeValue::N(part)) => set.contains(part),
         _ => false,
     }
 }

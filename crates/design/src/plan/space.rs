@@ -8,6 +8,8 @@ use crate::model::{Design, Entity, IndexKey, Table};
 
 /// The occupants of every index of a design.
 pub(crate) struct Space<'a> {
+    /// Whether counter-examples are looked for, which takes longer than the plans themselves.
+    pub(crate) examples: bool,
     tables: Vec<(&'a Table, Vec<Vec<Occupant<'a>>>)>,
 }
 
@@ -56,12 +58,17 @@ impl<'a> Space<'a> {
                 (table.as_ref(), indexes)
             })
             .collect();
-        Self { tables }
+        Self { examples: true, tables }
+    }
+
+    /// The same, for plans without counter-examples.
+    pub(crate) fn without_examples(design: &'a Design) -> Self {
+        Self { examples: false, ..Self::new(design) }
     }
 
     /// A space without anyone in it: purity is not asked.
     pub(crate) fn empty() -> Self {
-        Self { tables: Vec::new() }
+        Self { examples: false, tables: Vec::new() }
     }
 
     /// The entities in an index of a table.

@@ -4,23 +4,22 @@ use std::sync::Arc;
 
 use super::bind::Source;
 use super::candidate::candidates;
+use super::coverage::unreturned;
 use super::purity::{Bleed, bleed};
 use super::range::{ReadRange, SortPart};
 use super::space::Space;
 use super::verdict::{accepted, refused};
 use super::{Hydrate, Plan, Problem, Proof, Read, Verdict};
-use crate::model::{Access, Entity, Index, Operand};
+use crate::model::{Access, Entity, FieldKind, Index, Operand};
 
 pub(super) fn plan(space: &Space, access: &Access, via: &Arc<Entity>) -> Plan {
     let mut first = access.clone();
     first.find = vec![via.clone()];
-    first.via = None;
     first.returns = access
         .find
         .iter()
-        .flat_map(|target| target.identity())
+        .flat_map(|target| target.identity().into_iter().flat_map(|name| needed_for(target, name)))
         .filter(|field| via.field(field).is_some())
-        .map(str::to_owned)
         .collect();
     let (candidate, rejected) = candidates(space, &first, &first.find);
     let Some(candidate) = candidate else { return refused(access, rejected) };
@@ -39,8 +38,9 @@ pub(super) fn plan(space: &Space, access: &Access, via: &Arc<Entity>) -> Plan {
                 plan.problems.push(Problem::OneByOne { entity });
             }
             // Items fetched through a global index are as old as the index.
-            if hydrate.index.is_some() && access.consistent {
+            if let (Some(index), true) = (&hydrate.index, access.consistent) {
                 plan.proofs.consistency = Proof::Refuted;
+                plan.problems.push(Problem::Inconsistent { index: index.clone() });
             }
             let met = met_on_the_way(space, &hydrate);
             if !met.is_empty() {
@@ -50,12 +50,20 @@ pub(super) fn plan(space: &Space, access: &Access, via: &Arc<Entity>) -> Plan {
                 }
                 plan.problems.extend(met.iter().map(Bleed::problem));
             }
+            // Queries through an index return what it holds.
+            let narrow = hydrate.index.as_deref().map_or_else(Vec::new, |name| {
+                let index = access.find.first().and_then(|target| target.table.index(name));
+                index.map_or_else(Vec::new, |index| unreturned(access, &access.find, index))
+            });
             plan.hydrate = Some(hydrate);
             plan.verdict = match plan.verdict {
                 Verdict::Filter => Verdict::Filter,
                 _ => Verdict::TwoStep,
             };
-            plan.proofs.coverage = Proof::Proven;
+            plan.proofs.coverage = Proof::of(narrow.is_empty());
+            if !narrow.is_empty() {
+                plan.problems.push(Problem::Uncovered { fields: narrow });
+            }
             plan
         }
         Err(problem) => {
@@ -63,6 +71,14 @@ pub(super) fn plan(space: &Space, access: &Access, via: &Arc<Entity>) -> Plan {
             plan.problems.push(problem);
             plan
         }
+    }
+}
+
+/// What a link must tell for a field of its target's key: the field, or all that a shard is calculated from.
+fn needed_for(target: &Entity, name: &str) -> Vec<String> {
+    match target.field(name).map(|field| &field.kind) {
+        Some(FieldKind::Shard(shards)) if !shards.by.is_empty() => shards.by.clone(),
+        _ => vec![name.to_owned()],
     }
 }
 

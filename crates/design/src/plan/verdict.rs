@@ -6,7 +6,7 @@ use super::estimate::estimate;
 use super::purity::Bleed;
 use super::space::Space;
 use super::two_step;
-use super::{Hydrate, Plan, Problem, Proof, Proofs, Rejected, Verdict};
+use super::{Hydrate, Plan, Problem, Proof, Proofs, Read, Rejected, Verdict};
 use crate::cost::Prices;
 use crate::model::{Access, Design};
 
@@ -30,7 +30,9 @@ pub(super) fn plan_declared(
             None => refused(access, rejected),
         }
     };
-    plan.counter_example = counter::find(design, access, &plan);
+    if space.examples {
+        plan.counter_example = counter::find(design, access, &plan);
+    }
     plan.estimate = estimate(design, access, &plan, prices);
     plan
 }
@@ -73,7 +75,7 @@ pub(super) fn refused(access: &Access, rejected: Vec<Rejected>) -> Plan {
 }
 
 pub(super) fn accepted(access: &Access, candidate: Candidate, rejected: Vec<Rejected>) -> Plan {
-    let proofs = proofs(access, &candidate);
+    let mut proofs = proofs(access, &candidate);
     let verdict = verdict(&candidate);
     let problems = problems(&candidate);
     let hydrate = (!candidate.uncovered.is_empty()).then(|| Hydrate {
@@ -82,6 +84,10 @@ pub(super) fn accepted(access: &Access, candidate: Candidate, rejected: Vec<Reje
         index: None,
         reason: format!("the index does not hold `{}`", candidate.uncovered.join("`, `")),
     });
+    // What the index does not hold comes with the second step.
+    if hydrate.is_some() {
+        proofs.coverage = Proof::Proven;
+    }
     Plan {
         name: access.name.clone(),
         verdict,
@@ -103,8 +109,9 @@ fn verdict(candidate: &Candidate) -> Verdict {
         Verdict::Filter
     } else if !candidate.uncovered.is_empty() {
         Verdict::TwoStep
-    } else if candidate.reads.len() > 1 || candidate.reads.iter().any(|read| !read.fans.is_empty())
-    {
+    } else if candidate.is_batch() {
+        Verdict::Batch
+    } else if candidate.reads.iter().map(Read::calls).sum::<Option<f64>>() != Some(1.0) {
         Verdict::FanOut
     } else {
         Verdict::Query
@@ -116,11 +123,14 @@ pub(super) fn proofs(access: &Access, candidate: &Candidate) -> Proofs {
     let ordered = candidate.order.is_none();
     let asked = |asked: bool, holds: bool| if asked { Proof::of(holds) } else { Proof::NotAsked };
     Proofs {
-        rows: Proof::Proven,
+        rows: Proof::of(candidate.loose.is_empty()),
         order: asked(!access.order.is_empty(), ordered),
         limit: asked(
             access.limit.is_some(),
-            ordered && pure && access.limit.is_some_and(|limit| counts_right(candidate, limit)),
+            ordered
+                && pure
+                && candidate.loose.is_empty()
+                && access.limit.is_some_and(|limit| counts_right(candidate, limit)),
         ),
         purity: Proof::of(pure),
         coverage: Proof::of(candidate.uncovered.is_empty()),
@@ -136,12 +146,19 @@ fn counts_right(candidate: &Candidate, limit: u64) -> bool {
 pub(super) fn problems(candidate: &Candidate) -> Vec<Problem> {
     let mut problems = Vec::new();
     if let Some(order) = &candidate.order {
-        problems.push(Problem::Order { why: order.why.clone(), fix: order.fix.clone() });
+        problems.push(Problem::Order {
+            why: order.why.clone(),
+            fix: order.fix.clone(),
+            moved: order.moved.clone(),
+        });
     }
     let bleeds = candidate.bleeds.iter().filter(|bleed| !bleed.is_empty());
     problems.extend(bleeds.map(Bleed::problem));
     if !candidate.uncovered.is_empty() {
         problems.push(Problem::Uncovered { fields: candidate.uncovered.clone() });
+    }
+    for field in &candidate.loose {
+        problems.push(Problem::LooseTime { field: field.clone() });
     }
     if let Some(index) = &candidate.inconsistent {
         problems.push(Problem::Inconsistent { index: index.clone() });

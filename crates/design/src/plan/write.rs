@@ -95,6 +95,8 @@ fn effect(write: &Write, entity: &Entity, index: &Index) -> Option<IndexEffect> 
     let bytes = entry_size(entity, index).ceil() as usize;
     let sets = |field: &str| write.sets.iter().any(|set| set.value == field);
     let mut rewrites = Vec::new();
+    // Whether the entry's key itself changes, or only whether there is one.
+    let mut moves = false;
     let mut lacks: Vec<String> = Vec::new();
     for part in key.parts() {
         let template = part.shape.template();
@@ -102,6 +104,7 @@ fn effect(write: &Write, entity: &Entity, index: &Index) -> Option<IndexEffect> 
         if !decides && !template.fields().any(sets) {
             continue;
         }
+        moves |= template.fields().any(sets);
         rewrites.push(part.attribute.clone());
         for field in template.fields() {
             if !is_known(write, entity, field) && !lacks.iter().any(|lack| lack == field) {
@@ -113,6 +116,10 @@ fn effect(write: &Write, entity: &Entity, index: &Index) -> Option<IndexEffect> 
         WriteKind::Put | WriteKind::Create => IndexChange::Insert { bytes },
         WriteKind::Delete => IndexChange::Delete { bytes },
         WriteKind::Transact if write.sets.is_empty() => IndexChange::Insert { bytes },
+        // Leaving a sparse index is one delete, coming into it one insert.
+        WriteKind::Update | WriteKind::Transact if !rewrites.is_empty() && !moves => {
+            IndexChange::Delete { bytes }
+        }
         WriteKind::Update | WriteKind::Transact if !rewrites.is_empty() => {
             IndexChange::Move { old_bytes: bytes, new_bytes: bytes }
         }

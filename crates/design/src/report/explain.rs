@@ -66,7 +66,8 @@ fn verdict_words(plan: &Plan) -> String {
     match plan.verdict {
         Verdict::Get => "one GetItem".to_owned(),
         Verdict::Query => "one Query".to_owned(),
-        Verdict::FanOut => format!("{} requests", short(plan.calls())),
+        Verdict::Batch => format!("BatchGetItem, {}", plan.calls_text()),
+        Verdict::FanOut => plan.calls_text(),
         Verdict::TwoStep => "a Query, then the items".to_owned(),
         Verdict::Filter => "a Query with a filter".to_owned(),
         Verdict::Refused => "refused: no key leads there, it would be a Scan".to_owned(),
@@ -152,7 +153,7 @@ fn write_cost(out: &mut String, plan: &Plan) {
 fn write_problems(out: &mut String, plan: &Plan) {
     for problem in &plan.problems {
         let text = match problem {
-            Problem::Order { why, fix } => format!("order: {why}\n    fix: {fix}"),
+            Problem::Order { why, fix, .. } => format!("order: {why}\n    fix: {fix}"),
             Problem::Bleed { why, .. } => format!("purity: {why}"),
             Problem::MissingRows { why, .. } => format!("missing rows: {why}"),
             Problem::Uncovered { fields } => format!("not in the index: {}", fields.join(", ")),
@@ -161,6 +162,15 @@ fn write_problems(out: &mut String, plan: &Plan) {
             }
             Problem::OneByOne { entity } => format!("each {entity} takes a request of its own"),
             Problem::Inconsistent { index } => format!("{index} is never strongly consistent"),
+            Problem::LooseTime { field } => {
+                format!("rows: the texts of {field} are compared, not the moments they mean")
+            }
+            Problem::NotAsPlanned { planned: Some(key) } => {
+                format!("rows: the conditions compile to another request: {key}")
+            }
+            Problem::NotAsPlanned { planned: None } => {
+                "rows: the conditions do not compile to one request like this".to_owned()
+            }
             Problem::Raw(raw) => {
                 format!("{}\n    {}\n    fix: {}", raw.message, raw.evidence, raw.fix)
             }

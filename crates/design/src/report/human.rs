@@ -37,6 +37,14 @@ pub fn human(report: &CheckReport) -> String {
             dollars(total.provisioned)
         );
     }
+    if !report.bill.missing.is_empty() {
+        let _ = writeln!(
+            out,
+            "{}without {}: how much they read is not known",
+            if total.on_demand > 0.0 { "      " } else { "\ncost: " },
+            crate::lint::quoted(&report.bill.missing)
+        );
+    }
     let suppressed = match report.suppressed.len() {
         0 => String::new(),
         count => format!(" ({count} suppressed)"),
@@ -80,10 +88,11 @@ fn details(plan: &Plan) -> String {
         parts.push(format!("{} RU", short(units)));
     }
     let calls = plan.calls();
-    if calls > 1.0 {
-        parts.push(format!("{} requests", short(calls)));
+    if plan.verdict != Verdict::Refused && calls.is_none_or(|calls| calls > 1.0) {
+        parts.push(plan.calls_text());
     }
-    if let Some(pages) = plan.estimate.pages.filter(|pages| *pages > calls.max(1.0)) {
+    let requests = calls.unwrap_or(1.0).max(1.0);
+    if let Some(pages) = plan.estimate.pages.filter(|pages| *pages > requests) {
         parts.push(format!("{} pages", short(pages)));
     }
     if let Some(money) = plan.estimate.money {

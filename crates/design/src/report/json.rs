@@ -8,7 +8,7 @@ use crate::check::CheckReport;
 use crate::cost::{BillLine, Money};
 use crate::lint::Finding;
 use crate::model::Access;
-use crate::plan::{CounterExample, Plan, Request, shapes};
+use crate::plan::{CounterExample, Plan, Request, Verdict, shapes};
 use crate::source::Source;
 
 /// The report of one or more files: `{"findings": […], "patterns": […], …}`.
@@ -88,6 +88,11 @@ fn finding_json(finding: &Finding, source: &Source) -> Json {
         "message": finding.message,
         "evidence": finding.evidence,
         "fix": finding.fix,
+        "change": finding.change.as_ref().map(|change| json!({
+            "start": change.span.start(),
+            "end": change.span.end(),
+            "text": change.text,
+        })),
     })
 }
 
@@ -111,6 +116,7 @@ fn bill_json(report: &CheckReport) -> Json {
     };
     json!({
         "total": money_json(report.bill.total),
+        "missing": report.bill.missing,
         "reads": lines(&report.bill.reads),
         "writes": lines(&report.bill.writes),
         "storage": lines(&report.bill.storage),
@@ -132,6 +138,7 @@ pub fn pattern_json(access: &Access, plan: &Plan) -> Json {
         "request": requests.first(),
         "requests": requests,
         "calls": plan.calls(),
+        "requests_per_call": (plan.verdict != Verdict::Refused).then(|| plan.calls_text()),
         "items": plan.estimate.items,
         "bytes": plan.estimate.bytes,
         "read_units": plan.estimate.read_units,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keyloom_keys::Value;
+use keyloom_keys::{Timestamp, Value};
 
 use super::Resolver;
 use crate::condition::{self, Comparison, Condition, parse_order};
@@ -82,6 +82,7 @@ impl Resolver<'_> {
             items: draft.items,
             all_pages: draft.all_pages,
             keeps: draft.keeps,
+            max_requests: draft.max_requests,
             raw,
             description: draft.description.map(|text| text.value).unwrap_or_default(),
             implied_by: None,
@@ -140,7 +141,9 @@ impl Resolver<'_> {
         for term in terms {
             let span = self.inside(text, term.span);
             let known = find.iter().all(|e| self.has_field(e, &term.field, span, subject));
-            if known {
+            // Times have one order, however precisely they are kept.
+            let times = find.iter().all(|e| e.field(&term.field).is_some_and(Field::is_time));
+            if known && (times || self.is_one_type(find, &term.field, span, subject)) {
                 order.push(OrderBy { field: term.field, descending: term.descending, span });
             }
         }
@@ -209,6 +212,9 @@ impl Resolver<'_> {
             let known = asked.iter().all(|e| self.has_field(e, &term.name, name_span, subject));
             let field = asked.first().and_then(|entity| entity.field(&term.name)).cloned();
             let (true, Some(field)) = (known, field) else { continue };
+            if !self.is_one_type(asked, &term.name, name_span, subject) {
+                continue;
+            }
             if let Some(problem) = untestable(&term.test, &field, span) {
                 self.report(problem.about(subject));
                 continue;
@@ -232,6 +238,36 @@ impl Resolver<'_> {
             }
         }
         (questions, inputs.list)
+    }
+
+    /// One value is compared with the fields of all entities, so they must be of one kind.
+    fn is_one_type(
+        &mut self,
+        asked: &[Arc<Entity>],
+        name: &str,
+        span: Span,
+        subject: &str,
+    ) -> bool {
+        let mut fields = asked.iter().filter_map(|entity| Some((entity, entity.field(name)?)));
+        let Some((first, one)) = fields.next() else { return true };
+        let class = one.comparison_class();
+        let Some((second, other)) = fields.find(|(_, other)| other.comparison_class() != class)
+        else {
+            return true;
+        };
+        let message = format!(
+            "`{name}` is a {} in `{}` and a {} in `{}`",
+            one.type_name(),
+            first.name,
+            other.type_name(),
+            second.name
+        );
+        let problem = Diagnostic::error(Code::BadCondition, span, message)
+            .because("values of different types are never equal, and have no common order")
+            .fix(Some("give both fields one type, or write one access pattern for each".to_owned()))
+            .about(subject);
+        self.report(problem);
+        false
     }
 
     fn test(
@@ -320,18 +356,35 @@ fn untestable(test: &condition::Test, field: &Field, span: Span) -> Option<Diagn
     let (word, fits) = match test {
         condition::Test::BeginsWith(_) => ("begins_with", field.has_beginnings()),
         condition::Test::Contains(_) | condition::Test::Lacks(_) => ("contains", field.has_parts()),
-        _ => return None,
+        condition::Test::Compare(Comparison::Equal | Comparison::NotEqual, _)
+        | condition::Test::In(_) => ("=", field.is_scalar()),
+        condition::Test::Compare(..) => ("<", field.is_ordered()),
+        condition::Test::Between(..) => ("between", field.is_ordered()),
+        condition::Test::Exists | condition::Test::Missing => return None,
     };
     if fits {
         return None;
     }
+    let (why, fix) = match (word, field.has_parts(), field.is_scalar()) {
+        ("begins_with" | "contains", ..) if field.is_scalar() => (
+            "it compares texts, and this field is stored as a number, reversed or as a document",
+            if field.is_ordered() { "use =, <, >, between" } else { "use =" },
+        ),
+        (_, true, _) => {
+            ("it is a list or set, and conditions look at its elements", "use contains")
+        }
+        (_, _, true) => {
+            ("DynamoDB compares texts, numbers and binaries by size, nothing else", "use =")
+        }
+        _ => (
+            "it is a document, and conditions look at single values",
+            "keep what is asked for in a field of its own, or use exists",
+        ),
+    };
     let message =
         format!("`{word}` does not work on `{}`, which is a {}", field.name, field.type_name());
-    let problem = Diagnostic::error(Code::BadCondition, span, message)
-        .because(
-            "it compares texts, and this field is stored as a number, reversed or as a document",
-        )
-        .fix(Some("use =, <, >, between".to_owned()));
+    let problem =
+        Diagnostic::error(Code::BadCondition, span, message).because(why).fix(Some(fix.to_owned()));
     Some(problem)
 }
 
@@ -359,6 +412,13 @@ pub(crate) fn literal(
             Ok(number) => Ok(Value::from(number)),
             Err(_) => Err("a shard is a whole number".to_owned()),
         },
+        (FieldKind::Number | FieldKind::NumberSet, _) => {
+            crate::key::number(text).ok_or_else(|| "it is not a number".to_owned())
+        }
+        (FieldKind::LooseTime, _) if text.parse::<Timestamp>().is_err() => {
+            Err("it is not a time".to_owned())
+        }
+        (FieldKind::Binary, _) => Err("bytes cannot be written here; use ?".to_owned()),
         _ => Ok(plain()),
     }
 }

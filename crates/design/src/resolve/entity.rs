@@ -37,6 +37,7 @@ impl Resolver<'_> {
             span: draft.name.span,
             table,
             fields,
+            unique_by: draft.identity.iter().map(|field| field.value.clone()).collect(),
             keys,
             description: draft.description.map(|text| text.value).unwrap_or_default(),
             volume: Volume {
@@ -46,6 +47,9 @@ impl Resolver<'_> {
                 growth: draft.growth,
             },
         };
+        for field in &draft.identity {
+            self.has_field(&entity, &field.value, field.span, &entity.name);
+        }
         self.check_keys(&entity, &written);
         self.entities.push(Arc::new(entity));
     }
@@ -209,8 +213,7 @@ impl Resolver<'_> {
         let problem = if error.is_ambiguous() {
             let message =
                 format!("keys of `{}` cannot be taken apart again: {}", text.value, error.reason());
-            Diagnostic::error(Code::AmbiguousTemplate, span, message)
-                .because("different values give the same key: \"1\" + \"23\" and \"12\" + \"3\" are both \"123\", and the second item replaces the first")
+            Diagnostic::error(Code::AmbiguousTemplate, span, message).because(same_key(&text.value))
         } else {
             let message =
                 format!("the key template `{}` cannot be used: {}", text.value, error.reason());
@@ -472,4 +475,31 @@ fn shards_in(fields: &[Field]) -> Vec<(String, u32)> {
         _ => None,
     });
     shards.collect()
+}
+
+/// Two items with one key, written with the fields of the template itself.
+fn same_key(template: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    let mut rest = template;
+    let mut touching = None;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((field, tail)) = after.split_once('}') else { break };
+        if before.is_empty() && touching.is_none() {
+            touching = names.last().copied().map(|last| (last, field));
+        }
+        names.push(field);
+        rest = tail;
+    }
+    let bare = |field: &str| field.split(':').next().unwrap_or(field).to_owned();
+    match touching {
+        Some((a, b)) => {
+            let (a, b) = (bare(a), bare(b));
+            format!(
+                "nothing stands between `{a}` and `{b}`: {a} = \"1\", {b} = \"23\" and {a} = \"12\", {b} = \"3\" give the same key, and the second item replaces the first"
+            )
+        }
+        None => {
+            "different values give the same key, and the second item replaces the first".to_owned()
+        }
+    }
 }

@@ -229,7 +229,11 @@ impl Resolver<'_> {
         let problem = Diagnostic::error(
             Code::BadValue,
             name.span,
-            format!("`{}` cannot be the name of a {what}", name.value),
+            format!(
+                "`{}` cannot be the name of {} {what}",
+                name.value,
+                if what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+            ),
         )
         .because("DynamoDB allows 3 to 255 of the characters A-Z a-z 0-9 _ - .");
         self.report(problem);

@@ -23,6 +23,7 @@ pub(crate) fn read(mut section: Section) -> AccessDraft {
     access.items = section.number("items").map(|number| number.value);
     access.all_pages = section.boolean("all_pages").unwrap_or(false);
     access.keeps = section.value("keeps").and_then(|value| share(&section, "keeps", value));
+    access.max_requests = section.integer("max_requests", 1..=1_000_000);
     access.description = section.text("description");
     section.finish();
     access

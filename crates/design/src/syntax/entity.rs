@@ -15,6 +15,7 @@ pub(crate) fn read(mut section: Section) -> EntityDraft {
     entity.size = bytes(&mut section, "size");
     entity.max_size = bytes(&mut section, "max_size");
     entity.growth = growth(&mut section, "growth");
+    entity.identity = section.texts("identity");
     if let Some(mut fields) = section.section("fields") {
         entity.fields = fields
             .rest()

@@ -272,4 +272,74 @@ entity = "Task"
 kind = "update"
 sets = ["status"]"#,
     },
+    Case {
+        rule: "A13",
+        fires: r#"
+[entity.Event]
+PK = "DAY#{day:date}#{shard}"
+SK = "EVENT#{id:ulid}"
+[entity.Event.fields]
+shard = { type = "shard", shards = 4, by = "id" }
+[access."events"]
+find = "Event"
+where = "day = ?"
+key = 'PK = "DAY#{day}#0"'"#,
+        silent: r#"
+[entity.Event]
+PK = "DAY#{day:date}#{shard}"
+SK = "EVENT#{id:ulid}"
+[entity.Event.fields]
+shard = { type = "shard", shards = 4, by = "id" }
+[access."events"]
+find = "Event"
+where = "day = ?""#,
+    },
+    Case {
+        rule: "A14",
+        fires: r#"
+[entity.Event]
+PK = "DAY#{day:date}#{shard}"
+SK = "EVENT#{id:ulid}"
+[entity.Event.fields]
+shard = { type = "shard", shards = 101, by = "id" }
+[access."events"]
+find = "Event"
+where = "day = ?""#,
+        silent: r#"
+[entity.Event]
+PK = "DAY#{day:date}#{shard}"
+SK = "EVENT#{id:ulid}"
+[entity.Event.fields]
+shard = { type = "shard", shards = 101, by = "id" }
+[access."events"]
+find = "Event"
+where = "day = ?"
+max_requests = 101"#,
+    },
+    Case {
+        rule: "A15",
+        fires: r##"
+[entity.Post]
+PK = "POST#{post:ulid}"
+SK = "POST"
+[entity.Post.fields]
+comments = "list"
+[write."comment"]
+entity = "Post"
+kind = "update"
+expression = "SET #c = list_append(#c, :new)"
+names = { "#c" = "comments" }"##,
+        silent: r##"
+[entity.Post]
+PK = "POST#{post:ulid}"
+SK = "POST"
+max_size = "20 KB"
+[entity.Post.fields]
+comments = "list"
+[write."comment"]
+entity = "Post"
+kind = "update"
+expression = "SET #c = list_append(#c, :new)"
+names = { "#c" = "comments" }"##,
+    },
 ];

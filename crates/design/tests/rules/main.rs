@@ -1,6 +1,7 @@
 //! Every rule of the linter: a design that it fires on, and one that it leaves alone.
 
 mod access;
+mod classes;
 mod expressions;
 mod indexes;
 mod keys;

@@ -240,4 +240,45 @@ entity = "Event"
 kind = "put"
 rate = "20000/s""#,
     },
+    Case {
+        rule: "P12",
+        fires: r#"
+[entity.Order]
+PK = "SHOP#{shop}"
+SK = "ORDER#{order:ulid}"
+size = "900 B"
+[entity.Order.fields]
+shop = { type = "token", distinct = 150 }
+[entity.Payment]
+PK = "SHOP#{shop}"
+SK = "PAYMENT#{payment:ulid}"
+size = "900 B"
+[entity.Payment.fields]
+shop = { type = "token", distinct = 150 }
+[write."order"]
+entity = "Order"
+rate = "90000/s"
+[write."pay"]
+entity = "Payment"
+rate = "90000/s""#,
+        silent: r#"
+[entity.Order]
+PK = "SHOP#{shop}"
+SK = "ORDER#{order:ulid}"
+size = "900 B"
+[entity.Order.fields]
+shop = { type = "token", distinct = 150 }
+[entity.Payment]
+PK = "PAYMENTS#{shop}"
+SK = "PAYMENT#{payment:ulid}"
+size = "900 B"
+[entity.Payment.fields]
+shop = { type = "token", distinct = 150 }
+[write."order"]
+entity = "Order"
+rate = "90000/s"
+[write."pay"]
+entity = "Payment"
+rate = "90000/s""#,
+    },
 ];

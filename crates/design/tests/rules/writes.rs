@@ -81,4 +81,63 @@ entity = "Task"
 kind = "update"
 sets = ["status"]"#,
     },
+    Case {
+        rule: "U04",
+        fires: r#"
+[entity.Seat]
+PK = "HALL#{hall}"
+SK = "SEAT#{seat}"
+count = 100_000
+[entity.Seat.fields]
+hall = { type = "token", distinct = 50 }
+seat = { type = "u16", width = 3 }"#,
+        silent: r#"
+[entity.Seat]
+PK = "HALL#{hall}"
+SK = "SEAT#{seat}"
+count = 50_000
+[entity.Seat.fields]
+hall = { type = "token", distinct = 50 }
+seat = { type = "u16", width = 3 }"#,
+    },
+    Case {
+        rule: "U05",
+        fires: r#"
+[entity.Reading]
+PK = "SENSOR#{sensor:token}"
+SK = "{at:date}"
+identity = ["sensor", "at"]
+[entity.Reading.fields]
+at = "datetime""#,
+        silent: r#"
+[entity.Reading]
+PK = "SENSOR#{sensor:token}"
+SK = "{at}"
+identity = ["sensor", "at"]
+[entity.Reading.fields]
+at = "datetime""#,
+    },
+    Case {
+        rule: "T01",
+        fires: r#"
+[table.app]
+partition_key = "PK"
+sort_key = "SK"
+ttl = "expires"
+[entity.Session]
+PK = "SESSION#{id:ulid}"
+SK = "SESSION"
+[entity.Session.fields]
+expires = "epoch_ms""#,
+        silent: r#"
+[table.app]
+partition_key = "PK"
+sort_key = "SK"
+ttl = "expires"
+[entity.Session]
+PK = "SESSION#{id:ulid}"
+SK = "SESSION"
+[entity.Session.fields]
+expires = "number""#,
+    },
 ];

@@ -38,12 +38,19 @@ impl Explanation {
             }
         });
         let plan = planned.plan;
+        let requests: Vec<(&'static str, String)> = if plan.verdict == Verdict::Batch {
+            let batches = keyloom_design::plan::requests(planned.pattern, plan, &planned.inputs);
+            let batches = batches.unwrap_or_default().into_iter();
+            batches.map(|request| ("BatchGetItem", request.body.to_string())).collect()
+        } else {
+            requests.collect()
+        };
         Self {
             pattern: planned.pattern.name.clone(),
             verdict: plan.verdict,
             index: plan.index_name().map(str::to_owned),
             proofs: plan.proofs,
-            requests: requests.collect(),
+            requests,
             second_step: plan.hydrate.as_ref().map(|hydrate| hydrate.reason.clone()),
             rejected: plan
                 .rejected

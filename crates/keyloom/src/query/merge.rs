@@ -12,7 +12,7 @@ use keyloom_design::plan::{Fan, Read};
 use super::stream::{Position, Stream};
 use super::{Planned, Settings};
 use crate::error::Result;
-use crate::table::Table;
+use crate::table::{Table, get_all};
 
 /// The most requests at the same time.
 const MAX_PARALLEL: usize = 16;
@@ -111,6 +111,17 @@ impl Merge {
             .map(|(_, stream)| stream)
             .collect();
         let (backend, retry) = (&table.backend, &table.retry);
+        // Whole keys are one BatchGetItem for each hundred.
+        if hungry.len() > 1 && hungry.iter().all(|stream| stream.is_get()) {
+            let keys: Vec<(String, Item)> =
+                hungry.iter().map(|stream| stream.key(consistent)).collect();
+            let strongly = consistent || hungry.iter().any(|stream| stream.is_consistent());
+            let found = get_all(backend, retry, &keys, strongly)?;
+            for (stream, item) in hungry.into_iter().zip(found) {
+                stream.accept(item);
+            }
+            return Ok(());
+        }
         if hungry.len() < 2 || backend.is_embedded() {
             return hungry
                 .into_iter()
@@ -194,7 +205,8 @@ fn groups(reads: &[Read], count: usize, forward: bool, order: &[OrderBy]) -> Vec
         return everything();
     };
     // The fans multiply, the last one turning fastest; all but the periods have a known width.
-    let width = |fans: &[Fan]| fans.iter().map(|fan| fan.width() as usize).product::<usize>();
+    let width =
+        |fans: &[Fan]| fans.iter().filter_map(Fan::width).map(|n| n as usize).product::<usize>();
     let (before, after) = read.fans.split_at(periods);
     let (outer, inner) = (width(before), width(after.get(1..).unwrap_or_default()));
     let listed = read.fans.iter().any(|fan| matches!(fan, Fan::Values { .. }));

@@ -3,7 +3,7 @@
 use keyloom_core::{AttributeValue, Item};
 use keyloom_design::condition::Comparison;
 use keyloom_design::plan::{ConcreteRead, FilterTest, SortCondition};
-use keyloom_engine::{GetItemInput, ProjectionInput, QueryInput, ReadInput};
+use keyloom_engine::{GetItemInput, ProjectionInput, QueryInput, ReadInput, Select};
 
 use crate::expression::Placeholders;
 
@@ -36,6 +36,7 @@ pub(super) fn query_input(
             exclusive_start_key: start,
             consistent_read: read.consistent || consistent,
             filter: (!filter.is_empty()).then(|| filter.join(" AND ")),
+            select: read.all_attributes.then_some(Select::AllAttributes),
             projection: ProjectionInput { names, ..ProjectionInput::default() },
             values,
             ..ReadInput::default()

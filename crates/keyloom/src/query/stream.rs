@@ -74,6 +74,30 @@ impl Stream {
         self.buffer.is_empty() && self.fetched == Position::Done
     }
 
+    /// Whether it is for one whole primary key.
+    pub(super) fn is_get(&self) -> bool {
+        self.read.kind == ReadKind::Get
+    }
+
+    pub(super) fn is_consistent(&self) -> bool {
+        self.read.consistent
+    }
+
+    /// The table and the key of a read for one item.
+    pub(super) fn key(&self, consistent: bool) -> (String, Item) {
+        let input = get_input(&self.read, consistent);
+        (input.table_name, input.key)
+    }
+
+    /// Takes what a batch found for its key.
+    pub(super) fn accept(&mut self, item: Option<Item>) {
+        self.fetched = Position::Done;
+        self.buffer.extend(item);
+        if self.buffer.is_empty() {
+            self.taken = Position::Done;
+        }
+    }
+
     /// Fetches pages until there is a row or no more.
     pub(super) fn fill(
         &mut self,

@@ -32,12 +32,13 @@ fn refused(design: &Design) -> Vec<String> {
     plans.filter(|plan| plan.verdict == Verdict::Refused).map(|plan| plan.name).collect()
 }
 
-/// Spreads a partition key over shards.
+/// Spreads a partition key over shards, and says in a comment why so many.
 pub(super) fn add_shard(
     design: &Design,
     entity: &Entity,
     index: &Index,
     shards: u32,
+    why: &str,
 ) -> Option<String> {
     let [key] = index.hash.as_slice() else { return None };
     let key = entity.key(&key.name)?;
@@ -57,7 +58,7 @@ pub(super) fn add_shard(
     // Behind the template, before the quote.
     let (head, tail) = text.split_at_checked(at + value.len() - 1)?;
     let edited = format!("{head}{}{{shard}}{tail}", template.template().separator());
-    let field = format!("shard = {{ type = \"shard\", shards = {shards}, by = \"{by}\" }}");
+    let field = format!("shard = {{ type = \"shard\", shards = {shards}, by = \"{by}\" }} # {why}");
     checked(design, into_section(&edited, &["entity", &entity.name, "fields"], &field))
 }
 
@@ -276,7 +277,7 @@ mod tests {
     fn a_shard_is_added_to_the_key_and_to_the_fields() {
         let design = tasks();
         let task = design.entity("Task").unwrap_or_else(|| unreachable!());
-        let diff = add_shard(&design, task, task.table.primary(), 4).unwrap_or_default();
+        let diff = add_shard(&design, task, task.table.primary(), 4, "seen").unwrap_or_default();
         assert!(diff.contains("- PK     = \"PROJECT#{project_id}\"\n"), "{diff}");
         assert!(diff.contains("+ PK     = \"PROJECT#{project_id}#{shard}\"\n"), "{diff}");
         assert!(
@@ -293,7 +294,7 @@ mod tests {
         assert_eq!(remove_index(&design, table, used), None, "patterns need it");
         let user = design.entity("User").unwrap_or_else(|| unreachable!());
         assert_eq!(
-            add_shard(&design, user, table.primary(), 4),
+            add_shard(&design, user, table.primary(), 4, "seen"),
             None,
             "a profile has no other key"
         );
@@ -391,7 +392,7 @@ user_id = "string"
         let (design, found) = Design::parse("named.toml", &text.replace('\n', "\r\n"));
         let design = design.unwrap_or_else(|| unreachable!("{found:?}"));
         let user = design.entity("User").unwrap_or_else(|| unreachable!());
-        let diff = add_shard(&design, user, user.table.primary(), 4).unwrap_or_default();
+        let diff = add_shard(&design, user, user.table.primary(), 4, "seen").unwrap_or_default();
         assert!(diff.contains("- USER = \"USER\"\n+ USER = \"USER#{shard}\"\n"), "{diff}");
         let same = design.source().text().replace('\r', "");
         assert_eq!(checked(&design, Some(same)), None, "nothing has changed");

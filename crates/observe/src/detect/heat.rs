@@ -11,11 +11,17 @@ use crate::partitions::PlaceHeat;
 use crate::redaction::Redaction;
 use crate::report::{Key, Kind, Leader, Pattern, Place};
 
-/// Room that a shard count leaves above the present peak.
-const MARGIN: f64 = 2.0;
+/// Room that a shard count leaves above the present peak: the margin of `keyloom check`.
+const MARGIN: f64 = 1.5;
 /// A leader of a window with a smaller share, or of fewer requests, tells nothing.
 const LEADER_SHARE: f64 = 0.3;
 const LEADER_REQUESTS: u64 = 50;
+
+/// The rate of a key in words, for whoever reads the design later.
+fn observed(key: &Key) -> String {
+    let (writes, reads) = (short(key.peak_writes), short(key.peak_reads));
+    format!("observed on one key: {writes} write and {reads} read units/s")
+}
 
 /// The share of a partition's throughput that a key takes in its busiest window.
 fn pressure(key: &Key) -> f64 {
@@ -118,8 +124,9 @@ fn hot_finding(judge: &Judge<'_>, place: &Place, id: &str) -> Option<Finding> {
     if let Some(why) = unsplittable(judge, place, top, owner) {
         finding = finding.shows(why);
     }
-    let diff =
-        owner.and_then(|(entity, index)| edit::add_shard(judge.design?, entity, index, shards));
+    let diff = owner.and_then(|(entity, index)| {
+        edit::add_shard(judge.design?, entity, index, shards, &observed(top))
+    });
     let times = 1.0 / pressure.max(1e-9);
     let concerned = |pattern: &Pattern| {
         let other = owner.zip(pattern.entity.as_ref()).is_some_and(|((own, _), e)| own.name != *e);

@@ -37,8 +37,9 @@ impl<'a> Pool<'a> {
         let fields = entity.fields.iter().map(|field| {
             let term = case.access.terms.iter().find(|term| term.field == field.name);
             let resolve = |operand: &Operand| operand_value(operand, inputs);
-            let is_good =
-                |value: Option<&Value>| term.is_none_or(|term| holds(&term.test, value, &resolve));
+            let is_good = |value: Option<&Value<'static>>| {
+                term.is_none_or(|term| holds(&term.test, field, value, &resolve))
+            };
             let all = telling_values(field, term, inputs);
             let (good, bad) = all.into_iter().partition(|value| is_good(Some(value)));
             let may_lack = field.optional && !is_good(None);
@@ -61,7 +62,8 @@ impl<'a> Pool<'a> {
             let counted = sample(choice.field, 5 + n);
             let term = self.case.access.terms.iter().find(|term| term.field == choice.field.name);
             let fits = term.is_none_or(|term| {
-                holds(&term.test, Some(&counted), &|operand| operand_value(operand, self.inputs))
+                let resolve = |operand: &Operand| operand_value(operand, self.inputs);
+                holds(&term.test, choice.field, Some(&counted), &resolve)
             });
             let value = match random.pick(&choice.good) {
                 // Numbers in a row make rows differ however many there are.

@@ -133,7 +133,7 @@ fn inside(
 ) -> Value<'static> {
     let test = Test::Range { low: low.cloned(), high: high.cloned() };
     let resolve = |operand: &Operand| operand_value(operand, inputs);
-    if crate::evaluate::holds(&test, Some(&free), &resolve) {
+    if crate::evaluate::holds(&test, field, Some(&free), &resolve) {
         return free;
     }
     let precision = field.format().and_then(|format| format.precision());

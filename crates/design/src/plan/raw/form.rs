@@ -22,9 +22,10 @@ impl RawForm {
         Self { index, read }
     }
 
-    /// The same request, read upwards or downwards.
-    pub(super) fn read(mut self, forward: bool) -> Self {
+    /// The same request, read upwards or downwards, with what a local index has to fetch.
+    pub(super) fn read(mut self, forward: bool, fetches: bool) -> Self {
         self.read.forward = forward;
+        self.read.all_attributes = fetches;
         self
     }
 
@@ -124,7 +125,7 @@ impl RawForm {
             forward: self.read.forward,
             limit: self.read.limit,
             consistent: self.read.consistent,
-            all_attributes: false,
+            all_attributes: self.read.all_attributes,
         })
     }
 }

@@ -8,16 +8,17 @@ use super::form::{RawForm, placeholders};
 use super::{RawProblem, RawRule};
 use crate::condition::Comparison;
 use crate::evaluate::Inputs;
-use crate::key::{KeyTemplate, Language, Piece};
-use crate::model::{Access, Design, Entity, Index, IndexKey, IndexKind, Operand, Test, same};
+use crate::key::{KeyTemplate, Language, Piece, may_hold_separator};
+use crate::model::{Access, Entity, Escape, Index, IndexKey, IndexKind, Operand, Test, same};
 use crate::plan::bind::Source;
 use crate::plan::candidate::candidates;
 use crate::plan::concrete::{ConcreteRead, SortCondition, concretize};
-use crate::plan::counter::{self, CounterExample, Effort};
+use crate::plan::counter;
 use crate::plan::coverage::uncovered;
 use crate::plan::order::{OrderProblem, direction};
 use crate::plan::purity::Bleed;
 use crate::plan::range::{ReadRange, SortPart, condition_language};
+use crate::plan::request::read_forms;
 use crate::plan::space::Space;
 use crate::plan::verdict::accepted;
 use crate::plan::{Plan, Read};
@@ -32,6 +33,8 @@ pub(super) struct Meaning {
     /// Entities that the request can never return.
     pub(super) missing: Vec<String>,
     pub(super) problems: Vec<RawProblem>,
+    /// Whether attributes that a local index does not hold are fetched from the table.
+    pub(super) fetches: bool,
     /// Whether rows come as asked when the sort order is followed upwards.
     pub(super) forward: bool,
 }
@@ -45,6 +48,7 @@ pub(super) fn check(space: &Space, access: &Access, form: &RawForm) -> Meaning {
         inconsistent: None,
         missing: Vec::new(),
         problems: Vec::new(),
+        fetches: false,
         forward: form.form().forward,
     };
     let mut inputs = counter::base_inputs(access);
@@ -60,6 +64,7 @@ pub(super) fn check(space: &Space, access: &Access, form: &RawForm) -> Meaning {
     meaning.bleeds = vec![strangers(space, access, form, &read, index)];
     meaning.uncovered = uncovered(access, &there, index);
     if index.kind == IndexKind::Local {
+        meaning.fetches = !meaning.uncovered.is_empty();
         meaning.uncovered.clear();
     }
     meaning.inconsistent =
@@ -446,29 +451,128 @@ fn equivalent(
     })
 }
 
-/// Whether the hand-written condition is the one that the planner would compile from `where`.
-pub(super) fn is_as_planned(access: &Access, plan: &Plan) -> bool {
-    let (Some(form), Some(entity)) = (&plan.raw, access.find.first()) else { return false };
+/// What the planner makes of the conditions on the index of a hand-written request.
+fn planned(access: &Access, plan: &Plan) -> Option<(Access, Plan)> {
+    let (form, entity) = (plan.raw.as_ref()?, access.find.first()?);
     let mut declared = access.clone();
     declared.raw = None;
     declared.index = Some(crate::source::Spanned::free(form.index_of(&entity.table).label()));
-    let empty = Space::empty();
-    let (candidate, _) = candidates(&empty, &declared, &declared.find);
-    let Some(candidate) = candidate else { return false };
-    let planned = accepted(&declared, candidate, Vec::new());
+    let (candidate, _) = candidates(&Space::empty(), &declared, &declared.find);
+    let planned = accepted(&declared, candidate?, Vec::new());
+    Some((declared, planned))
+}
+
+/// Whether the hand-written condition is the one that the planner would compile from `where`.
+pub(super) fn is_as_planned(access: &Access, plan: &Plan) -> bool {
+    let (Some(form), Some((declared, planned))) = (&plan.raw, planned(access, plan)) else {
+        return false;
+    };
     (0..2).all(|n| {
         let mut inputs: Inputs = counter::inputs_numbered(access, n);
         form.add_inputs(access, &mut inputs);
         let Ok(mine) = form.concrete(&inputs) else { return false };
         let Ok(theirs) = concretize(&declared, &planned, &inputs) else { return false };
-        match theirs.as_slice() {
-            [only] => only.equal == mine.equal && only.sort == mine.sort && only.filter.is_empty(),
-            _ => false,
-        }
+        let [only] = theirs.as_slice() else { return false };
+        let filtered = |a: &ConcreteRead, b: &ConcreteRead| {
+            a.filter.iter().all(|test| b.filter.contains(test))
+        };
+        filtered(only, &mine) && filtered(&mine, only) && same_keys(access, form, only, &mine)
     })
 }
 
-/// Searches for data on which the hand-written request differs from what `where` says.
-pub(super) fn differs(design: &Design, access: &Access, plan: &Plan) -> Option<CounterExample> {
-    counter::search(design, access, plan, Effort::Brief)
+/// Whether two reads take the same keys of the entities to be found.
+fn same_keys(access: &Access, form: &RawForm, a: &ConcreteRead, b: &ConcreteRead) -> bool {
+    if a.equal == b.equal && a.sort == b.sort {
+        return true;
+    }
+    let Some(table) = access.find.first().map(|entity| &entity.table) else { return false };
+    let index = form.index_of(table);
+    let hashes = index.hash.len();
+    let (Some(x), Some(y)) = (beginning(a, hashes), beginning(b, hashes)) else { return false };
+    let same_hash = a.equal.get(..hashes) == b.equal.get(..hashes);
+    // One begins with the other, and what it has more is text that all keys of the entity have there.
+    let begins = x.0.starts_with(y.0) || y.0.starts_with(x.0);
+    let alike = |entity: &Arc<Entity>| {
+        let key = entity.index_key(index)?;
+        let [part] = key.range.as_slice() else { return None };
+        let template = part.shape.template();
+        let (x, y) = (pinned_fields(template, x)?, pinned_fields(template, y)?);
+        (!part.shape.is_native()).then_some(x == y)
+    };
+    same_hash && begins && access.find.iter().all(|entity| alike(entity) == Some(true))
+}
+
+/// What the sort keys of a read begin with, and whether that is all of them; nothing if it takes a range.
+fn beginning(read: &ConcreteRead, hashes: usize) -> Option<(&str, bool)> {
+    match (&read.sort, read.equal.get(hashes)) {
+        (None, None) => Some(("", false)),
+        (None, Some((_, value))) => Some((value.as_s()?, true)),
+        (Some((_, SortCondition::BeginsWith(value))), None) => Some((value.as_s()?, false)),
+        _ => None,
+    }
+}
+
+/// How many fields of a template a beginning pins; nothing if it may end inside of one.
+fn pinned_fields(template: &KeyTemplate, (text, exact): (&str, bool)) -> Option<usize> {
+    let loose = template.field_pieces().any(|piece| may_hold_separator(&piece.format));
+    if template.escape() == Escape::None && loose {
+        return None;
+    }
+    let separator = template.template().separator();
+    let mut rest = text;
+    let mut fields = 0;
+    let mut pieces = template.pieces().iter().peekable();
+    while let Some(piece) = pieces.next() {
+        if rest.is_empty() {
+            return Some(fields);
+        }
+        let field = match piece {
+            Piece::Literal(literal) => match rest.strip_prefix(literal.as_str()) {
+                Some(tail) => {
+                    rest = tail;
+                    continue;
+                }
+                None => return literal.starts_with(rest).then_some(fields),
+            },
+            Piece::Field(field) => field,
+        };
+        fields += 1;
+        let next = match pieces.peek() {
+            Some(Piece::Literal(next)) => next.as_str(),
+            _ => "",
+        };
+        if let Some((value, _)) = rest.split_once(next).filter(|_| !next.is_empty()) {
+            rest = rest.get(value.len()..)?;
+            continue;
+        }
+        // The text ends here: with the beginning of what follows, which closes the value, or with the value.
+        let closed = next.starts_with(separator) && rest.ends_with(separator);
+        let whole = exact && next.is_empty() || field.format.is_fixed_width();
+        return (closed || whole && is_whole(piece, rest)).then_some(fields);
+    }
+    rest.is_empty().then_some(fields)
+}
+
+/// The one key condition that the conditions compile to, as a design file states it.
+pub(super) fn planned_key(access: &Access, plan: &Plan) -> Option<String> {
+    let (declared, planned) = planned(access, plan)?;
+    let [read] = planned.reads.as_slice() else { return None };
+    (read.filter.is_empty() && read.fans.is_empty())
+        .then(|| key_text(&declared, &planned))
+        .flatten()
+}
+
+/// The key condition of the first request of a plan.
+fn key_text(access: &Access, plan: &Plan) -> Option<String> {
+    let form = read_forms(access, plan).into_iter().next()?;
+    let mut parts: Vec<String> =
+        form.equal.iter().map(|(name, value)| format!("{name} = \"{}\"", value.text)).collect();
+    match &form.sort {
+        Some((name, SortCondition::BeginsWith(text))) => {
+            parts.push(format!("begins_with({name}, \"{}\")", text.text));
+        }
+        Some(_) => return None,
+        None => {}
+    }
+    Some(parts.join(" and "))
 }

@@ -1,0 +1,79 @@
+//! Periods of time: which buckets a condition touches, and whether it is made of whole ones.
+
+use keyloom_keys::{Precision, Timestamp, Value};
+
+use crate::key::extent;
+use crate::model::{End, Operand, Test};
+
+/// The first and the last millisecond that a condition allows; an end that is not there is the end of time.
+pub(super) fn span<E>(
+    test: &Test,
+    time: &dyn Fn(&Operand) -> Result<Timestamp, E>,
+) -> Result<Option<(i64, i64)>, E> {
+    let low = |end: &End| {
+        let (first, last) = extent(time(&end.operand)?);
+        Ok(if end.inclusive { first } else { last.saturating_add(1) })
+    };
+    let high = |end: &End| {
+        let (first, last) = extent(time(&end.operand)?);
+        Ok(if end.inclusive { last } else { first.saturating_sub(1) })
+    };
+    Ok(match test {
+        Test::Equal(operand) => Some(extent(time(operand)?)),
+        Test::Range { low: None, high: None } => None,
+        Test::Range { low: from, high: to } => Some((
+            from.as_ref().map_or(Ok(i64::MIN), low)?,
+            to.as_ref().map_or(Ok(i64::MAX), high)?,
+        )),
+        _ => None,
+    })
+}
+
+/// The periods that a stretch of time touches; nothing if there are more than `most`.
+pub(super) fn touched(
+    (low, high): (i64, i64),
+    precision: Precision,
+    most: usize,
+) -> Option<Vec<Timestamp>> {
+    let mut found = Vec::new();
+    let mut at = Timestamp::from_millis(low).at(precision);
+    while at.millis() <= high {
+        if found.len() == most {
+            return None;
+        }
+        found.push(at);
+        at = Timestamp::from_millis(at.last_millisecond().millis() + 1).at(precision);
+    }
+    Some(found)
+}
+
+/// A time that the design states.
+pub(super) fn stated(operand: &Operand) -> Result<Timestamp, ()> {
+    match operand {
+        Operand::Value(Value::Time(time)) => Ok(*time),
+        _ => Err(()),
+    }
+}
+
+/// Whether a condition is stated in whole periods of this length, so that a key with the period alone tells
+/// whether it holds.
+pub(super) fn is_whole_periods(test: &Test, precision: Precision) -> bool {
+    let whole = |operand: &Operand| stated(operand).is_ok_and(|time| time.precision() <= precision);
+    match test {
+        Test::Equal(operand) => whole(operand),
+        Test::In(operands) => operands.iter().all(whole),
+        Test::Range { low, high } => {
+            low.iter().chain(high).all(|end| whole(&end.operand))
+                && (low.is_some() || high.is_some())
+        }
+        _ => false,
+    }
+}
+
+/// Whether a value stands for several moments of a field that is kept this precisely.
+pub(super) fn is_period(value: &Value, precision: Option<Precision>) -> bool {
+    match (value, precision) {
+        (Value::Time(time), Some(own)) => time.precision() < own,
+        _ => false,
+    }
+}

@@ -1,0 +1,234 @@
+//! What a rule would write instead.
+
+use super::text::{after_header, in_line, in_section, template, without_line, without_section};
+use crate::check::CheckReport;
+use crate::lint::Finding;
+use crate::model::{Access, Design, Entity, EntityKey, FieldKind, Test};
+use crate::plan::{Plan, Problem};
+
+/// Changed texts that may take a finding away, the best first.
+pub(super) fn texts(report: &CheckReport, finding: &Finding) -> Vec<String> {
+    let Some(design) = &report.design else { return Vec::new() };
+    let case = Case { report, design, text: report.source.text(), finding };
+    case.proposals().into_iter().flatten().collect()
+}
+
+struct Case<'a> {
+    report: &'a CheckReport,
+    design: &'a Design,
+    text: &'a str,
+    finding: &'a Finding,
+}
+
+impl<'a> Case<'a> {
+    fn proposals(&self) -> Vec<Option<String>> {
+        match self.finding.rule {
+            "K01" => self.fields().map(|at| in_line(self.text, at, ", plain = true", "")).collect(),
+            "K02" => vec![self.escaped()],
+            "K09" => self
+                .fields()
+                .map(|at| in_line(self.text, at, "\"datetime:loose\"", "\"datetime\""))
+                .collect(),
+            "K14" => {
+                self.fields().map(|at| in_line(self.text, at, ", optional = true", "")).collect()
+            }
+            "P11" => vec![self.shards()],
+            "I04" => vec![after_header(self.text, self.finding.span.start(), &self.finding.fix)],
+            "I09" => vec![self.pattern().and_then(|(access, _)| {
+                without_line(self.text, access.span.start(), "consistent")
+            })],
+            "A01" | "A06" | "K05" => vec![self.new_index()],
+            "A03" => vec![self.moved()],
+            "A07" => vec![self.together("put"), self.together("create"), self.in_transaction()],
+            "A13" => vec![self.without_key(false), self.without_key(true)],
+            "A14" => vec![self.wide()],
+            "U01" => vec![self.with_id()],
+            "U05" => vec![self.identified()],
+            "T01" => self.seconds(),
+            "W01" => vec![self.given()],
+            "D07" => vec![without_section(self.text, self.finding.span.start())],
+            _ => Vec::new(),
+        }
+    }
+
+    fn entity(&self) -> Option<&'a Entity> {
+        self.design.entity(&self.finding.subject).map(AsRef::as_ref)
+    }
+
+    fn pattern(&self) -> Option<(&'a Access, &'a Plan)> {
+        let access = self.design.access(&self.finding.subject)?;
+        let plan = self.report.plans.iter().find(|plan| plan.name == access.name)?;
+        Some((access, plan))
+    }
+
+    /// Where the fields of the entity are declared that the finding names.
+    fn fields(&self) -> impl Iterator<Item = usize> + 'a {
+        let message = self.finding.message.clone();
+        let fields = self.entity().into_iter().flat_map(|entity| &entity.fields);
+        fields
+            .filter(move |field| message.contains(&format!("`{}`", field.name)))
+            .filter(|field| field.span.is_some())
+            .map(|field| field.span.start())
+    }
+
+    fn escaped(&self) -> Option<String> {
+        let table = &self.entity()?.table;
+        let at = table.span.start();
+        in_section(self.text, at, "escape = \"none\"", "escape = \"reject\"")
+    }
+
+    fn shards(&self) -> Option<String> {
+        let needed = self.finding.fix.strip_prefix("shards = ")?;
+        let shard = self.entity()?.fields.iter().find_map(|field| match &field.kind {
+            FieldKind::Shard(shards)
+                if self.finding.message.contains(&format!("`{}`", field.name)) =>
+            {
+                Some((field.span.start(), shards.count))
+            }
+            _ => None,
+        });
+        let (at, count) = shard?;
+        in_line(self.text, at, &format!("shards = {count}"), &format!("shards = {needed}"))
+    }
+
+    /// The key with the order's field in front.
+    fn moved(&self) -> Option<String> {
+        let (_, plan) = self.pattern()?;
+        plan.problems.iter().find_map(|problem| {
+            let Problem::Order { moved: Some(moved), .. } = problem else { return None };
+            let key = self.design.entity(&moved.entity)?.key(&moved.attribute)?;
+            template(self.text, key.span.start(), key.shape.template().text(), &moved.template)
+        })
+    }
+
+    fn together(&self, kind: &str) -> Option<String> {
+        let write = self.design.writes().iter().find(|write| write.name == self.finding.subject)?;
+        let from = format!("kind = \"{kind}\"");
+        in_section(self.text, write.span.start(), &from, "kind = \"transact\"")
+    }
+
+    fn in_transaction(&self) -> Option<String> {
+        let write = self.design.writes().iter().find(|write| write.name == self.finding.subject)?;
+        after_header(self.text, write.span.start(), "kind = \"transact\"")
+    }
+
+    /// The pattern without what was written by hand.
+    fn without_key(&self, index: bool) -> Option<String> {
+        let (access, _) = self.pattern()?;
+        access.raw.as_ref()?;
+        let at = access.span.start();
+        let mut text = without_line(self.text, at, "key")?;
+        text = without_line(&text, at, "filter").unwrap_or(text);
+        if index { without_line(&text, at, "index") } else { Some(text) }
+    }
+
+    fn wide(&self) -> Option<String> {
+        let (access, plan) = self.pattern()?;
+        let line = format!("max_requests = {:.0}", plan.first_calls()?);
+        let text = without_line(self.text, access.span.start(), "max_requests");
+        after_header(text.as_deref().unwrap_or(self.text), access.span.start(), &line)
+    }
+
+    fn last_key(&self) -> Option<&'a EntityKey> {
+        let entity = self.entity()?;
+        entity.primary_key().parts().last().filter(|part| !part.shape.is_native())
+    }
+
+    fn extended(&self, more: &str) -> Option<String> {
+        let key = self.last_key()?;
+        let old = key.shape.template();
+        let new = format!("{}{}{more}", old.text(), old.template().separator());
+        template(self.text, key.span.start(), old.text(), &new)
+    }
+
+    fn with_id(&self) -> Option<String> {
+        let taken = self.entity()?.field("id").is_some();
+        self.extended(if taken { "{id}" } else { "{id:ulid}" })
+    }
+
+    fn identified(&self) -> Option<String> {
+        let entity = self.entity()?;
+        let names =
+            entity.unique_by.iter().filter(|name| self.finding.fix.contains(&format!("`{name}`")));
+        let fields: Vec<String> = names.map(|name| format!("{{{name}}}")).collect();
+        self.extended(&fields.join(entity.table.separator.as_str()))
+    }
+
+    fn seconds(&self) -> Vec<Option<String>> {
+        let Some(entity) = self.entity() else { return Vec::new() };
+        let Some(ttl) = entity.table.ttl.as_ref().and_then(|ttl| entity.field(ttl)) else {
+            return Vec::new();
+        };
+        let kind = format!("\"{}\"", ttl.type_name());
+        vec![in_line(self.text, ttl.span.start(), &kind, "\"number\"")]
+    }
+
+    fn given(&self) -> Option<String> {
+        let at = self
+            .report
+            .design
+            .as_ref()?
+            .writes()
+            .iter()
+            .position(|write| write.name == self.finding.subject)?;
+        let (write, plan) = (self.design.writes().get(at)?, self.report.writes.get(at)?);
+        let mut names: Vec<&str> = write.given.iter().map(String::as_str).collect();
+        for lack in plan.effects.iter().flat_map(|effect| &effect.lacks) {
+            if !names.contains(&lack.as_str()) {
+                names.push(lack);
+            }
+        }
+        let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+        let line = format!("given = [{}]", quoted.join(", "));
+        let text = without_line(self.text, write.span.start(), "given");
+        after_header(text.as_deref().unwrap_or(self.text), write.span.start(), &line)
+    }
+
+    /// A new index whose key is what the pattern pins, then what it sorts by, then what makes the key unique.
+    fn new_index(&self) -> Option<String> {
+        let (access, _) = self.pattern()?;
+        let ([entity], None, None) = (access.find.as_slice(), &access.via, &access.raw) else {
+            return None;
+        };
+        let pinned: Vec<&str> = access
+            .terms
+            .iter()
+            .filter(|term| matches!(term.test, Test::Equal(_)))
+            .map(|term| term.field.as_str())
+            .collect();
+        let in_keys = |name: &&str| {
+            entity.field(name).is_some_and(|field| !field.optional && field.format().is_some())
+        };
+        let (first, true) = (*pinned.first()?, pinned.iter().all(in_keys)) else {
+            return None;
+        };
+        let ordered = access.order.iter().map(|term| term.field.as_str());
+        let rest = access.terms.iter().map(|term| term.field.as_str());
+        let mut sort: Vec<&str> = Vec::new();
+        for name in ordered.chain(rest).chain(entity.identity()) {
+            if !pinned.contains(&name) && !sort.contains(&name) && in_keys(&name) {
+                sort.push(name);
+            }
+        }
+        let table = &entity.table;
+        let number = (1..=20).find(|n| table.index(&format!("GSI{n}")).is_none())?;
+        let separator = table.separator.as_str();
+        let braces = |names: &[&str]| {
+            names.iter().map(|name| format!("{{{name}}}")).collect::<Vec<_>>().join(separator)
+        };
+        let prefix = first.trim_end_matches("_id").to_uppercase();
+        let name = entity.name.to_uppercase();
+        let keys = format!(
+            "GSI{number}PK = \"{prefix}{separator}{}\"\nGSI{number}SK = \"{name}{}{}\"",
+            braces(&pinned),
+            if sort.is_empty() { "" } else { separator },
+            braces(&sort)
+        );
+        let index = format!(
+            "\n[table.{}.index.GSI{number}]\npartition_key = \"GSI{number}PK\"\nsort_key = \"GSI{number}SK\"\n",
+            table.name
+        );
+        let text = after_header(self.text, entity.span.start(), &keys)?;
+        Some(format!("{}\n{index}", text.trim_end()))
+    }
+}
