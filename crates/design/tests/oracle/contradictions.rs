@@ -17,13 +17,17 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/contradictions")
 }
 
-fn read(path: &Path) -> (Design, Case) {
+/// A case; none if its design is refused by now, which contradicts nothing.
+fn read(path: &Path) -> Option<(Design, Case)> {
     let text = fs::read_to_string(path).unwrap();
     let (design, problems) = Design::parse("case.toml", &text);
-    let design = design.unwrap_or_else(|| panic!("{}: {problems:?}", path.display()));
+    let Some(design) = design else {
+        assert!(!problems.is_empty(), "{}: refused without a reason", path.display());
+        return None;
+    };
     let json = fs::read_to_string(path.with_extension("json")).unwrap();
     let case = Case::from_json(&serde_json::from_str(&json).unwrap(), &design);
-    (design, case)
+    Some((design, case))
 }
 
 #[test]
@@ -36,9 +40,12 @@ fn contradictions_are_put_right_or_on_the_list() {
     for path in paths.iter().filter(|path| path.extension().is_some_and(|end| end == "toml")) {
         let name = path.file_stem().unwrap().to_str().unwrap();
         names.push(name.to_owned());
-        let (design, case) = read(path);
-        let (outcome, known) =
-            case.outcome(&design).unwrap_or_else(|| panic!("{name}: the case has no sense"));
+        let (outcome, known) = match read(path) {
+            None => (Outcome::Unclaimed, None),
+            Some((design, case)) => {
+                case.outcome(&design).unwrap_or_else(|| panic!("{name}: the case has no sense"))
+            }
+        };
         let listed = KNOWN.iter().any(|known| known.name == name);
         match (outcome, listed) {
             (Outcome::Broken(broken), false) => wrong.push(format!("{name}: {broken:?}")),

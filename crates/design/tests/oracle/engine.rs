@@ -92,9 +92,15 @@ impl Engine {
         let Some(first) = access.asked() else { return Ok(response) };
         let mut parts = Vec::new();
         for request in &sent {
-            response.strong &= request.body.get("ConsistentRead") == Some(&json!(true));
+            response.strong &= is_strong(request);
             let items = self.pages(request, plan.raw.is_some()).map_err(Failed::Engine)?;
-            parts.push(self.placed(&first.table, items));
+            let items = self.placed(&first.table, items);
+            if request.operation == "BatchGetItem" {
+                // DynamoDB gives no order to what it returns: each item is a part by itself.
+                parts.extend(items.into_iter().map(|item| vec![item]));
+            } else {
+                parts.push(items);
+            }
         }
         let mut items = merge(access, records, parts);
         if plan.hydrate.is_some() {
@@ -143,8 +149,7 @@ impl Engine {
         let Some(target) = target else { return Ok(Vec::new()) };
         let mut fetched = Vec::new();
         for mut request in second_step(access, plan, links) {
-            response.strong &=
-                !access.consistent || request.body.to_string().contains("\"ConsistentRead\":true");
+            response.strong &= !access.consistent || is_strong(&request);
             if request.operation != "BatchGetItem" {
                 let items = self.pages(&request, false).map_err(Failed::Engine)?;
                 fetched.extend(self.placed(&target.table, items));
@@ -167,6 +172,15 @@ impl Engine {
             }
         }
         Ok(fetched)
+    }
+}
+
+/// Whether a request asks for strong consistency, of each table in a batch.
+fn is_strong(request: &Request) -> bool {
+    let strong = |body: &Value| body.get("ConsistentRead") == Some(&json!(true));
+    match request.body.get("RequestItems").and_then(Value::as_object) {
+        Some(tables) => tables.values().all(strong),
+        None => strong(&request.body),
     }
 }
 

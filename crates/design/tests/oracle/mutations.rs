@@ -22,10 +22,7 @@ const MUTATIONS: &[(&str, Mutation)] = &[
     ("claims purity", |plan| claim(&mut plan.proofs.purity)),
     ("claims order", |plan| claim(&mut plan.proofs.order)),
     ("claims the limit", |plan| claim(&mut plan.proofs.limit)),
-    ("claims coverage", |plan| {
-        let step = plan.hydrate.take_if(|step| step.batch && step.index.is_none());
-        claim(&mut plan.proofs.coverage) && step.is_some()
-    }),
+    ("claims coverage", |plan| claim(&mut plan.proofs.coverage)),
     ("claims consistency", |plan| claim(&mut plan.proofs.consistency)),
     ("claims one request", |plan| {
         let several = plan.verdict == Verdict::FanOut;

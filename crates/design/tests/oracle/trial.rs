@@ -37,9 +37,10 @@ pub(crate) fn claims(access: &Access, plan: &Plan) -> Claims {
     let proven = |proof: Proof| proof == Proof::Proven;
     // A hand-written request without `where` states no question whose rows could be missing.
     let asked = access.raw.is_none() || !access.terms.is_empty();
-    let exact = match plan.verdict {
-        Verdict::Get | Verdict::Query => 1,
-        _ => plan.calls() as u64,
+    let first_step = match plan.verdict {
+        _ if plan.raw.is_some() => Some(1),
+        Verdict::Get | Verdict::Query => Some(1),
+        _ => plan.first_calls().map(|calls| calls as u64),
     };
     Claims {
         rows: proven(plan.proofs.rows) && asked,
@@ -50,7 +51,7 @@ pub(crate) fn claims(access: &Access, plan: &Plan) -> Claims {
         coverage: proven(plan.proofs.coverage)
             || plan.hydrate.as_ref().is_some_and(|step| step.batch),
         consistency: proven(plan.proofs.consistency),
-        requests: Some(if plan.raw.is_some() { 1 } else { exact }),
+        requests: first_step,
     }
 }
 
