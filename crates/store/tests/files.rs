@@ -181,7 +181,7 @@ fn a_store_that_was_killed_says_which_segment_is_missing() {
         let is_segment = victim.extension().is_some_and(|extension| extension == "log");
         match outcome {
             Err(error) => {
-                assert!(error.to_string().contains(&victim.display().to_string()), "{error}")
+                assert!(error.to_string().contains(&victim.display().to_string()), "{error}");
             }
             Ok(()) => assert!(!is_segment, "{} is not missed", victim.display()),
         }

@@ -33,7 +33,7 @@ impl History {
         let mut transaction = store.begin(&[]).unwrap();
         for part in 0..3 {
             let key = Bytes::from(format!("key {:04}", (number * 7 + part * 101) % 130));
-            if (number + part) % 5 == 0 {
+            if (number + part).is_multiple_of(5) {
                 transaction.delete(key.clone());
                 self.state.remove(&key);
             } else {
