@@ -9,10 +9,11 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use keyloom_engine::Database;
-use keyloom_server::{Config, Cors, RunningServer, Server};
+use keyloom_server::{Config, Cors, RunningServer, Server, StartError};
 use keyloom_testkit::lockstep::succeed;
 use serde_json::{Value, json};
 
@@ -167,7 +168,17 @@ fn items(database: &Database) -> Value {
 
 fn server(port: u16, cors: Cors, database: &Database) -> RunningServer {
     let config = Config { address: ([127, 0, 0, 1], port).into(), cors, ..Config::default() };
-    Server::start(config, database.clone()).unwrap()
+    // A port that was in use a moment ago may take a while to become free.
+    let start = Instant::now();
+    loop {
+        match Server::start(config.clone(), database.clone()) {
+            Ok(server) => return server,
+            Err(StartError::AddressInUse(_)) if start.elapsed() < Duration::from_secs(20) => {
+                sleep(Duration::from_millis(50));
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
 
 fn loopback() -> TcpListener {
@@ -258,7 +269,7 @@ fn a_page_that_gives_the_server_its_own_name_is_refused() {
     let script = format!(
         "const reports = {}; {SCRIPT}
          await fetch(`http://127.0.0.1:${{reports}}/ask`, {{mode: 'no-cors'}});
-         for (let tries = 0; tries < 50; tries++) {{
+         for (let tries = 0; tries < 300; tries++) {{
              try {{ await fetch('/health'); break; }}
              catch (error) {{ await new Promise(resolve => setTimeout(resolve, 100)); }}
          }}
