@@ -203,11 +203,11 @@ impl Effect {
     }
 
     /// Adds the item and its index entries to the transaction.
-    pub(super) fn stage(&self, key: &[u8], transaction: &mut dyn Transaction) {
+    pub(super) fn stage(&self, write: &Write, transaction: &mut dyn Transaction) {
         if !self.changed {
             return;
         }
-        let key = Bytes::copy_from_slice(key);
+        let key = Bytes::copy_from_slice(&write.store_key);
         match &self.new_bytes {
             Some(bytes) => transaction.put(key, bytes.clone()),
             None => transaction.delete(key),
@@ -229,7 +229,6 @@ impl Effect {
     pub(super) fn stage_record(
         &self,
         write: &Write,
-        key: &[u8],
         sequence: u64,
         now_ms: u64,
         transaction: &mut dyn Transaction,
@@ -243,7 +242,8 @@ impl Effect {
             now_ms,
         };
         let value = stream::encode_record(&stream.view, &change);
-        let shard = stream::shard_of(stream, || read::hash_of_entry(write.table.key(), key));
+        let shard =
+            stream::shard_of(stream, || read::hash_of_entry(write.table.key(), &write.store_key));
         let key = layout::stream_record(stream.keyspace, shard, sequence);
         transaction.put(key.into(), value.into());
     }
