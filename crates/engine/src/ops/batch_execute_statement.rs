@@ -1,5 +1,6 @@
 //! BatchExecuteStatement: statements that have nothing to do with each other.
 
+use keyloom_api::{Constraints, Fields, JsonWriter, Operation};
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, item_write_units};
 use keyloom_core::error::message::partiql as message;
 use keyloom_core::error::request;
@@ -14,7 +15,6 @@ use crate::partiql::select::ItemRead;
 use crate::partiql::write::{KeyWording, Writing};
 use crate::partiql::{StatementInput, bound, is_read};
 use crate::read::{self, Row};
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::write::{self, Edit};
 
 use super::batch_write_item::add_cost;
@@ -200,7 +200,7 @@ fn run(database: &Inner, statements: Statements) -> Result<BatchExecuteStatement
         };
         if let Err(error) = &outcome.row {
             // The request goes well whatever becomes of its statements.
-            database.watch.failed("DynamoDB_20120810.BatchExecuteStatement", error);
+            database.watch.failed(Some(Operation::BatchExecuteStatement), error);
         }
         outcomes.push(outcome);
     }

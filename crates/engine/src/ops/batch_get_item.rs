@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units};
 use keyloom_core::error::request;
 use keyloom_core::expr::Projection;
@@ -14,7 +15,6 @@ use crate::image::Stored;
 use crate::read::{self, Row};
 use crate::ttl;
 use crate::watch::{self, Ended};
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::get_item;
 use super::parameters::ReturnConsumedCapacity;

@@ -1,5 +1,6 @@
 //! BatchWriteItem.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::request;
 use keyloom_core::schema::KeyContext;
@@ -7,7 +8,6 @@ use keyloom_core::size::item_size;
 use keyloom_core::{Error, Item, Result, limits};
 
 use crate::database::{Database, Inner};
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::write::{self, Edit, Origin, Write};
 
 use super::collection::{CollectionMetrics, write_collections};

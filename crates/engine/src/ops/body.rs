@@ -1,8 +1,7 @@
 //! Request bodies as typed inputs, for who sees requests on their way to another database.
 
+use keyloom_api::Fields;
 use keyloom_core::{Result, json};
-
-use crate::wire::Fields;
 
 use super::{
     BatchExecuteStatementInput, BatchGetItemInput, BatchWriteItemInput, DeleteItemInput,

@@ -1,10 +1,9 @@
 //! The condition of a write, in both its forms: `ConditionExpression`, and the legacy `Expected`.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters};
 use keyloom_core::legacy::{self, ConditionalOperator, ExpectedAttribute};
 use keyloom_core::{AttributeValue, Result, Str, json};
-
-use crate::wire::{Constraints, Fields};
 
 use super::legacy_input;
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::{message, request};
 use keyloom_core::schema::definition::TableDefinition;
 use keyloom_core::schema::{IndexKind, TableSchema};
@@ -14,7 +15,6 @@ use crate::catalog::record::{
 use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;
 use crate::identity;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::settings::policies;
 use super::stream_setting::StreamChange;

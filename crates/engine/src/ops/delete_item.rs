@@ -1,11 +1,11 @@
 //! DeleteItem.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::request;
 use keyloom_core::expr::Projection;
 use keyloom_core::{Item, Result};
 
 use crate::database::{Database, Inner};
-use crate::wire::{Constraints, Fields};
 use crate::write::{Edit, Origin, Write};
 
 use super::collection::CollectionMetrics;
@@ -31,10 +31,6 @@ impl Database {
     pub fn delete_item(&self, input: DeleteItemInput) -> Result<WriteOutput> {
         plan(self.inner(), input)?.run(self.inner())
     }
-}
-
-pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    plan_request(database, fields)?.call(database)
 }
 
 pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<PlannedWrite> {

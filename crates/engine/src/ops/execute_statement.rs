@@ -1,5 +1,6 @@
 //! ExecuteStatement.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::message::partiql as message;
 use keyloom_core::partiql::{self, Select, Statement, bind};
@@ -11,7 +12,6 @@ use crate::partiql::select::Reading;
 use crate::partiql::write::{KeyWording, Refused, Writing};
 use crate::partiql::{StatementInput, bound, is_read};
 use crate::read::Row;
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::write;
 
 use super::parameters::{self, ReturnConsumedCapacity};

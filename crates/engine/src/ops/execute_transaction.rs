@@ -1,5 +1,6 @@
 //! ExecuteTransaction: statements that are all done, or none.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{Arm, ConsumedCapacity};
 use keyloom_core::error::message::partiql as message;
 use keyloom_core::error::{CancellationCode, request};
@@ -14,7 +15,6 @@ use crate::partiql::select::ItemRead;
 use crate::partiql::write::{KeyWording, Outcome, Refused, Writing};
 use crate::partiql::{StatementInput, bound, is_read};
 use crate::read::Row;
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::write::Write;
 
 use super::batch_write_item::add_cost;

@@ -1,12 +1,11 @@
 //! The legacy parameters as requests state them, decoded into the core's types.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::legacy::{
     AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, ExpectedAttribute,
     LegacyCondition,
 };
 use keyloom_core::{Result, Str};
-
-use crate::wire::{Constraints, Fields};
 
 /// `ConditionalOperator`.
 pub(crate) fn conditional_operator(

@@ -1,10 +1,10 @@
 //! ListTagsOfResource.
 
+use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
 
 use crate::database::Inner;
-use crate::wire::{Fields, JsonWriter};
 
 use super::{paging, tags};
 

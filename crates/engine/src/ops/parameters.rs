@@ -1,10 +1,9 @@
 //! Parameters that many operations share.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{ConsumedCapacity, ConsumedDetail};
 use keyloom_core::error::request;
 use keyloom_core::{Result, Str};
-
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 /// What a request wants to know of the capacity it consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -1,10 +1,9 @@
 //! Which attributes a read returns: `ProjectionExpression`, or the legacy `AttributesToGet`.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::expr::{Bindings, ExpressionKind, Parameters, Projection};
 use keyloom_core::legacy;
 use keyloom_core::{Result, Str};
-
-use crate::wire::{Constraints, Fields};
 
 /// The projection parameters of a read.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,6 @@
 //! PutItem.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::request;
 use keyloom_core::expr::Projection;
 use keyloom_core::schema::KeyContext;
@@ -7,7 +8,6 @@ use keyloom_core::size::item_size;
 use keyloom_core::{Item, Result, limits};
 
 use crate::database::{Database, Inner};
-use crate::wire::{Constraints, Fields};
 use crate::write::{Edit, Origin, Write};
 
 use super::collection::CollectionMetrics;
@@ -33,10 +33,6 @@ impl Database {
     pub fn put_item(&self, input: PutItemInput) -> Result<WriteOutput> {
         plan(self.inner(), input)?.run(self.inner())
     }
-}
-
-pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    plan_request(database, fields)?.call(database)
 }
 
 pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<PlannedWrite> {

@@ -1,5 +1,6 @@
 //! Query.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::{message, request};
 use keyloom_core::expr::{
     Bindings, Condition, ExpressionKind, KeyCondition, KeyConditionTree, Parameters, Projection,
@@ -12,7 +13,6 @@ use keyloom_store::Direction;
 use crate::catalog::Table;
 use crate::database::{Database, Inner};
 use crate::read::{self, ReadPlan};
-use crate::wire::{Constraints, Fields};
 
 use super::legacy_input;
 use super::parameters::item_table;

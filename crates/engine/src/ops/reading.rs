@@ -1,5 +1,6 @@
 //! What Query and Scan share: the index, the budget, the filter, the projection, the page.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{
     Arm, ConsumedCapacity, ReadMode, Units, partitioned_read_units, read_units,
 };
@@ -13,7 +14,6 @@ use crate::catalog::record::Status;
 use crate::catalog::{Index, Table};
 use crate::database::Inner;
 use crate::read::{Page, ReadPlan, Row};
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::legacy_input;
 use super::parameters::ReturnConsumedCapacity;

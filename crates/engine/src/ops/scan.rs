@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::{message, request};
 use keyloom_core::expr::{Condition, ExpressionKind, Parameters, Projection};
 use keyloom_core::{Result, limits};
@@ -11,7 +12,6 @@ use crate::catalog::Table;
 use crate::database::{Database, Inner};
 use crate::layout;
 use crate::read::{self, ReadPlan};
-use crate::wire::{Constraints, Fields};
 
 use super::parameters::item_table;
 use super::query::check_paths;

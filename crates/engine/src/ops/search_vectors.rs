@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{Units, vector_search_bytes};
 use keyloom_core::error::constraint::Constraint;
 use keyloom_core::error::message::vector as message;
@@ -30,7 +31,6 @@ use crate::image::Stored;
 use crate::read::Row;
 use crate::vector::{EntryRef, Hit, Query, Search};
 use crate::watch::{self, Ended};
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::{layout, store_error};
 
 use super::conditional::expression_values;

@@ -1,5 +1,6 @@
 //! `StreamSpecification`, as CreateTable and UpdateTable take it.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::request;
 
@@ -8,7 +9,6 @@ use crate::catalog::record::{OpenShard, StreamSetting};
 use crate::database::Inner;
 use crate::layout::Keyspace;
 use crate::stream::{Moment, StreamRecord, registry};
-use crate::wire::{Constraints, Fields};
 
 /// What shall become of a table's stream.
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 //!
 //! They are read here as they are stated; what they must fulfil is the core's affair.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::schema::definition::{
     AttributeDefinition, IndexDefinition, KeyElement, ProjectionDefinition,
     SearchElementDefinition, VectorAttributeDefinition, VectorIndexDefinition,
@@ -9,7 +10,6 @@ use keyloom_core::schema::definition::{
 use keyloom_core::{Result, Str};
 
 use crate::catalog::record::{IndexCapacity, OnDemandLimit, Throughput};
-use crate::wire::{Constraints, Fields};
 
 /// `AttributeDefinitions`.
 pub(crate) fn definitions(fields: &Fields<'_>) -> Result<Option<Vec<AttributeDefinition>>> {

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::{request, table};
 use keyloom_core::{Result, limits};
-
-use crate::wire::{Constraints, Fields};
 
 /// `Tags`.
 pub(crate) fn decode(

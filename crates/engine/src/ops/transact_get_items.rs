@@ -1,5 +1,6 @@
 //! TransactGetItems.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units};
 use keyloom_core::expr::Projection;
 use keyloom_core::observation::{Operation, Outcome};
@@ -11,7 +12,6 @@ use crate::image::Stored;
 use crate::read::{self, Row};
 use crate::ttl;
 use crate::watch::{self, Ended};
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::batch_write_item::add_cost;
 use super::get_item;

@@ -1,5 +1,6 @@
 //! TransactWriteItems.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, read_units};
 use keyloom_core::error::{CancellationCode, CancellationReason, request};
 use keyloom_core::expr::{Bindings, Condition, Update};
@@ -11,7 +12,6 @@ use crate::database::{Database, Inner};
 use crate::idempotency::{self, Admission, TokenScope};
 use crate::image::Stored;
 use crate::read;
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::write::{self, Companion, Edit, Failure, Origin, Write};
 
 use super::batch_write_item::add_cost;

@@ -1,11 +1,11 @@
 //! UntagResource.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::{request, table as message};
 
 use crate::catalog::Alongside;
 use crate::database::Inner;
-use crate::wire::{Constraints, Fields};
 
 use super::tags;
 

@@ -1,11 +1,11 @@
 //! UpdateItem.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters, Update};
 use keyloom_core::legacy::{self, AttributeUpdate};
 use keyloom_core::{Item, Result, Str};
 
 use crate::database::{Database, Inner};
-use crate::wire::{Constraints, Fields};
 use crate::write::{Edit, Origin, Write};
 
 use super::collection::CollectionMetrics;
@@ -35,10 +35,6 @@ impl Database {
     pub fn update_item(&self, input: UpdateItemInput) -> Result<WriteOutput> {
         plan(self.inner(), input)?.run(self.inner())
     }
-}
-
-pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    plan_request(database, fields)?.call(database)
 }
 
 pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<PlannedWrite> {

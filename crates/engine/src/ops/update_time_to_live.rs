@@ -1,12 +1,12 @@
 //! UpdateTimeToLive.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::table as message;
 use keyloom_core::{Result, limits};
 
 use crate::catalog::Alongside;
 use crate::catalog::record::TtlSetting;
 use crate::database::Inner;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::parameters::described_table;
 

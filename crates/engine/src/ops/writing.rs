@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Item;
 use keyloom_core::Result;
 use keyloom_core::capacity::ConsumedCapacity;
@@ -9,7 +10,6 @@ use keyloom_core::expr::Projection;
 
 use crate::database::Inner;
 use crate::image::Stored;
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::write::{self, Write, Written};
 
 use super::collection::CollectionMetrics;

@@ -1,10 +1,10 @@
 //! Statements as requests carry them.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::partiql::parameter_from;
 use keyloom_core::{AttributeValue, Error, Result, limits};
 
 use crate::ops::parameters::wants_item_on_failure;
-use crate::wire::{Constraints, Fields};
 
 /// A statement with its parameters.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,6 @@
 //! CreateBackup.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::resource as message;
 use keyloom_core::schema::model::check_new_name;
 use keyloom_core::{Error, Result};
@@ -10,7 +11,6 @@ use crate::database::Inner;
 use crate::image::Stored;
 use crate::layout::{self, Keyspace};
 use crate::ops::parameters::described_table;
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::{commit_error, identity, resource, store_error};
 
 use super::{Backup, Copying, KIND, has_entries, source_gone};

@@ -1,12 +1,12 @@
 //! ListBackups.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 
 use crate::catalog::table_name;
 use crate::database::Inner;
 use crate::ops::paging;
 use crate::resource;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::{Backup, KIND};
 

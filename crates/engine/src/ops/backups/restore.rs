@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::{request, resource as message};
 use keyloom_core::schema::model::check_new_name;
 use keyloom_core::{Error, Result};
@@ -20,7 +21,6 @@ use crate::database::Inner;
 use crate::layout::Keyspace;
 use crate::ops::table_input::{self, IndexInput};
 use crate::ops::{create_table, description};
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::{identity, store_error};
 
 use super::restoring::{self, Restore};

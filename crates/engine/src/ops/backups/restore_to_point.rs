@@ -2,12 +2,12 @@
 //!
 //! The present state can be restored; see [`super::continuous`].
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 
 use crate::catalog::record::Status;
 use crate::database::Inner;
-use crate::wire::{Constraints, Fields};
 
 use super::continuous::{Moment, recovery_of};
 use super::restore::{self, Source, Target};

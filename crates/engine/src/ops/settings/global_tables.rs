@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::resource as message;
 use keyloom_core::schema::model::check_new_name;
 use keyloom_core::{Error, Result};
@@ -12,7 +13,6 @@ use serde_json::{Map, Value};
 use crate::database::Inner;
 use crate::ops::{description, paging};
 use crate::resource;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::scaling_settings::decode;
 

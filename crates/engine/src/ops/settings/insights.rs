@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::request;
 
@@ -10,7 +11,6 @@ use crate::database::Inner;
 use crate::ops::parameters::described_table;
 use crate::ops::{description, paging};
 use crate::watch::rules_of;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::change_table;
 

@@ -2,6 +2,7 @@
 //!
 //! A table's policy is kept with the table, a stream's under the stream's ARN.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::{resource as message, stream as stream_message};
 use keyloom_core::{Result, limits};
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{TableRecord, table_name};
 use crate::database::Inner;
 use crate::ops::streams;
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::{identity, resource};
 
 use super::change_table;

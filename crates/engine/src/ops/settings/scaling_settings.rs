@@ -1,9 +1,8 @@
 //! `AutoScalingSettingsUpdate`, and the description that it becomes.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use serde_json::{Map, Value, json};
-
-use crate::wire::{Constraints, Fields};
 
 /// The description of the settings under `member`, if the request has them. `path` is where the
 /// request has them.

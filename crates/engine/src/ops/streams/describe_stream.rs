@@ -1,11 +1,11 @@
 //! DescribeStream.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::{Result, limits};
 
 use crate::database::Inner;
 use crate::ops::{description, paging};
 use crate::stream::Shard;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::{arn_parameter, find, sequence_number};
 

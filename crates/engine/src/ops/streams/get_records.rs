@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::stream as message;
 use keyloom_core::size::item_size;
 use keyloom_core::{Result, limits};
@@ -11,7 +12,6 @@ use crate::database::Inner;
 use crate::layout::{self, Keyspace};
 use crate::store_error;
 use crate::stream::{Record, StreamRecord, decode_record, registry, retention};
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::iterator::Position;
 use super::sequence_number;

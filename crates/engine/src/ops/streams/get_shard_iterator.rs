@@ -1,11 +1,11 @@
 //! GetShardIterator.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::stream as message;
 
 use crate::database::Inner;
 use crate::stream::{NUMBERS_PER_MS, Shard, retention};
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::iterator::Position;
 use super::{arn_parameter, find, parse_sequence_number};

@@ -1,12 +1,12 @@
 //! ListStreams.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::{Result, limits};
 
 use crate::catalog::table_name;
 use crate::database::Inner;
 use crate::ops::paging;
 use crate::stream::registry;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::stream_arn;
 

@@ -1,5 +1,6 @@
 //! ExportTableToPointInTime, DescribeExport, ListExports.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 use keyloom_store::Snapshot;
@@ -13,7 +14,6 @@ use crate::ops::description::seconds;
 use crate::ops::paging;
 use crate::ops::stream_setting::label;
 use crate::store_error;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::bucket::{Bucket, Failure, check_prefix};
 use super::export_files;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,6 @@ use crate::catalog::{Alongside, Table, table_name};
 use crate::database::Inner;
 use crate::loading::Loader;
 use crate::ops::{create_table, paging};
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::bucket::{Bucket, Failure};
 use super::lines::{self, Compression, Flow};

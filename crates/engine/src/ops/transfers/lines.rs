@@ -77,7 +77,7 @@ pub(super) fn read(
 /// The item in a line `{"Item": {…}}`, checked against the table.
 pub(super) fn item(line: &[u8], table: &Table) -> keyloom_core::Result<Item> {
     let document = json::parse(line)?;
-    let fields = crate::wire::Fields::of(&document)?;
+    let fields = keyloom_api::Fields::of(&document)?;
     let item = fields.item("Item")?.ok_or_else(message::line_without_item)?;
     table.schema.check_item(&item, KeyContext::Put)?;
     if item_size(&item) > limits::MAX_ITEM_BYTES {

@@ -1,9 +1,8 @@
 //! What the requests of transfers share: buckets, ARNs, members that are shown again.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use serde_json::Value;
-
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 /// `S3Bucket` and the members that go with it.
 pub(super) fn bucket<'a>(

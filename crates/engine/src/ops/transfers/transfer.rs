@@ -1,5 +1,6 @@
 //! What exports, imports and bulk operations have in common: their records and how they end.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_store::Bytes;
 use serde::de::DeserializeOwned;
@@ -10,7 +11,6 @@ use crate::catalog::TableRecord;
 use crate::database::Inner;
 use crate::ops::description::seconds;
 use crate::ops::paging;
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::{identity, resource};
 
 use super::bucket::Failure;

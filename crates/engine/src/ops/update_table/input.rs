@@ -1,12 +1,12 @@
 //! UpdateTable's parameters, read but not judged against the table.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
 use keyloom_core::schema::definition::AttributeDefinition;
 use keyloom_core::schema::model;
 
 use crate::catalog::record::{EncryptionSetting, IndexCapacity, OnDemandLimit, Throughput};
-use crate::wire::{Constraints, Fields};
 
 use crate::ops::parameters::described_table;
 use crate::ops::stream_setting::StreamChange;

@@ -3,12 +3,12 @@
 //! This database is one region. A replica's settings are kept so that tools which manage global
 //! tables work; no data goes anywhere.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
 use serde_json::{Map, Value, json};
 
 use crate::catalog::TableRecord;
-use crate::wire::{Constraints, Fields};
 
 use super::input::UpdateTableInput;
 

@@ -4,6 +4,7 @@
 //! `UPDATING`; then it is filled, and the table is `ACTIVE` again. Only in the second phase, or when
 //! it is done, can it be deleted.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::message::vector as message;
 use keyloom_core::error::{request, table as table_message};
 use keyloom_core::schema::definition::VectorIndexDefinition;
@@ -13,7 +14,6 @@ use crate::catalog::Change;
 use crate::catalog::record::{AttributeDefinition, Phase, VectorIndexLife, VectorIndexRecord};
 use crate::database::Options;
 use crate::ops::table_input;
-use crate::wire::{Constraints, Fields};
 
 use super::Update;
 use super::input::{self, UpdateTableInput};

@@ -7,17 +7,17 @@ use keyloom_core::{AttributeValue, Error, Item, Result, Str, json};
 use json::Json;
 
 /// Java class names that AWS's serialization errors quote.
-pub(crate) mod class {
-    pub(crate) const STRING: &str = "class java.lang.String";
-    pub(crate) const INTEGER: &str = "class java.lang.Integer";
-    pub(crate) const BOOLEAN: &str = "class java.lang.Boolean";
-    pub(crate) const ATTRIBUTE_MAP: &str =
+pub mod class {
+    pub const STRING: &str = "class java.lang.String";
+    pub const INTEGER: &str = "class java.lang.Integer";
+    pub const BOOLEAN: &str = "class java.lang.Boolean";
+    pub const ATTRIBUTE_MAP: &str =
         "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>";
 }
 
 /// The fields of one JSON object. An absent field and an explicit `null` are the same, as on AWS.
 #[derive(Clone, Debug)]
-pub(crate) struct Fields<'a> {
+pub struct Fields<'a> {
     object: &'a Json<'a>,
     /// The one that was read while the object was parsed.
     item: Option<&'a ItemField>,
@@ -25,7 +25,7 @@ pub(crate) struct Fields<'a> {
 
 /// A field that was read while the body was parsed.
 #[derive(Debug)]
-pub(crate) struct ItemField {
+pub struct ItemField {
     name: &'static str,
     /// Moved out by the one who asks for it.
     item: RefCell<Option<Item>>,
@@ -33,14 +33,14 @@ pub(crate) struct ItemField {
 
 impl ItemField {
     /// The field of this name, if it was read.
-    pub(crate) fn new(name: &'static str, item: Option<Item>) -> Option<Self> {
+    pub fn new(name: &'static str, item: Option<Item>) -> Option<Self> {
         item.map(|item| Self { name, item: RefCell::new(Some(item)) })
     }
 }
 
 impl<'a> Fields<'a> {
     /// The fields of `value`, which must be an object.
-    pub(crate) fn of(value: &'a Json<'a>) -> Result<Self> {
+    pub fn of(value: &'a Json<'a>) -> Result<Self> {
         match value {
             Json::Object(_) => Ok(Self { object: value, item: None }),
             Json::Array(_) => Err(unrecognized_collection(class::STRING)),
@@ -49,7 +49,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The fields of a body, beside one that was read while it was parsed.
-    pub(crate) fn with_item(value: &'a Json<'a>, item: Option<&'a ItemField>) -> Result<Self> {
+    pub fn with_item(value: &'a Json<'a>, item: Option<&'a ItemField>) -> Result<Self> {
         Ok(Self { item, ..Self::of(value)? })
     }
 
@@ -64,38 +64,38 @@ impl<'a> Fields<'a> {
     }
 
     /// The field as it stands.
-    pub(crate) fn raw(&self, name: &str) -> Option<&'a Json<'a>> {
+    pub fn raw(&self, name: &str) -> Option<&'a Json<'a>> {
         self.get(name)
     }
 
     /// All fields in a form that can be kept.
-    pub(crate) fn whole(&self) -> serde_json::Value {
+    pub fn whole(&self) -> serde_json::Value {
         kept(self.object)
     }
 
     /// The field in a form that can be kept.
-    pub(crate) fn kept(&self, name: &str) -> Option<serde_json::Value> {
+    pub fn kept(&self, name: &str) -> Option<serde_json::Value> {
         self.get(name).map(kept)
     }
 
     /// Whether the field is there and not null.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.item_field(name).is_some() || self.get(name).is_some()
     }
 
-    pub(crate) fn string(&self, name: &str) -> Result<Option<&'a str>> {
+    pub fn string(&self, name: &str) -> Result<Option<&'a str>> {
         self.get(name).map(as_string).transpose()
     }
 
-    pub(crate) fn owned_string(&self, name: &str) -> Result<Option<String>> {
+    pub fn owned_string(&self, name: &str) -> Result<Option<String>> {
         Ok(self.string(name)?.map(str::to_owned))
     }
 
-    pub(crate) fn integer(&self, name: &str) -> Result<Option<i64>> {
+    pub fn integer(&self, name: &str) -> Result<Option<i64>> {
         self.get(name).map(as_integer).transpose()
     }
 
-    pub(crate) fn boolean(&self, name: &str) -> Result<Option<bool>> {
+    pub fn boolean(&self, name: &str) -> Result<Option<bool>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match value {
             Json::Bool(value) => Ok(Some(*value)),
@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Seconds since the epoch, possibly with a fraction.
-    pub(crate) fn timestamp(&self, name: &str) -> Result<Option<f64>> {
+    pub fn timestamp(&self, name: &str) -> Result<Option<f64>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match value {
             Json::Number(number) => Ok(number.as_f64()),
@@ -117,11 +117,11 @@ impl<'a> Fields<'a> {
         }
     }
 
-    pub(crate) fn structure(&self, name: &str) -> Result<Option<Fields<'a>>> {
+    pub fn structure(&self, name: &str) -> Result<Option<Fields<'a>>> {
         self.get(name).map(Fields::of).transpose()
     }
 
-    pub(crate) fn list(&self, name: &str) -> Result<Option<&'a [Json<'a>]>> {
+    pub fn list(&self, name: &str) -> Result<Option<&'a [Json<'a>]>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match value {
             Json::Array(elements) => Ok(Some(elements)),
@@ -131,19 +131,19 @@ impl<'a> Fields<'a> {
     }
 
     /// A list of structures.
-    pub(crate) fn structures(&self, name: &str) -> Result<Option<Vec<Fields<'a>>>> {
+    pub fn structures(&self, name: &str) -> Result<Option<Vec<Fields<'a>>>> {
         let Some(elements) = self.list(name)? else { return Ok(None) };
         elements.iter().map(Fields::of).collect::<Result<_>>().map(Some)
     }
 
     /// A list of strings.
-    pub(crate) fn strings(&self, name: &str) -> Result<Option<Vec<Str>>> {
+    pub fn strings(&self, name: &str) -> Result<Option<Vec<Str>>> {
         let Some(elements) = self.list(name)? else { return Ok(None) };
         elements.iter().map(|e| as_string(e).map(Str::from)).collect::<Result<_>>().map(Some)
     }
 
     /// The entries of a map field, in the order of the text.
-    pub(crate) fn entries(&self, name: &str) -> Result<Option<Vec<(&'a str, &'a Json<'a>)>>> {
+    pub fn entries(&self, name: &str) -> Result<Option<Vec<(&'a str, &'a Json<'a>)>>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match value {
             Json::Object(object) => Ok(Some(object.iter().collect())),
@@ -153,7 +153,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A map of strings, such as `ExpressionAttributeNames`.
-    pub(crate) fn string_map(&self, name: &str) -> Result<Option<Vec<(Str, Str)>>> {
+    pub fn string_map(&self, name: &str) -> Result<Option<Vec<(Str, Str)>>> {
         let Some(entries) = self.entries(name)? else { return Ok(None) };
         entries
             .into_iter()
@@ -163,12 +163,12 @@ impl<'a> Fields<'a> {
     }
 
     /// Checks that a map of attribute values has the right JSON types, before its meaning is read.
-    pub(crate) fn check_item(&self, name: &str) -> Result<()> {
+    pub fn check_item(&self, name: &str) -> Result<()> {
         self.get(name).map_or(Ok(()), json::check_item)
     }
 
     /// A map of attribute values; it is moved out, so ask once.
-    pub(crate) fn item(&self, name: &str) -> Result<Option<Item>> {
+    pub fn item(&self, name: &str) -> Result<Option<Item>> {
         if let Some(field) = self.item_field(name) {
             return Ok(field.item.take());
         }
@@ -176,12 +176,12 @@ impl<'a> Fields<'a> {
     }
 
     /// One attribute value.
-    pub(crate) fn attribute(&self, name: &str) -> Result<Option<AttributeValue>> {
+    pub fn attribute(&self, name: &str) -> Result<Option<AttributeValue>> {
         self.get(name).map(json::value_from).transpose()
     }
 
     /// A list of attribute values.
-    pub(crate) fn attributes(&self, name: &str) -> Result<Option<Vec<AttributeValue>>> {
+    pub fn attributes(&self, name: &str) -> Result<Option<Vec<AttributeValue>>> {
         let Some(elements) = self.list(name)? else { return Ok(None) };
         elements.iter().map(json::value_from).collect::<Result<_>>().map(Some)
     }
