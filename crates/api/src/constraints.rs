@@ -1,4 +1,4 @@
-//! The constraints of the API model as requests meet them: lengths, ranges and enumerations.
+//! The constraints of the API model: required members, lengths, ranges and enumerations.
 //!
 //! AWS checks them all and reports them together; the envelope and the wording are the core's.
 
@@ -13,6 +13,7 @@ pub struct Constraints {
 }
 
 impl Constraints {
+    /// No violations yet.
     pub fn new() -> Self {
         Self::default()
     }

@@ -6,10 +6,11 @@
 mod constraints;
 pub mod error;
 mod json;
+pub mod model;
 mod operation;
 mod reply;
 
 pub use constraints::Constraints;
-pub use json::{Fields, ItemField, JsonWriter};
+pub use json::{Body, Fields, JsonWriter};
 pub use operation::{Operation, Service, Work};
 pub use reply::Reply;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use keyloom_api::{Fields, ItemField, Operation, Reply};
+use keyloom_api::{Body, Operation, Reply};
 use keyloom_core::error::request;
 use keyloom_core::observation::Observer;
-use keyloom_core::{Error, Result, json};
+use keyloom_core::{Error, Result};
 use keyloom_store::{
     BackupSource, CommitError, DiskOptions, DiskStore, Health, MemoryStore, OpenReport, Stats,
     Store, StoreError, Transaction,
@@ -268,24 +268,28 @@ impl Database {
             }
             return Call::Answered(self.call_operation(operation, body));
         };
-        with_fields(operation, body, |fields| plan(self.inner(), fields))
+        Body::parse(operation, body)
+            .and_then(|body| plan(self.inner(), body.fields()))
             .and_then(|planned| WaitingCall::submit(self, operation, planned))
             .unwrap_or_else(|error| Call::Answered(self.refusal(Some(operation), &error)))
     }
 
     /// Runs one operation with the JSON body of its request.
     fn call_operation(&self, operation: Operation, body: &[u8]) -> Reply {
-        let inner = self.inner();
-        let answer = match ops::handler(operation) {
-            Handler::Run(run) => with_fields(operation, body, |fields| run(inner, fields)),
-            Handler::Write(plan) => {
-                with_fields(operation, body, |fields| plan(inner, fields)?.call(inner))
-            }
-            Handler::Body(run) => run(inner, body),
-        };
-        match answer {
+        match self.answer(operation, body) {
             Ok(body) => Reply::ok(body),
             Err(error) => self.refusal(Some(operation), &error),
+        }
+    }
+
+    fn answer(&self, operation: Operation, body: &[u8]) -> Result<Vec<u8>> {
+        let inner = self.inner();
+        match ops::handler(operation) {
+            Handler::Run(run) => run(inner, Body::parse(operation, body)?.fields()),
+            Handler::Write(plan) => {
+                plan(inner, Body::parse(operation, body)?.fields())?.call(inner)
+            }
+            Handler::Body(run) => run(inner, body),
         }
     }
 
@@ -322,20 +326,6 @@ impl Database {
     pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.handle.inner
     }
-}
-
-/// Parses a request and gives its fields to `run`.
-fn with_fields<R>(
-    operation: Operation,
-    body: &[u8],
-    run: impl FnOnce(Fields<'_>) -> Result<R>,
-) -> Result<R> {
-    let Some(member) = operation.item_member() else {
-        return run(Fields::of(&json::parse(body)?)?);
-    };
-    let (members, item) = json::parse_with_item(body, member)?;
-    let item = ItemField::new(member, item);
-    run(Fields::with_item(&members, item.as_ref())?)
 }
 
 impl Inner {

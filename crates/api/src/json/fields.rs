@@ -1,193 +1,174 @@
-//! A cursor over the fields of a request body.
+//! A request body and a cursor over its fields.
 
 use std::cell::RefCell;
 
-use keyloom_core::{AttributeValue, Error, Item, Result, Str, json};
+use keyloom_core::json::{self, Json, shape};
+use keyloom_core::{AttributeValue, Item, Result, Str};
 
-use json::Json;
+use crate::Operation;
+use crate::model;
 
-/// Java class names that AWS's serialization errors quote.
-pub mod class {
-    pub const STRING: &str = "class java.lang.String";
-    pub const INTEGER: &str = "class java.lang.Integer";
-    pub const BOOLEAN: &str = "class java.lang.Boolean";
-    pub const ATTRIBUTE_MAP: &str =
-        "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>";
-}
-
-/// The fields of one JSON object. An absent field and an explicit `null` are the same, as on AWS.
-#[derive(Clone, Debug)]
-pub struct Fields<'a> {
-    object: &'a Json<'a>,
-    /// The one that was read while the object was parsed.
-    item: Option<&'a ItemField>,
-}
-
-/// A field that was read while the body was parsed.
+/// A request body, parsed and of the right shape.
 #[derive(Debug)]
-pub struct ItemField {
+pub struct Body<'a> {
+    tree: Json<'a>,
+    item: Option<ItemField>,
+}
+
+/// The member that is an item, decoded while the body was parsed.
+#[derive(Debug)]
+struct ItemField {
     name: &'static str,
-    /// Moved out by the one who asks for it.
+    /// Taken by the first caller that asks for it.
     item: RefCell<Option<Item>>,
 }
 
-impl ItemField {
-    /// The field of this name, if it was read.
-    pub fn new(name: &'static str, item: Option<Item>) -> Option<Self> {
-        item.map(|item| Self { name, item: RefCell::new(Some(item)) })
+impl<'a> Body<'a> {
+    /// Parses the body of a request. This is where `SerializationException` arises: the whole body is judged by
+    /// the shape of the operation's input, before any rule of the API is.
+    pub fn parse(operation: Operation, text: &'a [u8]) -> Result<Self> {
+        let (tree, item) = match operation.item_member() {
+            Some(name) => {
+                let (tree, item) = json::parse_with_item(text, name)?;
+                let item = item.map(|item| ItemField { name, item: RefCell::new(Some(item)) });
+                (tree, item)
+            }
+            None => (json::parse(text)?, None),
+        };
+        model::check(model::input(operation), &tree)?;
+        Ok(Self { tree, item })
+    }
+
+    /// The fields of the body.
+    pub fn fields(&self) -> Fields<'_> {
+        Fields { object: &self.tree, item: self.item.as_ref() }
     }
 }
 
+/// The fields of one JSON object of a [`Body`], so each has its right type. An absent field and an explicit
+/// `null` are the same, as on AWS.
+#[derive(Clone, Debug)]
+pub struct Fields<'a> {
+    object: &'a Json<'a>,
+    item: Option<&'a ItemField>,
+}
+
 impl<'a> Fields<'a> {
-    /// The fields of `value`, which must be an object.
-    pub fn of(value: &'a Json<'a>) -> Result<Self> {
-        match value {
-            Json::Object(_) => Ok(Self { object: value, item: None }),
-            Json::Array(_) => Err(unrecognized_collection(class::STRING)),
-            _ => Err(Error::Serialization("Unexpected field type".into())),
-        }
+    /// The fields of an object inside a body.
+    pub fn of(object: &'a Json<'a>) -> Self {
+        Self { object, item: None }
     }
 
-    /// The fields of a body, beside one that was read while it was parsed.
-    pub fn with_item(value: &'a Json<'a>, item: Option<&'a ItemField>) -> Result<Self> {
-        Ok(Self { item, ..Self::of(value)? })
-    }
-
-    /// The field of this name, if it was read while the body was parsed.
     fn item_field(&self, name: &str) -> Option<&'a ItemField> {
         self.item.filter(|item| item.name == name)
     }
 
-    fn get(&self, name: &str) -> Option<&'a Json<'a>> {
+    /// The field as JSON.
+    pub fn raw(&self, name: &str) -> Option<&'a Json<'a>> {
         let Json::Object(object) = self.object else { return None };
         object.get(name).filter(|value| !matches!(value, Json::Null))
     }
 
-    /// The field as it stands.
-    pub fn raw(&self, name: &str) -> Option<&'a Json<'a>> {
-        self.get(name)
-    }
-
-    /// All fields in a form that can be kept.
+    /// All fields as owned JSON.
     pub fn whole(&self) -> serde_json::Value {
-        kept(self.object)
+        owned(self.object)
     }
 
-    /// The field in a form that can be kept.
+    /// The field as owned JSON.
     pub fn kept(&self, name: &str) -> Option<serde_json::Value> {
-        self.get(name).map(kept)
+        self.raw(name).map(owned)
     }
 
-    /// Whether the field is there and not null.
+    /// Whether the field is present and not null.
     pub fn has(&self, name: &str) -> bool {
-        self.item_field(name).is_some() || self.get(name).is_some()
+        self.item_field(name).is_some() || self.raw(name).is_some()
     }
 
-    pub fn string(&self, name: &str) -> Result<Option<&'a str>> {
-        self.get(name).map(as_string).transpose()
+    /// A string.
+    pub fn string(&self, name: &str) -> Option<&'a str> {
+        self.raw(name).and_then(text)
     }
 
-    pub fn owned_string(&self, name: &str) -> Result<Option<String>> {
-        Ok(self.string(name)?.map(str::to_owned))
+    /// A string, copied.
+    pub fn owned_string(&self, name: &str) -> Option<String> {
+        self.string(name).map(str::to_owned)
     }
 
-    pub fn integer(&self, name: &str) -> Result<Option<i64>> {
-        self.get(name).map(as_integer).transpose()
+    /// A whole number. A fraction is cut off, as AWS's deserializer does.
+    pub fn integer(&self, name: &str) -> Option<i64> {
+        let Json::Number(number) = self.raw(name)? else { return None };
+        number.as_i64().or_else(|| Some(number.as_f64()? as i64))
     }
 
-    pub fn boolean(&self, name: &str) -> Result<Option<bool>> {
-        let Some(value) = self.get(name) else { return Ok(None) };
-        match value {
-            Json::Bool(value) => Ok(Some(*value)),
-            Json::Array(_) => Err(unrecognized_collection(class::BOOLEAN)),
-            Json::Object(_) => Err(unexpected_structure()),
-            _ => Err(Error::Serialization("Unexpected token received from parser".into())),
-        }
+    /// A boolean.
+    pub fn boolean(&self, name: &str) -> Option<bool> {
+        shape::boolean(self.raw(name)?).ok()
     }
 
-    /// Seconds since the epoch, possibly with a fraction.
-    pub fn timestamp(&self, name: &str) -> Result<Option<f64>> {
-        let Some(value) = self.get(name) else { return Ok(None) };
-        match value {
-            Json::Number(number) => Ok(number.as_f64()),
-            _ => Err(Error::Serialization(format!(
-                "{} cannot be converted to milliseconds since epoch",
-                token_name(value)
-            ))),
-        }
+    /// Seconds since the epoch, possibly with a fraction; or another number that may have one.
+    pub fn decimal(&self, name: &str) -> Option<f64> {
+        let Json::Number(number) = self.raw(name)? else { return None };
+        number.as_f64()
     }
 
-    pub fn structure(&self, name: &str) -> Result<Option<Fields<'a>>> {
-        self.get(name).map(Fields::of).transpose()
+    /// A structure.
+    pub fn structure(&self, name: &str) -> Option<Fields<'a>> {
+        self.raw(name).map(Fields::of)
     }
 
-    pub fn list(&self, name: &str) -> Result<Option<&'a [Json<'a>]>> {
-        let Some(value) = self.get(name) else { return Ok(None) };
-        match value {
-            Json::Array(elements) => Ok(Some(elements)),
-            Json::Object(_) => Err(unexpected_structure()),
-            _ => Err(Error::Serialization("Unexpected field type".into())),
-        }
+    /// A list.
+    pub fn list(&self, name: &str) -> Option<&'a [Json<'a>]> {
+        let Json::Array(elements) = self.raw(name)? else { return None };
+        Some(elements)
     }
 
     /// A list of structures.
-    pub fn structures(&self, name: &str) -> Result<Option<Vec<Fields<'a>>>> {
-        let Some(elements) = self.list(name)? else { return Ok(None) };
-        elements.iter().map(Fields::of).collect::<Result<_>>().map(Some)
+    pub fn structures(&self, name: &str) -> Option<Vec<Fields<'a>>> {
+        Some(self.list(name)?.iter().map(Fields::of).collect())
     }
 
     /// A list of strings.
-    pub fn strings(&self, name: &str) -> Result<Option<Vec<Str>>> {
-        let Some(elements) = self.list(name)? else { return Ok(None) };
-        elements.iter().map(|e| as_string(e).map(Str::from)).collect::<Result<_>>().map(Some)
+    pub fn strings(&self, name: &str) -> Option<Vec<Str>> {
+        Some(self.list(name)?.iter().filter_map(text).map(Str::from).collect())
     }
 
-    /// The entries of a map field, in the order of the text.
-    pub fn entries(&self, name: &str) -> Result<Option<Vec<(&'a str, &'a Json<'a>)>>> {
-        let Some(value) = self.get(name) else { return Ok(None) };
-        match value {
-            Json::Object(object) => Ok(Some(object.iter().collect())),
-            Json::Array(_) => Err(unrecognized_collection(class::ATTRIBUTE_MAP)),
-            _ => Err(Error::Serialization("Unexpected field type".into())),
-        }
+    /// The entries of a map, in the order of the text.
+    pub fn entries(&self, name: &str) -> Option<Vec<(&'a str, &'a Json<'a>)>> {
+        let Json::Object(object) = self.raw(name)? else { return None };
+        Some(object.iter().collect())
     }
 
     /// A map of strings, such as `ExpressionAttributeNames`.
-    pub fn string_map(&self, name: &str) -> Result<Option<Vec<(Str, Str)>>> {
-        let Some(entries) = self.entries(name)? else { return Ok(None) };
-        entries
-            .into_iter()
-            .map(|(key, value)| Ok((Str::from(key), Str::from(as_string(value)?))))
-            .collect::<Result<_>>()
-            .map(Some)
+    pub fn string_map(&self, name: &str) -> Option<Vec<(Str, Str)>> {
+        let pair = |(key, value)| Some((Str::from(key), Str::from(text(value)?)));
+        Some(self.entries(name)?.into_iter().filter_map(pair).collect())
     }
 
-    /// Checks that a map of attribute values has the right JSON types, before its meaning is read.
-    pub fn check_item(&self, name: &str) -> Result<()> {
-        self.get(name).map_or(Ok(()), json::check_item)
-    }
-
-    /// A map of attribute values; it is moved out, so ask once.
+    /// A map of attribute values. One that was decoded while the body was parsed is moved out, so ask once.
     pub fn item(&self, name: &str) -> Result<Option<Item>> {
         if let Some(field) = self.item_field(name) {
             return Ok(field.item.take());
         }
-        self.get(name).map(json::item_from).transpose()
+        self.raw(name).map(json::item_from).transpose()
     }
 
     /// One attribute value.
     pub fn attribute(&self, name: &str) -> Result<Option<AttributeValue>> {
-        self.get(name).map(json::value_from).transpose()
+        self.raw(name).map(json::value_from).transpose()
     }
 
     /// A list of attribute values.
     pub fn attributes(&self, name: &str) -> Result<Option<Vec<AttributeValue>>> {
-        let Some(elements) = self.list(name)? else { return Ok(None) };
+        let Some(elements) = self.list(name) else { return Ok(None) };
         elements.iter().map(json::value_from).collect::<Result<_>>().map(Some)
     }
 }
 
-fn kept(json: &Json<'_>) -> serde_json::Value {
+fn text<'a>(json: &'a Json<'a>) -> Option<&'a str> {
+    if let Json::Str(text) = json { Some(text) } else { None }
+}
+
+fn owned(json: &Json<'_>) -> serde_json::Value {
     match json {
         Json::Null => serde_json::Value::Null,
         Json::Bool(value) => (*value).into(),
@@ -196,54 +177,9 @@ fn kept(json: &Json<'_>) -> serde_json::Value {
             None => number.as_f64().into(),
         },
         Json::Str(text) => text.as_ref().into(),
-        Json::Array(elements) => elements.iter().map(kept).collect(),
+        Json::Array(elements) => elements.iter().map(owned).collect(),
         Json::Object(object) => {
-            object.iter().map(|(name, value)| (name.to_owned(), kept(value))).collect()
+            object.iter().map(|(name, value)| (name.to_owned(), owned(value))).collect()
         }
     }
-}
-
-fn as_string<'a>(value: &'a Json<'a>) -> Result<&'a str> {
-    match value {
-        Json::Str(text) => Ok(text),
-        Json::Array(_) => Err(unrecognized_collection(class::STRING)),
-        Json::Object(_) => Err(unexpected_structure()),
-        _ => Err(Error::Serialization(format!(
-            "{} cannot be converted to String",
-            token_name(value)
-        ))),
-    }
-}
-
-fn as_integer(value: &Json<'_>) -> Result<i64> {
-    match value {
-        // A fraction is cut off, as AWS's deserializer does.
-        Json::Number(number) => {
-            Ok(number.as_i64().unwrap_or_else(|| number.as_f64().unwrap_or_default() as i64))
-        }
-        Json::Array(_) => Err(unrecognized_collection(class::INTEGER)),
-        Json::Object(_) => Err(unexpected_structure()),
-        _ => Err(Error::Serialization(format!(
-            "{} cannot be converted to Integer",
-            token_name(value)
-        ))),
-    }
-}
-
-fn token_name(value: &Json<'_>) -> &'static str {
-    match value {
-        Json::Bool(true) => "TRUE_VALUE",
-        Json::Bool(false) => "FALSE_VALUE",
-        Json::Number(number) if number.as_i64().is_some() => "NUMBER_VALUE",
-        Json::Number(_) => "DECIMAL_VALUE",
-        _ => "STRING_VALUE",
-    }
-}
-
-fn unrecognized_collection(class: &str) -> Error {
-    Error::Serialization(format!("Unrecognized collection type {class}"))
-}
-
-fn unexpected_structure() -> Error {
-    Error::Serialization("Start of structure or map found where not expected.".into())
 }

@@ -5,5 +5,5 @@
 mod fields;
 mod writer;
 
-pub use fields::{Fields, ItemField};
+pub use fields::{Body, Fields};
 pub use writer::JsonWriter;

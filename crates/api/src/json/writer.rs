@@ -2,7 +2,8 @@
 
 use keyloom_core::{AttributeValue, Item, json};
 
-/// An object being written. Members appear in the order of the calls; commas are kept here.
+/// A JSON object being written. Members appear in the order of the calls.
+#[derive(Debug)]
 pub struct JsonWriter {
     out: Vec<u8>,
     /// Whether the object being written has no member yet.
@@ -44,17 +45,20 @@ impl JsonWriter {
         &mut self.out
     }
 
+    /// A member that is a string.
     pub fn string(&mut self, name: &str, value: &str) {
         self.key(name);
         json::write_string(value, &mut self.out);
     }
 
+    /// A member that is a string, unless it is absent.
     pub fn optional_string(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.string(name, value);
         }
     }
 
+    /// A member that is a whole number.
     pub fn integer(&mut self, name: &str, value: impl Into<i128>) {
         self.key(name);
         self.out.extend_from_slice(value.into().to_string().as_bytes());
@@ -66,16 +70,19 @@ impl JsonWriter {
         self.out.extend_from_slice(format!("{value:?}").as_bytes());
     }
 
+    /// A member that is a boolean.
     pub fn boolean(&mut self, name: &str, value: bool) {
         self.key(name);
         self.out.extend_from_slice(if value { b"true" } else { b"false" });
     }
 
+    /// A member that is an item.
     pub fn item(&mut self, name: &str, value: &Item) {
         self.key(name);
         json::write_item(value, &mut self.out);
     }
 
+    /// A member that is an item, unless it is absent.
     pub fn optional_item(&mut self, name: &str, value: Option<&Item>) {
         if let Some(value) = value {
             self.item(name, value);

@@ -121,7 +121,7 @@ fn error_code(error: &Error) -> &'static str {
 type Statements = Vec<Result<StatementInput>>;
 
 fn decode(fields: &Fields<'_>) -> Result<(Statements, ReturnConsumedCapacity)> {
-    let list = fields.structures("Statements")?;
+    let list = fields.structures("Statements");
     let mut constraints = Constraints::new();
     constraints.required(list.is_some(), "statements");
     if let Some(list) = &list {

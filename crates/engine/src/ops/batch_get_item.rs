@@ -75,7 +75,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl BatchGetItemInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let entries = fields.entries("RequestItems")?.unwrap_or_default();
+        let entries = fields.entries("RequestItems").unwrap_or_default();
         if entries.is_empty() {
             return Err(request::request_items_missing("BatchGetItem"));
         }
@@ -88,8 +88,8 @@ impl BatchGetItemInput {
         let mut tables = Vec::with_capacity(entries.len());
         let mut total = 0;
         for (name, value) in entries {
-            let fields = Fields::of(value)?;
-            let keys = fields.list("Keys")?.unwrap_or_default();
+            let fields = Fields::of(value);
+            let keys = fields.list("Keys").unwrap_or_default();
             total += keys.len();
             if keys.len() > limits::MAX_BATCH_GET_KEYS {
                 return Err(request::too_many_keys_of_table(name));
@@ -100,11 +100,10 @@ impl BatchGetItemInput {
             let projection = ProjectionInput::decode(&fields, &mut constraints)?;
             constraints.finish()?;
             projection.check_parameters()?;
-            keys.iter().try_for_each(json::check_item)?;
             tables.push(KeysOfTable {
                 table_name: name.to_owned(),
                 keys: keys.iter().map(json::item_from).collect::<Result<_>>()?,
-                consistent_read: fields.boolean("ConsistentRead")?.unwrap_or(false),
+                consistent_read: fields.boolean("ConsistentRead").unwrap_or(false),
                 projection,
             });
         }

@@ -63,7 +63,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl BatchWriteItemInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let entries = fields.entries("RequestItems")?.unwrap_or_default();
+        let entries = fields.entries("RequestItems").unwrap_or_default();
         if entries.is_empty() {
             return Err(request::request_items_missing("BatchWriteItem"));
         }
@@ -74,10 +74,10 @@ impl BatchWriteItemInput {
             constraints.table_name_at(Some(name), "requestItems");
         }
         constraints.finish()?;
-        let tables = fields.structure("RequestItems")?;
+        let tables = fields.structure("RequestItems");
         let mut requests = Vec::new();
         for (name, _) in entries {
-            let list = tables.as_ref().map(|tables| tables.structures(name)).transpose()?.flatten();
+            let list = tables.as_ref().and_then(|tables| tables.structures(name));
             let list = list.unwrap_or_default();
             if list.is_empty() || list.len() > limits::MAX_BATCH_WRITE_REQUESTS {
                 return Err(request::batch_write_count(name, list.len()));
@@ -95,8 +95,8 @@ impl BatchWriteItemInput {
 
 impl WriteRequest {
     fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let put = fields.structure("PutRequest")?;
-        let delete = fields.structure("DeleteRequest")?;
+        let put = fields.structure("PutRequest");
+        let delete = fields.structure("DeleteRequest");
         match (put, delete) {
             (Some(put), None) => Ok(Self::Put(put.item("Item")?.unwrap_or_default())),
             (None, Some(delete)) => Ok(Self::Delete(delete.item("Key")?.unwrap_or_default())),

@@ -72,7 +72,7 @@ struct CreateTableInput {
 impl CreateTableInput {
     fn decode(fields: &Fields<'_>) -> Result<Self> {
         let name =
-            fields.string("TableName")?.ok_or_else(|| request::parameter_missing("TableName"))?;
+            fields.string("TableName").ok_or_else(|| request::parameter_missing("TableName"))?;
         let mut constraints = Constraints::new();
         keyloom_core::schema::model::check_new_name(name, "tableName", constraints.violations());
         constraints.finish()?;
@@ -111,7 +111,7 @@ impl CreateTableInput {
                 Some(StreamChange::End) | None => None,
             },
             tags: tags::decode(fields, &mut constraints)?.unwrap_or_default(),
-            deletion_protection: fields.boolean("DeletionProtectionEnabled")?.unwrap_or(false),
+            deletion_protection: fields.boolean("DeletionProtectionEnabled").unwrap_or(false),
             encryption: encryption(fields, &mut constraints)?,
             ..Self::default()
         };
@@ -131,14 +131,14 @@ impl CreateTableInput {
         constraints: &mut Constraints,
     ) -> Result<()> {
         let modes = [("PROVISIONED", false), ("PAY_PER_REQUEST", true)];
-        let mode = fields.string("BillingMode")?;
+        let mode = fields.string("BillingMode");
         self.billing_stated = mode.is_some();
         self.on_demand = constraints.one_of(mode, "billingMode", &modes).unwrap_or(false);
-        let class = fields.string("TableClass")?;
+        let class = fields.string("TableClass");
         let classes = [("STANDARD", ()), ("STANDARD_INFREQUENT_ACCESS", ())];
         constraints.one_of(class, "tableClass", &classes);
         self.table_class = class.map(str::to_owned);
-        self.resource_policy = fields.owned_string("ResourcePolicy")?;
+        self.resource_policy = fields.owned_string("ResourcePolicy");
         Ok(())
     }
 
@@ -252,13 +252,13 @@ pub(crate) fn encryption_at(
     member: &str,
     constraints: &mut Constraints,
 ) -> Result<Option<EncryptionSetting>> {
-    let Some(encryption) = fields.structure(member)? else { return Ok(None) };
-    let kind = encryption.string("SSEType")?;
+    let Some(encryption) = fields.structure(member) else { return Ok(None) };
+    let kind = encryption.string("SSEType");
     let kinds = [("AES256", "AES256"), ("KMS", "KMS")];
     let kind = constraints.one_of(kind, "sSESpecification.sSEType", &kinds).unwrap_or("KMS");
     Ok(Some(EncryptionSetting {
-        enabled: encryption.boolean("Enabled")?.unwrap_or(false),
+        enabled: encryption.boolean("Enabled").unwrap_or(false),
         kind: kind.to_owned(),
-        key_arn: encryption.owned_string("KMSMasterKeyId")?,
+        key_arn: encryption.owned_string("KMSMasterKeyId"),
     }))
 }

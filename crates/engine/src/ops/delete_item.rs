@@ -40,7 +40,6 @@ pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<Plann
 impl DeleteItemInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
-        fields.check_item("Key")?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Key"), "key");
         let returns = WriteReturns::decode(fields, &mut constraints)?;

@@ -99,9 +99,9 @@ impl ExecuteStatementInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let mut constraints = Constraints::new();
         let mut statement = StatementInput::decode(fields, &mut constraints, "")?;
-        let limit = fields.integer("Limit")?;
+        let limit = fields.integer("Limit");
         constraints.range(limit, "limit", 1, i64::MAX);
-        let next_token = fields.owned_string("NextToken")?;
+        let next_token = fields.owned_string("NextToken");
         if let Some(token) = &next_token {
             constraints.length(token, "nextToken", 1, MAX_TOKEN_CHARS);
         }

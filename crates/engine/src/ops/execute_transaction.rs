@@ -86,7 +86,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl ExecuteTransactionInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let list = fields.structures("TransactStatements")?;
+        let list = fields.structures("TransactStatements");
         let mut constraints = Constraints::new();
         constraints.required(list.is_some(), "transactStatements");
         if let Some(list) = &list {
@@ -97,7 +97,7 @@ impl ExecuteTransactionInput {
             };
             constraints.count(list.len(), &shown, "transactStatements", 1, maximum);
         }
-        let token = fields.owned_string("ClientRequestToken")?;
+        let token = fields.owned_string("ClientRequestToken");
         if let Some(token) = &token {
             let maximum = limits::MAX_CLIENT_TOKEN_CHARS;
             constraints.length(token, "clientRequestToken", 1, maximum);

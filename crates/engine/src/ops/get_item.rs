@@ -69,7 +69,6 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 impl GetItemInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
-        fields.check_item("Key")?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Key"), "key");
         let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
@@ -79,7 +78,7 @@ impl GetItemInput {
         Ok(Self {
             table_name: table_name.to_owned(),
             key: fields.item("Key")?.unwrap_or_default(),
-            consistent_read: fields.boolean("ConsistentRead")?.unwrap_or(false),
+            consistent_read: fields.boolean("ConsistentRead").unwrap_or(false),
             projection,
             return_consumed_capacity,
         })

@@ -13,7 +13,7 @@ pub(crate) fn conditional_operator(
     constraints: &mut Constraints,
 ) -> Result<Option<ConditionalOperator>> {
     let choices = [("OR", ConditionalOperator::Or), ("AND", ConditionalOperator::And)];
-    let value = fields.string("ConditionalOperator")?;
+    let value = fields.string("ConditionalOperator");
     Ok(constraints.one_of(value, "conditionalOperator", &choices))
 }
 
@@ -22,16 +22,16 @@ pub(crate) fn expected(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
 ) -> Result<Option<Vec<(Str, ExpectedAttribute)>>> {
-    let Some(entries) = fields.entries("Expected")? else { return Ok(None) };
+    let Some(entries) = fields.entries("Expected") else { return Ok(None) };
     let mut expected = Vec::with_capacity(entries.len());
     for (name, value) in entries {
-        let fields = Fields::of(value)?;
+        let fields = Fields::of(value);
         let path = format!("expected.{name}.member.comparisonOperator");
         let operator = comparison_operator(&fields, constraints, &path)?;
         expected.push((
             Str::from(name),
             ExpectedAttribute {
-                exists: fields.boolean("Exists")?,
+                exists: fields.boolean("Exists"),
                 value: fields.attribute("Value")?,
                 operator,
                 values: fields.attributes("AttributeValueList")?,
@@ -48,10 +48,10 @@ pub(crate) fn conditions(
     member: &str,
     path: &str,
 ) -> Result<Option<Vec<(Str, LegacyCondition)>>> {
-    let Some(entries) = fields.entries(member)? else { return Ok(None) };
+    let Some(entries) = fields.entries(member) else { return Ok(None) };
     let mut conditions = Vec::with_capacity(entries.len());
     for (name, value) in entries {
-        let fields = Fields::of(value)?;
+        let fields = Fields::of(value);
         let path = format!("{path}.{name}.member.comparisonOperator");
         let operator = comparison_operator(&fields, constraints, &path)?;
         constraints.required(fields.has("ComparisonOperator"), &path);
@@ -67,7 +67,7 @@ pub(crate) fn attribute_updates(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
 ) -> Result<Option<Vec<(Str, AttributeUpdate)>>> {
-    let Some(entries) = fields.entries("AttributeUpdates")? else { return Ok(None) };
+    let Some(entries) = fields.entries("AttributeUpdates") else { return Ok(None) };
     let actions = [
         ("ADD", AttributeAction::Add),
         ("PUT", AttributeAction::Put),
@@ -75,9 +75,9 @@ pub(crate) fn attribute_updates(
     ];
     let mut updates = Vec::with_capacity(entries.len());
     for (name, value) in entries {
-        let fields = Fields::of(value)?;
+        let fields = Fields::of(value);
         let path = format!("attributeUpdates.{name}.member.action");
-        let action = constraints.one_of(fields.string("Action")?, &path, &actions);
+        let action = constraints.one_of(fields.string("Action"), &path, &actions);
         let value = fields.attribute("Value")?;
         let action = action.unwrap_or_default();
         updates.push((Str::from(name), AttributeUpdate { action, value }));
@@ -91,5 +91,5 @@ fn comparison_operator(
     path: &str,
 ) -> Result<Option<ComparisonOperator>> {
     let choices = ComparisonOperator::ALL.map(|operator| (operator.as_str(), operator));
-    Ok(constraints.one_of(fields.string("ComparisonOperator")?, path, &choices))
+    Ok(constraints.one_of(fields.string("ComparisonOperator"), path, &choices))
 }

@@ -13,7 +13,7 @@ const PAGE: usize = 10;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let (arn, name) = tags::resource(&fields)?;
-    let after = paging::decode_token(fields.string("NextToken")?)?;
+    let after = paging::decode_token(fields.string("NextToken"))?;
     let table = database.catalog.find(name).ok_or_else(|| {
         message::not_authorized(&database.options.account, "ListTagsOfResource", arn)
     })?;

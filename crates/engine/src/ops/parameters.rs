@@ -19,7 +19,7 @@ pub enum ReturnConsumedCapacity {
 
 impl ReturnConsumedCapacity {
     pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
-        Ok(Self::named(fields.string("ReturnConsumedCapacity")?, constraints))
+        Ok(Self::named(fields.string("ReturnConsumedCapacity"), constraints))
     }
 
     /// The choice of this name.
@@ -60,7 +60,7 @@ pub(crate) fn wants_collection_metrics(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
 ) -> Result<bool> {
-    let value = fields.string("ReturnItemCollectionMetrics")?;
+    let value = fields.string("ReturnItemCollectionMetrics");
     let choices = [("SIZE", true), ("NONE", false)];
     Ok(constraints.one_of(value, "returnItemCollectionMetrics", &choices).unwrap_or(false))
 }
@@ -90,7 +90,7 @@ impl ReturnValues {
             ("NONE", Self::None),
             ("UPDATED_NEW", Self::UpdatedNew),
         ];
-        let value = fields.string("ReturnValues")?;
+        let value = fields.string("ReturnValues");
         Ok(constraints.one_of(value, "returnValues", &choices).unwrap_or_default())
     }
 }
@@ -100,7 +100,7 @@ pub(crate) fn wants_item_on_failure(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
 ) -> Result<bool> {
-    let value = fields.string("ReturnValuesOnConditionCheckFailure")?;
+    let value = fields.string("ReturnValuesOnConditionCheckFailure");
     let choices = [("ALL_OLD", true), ("NONE", false)];
     let path = "returnValuesOnConditionCheckFailure";
     Ok(constraints.one_of(value, path, &choices).unwrap_or(false))
@@ -114,7 +114,7 @@ pub(crate) fn consumed(requested_name: &str, mut cost: ConsumedCapacity) -> Cons
 
 /// The table of a data operation, checked before anything else of the request, as on AWS.
 pub(crate) fn item_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
-    let name = fields.string("TableName")?;
+    let name = fields.string("TableName");
     let mut constraints = Constraints::new();
     constraints.table_name(name);
     constraints.finish()?;
@@ -123,7 +123,7 @@ pub(crate) fn item_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
 
 /// The table of a control operation.
 pub(crate) fn described_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
-    let name = fields.string("TableName")?;
+    let name = fields.string("TableName");
     let name = name.ok_or_else(|| request::parameter_missing("TableName"))?;
     let mut constraints = Constraints::new();
     constraints.table_name(Some(name));

@@ -18,13 +18,13 @@ pub struct ProjectionInput {
 
 impl ProjectionInput {
     pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
-        let attributes_to_get = fields.strings("AttributesToGet")?;
+        let attributes_to_get = fields.strings("AttributesToGet");
         if let Some(names) = &attributes_to_get {
             constraints.count(names.len(), "[]", "attributesToGet", 1, usize::MAX);
         }
         Ok(Self {
-            expression: fields.owned_string("ProjectionExpression")?,
-            names: fields.string_map("ExpressionAttributeNames")?,
+            expression: fields.owned_string("ProjectionExpression"),
+            names: fields.string_map("ExpressionAttributeNames"),
             attributes_to_get,
         })
     }

@@ -42,7 +42,6 @@ pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<Plann
 impl PutItemInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
-        fields.check_item("Item")?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Item"), "item");
         let returns = WriteReturns::decode(fields, &mut constraints)?;

@@ -58,7 +58,7 @@ impl QueryInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
         // Query has its own words for this one constraint.
-        if fields.integer("Limit")?.is_some_and(|limit| limit < 1) {
+        if fields.integer("Limit").is_some_and(|limit| limit < 1) {
             return Err(request::query_limit_too_small());
         }
         let mut constraints = Constraints::new();
@@ -69,9 +69,9 @@ impl QueryInput {
         constraints.finish()?;
         let mut input = Self {
             read,
-            key_condition: fields.owned_string("KeyConditionExpression")?,
+            key_condition: fields.owned_string("KeyConditionExpression"),
             key_conditions,
-            forward: fields.boolean("ScanIndexForward")?.unwrap_or(true),
+            forward: fields.boolean("ScanIndexForward").unwrap_or(true),
         };
         input.check_parameters(fields)?;
         input.read.decode_values(fields)?;

@@ -69,7 +69,7 @@ impl ReadInput {
         constraints: &mut Constraints,
         legacy_filter: (&str, &str),
     ) -> Result<Self> {
-        let index_name = fields.owned_string("IndexName")?;
+        let index_name = fields.owned_string("IndexName");
         constraints.index_name(index_name.as_deref());
         let selects = [
             ("SPECIFIC_ATTRIBUTES", Select::Specific),
@@ -77,17 +77,16 @@ impl ReadInput {
             ("ALL_ATTRIBUTES", Select::AllAttributes),
             ("ALL_PROJECTED_ATTRIBUTES", Select::AllProjected),
         ];
-        let select = constraints.one_of(fields.string("Select")?, "select", &selects);
-        fields.check_item("ExclusiveStartKey")?;
+        let select = constraints.one_of(fields.string("Select"), "select", &selects);
         let (member, path) = legacy_filter;
         Ok(Self {
             table_name: table_name.to_owned(),
             index_name,
-            limit: fields.integer("Limit")?.and_then(|limit| usize::try_from(limit).ok()),
+            limit: fields.integer("Limit").and_then(|limit| usize::try_from(limit).ok()),
             select,
             exclusive_start_key: None,
-            consistent_read: fields.boolean("ConsistentRead")?.unwrap_or(false),
-            filter: fields.owned_string("FilterExpression")?,
+            consistent_read: fields.boolean("ConsistentRead").unwrap_or(false),
+            filter: fields.owned_string("FilterExpression"),
             return_consumed_capacity: ReturnConsumedCapacity::decode(fields, constraints)?,
             projection: ProjectionInput::decode(fields, constraints)?,
             values: None,

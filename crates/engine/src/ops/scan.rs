@@ -44,9 +44,9 @@ impl ScanInput {
         let mut constraints = Constraints::new();
         let filter = ("ScanFilter", "scanFilter");
         let read = ReadInput::decode(fields, table_name, &mut constraints, filter)?;
-        constraints.range(fields.integer("Limit")?, "limit", 1, i64::MAX);
-        let segment = fields.integer("Segment")?;
-        let total = fields.integer("TotalSegments")?;
+        constraints.range(fields.integer("Limit"), "limit", 1, i64::MAX);
+        let segment = fields.integer("Segment");
+        let total = fields.integer("TotalSegments");
         constraints.range(segment, "segment", 0, limits::MAX_SCAN_SEGMENTS - 1);
         constraints.range(total, "totalSegments", 1, limits::MAX_SCAN_SEGMENTS);
         constraints.finish()?;

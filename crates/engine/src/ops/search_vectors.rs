@@ -234,7 +234,7 @@ impl SearchVectorsInput {
         let shape = Shape::of(body)?;
         let return_consumed_capacity = shape.check()?;
         let tree = json::parse(body)?;
-        let fields = Fields::of(&tree)?;
+        let fields = Fields::of(&tree);
         let float = |value: AttributeValue| match value {
             AttributeValue::N(number) => Ok(number.to_f32()),
             _ => Err(message::search_vector_invalid()),
@@ -248,7 +248,7 @@ impl SearchVectorsInput {
             top_k: shape.top_k.unsigned_abs() as usize,
             condition: shape.search_condition_expression,
             projection: shape.projection_expression,
-            names: fields.string_map("ExpressionAttributeNames")?,
+            names: fields.string_map("ExpressionAttributeNames"),
             values: expression_values(&fields)?,
             return_consumed_capacity,
         })

@@ -24,12 +24,12 @@ pub(crate) fn decode(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
 ) -> Result<Option<StreamChange>> {
-    let Some(stream) = fields.structure("StreamSpecification")? else { return Ok(None) };
-    let enabled = stream.boolean("StreamEnabled")?;
+    let Some(stream) = fields.structure("StreamSpecification") else { return Ok(None) };
+    let enabled = stream.boolean("StreamEnabled");
     constraints.required(enabled.is_some(), "streamSpecification.streamEnabled");
     let views =
         [("NEW_IMAGE", ()), ("OLD_IMAGE", ()), ("NEW_AND_OLD_IMAGES", ()), ("KEYS_ONLY", ())];
-    let view = stream.string("StreamViewType")?;
+    let view = stream.string("StreamViewType");
     constraints.one_of(view, "streamSpecification.streamViewType", &views);
     match (enabled.unwrap_or(false), view) {
         (true, Some(view)) => Ok(Some(StreamChange::Begin(view.to_owned()))),

@@ -13,7 +13,7 @@ use crate::catalog::record::{IndexCapacity, OnDemandLimit, Throughput};
 
 /// `AttributeDefinitions`.
 pub(crate) fn definitions(fields: &Fields<'_>) -> Result<Option<Vec<AttributeDefinition>>> {
-    let Some(list) = fields.structures("AttributeDefinitions")? else { return Ok(None) };
+    let Some(list) = fields.structures("AttributeDefinitions") else { return Ok(None) };
     list.iter()
         .map(|element| {
             Ok(AttributeDefinition {
@@ -27,7 +27,7 @@ pub(crate) fn definitions(fields: &Fields<'_>) -> Result<Option<Vec<AttributeDef
 
 /// `KeySchema`.
 pub(crate) fn key_schema(fields: &Fields<'_>) -> Result<Option<Vec<KeyElement>>> {
-    let Some(list) = fields.structures("KeySchema")? else { return Ok(None) };
+    let Some(list) = fields.structures("KeySchema") else { return Ok(None) };
     list.iter()
         .map(|element| {
             Ok(KeyElement {
@@ -41,10 +41,10 @@ pub(crate) fn key_schema(fields: &Fields<'_>) -> Result<Option<Vec<KeyElement>>>
 
 /// `Projection`.
 pub(crate) fn projection(fields: &Fields<'_>) -> Result<Option<ProjectionDefinition>> {
-    let Some(projection) = fields.structure("Projection")? else { return Ok(None) };
+    let Some(projection) = fields.structure("Projection") else { return Ok(None) };
     Ok(Some(ProjectionDefinition {
         kind: text(&projection, "ProjectionType")?,
-        attributes: projection.strings("NonKeyAttributes")?,
+        attributes: projection.strings("NonKeyAttributes"),
     }))
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn indexes(
     member: &str,
     path: &str,
 ) -> Result<Option<Vec<IndexInput>>> {
-    let Some(list) = fields.structures(member)? else { return Ok(None) };
+    let Some(list) = fields.structures(member) else { return Ok(None) };
     list.iter()
         .enumerate()
         .map(|(position, element)| {
@@ -94,13 +94,13 @@ pub(crate) fn indexes(
 
 /// One vector index.
 pub(crate) fn vector_index(fields: &Fields<'_>) -> Result<VectorIndexDefinition> {
-    let attribute = fields.structure("VectorAttribute")?;
+    let attribute = fields.structure("VectorAttribute");
     let attribute = attribute.map(|attribute| {
         Ok::<_, keyloom_core::Error>(VectorAttributeDefinition {
             name: text(&attribute, "AttributeName")?,
         })
     });
-    let search = fields.structures("SearchSchema")?.map(|elements| {
+    let search = fields.structures("SearchSchema").map(|elements| {
         let element = |element: &Fields<'_>| {
             Ok(SearchElementDefinition {
                 name: text(element, "AttributeName")?,
@@ -112,7 +112,7 @@ pub(crate) fn vector_index(fields: &Fields<'_>) -> Result<VectorIndexDefinition>
     Ok(VectorIndexDefinition {
         name: text(fields, "IndexName")?,
         attribute: attribute.transpose()?,
-        dimensions: fields.integer("Dimensions")?,
+        dimensions: fields.integer("Dimensions"),
         distance: text(fields, "DistanceFunction")?,
         search: search.transpose()?,
         projection: projection(fields)?,
@@ -121,7 +121,7 @@ pub(crate) fn vector_index(fields: &Fields<'_>) -> Result<VectorIndexDefinition>
 
 /// `VectorIndexes`.
 pub(crate) fn vector_indexes(fields: &Fields<'_>) -> Result<Option<Vec<VectorIndexDefinition>>> {
-    let Some(list) = fields.structures("VectorIndexes")? else { return Ok(None) };
+    let Some(list) = fields.structures("VectorIndexes") else { return Ok(None) };
     list.iter().map(vector_index).collect::<Result<_>>().map(Some)
 }
 
@@ -131,11 +131,11 @@ pub(crate) fn throughput(
     constraints: &mut Constraints,
     path: &str,
 ) -> Result<Option<Throughput>> {
-    let Some(throughput) = fields.structure("ProvisionedThroughput")? else { return Ok(None) };
+    let Some(throughput) = fields.structure("ProvisionedThroughput") else { return Ok(None) };
     let dot = if path.is_empty() { "" } else { "." };
     let mut member = |name: &str, spelled: &str| -> Result<i64> {
         let path = format!("{path}{dot}provisionedThroughput.{spelled}");
-        let value = throughput.integer(name)?;
+        let value = throughput.integer(name);
         constraints.required(value.is_some(), &path);
         constraints.range(value, &path, 1, i64::MAX);
         Ok(value.unwrap_or_default())
@@ -152,22 +152,22 @@ pub(crate) fn on_demand(fields: &Fields<'_>) -> Result<Option<OnDemandLimit>> {
 
 /// An on-demand limit under another name.
 pub(crate) fn on_demand_at(fields: &Fields<'_>, member: &str) -> Result<Option<OnDemandLimit>> {
-    let Some(limit) = fields.structure(member)? else { return Ok(None) };
+    let Some(limit) = fields.structure(member) else { return Ok(None) };
     Ok(Some(OnDemandLimit {
-        read: limit.integer("MaxReadRequestUnits")?,
-        write: limit.integer("MaxWriteRequestUnits")?,
+        read: limit.integer("MaxReadRequestUnits"),
+        write: limit.integer("MaxWriteRequestUnits"),
     }))
 }
 
 /// `WarmThroughput`.
 pub(crate) fn warm(fields: &Fields<'_>) -> Result<Option<Throughput>> {
-    let Some(warm) = fields.structure("WarmThroughput")? else { return Ok(None) };
+    let Some(warm) = fields.structure("WarmThroughput") else { return Ok(None) };
     Ok(Some(Throughput {
-        read: warm.integer("ReadUnitsPerSecond")?.unwrap_or_default(),
-        write: warm.integer("WriteUnitsPerSecond")?.unwrap_or_default(),
+        read: warm.integer("ReadUnitsPerSecond").unwrap_or_default(),
+        write: warm.integer("WriteUnitsPerSecond").unwrap_or_default(),
     }))
 }
 
 fn text(fields: &Fields<'_>, name: &str) -> Result<Option<Str>> {
-    Ok(fields.string(name)?.map(Str::from))
+    Ok(fields.string(name).map(Str::from))
 }

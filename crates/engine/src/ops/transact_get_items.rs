@@ -87,7 +87,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl TransactGetItemsInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let list = fields.structures("TransactItems")?;
+        let list = fields.structures("TransactItems");
         let mut constraints = Constraints::new();
         constraints.required(list.is_some(), "transactItems");
         let list = list.unwrap_or_default();
@@ -98,10 +98,10 @@ impl TransactGetItemsInput {
         let mut gets = Vec::with_capacity(list.len());
         for (position, element) in list.iter().enumerate() {
             let path = format!("transactItems.{}.member.get", position + 1);
-            let get = element.structure("Get")?;
+            let get = element.structure("Get");
             constraints.required(get.is_some(), &path);
             let Some(get) = get else { continue };
-            let table_name = get.string("TableName")?;
+            let table_name = get.string("TableName");
             constraints.table_name_at(table_name, &format!("{path}.tableName"));
             constraints.required(get.has("Key"), &format!("{path}.key"));
             gets.push(TransactGet {

@@ -10,7 +10,7 @@ use crate::database::Inner;
 use super::tags;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let keys = fields.strings("TagKeys")?;
+    let keys = fields.strings("TagKeys");
     let (_, name) = tags::resource(&fields)?;
     let mut constraints = Constraints::new();
     constraints.required(keys.is_some(), "tagKeys");

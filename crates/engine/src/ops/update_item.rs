@@ -44,12 +44,11 @@ pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<Plann
 impl UpdateItemInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
-        fields.check_item("Key")?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Key"), "key");
         let returns = WriteReturns::decode(fields, &mut constraints)?;
         let mut condition = ConditionInput::decode(fields, &mut constraints)?;
-        let update = fields.owned_string("UpdateExpression")?;
+        let update = fields.owned_string("UpdateExpression");
         let attribute_updates = super::legacy_input::attribute_updates(fields, &mut constraints)?;
         constraints.finish()?;
         let [expected, operator] = condition.legacy_parameters();

@@ -62,12 +62,12 @@ pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let name = described_table(&fields)?;
     let mut constraints = Constraints::new();
     let path = "pointInTimeRecoverySpecification";
-    let specification = fields.structure("PointInTimeRecoverySpecification")?;
+    let specification = fields.structure("PointInTimeRecoverySpecification");
     constraints.required(specification.is_some(), path);
     let (mut enabled, mut days) = (None, None);
     if let Some(specification) = specification {
-        enabled = specification.boolean("PointInTimeRecoveryEnabled")?;
-        days = specification.integer("RecoveryPeriodInDays")?;
+        enabled = specification.boolean("PointInTimeRecoveryEnabled");
+        days = specification.integer("RecoveryPeriodInDays");
         constraints.required(enabled.is_some(), &format!("{path}.pointInTimeRecoveryEnabled"));
     }
     let most = i64::from(limits::MAX_RECOVERY_DAYS);

@@ -22,7 +22,7 @@ const CHUNK: usize = 256;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let name = described_table(&fields)?;
-    let backup_name = fields.string("BackupName")?;
+    let backup_name = fields.string("BackupName");
     let mut constraints = Constraints::new();
     match backup_name {
         None => constraints.required(false, "backupName"),

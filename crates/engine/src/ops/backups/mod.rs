@@ -109,7 +109,7 @@ impl Backup {
 
 /// `BackupArn` and the backup that it names.
 fn find(database: &Inner, fields: &Fields<'_>) -> Result<Backup> {
-    let arn = fields.string("BackupArn")?;
+    let arn = fields.string("BackupArn");
     let mut constraints = Constraints::new();
     constraints.required(arn.is_some(), "backupArn");
     if let Some(arn) = arn {

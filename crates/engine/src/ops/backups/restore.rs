@@ -45,13 +45,13 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
-        let name = fields.owned_string("TargetTableName")?;
+        let name = fields.owned_string("TargetTableName");
         match &name {
             None => constraints.required(false, "targetTableName"),
             Some(name) => check_new_name(name, "targetTableName", constraints.violations()),
         }
         let modes = [("PROVISIONED", false), ("PAY_PER_REQUEST", true)];
-        let mode = fields.string("BillingModeOverride")?;
+        let mode = fields.string("BillingModeOverride");
         let mut indexes =
             |member: &str, path: &str| table_input::indexes(fields, constraints, member, path);
         let global = indexes("GlobalSecondaryIndexOverride", "globalSecondaryIndexOverride")?;
@@ -139,10 +139,10 @@ impl Target {
 
 /// `ProvisionedThroughputOverride`.
 fn units(fields: &Fields<'_>) -> Result<Option<Throughput>> {
-    let Some(units) = fields.structure("ProvisionedThroughputOverride")? else { return Ok(None) };
+    let Some(units) = fields.structure("ProvisionedThroughputOverride") else { return Ok(None) };
     Ok(Some(Throughput {
-        read: units.integer("ReadCapacityUnits")?.unwrap_or(1),
-        write: units.integer("WriteCapacityUnits")?.unwrap_or(1),
+        read: units.integer("ReadCapacityUnits").unwrap_or(1),
+        write: units.integer("WriteCapacityUnits").unwrap_or(1),
     }))
 }
 

@@ -61,23 +61,22 @@ fn changes(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Vec<Cha
     if let Some(settings) = decode(fields, member, constraints, path)? {
         changes.push(Change { region: None, index: None, member: WRITE, settings });
     }
-    for update in fields.structures("GlobalSecondaryIndexUpdates")?.unwrap_or_default() {
-        let index = update.owned_string("IndexName")?;
+    for update in fields.structures("GlobalSecondaryIndexUpdates").unwrap_or_default() {
+        let index = update.owned_string("IndexName");
         if let Some(settings) = decode(&update, member, constraints, path)? {
             changes.push(Change { region: None, index, member: INDEX_WRITE, settings });
         }
     }
-    for replica in fields.structures("ReplicaUpdates")?.unwrap_or_default() {
-        let region = replica.owned_string("RegionName")?;
+    for replica in fields.structures("ReplicaUpdates").unwrap_or_default() {
+        let region = replica.owned_string("RegionName");
         constraints.required(region.is_some(), "replicaUpdates.1.member.regionName");
         let member = "ReplicaProvisionedReadCapacityAutoScalingUpdate";
         let path = "replicaProvisionedReadCapacityAutoScalingUpdate";
         if let Some(settings) = decode(&replica, member, constraints, path)? {
             changes.push(Change { region: region.clone(), index: None, member: READ, settings });
         }
-        for update in replica.structures("ReplicaGlobalSecondaryIndexUpdates")?.unwrap_or_default()
-        {
-            let index = update.owned_string("IndexName")?;
+        for update in replica.structures("ReplicaGlobalSecondaryIndexUpdates").unwrap_or_default() {
+            let index = update.owned_string("IndexName");
             let member = "ProvisionedReadCapacityAutoScalingUpdate";
             let path = "provisionedReadCapacityAutoScalingUpdate";
             if let Some(settings) = decode(&update, member, constraints, path)? {

@@ -38,14 +38,14 @@ struct Replica {
 pub(crate) fn create(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
     let name = name_parameter(&fields, &mut constraints)?;
-    let group = fields.structures("ReplicationGroup")?;
+    let group = fields.structures("ReplicationGroup");
     constraints.required(group.is_some(), "replicationGroup");
     constraints.finish()?;
     let regions: Vec<String> = group
         .unwrap_or_default()
         .iter()
-        .filter_map(|replica| replica.owned_string("RegionName").transpose())
-        .collect::<Result<_>>()?;
+        .filter_map(|replica| replica.owned_string("RegionName"))
+        .collect();
 
     let _change = database.catalog.change(database.store.as_ref());
     if resource::get::<GlobalTable>(database, KIND, name)?.is_some() {
@@ -67,18 +67,18 @@ pub(crate) fn create(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
     let name = name_parameter(&fields, &mut constraints)?;
-    let updates = fields.structures("ReplicaUpdates")?;
+    let updates = fields.structures("ReplicaUpdates");
     constraints.required(updates.is_some(), "replicaUpdates");
     constraints.finish()?;
     let _change = database.catalog.change(database.store.as_ref());
     let mut table = find(database, name)?;
     for update in updates.unwrap_or_default() {
         let region = |action: &Fields<'_>| action.owned_string("RegionName");
-        if let Some(create) = update.structure("Create")? {
-            table.add(region(&create)?.unwrap_or_default())?;
+        if let Some(create) = update.structure("Create") {
+            table.add(region(&create).unwrap_or_default())?;
         }
-        if let Some(delete) = update.structure("Delete")? {
-            let region = region(&delete)?.unwrap_or_default();
+        if let Some(delete) = update.structure("Delete") {
+            let region = region(&delete).unwrap_or_default();
             table.replica(&region)?;
             table.replicas.retain(|replica| replica.region != region);
         }
@@ -95,9 +95,9 @@ pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> 
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let start = fields.string("ExclusiveStartGlobalTableName")?;
-    let limit = fields.integer("Limit")?;
-    let region = fields.string("RegionName")?;
+    let start = fields.string("ExclusiveStartGlobalTableName");
+    let limit = fields.integer("Limit");
+    let region = fields.string("RegionName");
     let mut constraints = Constraints::new();
     constraints.range(limit, "limit", 1, i64::MAX);
     constraints.finish()?;
@@ -135,7 +135,7 @@ pub(crate) fn update_settings(database: &Inner, fields: Fields<'_>) -> Result<Ve
     let common = common_settings(&fields, &mut constraints)?;
     let mut own = Vec::new();
     for (position, update) in
-        fields.structures("ReplicaSettingsUpdate")?.unwrap_or_default().iter().enumerate()
+        fields.structures("ReplicaSettingsUpdate").unwrap_or_default().iter().enumerate()
     {
         let path = format!("replicaSettingsUpdate.{}.member", position + 1);
         own.push(replica_settings(update, &mut constraints, &path)?);
@@ -163,7 +163,7 @@ pub(crate) fn update_settings(database: &Inner, fields: Fields<'_>) -> Result<Ve
 }
 
 fn name_parameter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> Result<&'a str> {
-    let name = fields.string("GlobalTableName")?;
+    let name = fields.string("GlobalTableName");
     match name {
         None => constraints.required(false, "globalTableName"),
         Some(name) => check_new_name(name, "globalTableName", constraints.violations()),
@@ -182,13 +182,13 @@ fn common_settings(
 ) -> Result<Map<String, Value>> {
     let mut settings = Map::new();
     let modes = [("PROVISIONED", ()), ("PAY_PER_REQUEST", ())];
-    let mode = fields.string("GlobalTableBillingMode")?;
+    let mode = fields.string("GlobalTableBillingMode");
     constraints.one_of(mode, "globalTableBillingMode", &modes);
     if let Some(mode) = mode {
         let summary = serde_json::json!({ "BillingMode": mode });
         settings.insert("ReplicaBillingModeSummary".into(), summary);
     }
-    if let Some(units) = fields.integer("GlobalTableProvisionedWriteCapacityUnits")? {
+    if let Some(units) = fields.integer("GlobalTableProvisionedWriteCapacityUnits") {
         constraints.range(Some(units), "globalTableProvisionedWriteCapacityUnits", 1, i64::MAX);
         settings.insert("ReplicaProvisionedWriteCapacityUnits".into(), units.into());
     }
@@ -206,10 +206,10 @@ fn replica_settings(
     constraints: &mut Constraints,
     path: &str,
 ) -> Result<(String, Map<String, Value>)> {
-    let region = fields.owned_string("RegionName")?;
+    let region = fields.owned_string("RegionName");
     constraints.required(region.is_some(), &format!("{path}.regionName"));
     let mut settings = Map::new();
-    if let Some(units) = fields.integer("ReplicaProvisionedReadCapacityUnits")? {
+    if let Some(units) = fields.integer("ReplicaProvisionedReadCapacityUnits") {
         let path = format!("{path}.replicaProvisionedReadCapacityUnits");
         constraints.range(Some(units), &path, 1, i64::MAX);
         settings.insert("ReplicaProvisionedReadCapacityUnits".into(), units.into());
@@ -218,7 +218,7 @@ fn replica_settings(
     if let Some(scaling) = decode(fields, member, constraints, path)? {
         settings.insert("ReplicaProvisionedReadCapacityAutoScalingSettings".into(), scaling);
     }
-    if let Some(class) = fields.string("ReplicaTableClass")? {
+    if let Some(class) = fields.string("ReplicaTableClass") {
         let summary = serde_json::json!({ "TableClass": class });
         settings.insert("ReplicaTableClassSummary".into(), summary);
     }
@@ -231,14 +231,14 @@ fn index_settings(
     constraints: &mut Constraints,
 ) -> Result<Vec<(String, Map<String, Value>)>> {
     let member = "GlobalTableGlobalSecondaryIndexSettingsUpdate";
-    let updates = fields.structures(member)?.unwrap_or_default();
+    let updates = fields.structures(member).unwrap_or_default();
     let mut indexes = Vec::with_capacity(updates.len());
     for (position, update) in updates.iter().enumerate() {
         let path = format!("globalTableGlobalSecondaryIndexSettingsUpdate.{}.member", position + 1);
-        let name = update.owned_string("IndexName")?;
+        let name = update.owned_string("IndexName");
         constraints.required(name.is_some(), &format!("{path}.indexName"));
         let mut settings = Map::new();
-        if let Some(units) = update.integer("ProvisionedWriteCapacityUnits")? {
+        if let Some(units) = update.integer("ProvisionedWriteCapacityUnits") {
             let path = format!("{path}.provisionedWriteCapacityUnits");
             constraints.range(Some(units), &path, 1, i64::MAX);
             settings.insert("ProvisionedWriteCapacityUnits".into(), units.into());

@@ -36,14 +36,14 @@ struct Input<'a> {
 impl<'a> Input<'a> {
     fn decode(fields: &Fields<'a>, configuration: &str, path: &str) -> Result<Self> {
         let table = described_table(fields)?;
-        let stream = fields.string("StreamArn")?;
+        let stream = fields.string("StreamArn");
         let mut constraints = Constraints::new();
         constraints.required(stream.is_some(), "streamArn");
         if let Some(stream) = stream {
             constraints.length(stream, "streamArn", 37, 1024);
         }
-        let precision = match fields.structure(configuration)? {
-            Some(configuration) => configuration.string("ApproximateCreationDateTimePrecision")?,
+        let precision = match fields.structure(configuration) {
+            Some(configuration) => configuration.string("ApproximateCreationDateTimePrecision"),
             None => None,
         };
         let choices = [("MILLISECOND", ()), ("MICROSECOND", ())];

@@ -34,7 +34,7 @@ pub(crate) fn attach(record: &mut TableRecord, text: &str) -> Result<()> {
 }
 
 pub(crate) fn put(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let text = fields.string("Policy")?;
+    let text = fields.string("Policy");
     let mut constraints = Constraints::new();
     let (arn, expected) = parameters(&fields, &mut constraints)?;
     constraints.required(text.is_some(), "policy");
@@ -74,12 +74,12 @@ fn parameters<'a>(
     fields: &Fields<'a>,
     constraints: &mut Constraints,
 ) -> Result<(&'a str, Option<&'a str>)> {
-    let arn = fields.string("ResourceArn")?;
+    let arn = fields.string("ResourceArn");
     constraints.required(arn.is_some(), "resourceArn");
     if let Some(arn) = arn {
         constraints.length(arn, "resourceArn", 1, 1283);
     }
-    let expected = fields.string("ExpectedRevisionId")?;
+    let expected = fields.string("ExpectedRevisionId");
     if let Some(expected) = expected {
         constraints.length(expected, "expectedRevisionId", 1, 255);
     }

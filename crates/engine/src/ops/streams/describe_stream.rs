@@ -12,8 +12,8 @@ use super::{arn_parameter, find, sequence_number};
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
     let arn = arn_parameter(&fields, &mut constraints)?;
-    let limit = fields.integer("Limit")?;
-    let start = fields.string("ExclusiveStartShardId")?;
+    let limit = fields.integer("Limit");
+    let start = fields.string("ExclusiveStartShardId");
     constraints.range(limit, "limit", 1, limits::MAX_STREAM_LIST as i64);
     if let Some(start) = start {
         constraints.length(start, "exclusiveStartShardId", 28, 65);
@@ -56,10 +56,10 @@ fn parent_filter<'a>(
     fields: &Fields<'a>,
     constraints: &mut Constraints,
 ) -> Result<Option<&'a str>> {
-    let Some(filter) = fields.structure("ShardFilter")? else { return Ok(None) };
-    let kind = filter.string("Type")?;
+    let Some(filter) = fields.structure("ShardFilter") else { return Ok(None) };
+    let kind = filter.string("Type");
     constraints.one_of(kind, "shardFilter.type", &[("CHILD_SHARDS", ())]);
-    let shard = filter.string("ShardId")?;
+    let shard = filter.string("ShardId");
     constraints.required(shard.is_some(), "shardFilter.shardId");
     if let Some(shard) = shard {
         constraints.length(shard, "shardFilter.shardId", 28, 65);

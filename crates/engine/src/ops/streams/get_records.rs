@@ -17,8 +17,8 @@ use super::iterator::Position;
 use super::sequence_number;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let iterator = fields.string("ShardIterator")?;
-    let limit = fields.integer("Limit")?;
+    let iterator = fields.string("ShardIterator");
+    let limit = fields.integer("Limit");
     let mut constraints = Constraints::new();
     constraints.required(iterator.is_some(), "shardIterator");
     if let Some(iterator) = iterator {

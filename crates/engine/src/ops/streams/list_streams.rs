@@ -11,9 +11,9 @@ use crate::stream::registry;
 use super::stream_arn;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let table = fields.string("TableName")?;
-    let limit = fields.integer("Limit")?;
-    let start = fields.string("ExclusiveStartStreamArn")?;
+    let table = fields.string("TableName");
+    let limit = fields.integer("Limit");
+    let start = fields.string("ExclusiveStartStreamArn");
     let mut constraints = Constraints::new();
     if table.is_some() {
         constraints.table_name(table);

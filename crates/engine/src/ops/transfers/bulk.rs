@@ -62,7 +62,7 @@ const LISTING: Listing = Listing {
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let name = described_table(&fields)?;
     let mut constraints = Constraints::new();
-    let input = fields.structure("InputS3Configuration")?;
+    let input = fields.structure("InputS3Configuration");
     constraints.required(input.is_some(), "inputS3Configuration");
     let mut compression = Ok(Compression::None);
     if let Some(input) = &input {
@@ -71,14 +71,14 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         constraints.required(input.has("InputFormat"), "inputS3Configuration.inputFormat");
         compression = import::input(input, &mut constraints, path)?;
     }
-    let output = fields.structure("OutputS3Configuration")?;
+    let output = fields.structure("OutputS3Configuration");
     constraints.required(output.is_some(), "outputS3Configuration");
     if let Some(output) = &output {
         constraints.required(output.has("OutputType"), "outputS3Configuration.outputType");
         if output.has("S3Bucket") {
             request::bucket(output, &mut constraints, "outputS3Configuration.")?;
         }
-        let prefix = output.string("S3KeyPrefix")?.unwrap_or_default();
+        let prefix = output.string("S3KeyPrefix").unwrap_or_default();
         check_prefix("OutputS3Configuration.S3KeyPrefix", prefix)?;
     }
     constraints.finish()?;

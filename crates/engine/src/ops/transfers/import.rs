@@ -49,17 +49,15 @@ struct Progress {
 
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    request::check_strings(&fields, &["ClientToken"])?;
-    let source = fields.structure("S3BucketSource")?;
+    let source = fields.structure("S3BucketSource");
     constraints.required(source.is_some(), "s3BucketSource");
     if let Some(source) = &source {
-        request::check_strings(source, &["S3BucketOwner", "S3KeyPrefix"])?;
         request::bucket(source, &mut constraints, "s3BucketSource.")?;
     }
-    let format = fields.string("InputFormat")?;
+    let format = fields.string("InputFormat");
     constraints.required(format.is_some(), "inputFormat");
     let compression = input(&fields, &mut constraints, "")?;
-    let parameters = fields.structure("TableCreationParameters")?;
+    let parameters = fields.structure("TableCreationParameters");
     constraints.required(parameters.is_some(), "tableCreationParameters");
     constraints.finish()?;
     let compression = compression?;
@@ -91,11 +89,11 @@ pub(super) fn input(
     path: &str,
 ) -> Result<Result<Compression>> {
     let formats = [("DYNAMODB_JSON", true), ("ION", false), ("CSV", false)];
-    let format = fields.string("InputFormat")?;
+    let format = fields.string("InputFormat");
     let is_json = constraints.one_of(format, &format!("{path}inputFormat"), &formats);
     let kinds =
         [("GZIP", Some(Compression::Gzip)), ("ZSTD", None), ("NONE", Some(Compression::None))];
-    let kind = fields.string("InputCompressionType")?;
+    let kind = fields.string("InputCompressionType");
     let compression = constraints.one_of(kind, &format!("{path}inputCompressionType"), &kinds);
     if is_json == Some(false) {
         let what = format!("InputFormat {}", format.unwrap_or_default());
@@ -122,7 +120,7 @@ pub(super) fn abandon(database: &Inner) -> Result<()> {
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let table = fields.string("TableArn")?.map(table_name);
+    let table = fields.string("TableArn").map(table_name);
     LISTING.page(database, &fields, table, |json, import: &Import| {
         json.string("ImportArn", &import.arn(database));
         json.string("ImportStatus", import.status());

@@ -178,11 +178,11 @@ impl Listing {
         write: impl Fn(&mut JsonWriter, &Transfer<Work>),
     ) -> Result<Vec<u8>> {
         let (member, path) = self.limit;
-        let limit = fields.integer(member)?;
+        let limit = fields.integer(member);
         let mut constraints = Constraints::new();
         constraints.range(limit, path, 1, MAX_PAGE as i64);
         constraints.finish()?;
-        let after = (self.decode_token)(fields.string("NextToken")?)?;
+        let after = (self.decode_token)(fields.string("NextToken"))?;
         let transfers = Transfer::<Work>::all(database)?;
         let limit = limit.map_or(MAX_PAGE, |limit| limit as usize);
         let (page, more) = paging::page(transfers.iter(), limit, |transfer| {

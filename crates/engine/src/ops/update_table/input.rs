@@ -75,7 +75,7 @@ impl UpdateTableInput {
                 .filter(|limit| limit.read.is_some() || limit.write.is_some()),
             warm: table_input::warm(fields)?,
             encryption: create_table::encryption(fields, &mut constraints)?,
-            deletion_protection: fields.boolean("DeletionProtectionEnabled")?,
+            deletion_protection: fields.boolean("DeletionProtectionEnabled"),
             ..Self::default()
         };
         input.decode_choices(fields, &mut constraints)?;
@@ -91,9 +91,9 @@ impl UpdateTableInput {
 
     fn decode_choices(&mut self, fields: &Fields<'_>, constraints: &mut Constraints) -> Result<()> {
         let modes = [("PROVISIONED", false), ("PAY_PER_REQUEST", true)];
-        self.on_demand = constraints.one_of(fields.string("BillingMode")?, "billingMode", &modes);
+        self.on_demand = constraints.one_of(fields.string("BillingMode"), "billingMode", &modes);
         let classes = [("STANDARD", ()), ("STANDARD_INFREQUENT_ACCESS", ())];
-        let class = fields.string("TableClass")?;
+        let class = fields.string("TableClass");
         constraints.one_of(class, "tableClass", &classes);
         self.table_class = class.map(str::to_owned);
         let consistency = [("EVENTUAL", ()), ("STRONG", ())];
@@ -106,7 +106,7 @@ impl UpdateTableInput {
                 &replication,
             ),
         ] {
-            if let Some(value) = fields.string(name)? {
+            if let Some(value) = fields.string(name) {
                 constraints.one_of(Some(value), path, choices);
                 self.global_settings.push((name, value.into()));
             }
@@ -149,7 +149,7 @@ fn index_updates(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
 ) -> Result<Vec<Option<IndexUpdate>>> {
-    let Some(list) = fields.structures("GlobalSecondaryIndexUpdates")? else {
+    let Some(list) = fields.structures("GlobalSecondaryIndexUpdates") else {
         return Ok(Vec::new());
     };
     let path = |position: usize, action: &str| {
@@ -157,17 +157,17 @@ fn index_updates(
     };
     let mut updates = Vec::with_capacity(list.len());
     for (position, element) in list.iter().enumerate() {
-        updates.push(if let Some(update) = element.structure("Update")? {
+        updates.push(if let Some(update) = element.structure("Update") {
             let path = path(position, "update");
             let name = index_name(&update, constraints, &path)?;
             let index = table_input::index(&update, constraints, &path)?;
             Some(IndexUpdate::Update { name, capacity: index.capacity })
-        } else if let Some(create) = element.structure("Create")? {
+        } else if let Some(create) = element.structure("Create") {
             let path = path(position, "create");
             let index = table_input::index(&create, constraints, &path)?;
             index.definition.check(&path, None, constraints.violations());
             Some(IndexUpdate::Create(index))
-        } else if let Some(delete) = element.structure("Delete")? {
+        } else if let Some(delete) = element.structure("Delete") {
             let name = index_name(&delete, constraints, &path(position, "delete"))?;
             Some(IndexUpdate::Delete { name })
         } else {
@@ -183,7 +183,7 @@ pub(super) fn index_name(
     path: &str,
 ) -> Result<String> {
     let path = format!("{path}.indexName");
-    let name = fields.owned_string("IndexName")?;
+    let name = fields.owned_string("IndexName");
     match &name {
         None => constraints.required(false, &path),
         Some(name) => model::check_new_name(name, path, constraints.violations()),

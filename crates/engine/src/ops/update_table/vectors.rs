@@ -31,15 +31,15 @@ impl VectorIndexUpdate {
         fields: &Fields<'_>,
         constraints: &mut Constraints,
     ) -> Result<Vec<Option<Self>>> {
-        let Some(list) = fields.structures("VectorIndexUpdates")? else { return Ok(Vec::new()) };
+        let Some(list) = fields.structures("VectorIndexUpdates") else { return Ok(Vec::new()) };
         let mut updates = Vec::with_capacity(list.len());
         for (position, element) in list.iter().enumerate() {
             let path = format!("vectorIndexUpdates.{}.member", position + 1);
-            updates.push(if let Some(create) = element.structure("Create")? {
+            updates.push(if let Some(create) = element.structure("Create") {
                 let definition = table_input::vector_index(&create)?;
                 definition.check(&format!("{path}.create"), constraints.violations());
                 Some(Self::Create(definition))
-            } else if let Some(delete) = element.structure("Delete")? {
+            } else if let Some(delete) = element.structure("Delete") {
                 let path = format!("{path}.delete");
                 Some(Self::Delete { name: input::index_name(&delete, constraints, &path)? })
             } else {
