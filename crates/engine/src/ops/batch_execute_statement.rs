@@ -130,11 +130,11 @@ fn decode(fields: &Fields<'_>) -> Result<(Statements, ReturnConsumedCapacity)> {
             if list.is_empty() { "[]".to_owned() } else { format!("[{} statements]", list.len()) };
         constraints.count(list.len(), &shown, "statements", 1, maximum);
     }
-    let capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
+    let capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
     let mut statements = Vec::new();
     for (position, fields) in list.into_iter().flatten().enumerate() {
         let path = format!("statements.{}.member.", position + 1);
-        statements.push((StatementInput::decode(&fields, &mut constraints, &path)?, fields));
+        statements.push((StatementInput::decode(&fields, &mut constraints, &path), fields));
     }
     constraints.finish()?;
     let statements = statements.into_iter().map(|(mut statement, fields)| {

@@ -80,7 +80,7 @@ impl BatchGetItemInput {
             return Err(request::request_items_missing("BatchGetItem"));
         }
         let mut constraints = Constraints::new();
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
         for (name, _) in &entries {
             constraints.table_name_at(Some(name), "requestItems");
         }
@@ -97,7 +97,7 @@ impl BatchGetItemInput {
             let mut constraints = Constraints::new();
             let path = format!("requestItems.{name}.member.keys");
             constraints.count(keys.len(), "[]", &path, 1, usize::MAX);
-            let projection = ProjectionInput::decode(&fields, &mut constraints)?;
+            let projection = ProjectionInput::decode(&fields, &mut constraints);
             constraints.finish()?;
             projection.check_parameters()?;
             tables.push(KeysOfTable {

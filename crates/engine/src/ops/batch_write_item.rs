@@ -68,8 +68,8 @@ impl BatchWriteItemInput {
             return Err(request::request_items_missing("BatchWriteItem"));
         }
         let mut constraints = Constraints::new();
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
-        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints)?;
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
+        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints);
         for (name, _) in &entries {
             constraints.table_name_at(Some(name), "requestItems");
         }

@@ -29,7 +29,7 @@ impl ConditionInput {
             names: fields.string_map("ExpressionAttributeNames"),
             values: None,
             expected: legacy_input::expected(fields, constraints)?,
-            operator: legacy_input::conditional_operator(fields, constraints)?,
+            operator: legacy_input::conditional_operator(fields, constraints),
         })
     }
 

@@ -98,14 +98,14 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 impl ExecuteStatementInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let mut constraints = Constraints::new();
-        let mut statement = StatementInput::decode(fields, &mut constraints, "")?;
+        let mut statement = StatementInput::decode(fields, &mut constraints, "");
         let limit = fields.integer("Limit");
         constraints.range(limit, "limit", 1, i64::MAX);
         let next_token = fields.owned_string("NextToken");
         if let Some(token) = &next_token {
             constraints.length(token, "nextToken", 1, MAX_TOKEN_CHARS);
         }
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
         constraints.finish()?;
         statement.decode_parameters(fields)??;
         let limit = limit.and_then(|limit| usize::try_from(limit).ok());

@@ -102,12 +102,12 @@ impl ExecuteTransactionInput {
             let maximum = limits::MAX_CLIENT_TOKEN_CHARS;
             constraints.length(token, "clientRequestToken", 1, maximum);
         }
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
         let mut statements = Vec::new();
         let list = list.unwrap_or_default();
         for (position, fields) in list.iter().enumerate() {
             let path = format!("transactStatements.{}.member.", position + 1);
-            statements.push(StatementInput::decode(fields, &mut constraints, &path)?);
+            statements.push(StatementInput::decode(fields, &mut constraints, &path));
         }
         constraints.finish()?;
         for (statement, fields) in statements.iter_mut().zip(&list) {

@@ -11,10 +11,10 @@ use keyloom_core::{Result, Str};
 pub(crate) fn conditional_operator(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
-) -> Result<Option<ConditionalOperator>> {
+) -> Option<ConditionalOperator> {
     let choices = [("OR", ConditionalOperator::Or), ("AND", ConditionalOperator::And)];
     let value = fields.string("ConditionalOperator");
-    Ok(constraints.one_of(value, "conditionalOperator", &choices))
+    constraints.one_of(value, "conditionalOperator", &choices)
 }
 
 /// `Expected`.
@@ -27,7 +27,7 @@ pub(crate) fn expected(
     for (name, value) in entries {
         let fields = Fields::of(value);
         let path = format!("expected.{name}.member.comparisonOperator");
-        let operator = comparison_operator(&fields, constraints, &path)?;
+        let operator = comparison_operator(&fields, constraints, &path);
         expected.push((
             Str::from(name),
             ExpectedAttribute {
@@ -53,7 +53,7 @@ pub(crate) fn conditions(
     for (name, value) in entries {
         let fields = Fields::of(value);
         let path = format!("{path}.{name}.member.comparisonOperator");
-        let operator = comparison_operator(&fields, constraints, &path)?;
+        let operator = comparison_operator(&fields, constraints, &path);
         constraints.required(fields.has("ComparisonOperator"), &path);
         let values = fields.attributes("AttributeValueList")?.unwrap_or_default();
         let operator = operator.unwrap_or(ComparisonOperator::Eq);
@@ -89,7 +89,7 @@ fn comparison_operator(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
     path: &str,
-) -> Result<Option<ComparisonOperator>> {
+) -> Option<ComparisonOperator> {
     let choices = ComparisonOperator::ALL.map(|operator| (operator.as_str(), operator));
-    Ok(constraints.one_of(fields.string("ComparisonOperator"), path, &choices))
+    constraints.one_of(fields.string("ComparisonOperator"), path, &choices)
 }

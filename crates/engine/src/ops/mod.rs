@@ -95,7 +95,6 @@ pub(crate) enum Handler {
 }
 
 /// The handler of an operation.
-#[expect(clippy::too_many_lines, reason = "one line per operation")]
 pub(crate) fn handler(operation: Operation) -> Handler {
     Handler::Run(match operation {
         Operation::DeleteItem => return Handler::Write(delete_item::plan_request),

@@ -18,8 +18,8 @@ pub enum ReturnConsumedCapacity {
 }
 
 impl ReturnConsumedCapacity {
-    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
-        Ok(Self::named(fields.string("ReturnConsumedCapacity"), constraints))
+    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
+        Self::named(fields.string("ReturnConsumedCapacity"), constraints)
     }
 
     /// The choice of this name.
@@ -56,13 +56,10 @@ impl ReturnConsumedCapacity {
 }
 
 /// Whether a request wants item collection metrics.
-pub(crate) fn wants_collection_metrics(
-    fields: &Fields<'_>,
-    constraints: &mut Constraints,
-) -> Result<bool> {
+pub(crate) fn wants_collection_metrics(fields: &Fields<'_>, constraints: &mut Constraints) -> bool {
     let value = fields.string("ReturnItemCollectionMetrics");
     let choices = [("SIZE", true), ("NONE", false)];
-    Ok(constraints.one_of(value, "returnItemCollectionMetrics", &choices).unwrap_or(false))
+    constraints.one_of(value, "returnItemCollectionMetrics", &choices).unwrap_or(false)
 }
 
 /// Which attributes a write returns.
@@ -82,7 +79,7 @@ pub enum ReturnValues {
 }
 
 impl ReturnValues {
-    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
+    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
         let choices = [
             ("ALL_NEW", Self::AllNew),
             ("UPDATED_OLD", Self::UpdatedOld),
@@ -91,19 +88,16 @@ impl ReturnValues {
             ("UPDATED_NEW", Self::UpdatedNew),
         ];
         let value = fields.string("ReturnValues");
-        Ok(constraints.one_of(value, "returnValues", &choices).unwrap_or_default())
+        constraints.one_of(value, "returnValues", &choices).unwrap_or_default()
     }
 }
 
 /// Whether a failed condition returns the item.
-pub(crate) fn wants_item_on_failure(
-    fields: &Fields<'_>,
-    constraints: &mut Constraints,
-) -> Result<bool> {
+pub(crate) fn wants_item_on_failure(fields: &Fields<'_>, constraints: &mut Constraints) -> bool {
     let value = fields.string("ReturnValuesOnConditionCheckFailure");
     let choices = [("ALL_OLD", true), ("NONE", false)];
     let path = "returnValuesOnConditionCheckFailure";
-    Ok(constraints.one_of(value, path, &choices).unwrap_or(false))
+    constraints.one_of(value, path, &choices).unwrap_or(false)
 }
 
 /// The name that consumed capacity shows: as the request gave it, which may be an ARN.

@@ -17,16 +17,16 @@ pub struct ProjectionInput {
 }
 
 impl ProjectionInput {
-    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
+    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
         let attributes_to_get = fields.strings("AttributesToGet");
         if let Some(names) = &attributes_to_get {
             constraints.count(names.len(), "[]", "attributesToGet", 1, usize::MAX);
         }
-        Ok(Self {
+        Self {
             expression: fields.owned_string("ProjectionExpression"),
             names: fields.string_map("ExpressionAttributeNames"),
             attributes_to_get,
-        })
+        }
     }
 
     /// Checks which parameters go together in a request whose only expression this is.

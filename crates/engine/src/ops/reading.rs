@@ -87,11 +87,11 @@ impl ReadInput {
             exclusive_start_key: None,
             consistent_read: fields.boolean("ConsistentRead").unwrap_or(false),
             filter: fields.owned_string("FilterExpression"),
-            return_consumed_capacity: ReturnConsumedCapacity::decode(fields, constraints)?,
-            projection: ProjectionInput::decode(fields, constraints)?,
+            return_consumed_capacity: ReturnConsumedCapacity::decode(fields, constraints),
+            projection: ProjectionInput::decode(fields, constraints),
             values: None,
             legacy_filter: legacy_input::conditions(fields, constraints, member, path)?,
-            conditional_operator: legacy_input::conditional_operator(fields, constraints)?,
+            conditional_operator: legacy_input::conditional_operator(fields, constraints),
         })
     }
 

@@ -94,7 +94,7 @@ impl TransactGetItemsInput {
         if fields.has("TransactItems") {
             check_count(&mut constraints, list.len());
         }
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
         let mut gets = Vec::with_capacity(list.len());
         for (position, element) in list.iter().enumerate() {
             let path = format!("transactItems.{}.member.get", position + 1);
@@ -107,7 +107,7 @@ impl TransactGetItemsInput {
             gets.push(TransactGet {
                 table_name: table_name.unwrap_or_default().to_owned(),
                 key: get.item("Key")?.unwrap_or_default(),
-                projection: ProjectionInput::decode(&get, &mut constraints)?,
+                projection: ProjectionInput::decode(&get, &mut constraints),
             });
         }
         constraints.finish()?;

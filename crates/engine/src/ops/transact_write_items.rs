@@ -106,8 +106,8 @@ impl TransactWriteItemsInput {
             let maximum = limits::MAX_CLIENT_TOKEN_CHARS;
             constraints.length(token, "clientRequestToken", 1, maximum);
         }
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
-        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints)?;
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
+        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints);
         let mut actions = Vec::with_capacity(list.len());
         for (position, element) in list.iter().enumerate() {
             actions.push(TransactAction::decode(element, &mut constraints, position)?);
@@ -174,7 +174,7 @@ impl TransactAction {
             table_name: table_name.unwrap_or_default().to_owned(),
             edit,
             condition,
-            return_item_on_failure: wants_item_on_failure(action, constraints)?,
+            return_item_on_failure: wants_item_on_failure(action, constraints),
         })
     }
 

@@ -46,7 +46,7 @@ impl UpdateItemInput {
         let table_name = item_table(fields)?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Key"), "key");
-        let returns = WriteReturns::decode(fields, &mut constraints)?;
+        let returns = WriteReturns::decode(fields, &mut constraints);
         let mut condition = ConditionInput::decode(fields, &mut constraints)?;
         let update = fields.owned_string("UpdateExpression");
         let attribute_updates = super::legacy_input::attribute_updates(fields, &mut constraints)?;

@@ -31,13 +31,13 @@ pub struct WriteReturns {
 }
 
 impl WriteReturns {
-    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
-        Ok(Self {
-            consumed_capacity: ReturnConsumedCapacity::decode(fields, constraints)?,
-            collection_metrics: wants_collection_metrics(fields, constraints)?,
-            values: ReturnValues::decode(fields, constraints)?,
-            item_on_failure: wants_item_on_failure(fields, constraints)?,
-        })
+    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
+        Self {
+            consumed_capacity: ReturnConsumedCapacity::decode(fields, constraints),
+            collection_metrics: wants_collection_metrics(fields, constraints),
+            values: ReturnValues::decode(fields, constraints),
+            item_on_failure: wants_item_on_failure(fields, constraints),
+        }
     }
 }
 

@@ -27,11 +27,7 @@ impl StatementInput {
 
     /// Reads everything but the parameters, which come after the model's constraints. `path` is in front
     /// of the names of members in messages.
-    pub(crate) fn decode(
-        fields: &Fields<'_>,
-        constraints: &mut Constraints,
-        path: &str,
-    ) -> Result<Self> {
+    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints, path: &str) -> Self {
         let statement = fields.owned_string("Statement");
         let name = format!("{path}statement");
         match &statement {
@@ -41,12 +37,12 @@ impl StatementInput {
         if fields.list("Parameters").is_some_and(<[_]>::is_empty) {
             constraints.count(0, "[]", &format!("{path}parameters"), 1, usize::MAX);
         }
-        Ok(Self {
+        Self {
             statement: statement.unwrap_or_default(),
             parameters: Vec::new(),
             consistent_read: fields.boolean("ConsistentRead").unwrap_or(false),
-            return_item_on_failure: wants_item_on_failure(fields, constraints)?,
-        })
+            return_item_on_failure: wants_item_on_failure(fields, constraints),
+        }
     }
 
     /// Reads the parameters. The outer error concerns the whole request, the inner one the statement.

@@ -59,15 +59,15 @@ impl Target {
         Ok(Self {
             name: name.unwrap_or_default(),
             on_demand: constraints.one_of(mode, "billingModeOverride", &modes),
-            throughput: units(fields)?,
-            on_demand_limit: table_input::on_demand_at(fields, "OnDemandThroughputOverride")?,
+            throughput: units(fields),
+            on_demand_limit: table_input::on_demand_at(fields, "OnDemandThroughputOverride"),
             global,
             local,
             encryption: create_table::encryption_at(
                 fields,
                 "SSESpecificationOverride",
                 constraints,
-            )?,
+            ),
         })
     }
 
@@ -138,12 +138,12 @@ impl Target {
 }
 
 /// `ProvisionedThroughputOverride`.
-fn units(fields: &Fields<'_>) -> Result<Option<Throughput>> {
-    let Some(units) = fields.structure("ProvisionedThroughputOverride") else { return Ok(None) };
-    Ok(Some(Throughput {
+fn units(fields: &Fields<'_>) -> Option<Throughput> {
+    let units = fields.structure("ProvisionedThroughputOverride")?;
+    Some(Throughput {
         read: units.integer("ReadCapacityUnits").unwrap_or(1),
         write: units.integer("WriteCapacityUnits").unwrap_or(1),
-    }))
+    })
 }
 
 /// The indexes of one kind that the new table has: a restore can only leave some out.

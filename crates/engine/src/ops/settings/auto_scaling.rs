@@ -40,7 +40,7 @@ struct Change {
 pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let name = described_table(&fields)?;
     let mut constraints = Constraints::new();
-    let changes = changes(&fields, &mut constraints)?;
+    let changes = changes(&fields, &mut constraints);
     constraints.finish()?;
     let find = || database.catalog.described_table(name);
     let (table, ()) = change_table(database, find, |record| {
@@ -54,16 +54,16 @@ pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     Ok(answer(database, &table))
 }
 
-fn changes(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Vec<Change>> {
+fn changes(fields: &Fields<'_>, constraints: &mut Constraints) -> Vec<Change> {
     let mut changes = Vec::new();
     let (member, path) =
         ("ProvisionedWriteCapacityAutoScalingUpdate", "provisionedWriteCapacityAutoScalingUpdate");
-    if let Some(settings) = decode(fields, member, constraints, path)? {
+    if let Some(settings) = decode(fields, member, constraints, path) {
         changes.push(Change { region: None, index: None, member: WRITE, settings });
     }
     for update in fields.structures("GlobalSecondaryIndexUpdates").unwrap_or_default() {
         let index = update.owned_string("IndexName");
-        if let Some(settings) = decode(&update, member, constraints, path)? {
+        if let Some(settings) = decode(&update, member, constraints, path) {
             changes.push(Change { region: None, index, member: INDEX_WRITE, settings });
         }
     }
@@ -72,20 +72,20 @@ fn changes(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Vec<Cha
         constraints.required(region.is_some(), "replicaUpdates.1.member.regionName");
         let member = "ReplicaProvisionedReadCapacityAutoScalingUpdate";
         let path = "replicaProvisionedReadCapacityAutoScalingUpdate";
-        if let Some(settings) = decode(&replica, member, constraints, path)? {
+        if let Some(settings) = decode(&replica, member, constraints, path) {
             changes.push(Change { region: region.clone(), index: None, member: READ, settings });
         }
         for update in replica.structures("ReplicaGlobalSecondaryIndexUpdates").unwrap_or_default() {
             let index = update.owned_string("IndexName");
             let member = "ProvisionedReadCapacityAutoScalingUpdate";
             let path = "provisionedReadCapacityAutoScalingUpdate";
-            if let Some(settings) = decode(&update, member, constraints, path)? {
+            if let Some(settings) = decode(&update, member, constraints, path) {
                 let region = region.clone();
                 changes.push(Change { region, index, member: INDEX_READ, settings });
             }
         }
     }
-    Ok(changes)
+    changes
 }
 
 /// What is kept: the settings of each replica by its region.

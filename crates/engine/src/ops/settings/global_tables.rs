@@ -37,7 +37,7 @@ struct Replica {
 
 pub(crate) fn create(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let name = name_parameter(&fields, &mut constraints)?;
+    let name = name_parameter(&fields, &mut constraints);
     let group = fields.structures("ReplicationGroup");
     constraints.required(group.is_some(), "replicationGroup");
     constraints.finish()?;
@@ -66,7 +66,7 @@ pub(crate) fn create(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let name = name_parameter(&fields, &mut constraints)?;
+    let name = name_parameter(&fields, &mut constraints);
     let updates = fields.structures("ReplicaUpdates");
     constraints.required(updates.is_some(), "replicaUpdates");
     constraints.finish()?;
@@ -89,7 +89,7 @@ pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let name = name_parameter(&fields, &mut constraints)?;
+    let name = name_parameter(&fields, &mut constraints);
     constraints.finish()?;
     Ok(find(database, name)?.answer(database, "ACTIVE"))
 }
@@ -124,23 +124,23 @@ pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn describe_settings(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let name = name_parameter(&fields, &mut constraints)?;
+    let name = name_parameter(&fields, &mut constraints);
     constraints.finish()?;
     Ok(find(database, name)?.answer_settings(database))
 }
 
 pub(crate) fn update_settings(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let name = name_parameter(&fields, &mut constraints)?;
-    let common = common_settings(&fields, &mut constraints)?;
+    let name = name_parameter(&fields, &mut constraints);
+    let common = common_settings(&fields, &mut constraints);
     let mut own = Vec::new();
     for (position, update) in
         fields.structures("ReplicaSettingsUpdate").unwrap_or_default().iter().enumerate()
     {
         let path = format!("replicaSettingsUpdate.{}.member", position + 1);
-        own.push(replica_settings(update, &mut constraints, &path)?);
+        own.push(replica_settings(update, &mut constraints, &path));
     }
-    let indexes = index_settings(&fields, &mut constraints)?;
+    let indexes = index_settings(&fields, &mut constraints);
     constraints.finish()?;
 
     let _change = database.catalog.change(database.store.as_ref());
@@ -162,13 +162,13 @@ pub(crate) fn update_settings(database: &Inner, fields: Fields<'_>) -> Result<Ve
     Ok(table.answer_settings(database))
 }
 
-fn name_parameter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> Result<&'a str> {
+fn name_parameter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> &'a str {
     let name = fields.string("GlobalTableName");
     match name {
         None => constraints.required(false, "globalTableName"),
         Some(name) => check_new_name(name, "globalTableName", constraints.violations()),
     }
-    Ok(name.unwrap_or_default())
+    name.unwrap_or_default()
 }
 
 fn find(database: &Inner, name: &str) -> Result<GlobalTable> {
@@ -176,10 +176,7 @@ fn find(database: &Inner, name: &str) -> Result<GlobalTable> {
 }
 
 /// The settings that hold for all replicas.
-fn common_settings(
-    fields: &Fields<'_>,
-    constraints: &mut Constraints,
-) -> Result<Map<String, Value>> {
+fn common_settings(fields: &Fields<'_>, constraints: &mut Constraints) -> Map<String, Value> {
     let mut settings = Map::new();
     let modes = [("PROVISIONED", ()), ("PAY_PER_REQUEST", ())];
     let mode = fields.string("GlobalTableBillingMode");
@@ -194,10 +191,10 @@ fn common_settings(
     }
     let member = "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate";
     let path = "globalTableProvisionedWriteCapacityAutoScalingSettingsUpdate";
-    if let Some(scaling) = decode(fields, member, constraints, path)? {
+    if let Some(scaling) = decode(fields, member, constraints, path) {
         settings.insert("ReplicaProvisionedWriteCapacityAutoScalingSettings".into(), scaling);
     }
-    Ok(settings)
+    settings
 }
 
 /// The settings of one replica.
@@ -205,7 +202,7 @@ fn replica_settings(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
     path: &str,
-) -> Result<(String, Map<String, Value>)> {
+) -> (String, Map<String, Value>) {
     let region = fields.owned_string("RegionName");
     constraints.required(region.is_some(), &format!("{path}.regionName"));
     let mut settings = Map::new();
@@ -215,21 +212,21 @@ fn replica_settings(
         settings.insert("ReplicaProvisionedReadCapacityUnits".into(), units.into());
     }
     let member = "ReplicaProvisionedReadCapacityAutoScalingSettingsUpdate";
-    if let Some(scaling) = decode(fields, member, constraints, path)? {
+    if let Some(scaling) = decode(fields, member, constraints, path) {
         settings.insert("ReplicaProvisionedReadCapacityAutoScalingSettings".into(), scaling);
     }
     if let Some(class) = fields.string("ReplicaTableClass") {
         let summary = serde_json::json!({ "TableClass": class });
         settings.insert("ReplicaTableClassSummary".into(), summary);
     }
-    Ok((region.unwrap_or_default(), settings))
+    (region.unwrap_or_default(), settings)
 }
 
 /// The settings of global indexes that hold for all replicas, by the indexes' names.
 fn index_settings(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
-) -> Result<Vec<(String, Map<String, Value>)>> {
+) -> Vec<(String, Map<String, Value>)> {
     let member = "GlobalTableGlobalSecondaryIndexSettingsUpdate";
     let updates = fields.structures(member).unwrap_or_default();
     let mut indexes = Vec::with_capacity(updates.len());
@@ -244,12 +241,12 @@ fn index_settings(
             settings.insert("ProvisionedWriteCapacityUnits".into(), units.into());
         }
         let member = "ProvisionedWriteCapacityAutoScalingSettingsUpdate";
-        if let Some(scaling) = decode(update, member, constraints, &path)? {
+        if let Some(scaling) = decode(update, member, constraints, &path) {
             settings.insert("ProvisionedWriteCapacityAutoScalingSettings".into(), scaling);
         }
         indexes.push((name.unwrap_or_default(), settings));
     }
-    Ok(indexes)
+    indexes
 }
 
 impl GlobalTable {

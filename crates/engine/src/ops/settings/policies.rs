@@ -36,7 +36,7 @@ pub(crate) fn attach(record: &mut TableRecord, text: &str) -> Result<()> {
 pub(crate) fn put(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let text = fields.string("Policy");
     let mut constraints = Constraints::new();
-    let (arn, expected) = parameters(&fields, &mut constraints)?;
+    let (arn, expected) = parameters(&fields, &mut constraints);
     constraints.required(text.is_some(), "policy");
     constraints.finish()?;
     let text = text.unwrap_or_default();
@@ -53,7 +53,7 @@ pub(crate) fn put(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn get(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let (arn, _) = parameters(&fields, &mut constraints)?;
+    let (arn, _) = parameters(&fields, &mut constraints);
     constraints.finish()?;
     let policy = find(database, arn)?.ok_or_else(|| message::policy_not_found(arn))?;
     Ok(answer(Some(&policy.text), Some(&policy.revision)))
@@ -61,7 +61,7 @@ pub(crate) fn get(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn delete(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let (arn, expected) = parameters(&fields, &mut constraints)?;
+    let (arn, expected) = parameters(&fields, &mut constraints);
     constraints.finish()?;
     let deleted = exchange(database, arn, |current| {
         check_revision(arn, expected, current)?;
@@ -73,7 +73,7 @@ pub(crate) fn delete(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 fn parameters<'a>(
     fields: &Fields<'a>,
     constraints: &mut Constraints,
-) -> Result<(&'a str, Option<&'a str>)> {
+) -> (&'a str, Option<&'a str>) {
     let arn = fields.string("ResourceArn");
     constraints.required(arn.is_some(), "resourceArn");
     if let Some(arn) = arn {
@@ -83,7 +83,7 @@ fn parameters<'a>(
     if let Some(expected) = expected {
         constraints.length(expected, "expectedRevisionId", 1, 255);
     }
-    Ok((arn.unwrap_or_default(), expected))
+    (arn.unwrap_or_default(), expected)
 }
 
 fn answer(policy: Option<&str>, revision: Option<&str>) -> Vec<u8> {

@@ -1,7 +1,6 @@
 //! `AutoScalingSettingsUpdate`, and the description that it becomes.
 
 use keyloom_api::{Constraints, Fields};
-use keyloom_core::Result;
 use serde_json::{Map, Value, json};
 
 /// The description of the settings under `member`, if the request has them. `path` is where the
@@ -11,8 +10,8 @@ pub(super) fn decode(
     member: &str,
     constraints: &mut Constraints,
     path: &str,
-) -> Result<Option<Value>> {
-    let Some(update) = fields.structure(member) else { return Ok(None) };
+) -> Option<Value> {
+    let update = fields.structure(member)?;
     let mut settings = Map::new();
     for (name, spelled) in [("MinimumUnits", "minimumUnits"), ("MaximumUnits", "maximumUnits")] {
         let units = update.integer(name);
@@ -40,7 +39,7 @@ pub(super) fn decode(
         described.insert("TargetTrackingScalingPolicyConfiguration".into(), tracking);
         settings.insert("ScalingPolicies".into(), json!([described]));
     }
-    Ok(Some(Value::Object(settings)))
+    Some(Value::Object(settings))
 }
 
 /// Replaces what `change` names in `settings`, member by member.

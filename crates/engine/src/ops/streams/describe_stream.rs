@@ -11,14 +11,14 @@ use super::{arn_parameter, find, sequence_number};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let arn = arn_parameter(&fields, &mut constraints)?;
+    let arn = arn_parameter(&fields, &mut constraints);
     let limit = fields.integer("Limit");
     let start = fields.string("ExclusiveStartShardId");
     constraints.range(limit, "limit", 1, limits::MAX_STREAM_LIST as i64);
     if let Some(start) = start {
         constraints.length(start, "exclusiveStartShardId", 28, 65);
     }
-    let parent = parent_filter(&fields, &mut constraints)?;
+    let parent = parent_filter(&fields, &mut constraints);
     constraints.finish()?;
 
     let stream = find(database, arn)?;
@@ -52,11 +52,8 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 }
 
 /// The shard whose children are wanted, if not all shards are.
-fn parent_filter<'a>(
-    fields: &Fields<'a>,
-    constraints: &mut Constraints,
-) -> Result<Option<&'a str>> {
-    let Some(filter) = fields.structure("ShardFilter") else { return Ok(None) };
+fn parent_filter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> Option<&'a str> {
+    let filter = fields.structure("ShardFilter")?;
     let kind = filter.string("Type");
     constraints.one_of(kind, "shardFilter.type", &[("CHILD_SHARDS", ())]);
     let shard = filter.string("ShardId");
@@ -64,7 +61,7 @@ fn parent_filter<'a>(
     if let Some(shard) = shard {
         constraints.length(shard, "shardFilter.shardId", 28, 65);
     }
-    Ok(shard)
+    shard
 }
 
 fn write_shard(json: &mut JsonWriter, shard: &Shard) {

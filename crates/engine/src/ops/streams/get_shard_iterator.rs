@@ -22,7 +22,7 @@ enum Start {
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let arn = arn_parameter(&fields, &mut constraints)?;
+    let arn = arn_parameter(&fields, &mut constraints);
     let shard_id = fields.string("ShardId");
     constraints.required(shard_id.is_some(), "shardId");
     let shard_id = shard_id.unwrap_or_default();

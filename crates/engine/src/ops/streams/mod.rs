@@ -35,13 +35,13 @@ fn stream_arn(database: &Inner, stream: &StreamRecord) -> String {
 }
 
 /// `StreamArn`, as the model wants it.
-fn arn_parameter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> Result<&'a str> {
+fn arn_parameter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> &'a str {
     let arn = fields.string("StreamArn");
     constraints.required(arn.is_some(), "streamArn");
     if let Some(arn) = arn {
         constraints.length(arn, "streamArn", 37, 1024);
     }
-    Ok(arn.unwrap_or_default())
+    arn.unwrap_or_default()
 }
 
 /// The stream of this ARN, unless it is gone.

@@ -67,16 +67,16 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut compression = Ok(Compression::None);
     if let Some(input) = &input {
         let path = "inputS3Configuration.";
-        request::bucket(input, &mut constraints, path)?;
+        request::bucket(input, &mut constraints, path);
         constraints.required(input.has("InputFormat"), "inputS3Configuration.inputFormat");
-        compression = import::input(input, &mut constraints, path)?;
+        compression = import::input(input, &mut constraints, path);
     }
     let output = fields.structure("OutputS3Configuration");
     constraints.required(output.is_some(), "outputS3Configuration");
     if let Some(output) = &output {
         constraints.required(output.has("OutputType"), "outputS3Configuration.outputType");
         if output.has("S3Bucket") {
-            request::bucket(output, &mut constraints, "outputS3Configuration.")?;
+            request::bucket(output, &mut constraints, "outputS3Configuration.");
         }
         let prefix = output.string("S3KeyPrefix").unwrap_or_default();
         check_prefix("OutputS3Configuration.S3KeyPrefix", prefix)?;

@@ -45,7 +45,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
     let arn = fields.string("TableArn");
     constraints.required(arn.is_some(), "tableArn");
-    request::bucket(&fields, &mut constraints, "")?;
+    request::bucket(&fields, &mut constraints, "");
     let prefix = fields.string("S3Prefix").unwrap_or_default();
     constraints.length(prefix, "s3Prefix", 0, 1024);
     let formats = [("DYNAMODB_JSON", true), ("ION", false)];

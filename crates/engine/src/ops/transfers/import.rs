@@ -52,7 +52,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let source = fields.structure("S3BucketSource");
     constraints.required(source.is_some(), "s3BucketSource");
     if let Some(source) = &source {
-        request::bucket(source, &mut constraints, "s3BucketSource.")?;
+        request::bucket(source, &mut constraints, "s3BucketSource.");
     }
     let format = fields.string("InputFormat");
     constraints.required(format.is_some(), "inputFormat");
@@ -60,7 +60,6 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let parameters = fields.structure("TableCreationParameters");
     constraints.required(parameters.is_some(), "tableCreationParameters");
     constraints.finish()?;
-    let compression = compression?;
     let Some(parameters) = parameters else { return Ok(Vec::new()) };
 
     let request = fields.whole();
@@ -87,7 +86,7 @@ pub(super) fn input(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
     path: &str,
-) -> Result<Result<Compression>> {
+) -> Result<Compression> {
     let formats = [("DYNAMODB_JSON", true), ("ION", false), ("CSV", false)];
     let format = fields.string("InputFormat");
     let is_json = constraints.one_of(format, &format!("{path}inputFormat"), &formats);
@@ -97,10 +96,10 @@ pub(super) fn input(
     let compression = constraints.one_of(kind, &format!("{path}inputCompressionType"), &kinds);
     if is_json == Some(false) {
         let what = format!("InputFormat {}", format.unwrap_or_default());
-        return Ok(Err(message::not_available(&what, "use DYNAMODB_JSON")));
+        return Err(message::not_available(&what, "use DYNAMODB_JSON"));
     }
     let zstd = || message::not_available("InputCompressionType ZSTD", "use GZIP or NONE");
-    Ok(compression.unwrap_or(Some(Compression::None)).ok_or_else(zstd))
+    compression.unwrap_or(Some(Compression::None)).ok_or_else(zstd)
 }
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {

@@ -9,14 +9,14 @@ pub(super) fn bucket<'a>(
     fields: &Fields<'a>,
     constraints: &mut Constraints,
     path: &str,
-) -> Result<&'a str> {
+) -> &'a str {
     let name = fields.string("S3Bucket");
     let path = format!("{path}s3Bucket");
     match name {
         None => constraints.required(false, &path),
         Some(name) => check_bucket_name(name, constraints, &path),
     }
-    Ok(name.unwrap_or_default())
+    name.unwrap_or_default()
 }
 
 /// Letters and digits; points, hyphens and underscores only inside.

@@ -71,15 +71,15 @@ impl UpdateTableInput {
             definitions,
             throughput,
             // A structure without members asks for nothing.
-            on_demand_limit: table_input::on_demand(fields)?
+            on_demand_limit: table_input::on_demand(fields)
                 .filter(|limit| limit.read.is_some() || limit.write.is_some()),
-            warm: table_input::warm(fields)?,
-            encryption: create_table::encryption(fields, &mut constraints)?,
+            warm: table_input::warm(fields),
+            encryption: create_table::encryption(fields, &mut constraints),
             deletion_protection: fields.boolean("DeletionProtectionEnabled"),
             ..Self::default()
         };
-        input.decode_choices(fields, &mut constraints)?;
-        input.replicas = ReplicaUpdate::decode(fields, &mut constraints)?;
+        input.decode_choices(fields, &mut constraints);
+        input.replicas = ReplicaUpdate::decode(fields, &mut constraints);
         input.stream = stream_setting::decode(fields, &mut constraints)?;
         constraints.finish()?;
         input.check_units()?;
@@ -89,7 +89,7 @@ impl UpdateTableInput {
         Ok(input)
     }
 
-    fn decode_choices(&mut self, fields: &Fields<'_>, constraints: &mut Constraints) -> Result<()> {
+    fn decode_choices(&mut self, fields: &Fields<'_>, constraints: &mut Constraints) {
         let modes = [("PROVISIONED", false), ("PAY_PER_REQUEST", true)];
         self.on_demand = constraints.one_of(fields.string("BillingMode"), "billingMode", &modes);
         let classes = [("STANDARD", ()), ("STANDARD_INFREQUENT_ACCESS", ())];
@@ -111,7 +111,6 @@ impl UpdateTableInput {
                 self.global_settings.push((name, value.into()));
             }
         }
-        Ok(())
     }
 
     /// What can be said of the units without knowing the table.
@@ -159,7 +158,7 @@ fn index_updates(
     for (position, element) in list.iter().enumerate() {
         updates.push(if let Some(update) = element.structure("Update") {
             let path = path(position, "update");
-            let name = index_name(&update, constraints, &path)?;
+            let name = index_name(&update, constraints, &path);
             let index = table_input::index(&update, constraints, &path)?;
             Some(IndexUpdate::Update { name, capacity: index.capacity })
         } else if let Some(create) = element.structure("Create") {
@@ -168,7 +167,7 @@ fn index_updates(
             index.definition.check(&path, None, constraints.violations());
             Some(IndexUpdate::Create(index))
         } else if let Some(delete) = element.structure("Delete") {
-            let name = index_name(&delete, constraints, &path(position, "delete"))?;
+            let name = index_name(&delete, constraints, &path(position, "delete"));
             Some(IndexUpdate::Delete { name })
         } else {
             None
@@ -177,18 +176,14 @@ fn index_updates(
     Ok(updates)
 }
 
-pub(super) fn index_name(
-    fields: &Fields<'_>,
-    constraints: &mut Constraints,
-    path: &str,
-) -> Result<String> {
+pub(super) fn index_name(fields: &Fields<'_>, constraints: &mut Constraints, path: &str) -> String {
     let path = format!("{path}.indexName");
     let name = fields.owned_string("IndexName");
     match &name {
         None => constraints.required(false, &path),
         Some(name) => model::check_new_name(name, path, constraints.violations()),
     }
-    Ok(name.unwrap_or_default())
+    name.unwrap_or_default()
 }
 
 /// Every element must say something, and none may name an index again.

@@ -41,7 +41,7 @@ impl VectorIndexUpdate {
                 Some(Self::Create(definition))
             } else if let Some(delete) = element.structure("Delete") {
                 let path = format!("{path}.delete");
-                Some(Self::Delete { name: input::index_name(&delete, constraints, &path)? })
+                Some(Self::Delete { name: input::index_name(&delete, constraints, &path) })
             } else {
                 None
             });
