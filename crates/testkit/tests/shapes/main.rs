@@ -5,7 +5,6 @@
 //! AWS answers.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
-#![expect(clippy::print_stdout, reason = "a test tells how much it has done")]
 
 mod aws;
 mod wrong_types;

@@ -220,7 +220,9 @@ fn a_wrong_type_anywhere_is_refused_before_anything_else() {
             let target = format!("{}.{name}", model.target_prefix());
             let mut found = Vec::new();
             sites(model, &Site { steps: Vec::new(), shape: &input }, 0, &mut found);
-            found.iter().for_each(|site| tally.judge(model, &target, site));
+            for site in &found {
+                tally.judge(model, &target, site);
+            }
         }
     }
     println!(
