@@ -190,12 +190,12 @@ async fn operation(
         if let Some(wire) = Wire::of_form(&head) {
             return insights::answer(shared, started, wire, head, (body, memory)).await;
         }
-        shared.metrics.answered(Operation::UNKNOWN, 404, started.elapsed());
+        shared.metrics.answered(Operation::Unknown, 404, started.elapsed());
         return Answer::not_found().into_response();
     };
     let exchange = Exchange::new(head, media_type);
     let operation = exchange.operation;
-    if operation == Operation::UNKNOWN
+    if operation == Operation::Unknown
         && let Some(wire) = Wire::of_target(target(exchange.request()))
     {
         let head = exchange.into_request();
@@ -226,7 +226,7 @@ async fn stages(
     match shared.auth.admit(exchange.request(), DYNAMODB) {
         Ok(admission) => exchange.admission = admission,
         // DynamoDB looks at the target first.
-        Err(_) if exchange.operation == Operation::UNKNOWN => {
+        Err(_) if exchange.operation == Operation::Unknown => {
             return exchange.refuse(&Error::UnknownOperation(String::new()));
         }
         Err(error) => return exchange.refuse(&error),

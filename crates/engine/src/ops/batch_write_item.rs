@@ -1,14 +1,13 @@
 //! BatchWriteItem.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::request;
 use keyloom_core::schema::KeyContext;
-use keyloom_core::size::item_size;
 use keyloom_core::{Error, Item, Result, limits};
 
 use crate::database::{Database, Inner};
-use crate::wire::{Constraints, Fields, JsonWriter};
-use crate::write::{self, Edit, Origin, Write};
+use crate::write::{self, Write};
 
 use super::collection::{CollectionMetrics, write_collections};
 use super::parameters::{self, ReturnConsumedCapacity, wants_collection_metrics};
@@ -63,21 +62,21 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl BatchWriteItemInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let entries = fields.entries("RequestItems")?.unwrap_or_default();
+        let entries = fields.entries("RequestItems").unwrap_or_default();
         if entries.is_empty() {
             return Err(request::request_items_missing("BatchWriteItem"));
         }
         let mut constraints = Constraints::new();
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
-        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints)?;
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
+        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints);
         for (name, _) in &entries {
             constraints.table_name_at(Some(name), "requestItems");
         }
         constraints.finish()?;
-        let tables = fields.structure("RequestItems")?;
+        let tables = fields.structure("RequestItems");
         let mut requests = Vec::new();
         for (name, _) in entries {
-            let list = tables.as_ref().map(|tables| tables.structures(name)).transpose()?.flatten();
+            let list = tables.as_ref().and_then(|tables| tables.structures(name));
             let list = list.unwrap_or_default();
             if list.is_empty() || list.len() > limits::MAX_BATCH_WRITE_REQUESTS {
                 return Err(request::batch_write_count(name, list.len()));
@@ -95,8 +94,8 @@ impl BatchWriteItemInput {
 
 impl WriteRequest {
     fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let put = fields.structure("PutRequest")?;
-        let delete = fields.structure("DeleteRequest")?;
+        let put = fields.structure("PutRequest");
+        let delete = fields.structure("DeleteRequest");
         match (put, delete) {
             (Some(put), None) => Ok(Self::Put(put.item("Item")?.unwrap_or_default())),
             (None, Some(delete)) => Ok(Self::Delete(delete.item("Key")?.unwrap_or_default())),
@@ -131,10 +130,8 @@ fn run(database: &Inner, input: BatchWriteItemInput) -> Result<BatchWriteItemOut
     }
     check_distinct(&writes)?;
     let wanted = input.return_collection_metrics;
-    let metrics: Vec<Option<CollectionMetrics>> = writes
-        .iter()
-        .map(|write| CollectionMetrics::wanted(wanted, &write.table, &write.key))
-        .collect();
+    let metrics: Vec<Option<CollectionMetrics>> =
+        writes.iter().map(|write| CollectionMetrics::wanted(wanted, write)).collect();
     let mut output = BatchWriteItemOutput::default();
     let results = write::each(database, writes)?;
     for ((request, written), metrics) in input.requests.into_iter().zip(results).zip(metrics) {
@@ -154,26 +151,21 @@ fn run(database: &Inner, input: BatchWriteItemInput) -> Result<BatchWriteItemOut
 
 fn plan(database: &Inner, name: &str, request: WriteRequest) -> Result<Write> {
     let table = database.catalog.table(name)?;
-    let (key, edit) = match request {
+    match request {
         WriteRequest::Put(item) => {
             table.schema.check_item(&item, KeyContext::BatchPut)?;
-            if item_size(&item) > limits::MAX_ITEM_BYTES {
-                return Err(request::item_too_large());
-            }
-            (table.schema.key_of(&item)?, Edit::Put(item.into()))
+            Write::put(table, item, None)
         }
         WriteRequest::Delete(key) => {
             table.schema.check_key(&key)?;
-            (key, Edit::Delete)
+            Write::delete(table, key, None)
         }
-    };
-    Ok(Write { table, key, condition: None, edit, origin: Origin::User })
+    }
 }
 
 /// No two writes of a batch may touch one item.
 fn check_distinct(writes: &[Write]) -> Result<(), Error> {
-    let keys = writes.iter().map(|write| write.table.item_key(&write.key));
-    let mut keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
+    let mut keys: Vec<&[u8]> = writes.iter().map(|write| write.store_key.as_slice()).collect();
     keys.sort_unstable();
     if keys.windows(2).any(|pair| pair.first() == pair.last()) {
         return Err(request::duplicate_keys());

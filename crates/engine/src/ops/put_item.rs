@@ -1,14 +1,13 @@
 //! PutItem.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::request;
 use keyloom_core::expr::Projection;
 use keyloom_core::schema::KeyContext;
-use keyloom_core::size::item_size;
-use keyloom_core::{Item, Result, limits};
+use keyloom_core::{Item, Result};
 
 use crate::database::{Database, Inner};
-use crate::wire::{Constraints, Fields};
-use crate::write::{Edit, Origin, Write};
+use crate::write::Write;
 
 use super::collection::CollectionMetrics;
 use super::conditional::ConditionInput;
@@ -35,10 +34,6 @@ impl Database {
     }
 }
 
-pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    plan_request(database, fields)?.call(database)
-}
-
 pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<PlannedWrite> {
     plan(database, PutItemInput::decode(&fields)?)
 }
@@ -46,10 +41,9 @@ pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<Plann
 impl PutItemInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
-        fields.check_item("Item")?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Item"), "item");
-        let returns = WriteReturns::decode(fields, &mut constraints)?;
+        let returns = WriteReturns::decode(fields, &mut constraints);
         let mut condition = ConditionInput::decode(fields, &mut constraints)?;
         constraints.finish()?;
         condition.check_parameters(fields)?;
@@ -67,12 +61,8 @@ fn plan(database: &Inner, input: PutItemInput) -> Result<PlannedWrite> {
     let condition = condition.alone()?;
     let table = database.catalog.table(&table_name)?;
     table.schema.check_item(&item, KeyContext::Put)?;
-    if item_size(&item) > limits::MAX_ITEM_BYTES {
-        return Err(request::item_too_large());
-    }
-    let key = table.schema.key_of(&item)?;
-    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &table, &key);
-    let write = Write { table, key, condition, edit: Edit::Put(item.into()), origin: Origin::User };
+    let write = Write::put(table, item, condition)?;
+    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &write);
     let answer = WriteAnswer { table_name, returns, metrics, targets: Projection::default() };
     Ok(PlannedWrite { write, answer })
 }

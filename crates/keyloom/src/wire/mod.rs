@@ -2,7 +2,6 @@
 
 #[cfg(feature = "remote")]
 mod consumed;
-mod error;
 #[cfg(feature = "remote")]
 pub(crate) mod member;
 mod object;
@@ -12,7 +11,7 @@ mod response;
 
 #[cfg(feature = "remote")]
 pub(crate) use consumed::{Arm, Consumed};
-pub(crate) use error::error_from;
+pub(crate) use keyloom_api::error::error_from;
 pub(crate) use object::Object;
 pub(crate) use request::Request;
 #[cfg(feature = "remote")]
