@@ -9,16 +9,16 @@ use tokio::time::sleep;
 use crate::shared::{Lifecycle, Shared};
 use keyloom_engine::Health;
 
-/// How often to look, whether anyone asks or not.
+/// How often health is checked, whether anyone asks or not.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// How the backend was when it was last looked at.
+/// The health of the backend at the last check.
 #[derive(Debug, Default)]
-pub(crate) struct Watched(Mutex<Health>);
+pub(crate) struct LastHealth(Mutex<Health>);
 
-impl Watched {
+impl LastHealth {
     /// Looks at the backend, and says on standard error what has changed.
-    pub(crate) fn look(&self, now: Health) -> Health {
+    pub(crate) fn update(&self, now: Health) -> Health {
         let mut before = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if *before != now {
             // When even this cannot be written there is nobody to tell.
@@ -56,12 +56,12 @@ pub(crate) fn complaint(health: &Health) -> Option<String> {
 }
 
 /// Looks at the backend until the server ends.
-pub(crate) async fn watch(shared: Arc<Shared>) {
+pub(crate) async fn poll(shared: Arc<Shared>) {
     let mut lifecycle = shared.lifecycle.subscribe();
     loop {
         tokio::select! {
             _ = lifecycle.wait_for(|state| *state != Lifecycle::Serving) => return,
-            () = sleep(PERIOD) => drop(shared.health.look(shared.backend.health())),
+            () = sleep(PERIOD) => drop(shared.health.update(shared.backend.health())),
         }
     }
 }

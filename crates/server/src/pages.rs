@@ -22,7 +22,7 @@ const VERIFICATION_BYTES: usize = 4 << 20;
 
 /// Whether writes are taken.
 pub(crate) fn health(shared: &Shared) -> Answer {
-    let health = shared.health.look(shared.backend.health());
+    let health = shared.health.update(shared.backend.health());
     match health::complaint(&health) {
         None => Answer::text(StatusCode::OK, "ok\n"),
         Some(complaint) => Answer::text(StatusCode::SERVICE_UNAVAILABLE, complaint),

@@ -15,7 +15,7 @@ use crate::backend::Backend;
 use crate::clients::Clients;
 use crate::config::Config;
 use crate::dispatch::Dispatcher;
-use crate::health::Watched;
+use crate::health::LastHealth;
 use crate::limits::Limits;
 use crate::memory::Memory;
 use crate::metrics::{Metrics, single};
@@ -55,8 +55,8 @@ pub(crate) struct Shared {
     /// Who may ask, and who may read the metrics at an address of their own.
     pub(crate) visitors: Visitors,
     pub(crate) metrics_visitors: Visitors,
-    /// How the backend was when it was last looked at.
-    pub(crate) health: Watched,
+    /// The health of the backend at the last check.
+    pub(crate) health: LastHealth,
     pub(crate) clients: Arc<Clients>,
     /// The right to make a backup: one at a time.
     pub(crate) backups: Arc<Semaphore>,
@@ -85,7 +85,7 @@ impl Shared {
                 config.metrics_address.unwrap_or(config.address),
                 false,
             ),
-            health: Watched::default(),
+            health: LastHealth::default(),
             clients: Arc::new(Clients::new(config.limits.max_connections_per_client)),
             backups: Arc::new(Semaphore::new(1)),
             // The space at the end is DynamoDB's.
@@ -98,7 +98,7 @@ impl Shared {
     /// Appends to `GET /metrics` how the server is now.
     pub(crate) fn render_state(&self, page: &mut String) {
         let (memory, limit) = (&self.memory, self.limits.memory_bytes);
-        let is_ready = self.health.look(self.backend.health()) == Health::Ready;
+        let is_ready = self.health.update(self.backend.health()) == Health::Ready;
         for (name, kind, help, value) in [
             (
                 "keyloom_store_writable",
