@@ -28,14 +28,13 @@
 //! | build and parse keys | [`Template::build`], [`Template::parse_key`], [`Template::typed`], [`Template::parse_lenient`] |
 //! | ask for many keys | [`Template::prefix`], [`Template::partial_prefix`], [`Template::range`], [`Clause`] |
 //! | know what a template does | [`Template::lengths`], [`Template::order`], [`Template::relation`], [`Template::match_prefix`] |
-//! | share one table | [`TemplateSet`], [`Template::may_meet`], [`Template::with_namespace`] |
+//! | share one table | [`TemplateSet`], [`Template::language`], [`Template::with_namespace`] |
 //! | spread load | [`Shards`], [`ShardEpochs`], [`bucket_ranges`] |
 //! | have the database join attributes itself | [`NativeKey`] |
 //! | use a well-known pattern | [`patterns`] |
 //!
 //! How each field type is written is said at [`FieldFormat`].
 
-mod automaton;
 mod bucket;
 mod byteset;
 mod catalog;
@@ -45,9 +44,9 @@ mod error;
 mod escape;
 mod format;
 mod id;
+mod language;
 mod native;
 mod order;
-mod overlap;
 pub mod patterns;
 mod range;
 mod relation;
@@ -67,6 +66,7 @@ pub use error::{BuildError, FormatError, ParseError, RangeError, TemplateError, 
 pub use escape::SeparatorPolicy;
 pub use format::{Case, FieldFormat, FieldType, FormatSpec, Lengths};
 pub use id::{Ulid, Uuid};
+pub use language::Language;
 pub use native::{
     Attribute, AttributeType, Comparison, MAX_NATIVE_ATTRIBUTES, NativeKey, NativeKeyError,
     NativeQuery,
