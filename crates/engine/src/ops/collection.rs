@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use keyloom_core::{AttributeValue, Item, Result};
+use keyloom_core::{AttributeValue, Result};
 use keyloom_store::{Direction, KeyRange};
 
 use crate::catalog::Table;
 use crate::database::Inner;
 use crate::image::Stored;
 use crate::wire::JsonWriter;
+use crate::write::Write;
 use crate::{layout, store_error};
 
 const GIB: u64 = 1024 * 1024 * 1024;
@@ -23,14 +24,15 @@ pub(crate) struct CollectionMetrics {
 }
 
 impl CollectionMetrics {
-    /// The collection of an item, if metrics were asked for and the table has collections with a
+    /// The collection of the written item, if metrics were asked for and the table has collections with a
     /// limit.
-    pub(crate) fn wanted(wanted: bool, table: &Arc<Table>, key: &Item) -> Option<Self> {
+    pub(crate) fn wanted(wanted: bool, write: &Write) -> Option<Self> {
+        let table = &write.table;
         if !wanted || !table.has_local_indexes() {
             return None;
         }
         let name = &table.key().hash.first()?.name;
-        let value = key.get(name)?.clone();
+        let value = write.key.get(name)?.clone();
         Some(Self { table: Arc::clone(table), key: (name.to_string(), value), bytes: 0 })
     }
 

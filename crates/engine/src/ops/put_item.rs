@@ -3,12 +3,11 @@
 use keyloom_core::error::request;
 use keyloom_core::expr::Projection;
 use keyloom_core::schema::KeyContext;
-use keyloom_core::size::item_size;
-use keyloom_core::{Item, Result, limits};
+use keyloom_core::{Item, Result};
 
 use crate::database::{Database, Inner};
 use crate::wire::{Constraints, Fields};
-use crate::write::{Edit, Origin, Write};
+use crate::write::Write;
 
 use super::collection::CollectionMetrics;
 use super::conditional::ConditionInput;
@@ -67,12 +66,8 @@ fn plan(database: &Inner, input: PutItemInput) -> Result<PlannedWrite> {
     let condition = condition.alone()?;
     let table = database.catalog.table(&table_name)?;
     table.schema.check_item(&item, KeyContext::Put)?;
-    if item_size(&item) > limits::MAX_ITEM_BYTES {
-        return Err(request::item_too_large());
-    }
-    let key = table.schema.key_of(&item)?;
-    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &table, &key);
-    let write = Write { table, key, condition, edit: Edit::Put(item.into()), origin: Origin::User };
+    let write = Write::put(table, item, condition)?;
+    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &write);
     let answer = WriteAnswer { table_name, returns, metrics, targets: Projection::default() };
     Ok(PlannedWrite { write, answer })
 }
