@@ -19,11 +19,11 @@ pub struct Collision {
 
 impl fmt::Display for Collision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` and `{}` can make the same key", self.first, self.second)?;
+        write!(f, "`{}` and `{}` can build the same key", self.first, self.second)?;
         if let Some(example) = &self.example {
             write!(f, ", such as `{example}`")?;
         }
-        f.write_str("; begin each with a text of its own")
+        f.write_str("; give each a literal prefix of its own")
     }
 }
 

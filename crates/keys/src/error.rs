@@ -120,7 +120,7 @@ impl fmt::Display for ValueError {
             ValueError::Malformed { text, expected } => {
                 write!(f, "`{text}` is not {expected}")
             }
-            ValueError::Empty => f.write_str("the value is empty; leave the whole key out instead"),
+            ValueError::Empty => f.write_str("the value is empty; omit the whole key instead"),
             ValueError::TooLong { bytes, max } => {
                 write!(f, "the value has {bytes} bytes, at most {max} are allowed")
             }
@@ -129,29 +129,32 @@ impl fmt::Display for ValueError {
             }
             ValueError::ContainsSeparator { value, separator } => write!(
                 f,
-                "`{value}` contains or runs into the separator `{separator}`; choose another separator or an \
+                "`{value}` contains the separator `{separator}` or ends with a part of it; choose another separator or an \
                  escaping policy"
             ),
             ValueError::OutsideAlphabet { character, allowed } => {
                 write!(f, "the character {character:?} is not allowed here, only {allowed}")
             }
             ValueError::Reserved => {
-                f.write_str("the character U+10FFFF is kept back as the upper end of ranges")
+                f.write_str("the character U+10FFFF is reserved as the upper bound of ranges")
             }
             ValueError::OutOfRange { value, min, max } => {
                 write!(f, "{value} is outside {min} to {max}")
             }
             ValueError::TooFine { value, keeps } => {
-                write!(f, "{value} is finer than the field keeps ({keeps})")
+                write!(f, "{value} has more precision than the field stores ({keeps})")
             }
             ValueError::TooCoarse { value, needs } => {
-                write!(f, "{value} is a period, not one point; give {needs}")
+                write!(f, "{value} is a period, not an instant; give {needs}")
             }
             ValueError::NotAMember { text, members } => {
                 write!(f, "`{text}` is not one of {}", members.join(", "))
             }
             ValueError::NotCanonical { text, canonical } => {
-                write!(f, "`{text}` is not how this value is written, which is `{canonical}`")
+                write!(
+                    f,
+                    "`{text}` is not the canonical form of this value, which is `{canonical}`"
+                )
             }
         }
     }
@@ -388,7 +391,7 @@ impl ParseError {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "key `{}` does not fit template `{}`: ", self.key, self.template)?;
+        write!(f, "key `{}` does not match template `{}`: ", self.key, self.template)?;
         match &self.field {
             Some(field) => write!(f, "field `{field}` at byte {}: {}", self.at, self.reason),
             None => write!(f, "at byte {}: {}", self.at, self.reason),
@@ -462,7 +465,7 @@ impl fmt::Display for RangeError {
                 "conditions on both `{first}` and `{second}`; only the last field used may have anything but `=`"
             ),
             RangeError::NotContiguous { field, reason, fix } => {
-                write!(f, "field `{field}` cannot be ranged over: {reason}; {fix}")
+                write!(f, "field `{field}` has no contiguous range: {reason}; {fix}")
             }
             RangeError::NoPrefix { field, reason } => {
                 write!(f, "field `{field}` has no partial values: {reason}")

@@ -53,7 +53,7 @@ impl TextCodec {
                 return Err("the separator contains a brace".to_owned());
             }
             _ if separator.contains(SENTINEL) => {
-                return Err("the separator contains U+10FFFF, the upper end of ranges".to_owned());
+                return Err("the separator contains U+10FFFF, the upper bound of ranges".to_owned());
             }
             SeparatorPolicy::Reject => {}
             _ if hex => {

@@ -1,5 +1,6 @@
 //! How the keys of one template relate to those of another, and to prefixes.
 
+use crate::byteset::ByteSet;
 use crate::language::{Language, completion, search};
 use crate::template::Template;
 
@@ -134,10 +135,11 @@ impl Template {
             longest = prefix.get(..cut);
         }
         let longest = longest.unwrap_or_default().to_owned();
-        let expected: Vec<String> = states
+        let edges = states.iter().flat_map(|&state| language.edges(state));
+        let expected: Vec<String> = edges
+            .fold(ByteSet::EMPTY, |set, (bytes, _)| set.union(*bytes))
             .iter()
-            .flat_map(|&state| language.edges(state))
-            .flat_map(|(bytes, _)| bytes.iter().take(12))
+            .take(12)
             .map(|byte| char::from(byte).escape_debug().to_string())
             .collect();
         let segment = states.first().map_or(0, |&state| language.segment(state));
@@ -147,9 +149,9 @@ impl Template {
         };
         let reason = match expected.as_slice() {
             [] => format!("every key ends after `{longest}`"),
-            [only] => format!("{place}keys go on after `{longest}` with `{only}`"),
+            [only] => format!("{place}keys continue after `{longest}` with `{only}`"),
             many => {
-                format!("{place}keys go on after `{longest}` with one of `{}`", many.concat())
+                format!("{place}keys continue after `{longest}` with one of `{}`", many.concat())
             }
         };
         PrefixMatch::Never { longest, reason }
@@ -239,6 +241,12 @@ mod tests {
             };
             assert_eq!(found, longest);
         }
+        // Several states expect the same byte; it is named once.
+        let order = Template::parse("ORDER#{at:datetime}#{id}").unwrap();
+        let PrefixMatch::Never { reason, .. } = order.match_prefix("ORDER#2024-12#") else {
+            panic!("no key has this prefix")
+        };
+        assert_eq!(reason, "in field `at`, keys continue after `ORDER#2024-12` with `-`");
     }
 
     #[test]

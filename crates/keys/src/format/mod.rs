@@ -299,7 +299,9 @@ impl FieldFormat {
             return refuse("only whole numbers can be plain".to_owned());
         }
         if self.plain && self.desc {
-            return refuse("an unpadded number has no order to reverse; drop `plain`".to_owned());
+            return refuse(
+                "an unpadded number does not sort by its value; remove `plain`".to_owned(),
+            );
         }
         let variable_bytes = matches!(self.kind, FieldType::String | FieldType::Token)
             || (self.kind == FieldType::Hex && self.width.is_none());

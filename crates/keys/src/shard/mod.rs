@@ -42,12 +42,15 @@ impl fmt::Display for ShardError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ShardError::Count(count) => {
-                write!(f, "{count} is no number of shards; it has to be between 1 and {MAX_SHARDS}")
+                write!(
+                    f,
+                    "{count} is not a valid number of shards; it must be between 1 and {MAX_SHARDS}"
+                )
             }
             ShardError::NoSuchShard { shard, count } => {
                 write!(f, "there is no shard {shard}; shards are 0 to {}", count.saturating_sub(1))
             }
-            ShardError::Rate(rate) => write!(f, "{rate} is no rate; give a number from 0"),
+            ShardError::Rate(rate) => write!(f, "{rate} is not a valid rate; give a number from 0"),
         }
     }
 }

@@ -19,7 +19,7 @@ impl Template {
     ///
     /// let order = Template::parse("USER#{user_id}#ORDER#{order_id}")?;
     /// let error = order.build(&[("user_id", "12#3".into()), ("order_id", "456".into())]).unwrap_err();
-    /// assert!(error.to_string().starts_with("field `user_id`: `12#3` contains or runs into the separator `#`"));
+    /// assert!(error.to_string().starts_with("field `user_id`: `12#3` contains the separator `#` or ends with a part of it"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn build(&self, values: &[(&str, Value<'_>)]) -> Result<String, BuildError> {

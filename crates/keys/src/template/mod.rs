@@ -93,7 +93,7 @@ pub enum Segment {
 ///
 /// let error = Template::parse("{user_id}{order_id}").unwrap_err();
 /// assert_eq!(error.span(), 0..19);
-/// assert!(error.to_string().contains("nobody can tell where `user_id` ends"));
+/// assert!(error.to_string().contains("it is ambiguous where `user_id` ends"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]

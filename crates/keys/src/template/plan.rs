@@ -80,7 +80,7 @@ fn varying(
                 None => {
                     return ambiguous(
                         format!(
-                            "nobody can tell where `{name}` ends and `{}` begins",
+                            "it is ambiguous where `{name}` ends and `{}` begins",
                             other.name()
                         ),
                         format!(
@@ -102,7 +102,7 @@ fn varying(
                 if !separated && field.format().alphabet_with(codec).contains(first) {
                     return ambiguous(
                         format!(
-                            "nobody can tell where `{name}` ends, because its values may contain `{literal}`"
+                            "it is ambiguous where `{name}` ends, because its values may contain `{literal}`"
                         ),
                         format!(
                             "make `{literal}` the separator, follow the field by `{}`, or fix its width",
