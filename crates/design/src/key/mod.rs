@@ -3,6 +3,7 @@
 mod template;
 mod value;
 
-pub use self::template::{FieldPiece, KeyTemplate, Piece, may_hold_separator};
+pub use self::template::{KeyTemplate, may_hold_separator};
 pub(crate) use self::value::number;
 pub use self::value::{attribute_of, compare, describe, element_of, extent, key_value};
+pub use keyloom_keys::{Field as FieldPiece, Segment as Piece};

@@ -330,7 +330,7 @@ impl Filler<'_> {
         }
         let mut bound: Vec<(&str, Value)> = Vec::new();
         for piece in template.pieces().iter().take(pieces).filter_map(Piece::as_field) {
-            bound.push((piece.name.as_str(), self.field_value(&piece.name)?));
+            bound.push((piece.name(), self.field_value(piece.name())?));
         }
         let condition = match range {
             Some(question) => Some(
@@ -401,10 +401,10 @@ impl Filler<'_> {
             match piece {
                 Piece::Literal(literal) => text.push_str(literal),
                 Piece::Field(field) => {
-                    let value = self.field_value(&field.name)?;
+                    let value = self.field_value(field.name())?;
                     let written = template
                         .encode_field(field, &value)
-                        .ok_or_else(|| format!("{value} does not fit `{}`", field.name))?;
+                        .ok_or_else(|| format!("{value} does not fit `{}`", field.name()))?;
                     text.push_str(&written);
                 }
             }

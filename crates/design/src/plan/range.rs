@@ -59,12 +59,12 @@ impl ReadRange {
             self.entity.primary_key().parts().flat_map(|p| p.shape.template().field_pieces())
         {
             let told = bound.iter().any(|known| {
-                known.name == piece.name
-                    && known.format.precision() >= piece.format.precision()
-                    && known.format.case() == piece.format.case()
+                known.name() == piece.name()
+                    && known.format().precision() >= piece.format().precision()
+                    && known.format().case() == piece.format().case()
             });
             if !told {
-                let values = self.entity.field(&piece.name)?.values()?;
+                let values = self.entity.field(piece.name())?.values()?;
                 most = most.saturating_mul(values.len() as u64);
             }
         }
@@ -124,7 +124,7 @@ impl ReadRange {
                 self.add_bound(&mut language, template, bound, fans);
                 let next = template.pieces().get(*pieces).and_then(Piece::as_field);
                 if let (Some(question), Some(field)) = (range, next) {
-                    language.classes(&begins_inside(&field.format, &question.test));
+                    language.classes(&begins_inside(field.format(), &question.test));
                 }
                 language.anything();
             }
@@ -162,10 +162,10 @@ impl ReadRange {
             Operand::Value(value) => template.encode_field(field, value),
             Operand::Input(_) => None,
         };
-        match self.source(&field.name)? {
+        match self.source(field.name())? {
             Source::Pinned(operand) => Some(vec![written(operand)?]),
             Source::Fanned => fans.iter().find_map(|fan| match fan {
-                Fan::Values { field: name, values } if *name == field.name => {
+                Fan::Values { field: name, values } if *name == field.name() => {
                     values.iter().map(written).collect()
                 }
                 _ => None,
@@ -240,8 +240,8 @@ pub(crate) fn is_contiguous(part: &EntityKey, piece: &FieldPiece, test: &Test) -
     let template = part.shape.template();
     let bound: Vec<(&str, Value)> = template
         .field_pieces()
-        .take_while(|field| field.name != piece.name)
-        .map(|field| (field.name.as_str(), sample_of(&field.format, 1)))
+        .take_while(|field| field.name() != piece.name())
+        .map(|field| (field.name(), sample_of(field.format(), 1)))
         .collect();
     // Two different samples for two ends, or the range would be empty.
     let is_high = |operand: &Operand| match test {
@@ -251,12 +251,12 @@ pub(crate) fn is_contiguous(part: &EntityKey, piece: &FieldPiece, test: &Test) -
     let resolve = |operand: &Operand| match operand {
         Operand::Value(value) => Some(value.clone()),
         Operand::Input(_) if matches!(test, Test::BeginsWith(_)) => {
-            let written = piece.format.encode(&sample_of(&piece.format, 3)).ok()?;
+            let written = piece.format().encode(&sample_of(piece.format(), 3)).ok()?;
             Some(Value::from(written.get(..1).unwrap_or("a").to_owned()))
         }
-        Operand::Input(_) => Some(sample_of(&piece.format, if is_high(operand) { 7 } else { 3 })),
+        Operand::Input(_) => Some(sample_of(piece.format(), if is_high(operand) { 7 } else { 3 })),
     };
-    let Some(condition) = field_condition(&piece.name, test, &resolve) else { return false };
+    let Some(condition) = field_condition(piece.name(), test, &resolve) else { return false };
     template.template().range(&bound, Some(&condition)).is_ok()
 }
 

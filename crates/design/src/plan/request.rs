@@ -264,9 +264,9 @@ impl Shaper<'_> {
     }
 
     fn field(&self, field: &FieldPiece) -> String {
-        match self.read.range.source(&field.name) {
+        match self.read.range.source(field.name()) {
             Some(Source::Pinned(operand)) => operand_text(operand, field),
-            _ => format!("{{{}}}", field.name),
+            _ => format!("{{{}}}", field.name()),
         }
     }
 
@@ -390,7 +390,7 @@ fn ranged(
                 high.as_ref().map_or_else(|| format!("{prefix}…"), |high| text(&high.operand)),
             );
             // Inside keys a descending field turns its range around.
-            if field.format.is_desc() {
+            if field.format().is_desc() {
                 std::mem::swap(&mut from, &mut to);
             }
             SortCondition::Between(value(from), value(to))
@@ -402,7 +402,7 @@ fn ranged(
 fn operand_text(operand: &Operand, field: &FieldPiece) -> String {
     match operand {
         Operand::Input(name) => format!("{{{name}}}"),
-        Operand::Value(value) => field.format.encode(value).unwrap_or_else(|_| value.to_string()),
+        Operand::Value(value) => field.format().encode(value).unwrap_or_else(|_| value.to_string()),
     }
 }
 
@@ -412,7 +412,7 @@ pub(crate) fn pieces_text(pieces: &[Piece]) -> String {
         .iter()
         .map(|piece| match piece {
             Piece::Literal(text) => text.clone(),
-            Piece::Field(field) => format!("{{{}}}", field.name),
+            Piece::Field(field) => format!("{{{}}}", field.name()),
         })
         .collect()
 }

@@ -270,7 +270,7 @@ fn language(template: &KeyTemplate, pieces: usize, known: &Values) -> Language {
         match piece {
             Piece::Literal(text) => language.literal(text.as_bytes()),
             Piece::Field(field) => {
-                let text = known.get(&field.name).and_then(|v| template.encode_field(field, v));
+                let text = known.get(field.name()).and_then(|v| template.encode_field(field, v));
                 match text {
                     Some(text) => language.literal(text.as_bytes()),
                     None => template.add_field(&mut language, field),
@@ -315,12 +315,12 @@ fn split(pieces: &[Piece], text: &str, open: bool, values: &mut Values) -> bool 
             text.char_indices().map(|(at, _)| at).skip(1).chain(std::iter::once(text.len())).any(
                 |end| {
                     let Some((head, tail)) = text.split_at_checked(end) else { return false };
-                    let Ok(value) = field.format.decode(head) else { return false };
-                    let same = values.get(&field.name).is_none_or(|known| *known == value);
+                    let Ok(value) = field.format().decode(head) else { return false };
+                    let same = values.get(field.name()).is_none_or(|known| *known == value);
                     if !same || !split(rest, tail, open, values) {
                         return false;
                     }
-                    values.insert(field.name.clone(), value.into_owned());
+                    values.insert(field.name().to_owned(), value.into_owned());
                     true
                 },
             )
