@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use hyper::Request;
 use hyper::http::request::Parts;
-use keyloom_engine::{Database, ManualClock};
+#[cfg(feature = "insights")]
+use keyloom_engine::Database;
+use keyloom_engine::ManualClock;
 
 use crate::auth::{Auth, Credentials, DYNAMODB};
-use crate::cloudwatch;
+#[cfg(feature = "insights")]
+use crate::insights;
 
 /// The headers and the path of a request, a line each, path first; none if they are not HTTP.
 fn head(text: &str) -> Option<Parts> {
@@ -36,8 +39,9 @@ pub fn is_admitted(text: &str, body: &[u8]) -> bool {
     }
 }
 
-/// Reads a request to CloudWatch in one of its protocols, answers it and writes the answer. What CBOR has
-/// read it must be able to write and to read again.
+/// Decodes a request to CloudWatch in one of its protocols, answers it and encodes the answer; whether CBOR
+/// that was decoded is the same after it is encoded and decoded again.
+#[cfg(feature = "insights")]
 pub fn ask_cloudwatch(protocol: u8, operation: &str, body: &[u8], database: &Database) -> bool {
-    cloudwatch::fuzzing::ask(protocol, operation, body, database)
+    insights::fuzzing::ask(protocol, operation, body, database)
 }

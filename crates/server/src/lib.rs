@@ -13,8 +13,8 @@
 //!    counts.
 //!
 //! The server knows targets, bytes and statuses. It never looks into a request's JSON: what a
-//! request means is the engine's business. The one exception is `cloudwatch`, which speaks the protocols
-//! of another service: the reports of Contributor Insights.
+//! request means is the engine's business. The one exception is `insights`, which speaks the protocols of
+//! CloudWatch to serve the reports of Contributor Insights.
 //!
 //! ```
 //! use keyloom_engine::Database;
@@ -33,7 +33,6 @@ mod backup;
 mod body;
 mod calendar;
 mod clients;
-mod cloudwatch;
 mod config;
 mod connection;
 mod dispatch;
@@ -43,6 +42,11 @@ mod exchange;
 pub mod fuzzing;
 mod health;
 mod held;
+#[cfg(feature = "insights")]
+mod insights;
+#[cfg(not(feature = "insights"))]
+#[path = "no_insights.rs"]
+mod insights;
 mod limits;
 mod memory;
 mod metrics;

@@ -24,8 +24,6 @@ use timestamp::Timestamp;
 
 /// The service that credentials are scoped to; streams are signed for the same one.
 pub(crate) const DYNAMODB: &str = "dynamodb";
-/// The same for CloudWatch.
-pub(crate) const MONITORING: &str = "monitoring";
 
 /// Shorter secrets can be guessed from one signed request.
 pub(crate) const MIN_SECRET_BYTES: usize = 16;

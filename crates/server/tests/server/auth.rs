@@ -271,7 +271,8 @@ fn health_and_preflight_need_no_signature() {
     }
 }
 
-/// What is signed for one service opens nothing of another, in any of their protocols.
+/// A signature for one service is refused by another, in any of their protocols.
+#[cfg(feature = "insights")]
 #[test]
 fn a_signature_is_good_for_its_service_only() {
     let server = server();
