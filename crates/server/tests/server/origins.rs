@@ -1,4 +1,4 @@
-//! Web pages: whose may ask, and under which name. What a real browser makes of it is tested in
+//! Web pages: allowed origins and hosts. The behaviour of a real browser is tested in
 //! `crates/testkit/tests/server/browser.rs`.
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 
 use crate::client::{Response, ask, config, echo, post};
 
-/// Counts what is executed.
+/// Counts executed requests.
 #[derive(Default)]
 struct Counting(AtomicUsize);
 
@@ -40,7 +40,7 @@ const STATS: &str = "GET /keyloom/stats HTTP/1.1\r\nhost: localhost\r\n\r\n";
 const METRICS: &str = "GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 #[test]
-fn pages_of_this_machine_may_ask() {
+fn loopback_origins_are_allowed() {
     let server = echo();
     for origin in ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:9"] {
         let header = format!("origin: {origin}");
@@ -77,10 +77,10 @@ fn is_refused(response: &Response, said: &str) {
 }
 
 #[test]
-fn pages_of_other_origins_are_refused_before_anything_is_executed() {
+fn other_origins_are_refused_before_execution() {
     let counting = Arc::new(Counting::default());
     let server = Server::start(config(), Arc::clone(&counting)).unwrap();
-    // The kinds of request that browsers send without asking first, too.
+    // Including the kinds of request that browsers send without a preflight.
     let plain = post("PutItem", "{}").replace("application/x-amz-json-1.0", "text/plain");
     let form = post("PutItem", "a=b")
         .replace("application/x-amz-json-1.0", "application/x-www-form-urlencoded");
@@ -128,7 +128,8 @@ fn further_origins_are_allowed_by_name() {
     }
 }
 
-/// With credentials a page can do nothing without a signature, and sees nothing of other origins.
+/// With credentials a page can do nothing without a signature, and foreign origins can read
+/// nothing.
 #[test]
 fn with_credentials_signatures_decide() {
     let credentials = vec![Credentials::new("AKIDEXAMPLE", "a secret of more than sixteen")];
@@ -182,7 +183,7 @@ fn other_hosts_are_refused_unless_they_are_advertised() {
 
 /// HTTP/2 has the host in its URI.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn hosts_of_http2_are_judged_too() {
+async fn hosts_of_http2_are_checked_too() {
     let server = echo();
     let sender = crate::http2::over(TcpStream::connect(server.addr()).await.unwrap()).await;
     for (uri, status) in [("http://localhost/health", 200), ("http://evil.test/health", 403)] {

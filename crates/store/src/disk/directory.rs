@@ -1,9 +1,9 @@
-//! The directory of a store: who may use it, what it holds, and whether it is still there.
+//! The directory of a store: its lock, its manifest, and whether it is still in place.
 //!
 //! The directory itself is locked by the process that has the store open, so that no file can be
-//! removed to break the lock; `LOCK` is locked too, for systems on which a directory cannot be. The
-//! operating system unlocks both however that process ends. [`manifest`](super::manifest) says what
-//! the directory holds.
+//! removed to break the lock; `LOCK` is locked too, for systems that cannot lock a directory. The
+//! operating system releases both locks when the process ends. [`manifest`](super::manifest)
+//! describes the content.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -18,28 +18,28 @@ use super::mutation::{self, Mutation};
 use crate::StoreError;
 
 const LOCK: &str = "LOCK";
-/// Written and removed again to see whether a full disk has room.
-const ROOM_PROBE: &str = "room.tmp";
-/// Where formats before the third told their number.
+/// Written and removed to probe a full disk for free space.
+const SPACE_PROBE: &str = "room.tmp";
+/// Where formats 1 and 2 state their version.
 const OLD_FORMAT: &str = "FORMAT";
 const OLD_FORMAT_2: &str = "keyloom-store format 2\n";
 
-/// The right to use a directory, held until dropped.
+/// A lock on a directory, released when dropped.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub(crate) struct DirectoryLock {
     path: PathBuf,
     directory: File,
     _lock: Option<File>,
 }
 
-impl Claim {
-    /// Makes the directory if need be, durably, and locks it.
+impl DirectoryLock {
+    /// Creates the directory durably if it does not exist, and locks it.
     pub(crate) fn take(path: &Path, files: &dyn Files) -> Result<Self, StoreError> {
         let failed = |what: &str| {
             let action = format!("{what} {}", path.display());
             move |error: io::Error| StoreError::io(action, error)
         };
-        make_durably(path, files).map_err(failed("make the directory"))?;
+        make_durably(path, files).map_err(failed("create the directory"))?;
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         #[cfg(unix)]
@@ -64,8 +64,8 @@ impl Claim {
         Ok(Self { path: path.to_owned(), directory, _lock: None })
     }
 
-    /// Fails if the directory is no longer where it was: what is written would be lost, or belong to
-    /// somebody else.
+    /// Fails if the directory is no longer at its path: writes would be lost, or go to another
+    /// directory.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         #[cfg(unix)]
         {
@@ -92,7 +92,7 @@ fn locked(path: &Path, outcome: Result<(), TryLockError>) -> Result<(), StoreErr
     }
 }
 
-/// Makes a directory and its parents. Each new name is durable when this returns.
+/// Creates a directory and its parents, durably.
 pub(crate) fn make_durably(path: &Path, files: &dyn Files) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     if path.exists() {
@@ -105,54 +105,54 @@ pub(crate) fn make_durably(path: &Path, files: &dyn Files) -> io::Result<()> {
     files.sync_directory(parent.unwrap_or(Path::new(".")))
 }
 
-/// The directory of a store that is open.
+/// The directory of an open store.
 #[derive(Debug)]
-pub(crate) struct Home {
-    /// Through which the store's own files are written.
+pub(crate) struct StoreDirectory {
+    /// The file system that the store's own files are written through.
     pub(crate) files: Arc<dyn Files>,
     path: PathBuf,
-    claim: Claim,
+    lock: DirectoryLock,
     manifest: Mutex<Manifest>,
 }
 
-/// What a directory was before it was opened.
+/// What a directory held before it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Before {
-    /// Empty, or a store whose making was interrupted.
+    /// Empty, or a store whose creation was interrupted.
     New,
-    /// A store that says what it consists of.
+    /// A store with a manifest.
     Store(Contents),
-    /// A store of format 2, which does not say it.
+    /// A store of format 2, which has no manifest.
     Format2,
 }
 
-impl Home {
-    /// Reads what the directory says of itself. An empty one becomes a store if it may be written.
+impl StoreDirectory {
+    /// Reads the manifest. An empty directory becomes a store if it may be written.
     pub(crate) fn open(
         files: Arc<dyn Files>,
         path: &Path,
-        claim: Claim,
+        lock: DirectoryLock,
         may_write: bool,
     ) -> Result<(Self, Before), StoreError> {
         let (manifest, before) = match read(&*files, &path.join(manifest::NAME))? {
             Some(bytes) => decode(path, &bytes)?,
-            None => (Manifest::new(), look_around(&*files, path)?),
+            None => (Manifest::new(), classify_without_manifest(&*files, path)?),
         };
-        let home = Self { files, path: path.to_owned(), claim, manifest: Mutex::new(manifest) };
+        let store_dir = Self { files, path: path.to_owned(), lock, manifest: Mutex::new(manifest) };
         match before {
-            Before::New if may_write => home.replace_manifest(&home.manifest.lock())?,
+            Before::New if may_write => store_dir.replace_manifest(&store_dir.manifest.lock())?,
             Before::New => {
-                let detail = "there is no store".to_owned();
+                let detail = "this is not a keyloom store".to_owned();
                 return Err(StoreError::Format { path: path.to_owned(), detail });
             }
-            // The process that renamed it here may have ended before the directory was synced, and
-            // what follows (segments are removed and made) relies on it.
+            // The process that renamed the manifest may have ended before the directory was synced,
+            // and what follows (segments are removed and created) relies on the name.
             Before::Store(contents) if may_write && contents.closed_at.is_none() => {
-                home.secure_manifest()?;
+                store_dir.secure_manifest()?;
             }
             Before::Store(_) | Before::Format2 => {}
         }
-        Ok((home, before))
+        Ok((store_dir, before))
     }
 
     /// The directory.
@@ -160,22 +160,22 @@ impl Home {
         &self.path
     }
 
-    /// Tells this store and its backups from others.
+    /// Identifies this store and its backups.
     pub(crate) fn store_id(&self) -> u64 {
         self.manifest.lock().store
     }
 
-    /// What the store consists of, as far as it is recorded.
+    /// The files that the store consists of, as recorded.
     pub(crate) fn contents(&self) -> Contents {
         self.manifest.lock().contents.unwrap_or(Contents::NOTHING)
     }
 
-    /// Fails if the directory is no longer where it was.
+    /// Fails if the directory is no longer at its path.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        self.claim.check()
+        self.lock.check()
     }
 
-    /// Records a change of what the store consists of, durably.
+    /// Changes the manifest durably.
     pub(crate) fn record(&self, change: impl FnOnce(&mut Contents)) -> Result<(), StoreError> {
         self.check()?;
         let mut manifest = self.manifest.lock();
@@ -188,18 +188,19 @@ impl Home {
         Ok(())
     }
 
-    /// Notes which segment is the oldest that is needed; it becomes durable with the next record.
+    /// Sets the oldest segment that is needed; becomes durable with the next
+    /// [`record`](Self::record).
     pub(crate) fn expect_segments_from(&self, first: u64) {
         let mut manifest = self.manifest.lock();
         let contents = manifest.contents.get_or_insert(Contents::NOTHING);
         contents.first_segment = first;
     }
 
-    /// Fails if there is no room for so many bytes more.
-    pub(crate) fn probe_room(&self, bytes: u64) -> Result<(), StoreError> {
+    /// Fails if this many more bytes do not fit on the disk.
+    pub(crate) fn probe_space(&self, bytes: u64) -> Result<(), StoreError> {
         const STEP: u64 = 256 << 10;
         self.check()?;
-        let path = self.path.join(ROOM_PROBE);
+        let path = self.path.join(SPACE_PROBE);
         let fill = || {
             let file = self.files.create(&path)?;
             let step = vec![1; STEP as usize];
@@ -213,7 +214,8 @@ impl Home {
         filled.and(removed).map_err(|error| StoreError::io("write to the full disk", error))
     }
 
-    /// Ends the upgrade of an older store: its mark goes away once the manifest is durable.
+    /// Completes the upgrade of an older store: removes its format file once the manifest is
+    /// durable.
     pub(crate) fn remove_old_format(&self) -> Result<(), StoreError> {
         let old = self.path.join(OLD_FORMAT);
         match self.files.remove(&old) {
@@ -262,9 +264,9 @@ fn decode(directory: &Path, bytes: &[u8]) -> Result<(Manifest, Before), StoreErr
     Ok((manifest, before))
 }
 
-/// What a directory without a manifest is. Never builds a store among files that belong to something
-/// else, nor over what is left of a store.
-fn look_around(files: &dyn Files, directory: &Path) -> Result<Before, StoreError> {
+/// Classifies a directory without a manifest. Never creates a store among foreign files or over the
+/// remains of a store.
+fn classify_without_manifest(files: &dyn Files, directory: &Path) -> Result<Before, StoreError> {
     let old = directory.join(OLD_FORMAT);
     if let Some(bytes) = read(files, &old)? {
         if bytes == OLD_FORMAT_2.as_bytes() {
@@ -273,13 +275,13 @@ fn look_around(files: &dyn Files, directory: &Path) -> Result<Before, StoreError
         let line = String::from_utf8_lossy(&bytes);
         let detail = manifest::check_version(line.trim_end_matches('\n'))
             .err()
-            .unwrap_or_else(|| "this does not tell the format of a keyloom store".into());
+            .unwrap_or_else(|| "this is not the format of a keyloom store".into());
         return Err(StoreError::Format { path: old, detail });
     }
     let names = files
         .list(directory)
         .map_err(|error| StoreError::io(format!("list {}", directory.display()), error))?;
-    let left_over = [LOCK, ROOM_PROBE, "MANIFEST.tmp", "FORMAT.tmp"];
+    let left_over = [LOCK, SPACE_PROBE, "MANIFEST.tmp", "FORMAT.tmp"];
     let Some(name) = names.iter().find(|name| !left_over.contains(&name.as_str())) else {
         return Ok(Before::New);
     };

@@ -1,7 +1,8 @@
-//! The body of an answer, which counts as held until its last byte has left.
+//! The body of a response, which counts towards the memory budget until its last byte has been
+//! sent.
 //!
-//! HTTP takes the data of a body long before it sends them: they wait in its queues for the socket or
-//! for the client's window. So it is the data that carry the reservation, not the body.
+//! HTTP takes the data of a body long before it sends them: they are queued for the socket or for
+//! the client's window. So the reservation is attached to the data, not to the body.
 
 use std::fmt;
 use std::pin::Pin;
@@ -13,59 +14,60 @@ use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::mpsc::Receiver;
 
 use crate::memory::{Reservation, Unsent};
-use crate::overseer::OpenRequest;
+use crate::stalls::OpenRequest;
 
-/// The body of an answer: in one piece, or as it comes.
+/// The body of a response: complete, or streamed.
 #[derive(Debug)]
-pub(crate) struct HeldBody {
-    data: Option<HeldData>,
+pub(crate) struct ResponseBody {
+    data: Option<ResponseData>,
     stream: Option<Stream>,
 }
 
-/// An answer that is longer than memory should be.
+/// A response too large to buffer.
 #[derive(Debug)]
 struct Stream {
-    chunks: Receiver<Result<Bytes, BrokenOff>>,
-    /// What its chunks take at most.
+    chunks: Receiver<Result<Bytes, Aborted>>,
+    /// The maximum memory of its chunks.
     bytes: usize,
     memory: Option<Reservation>,
-    /// The request is under way as long as chunks come.
+    /// The request counts as open while chunks are produced.
     open: Option<OpenRequest>,
 }
 
-/// An answer could not be sent to its end. Its connection is closed, so that nobody takes it for whole.
+/// A response could not be completed. Its connection is closed, so that the client cannot take it
+/// for complete.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct BrokenOff;
+pub(crate) struct Aborted;
 
-impl fmt::Display for BrokenOff {
+impl fmt::Display for Aborted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the answer broke off")
+        f.write_str("the response was aborted")
     }
 }
 
-impl std::error::Error for BrokenOff {}
+impl std::error::Error for Aborted {}
 
-/// The bytes of an answer.
+/// The bytes of a response.
 #[derive(Debug)]
-pub(crate) struct HeldData {
+pub(crate) struct ResponseData {
     bytes: Bytes,
     unsent: Option<Unsent>,
 }
 
-impl HeldBody {
-    /// A body that is not counted yet.
+impl ResponseBody {
+    /// A body without a reservation yet.
     pub(crate) fn new(bytes: Bytes) -> Self {
-        let data = (!bytes.is_empty()).then_some(HeldData { bytes, unsent: None });
+        let data = (!bytes.is_empty()).then_some(ResponseData { bytes, unsent: None });
         Self { data, stream: None }
     }
 
-    /// A body that comes in chunks, which take no more than so many bytes at a time.
-    pub(crate) fn stream(chunks: Receiver<Result<Bytes, BrokenOff>>, bytes: usize) -> Self {
+    /// A streamed body whose chunks take at most this many bytes at a time.
+    pub(crate) fn stream(chunks: Receiver<Result<Bytes, Aborted>>, bytes: usize) -> Self {
         let stream = Stream { chunks, bytes, memory: None, open: None };
         Self { data: None, stream: Some(stream) }
     }
 
-    /// What it takes of the memory.
+    /// The memory that it takes.
     pub(crate) fn held_bytes(&self) -> usize {
         match &self.stream {
             Some(stream) => stream.bytes,
@@ -73,7 +75,7 @@ impl HeldBody {
         }
     }
 
-    /// Counts the body until it is sent.
+    /// Attaches the reservation, which is held until the body is sent.
     pub(crate) fn hold(&mut self, reservation: Reservation, open: OpenRequest) {
         if let Some(stream) = &mut self.stream {
             stream.memory = Some(reservation);
@@ -84,23 +86,23 @@ impl HeldBody {
     }
 }
 
-impl Body for HeldBody {
-    type Data = HeldData;
-    type Error = BrokenOff;
+impl Body for ResponseBody {
+    type Data = ResponseData;
+    type Error = Aborted;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<HeldData>, BrokenOff>>> {
+    ) -> Poll<Option<Result<Frame<ResponseData>, Aborted>>> {
         let Some(stream) = &mut self.stream else {
             return Poll::Ready(self.data.take().map(|data| Ok(Frame::data(data))));
         };
         stream.chunks.poll_recv(context).map(|chunk| {
             let framed = |bytes: Bytes| {
-                // The memory is that of the stream; what waits for the client is counted by itself.
+                // The memory is reserved by the stream; only the unsent bytes are counted here.
                 let waiting = stream.open.as_ref().map(OpenRequest::reservation);
                 let unsent = waiting.map(|waiting| Unsent::new(waiting, bytes.len()));
-                Frame::data(HeldData { bytes, unsent })
+                Frame::data(ResponseData { bytes, unsent })
             };
             chunk.map(|chunk| chunk.map(framed))
         })
@@ -118,7 +120,7 @@ impl Body for HeldBody {
     }
 }
 
-impl Buf for HeldData {
+impl Buf for ResponseData {
     fn remaining(&self) -> usize {
         self.bytes.len()
     }
@@ -143,7 +145,7 @@ mod tests {
 
     use super::*;
     use crate::memory::{Account, Memory};
-    use crate::overseer::Pulse;
+    use crate::stalls::Activity;
 
     #[tokio::test]
     async fn a_body_is_counted_until_its_data_are_dropped() {
@@ -151,9 +153,9 @@ mod tests {
         let account = Account::open(&memory, 0).unwrap();
         let mut reservation = Reservation::new(&account);
         reservation.grow(5).unwrap();
-        let mut body = HeldBody::new(Bytes::from_static(b"hello"));
-        let pulse = Arc::new(Pulse::new(Arc::clone(&account)));
-        body.hold(reservation, OpenRequest::begin(&pulse));
+        let mut body = ResponseBody::new(Bytes::from_static(b"hello"));
+        let activity = Arc::new(Activity::new(Arc::clone(&account)));
+        body.hold(reservation, OpenRequest::begin(&activity));
         assert_eq!((body.held_bytes(), body.size_hint().exact()), (5, Some(5)));
         let mut data = body.frame().await.unwrap().unwrap().into_data().unwrap();
         assert!(body.is_end_stream() && body.frame().await.is_none());
@@ -167,6 +169,6 @@ mod tests {
 
     #[test]
     fn an_empty_body_ends_at_once() {
-        assert!(HeldBody::new(Bytes::new()).is_end_stream());
+        assert!(ResponseBody::new(Bytes::new()).is_end_stream());
     }
 }

@@ -1,8 +1,8 @@
-//! Changes of the set of tables: who makes them, who needs them to stand still, and what a change that
-//! failed leaves behind.
+//! Locking of the set of tables, and cleanup after a failed change of it.
 //!
-//! A flush or compaction that fails, for lack of room say, leaves tables that are in no list. The engine
-//! would remove them when it is opened again; a full disk needs the room before.
+//! A flush or compaction that fails, for example because the disk is full, leaves tables that are
+//! in no list. The engine would remove them when it is next opened; a full disk needs the space
+//! earlier.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,33 +12,33 @@ use std::path::{Path, PathBuf};
 use lsm_tree::{Table, TableId};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// The set of tables of one tree, as far as its changes go.
-pub(super) struct Structure {
+/// The set of tables of one tree.
+pub(super) struct TableSet {
     tree: PathBuf,
     changing: RwLock<()>,
-    /// The tables that were in a list at some time since the tree was opened.
+    /// The tables that have been in a list since the tree was opened.
     installed: Mutex<HashSet<TableId>>,
 }
 
-impl Structure {
-    /// The structure of the tree in this directory, which has these tables.
+impl TableSet {
+    /// The tree in this directory, which has these tables.
     pub(super) fn new<'a>(tree: &Path, tables: impl Iterator<Item = &'a Table>) -> Self {
         let installed = Mutex::new(tables.map(Table::id).collect());
         Self { tree: tree.to_owned(), changing: RwLock::new(()), installed }
     }
 
-    /// Held by whoever changes the set of tables.
+    /// Locks the set of tables for a change (shared).
     pub(super) fn change(&self) -> RwLockReadGuard<'_, ()> {
         self.changing.read()
     }
 
-    /// Held by whoever needs tables and list to stay as they are; waits until the running changes end.
-    pub(super) fn stand_still(&self) -> RwLockWriteGuard<'_, ()> {
+    /// Locks out changes (exclusive); waits until running ones finish.
+    pub(super) fn freeze(&self) -> RwLockWriteGuard<'_, ()> {
         self.changing.write()
     }
 
-    /// Notes what a change has led to: the number of the list and its tables. What is new becomes
-    /// readable for its owner only.
+    /// Records the result of a change: the number of the list and its tables. New files become
+    /// readable by their owner only.
     pub(super) fn note<'a>(&self, list: u64, tables: impl Iterator<Item = &'a Table>) {
         let mut installed = self.installed.lock();
         for table in tables {
@@ -49,9 +49,9 @@ impl Structure {
         restrict(&self.tree.join(format!("v{list}")));
     }
 
-    /// Removes tables that a failed change has left behind.
+    /// Removes tables that a failed change has left.
     pub(super) fn remove_orphans(&self) -> io::Result<()> {
-        let _still = self.stand_still();
+        let _frozen = self.freeze();
         let installed = self.installed.lock();
         for entry in fs::read_dir(self.tree.join("tables"))? {
             let entry = entry?;
@@ -64,8 +64,8 @@ impl Structure {
     }
 }
 
-/// Lets only the owner read a file. The directory lets nobody else in, so a failure, on a file system
-/// without permissions say, has no consequence.
+/// Makes a file readable by its owner only. Nobody else can enter the directory, so failure (on a
+/// file system without permissions, for example) is harmless.
 fn restrict(path: &Path) {
     #[cfg(unix)]
     {

@@ -1,17 +1,17 @@
-//! Who a browser may ask for: the `Host` and the `Origin` of a request.
+//! Protection against web pages: checks the `Host` and the `Origin` of a request.
 //!
-//! A server that needs no credentials trusts whoever can connect, and so its user's browser, which asks
-//! on behalf of any page. Two rules keep strange pages out:
+//! A server without credentials trusts whoever can connect, including its user's browser, which
+//! sends requests on behalf of any page. Two rules keep foreign pages out:
 //!
-//! - **Origin.** Browsers name the page that asks. Pages of this machine may ask, and those that
-//!   [`Cors`] names; others are refused before anything is executed, because a request can do harm
-//!   even if its answer is never shown.
-//! - **Host.** A page can have its own name resolve to this machine (DNS rebinding), and then it is of
-//!   one origin with the server. So a server on a loopback address answers to loopback names and to those
-//!   that it was given, and to no others.
+//! - **Origin.** Browsers send the origin of the page. Pages of this machine are allowed, and those
+//!   listed in [`Cors`]; others are refused before anything is executed, because a request can do
+//!   harm even if its response is never shown.
+//! - **Host.** A page can make its own name resolve to this machine (DNS rebinding), which makes it
+//!   same-origin with the server. So a server on a loopback address accepts only loopback names and
+//!   the configured ones.
 //!
-//! With credentials, a page that has none can do nothing, and nothing is refused here; its answers are
-//! still shown to allowed pages only.
+//! With credentials, a page without a signature can do nothing, and nothing is refused here;
+//! responses are still shown only to allowed origins.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -22,21 +22,21 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
 
-/// The pages that may ask besides those of this machine: their origins.
+/// Origins that may send requests besides those of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cors {
-    /// Pages of any origin.
+    /// Any origin.
     pub any: bool,
-    /// Pages of these origins.
+    /// These origins.
     pub origins: Vec<Origin>,
 }
 
-/// An origin as browsers write it: `https://app.example.com`, `http://10.0.0.7:3000`, or `null` for pages
-/// that have none, such as files.
+/// An origin as browsers write it: `https://app.example.com`, `http://10.0.0.7:3000`, or `null` for
+/// pages without one, such as files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(String);
 
-/// Text that is no origin.
+/// The text is not an origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotAnOrigin;
 
@@ -67,7 +67,7 @@ impl FromStr for Origin {
         let scheme = scheme.to_ascii_lowercase();
         let (host, port) = split_port(authority).ok_or(NotAnOrigin)?;
         let host = host.to_ascii_lowercase();
-        // Browsers leave out the port that the scheme has anyway.
+        // Browsers omit the scheme's default port.
         Ok(Self(match (scheme.as_str(), port) {
             (_, None) | ("http", Some(80)) | ("https", Some(443)) => format!("{scheme}://{host}"),
             (_, Some(port)) => format!("{scheme}://{host}:{port}"),
@@ -76,7 +76,7 @@ impl FromStr for Origin {
 }
 
 impl Cors {
-    /// Reads a list of origins, of which `*` is all of them.
+    /// Parses a list of origins; `*` allows all.
     pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, NotAnOrigin> {
         let mut cors = Self::default();
         for text in texts {
@@ -93,13 +93,13 @@ impl Cors {
     }
 }
 
-/// Whether a page is one of this machine.
+/// Whether an origin is on this machine.
 fn is_loopback_origin(origin: &str) -> bool {
     let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     authority.and_then(split_port).is_some_and(|(host, _)| is_loopback_host(host))
 }
 
-/// A host and the port behind it; none if it is neither a name nor an address.
+/// Splits an authority into host and port; `None` if it is malformed.
 fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
     let end = if authority.starts_with('[') {
         authority.find(']')? + 1
@@ -114,7 +114,7 @@ fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
     };
     let port = match rest.strip_prefix(':') {
         None if rest.is_empty() => None,
-        // `Host: localhost:` is odd and allowed.
+        // `Host: localhost:` is unusual but valid.
         Some("") => None,
         Some(port) => Some(port.parse().ok()?),
         None => return None,
@@ -122,7 +122,7 @@ fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
     is_host.then_some((host, port))
 }
 
-/// Whether a host is this machine, whatever a name server says.
+/// Whether a host is this machine, independent of DNS.
 fn is_loopback_host(host: &str) -> bool {
     let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     if let Some(address) = address.and_then(|text| text.parse::<Ipv6Addr>().ok()) {
@@ -139,35 +139,35 @@ fn is_loopback_host(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || ends_in(".localhost")
 }
 
-/// Who may ask this server, by what their browser says.
+/// The origins and hosts that this server accepts.
 #[derive(Debug)]
-pub(crate) struct Visitors {
+pub(crate) struct OriginPolicy {
     cors: Cors,
-    /// The host names that it answers to besides loopback ones; any, if none are listed.
+    /// Host names accepted besides loopback ones; `None` accepts any.
     hosts: Option<Vec<String>>,
-    /// Whether a signature is asked for anyway.
+    /// Whether requests must be signed.
     are_signed: bool,
 }
 
-/// What the answer tells a browser.
+/// The origin of an accepted request, which decides the CORS headers of the response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Visitor {
-    /// No page asks.
-    NoPage,
-    /// A page that may see the answer: what to say to its browser.
+pub(crate) enum RequestOrigin {
+    /// Not sent by a page.
+    NotAPage,
+    /// A page that may read the response: the value for its browser.
     Page(HeaderValue),
-    /// A page that may not see the answer.
-    Stranger,
+    /// A page that may not read the response.
+    ForeignPage,
 }
 
 /// Why a request is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// A page of this origin asks.
+    /// Sent by a page of this origin.
     Origin(String),
-    /// It is for another host.
+    /// Addressed to another host.
     Host(String),
-    /// It does not say what host it is for, or says two things.
+    /// No host, or two different ones.
     NoHost,
 }
 
@@ -176,13 +176,13 @@ impl fmt::Display for Refusal {
         match self {
             Self::Origin(origin) => write!(
                 f,
-                "Pages of the origin {origin} may not ask this server. To allow them, start it with \
-                 --cors {origin}"
+                "Requests from the origin {origin} are not allowed. To allow them, start the server \
+                 with --cors {origin}"
             ),
             Self::Host(host) => write!(
                 f,
-                "This server listens on a loopback address without credentials, and answers to \
-                 loopback names only, not to the host {host}: a page could have named it so. Ask \
+                "This server listens on a loopback address without credentials and accepts only \
+                 loopback names, not the host {host}, as protection against DNS rebinding. Use \
                  localhost or 127.0.0.1, or start the server with --advertise HOST:PORT, or with \
                  credentials"
             ),
@@ -191,24 +191,25 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl Visitors {
-    /// `hosts` are the further names of a server on a loopback address; other servers have any name.
+impl OriginPolicy {
+    /// `hosts` are additional names of a server on a loopback address; other servers accept any
+    /// name.
     pub(crate) fn new(cors: Cors, hosts: Option<Vec<String>>, are_signed: bool) -> Self {
         Self { cors, hosts, are_signed }
     }
 
-    /// Judges a request by its head.
-    pub(crate) fn judge(&self, head: &Parts) -> Result<Visitor, Refusal> {
+    /// Checks the head of a request.
+    pub(crate) fn check_request(&self, head: &Parts) -> Result<RequestOrigin, Refusal> {
         if !self.are_signed && self.hosts.is_some() {
             self.check_host(head)?;
         }
         if !head.headers.contains_key(header::ORIGIN) {
-            return Ok(Visitor::NoPage);
+            return Ok(RequestOrigin::NotAPage);
         }
-        self.judge_origin(&head.headers)
+        self.check_origin(&head.headers)
     }
 
-    fn judge_origin(&self, headers: &HeaderMap) -> Result<Visitor, Refusal> {
+    fn check_origin(&self, headers: &HeaderMap) -> Result<RequestOrigin, Refusal> {
         let mut origins = headers.get_all(header::ORIGIN).iter();
         let (first, second) = (origins.next(), origins.next());
         let text = first.and_then(|origin| origin.to_str().ok()).unwrap_or_default();
@@ -216,15 +217,15 @@ impl Visitors {
             Some(origin) if second.is_none() && self.cors.allows(text) => {
                 let shown =
                     if self.cors.any { HeaderValue::from_static("*") } else { origin.clone() };
-                Ok(Visitor::Page(shown))
+                Ok(RequestOrigin::Page(shown))
             }
-            _ if self.are_signed => Ok(Visitor::Stranger),
+            _ if self.are_signed => Ok(RequestOrigin::ForeignPage),
             _ => Err(Refusal::Origin(printable(text))),
         }
     }
 
-    /// Every host that the request names must be one of ours: the header and the URI of a request in
-    /// absolute form or of HTTP/2. HTTP/1.0 has requests without a host, browsers do not send them.
+    /// Every host in the request must be accepted: the header, and the URI of a request in absolute
+    /// form or of HTTP/2. HTTP/1.0 allows requests without a host; browsers do not send them.
     fn check_host(&self, head: &Parts) -> Result<(), Refusal> {
         let mut hosts = head.headers.get_all(header::HOST).iter();
         let (first, second) = (hosts.next(), hosts.next());
@@ -252,12 +253,12 @@ impl Visitors {
     }
 }
 
-/// The host of a `HOST:PORT` that was given to the server.
+/// The host of a configured `HOST:PORT`.
 pub(crate) fn host_of(endpoint: &str) -> String {
     split_port(endpoint).map_or(endpoint, |(host, _)| host).to_ascii_lowercase()
 }
 
-/// As much of a stranger's text as fits into a sentence.
+/// Client text, escaped and shortened for an error message.
 fn printable(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_graphic() { c } else { '?' };
     text.chars().take(100).map(plain).collect()
@@ -277,12 +278,12 @@ mod tests {
         request.body(()).unwrap().into_parts().0
     }
 
-    fn open() -> Visitors {
-        Visitors::new(Cors::default(), Some(vec!["db.test".into()]), false)
+    fn open() -> OriginPolicy {
+        OriginPolicy::new(Cors::default(), Some(vec!["db.test".into()]), false)
     }
 
     #[test]
-    fn loopback_hosts_are_told_from_others() {
+    fn loopback_hosts_are_recognised() {
         for host in [
             "localhost",
             "LocalHost:8000",
@@ -296,8 +297,8 @@ mod tests {
             "db.test:9",
             "DB.TEST",
         ] {
-            let judged = open().judge(&head(Version::HTTP_11, "/", &[("host", host)]));
-            assert_eq!(judged, Ok(Visitor::NoPage), "{host}");
+            let checked = open().check_request(&head(Version::HTTP_11, "/", &[("host", host)]));
+            assert_eq!(checked, Ok(RequestOrigin::NotAPage), "{host}");
         }
         for host in [
             "",
@@ -316,15 +317,15 @@ mod tests {
             "localhost/",
             "xdb.test",
         ] {
-            let judged = open().judge(&head(Version::HTTP_11, "/", &[("host", host)]));
-            assert_eq!(judged, Err(Refusal::Host(host.to_owned())), "{host}");
+            let checked = open().check_request(&head(Version::HTTP_11, "/", &[("host", host)]));
+            assert_eq!(checked, Err(Refusal::Host(host.to_owned())), "{host}");
         }
     }
 
     #[test]
-    fn every_host_of_a_request_counts() {
+    fn every_host_of_a_request_is_checked() {
         let evil = Err(Refusal::Host("evil.test".to_owned()));
-        let ok = Ok(Visitor::NoPage);
+        let ok = Ok(RequestOrigin::NotAPage);
         for (version, uri, headers, expected) in [
             (Version::HTTP_11, "http://evil.test/", &[("host", "localhost")][..], &evil),
             (Version::HTTP_11, "http://localhost/", &[("host", "evil.test")], &evil),
@@ -342,29 +343,38 @@ mod tests {
                 &Err(Refusal::NoHost),
             ),
         ] {
-            assert_eq!(open().judge(&head(version, uri, headers)), *expected, "{uri} {headers:?}");
+            assert_eq!(
+                open().check_request(&head(version, uri, headers)),
+                *expected,
+                "{uri} {headers:?}"
+            );
         }
-        // What can only be asked with a signature may have any name.
-        let signed = Visitors::new(Cors::default(), Some(Vec::new()), true);
-        let named = Visitors::new(Cors::default(), None, false);
-        for visitors in [signed, named] {
-            let judged = visitors.judge(&head(Version::HTTP_11, "/", &[("host", "evil.test")]));
-            assert_eq!(judged, ok);
+        // Requests that need a signature may use any name.
+        let signed = OriginPolicy::new(Cors::default(), Some(Vec::new()), true);
+        let named = OriginPolicy::new(Cors::default(), None, false);
+        for policy in [signed, named] {
+            let checked =
+                policy.check_request(&head(Version::HTTP_11, "/", &[("host", "evil.test")]));
+            assert_eq!(checked, ok);
         }
     }
 
-    fn origin(visitors: &Visitors, origin: &str) -> Result<Visitor, Refusal> {
-        visitors.judge(&head(Version::HTTP_11, "/", &[("host", "localhost"), ("origin", origin)]))
+    fn origin(policy: &OriginPolicy, origin: &str) -> Result<RequestOrigin, Refusal> {
+        policy.check_request(&head(
+            Version::HTTP_11,
+            "/",
+            &[("host", "localhost"), ("origin", origin)],
+        ))
     }
 
-    fn page(shown: &str) -> Visitor {
-        Visitor::Page(HeaderValue::from_str(shown).unwrap())
+    fn page(shown: &str) -> RequestOrigin {
+        RequestOrigin::Page(HeaderValue::from_str(shown).unwrap())
     }
 
     #[test]
-    fn pages_of_this_machine_and_of_those_listed_may_ask() {
+    fn loopback_and_listed_origins_are_allowed() {
         let cors = Cors::of(["HTTPS://App.Example.com:443", "null"]).unwrap();
-        let visitors = Visitors::new(cors, Some(Vec::new()), false);
+        let policy = OriginPolicy::new(cors, Some(Vec::new()), false);
         for text in [
             "http://localhost:3000",
             "https://localhost",
@@ -374,7 +384,7 @@ mod tests {
             "https://app.example.com",
             "null",
         ] {
-            assert_eq!(origin(&visitors, text), Ok(page(text)), "{text}");
+            assert_eq!(origin(&policy, text), Ok(page(text)), "{text}");
         }
         for text in [
             "",
@@ -388,19 +398,19 @@ mod tests {
             "chrome-extension://abc",
             "http://localhost:x",
         ] {
-            assert_eq!(origin(&visitors, text), Err(Refusal::Origin(text.into())), "{text}");
+            assert_eq!(origin(&policy, text), Err(Refusal::Origin(text.into())), "{text}");
         }
         assert!(origin(&open(), "null").is_err());
         let twice = [("host", "localhost"), ("origin", "null"), ("origin", "null")];
-        assert!(visitors.judge(&head(Version::HTTP_11, "/", &twice)).is_err());
-        let any = Visitors::new(Cors::of(["*"]).unwrap(), Some(Vec::new()), false);
+        assert!(policy.check_request(&head(Version::HTTP_11, "/", &twice)).is_err());
+        let any = OriginPolicy::new(Cors::of(["*"]).unwrap(), Some(Vec::new()), false);
         assert_eq!(origin(&any, "http://evil.test"), Ok(page("*")));
-        let signed = Visitors::new(Cors::default(), None, true);
-        assert_eq!(origin(&signed, "http://evil.test"), Ok(Visitor::Stranger));
+        let signed = OriginPolicy::new(Cors::default(), None, true);
+        assert_eq!(origin(&signed, "http://evil.test"), Ok(RequestOrigin::ForeignPage));
     }
 
     #[test]
-    fn what_is_no_origin_is_refused() {
+    fn malformed_origins_are_refused() {
         for text in [
             "",
             "example.com",

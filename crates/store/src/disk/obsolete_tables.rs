@@ -1,13 +1,13 @@
-//! Tables that a compaction has replaced: until the last reader has let go of them, their files stay,
-//! and after that, their blocks should no longer fill the cache.
+//! Tables replaced by a compaction: their files stay while a snapshot reads them, and afterwards
+//! their blocks are evicted from the cache.
 //!
-//! The cache of `lsm-tree` (as of 3.1.10) cannot forget a table: blocks of removed tables stay until
-//! newer ones push them out, so that overwriting a few keys for long fills all of it with blocks that
-//! nobody can read any more. A block can be replaced, though, and so those of a removed table are
+//! The cache of `lsm-tree` (as of 3.1.10) cannot evict a table: blocks of removed tables stay until
+//! newer ones displace them, so overwriting a few keys for long fills the whole cache with
+//! unreachable blocks. A cached block can be replaced, though, so those of a removed table are
 //! replaced by empty ones.
 //!
-//! Whether a table can still be read is told by its file: the engine removes it when the last reader
-//! lets go, and not before. Numbers of tables are not used twice while a store is open.
+//! A table is unreachable once its file is gone: the engine removes the file when the last reader
+//! releases it. Table numbers are not reused while a store is open.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -20,39 +20,41 @@ use parking_lot::Mutex;
 
 use crate::disk::table_list::TableFile;
 
-/// What an empty block counts for in the cache: about what its entry takes.
+/// The size of an empty block in the cache: about that of a cache entry.
 const EMPTY_BLOCK_BYTES: u32 = 200;
 
-/// The tables of older versions of a tree.
-pub(super) struct RetiredTables {
+/// The obsolete tables of a tree.
+pub(super) struct ObsoleteTables {
     tree: TreeId,
     cache: Arc<Cache>,
-    tables: Mutex<HashMap<TableId, Retired>>,
+    tables: Mutex<HashMap<TableId, ObsoleteTable>>,
 }
 
-struct Retired {
+struct ObsoleteTable {
     file: TableFile,
-    /// Where the blocks begin that may be in the cache.
+    /// Offsets of the blocks that may be in the cache.
     blocks: Vec<BlockOffset>,
 }
 
-impl RetiredTables {
-    /// None yet, in the cache of this tree.
+impl ObsoleteTables {
+    /// An empty set for this tree's cache.
     pub(super) fn new(tree: TreeId, cache: Arc<Cache>) -> Self {
         Self { tree, cache, tables: Mutex::default() }
     }
 
-    /// Notes the tables that may be replaced by what follows.
+    /// Records the tables that the next operation may replace.
     pub(super) fn note<'a>(&self, tables: impl Iterator<Item = &'a Table>) {
         let mut noted = self.tables.lock();
         for table in tables {
             let blocks = Vec::new();
-            noted.entry(table.id()).or_insert_with(|| Retired { file: file_of(table), blocks });
+            noted
+                .entry(table.id())
+                .or_insert_with(|| ObsoleteTable { file: file_of(table), blocks });
         }
     }
 
-    /// Finds the blocks of the tables that have been replaced, while they still have a file, and
-    /// forgets the noted ones that have not been.
+    /// Reads the block offsets of the tables that have been replaced, while their files still
+    /// exist, and drops the recorded tables that have not been.
     pub(super) fn retire<'a>(
         &self,
         before: impl Iterator<Item = &'a Table>,
@@ -60,14 +62,14 @@ impl RetiredTables {
     ) {
         let kept: HashSet<TableId> = after.map(Table::id).collect();
         for table in before.filter(|table| !kept.contains(&table.id())) {
-            // Without its index, the table's blocks leave the cache in their own time.
+            // If the index cannot be read, the blocks are evicted as newer ones displace them.
             let blocks = block_offsets(table).unwrap_or_default();
-            self.tables.lock().insert(table.id(), Retired { file: file_of(table), blocks });
+            self.tables.lock().insert(table.id(), ObsoleteTable { file: file_of(table), blocks });
         }
         self.tables.lock().retain(|id, _| !kept.contains(id));
     }
 
-    /// Forgets the tables that nobody can read any more, and empties their blocks in the cache.
+    /// Drops the tables that are no longer reachable and evicts their blocks.
     pub(super) fn sweep(&self) {
         let mut gone = Vec::new();
         self.tables.lock().retain(|id, table| {
@@ -86,13 +88,13 @@ impl RetiredTables {
         }
     }
 
-    /// Those that may still be read.
+    /// The files of obsolete tables that may still be read.
     pub(super) fn files(&self) -> Vec<TableFile> {
         self.tables.lock().values().map(|table| table.file.clone()).collect()
     }
 }
 
-/// The file of a table, and what it must hold.
+/// The file of a table with its checksum.
 pub(super) fn file_of(table: &Table) -> TableFile {
     TableFile { path: table.path.to_path_buf(), checksum: table.checksum().into_u128() }
 }
@@ -126,7 +128,7 @@ fn block_offsets(table: &Table) -> lsm_tree::Result<Vec<BlockOffset>> {
     Ok(offsets)
 }
 
-/// The blocks that a block of the index names.
+/// The blocks that an index block refers to.
 pub(super) fn indexed(
     table: &Table,
     file: &File,

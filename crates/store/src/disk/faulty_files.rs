@@ -1,4 +1,4 @@
-//! Files for tests: those of the log fail on demand, or hold syncs back until told otherwise.
+//! Fault injection for tests: log files that fail on demand, or block syncs until released.
 
 use std::io;
 use std::path::Path;
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 
+use super::directory::DirectoryLock;
 use super::files::{Files, OpenFile, RealFiles};
-use super::home::Claim;
 use super::log::directory::LogDirectory;
 use super::{DiskOptions, DiskStore};
 
-/// Passes everything to real files, unless told to fail or wait.
+/// Passes all calls to real files, except where a failure or a blocked sync is injected.
 #[derive(Debug, Clone)]
-pub(crate) struct UnrulyFiles(Arc<Control>);
+pub(crate) struct FaultyFiles(Arc<Control>);
 
 #[derive(Debug)]
 struct Control {
@@ -31,7 +31,7 @@ struct Gate {
     waiting: usize,
 }
 
-impl Default for UnrulyFiles {
+impl Default for FaultyFiles {
     fn default() -> Self {
         Self(Arc::new(Control {
             writes_left: AtomicI64::new(-1),
@@ -42,17 +42,17 @@ impl Default for UnrulyFiles {
     }
 }
 
-impl UnrulyFiles {
-    /// Opens a store in `path` that uses this log.
+impl FaultyFiles {
+    /// Opens a store in `path` whose log uses these files.
     pub(crate) fn open_store(&self, path: &Path) -> DiskStore {
         self.open_store_with(path, DiskOptions::default())
     }
 
-    /// The same with other options.
+    /// Same, with options.
     pub(crate) fn open_store_with(&self, path: &Path, options: DiskOptions) -> DiskStore {
-        let claim = Claim::take(path, &RealFiles).unwrap();
+        let lock = DirectoryLock::take(path, &RealFiles).unwrap();
         let files = Arc::new(self.clone());
-        DiskStore::open_in(files, path, claim, &path.join("tree"), options).unwrap().0
+        DiskStore::open_in(files, path, lock, &path.join("tree"), options).unwrap().0
     }
 
     /// The log of the store in `path`.
@@ -60,28 +60,28 @@ impl UnrulyFiles {
         LogDirectory::new(Arc::new(RealFiles), &path.join("log"))
     }
 
-    /// Lets `count` writes pass and fails the next.
+    /// Fails the write after `count` successful ones.
     pub(crate) fn fail_write_after(&self, count: i64) {
         self.0.writes_left.store(count, Ordering::Relaxed);
     }
 
-    /// Lets `count` syncs pass and fails the next.
+    /// Fails the sync after `count` successful ones.
     pub(crate) fn fail_sync_after(&self, count: i64) {
         self.0.syncs_left.store(count, Ordering::Relaxed);
     }
 
-    /// Holds all syncs back from now on.
+    /// Blocks all syncs from now on.
     pub(crate) fn hold_syncs(&self) {
         self.0.gate.lock().shut = true;
     }
 
-    /// Lets held syncs go on.
+    /// Releases blocked syncs.
     pub(crate) fn release_syncs(&self) {
         self.0.gate.lock().shut = false;
         self.0.changed.notify_all();
     }
 
-    /// Waits until a sync is being held back.
+    /// Waits until a sync is blocked.
     pub(crate) fn wait_for_held_sync(&self) {
         let mut gate = self.0.gate.lock();
         while gate.waiting == 0 {
@@ -89,7 +89,7 @@ impl UnrulyFiles {
         }
     }
 
-    /// Whether a sync is being held back.
+    /// Whether a sync is blocked.
     pub(crate) fn is_sync_held(&self) -> bool {
         self.0.gate.lock().waiting > 0
     }
@@ -112,9 +112,9 @@ fn burn(fuse: &AtomicI64) -> io::Result<()> {
     }
 }
 
-struct UnrulyFile(Box<dyn OpenFile>, UnrulyFiles);
+struct FaultyFile(Box<dyn OpenFile>, FaultyFiles);
 
-impl OpenFile for UnrulyFile {
+impl OpenFile for FaultyFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         burn(&self.1.0.writes_left)?;
         self.0.write_at(bytes, offset)
@@ -135,14 +135,14 @@ impl OpenFile for UnrulyFile {
     }
 }
 
-impl UnrulyFiles {
+impl FaultyFiles {
     fn wrap(&self, path: &Path, file: Box<dyn OpenFile>) -> Box<dyn OpenFile> {
         let is_log = path.parent().is_some_and(|directory| directory.ends_with("log"));
-        if is_log { Box::new(UnrulyFile(file, self.clone())) } else { file }
+        if is_log { Box::new(FaultyFile(file, self.clone())) } else { file }
     }
 }
 
-impl Files for UnrulyFiles {
+impl Files for FaultyFiles {
     fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
         RealFiles.list(directory)
     }

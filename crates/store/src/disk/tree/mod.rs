@@ -1,11 +1,10 @@
-//! The engine: an LSM-tree of sorted tables beneath memtables, from the `lsm-tree` crate.
+//! The engine: an LSM tree of sorted tables and memtables, from the `lsm-tree` crate.
 //!
-//! The tree knows neither log nor threads; this wrapper gives it moments (see [`Moments`]) and one
-//! rule of order. The tree draws a sequence number for each change of its own structure, from the
-//! same counter as our transactions. A group of transactions takes its numbers, reaches the log,
-//! enters the memtable and is published under [`Tree::order`]; the newest moment may only be
-//! pushed past the tree's own numbers while nobody is in the middle of that, or a reader could see
-//! half a group.
+//! The crate knows neither the log nor threads; this wrapper adds snapshots (see [`Snapshots`]) and
+//! one ordering rule. The tree draws a sequence number for each change of its set of tables from
+//! the same counter as our transactions. A group of transactions takes its numbers, is logged,
+//! enters the memtable and is published under [`Tree::order`]; the newest snapshot may be advanced
+//! past the tree's own numbers only between groups, or a reader could see half a group.
 
 mod reclaiming;
 
@@ -25,73 +24,74 @@ use lsm_tree::{AbstractTree, AnyTree, Cache, CompressionType, Config, Guard};
 use lsm_tree::{IterGuardImpl, SequenceNumberCounter};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::disk::home::Home;
-use crate::disk::moments::{Moments, Pin};
+use crate::disk::directory::StoreDirectory;
+use crate::disk::obsolete_tables::{ObsoleteTables, file_of};
 use crate::disk::options::DiskOptions;
-use crate::disk::retired_tables::{RetiredTables, file_of};
-use crate::disk::structure::Structure;
+use crate::disk::snapshots::{Pin, Snapshots};
 use crate::disk::table_damage::{KnownDamage, engine_error, may_be_damage};
 use crate::disk::table_list::TableFile;
+use crate::disk::table_set::TableSet;
 use crate::transaction::WriteSet;
 use crate::{Direction, Entries, Key, KeyRange, Snapshot, StoreError};
 
-/// Tables are split at the size of a memtable, within these bounds, so that a compaction rewrites a
-/// bounded piece.
+/// Tables are split at the size of a memtable, within these bounds, which bounds the work of a
+/// compaction step.
 const SMALLEST_TABLE: u64 = 1 << 20;
 const LARGEST_TABLE: u64 = 32 << 20;
 
-/// The unit in which tables are read, checked and cached. Reading a range becomes cheaper with its
-/// size, reading a single key that is not in the cache dearer.
+/// The unit in which tables are read, checksummed and cached. Larger blocks make range reads
+/// cheaper and uncached point reads dearer.
 const BLOCK_BYTES: u32 = 8 << 10;
 
-/// Every so many entries of a block, one has its whole key and can be searched for; the others hold
-/// what differs from the key before.
+/// One in this many entries of a block stores its whole key, for binary search; the others store
+/// the difference to the key before (prefix compression).
 const RESTART_INTERVAL: u8 = 4;
 
-/// Numbers below this are never given out; readers need a moment after "nothing".
+/// The first sequence number; zero is reserved for the empty snapshot.
 const FIRST_NUMBER: u64 = 1;
 
-/// The tree, its numbers and its readers.
+/// The tree, its sequence numbers and its snapshots.
 pub(crate) struct Tree {
     inner: AnyTree,
     path: PathBuf,
     numbers: SequenceNumberCounter,
-    moments: Moments,
+    snapshots: Snapshots,
     order: Mutex<()>,
-    structure: Structure,
+    table_set: TableSet,
     table_bytes: u64,
-    /// Bytes of keys and values that were applied.
+    /// Bytes of keys and values applied.
     written_bytes: AtomicU64,
     /// The number of the newest transaction.
     newest_number: AtomicU64,
-    /// Tombstones in the memtables, give or take those that are being flushed.
+    /// Tombstones in the memtables, approximately while a flush runs.
     deletions: AtomicU64,
-    /// Bytes of tables that were compacted while a reader needed what they had overwritten.
+    /// Bytes of tables that were compacted while a snapshot still needed the versions they
+    /// overwrote.
     compacted_while_held: AtomicU64,
-    retired: RetiredTables,
+    obsolete: ObsoleteTables,
     damage: KnownDamage,
-    /// Held by the tree, not the store: a snapshot may outlive the store, and while it does, no
-    /// other process may remove tables beneath it.
-    _home: Arc<Home>,
+    /// Held by the tree, not the store: a snapshot may outlive the store, and no other process may
+    /// remove its tables in the meantime.
+    _store_dir: Arc<StoreDirectory>,
 }
 
-/// The right to number and apply transactions.
+/// Permission to number and apply transactions.
 pub(crate) struct Order<'a>(#[expect(dead_code, reason = "held for its drop")] MutexGuard<'a, ()>);
 
 impl Tree {
-    /// Opens the tree in `path`, making it if need be.
+    /// Opens the tree in `path`, creating it if it does not exist.
     pub(crate) fn open(
         path: &Path,
         tables: &[TableFile],
         options: &DiskOptions,
-        home: Arc<Home>,
+        store_dir: Arc<StoreDirectory>,
     ) -> Result<Self, StoreError> {
         let damage = KnownDamage::default();
         let cache = Arc::new(Cache::with_capacity_bytes(options.cache_bytes));
         let numbers = SequenceNumberCounter::new(FIRST_NUMBER);
         let bloom = |policy| FilterPolicyEntry::Bloom(policy);
-        // The tree's own notion of visibility is left unused: it would jump past a half-applied
-        // group (see the module's documentation).
+        // The crate's own visible sequence number is unused: it would advance past a half-applied
+        // group (see the module documentation).
         let inner = Config::new(path, numbers.clone(), SequenceNumberCounter::default())
             .use_cache(Arc::clone(&cache))
             .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
@@ -112,80 +112,81 @@ impl Tree {
             })?;
         let next = inner.get_highest_persisted_seqno().map_or(FIRST_NUMBER, |seqno| seqno + 1);
         numbers.fetch_max(next);
-        let moments = Moments::starting_at(next);
-        let retired = RetiredTables::new(inner.id(), cache);
-        let structure = Structure::new(path, inner.current_version().iter_tables());
+        let snapshots = Snapshots::starting_at(next);
+        let obsolete = ObsoleteTables::new(inner.id(), cache);
+        let table_set = TableSet::new(path, inner.current_version().iter_tables());
         Ok(Self {
             inner,
             path: path.to_owned(),
             numbers,
-            moments,
+            snapshots,
             order: Mutex::new(()),
-            structure,
+            table_set,
             table_bytes: options.memtable_bytes.clamp(SMALLEST_TABLE, LARGEST_TABLE),
             written_bytes: AtomicU64::new(0),
             newest_number: AtomicU64::new(0),
             deletions: AtomicU64::new(0),
             compacted_while_held: AtomicU64::new(0),
-            retired,
+            obsolete,
             damage,
-            _home: home,
+            _store_dir: store_dir,
         })
     }
 
-    /// The number of the newest list of tables.
+    /// The number of the current list of tables.
     pub(crate) fn version(&self) -> u64 {
         self.inner.current_version().id()
     }
 
-    /// The number of the newest list of tables, and the tables; no file goes away while they are held.
+    /// The number of the current list of tables, and the tables; their files are not removed while
+    /// the handles are held.
     pub(crate) fn tables(&self) -> (u64, Vec<lsm_tree::Table>) {
         let version = self.inner.current_version();
         (version.id(), version.iter_tables().cloned().collect())
     }
 
-    /// Where the tables and their lists are.
+    /// The directory of the tables and their lists.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The highest number whose transaction is in a table.
+    /// The highest sequence number in a table.
     pub(crate) fn persisted_number(&self) -> u64 {
         self.inner.get_highest_persisted_seqno().unwrap_or(0)
     }
 
-    /// Gives out only numbers above this one; nobody reads or writes yet.
+    /// Continues numbering above this number; called before any reader or writer.
     pub(crate) fn begin_after(&self, number: u64) {
         self.numbers.fetch_max(number + 1);
-        self.moments.publish(number + 1);
+        self.snapshots.publish(number + 1);
     }
 
-    /// Applies a transaction from the log; nobody reads or writes yet.
+    /// Applies a transaction from the log; called before any reader or writer.
     pub(crate) fn replay(&self, number: u64, writes: &WriteSet) {
         self.numbers.fetch_max(number + 1);
         self.insert(number, writes);
         self.newest_number.store(number, Ordering::Release);
-        self.moments.publish(number + 1);
+        self.snapshots.publish(number + 1);
     }
 
-    /// Waits for the right to number and apply transactions.
+    /// Waits for permission to number and apply transactions.
     pub(crate) fn order(&self) -> Order<'_> {
         Order(self.order.lock())
     }
 
-    /// A number greater than all before.
+    /// The next sequence number.
     pub(crate) fn next_number(&self, _: &Order<'_>) -> u64 {
         self.numbers.next()
     }
 
-    /// Applies durable transactions and shows them to readers, all at once.
+    /// Applies durable transactions and publishes them to readers, atomically.
     pub(crate) fn apply(&self, _: &Order<'_>, group: &[(u64, &WriteSet)]) {
         for (number, writes) in group {
             self.insert(*number, writes);
         }
         if let Some((last, _)) = group.last() {
             self.newest_number.store(*last, Ordering::Release);
-            self.moments.publish(last + 1);
+            self.snapshots.publish(last + 1);
         }
     }
 
@@ -205,66 +206,66 @@ impl Tree {
         }
     }
 
-    /// Lets readers move on to the tree's newest structure, and the tree forget old ones.
+    /// Publishes the tree's current set of tables to readers, and lets it drop old ones.
     pub(crate) fn catch_up(&self) -> Result<(), StoreError> {
         let order = self.order();
-        self.moments.publish(self.numbers.get());
+        self.snapshots.publish(self.numbers.get());
         drop(order);
         self.inner
             .get_version_history_lock()
-            // Each reader looks at the newest structure from before its moment, so one of those
-            // before the oldest moment stays.
-            .maintenance(&self.path, self.moments.oldest())
+            // Each reader uses the newest set of tables from before its snapshot, so the last one
+            // from before the oldest snapshot stays.
+            .maintenance(&self.path, self.snapshots.oldest())
             .map_err(|error| self.failed("remove old table lists", &error))?;
-        self.retired.sweep();
+        self.obsolete.sweep();
         Ok(())
     }
 
-    /// What no reader needs any more: everything that was overwritten before this number.
+    /// Versions overwritten before this sequence number are needed by no snapshot.
     fn forgettable(&self) -> u64 {
-        self.moments.oldest().saturating_sub(1)
+        self.snapshots.oldest().saturating_sub(1)
     }
 
-    /// Starts a new memtable; the old one waits to be flushed.
+    /// Starts a new memtable and seals the old one for flushing.
     pub(crate) fn rotate(&self) {
         self.deletions.store(0, Ordering::Relaxed);
         self.inner.rotate_memtable();
     }
 
-    /// How many memtables wait to be flushed.
+    /// The number of sealed memtables.
     pub(crate) fn unflushed(&self) -> usize {
         self.inner.sealed_memtable_count()
     }
 
-    /// How many layers of fresh tables wait to be compacted.
+    /// The number of level-0 runs that wait for compaction.
     pub(crate) fn uncompacted(&self) -> usize {
         self.inner.l0_run_count()
     }
 
-    /// Writes all waiting memtables to tables, durably.
+    /// Flushes all sealed memtables to tables, durably.
     pub(crate) fn flush(&self) -> Result<(), StoreError> {
-        let _changing = self.structure.change();
+        let _changing = self.table_set.change();
         let lock = self.inner.get_flush_lock();
         let flushed = self.inner.flush(&lock, self.forgettable());
         flushed.map_err(|error| self.failed("flush a memtable", &error))?;
         drop(lock);
-        self.note_structure();
+        self.note_table_set();
         self.catch_up()
     }
 
-    fn note_structure(&self) {
+    fn note_table_set(&self) {
         let version = self.inner.current_version();
-        self.structure.note(version.id(), version.iter_tables());
+        self.table_set.note(version.id(), version.iter_tables());
     }
 
-    /// Removes tables that a flush or compaction left unfinished for lack of room.
+    /// Removes tables that a flush or compaction left unfinished when the disk was full.
     pub(crate) fn remove_orphans(&self) -> Result<(), StoreError> {
-        self.structure
+        self.table_set
             .remove_orphans()
             .map_err(|error| StoreError::io("remove unfinished tables", error))
     }
 
-    /// Does one piece of compaction; returns whether there was one.
+    /// Runs one compaction step; returns whether there was one.
     pub(crate) fn compact(&self) -> Result<bool, StoreError> {
         let strategy = Leveled::default().with_table_target_size(self.table_bytes);
         self.replace_tables("compact tables", || {
@@ -272,19 +273,19 @@ impl Tree {
         })
     }
 
-    /// Does something that may replace tables by others; returns whether it did.
+    /// Runs an operation that may replace tables; returns whether it did.
     fn replace_tables(
         &self,
         action: &str,
         replace: impl FnOnce() -> lsm_tree::Result<()>,
     ) -> Result<bool, StoreError> {
-        let _changing = self.structure.change();
+        let _changing = self.table_set.change();
         let needed_from = self.forgettable();
         let before = self.inner.current_version();
-        self.retired.note(before.iter_tables());
+        self.obsolete.note(before.iter_tables());
         replace().map_err(|error| self.failed(action, &error))?;
         let after = self.inner.current_version();
-        self.retired.retire(before.iter_tables(), after.iter_tables());
+        self.obsolete.retire(before.iter_tables(), after.iter_tables());
         if before.id() == after.id() {
             return Ok(false);
         }
@@ -295,14 +296,14 @@ impl Tree {
             .map(|table| table.metadata.file_size)
             .sum();
         self.compacted_while_held.fetch_add(bytes, Ordering::Relaxed);
-        // As long as these are held, no file is removed.
+        // Files are removed only after these handles are dropped.
         drop((before, after));
-        self.note_structure();
+        self.note_table_set();
         self.catch_up()?;
         Ok(true)
     }
 
-    /// Reads every table from front to back, past the cache, and lists what is wrong.
+    /// Reads every table sequentially, bypassing the cache, and lists the damage.
     pub(crate) fn check_tables(&self) -> Vec<String> {
         let version = self.inner.current_version();
         let check = |table: &lsm_tree::Table| {
@@ -323,7 +324,7 @@ impl Tree {
         version.iter_tables().filter_map(|table| check(table).err()).collect()
     }
 
-    /// Bytes of all tables.
+    /// The size of all tables.
     pub(crate) fn disk_bytes(&self) -> u64 {
         self.inner.disk_space()
     }
@@ -335,14 +336,14 @@ impl Tree {
 
     /// The published value of a key.
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        let pin = self.moments.pin();
-        let value = self.get_at(key, pin.moment);
-        self.moments.unpin(&pin);
+        let pin = self.snapshots.pin();
+        let value = self.get_at(key, pin.seqno);
+        self.snapshots.unpin(&pin);
         value
     }
 
-    fn get_at(&self, key: &[u8], moment: u64) -> Result<Option<Bytes>, StoreError> {
-        let value = self.inner.get(key, moment).map_err(|error| {
+    fn get_at(&self, key: &[u8], seqno: u64) -> Result<Option<Bytes>, StoreError> {
+        let value = self.inner.get(key, seqno).map_err(|error| {
             let range = (Bound::Included(key), Bound::Included(key));
             self.failed_in(range, "read a key", &error)
         })?;
@@ -353,7 +354,8 @@ impl Tree {
         self.failed_in((Bound::Unbounded, Bound::Unbounded), action, error)
     }
 
-    /// An error of the engine, with the damaged file of those that hold keys of this range.
+    /// Converts an engine error, naming the damaged file among those that may hold keys of this
+    /// range.
     fn failed_in(&self, range: Bounds<'_>, action: &str, error: &lsm_tree::Error) -> StoreError {
         let find = || {
             let version = self.inner.current_version();
@@ -362,9 +364,9 @@ impl Tree {
                 .filter(|table| table.metadata.key_range.overlaps_with_bounds(&range))
                 .map(file_of)
                 .collect();
-            // The reader may look at an older moment, when other tables held the keys.
-            suspects.extend(self.retired.files());
-            // `version` holds the tables: they are not removed while they are read.
+            // An older snapshot may read tables that have been replaced since.
+            suspects.extend(self.obsolete.files());
+            // `version` holds the tables, so they are not removed while they are read.
             self.damage.find(&suspects)
         };
         let found = may_be_damage(error).then(find).flatten();
@@ -374,28 +376,28 @@ impl Tree {
 
 type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
-/// The tree at one moment.
+/// The tree at one snapshot.
 pub(crate) struct TreeSnapshot {
     tree: Arc<Tree>,
     pin: Pin,
 }
 
 impl TreeSnapshot {
-    /// The tree at the newest moment.
+    /// The newest snapshot of the tree.
     pub(crate) fn open(tree: &Arc<Tree>) -> Self {
-        Self { tree: Arc::clone(tree), pin: tree.moments.pin() }
+        Self { tree: Arc::clone(tree), pin: tree.snapshots.pin() }
     }
 }
 
 impl Drop for TreeSnapshot {
     fn drop(&mut self) {
-        self.tree.moments.unpin(&self.pin);
+        self.tree.snapshots.unpin(&self.pin);
     }
 }
 
 impl Snapshot for TreeSnapshot {
     fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        self.tree.get_at(key, self.pin.moment)
+        self.tree.get_at(key, self.pin.seqno)
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
@@ -406,7 +408,7 @@ impl Snapshot for TreeSnapshot {
         if range.is_empty() {
             return Box::new(std::iter::empty());
         }
-        let entries = self.tree.inner.range::<&[u8], _>(range.as_bounds(), self.pin.moment, None);
+        let entries = self.tree.inner.range::<&[u8], _>(range.as_bounds(), self.pin.seqno, None);
         let read = move |entry: IterGuardImpl| {
             let (key, value) = entry
                 .into_inner()
