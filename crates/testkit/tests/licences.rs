@@ -1,6 +1,4 @@
 //! Every dependency may be used under a permissive licence.
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 use std::process::Command;
 
