@@ -8,7 +8,7 @@ mod footprint;
 mod plain;
 mod read;
 mod request;
-mod shape;
+pub mod shape;
 mod tree;
 mod write;
 
@@ -16,7 +16,6 @@ pub use footprint::decoded_bytes;
 pub(crate) use plain::is_plain_ascii;
 pub use read::{item_from, value_from};
 pub use request::parse_with_item;
-pub use shape::{check_item, check_value};
 pub use tree::{Json, JsonNumber, JsonObject};
 pub(crate) use write::{escape, opening};
 pub use write::{write_item, write_string, write_value};

@@ -2,7 +2,7 @@
 //!
 //! The life of a request, each arrow a type:
 //!
-//! 1. [`Database::call`] takes a target and a body; [`wire`] turns the body into fields.
+//! 1. [`Database::call`] takes a target and a body; `keyloom_api` parses the body.
 //! 2. [`ops`] has one file per operation: decode the input, check it, plan it, encode the output.
 //! 3. Every read lowers to a [`read::ReadPlan`] or a lookup, every write to a [`write::Write`].
 //! 4. The executors in [`read`] and [`write`] run them on a snapshot or in a transaction of the
@@ -39,12 +39,12 @@ mod ttl;
 mod vector;
 pub mod verify;
 mod watch;
-mod wire;
 mod write;
 
 pub use call::{Call, WaitingCall};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
+pub use keyloom_api::{Operation, Reply};
 pub use keyloom_core::Error;
 pub use keyloom_core::json::decoded_bytes;
 pub use keyloom_store::{BackupSource, Inventory};
@@ -66,6 +66,5 @@ pub use ops::{
 };
 pub use partiql::StatementInput;
 pub use watch::{IndexFacts, TableFacts, insights};
-pub use wire::Reply;
 
 pub(crate) use database::{commit_error, commit_known, store_error};

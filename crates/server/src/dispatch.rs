@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use keyloom_api::Work;
 use keyloom_engine::{Reply, WaitingCall};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -14,7 +15,7 @@ use tokio::task::block_in_place;
 
 use crate::limits::Limits;
 use crate::memory::{Full, Reservation};
-use crate::operation::{Operation, PLACES, Work};
+use crate::operation::{Operation, SLOTS};
 
 /// A body larger than this is never handled on the reactor: hashing, unpacking and parsing it takes
 /// longer than the hop to another thread.
@@ -87,7 +88,7 @@ pub(crate) struct Dispatcher {
     /// Calls in the pool, running and queued.
     pool: Semaphore,
     /// How long calls take on average, per operation, in sixteenths of a microsecond.
-    averages: [AtomicU32; PLACES],
+    averages: [AtomicU32; SLOTS],
 }
 
 /// Why there is no result of a call.
@@ -127,7 +128,7 @@ impl Dispatcher {
 
     /// Remembers how long a call took.
     pub(crate) fn learn(&self, operation: Operation, took: Duration) {
-        let Some(average) = self.averages.get(operation.place()) else { return };
+        let Some(average) = self.averages.get(operation.slot()) else { return };
         let before = average.load(Relaxed);
         // Capped, so that one call held up by the system does not decide for long.
         let micros = took.as_micros().min(u128::from(16 * MAX_INLINE_MICROS)) as u32;
@@ -136,7 +137,7 @@ impl Dispatcher {
     }
 
     fn average_micros(&self, operation: Operation) -> u32 {
-        self.averages.get(operation.place()).map_or(0, |average| average.load(Relaxed) / 16)
+        self.averages.get(operation.slot()).map_or(0, |average| average.load(Relaxed) / 16)
     }
 
     /// Runs `work`, which takes so many bytes more, on a thread of the pool. A panic in it stays in it,

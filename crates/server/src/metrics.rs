@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::operation::{Operation, PLACES};
+use crate::operation::{Operation, SLOTS};
 
 /// Upper bounds of the latency buckets, in microseconds.
 const BUCKETS_MICROS: [u64; 16] = [
@@ -21,7 +21,7 @@ const STATUSES: [u16; 8] = [200, 400, 404, 408, 413, 503, 500, 0];
 /// All counters of the server.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    operations: Box<[Row; PLACES]>,
+    operations: Box<[Row; SLOTS]>,
     pub(crate) throttles: Counter,
     pub(crate) strangers: Counter,
     pub(crate) connections_total: Counter,
@@ -102,7 +102,7 @@ impl Default for Metrics {
 impl Metrics {
     /// Counts one request.
     pub(crate) fn answered(&self, operation: Operation, status: u16, took: Duration) {
-        let Some(row) = self.operations.get(operation.place()) else { return };
+        let Some(row) = self.operations.get(operation.slot()) else { return };
         let status = STATUSES.iter().position(|known| *known == status);
         if let Some(counter) = row.by_status.get(status.unwrap_or(STATUSES.len() - 1)) {
             counter.add(1);

@@ -188,12 +188,12 @@ async fn operation(
         if Wire::is_form(&head) {
             return cloudwatch::answer(shared, started, Wire::Query, head, (body, memory)).await;
         }
-        shared.metrics.answered(Operation::UNKNOWN, 404, started.elapsed());
+        shared.metrics.answered(Operation::Unknown, 404, started.elapsed());
         return Answer::not_found().into_response();
     };
     let exchange = Exchange::new(head, media_type);
     let operation = exchange.operation;
-    if operation == Operation::UNKNOWN && Wire::is_target(target(exchange.request())) {
+    if operation == Operation::Unknown && Wire::is_target(target(exchange.request())) {
         let head = exchange.into_request();
         return cloudwatch::answer(shared, started, Wire::Json, head, (body, memory)).await;
     }
@@ -222,7 +222,7 @@ async fn stages(
     match shared.auth.admit(exchange.request(), DYNAMODB) {
         Ok(admission) => exchange.admission = admission,
         // DynamoDB checks the target first.
-        Err(_) if exchange.operation == Operation::UNKNOWN => {
+        Err(_) if exchange.operation == Operation::Unknown => {
             return exchange.refuse(&Error::UnknownOperation(String::new()));
         }
         Err(error) => return exchange.refuse(&error),

@@ -1,5 +1,6 @@
 //! BatchExecuteStatement: statements that have nothing to do with each other.
 
+use keyloom_api::{Constraints, Fields, JsonWriter, Operation};
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, item_write_units};
 use keyloom_core::error::message::partiql as message;
 use keyloom_core::error::request;
@@ -14,7 +15,6 @@ use crate::partiql::select::ItemRead;
 use crate::partiql::write::{KeyWording, Writing};
 use crate::partiql::{StatementInput, bound, is_read};
 use crate::read::{self, Row};
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::write::{self, Edit};
 
 use super::batch_write_item::add_cost;
@@ -121,7 +121,7 @@ fn error_code(error: &Error) -> &'static str {
 type Statements = Vec<Result<StatementInput>>;
 
 fn decode(fields: &Fields<'_>) -> Result<(Statements, ReturnConsumedCapacity)> {
-    let list = fields.structures("Statements")?;
+    let list = fields.structures("Statements");
     let mut constraints = Constraints::new();
     constraints.required(list.is_some(), "statements");
     if let Some(list) = &list {
@@ -130,11 +130,11 @@ fn decode(fields: &Fields<'_>) -> Result<(Statements, ReturnConsumedCapacity)> {
             if list.is_empty() { "[]".to_owned() } else { format!("[{} statements]", list.len()) };
         constraints.count(list.len(), &shown, "statements", 1, maximum);
     }
-    let capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
+    let capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
     let mut statements = Vec::new();
     for (position, fields) in list.into_iter().flatten().enumerate() {
         let path = format!("statements.{}.member.", position + 1);
-        statements.push((StatementInput::decode(&fields, &mut constraints, &path)?, fields));
+        statements.push((StatementInput::decode(&fields, &mut constraints, &path), fields));
     }
     constraints.finish()?;
     let statements = statements.into_iter().map(|(mut statement, fields)| {
@@ -200,7 +200,7 @@ fn run(database: &Inner, statements: Statements) -> Result<BatchExecuteStatement
         };
         if let Err(error) = &outcome.row {
             // The request goes well whatever becomes of its statements.
-            database.watch.failed("DynamoDB_20120810.BatchExecuteStatement", error);
+            database.watch.failed(Some(Operation::BatchExecuteStatement), error);
         }
         outcomes.push(outcome);
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units};
 use keyloom_core::error::request;
 use keyloom_core::expr::Projection;
@@ -14,7 +15,6 @@ use crate::image::Stored;
 use crate::read::{self, Row};
 use crate::ttl;
 use crate::watch::{self, Ended};
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::get_item;
 use super::parameters::ReturnConsumedCapacity;
@@ -75,12 +75,12 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl BatchGetItemInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let entries = fields.entries("RequestItems")?.unwrap_or_default();
+        let entries = fields.entries("RequestItems").unwrap_or_default();
         if entries.is_empty() {
             return Err(request::request_items_missing("BatchGetItem"));
         }
         let mut constraints = Constraints::new();
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
         for (name, _) in &entries {
             constraints.table_name_at(Some(name), "requestItems");
         }
@@ -88,8 +88,8 @@ impl BatchGetItemInput {
         let mut tables = Vec::with_capacity(entries.len());
         let mut total = 0;
         for (name, value) in entries {
-            let fields = Fields::of(value)?;
-            let keys = fields.list("Keys")?.unwrap_or_default();
+            let fields = Fields::of(value);
+            let keys = fields.list("Keys").unwrap_or_default();
             total += keys.len();
             if keys.len() > limits::MAX_BATCH_GET_KEYS {
                 return Err(request::too_many_keys_of_table(name));
@@ -97,14 +97,13 @@ impl BatchGetItemInput {
             let mut constraints = Constraints::new();
             let path = format!("requestItems.{name}.member.keys");
             constraints.count(keys.len(), "[]", &path, 1, usize::MAX);
-            let projection = ProjectionInput::decode(&fields, &mut constraints)?;
+            let projection = ProjectionInput::decode(&fields, &mut constraints);
             constraints.finish()?;
             projection.check_parameters()?;
-            keys.iter().try_for_each(json::check_item)?;
             tables.push(KeysOfTable {
                 table_name: name.to_owned(),
                 keys: keys.iter().map(json::item_from).collect::<Result<_>>()?,
-                consistent_read: fields.boolean("ConsistentRead")?.unwrap_or(false),
+                consistent_read: fields.boolean("ConsistentRead").unwrap_or(false),
                 projection,
             });
         }

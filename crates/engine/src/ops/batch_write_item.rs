@@ -1,12 +1,12 @@
 //! BatchWriteItem.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::request;
 use keyloom_core::schema::KeyContext;
 use keyloom_core::{Error, Item, Result, limits};
 
 use crate::database::{Database, Inner};
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::write::{self, Write};
 
 use super::collection::{CollectionMetrics, write_collections};
@@ -62,21 +62,21 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl BatchWriteItemInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let entries = fields.entries("RequestItems")?.unwrap_or_default();
+        let entries = fields.entries("RequestItems").unwrap_or_default();
         if entries.is_empty() {
             return Err(request::request_items_missing("BatchWriteItem"));
         }
         let mut constraints = Constraints::new();
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
-        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints)?;
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
+        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints);
         for (name, _) in &entries {
             constraints.table_name_at(Some(name), "requestItems");
         }
         constraints.finish()?;
-        let tables = fields.structure("RequestItems")?;
+        let tables = fields.structure("RequestItems");
         let mut requests = Vec::new();
         for (name, _) in entries {
-            let list = tables.as_ref().map(|tables| tables.structures(name)).transpose()?.flatten();
+            let list = tables.as_ref().and_then(|tables| tables.structures(name));
             let list = list.unwrap_or_default();
             if list.is_empty() || list.len() > limits::MAX_BATCH_WRITE_REQUESTS {
                 return Err(request::batch_write_count(name, list.len()));
@@ -94,8 +94,8 @@ impl BatchWriteItemInput {
 
 impl WriteRequest {
     fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let put = fields.structure("PutRequest")?;
-        let delete = fields.structure("DeleteRequest")?;
+        let put = fields.structure("PutRequest");
+        let delete = fields.structure("DeleteRequest");
         match (put, delete) {
             (Some(put), None) => Ok(Self::Put(put.item("Item")?.unwrap_or_default())),
             (None, Some(delete)) => Ok(Self::Delete(delete.item("Key")?.unwrap_or_default())),

@@ -1,8 +1,7 @@
 //! Request bodies as typed inputs, for who sees requests on their way to another database.
 
-use keyloom_core::{Result, json};
-
-use crate::wire::Fields;
+use keyloom_api::{Body, Operation};
+use keyloom_core::Result;
 
 use super::{
     BatchExecuteStatementInput, BatchGetItemInput, BatchWriteItemInput, DeleteItemInput,
@@ -26,30 +25,29 @@ pub trait FromBody: Sized {
 }
 
 macro_rules! from_body {
-    ($($input:ty),+ $(,)?) => {$(
+    ($($operation:ident: $input:ty),+ $(,)?) => {$(
         impl FromBody for $input {
             fn from_body(body: &[u8]) -> Result<Self> {
-                let tree = json::parse(body)?;
-                Self::decode(&Fields::of(&tree)?)
+                Self::decode(&Body::parse(Operation::$operation, body)?.fields())
             }
         }
     )+};
 }
 
 from_body!(
-    BatchExecuteStatementInput,
-    BatchGetItemInput,
-    BatchWriteItemInput,
-    DeleteItemInput,
-    ExecuteStatementInput,
-    ExecuteTransactionInput,
-    GetItemInput,
-    PutItemInput,
-    QueryInput,
-    ScanInput,
-    TransactGetItemsInput,
-    TransactWriteItemsInput,
-    UpdateItemInput,
+    BatchExecuteStatement: BatchExecuteStatementInput,
+    BatchGetItem: BatchGetItemInput,
+    BatchWriteItem: BatchWriteItemInput,
+    DeleteItem: DeleteItemInput,
+    ExecuteStatement: ExecuteStatementInput,
+    ExecuteTransaction: ExecuteTransactionInput,
+    GetItem: GetItemInput,
+    PutItem: PutItemInput,
+    Query: QueryInput,
+    Scan: ScanInput,
+    TransactGetItems: TransactGetItemsInput,
+    TransactWriteItems: TransactWriteItemsInput,
+    UpdateItem: UpdateItemInput,
 );
 
 impl FromBody for SearchVectorsInput {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use keyloom_api::JsonWriter;
 use keyloom_core::{AttributeValue, Result};
 use keyloom_store::{Direction, KeyRange};
 
 use crate::catalog::Table;
 use crate::database::Inner;
 use crate::image::Stored;
-use crate::wire::JsonWriter;
 use crate::write::Write;
 use crate::{layout, store_error};
 

@@ -1,10 +1,9 @@
 //! The condition of a write, in both its forms: `ConditionExpression`, and the legacy `Expected`.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters};
 use keyloom_core::legacy::{self, ConditionalOperator, ExpectedAttribute};
 use keyloom_core::{AttributeValue, Result, Str, json};
-
-use crate::wire::{Constraints, Fields};
 
 use super::legacy_input;
 
@@ -26,11 +25,11 @@ pub struct ConditionInput {
 impl ConditionInput {
     pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
         Ok(Self {
-            expression: fields.owned_string("ConditionExpression")?,
-            names: fields.string_map("ExpressionAttributeNames")?,
+            expression: fields.owned_string("ConditionExpression"),
+            names: fields.string_map("ExpressionAttributeNames"),
             values: None,
             expected: legacy_input::expected(fields, constraints)?,
-            operator: legacy_input::conditional_operator(fields, constraints)?,
+            operator: legacy_input::conditional_operator(fields, constraints),
         })
     }
 
@@ -79,7 +78,7 @@ impl ConditionInput {
 
 /// `ExpressionAttributeValues`, in the order of the request.
 pub(crate) fn expression_values(fields: &Fields<'_>) -> Result<Option<Vec<(Str, AttributeValue)>>> {
-    let Some(entries) = fields.entries("ExpressionAttributeValues")? else { return Ok(None) };
+    let Some(entries) = fields.entries("ExpressionAttributeValues") else { return Ok(None) };
     entries
         .into_iter()
         .map(|(name, value)| Ok((Str::from(name), json::value_from(value)?)))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::{message, request};
 use keyloom_core::schema::definition::TableDefinition;
 use keyloom_core::schema::{IndexKind, TableSchema};
@@ -14,7 +15,6 @@ use crate::catalog::record::{
 use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;
 use crate::identity;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::settings::policies;
 use super::stream_setting::StreamChange;
@@ -72,7 +72,7 @@ struct CreateTableInput {
 impl CreateTableInput {
     fn decode(fields: &Fields<'_>) -> Result<Self> {
         let name =
-            fields.string("TableName")?.ok_or_else(|| request::parameter_missing("TableName"))?;
+            fields.string("TableName").ok_or_else(|| request::parameter_missing("TableName"))?;
         let mut constraints = Constraints::new();
         keyloom_core::schema::model::check_new_name(name, "tableName", constraints.violations());
         constraints.finish()?;
@@ -104,18 +104,18 @@ impl CreateTableInput {
         let mut input = Self {
             global_capacity: global.iter().flatten().map(|index| index.capacity).collect(),
             throughput: table_input::throughput(fields, &mut constraints, "")?,
-            on_demand_limit: table_input::on_demand(fields)?,
-            warm: table_input::warm(fields)?,
+            on_demand_limit: table_input::on_demand(fields),
+            warm: table_input::warm(fields),
             stream_view: match stream_setting::decode(fields, &mut constraints)? {
                 Some(StreamChange::Begin(view)) => Some(view),
                 Some(StreamChange::End) | None => None,
             },
             tags: tags::decode(fields, &mut constraints)?.unwrap_or_default(),
-            deletion_protection: fields.boolean("DeletionProtectionEnabled")?.unwrap_or(false),
-            encryption: encryption(fields, &mut constraints)?,
+            deletion_protection: fields.boolean("DeletionProtectionEnabled").unwrap_or(false),
+            encryption: encryption(fields, &mut constraints),
             ..Self::default()
         };
-        input.decode_settings(fields, &mut constraints)?;
+        input.decode_settings(fields, &mut constraints);
         definition.check_attributes(constraints.violations());
         definition.check_key(constraints.violations());
         definition.check_indexes(constraints.violations());
@@ -125,21 +125,16 @@ impl CreateTableInput {
         Ok(input)
     }
 
-    fn decode_settings(
-        &mut self,
-        fields: &Fields<'_>,
-        constraints: &mut Constraints,
-    ) -> Result<()> {
+    fn decode_settings(&mut self, fields: &Fields<'_>, constraints: &mut Constraints) {
         let modes = [("PROVISIONED", false), ("PAY_PER_REQUEST", true)];
-        let mode = fields.string("BillingMode")?;
+        let mode = fields.string("BillingMode");
         self.billing_stated = mode.is_some();
         self.on_demand = constraints.one_of(mode, "billingMode", &modes).unwrap_or(false);
-        let class = fields.string("TableClass")?;
+        let class = fields.string("TableClass");
         let classes = [("STANDARD", ()), ("STANDARD_INFREQUENT_ACCESS", ())];
         constraints.one_of(class, "tableClass", &classes);
         self.table_class = class.map(str::to_owned);
-        self.resource_policy = fields.owned_string("ResourcePolicy")?;
-        Ok(())
+        self.resource_policy = fields.owned_string("ResourcePolicy");
     }
 
     /// The rules between billing mode and throughput.
@@ -242,7 +237,7 @@ impl CreateTableInput {
 pub(crate) fn encryption(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
-) -> Result<Option<EncryptionSetting>> {
+) -> Option<EncryptionSetting> {
     encryption_at(fields, "SSESpecification", constraints)
 }
 
@@ -251,14 +246,14 @@ pub(crate) fn encryption_at(
     fields: &Fields<'_>,
     member: &str,
     constraints: &mut Constraints,
-) -> Result<Option<EncryptionSetting>> {
-    let Some(encryption) = fields.structure(member)? else { return Ok(None) };
-    let kind = encryption.string("SSEType")?;
+) -> Option<EncryptionSetting> {
+    let encryption = fields.structure(member)?;
+    let kind = encryption.string("SSEType");
     let kinds = [("AES256", "AES256"), ("KMS", "KMS")];
     let kind = constraints.one_of(kind, "sSESpecification.sSEType", &kinds).unwrap_or("KMS");
-    Ok(Some(EncryptionSetting {
-        enabled: encryption.boolean("Enabled")?.unwrap_or(false),
+    Some(EncryptionSetting {
+        enabled: encryption.boolean("Enabled").unwrap_or(false),
         kind: kind.to_owned(),
-        key_arn: encryption.owned_string("KMSMasterKeyId")?,
-    }))
+        key_arn: encryption.owned_string("KMSMasterKeyId"),
+    })
 }

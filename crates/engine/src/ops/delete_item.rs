@@ -1,11 +1,11 @@
 //! DeleteItem.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::request;
 use keyloom_core::expr::Projection;
 use keyloom_core::{Item, Result};
 
 use crate::database::{Database, Inner};
-use crate::wire::{Constraints, Fields};
 use crate::write::Write;
 
 use super::collection::CollectionMetrics;
@@ -33,10 +33,6 @@ impl Database {
     }
 }
 
-pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    plan_request(database, fields)?.call(database)
-}
-
 pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<PlannedWrite> {
     plan(database, DeleteItemInput::decode(&fields)?)
 }
@@ -44,10 +40,9 @@ pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<Plann
 impl DeleteItemInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
-        fields.check_item("Key")?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Key"), "key");
-        let returns = WriteReturns::decode(fields, &mut constraints)?;
+        let returns = WriteReturns::decode(fields, &mut constraints);
         let mut condition = ConditionInput::decode(fields, &mut constraints)?;
         constraints.finish()?;
         condition.check_parameters(fields)?;

@@ -1,12 +1,12 @@
 //! DeleteTable.
 
+use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::{message, request, table as table_error};
 
 use crate::catalog::Alongside;
 use crate::catalog::record::{IndexRecord, Status};
 use crate::database::Inner;
-use crate::wire::{Fields, JsonWriter};
 
 use super::{description, parameters::described_table, stream_setting};
 

@@ -1,9 +1,9 @@
 //! DescribeEndpoints.
 
+use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::Result;
 
 use crate::database::Inner;
-use crate::wire::{Fields, JsonWriter};
 
 /// How long a client may keep the answer.
 const CACHE_MINUTES: i64 = 1440;

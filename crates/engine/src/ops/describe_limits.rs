@@ -1,9 +1,9 @@
 //! DescribeLimits.
 
+use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::{Result, limits};
 
 use crate::database::Inner;
-use crate::wire::{Fields, JsonWriter};
 
 #[expect(clippy::unnecessary_wraps, reason = "every operation has this form")]
 pub(crate) fn call(_: &Inner, _: Fields<'_>) -> Result<Vec<u8>> {

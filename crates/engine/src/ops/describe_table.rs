@@ -1,9 +1,9 @@
 //! DescribeTable.
 
+use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::Result;
 
 use crate::database::Inner;
-use crate::wire::{Fields, JsonWriter};
 
 use super::{description, parameters::described_table};
 

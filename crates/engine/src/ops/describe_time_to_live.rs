@@ -1,9 +1,9 @@
 //! DescribeTimeToLive.
 
+use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::Result;
 
 use crate::database::Inner;
-use crate::wire::{Fields, JsonWriter};
 
 use super::parameters::described_table;
 

@@ -1,5 +1,6 @@
 //! `TableDescription`: what CreateTable, UpdateTable, DeleteTable and DescribeTable say of a table.
 
+use keyloom_api::JsonWriter;
 use keyloom_core::schema::SearchRole;
 
 use crate::catalog::record::{
@@ -8,7 +9,6 @@ use crate::catalog::record::{
 };
 use crate::catalog::{Stats, Table, TableRecord};
 use crate::database::Inner;
-use crate::wire::JsonWriter;
 
 /// What a new on-demand table or index can take at once.
 const NEW_ON_DEMAND_WARM: Throughput = Throughput { read: 12_000, write: 4_000 };

@@ -1,5 +1,6 @@
 //! ExecuteStatement.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::message::partiql as message;
 use keyloom_core::partiql::{self, Select, Statement, bind};
@@ -11,7 +12,6 @@ use crate::partiql::select::Reading;
 use crate::partiql::write::{KeyWording, Refused, Writing};
 use crate::partiql::{StatementInput, bound, is_read};
 use crate::read::Row;
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::write;
 
 use super::parameters::{self, ReturnConsumedCapacity};
@@ -98,14 +98,14 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 impl ExecuteStatementInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let mut constraints = Constraints::new();
-        let mut statement = StatementInput::decode(fields, &mut constraints, "")?;
-        let limit = fields.integer("Limit")?;
+        let mut statement = StatementInput::decode(fields, &mut constraints, "");
+        let limit = fields.integer("Limit");
         constraints.range(limit, "limit", 1, i64::MAX);
-        let next_token = fields.owned_string("NextToken")?;
+        let next_token = fields.owned_string("NextToken");
         if let Some(token) = &next_token {
             constraints.length(token, "nextToken", 1, MAX_TOKEN_CHARS);
         }
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
         constraints.finish()?;
         statement.decode_parameters(fields)??;
         let limit = limit.and_then(|limit| usize::try_from(limit).ok());

@@ -1,5 +1,6 @@
 //! ExecuteTransaction: statements that are all done, or none.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{Arm, ConsumedCapacity};
 use keyloom_core::error::message::partiql as message;
 use keyloom_core::error::{CancellationCode, request};
@@ -14,7 +15,6 @@ use crate::partiql::select::ItemRead;
 use crate::partiql::write::{KeyWording, Outcome, Refused, Writing};
 use crate::partiql::{StatementInput, bound, is_read};
 use crate::read::Row;
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::write::Write;
 
 use super::batch_write_item::add_cost;
@@ -86,7 +86,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl ExecuteTransactionInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let list = fields.structures("TransactStatements")?;
+        let list = fields.structures("TransactStatements");
         let mut constraints = Constraints::new();
         constraints.required(list.is_some(), "transactStatements");
         if let Some(list) = &list {
@@ -97,17 +97,17 @@ impl ExecuteTransactionInput {
             };
             constraints.count(list.len(), &shown, "transactStatements", 1, maximum);
         }
-        let token = fields.owned_string("ClientRequestToken")?;
+        let token = fields.owned_string("ClientRequestToken");
         if let Some(token) = &token {
             let maximum = limits::MAX_CLIENT_TOKEN_CHARS;
             constraints.length(token, "clientRequestToken", 1, maximum);
         }
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
         let mut statements = Vec::new();
         let list = list.unwrap_or_default();
         for (position, fields) in list.iter().enumerate() {
             let path = format!("transactStatements.{}.member.", position + 1);
-            statements.push(StatementInput::decode(fields, &mut constraints, &path)?);
+            statements.push(StatementInput::decode(fields, &mut constraints, &path));
         }
         constraints.finish()?;
         for (statement, fields) in statements.iter_mut().zip(&list) {

@@ -1,5 +1,6 @@
 //! GetItem.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units};
 use keyloom_core::expr::Projection;
 use keyloom_core::observation::{Operation, Outcome};
@@ -11,7 +12,6 @@ use crate::image::Stored;
 use crate::read::{self, Row};
 use crate::ttl;
 use crate::watch::{self, Ended};
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::parameters::{ReturnConsumedCapacity, item_table};
 use super::projected::ProjectionInput;
@@ -69,17 +69,16 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 impl GetItemInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
-        fields.check_item("Key")?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Key"), "key");
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
-        let projection = ProjectionInput::decode(fields, &mut constraints)?;
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
+        let projection = ProjectionInput::decode(fields, &mut constraints);
         constraints.finish()?;
         projection.check_parameters()?;
         Ok(Self {
             table_name: table_name.to_owned(),
             key: fields.item("Key")?.unwrap_or_default(),
-            consistent_read: fields.boolean("ConsistentRead")?.unwrap_or(false),
+            consistent_read: fields.boolean("ConsistentRead").unwrap_or(false),
             projection,
             return_consumed_capacity,
         })

@@ -1,21 +1,20 @@
 //! The legacy parameters as requests state them, decoded into the core's types.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::legacy::{
     AttributeAction, AttributeUpdate, ComparisonOperator, ConditionalOperator, ExpectedAttribute,
     LegacyCondition,
 };
 use keyloom_core::{Result, Str};
 
-use crate::wire::{Constraints, Fields};
-
 /// `ConditionalOperator`.
 pub(crate) fn conditional_operator(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
-) -> Result<Option<ConditionalOperator>> {
+) -> Option<ConditionalOperator> {
     let choices = [("OR", ConditionalOperator::Or), ("AND", ConditionalOperator::And)];
-    let value = fields.string("ConditionalOperator")?;
-    Ok(constraints.one_of(value, "conditionalOperator", &choices))
+    let value = fields.string("ConditionalOperator");
+    constraints.one_of(value, "conditionalOperator", &choices)
 }
 
 /// `Expected`.
@@ -23,16 +22,16 @@ pub(crate) fn expected(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
 ) -> Result<Option<Vec<(Str, ExpectedAttribute)>>> {
-    let Some(entries) = fields.entries("Expected")? else { return Ok(None) };
+    let Some(entries) = fields.entries("Expected") else { return Ok(None) };
     let mut expected = Vec::with_capacity(entries.len());
     for (name, value) in entries {
-        let fields = Fields::of(value)?;
+        let fields = Fields::of(value);
         let path = format!("expected.{name}.member.comparisonOperator");
-        let operator = comparison_operator(&fields, constraints, &path)?;
+        let operator = comparison_operator(&fields, constraints, &path);
         expected.push((
             Str::from(name),
             ExpectedAttribute {
-                exists: fields.boolean("Exists")?,
+                exists: fields.boolean("Exists"),
                 value: fields.attribute("Value")?,
                 operator,
                 values: fields.attributes("AttributeValueList")?,
@@ -49,12 +48,12 @@ pub(crate) fn conditions(
     member: &str,
     path: &str,
 ) -> Result<Option<Vec<(Str, LegacyCondition)>>> {
-    let Some(entries) = fields.entries(member)? else { return Ok(None) };
+    let Some(entries) = fields.entries(member) else { return Ok(None) };
     let mut conditions = Vec::with_capacity(entries.len());
     for (name, value) in entries {
-        let fields = Fields::of(value)?;
+        let fields = Fields::of(value);
         let path = format!("{path}.{name}.member.comparisonOperator");
-        let operator = comparison_operator(&fields, constraints, &path)?;
+        let operator = comparison_operator(&fields, constraints, &path);
         constraints.required(fields.has("ComparisonOperator"), &path);
         let values = fields.attributes("AttributeValueList")?.unwrap_or_default();
         let operator = operator.unwrap_or(ComparisonOperator::Eq);
@@ -68,7 +67,7 @@ pub(crate) fn attribute_updates(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
 ) -> Result<Option<Vec<(Str, AttributeUpdate)>>> {
-    let Some(entries) = fields.entries("AttributeUpdates")? else { return Ok(None) };
+    let Some(entries) = fields.entries("AttributeUpdates") else { return Ok(None) };
     let actions = [
         ("ADD", AttributeAction::Add),
         ("PUT", AttributeAction::Put),
@@ -76,9 +75,9 @@ pub(crate) fn attribute_updates(
     ];
     let mut updates = Vec::with_capacity(entries.len());
     for (name, value) in entries {
-        let fields = Fields::of(value)?;
+        let fields = Fields::of(value);
         let path = format!("attributeUpdates.{name}.member.action");
-        let action = constraints.one_of(fields.string("Action")?, &path, &actions);
+        let action = constraints.one_of(fields.string("Action"), &path, &actions);
         let value = fields.attribute("Value")?;
         let action = action.unwrap_or_default();
         updates.push((Str::from(name), AttributeUpdate { action, value }));
@@ -90,7 +89,7 @@ fn comparison_operator(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
     path: &str,
-) -> Result<Option<ComparisonOperator>> {
+) -> Option<ComparisonOperator> {
     let choices = ComparisonOperator::ALL.map(|operator| (operator.as_str(), operator));
-    Ok(constraints.one_of(fields.string("ComparisonOperator")?, path, &choices))
+    constraints.one_of(fields.string("ComparisonOperator"), path, &choices)
 }

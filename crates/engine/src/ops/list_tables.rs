@@ -1,14 +1,14 @@
 //! ListTables.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::{Result, limits};
 
 use crate::catalog::table_name;
 use crate::database::Inner;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let start = fields.string("ExclusiveStartTableName")?;
-    let limit = fields.integer("Limit")?;
+    let start = fields.string("ExclusiveStartTableName");
+    let limit = fields.integer("Limit");
     let mut constraints = Constraints::new();
     if start.is_some() {
         constraints.table_name_at(start, "exclusiveStartTableName");

@@ -1,10 +1,10 @@
 //! ListTagsOfResource.
 
+use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
 
 use crate::database::Inner;
-use crate::wire::{Fields, JsonWriter};
 
 use super::{paging, tags};
 
@@ -13,7 +13,7 @@ const PAGE: usize = 10;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let (arn, name) = tags::resource(&fields)?;
-    let after = paging::decode_token(fields.string("NextToken")?)?;
+    let after = paging::decode_token(fields.string("NextToken"))?;
     let table = database.catalog.find(name).ok_or_else(|| {
         message::not_authorized(&database.options.account, "ListTagsOfResource", arn)
     })?;

@@ -1,10 +1,9 @@
 //! Parameters that many operations share.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{ConsumedCapacity, ConsumedDetail};
 use keyloom_core::error::request;
 use keyloom_core::{Result, Str};
-
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 /// What a request wants to know of the capacity it consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -19,8 +18,8 @@ pub enum ReturnConsumedCapacity {
 }
 
 impl ReturnConsumedCapacity {
-    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
-        Ok(Self::named(fields.string("ReturnConsumedCapacity")?, constraints))
+    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
+        Self::named(fields.string("ReturnConsumedCapacity"), constraints)
     }
 
     /// The choice of this name.
@@ -57,13 +56,10 @@ impl ReturnConsumedCapacity {
 }
 
 /// Whether a request wants item collection metrics.
-pub(crate) fn wants_collection_metrics(
-    fields: &Fields<'_>,
-    constraints: &mut Constraints,
-) -> Result<bool> {
-    let value = fields.string("ReturnItemCollectionMetrics")?;
+pub(crate) fn wants_collection_metrics(fields: &Fields<'_>, constraints: &mut Constraints) -> bool {
+    let value = fields.string("ReturnItemCollectionMetrics");
     let choices = [("SIZE", true), ("NONE", false)];
-    Ok(constraints.one_of(value, "returnItemCollectionMetrics", &choices).unwrap_or(false))
+    constraints.one_of(value, "returnItemCollectionMetrics", &choices).unwrap_or(false)
 }
 
 /// Which attributes a write returns.
@@ -83,7 +79,7 @@ pub enum ReturnValues {
 }
 
 impl ReturnValues {
-    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
+    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
         let choices = [
             ("ALL_NEW", Self::AllNew),
             ("UPDATED_OLD", Self::UpdatedOld),
@@ -91,20 +87,17 @@ impl ReturnValues {
             ("NONE", Self::None),
             ("UPDATED_NEW", Self::UpdatedNew),
         ];
-        let value = fields.string("ReturnValues")?;
-        Ok(constraints.one_of(value, "returnValues", &choices).unwrap_or_default())
+        let value = fields.string("ReturnValues");
+        constraints.one_of(value, "returnValues", &choices).unwrap_or_default()
     }
 }
 
 /// Whether a failed condition returns the item.
-pub(crate) fn wants_item_on_failure(
-    fields: &Fields<'_>,
-    constraints: &mut Constraints,
-) -> Result<bool> {
-    let value = fields.string("ReturnValuesOnConditionCheckFailure")?;
+pub(crate) fn wants_item_on_failure(fields: &Fields<'_>, constraints: &mut Constraints) -> bool {
+    let value = fields.string("ReturnValuesOnConditionCheckFailure");
     let choices = [("ALL_OLD", true), ("NONE", false)];
     let path = "returnValuesOnConditionCheckFailure";
-    Ok(constraints.one_of(value, path, &choices).unwrap_or(false))
+    constraints.one_of(value, path, &choices).unwrap_or(false)
 }
 
 /// The name that consumed capacity shows: as the request gave it, which may be an ARN.
@@ -115,7 +108,7 @@ pub(crate) fn consumed(requested_name: &str, mut cost: ConsumedCapacity) -> Cons
 
 /// The table of a data operation, checked before anything else of the request, as on AWS.
 pub(crate) fn item_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
-    let name = fields.string("TableName")?;
+    let name = fields.string("TableName");
     let mut constraints = Constraints::new();
     constraints.table_name(name);
     constraints.finish()?;
@@ -124,7 +117,7 @@ pub(crate) fn item_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
 
 /// The table of a control operation.
 pub(crate) fn described_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
-    let name = fields.string("TableName")?;
+    let name = fields.string("TableName");
     let name = name.ok_or_else(|| request::parameter_missing("TableName"))?;
     let mut constraints = Constraints::new();
     constraints.table_name(Some(name));

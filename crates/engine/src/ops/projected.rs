@@ -1,10 +1,9 @@
 //! Which attributes a read returns: `ProjectionExpression`, or the legacy `AttributesToGet`.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::expr::{Bindings, ExpressionKind, Parameters, Projection};
 use keyloom_core::legacy;
 use keyloom_core::{Result, Str};
-
-use crate::wire::{Constraints, Fields};
 
 /// The projection parameters of a read.
 #[derive(Clone, Debug, Default)]
@@ -18,16 +17,16 @@ pub struct ProjectionInput {
 }
 
 impl ProjectionInput {
-    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
-        let attributes_to_get = fields.strings("AttributesToGet")?;
+    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
+        let attributes_to_get = fields.strings("AttributesToGet");
         if let Some(names) = &attributes_to_get {
             constraints.count(names.len(), "[]", "attributesToGet", 1, usize::MAX);
         }
-        Ok(Self {
-            expression: fields.owned_string("ProjectionExpression")?,
-            names: fields.string_map("ExpressionAttributeNames")?,
+        Self {
+            expression: fields.owned_string("ProjectionExpression"),
+            names: fields.string_map("ExpressionAttributeNames"),
             attributes_to_get,
-        })
+        }
     }
 
     /// Checks which parameters go together in a request whose only expression this is.

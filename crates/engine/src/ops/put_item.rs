@@ -1,12 +1,12 @@
 //! PutItem.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::request;
 use keyloom_core::expr::Projection;
 use keyloom_core::schema::KeyContext;
 use keyloom_core::{Item, Result};
 
 use crate::database::{Database, Inner};
-use crate::wire::{Constraints, Fields};
 use crate::write::Write;
 
 use super::collection::CollectionMetrics;
@@ -34,10 +34,6 @@ impl Database {
     }
 }
 
-pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    plan_request(database, fields)?.call(database)
-}
-
 pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<PlannedWrite> {
     plan(database, PutItemInput::decode(&fields)?)
 }
@@ -45,10 +41,9 @@ pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<Plann
 impl PutItemInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
-        fields.check_item("Item")?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Item"), "item");
-        let returns = WriteReturns::decode(fields, &mut constraints)?;
+        let returns = WriteReturns::decode(fields, &mut constraints);
         let mut condition = ConditionInput::decode(fields, &mut constraints)?;
         constraints.finish()?;
         condition.check_parameters(fields)?;

@@ -1,5 +1,6 @@
 //! Query.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::{message, request};
 use keyloom_core::expr::{
     Bindings, Condition, ExpressionKind, KeyCondition, KeyConditionTree, Parameters, Projection,
@@ -12,7 +13,6 @@ use keyloom_store::Direction;
 use crate::catalog::Table;
 use crate::database::{Database, Inner};
 use crate::read::{self, ReadPlan};
-use crate::wire::{Constraints, Fields};
 
 use super::legacy_input;
 use super::parameters::item_table;
@@ -58,7 +58,7 @@ impl QueryInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
         // Query has its own words for this one constraint.
-        if fields.integer("Limit")?.is_some_and(|limit| limit < 1) {
+        if fields.integer("Limit").is_some_and(|limit| limit < 1) {
             return Err(request::query_limit_too_small());
         }
         let mut constraints = Constraints::new();
@@ -69,9 +69,9 @@ impl QueryInput {
         constraints.finish()?;
         let mut input = Self {
             read,
-            key_condition: fields.owned_string("KeyConditionExpression")?,
+            key_condition: fields.owned_string("KeyConditionExpression"),
             key_conditions,
-            forward: fields.boolean("ScanIndexForward")?.unwrap_or(true),
+            forward: fields.boolean("ScanIndexForward").unwrap_or(true),
         };
         input.check_parameters(fields)?;
         input.read.decode_values(fields)?;

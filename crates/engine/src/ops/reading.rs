@@ -1,5 +1,6 @@
 //! What Query and Scan share: the index, the budget, the filter, the projection, the page.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{
     Arm, ConsumedCapacity, ReadMode, Units, partitioned_read_units, read_units,
 };
@@ -13,7 +14,6 @@ use crate::catalog::record::Status;
 use crate::catalog::{Index, Table};
 use crate::database::Inner;
 use crate::read::{Page, ReadPlan, Row};
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::legacy_input;
 use super::parameters::ReturnConsumedCapacity;
@@ -69,7 +69,7 @@ impl ReadInput {
         constraints: &mut Constraints,
         legacy_filter: (&str, &str),
     ) -> Result<Self> {
-        let index_name = fields.owned_string("IndexName")?;
+        let index_name = fields.owned_string("IndexName");
         constraints.index_name(index_name.as_deref());
         let selects = [
             ("SPECIFIC_ATTRIBUTES", Select::Specific),
@@ -77,22 +77,21 @@ impl ReadInput {
             ("ALL_ATTRIBUTES", Select::AllAttributes),
             ("ALL_PROJECTED_ATTRIBUTES", Select::AllProjected),
         ];
-        let select = constraints.one_of(fields.string("Select")?, "select", &selects);
-        fields.check_item("ExclusiveStartKey")?;
+        let select = constraints.one_of(fields.string("Select"), "select", &selects);
         let (member, path) = legacy_filter;
         Ok(Self {
             table_name: table_name.to_owned(),
             index_name,
-            limit: fields.integer("Limit")?.and_then(|limit| usize::try_from(limit).ok()),
+            limit: fields.integer("Limit").and_then(|limit| usize::try_from(limit).ok()),
             select,
             exclusive_start_key: None,
-            consistent_read: fields.boolean("ConsistentRead")?.unwrap_or(false),
-            filter: fields.owned_string("FilterExpression")?,
-            return_consumed_capacity: ReturnConsumedCapacity::decode(fields, constraints)?,
-            projection: ProjectionInput::decode(fields, constraints)?,
+            consistent_read: fields.boolean("ConsistentRead").unwrap_or(false),
+            filter: fields.owned_string("FilterExpression"),
+            return_consumed_capacity: ReturnConsumedCapacity::decode(fields, constraints),
+            projection: ProjectionInput::decode(fields, constraints),
             values: None,
             legacy_filter: legacy_input::conditions(fields, constraints, member, path)?,
-            conditional_operator: legacy_input::conditional_operator(fields, constraints)?,
+            conditional_operator: legacy_input::conditional_operator(fields, constraints),
         })
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::{message, request};
 use keyloom_core::expr::{Condition, ExpressionKind, Parameters, Projection};
 use keyloom_core::{Result, limits};
@@ -11,7 +12,6 @@ use crate::catalog::Table;
 use crate::database::{Database, Inner};
 use crate::layout;
 use crate::read::{self, ReadPlan};
-use crate::wire::{Constraints, Fields};
 
 use super::parameters::item_table;
 use super::query::check_paths;
@@ -44,9 +44,9 @@ impl ScanInput {
         let mut constraints = Constraints::new();
         let filter = ("ScanFilter", "scanFilter");
         let read = ReadInput::decode(fields, table_name, &mut constraints, filter)?;
-        constraints.range(fields.integer("Limit")?, "limit", 1, i64::MAX);
-        let segment = fields.integer("Segment")?;
-        let total = fields.integer("TotalSegments")?;
+        constraints.range(fields.integer("Limit"), "limit", 1, i64::MAX);
+        let segment = fields.integer("Segment");
+        let total = fields.integer("TotalSegments");
         constraints.range(segment, "segment", 0, limits::MAX_SCAN_SEGMENTS - 1);
         constraints.range(total, "totalSegments", 1, limits::MAX_SCAN_SEGMENTS);
         constraints.finish()?;

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{Units, vector_search_bytes};
 use keyloom_core::error::constraint::Constraint;
 use keyloom_core::error::message::vector as message;
@@ -30,7 +31,6 @@ use crate::image::Stored;
 use crate::read::Row;
 use crate::vector::{EntryRef, Hit, Query, Search};
 use crate::watch::{self, Ended};
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::{layout, store_error};
 
 use super::conditional::expression_values;
@@ -234,7 +234,7 @@ impl SearchVectorsInput {
         let shape = Shape::of(body)?;
         let return_consumed_capacity = shape.check()?;
         let tree = json::parse(body)?;
-        let fields = Fields::of(&tree)?;
+        let fields = Fields::of(&tree);
         let float = |value: AttributeValue| match value {
             AttributeValue::N(number) => Ok(number.to_f32()),
             _ => Err(message::search_vector_invalid()),
@@ -248,7 +248,7 @@ impl SearchVectorsInput {
             top_k: shape.top_k.unsigned_abs() as usize,
             condition: shape.search_condition_expression,
             projection: shape.projection_expression,
-            names: fields.string_map("ExpressionAttributeNames")?,
+            names: fields.string_map("ExpressionAttributeNames"),
             values: expression_values(&fields)?,
             return_consumed_capacity,
         })

@@ -1,5 +1,6 @@
 //! `StreamSpecification`, as CreateTable and UpdateTable take it.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::request;
 
@@ -8,7 +9,6 @@ use crate::catalog::record::{OpenShard, StreamSetting};
 use crate::database::Inner;
 use crate::layout::Keyspace;
 use crate::stream::{Moment, StreamRecord, registry};
-use crate::wire::{Constraints, Fields};
 
 /// What shall become of a table's stream.
 #[derive(Clone, Debug)]
@@ -24,12 +24,12 @@ pub(crate) fn decode(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
 ) -> Result<Option<StreamChange>> {
-    let Some(stream) = fields.structure("StreamSpecification")? else { return Ok(None) };
-    let enabled = stream.boolean("StreamEnabled")?;
+    let Some(stream) = fields.structure("StreamSpecification") else { return Ok(None) };
+    let enabled = stream.boolean("StreamEnabled");
     constraints.required(enabled.is_some(), "streamSpecification.streamEnabled");
     let views =
         [("NEW_IMAGE", ()), ("OLD_IMAGE", ()), ("NEW_AND_OLD_IMAGES", ()), ("KEYS_ONLY", ())];
-    let view = stream.string("StreamViewType")?;
+    let view = stream.string("StreamViewType");
     constraints.one_of(view, "streamSpecification.streamViewType", &views);
     match (enabled.unwrap_or(false), view) {
         (true, Some(view)) => Ok(Some(StreamChange::Begin(view.to_owned()))),

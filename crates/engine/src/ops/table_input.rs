@@ -2,6 +2,7 @@
 //!
 //! They are read here as they are stated; what they must fulfil is the core's affair.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::schema::definition::{
     AttributeDefinition, IndexDefinition, KeyElement, ProjectionDefinition,
     SearchElementDefinition, VectorAttributeDefinition, VectorIndexDefinition,
@@ -9,16 +10,15 @@ use keyloom_core::schema::definition::{
 use keyloom_core::{Result, Str};
 
 use crate::catalog::record::{IndexCapacity, OnDemandLimit, Throughput};
-use crate::wire::{Constraints, Fields};
 
 /// `AttributeDefinitions`.
 pub(crate) fn definitions(fields: &Fields<'_>) -> Result<Option<Vec<AttributeDefinition>>> {
-    let Some(list) = fields.structures("AttributeDefinitions")? else { return Ok(None) };
+    let Some(list) = fields.structures("AttributeDefinitions") else { return Ok(None) };
     list.iter()
         .map(|element| {
             Ok(AttributeDefinition {
-                name: text(element, "AttributeName")?,
-                kind: text(element, "AttributeType")?,
+                name: text(element, "AttributeName"),
+                kind: text(element, "AttributeType"),
             })
         })
         .collect::<Result<_>>()
@@ -27,25 +27,22 @@ pub(crate) fn definitions(fields: &Fields<'_>) -> Result<Option<Vec<AttributeDef
 
 /// `KeySchema`.
 pub(crate) fn key_schema(fields: &Fields<'_>) -> Result<Option<Vec<KeyElement>>> {
-    let Some(list) = fields.structures("KeySchema")? else { return Ok(None) };
+    let Some(list) = fields.structures("KeySchema") else { return Ok(None) };
     list.iter()
         .map(|element| {
-            Ok(KeyElement {
-                name: text(element, "AttributeName")?,
-                role: text(element, "KeyType")?,
-            })
+            Ok(KeyElement { name: text(element, "AttributeName"), role: text(element, "KeyType") })
         })
         .collect::<Result<_>>()
         .map(Some)
 }
 
 /// `Projection`.
-pub(crate) fn projection(fields: &Fields<'_>) -> Result<Option<ProjectionDefinition>> {
-    let Some(projection) = fields.structure("Projection")? else { return Ok(None) };
-    Ok(Some(ProjectionDefinition {
-        kind: text(&projection, "ProjectionType")?,
-        attributes: projection.strings("NonKeyAttributes")?,
-    }))
+pub(crate) fn projection(fields: &Fields<'_>) -> Option<ProjectionDefinition> {
+    let projection = fields.structure("Projection")?;
+    Some(ProjectionDefinition {
+        kind: text(&projection, "ProjectionType"),
+        attributes: projection.strings("NonKeyAttributes"),
+    })
 }
 
 /// An index as a request describes it.
@@ -63,14 +60,14 @@ pub(crate) fn index(
 ) -> Result<IndexInput> {
     Ok(IndexInput {
         definition: IndexDefinition {
-            name: text(fields, "IndexName")?,
+            name: text(fields, "IndexName"),
             key: key_schema(fields)?,
-            projection: projection(fields)?,
+            projection: projection(fields),
         },
         capacity: IndexCapacity {
             throughput: throughput(fields, constraints, path)?,
-            on_demand: on_demand(fields)?,
-            warm: warm(fields)?,
+            on_demand: on_demand(fields),
+            warm: warm(fields),
         },
     })
 }
@@ -82,7 +79,7 @@ pub(crate) fn indexes(
     member: &str,
     path: &str,
 ) -> Result<Option<Vec<IndexInput>>> {
-    let Some(list) = fields.structures(member)? else { return Ok(None) };
+    let Some(list) = fields.structures(member) else { return Ok(None) };
     list.iter()
         .enumerate()
         .map(|(position, element)| {
@@ -94,34 +91,34 @@ pub(crate) fn indexes(
 
 /// One vector index.
 pub(crate) fn vector_index(fields: &Fields<'_>) -> Result<VectorIndexDefinition> {
-    let attribute = fields.structure("VectorAttribute")?;
+    let attribute = fields.structure("VectorAttribute");
     let attribute = attribute.map(|attribute| {
         Ok::<_, keyloom_core::Error>(VectorAttributeDefinition {
-            name: text(&attribute, "AttributeName")?,
+            name: text(&attribute, "AttributeName"),
         })
     });
-    let search = fields.structures("SearchSchema")?.map(|elements| {
+    let search = fields.structures("SearchSchema").map(|elements| {
         let element = |element: &Fields<'_>| {
             Ok(SearchElementDefinition {
-                name: text(element, "AttributeName")?,
-                role: text(element, "SearchSchemaElementType")?,
+                name: text(element, "AttributeName"),
+                role: text(element, "SearchSchemaElementType"),
             })
         };
         elements.iter().map(element).collect::<Result<_>>()
     });
     Ok(VectorIndexDefinition {
-        name: text(fields, "IndexName")?,
+        name: text(fields, "IndexName"),
         attribute: attribute.transpose()?,
-        dimensions: fields.integer("Dimensions")?,
-        distance: text(fields, "DistanceFunction")?,
+        dimensions: fields.integer("Dimensions"),
+        distance: text(fields, "DistanceFunction"),
         search: search.transpose()?,
-        projection: projection(fields)?,
+        projection: projection(fields),
     })
 }
 
 /// `VectorIndexes`.
 pub(crate) fn vector_indexes(fields: &Fields<'_>) -> Result<Option<Vec<VectorIndexDefinition>>> {
-    let Some(list) = fields.structures("VectorIndexes")? else { return Ok(None) };
+    let Some(list) = fields.structures("VectorIndexes") else { return Ok(None) };
     list.iter().map(vector_index).collect::<Result<_>>().map(Some)
 }
 
@@ -131,11 +128,11 @@ pub(crate) fn throughput(
     constraints: &mut Constraints,
     path: &str,
 ) -> Result<Option<Throughput>> {
-    let Some(throughput) = fields.structure("ProvisionedThroughput")? else { return Ok(None) };
+    let Some(throughput) = fields.structure("ProvisionedThroughput") else { return Ok(None) };
     let dot = if path.is_empty() { "" } else { "." };
     let mut member = |name: &str, spelled: &str| -> Result<i64> {
         let path = format!("{path}{dot}provisionedThroughput.{spelled}");
-        let value = throughput.integer(name)?;
+        let value = throughput.integer(name);
         constraints.required(value.is_some(), &path);
         constraints.range(value, &path, 1, i64::MAX);
         Ok(value.unwrap_or_default())
@@ -146,28 +143,28 @@ pub(crate) fn throughput(
 }
 
 /// `OnDemandThroughput`.
-pub(crate) fn on_demand(fields: &Fields<'_>) -> Result<Option<OnDemandLimit>> {
+pub(crate) fn on_demand(fields: &Fields<'_>) -> Option<OnDemandLimit> {
     on_demand_at(fields, "OnDemandThroughput")
 }
 
 /// An on-demand limit under another name.
-pub(crate) fn on_demand_at(fields: &Fields<'_>, member: &str) -> Result<Option<OnDemandLimit>> {
-    let Some(limit) = fields.structure(member)? else { return Ok(None) };
-    Ok(Some(OnDemandLimit {
-        read: limit.integer("MaxReadRequestUnits")?,
-        write: limit.integer("MaxWriteRequestUnits")?,
-    }))
+pub(crate) fn on_demand_at(fields: &Fields<'_>, member: &str) -> Option<OnDemandLimit> {
+    let limit = fields.structure(member)?;
+    Some(OnDemandLimit {
+        read: limit.integer("MaxReadRequestUnits"),
+        write: limit.integer("MaxWriteRequestUnits"),
+    })
 }
 
 /// `WarmThroughput`.
-pub(crate) fn warm(fields: &Fields<'_>) -> Result<Option<Throughput>> {
-    let Some(warm) = fields.structure("WarmThroughput")? else { return Ok(None) };
-    Ok(Some(Throughput {
-        read: warm.integer("ReadUnitsPerSecond")?.unwrap_or_default(),
-        write: warm.integer("WriteUnitsPerSecond")?.unwrap_or_default(),
-    }))
+pub(crate) fn warm(fields: &Fields<'_>) -> Option<Throughput> {
+    let warm = fields.structure("WarmThroughput")?;
+    Some(Throughput {
+        read: warm.integer("ReadUnitsPerSecond").unwrap_or_default(),
+        write: warm.integer("WriteUnitsPerSecond").unwrap_or_default(),
+    })
 }
 
-fn text(fields: &Fields<'_>, name: &str) -> Result<Option<Str>> {
-    Ok(fields.string(name)?.map(Str::from))
+fn text(fields: &Fields<'_>, name: &str) -> Option<Str> {
+    fields.string(name).map(Str::from)
 }

@@ -1,11 +1,11 @@
 //! TagResource.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::table as message;
 use keyloom_core::{Result, limits};
 
 use crate::catalog::Alongside;
 use crate::database::Inner;
-use crate::wire::{Constraints, Fields};
 
 use super::tags;
 

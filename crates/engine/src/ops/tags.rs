@@ -2,21 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::{request, table};
 use keyloom_core::{Result, limits};
-
-use crate::wire::{Constraints, Fields};
 
 /// `Tags`.
 pub(crate) fn decode(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
 ) -> Result<Option<BTreeMap<String, String>>> {
-    let Some(list) = fields.structures("Tags")? else { return Ok(None) };
+    let Some(list) = fields.structures("Tags") else { return Ok(None) };
     let mut tags = BTreeMap::new();
     for (position, tag) in list.iter().enumerate() {
         let path = format!("tags.{}.member", position + 1);
-        let (key, value) = (tag.string("Key")?, tag.string("Value")?);
+        let (key, value) = (tag.string("Key"), tag.string("Value"));
         constraints.required(key.is_some(), &format!("{path}.key"));
         constraints.required(value.is_some(), &format!("{path}.value"));
         let (key, value) = (key.unwrap_or_default(), value.unwrap_or_default());
@@ -34,7 +33,7 @@ pub(crate) fn decode(
 
 /// The name of the table whose ARN the request gives as `ResourceArn`.
 pub(crate) fn resource<'a>(fields: &Fields<'a>) -> Result<(&'a str, &'a str)> {
-    let arn = fields.string("ResourceArn")?.ok_or_else(table::resource_arn_missing)?;
+    let arn = fields.string("ResourceArn").ok_or_else(table::resource_arn_missing)?;
     let name = table_of(arn).ok_or_else(|| table::resource_arn_invalid(arn))?;
     Ok((arn, name))
 }

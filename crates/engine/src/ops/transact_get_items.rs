@@ -1,5 +1,6 @@
 //! TransactGetItems.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units};
 use keyloom_core::expr::Projection;
 use keyloom_core::observation::{Operation, Outcome};
@@ -11,7 +12,6 @@ use crate::image::Stored;
 use crate::read::{self, Row};
 use crate::ttl;
 use crate::watch::{self, Ended};
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::batch_write_item::add_cost;
 use super::get_item;
@@ -87,27 +87,27 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl TransactGetItemsInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let list = fields.structures("TransactItems")?;
+        let list = fields.structures("TransactItems");
         let mut constraints = Constraints::new();
         constraints.required(list.is_some(), "transactItems");
         let list = list.unwrap_or_default();
         if fields.has("TransactItems") {
             check_count(&mut constraints, list.len());
         }
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
         let mut gets = Vec::with_capacity(list.len());
         for (position, element) in list.iter().enumerate() {
             let path = format!("transactItems.{}.member.get", position + 1);
-            let get = element.structure("Get")?;
+            let get = element.structure("Get");
             constraints.required(get.is_some(), &path);
             let Some(get) = get else { continue };
-            let table_name = get.string("TableName")?;
+            let table_name = get.string("TableName");
             constraints.table_name_at(table_name, &format!("{path}.tableName"));
             constraints.required(get.has("Key"), &format!("{path}.key"));
             gets.push(TransactGet {
                 table_name: table_name.unwrap_or_default().to_owned(),
                 key: get.item("Key")?.unwrap_or_default(),
-                projection: ProjectionInput::decode(&get, &mut constraints)?,
+                projection: ProjectionInput::decode(&get, &mut constraints),
             });
         }
         constraints.finish()?;

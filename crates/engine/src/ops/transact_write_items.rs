@@ -1,5 +1,6 @@
 //! TransactWriteItems.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, read_units};
 use keyloom_core::error::{CancellationReason, request};
 use keyloom_core::expr::{Bindings, Condition, Update};
@@ -11,7 +12,6 @@ use crate::database::{Database, Inner};
 use crate::idempotency::{self, Admission, TokenScope};
 use crate::image::Stored;
 use crate::read;
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::write::{self, Companion, OneOrMore, Write};
 
 use super::batch_write_item::add_cost;
@@ -94,20 +94,20 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 impl TransactWriteItemsInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let list = fields.structures("TransactItems")?;
+        let list = fields.structures("TransactItems");
         let mut constraints = Constraints::new();
         constraints.required(list.is_some(), "transactItems");
         let list = list.unwrap_or_default();
         if fields.has("TransactItems") {
             check_count(&mut constraints, list.len());
         }
-        let token = fields.owned_string("ClientRequestToken")?;
+        let token = fields.owned_string("ClientRequestToken");
         if let Some(token) = &token {
             let maximum = limits::MAX_CLIENT_TOKEN_CHARS;
             constraints.length(token, "clientRequestToken", 1, maximum);
         }
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints)?;
-        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints)?;
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
+        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints);
         let mut actions = Vec::with_capacity(list.len());
         for (position, element) in list.iter().enumerate() {
             actions.push(TransactAction::decode(element, &mut constraints, position)?);
@@ -134,7 +134,7 @@ impl TransactAction {
     fn decode(fields: &Fields<'_>, constraints: &mut Constraints, position: usize) -> Result<Self> {
         let mut found = Vec::new();
         for kind in ["ConditionCheck", "Put", "Delete", "Update"] {
-            if let Some(action) = fields.structure(kind)? {
+            if let Some(action) = fields.structure(kind) {
                 found.push((kind, action));
             }
         }
@@ -144,7 +144,7 @@ impl TransactAction {
             _ => return Err(request::transact_item_ambiguous()),
         };
         let path = format!("transactItems.{}.member.{}", position + 1, lower_first(kind));
-        let table_name = action.string("TableName")?;
+        let table_name = action.string("TableName");
         constraints.table_name_at(table_name, &format!("{path}.tableName"));
         let mut condition = ConditionInput::decode(action, constraints)?;
         condition.decode_values(action)?;
@@ -157,7 +157,7 @@ impl TransactAction {
             let key = item("Key")?.unwrap_or_default();
             match kind {
                 "Update" => {
-                    let update = action.owned_string("UpdateExpression")?;
+                    let update = action.owned_string("UpdateExpression");
                     let path = format!("{path}.updateExpression");
                     constraints.required(update.is_some(), &path);
                     TransactEdit::Update(key, update.unwrap_or_default())
@@ -174,7 +174,7 @@ impl TransactAction {
             table_name: table_name.unwrap_or_default().to_owned(),
             edit,
             condition,
-            return_item_on_failure: wants_item_on_failure(action, constraints)?,
+            return_item_on_failure: wants_item_on_failure(action, constraints),
         })
     }
 

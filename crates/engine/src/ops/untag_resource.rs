@@ -1,16 +1,16 @@
 //! UntagResource.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::{request, table as message};
 
 use crate::catalog::Alongside;
 use crate::database::Inner;
-use crate::wire::{Constraints, Fields};
 
 use super::tags;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let keys = fields.strings("TagKeys")?;
+    let keys = fields.strings("TagKeys");
     let (_, name) = tags::resource(&fields)?;
     let mut constraints = Constraints::new();
     constraints.required(keys.is_some(), "tagKeys");

@@ -1,11 +1,11 @@
 //! UpdateItem.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters, Update};
 use keyloom_core::legacy::{self, AttributeUpdate};
 use keyloom_core::{Item, Result, Str};
 
 use crate::database::{Database, Inner};
-use crate::wire::{Constraints, Fields};
 use crate::write::Write;
 
 use super::collection::CollectionMetrics;
@@ -37,10 +37,6 @@ impl Database {
     }
 }
 
-pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    plan_request(database, fields)?.call(database)
-}
-
 pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<PlannedWrite> {
     plan(database, UpdateItemInput::decode(&fields)?)
 }
@@ -48,12 +44,11 @@ pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<Plann
 impl UpdateItemInput {
     pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
-        fields.check_item("Key")?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Key"), "key");
-        let returns = WriteReturns::decode(fields, &mut constraints)?;
+        let returns = WriteReturns::decode(fields, &mut constraints);
         let mut condition = ConditionInput::decode(fields, &mut constraints)?;
-        let update = fields.owned_string("UpdateExpression")?;
+        let update = fields.owned_string("UpdateExpression");
         let attribute_updates = super::legacy_input::attribute_updates(fields, &mut constraints)?;
         constraints.finish()?;
         let [expected, operator] = condition.legacy_parameters();

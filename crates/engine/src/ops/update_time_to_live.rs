@@ -1,12 +1,12 @@
 //! UpdateTimeToLive.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::table as message;
 use keyloom_core::{Result, limits};
 
 use crate::catalog::Alongside;
 use crate::catalog::record::TtlSetting;
 use crate::database::Inner;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::parameters::described_table;
 
@@ -42,13 +42,13 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 fn specification<'a>(fields: &Fields<'a>) -> Result<(bool, &'a str)> {
     let mut constraints = Constraints::new();
     let path = "timeToLiveSpecification";
-    let Some(specification) = fields.structure("TimeToLiveSpecification")? else {
+    let Some(specification) = fields.structure("TimeToLiveSpecification") else {
         constraints.required(false, path);
         constraints.finish()?;
         return Ok((false, ""));
     };
-    let enabled = specification.boolean("Enabled")?;
-    let attribute = specification.string("AttributeName")?;
+    let enabled = specification.boolean("Enabled");
+    let attribute = specification.string("AttributeName");
     let attribute_path = format!("{path}.attributeName");
     match attribute {
         None => constraints.required(false, &attribute_path),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Item;
 use keyloom_core::Result;
 use keyloom_core::capacity::ConsumedCapacity;
@@ -9,7 +10,6 @@ use keyloom_core::expr::Projection;
 
 use crate::database::Inner;
 use crate::image::Stored;
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::write::{self, Write, Written};
 
 use super::collection::CollectionMetrics;
@@ -31,13 +31,13 @@ pub struct WriteReturns {
 }
 
 impl WriteReturns {
-    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
-        Ok(Self {
-            consumed_capacity: ReturnConsumedCapacity::decode(fields, constraints)?,
-            collection_metrics: wants_collection_metrics(fields, constraints)?,
-            values: ReturnValues::decode(fields, constraints)?,
-            item_on_failure: wants_item_on_failure(fields, constraints)?,
-        })
+    pub(crate) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
+        Self {
+            consumed_capacity: ReturnConsumedCapacity::decode(fields, constraints),
+            collection_metrics: wants_collection_metrics(fields, constraints),
+            values: ReturnValues::decode(fields, constraints),
+            item_on_failure: wants_item_on_failure(fields, constraints),
+        }
     }
 }
 

@@ -27,7 +27,6 @@ pub(crate) use place::{place_of, split_key, vector_place};
 
 use crate::catalog::Table;
 use crate::database::Inner;
-use crate::ops;
 
 /// Who watches a database.
 pub(crate) struct Watch {
@@ -42,12 +41,13 @@ impl Watch {
         Self { observer, is_gate }
     }
 
-    /// Tells of a request that failed, unless the executors have told of it.
-    pub(crate) fn failed(&self, target: &str, error: &Error) {
+    /// Tells the observer of a request that failed, unless the executors already did. Targets that name no
+    /// operation share one name, so that clients cannot fill an observer's memory with names.
+    pub(crate) fn failed(&self, operation: Option<keyloom_api::Operation>, error: &Error) {
         if let Some(observer) = &self.observer
             && !Outcome::is_told_of(error)
         {
-            observer.failed(operation_of(target), error);
+            observer.failed(operation.map_or("unknown", keyloom_api::Operation::name), error);
         }
     }
 
@@ -72,16 +72,6 @@ impl Watch {
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watch").field("observer", &self.observer).finish_non_exhaustive()
-    }
-}
-
-/// The operation that a target names. What clients make up is not told apart, so that they cannot fill
-/// an observer's memory with names.
-fn operation_of(target: &str) -> &str {
-    let is_known = ops::handler(target).is_some() || ops::body_handler(target).is_some();
-    match target.split_once('.') {
-        Some((_, operation)) if is_known => operation,
-        _ => "unknown",
     }
 }
 

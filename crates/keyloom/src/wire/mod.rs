@@ -1,12 +1,11 @@
 //! The wire protocol from the client's side: inputs to JSON, JSON to outputs, error bodies to errors.
 
-mod error;
 mod object;
 mod request;
 #[cfg(feature = "remote")]
 mod response;
 
-pub(crate) use error::error_from;
+pub(crate) use keyloom_api::error::error_from;
 pub(crate) use object::Object;
 pub(crate) use request::Request;
 #[cfg(feature = "remote")]

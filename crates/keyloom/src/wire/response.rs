@@ -4,9 +4,9 @@ use keyloom_core::json::{self, Json, JsonObject};
 use keyloom_core::{Error, Item};
 use keyloom_engine::WriteRequest;
 
-use super::error::statement_error;
 use crate::backend::{Keyed, RawPage};
 use crate::retry::Failure;
+use keyloom_api::error::statement_error;
 
 type Answer<T> = Result<T, Failure>;
 

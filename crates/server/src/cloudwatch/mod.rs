@@ -176,8 +176,8 @@ pub(crate) async fn answer(
     (body, memory): (&mut RequestBody, &mut Reservation),
 ) -> HttpResponse {
     let (operation, response) = match response(shared, wire, head, body, memory).await {
-        Some(response) => (Operation::CLOUDWATCH, response),
-        None => (Operation::UNKNOWN, Answer::not_found().into_response()),
+        Some(response) => (Operation::CloudWatch, response),
+        None => (Operation::Unknown, Answer::not_found().into_response()),
     };
     shared.metrics.answered(operation, response.status().as_u16(), started.elapsed());
     response

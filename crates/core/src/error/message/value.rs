@@ -96,9 +96,18 @@ pub fn unexpected_field() -> Error {
     Error::Serialization("Unexpected field type".into())
 }
 
-/// A scalar where an attribute value belongs.
+/// A scalar where an attribute value, or a structure inside a list or map, belongs.
 pub fn unexpected_value() -> Error {
     Error::Serialization("Unexpected value type in payload".into())
+}
+
+/// A scalar where a list or map inside another list or map belongs: AWS lets Java's own error through.
+pub fn unexpected_generic() -> Error {
+    const GENERIC: &str = "sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl";
+    Error::Serialization(format!(
+        "class {GENERIC} cannot be cast to class java.lang.Class ({GENERIC} and java.lang.Class are in module \
+         java.base of loader 'bootstrap')"
+    ))
 }
 
 /// A string that is no boolean.

@@ -1,12 +1,12 @@
 //! UpdateTable's parameters, read but not judged against the table.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
 use keyloom_core::schema::definition::AttributeDefinition;
 use keyloom_core::schema::model;
 
 use crate::catalog::record::{EncryptionSetting, IndexCapacity, OnDemandLimit, Throughput};
-use crate::wire::{Constraints, Fields};
 
 use crate::ops::parameters::described_table;
 use crate::ops::stream_setting::StreamChange;
@@ -71,15 +71,15 @@ impl UpdateTableInput {
             definitions,
             throughput,
             // A structure without members asks for nothing.
-            on_demand_limit: table_input::on_demand(fields)?
+            on_demand_limit: table_input::on_demand(fields)
                 .filter(|limit| limit.read.is_some() || limit.write.is_some()),
-            warm: table_input::warm(fields)?,
-            encryption: create_table::encryption(fields, &mut constraints)?,
-            deletion_protection: fields.boolean("DeletionProtectionEnabled")?,
+            warm: table_input::warm(fields),
+            encryption: create_table::encryption(fields, &mut constraints),
+            deletion_protection: fields.boolean("DeletionProtectionEnabled"),
             ..Self::default()
         };
-        input.decode_choices(fields, &mut constraints)?;
-        input.replicas = ReplicaUpdate::decode(fields, &mut constraints)?;
+        input.decode_choices(fields, &mut constraints);
+        input.replicas = ReplicaUpdate::decode(fields, &mut constraints);
         input.stream = stream_setting::decode(fields, &mut constraints)?;
         constraints.finish()?;
         input.check_units()?;
@@ -89,11 +89,11 @@ impl UpdateTableInput {
         Ok(input)
     }
 
-    fn decode_choices(&mut self, fields: &Fields<'_>, constraints: &mut Constraints) -> Result<()> {
+    fn decode_choices(&mut self, fields: &Fields<'_>, constraints: &mut Constraints) {
         let modes = [("PROVISIONED", false), ("PAY_PER_REQUEST", true)];
-        self.on_demand = constraints.one_of(fields.string("BillingMode")?, "billingMode", &modes);
+        self.on_demand = constraints.one_of(fields.string("BillingMode"), "billingMode", &modes);
         let classes = [("STANDARD", ()), ("STANDARD_INFREQUENT_ACCESS", ())];
-        let class = fields.string("TableClass")?;
+        let class = fields.string("TableClass");
         constraints.one_of(class, "tableClass", &classes);
         self.table_class = class.map(str::to_owned);
         let consistency = [("EVENTUAL", ()), ("STRONG", ())];
@@ -106,12 +106,11 @@ impl UpdateTableInput {
                 &replication,
             ),
         ] {
-            if let Some(value) = fields.string(name)? {
+            if let Some(value) = fields.string(name) {
                 constraints.one_of(Some(value), path, choices);
                 self.global_settings.push((name, value.into()));
             }
         }
-        Ok(())
     }
 
     /// What can be said of the units without knowing the table.
@@ -149,7 +148,7 @@ fn index_updates(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
 ) -> Result<Vec<Option<IndexUpdate>>> {
-    let Some(list) = fields.structures("GlobalSecondaryIndexUpdates")? else {
+    let Some(list) = fields.structures("GlobalSecondaryIndexUpdates") else {
         return Ok(Vec::new());
     };
     let path = |position: usize, action: &str| {
@@ -157,18 +156,18 @@ fn index_updates(
     };
     let mut updates = Vec::with_capacity(list.len());
     for (position, element) in list.iter().enumerate() {
-        updates.push(if let Some(update) = element.structure("Update")? {
+        updates.push(if let Some(update) = element.structure("Update") {
             let path = path(position, "update");
-            let name = index_name(&update, constraints, &path)?;
+            let name = index_name(&update, constraints, &path);
             let index = table_input::index(&update, constraints, &path)?;
             Some(IndexUpdate::Update { name, capacity: index.capacity })
-        } else if let Some(create) = element.structure("Create")? {
+        } else if let Some(create) = element.structure("Create") {
             let path = path(position, "create");
             let index = table_input::index(&create, constraints, &path)?;
             index.definition.check(&path, None, constraints.violations());
             Some(IndexUpdate::Create(index))
-        } else if let Some(delete) = element.structure("Delete")? {
-            let name = index_name(&delete, constraints, &path(position, "delete"))?;
+        } else if let Some(delete) = element.structure("Delete") {
+            let name = index_name(&delete, constraints, &path(position, "delete"));
             Some(IndexUpdate::Delete { name })
         } else {
             None
@@ -177,18 +176,14 @@ fn index_updates(
     Ok(updates)
 }
 
-pub(super) fn index_name(
-    fields: &Fields<'_>,
-    constraints: &mut Constraints,
-    path: &str,
-) -> Result<String> {
+pub(super) fn index_name(fields: &Fields<'_>, constraints: &mut Constraints, path: &str) -> String {
     let path = format!("{path}.indexName");
-    let name = fields.owned_string("IndexName")?;
+    let name = fields.owned_string("IndexName");
     match &name {
         None => constraints.required(false, &path),
         Some(name) => model::check_new_name(name, path, constraints.violations()),
     }
-    Ok(name.unwrap_or_default())
+    name.unwrap_or_default()
 }
 
 /// Every element must say something, and none may name an index again.

@@ -11,6 +11,7 @@ mod input;
 mod replicas;
 mod vectors;
 
+use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::{request, table as message};
 use keyloom_store::Snapshot;
@@ -21,7 +22,6 @@ use crate::catalog::{Alongside, Change, Table, TableRecord};
 use crate::database::Inner;
 use crate::layout::Keyspace;
 use crate::store_error;
-use crate::wire::{Fields, JsonWriter};
 
 use super::stream_setting::StreamChange;
 use super::{description, stream_setting};

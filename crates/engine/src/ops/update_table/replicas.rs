@@ -3,12 +3,12 @@
 //! This database is one region. A replica's settings are kept so that tools which manage global
 //! tables work; no data goes anywhere.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
 use serde_json::{Map, Value, json};
 
 use crate::catalog::TableRecord;
-use crate::wire::{Constraints, Fields};
 
 use super::input::UpdateTableInput;
 
@@ -33,38 +33,38 @@ pub(super) struct Replica {
 }
 
 impl ReplicaUpdate {
-    pub(super) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Vec<Self>> {
-        let Some(list) = fields.structures("ReplicaUpdates")? else { return Ok(Vec::new()) };
+    pub(super) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Vec<Self> {
+        let Some(list) = fields.structures("ReplicaUpdates") else { return Vec::new() };
         constraints.count(list.len(), "[]", "replicaUpdates", 1, usize::MAX);
         let mut updates = Vec::with_capacity(list.len());
         for (position, element) in list.iter().enumerate() {
             let path = format!("replicaUpdates.{}.member", position + 1);
-            if let Some(create) = element.structure("Create")? {
-                updates.push(Self::Create(Replica::decode(&create, constraints, &path)?));
-            } else if let Some(update) = element.structure("Update")? {
-                updates.push(Self::Update(Replica::decode(&update, constraints, &path)?));
-            } else if let Some(delete) = element.structure("Delete")? {
-                updates.push(Self::Delete(Replica::decode(&delete, constraints, &path)?.region));
+            if let Some(create) = element.structure("Create") {
+                updates.push(Self::Create(Replica::decode(&create, constraints, &path)));
+            } else if let Some(update) = element.structure("Update") {
+                updates.push(Self::Update(Replica::decode(&update, constraints, &path)));
+            } else if let Some(delete) = element.structure("Delete") {
+                updates.push(Self::Delete(Replica::decode(&delete, constraints, &path).region));
             }
         }
-        Ok(updates)
+        updates
     }
 }
 
 impl Replica {
-    fn decode(fields: &Fields<'_>, constraints: &mut Constraints, path: &str) -> Result<Self> {
-        let region = fields.owned_string("RegionName")?;
+    fn decode(fields: &Fields<'_>, constraints: &mut Constraints, path: &str) -> Self {
+        let region = fields.owned_string("RegionName");
         constraints.required(region.is_some(), &format!("{path}.regionName"));
-        let throughput = fields.structure("ProvisionedThroughputOverride")?;
-        Ok(Self {
+        let throughput = fields.structure("ProvisionedThroughputOverride");
+        Self {
             region: region.unwrap_or_default(),
-            key: fields.owned_string("KMSMasterKeyId")?,
-            table_class: fields.owned_string("TableClassOverride")?,
+            key: fields.owned_string("KMSMasterKeyId"),
+            table_class: fields.owned_string("TableClassOverride"),
             read_units: match throughput {
-                Some(throughput) => throughput.integer("ReadCapacityUnits")?,
+                Some(throughput) => throughput.integer("ReadCapacityUnits"),
                 None => None,
             },
-        })
+        }
     }
 
     /// The replica's description: what the request says over what is known of it.

@@ -4,6 +4,7 @@
 //! `UPDATING`; then it is filled, and the table is `ACTIVE` again. Only in the second phase, or when
 //! it is done, can it be deleted.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::message::vector as message;
 use keyloom_core::error::{request, table as table_message};
 use keyloom_core::schema::definition::VectorIndexDefinition;
@@ -13,7 +14,6 @@ use crate::catalog::Change;
 use crate::catalog::record::{AttributeDefinition, Phase, VectorIndexLife, VectorIndexRecord};
 use crate::database::Options;
 use crate::ops::table_input;
-use crate::wire::{Constraints, Fields};
 
 use super::Update;
 use super::input::{self, UpdateTableInput};
@@ -31,17 +31,17 @@ impl VectorIndexUpdate {
         fields: &Fields<'_>,
         constraints: &mut Constraints,
     ) -> Result<Vec<Option<Self>>> {
-        let Some(list) = fields.structures("VectorIndexUpdates")? else { return Ok(Vec::new()) };
+        let Some(list) = fields.structures("VectorIndexUpdates") else { return Ok(Vec::new()) };
         let mut updates = Vec::with_capacity(list.len());
         for (position, element) in list.iter().enumerate() {
             let path = format!("vectorIndexUpdates.{}.member", position + 1);
-            updates.push(if let Some(create) = element.structure("Create")? {
+            updates.push(if let Some(create) = element.structure("Create") {
                 let definition = table_input::vector_index(&create)?;
                 definition.check(&format!("{path}.create"), constraints.violations());
                 Some(Self::Create(definition))
-            } else if let Some(delete) = element.structure("Delete")? {
+            } else if let Some(delete) = element.structure("Delete") {
                 let path = format!("{path}.delete");
-                Some(Self::Delete { name: input::index_name(&delete, constraints, &path)? })
+                Some(Self::Delete { name: input::index_name(&delete, constraints, &path) })
             } else {
                 None
             });

@@ -1,11 +1,56 @@
-//! Error bodies as errors.
+//! Errors as JSON bodies, and JSON bodies as errors.
 
 use keyloom_core::Error;
 use keyloom_core::error::{CancellationCode, CancellationReason, Throttled};
 use keyloom_core::json::{self, Json, JsonObject};
 
-/// The error that an answer other than 200 states.
-pub(crate) fn error_from(status: u16, body: &[u8]) -> Error {
+use crate::json::JsonWriter;
+
+/// The body that states an error.
+pub fn body_of(error: &Error) -> Vec<u8> {
+    let mut json = JsonWriter::object();
+    json.string("__type", &format!("{}#{}", error.namespace(), error.code()));
+    match error {
+        Error::TransactionCanceled(reasons) => {
+            // The API model spells this one member with a capital.
+            json.string("Message", &error.message());
+            json.list("CancellationReasons", reasons, |json, reason| {
+                json.nested(|json| {
+                    json.string("Code", reason.code.as_str());
+                    json.optional_string("Message", reason.message.as_deref());
+                    json.optional_item("Item", reason.item.as_ref());
+                });
+            });
+        }
+        Error::ConditionalCheckFailed { item } => {
+            json.string("message", &error.message());
+            json.optional_item("Item", item.as_ref());
+        }
+        Error::ProvisionedThroughputExceeded(throttled)
+        | Error::Throttling(throttled)
+        | Error::RequestLimitExceeded(throttled) => {
+            json.string("message", &error.message());
+            // AWS's own model spells this one member of this one exception differently.
+            let member = match error {
+                Error::Throttling(_) => "throttlingReasons",
+                _ => "ThrottlingReasons",
+            };
+            json.list(member, &throttled.reasons, |json, (reason, resource)| {
+                json.nested(|json| {
+                    json.string("reason", reason);
+                    json.string("resource", resource);
+                });
+            });
+        }
+        // Serialization failures are raised before the service's own shape applies.
+        Error::Serialization(message) => json.string("Message", message),
+        _ => json.string("message", &error.message()),
+    }
+    json.finish()
+}
+
+/// The error that a reply with a status other than 200 states.
+pub fn error_from(status: u16, body: &[u8]) -> Error {
     let document = json::parse(body);
     let Ok(Json::Object(object)) = &document else {
         let start = String::from_utf8_lossy(body.get(..body.len().min(200)).unwrap_or(body));
@@ -21,9 +66,8 @@ pub(crate) fn error_from(status: u16, body: &[u8]) -> Error {
     named(status, code, message, object)
 }
 
-/// The error of one statement of a batch, which is stated by a shorter code.
-#[cfg(feature = "remote")]
-pub(super) fn statement_error(stated: &JsonObject<'_>) -> Error {
+/// The error of one statement of a batch, which has a shorter code.
+pub fn statement_error(stated: &JsonObject<'_>) -> Error {
     let text = |name| match stated.get(name) {
         Some(Json::Str(text)) => text.to_string(),
         _ => String::new(),
@@ -55,7 +99,7 @@ fn named(status: u16, code: &str, message: String, object: &JsonObject<'_>) -> E
     }
 }
 
-/// The errors that carry a sentence and nothing else.
+/// The errors that carry a message and nothing else.
 fn plain(code: &str, message: String) -> Result<Error, (&str, String)> {
     Ok(match code {
         "ValidationException" => Error::Validation(message),
@@ -86,7 +130,7 @@ fn plain(code: &str, message: String) -> Result<Error, (&str, String)> {
     })
 }
 
-/// Codes that this crate has no variant for: servers at fault may recover, refused requests do not.
+/// An error whose code has no variant here: a 5xx may be retried, a refused request may not.
 fn unnamed(status: u16, message: String) -> Error {
     match status {
         500.. => Error::InternalServer(message),
@@ -170,6 +214,30 @@ fn code(name: &str) -> CancellationCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_survive_the_round_trip_through_their_body() {
+        let reasons = vec![("TableReadKeyRangeThroughputExceeded".into(), "arn".into())];
+        let item = [("a", "b")].into_iter().map(|(k, v)| (k.into(), v.into())).collect();
+        for error in [
+            Error::validation("no"),
+            Error::Serialization("no".into()),
+            Error::ConditionalCheckFailed { item: Some(item) },
+            Error::Throttling(Throttled { message: "slow".into(), reasons: reasons.clone() }),
+            Error::ProvisionedThroughputExceeded(Throttled { message: "slow".into(), reasons }),
+            Error::TransactionCanceled(vec![
+                CancellationReason::default(),
+                CancellationReason {
+                    code: CancellationCode::TransactionConflict,
+                    message: Some("busy".into()),
+                    item: None,
+                },
+            ]),
+            Error::InternalServer("broken".into()),
+        ] {
+            assert_eq!(error_from(error.status(), &body_of(&error)), error);
+        }
+    }
 
     #[test]
     fn error_bodies_become_the_errors_they_state() {

@@ -1,4 +1,4 @@
-//! The constraints of the API model as requests meet them: lengths, ranges and enumerations.
+//! The constraints of the API model: required members, lengths, ranges and enumerations.
 //!
 //! AWS checks them all and reports them together; the envelope and the wording are the core's.
 
@@ -8,39 +8,40 @@ use keyloom_core::{Result, limits};
 
 /// Collects violations of the API model's constraints.
 #[derive(Debug, Default)]
-pub(crate) struct Constraints {
+pub struct Constraints {
     violations: Violations,
 }
 
 impl Constraints {
-    pub(crate) fn new() -> Self {
+    /// No violations yet.
+    pub fn new() -> Self {
         Self::default()
     }
 
     /// Reports everything that was collected.
-    pub(crate) fn finish(self) -> Result<()> {
+    pub fn finish(self) -> Result<()> {
         self.violations.finish()
     }
 
     /// The violations, for checks that live in the core.
-    pub(crate) fn violations(&mut self) -> &mut Violations {
+    pub fn violations(&mut self) -> &mut Violations {
         &mut self.violations
     }
 
     /// The member must be there.
-    pub(crate) fn required(&mut self, present: bool, path: &str) {
+    pub fn required(&mut self, present: bool, path: &str) {
         if !present {
             self.violations.null(path);
         }
     }
 
     /// A table that a data operation names: a name or an ARN.
-    pub(crate) fn table_name(&mut self, name: Option<&str>) {
+    pub fn table_name(&mut self, name: Option<&str>) {
         self.table_name_at(name, "tableName");
     }
 
     /// A table name at any place of the request.
-    pub(crate) fn table_name_at(&mut self, name: Option<&str>, path: &str) {
+    pub fn table_name_at(&mut self, name: Option<&str>, path: &str) {
         match name {
             None => self.required(false, path),
             Some(arn) if arn.starts_with("arn:") => {
@@ -51,19 +52,19 @@ impl Constraints {
     }
 
     /// An index that a read names.
-    pub(crate) fn index_name(&mut self, name: Option<&str>) {
+    pub fn index_name(&mut self, name: Option<&str>) {
         if let Some(name) = name {
             model::check_new_name(name, "indexName", &mut self.violations);
         }
     }
 
     /// The length of a string in characters.
-    pub(crate) fn length(&mut self, text: &str, path: &str, minimum: usize, maximum: usize) {
+    pub fn length(&mut self, text: &str, path: &str, minimum: usize, maximum: usize) {
         self.count(text.chars().count(), text, path, minimum, maximum);
     }
 
     /// The number of members of a list or map; `shown` is what the message quotes of it.
-    pub(crate) fn count(
+    pub fn count(
         &mut self,
         length: usize,
         shown: &str,
@@ -79,7 +80,7 @@ impl Constraints {
     }
 
     /// The range of a number.
-    pub(crate) fn range(&mut self, value: Option<i64>, path: &str, minimum: i64, maximum: i64) {
+    pub fn range(&mut self, value: Option<i64>, path: &str, minimum: i64, maximum: i64) {
         let Some(value) = value else { return };
         if value < minimum {
             self.violations.violated(value, path, Constraint::MinValue(minimum));
@@ -89,7 +90,7 @@ impl Constraints {
     }
 
     /// One of a set of names; gives the typed value.
-    pub(crate) fn one_of<T: Copy>(
+    pub fn one_of<T: Copy>(
         &mut self,
         value: Option<&str>,
         path: &str,

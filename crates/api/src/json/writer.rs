@@ -2,8 +2,9 @@
 
 use keyloom_core::{AttributeValue, Item, json};
 
-/// An object being written. Members appear in the order of the calls; commas are kept here.
-pub(crate) struct JsonWriter {
+/// A JSON object being written. Members appear in the order of the calls.
+#[derive(Debug)]
+pub struct JsonWriter {
     out: Vec<u8>,
     /// Whether the object being written has no member yet.
     first: bool,
@@ -11,25 +12,25 @@ pub(crate) struct JsonWriter {
 
 impl JsonWriter {
     /// Starts the outermost object.
-    pub(crate) fn object() -> Self {
+    pub fn object() -> Self {
         Self::object_of(0)
     }
 
     /// Starts the outermost object, with room for so much beside a few small members.
-    pub(crate) fn object_of(bytes: usize) -> Self {
+    pub fn object_of(bytes: usize) -> Self {
         let mut out = Vec::with_capacity(256 + bytes);
         out.push(b'{');
         Self { out, first: true }
     }
 
     /// Ends the outermost object.
-    pub(crate) fn finish(mut self) -> Vec<u8> {
+    pub fn finish(mut self) -> Vec<u8> {
         self.out.push(b'}');
         self.out
     }
 
     /// Writes a member's name and colon.
-    pub(crate) fn key(&mut self, name: &str) -> &mut Self {
+    pub fn key(&mut self, name: &str) -> &mut Self {
         if !self.first {
             self.out.push(b',');
         }
@@ -40,68 +41,74 @@ impl JsonWriter {
     }
 
     /// The buffer, for writers that append a value after [`JsonWriter::key`].
-    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
 
-    pub(crate) fn string(&mut self, name: &str, value: &str) {
+    /// A member that is a string.
+    pub fn string(&mut self, name: &str, value: &str) {
         self.key(name);
         json::write_string(value, &mut self.out);
     }
 
-    pub(crate) fn optional_string(&mut self, name: &str, value: Option<&str>) {
+    /// A member that is a string, unless it is absent.
+    pub fn optional_string(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.string(name, value);
         }
     }
 
-    pub(crate) fn integer(&mut self, name: &str, value: impl Into<i128>) {
+    /// A member that is a whole number.
+    pub fn integer(&mut self, name: &str, value: impl Into<i128>) {
         self.key(name);
         self.out.extend_from_slice(value.into().to_string().as_bytes());
     }
 
     /// A number that may have a fraction, such as capacity units or seconds with milliseconds.
-    pub(crate) fn decimal(&mut self, name: &str, value: f64) {
+    pub fn decimal(&mut self, name: &str, value: f64) {
         self.key(name);
         self.out.extend_from_slice(format!("{value:?}").as_bytes());
     }
 
-    pub(crate) fn boolean(&mut self, name: &str, value: bool) {
+    /// A member that is a boolean.
+    pub fn boolean(&mut self, name: &str, value: bool) {
         self.key(name);
         self.out.extend_from_slice(if value { b"true" } else { b"false" });
     }
 
-    pub(crate) fn item(&mut self, name: &str, value: &Item) {
+    /// A member that is an item.
+    pub fn item(&mut self, name: &str, value: &Item) {
         self.key(name);
         json::write_item(value, &mut self.out);
     }
 
-    pub(crate) fn optional_item(&mut self, name: &str, value: Option<&Item>) {
+    /// A member that is an item, unless it is absent.
+    pub fn optional_item(&mut self, name: &str, value: Option<&Item>) {
         if let Some(value) = value {
             self.item(name, value);
         }
     }
 
     /// An attribute value, tagged with its type.
-    pub(crate) fn attribute(&mut self, name: &str, value: &AttributeValue) {
+    pub fn attribute(&mut self, name: &str, value: &AttributeValue) {
         self.key(name);
         json::write_value(value, &mut self.out);
     }
 
     /// A member that was stored as JSON.
-    pub(crate) fn stored(&mut self, name: &str, value: &serde_json::Value) {
+    pub fn stored(&mut self, name: &str, value: &serde_json::Value) {
         self.key(name);
         self.out.extend_from_slice(value.to_string().as_bytes());
     }
 
     /// A member that is an object.
-    pub(crate) fn structure(&mut self, name: &str, write: impl FnOnce(&mut Self)) {
+    pub fn structure(&mut self, name: &str, write: impl FnOnce(&mut Self)) {
         self.key(name);
         self.nested(write);
     }
 
     /// An object as a list element.
-    pub(crate) fn nested(&mut self, write: impl FnOnce(&mut Self)) {
+    pub fn nested(&mut self, write: impl FnOnce(&mut Self)) {
         self.out.push(b'{');
         self.first = true;
         write(self);
@@ -110,7 +117,7 @@ impl JsonWriter {
     }
 
     /// A member that is a list; `write` appends one element.
-    pub(crate) fn list<T>(
+    pub fn list<T>(
         &mut self,
         name: &str,
         values: impl IntoIterator<Item = T>,
@@ -121,7 +128,7 @@ impl JsonWriter {
     }
 
     /// A list as a value of its own.
-    pub(crate) fn elements<T>(
+    pub fn elements<T>(
         &mut self,
         values: impl IntoIterator<Item = T>,
         mut write: impl FnMut(&mut Self, T),
@@ -138,16 +145,12 @@ impl JsonWriter {
     }
 
     /// A member that is a list of strings.
-    pub(crate) fn strings<S: AsRef<str>>(
-        &mut self,
-        name: &str,
-        values: impl IntoIterator<Item = S>,
-    ) {
+    pub fn strings<S: AsRef<str>>(&mut self, name: &str, values: impl IntoIterator<Item = S>) {
         self.list(name, values, |json, value| json::write_string(value.as_ref(), &mut json.out));
     }
 
     /// A member that is a list of items.
-    pub(crate) fn items<'a>(&mut self, name: &str, items: impl IntoIterator<Item = &'a Item>) {
+    pub fn items<'a>(&mut self, name: &str, items: impl IntoIterator<Item = &'a Item>) {
         self.list(name, items, |json, item| json::write_item(item, &mut json.out));
     }
 }
