@@ -1,4 +1,4 @@
-//! Stored values as JSON, straight from their bytes.
+//! Writes stored values as JSON, directly from their bytes.
 
 use super::reader::{Read, Reader};
 use super::room::Room;
@@ -7,8 +7,8 @@ use super::{Tag, deeper};
 use crate::json;
 use crate::number::Number;
 
-/// What refers to the text becomes the punctuation around it, which is about four times as long. Where
-/// there is more of it than this, most of it are binaries, which become longer by a third.
+/// The attribute section becomes the punctuation around the text, which is about four times as
+/// long. If it is longer than this, most of it are binaries, which grow by a third in Base64.
 const MANY_MARKS: usize = 4096;
 
 /// Appends an item of `count` attributes as a JSON object.
@@ -28,7 +28,7 @@ pub(super) fn write_item<'a, T: Text<'a>>(
                 out.truncate(start + room - left);
                 return Ok(());
             }
-            // Now it is known how much it takes.
+            // The required size is now known.
             Ok(Err(missing)) => room += missing,
             Err(corrupt) => {
                 out.truncate(start);
@@ -38,15 +38,14 @@ pub(super) fn write_item<'a, T: Text<'a>>(
     }
 }
 
-/// Reads values and writes them. It is handed over and back, so that loops have their own, which stay
-/// in registers.
+/// Reads values and writes them. Passed by value and returned, so that loops keep it in registers.
 struct Writer<'a, 'o, T> {
     reader: Reader<'a, T>,
     room: Room<'o>,
 }
 
 impl<'a, T: Text<'a>> Writer<'a, '_, T> {
-    /// Writes `count` attributes, which must be all there are, as an object.
+    /// Writes `count` attributes, which must use up the input, as an object.
     fn attributes(self, count: usize, depth: usize) -> Read<Self> {
         let Self { mut reader, mut room } = self;
         if count == 0 {
@@ -56,7 +55,7 @@ impl<'a, T: Text<'a>> Writer<'a, '_, T> {
             room.fixed(if position == 0 { b"{\"" } else { b",\"" });
             reader.write_string(&mut room)?;
             match reader.tag()? {
-                // Most are strings and short numbers: nothing is handed over for them.
+                // Most are strings and short numbers, which are inlined.
                 Tag::S => {
                     room.fixed(b"\":{\"S\":\"");
                     reader.write_string(&mut room)?;
@@ -101,7 +100,7 @@ impl<'a, T: Text<'a>> Writer<'a, '_, T> {
         Ok(self)
     }
 
-    /// Writes a binary, or a value that contains others.
+    /// Writes a binary or a container.
     fn large(mut self, tag: Tag, depth: usize) -> Read<Self> {
         self.room.slice(json::opening(tag.attribute_type()));
         match tag {
