@@ -142,8 +142,8 @@ fn reserve_length(out: &mut Vec<u8>) -> usize {
 }
 
 fn fill_length(slot: usize, value: usize, out: &mut [u8]) {
-    if let Some(room) = out.get_mut(slot..slot + FIXED_LENGTH) {
-        room.copy_from_slice(&(value as u32).to_le_bytes());
+    if let Some(buffer) = out.get_mut(slot..slot + FIXED_LENGTH) {
+        buffer.copy_from_slice(&(value as u32).to_le_bytes());
     }
 }
 

@@ -28,11 +28,11 @@
     reason = "a cursor whose address is handed to a call does not stay in registers"
 )]
 
+mod buffer;
 mod decode;
 mod encode;
 mod json;
 mod reader;
-mod room;
 mod text;
 
 pub use encode::{encode, encode_into};

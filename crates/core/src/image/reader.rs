@@ -1,6 +1,6 @@
 //! A bounds-checked cursor over stored bytes.
 
-use super::room::Room;
+use super::buffer::Buffer;
 use super::text::Text;
 use super::{RawValue, Tag, VERSION};
 use crate::error::Error;
@@ -146,9 +146,9 @@ impl<'a, T: Text<'a>> Reader<'a, T> {
 
     /// Writes the next string of the text as the content of a JSON string.
     #[inline(always)]
-    pub(super) fn write_string(&mut self, room: &mut Room<'_>) -> Read<()> {
+    pub(super) fn write_string(&mut self, buffer: &mut Buffer<'_>) -> Read<()> {
         let count = self.length()?;
-        self.text = self.text.write_json(count, room)?.ok_or(TOO_SHORT)?;
+        self.text = self.text.write_json(count, buffer)?.ok_or(TOO_SHORT)?;
         Ok(())
     }
 

@@ -3,8 +3,8 @@
 //! The reader is generic over this: what was checked for the whole text is not checked again for
 //! each string.
 
+use super::buffer::Buffer;
 use super::reader::{Read, corrupt};
-use super::room::Room;
 use crate::json;
 
 /// Text from which strings are split off in order.
@@ -19,7 +19,7 @@ pub(super) trait Text<'a>: Copy {
 
     /// Writes the first `count` bytes as the content of a JSON string, without quotes, and returns
     /// the rest; `None` if there are fewer.
-    fn write_json(self, count: usize, room: &mut Room<'_>) -> Read<Option<Self>>;
+    fn write_json(self, count: usize, buffer: &mut Buffer<'_>) -> Read<Option<Self>>;
 }
 
 /// Unchecked bytes.
@@ -38,9 +38,9 @@ impl<'a> Text<'a> for &'a [u8] {
         std::str::from_utf8(self).map_err(|_| corrupt("a string is not UTF-8"))
     }
 
-    fn write_json(self, count: usize, room: &mut Room<'_>) -> Read<Option<Self>> {
+    fn write_json(self, count: usize, buffer: &mut Buffer<'_>) -> Read<Option<Self>> {
         let Some((taken, rest)) = self.split_at_checked(count) else { return Ok(None) };
-        json::escape(Text::as_str(taken)?, |piece| room.slice(piece));
+        json::escape(Text::as_str(taken)?, |piece| buffer.slice(piece));
         Ok(Some(rest))
     }
 }
@@ -62,9 +62,9 @@ impl<'a> Text<'a> for &'a str {
         Ok(self)
     }
 
-    fn write_json(self, count: usize, room: &mut Room<'_>) -> Read<Option<Self>> {
+    fn write_json(self, count: usize, buffer: &mut Buffer<'_>) -> Read<Option<Self>> {
         let Some((taken, rest)) = self.split_at_checked(count) else { return Ok(None) };
-        json::escape(taken, |piece| room.slice(piece));
+        json::escape(taken, |piece| buffer.slice(piece));
         Ok(Some(rest))
     }
 }
@@ -96,10 +96,10 @@ impl<'a> Text<'a> for Plain<'a> {
     }
 
     #[inline(always)]
-    fn write_json(self, count: usize, room: &mut Room<'_>) -> Read<Option<Self>> {
+    fn write_json(self, count: usize, buffer: &mut Buffer<'_>) -> Read<Option<Self>> {
         let rest = self.0.get(count..).map(Self);
         if rest.is_some() {
-            room.beginning(self.0, count);
+            buffer.beginning(self.0, count);
         }
         Ok(rest)
     }

@@ -13,12 +13,12 @@ use crate::number::write_decimal;
 const SHORT: usize = 32;
 
 /// The remaining space.
-pub(super) struct Room<'o> {
+pub(super) struct Buffer<'o> {
     rest: &'o mut [u8],
     missing: usize,
 }
 
-impl<'o> Room<'o> {
+impl<'o> Buffer<'o> {
     pub(super) fn new(rest: &'o mut [u8]) -> Self {
         Self { rest, missing: 0 }
     }
@@ -31,8 +31,8 @@ impl<'o> Room<'o> {
     /// Writes a constant number of bytes: one or two moves.
     #[inline(always)]
     pub(super) fn fixed<const N: usize>(&mut self, bytes: &[u8; N]) {
-        if let Some(room) = self.take(N).and_then(|room| room.first_chunk_mut()) {
-            *room = *bytes;
+        if let Some(target) = self.take(N).and_then(|target| target.first_chunk_mut()) {
+            *target = *bytes;
         }
     }
 
@@ -40,16 +40,16 @@ impl<'o> Room<'o> {
     #[inline(always)]
     pub(super) fn natural(&mut self, number: u64) {
         let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
-        if let Some(room) = self.take(digits) {
-            write_decimal(number, room);
+        if let Some(target) = self.take(digits) {
+            write_decimal(number, target);
         }
     }
 
     /// Writes bytes.
     #[inline(always)]
     pub(super) fn slice(&mut self, bytes: &[u8]) {
-        if let Some(room) = self.take(bytes.len()) {
-            room.copy_from_slice(bytes);
+        if let Some(target) = self.take(bytes.len()) {
+            target.copy_from_slice(bytes);
         }
     }
 
@@ -59,10 +59,10 @@ impl<'o> Room<'o> {
         // Copying a fixed-size block, whose excess the next piece overwrites, is a few moves;
         // copying `count` bytes is a call.
         if count <= SHORT
-            && let (Some(block), Some(room)) =
+            && let (Some(block), Some(target)) =
                 (text.first_chunk::<SHORT>(), self.rest.first_chunk_mut())
         {
-            *room = *block;
+            *target = *block;
             self.take(count);
         } else {
             self.slice(text.get(..count).unwrap_or_default());
@@ -71,9 +71,9 @@ impl<'o> Room<'o> {
 
     /// Writes bytes as Base64.
     pub(super) fn base64(&mut self, bytes: &[u8]) {
-        if let Some(room) = self.take(bytes.len().div_ceil(3) * 4) {
+        if let Some(target) = self.take(bytes.len().div_ceil(3) * 4) {
             // The space is exactly what padded Base64 needs, so this cannot fail.
-            let written = STANDARD.encode_slice(bytes, room).unwrap_or_default();
+            let written = STANDARD.encode_slice(bytes, target).unwrap_or_default();
             debug_assert_eq!(written, bytes.len().div_ceil(3) * 4);
         }
     }
@@ -85,8 +85,8 @@ impl<'o> Room<'o> {
             self.missing += count - rest.len();
             return None;
         }
-        let (room, rest) = rest.split_at_mut(count);
+        let (target, rest) = rest.split_at_mut(count);
         self.rest = rest;
-        Some(room)
+        Some(target)
     }
 }
