@@ -44,7 +44,7 @@ use crate::value::{AttributeType, AttributeValue, Item};
 use reader::{Read, Reader};
 use text::{Plain, Text};
 
-/// The version that [`encode`] writes.
+/// The version that [`encode()`] writes.
 const VERSION: u8 = 2;
 
 /// Deeper values are refused when decoded: no stored value is that deep, and damaged bytes must not

@@ -2,8 +2,8 @@
 //!
 //! The parser knows syntax only: it accepts more of PartiQL than DynamoDB does, because AWS refuses
 //! unsupported constructs with specific messages ([`mod@super::bind`]). Expressions are parsed by
-//! operator precedence ([`expression`]); statements are expressions that begin with a keyword
-//! ([`statement`]).
+//! operator precedence (`expression`); statements are expressions that begin with a keyword
+//! (`statement`).
 //!
 //! No input can exhaust the stack: all nesting counts towards [`MAX_DEPTH`].
 
