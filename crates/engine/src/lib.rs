@@ -57,7 +57,7 @@ pub use ops::{
     BatchExecuteStatementInput, BatchExecuteStatementOutput, BatchGetItemInput, BatchGetItemOutput,
     BatchWriteItemInput, BatchWriteItemOutput, ConditionInput, DeleteItemInput,
     ExecuteStatementInput, ExecuteStatementOutput, ExecuteTransactionInput,
-    ExecuteTransactionOutput, FromBody, GetItemInput, GetItemOutput, KeysOfTable, PageOutput,
+    ExecuteTransactionOutput, GetItemInput, GetItemOutput, KeysOfTable, PageOutput,
     PartitionPrefixInput, ProjectionInput, PutItemInput, QueryInput, ReadInput,
     ReturnConsumedCapacity, ReturnValues, ScanInput, SearchResult, SearchVectorsInput,
     SearchVectorsOutput, Select, StatementOutcome, TransactAction, TransactEdit, TransactGet,

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use hyper::Request;
 use hyper::http::request::Parts;
-use keyloom_engine::{Database, ManualClock};
+#[cfg(feature = "insights")]
+use keyloom_engine::Database;
+use keyloom_engine::ManualClock;
 
 use crate::auth::{Auth, Credentials, DYNAMODB};
-use crate::cloudwatch;
+#[cfg(feature = "insights")]
+use crate::insights;
 
 /// Parses the path and the headers of a request, one line each; `None` if they are not valid HTTP.
 fn head(text: &str) -> Option<Parts> {
@@ -37,6 +40,7 @@ pub fn is_admitted(text: &str, body: &[u8]) -> bool {
 
 /// Decodes a request to CloudWatch in one of its protocols, answers it and encodes the response.
 /// Decoded CBOR must survive a round trip.
+#[cfg(feature = "insights")]
 pub fn ask_cloudwatch(protocol: u8, operation: &str, body: &[u8], database: &Database) -> bool {
-    cloudwatch::fuzzing::ask(protocol, operation, body, database)
+    insights::fuzzing::ask(protocol, operation, body, database)
 }

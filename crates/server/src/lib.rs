@@ -15,8 +15,8 @@
 //!    budget until it is sent; `metrics` counts it.
 //!
 //! The server handles targets, bytes and statuses. It never parses a request's JSON: its meaning is
-//! the engine's concern. The one exception is `cloudwatch`, which implements another service's
-//! protocols for the reports of Contributor Insights.
+//! the engine's concern. The one exception is `insights`, which implements the protocols of CloudWatch
+//! for the reports of Contributor Insights.
 //!
 //! ```
 //! use keyloom_engine::Database;
@@ -35,7 +35,6 @@ mod backup;
 mod body;
 mod calendar;
 mod clients;
-mod cloudwatch;
 mod config;
 mod connection;
 mod dispatch;
@@ -44,6 +43,11 @@ mod exchange;
 #[doc(hidden)]
 pub mod fuzzing;
 mod health;
+#[cfg(feature = "insights")]
+mod insights;
+#[cfg(not(feature = "insights"))]
+#[path = "no_insights.rs"]
+mod insights;
 mod limits;
 mod memory;
 mod metrics;

@@ -14,9 +14,9 @@ use keyloom_engine::{Error, decoded_bytes};
 use crate::auth::DYNAMODB;
 use crate::backup;
 use crate::body::{BodyError, RequestBody};
-use crate::cloudwatch::{self, Wire};
 use crate::dispatch::{NotRun, inline};
 use crate::exchange::{Exchange, Progress, body_too_large, decoded_too_large, target};
+use crate::insights::{self, Wire};
 use crate::memory::{Full, Reservation};
 use crate::operation::Operation;
 use crate::origin::RequestOrigin;
@@ -46,7 +46,7 @@ enum Route {
     /// `POST /keyloom/backup`.
     Backup,
     /// An operation of CloudWatch, named by its path.
-    Cloudwatch,
+    Insights(Wire),
     /// A CORS preflight.
     Preflight,
     /// Anything that DynamoDB does not serve.
@@ -68,7 +68,9 @@ impl Route {
             "/keyloom/stats" if reads => Self::Statistics,
             "/keyloom/verify" if head.method == Method::POST => Self::Verification,
             "/keyloom/backup" if head.method == Method::POST => Self::Backup,
-            path if head.method == Method::POST && Wire::is_path(path) => Self::Cloudwatch,
+            path if head.method == Method::POST => {
+                Wire::of_path(path).map_or(Self::NotFound, Self::Insights)
+            }
             _ => Self::NotFound,
         }
     }
@@ -106,10 +108,10 @@ pub(crate) async fn handle(
         (Ok(_), Err(Full)) => Answer::unavailable(MediaType::Json).into_response(),
         (Ok(_), Ok(())) => match Route::of(&head, listener) {
             Route::Operation => operation(&shared, started, head, &mut body, &mut memory).await,
-            Route::Cloudwatch => {
+            Route::Insights(wire) => {
                 let _in_flight = shared.metrics.in_flight.enter();
                 let input = (&mut body, &mut memory);
-                cloudwatch::answer(&shared, started, Wire::Cbor, head, input).await
+                insights::answer(&shared, started, wire, head, input).await
             }
             Route::Backup => backup::answer(&shared, &head, &mut body, &mut memory).await,
             Route::Preflight => response::preflight(&head.headers),
@@ -163,7 +165,7 @@ async fn page(
         Route::Verification => pages::verification(shared, memory).await,
         Route::Operation
         | Route::Backup
-        | Route::Cloudwatch
+        | Route::Insights(_)
         | Route::Preflight
         | Route::NotFound => Answer::not_found(),
     }
@@ -185,17 +187,19 @@ async fn operation(
 ) -> HttpResponse {
     let _in_flight = shared.metrics.in_flight.enter();
     let Some(media_type) = media_type(&head, body) else {
-        if Wire::is_form(&head) {
-            return cloudwatch::answer(shared, started, Wire::Query, head, (body, memory)).await;
+        if let Some(wire) = Wire::of_form(&head) {
+            return insights::answer(shared, started, wire, head, (body, memory)).await;
         }
         shared.metrics.answered(Operation::Unknown, 404, started.elapsed());
         return Answer::not_found().into_response();
     };
     let exchange = Exchange::new(head, media_type);
     let operation = exchange.operation;
-    if operation == Operation::Unknown && Wire::is_target(target(exchange.request())) {
+    if operation == Operation::Unknown
+        && let Some(wire) = Wire::of_target(target(exchange.request()))
+    {
         let head = exchange.into_request();
-        return cloudwatch::answer(shared, started, Wire::Json, head, (body, memory)).await;
+        return insights::answer(shared, started, wire, head, (body, memory)).await;
     }
     let answer = stages(shared, exchange, body, memory).await;
     if answer.is_throttle() {

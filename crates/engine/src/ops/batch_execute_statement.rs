@@ -143,15 +143,6 @@ fn decode(fields: &Fields<'_>) -> Result<(Statements, ReturnConsumedCapacity)> {
     Ok((statements.collect::<Result<_>>()?, capacity))
 }
 
-impl BatchExecuteStatementInput {
-    /// The statements; one whose parameters cannot be read is empty, so that the others keep their places.
-    pub(super) fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let (statements, return_consumed_capacity) = decode(fields)?;
-        let statements = statements.into_iter().map(Result::unwrap_or_default).collect();
-        Ok(Self { statements, return_consumed_capacity })
-    }
-}
-
 /// A statement that is ready to be run.
 enum Planned {
     Read(ItemRead, ReadMode),

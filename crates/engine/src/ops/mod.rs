@@ -4,7 +4,6 @@ pub(crate) mod backups;
 mod batch_execute_statement;
 mod batch_get_item;
 pub(crate) mod batch_write_item;
-mod body;
 pub(crate) mod collection;
 pub(crate) mod conditional;
 mod create_table;
@@ -53,7 +52,6 @@ pub use batch_execute_statement::{
 };
 pub use batch_get_item::{BatchGetItemInput, BatchGetItemOutput, KeysOfTable};
 pub use batch_write_item::{BatchWriteItemInput, BatchWriteItemOutput, WriteRequest};
-pub use body::FromBody;
 pub use conditional::ConditionInput;
 pub use delete_item::DeleteItemInput;
 pub use execute_statement::{ExecuteStatementInput, ExecuteStatementOutput};

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use hyper::http::request::Parts;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
 /// The canonical request up to the hash of its body, which comes last.
 pub(super) fn request_before_hash(request: &Parts, signed_headers: &[String]) -> String {
@@ -42,6 +43,9 @@ fn push_header_values(out: &mut String, request: &Parts, name: &str) {
     }
 }
 
+/// What SigV4 escapes: everything but the unreserved characters of RFC 3986.
+const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
 /// The query string sorted and escaped canonically, without the signature itself.
 fn canonical_query(query: &str) -> String {
     let mut pairs: Vec<(String, String)> = pairs(query)
@@ -68,43 +72,11 @@ fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 fn unescape(text: &str) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        match (first, tail) {
-            (b'%', [high, low, after @ ..])
-                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
-            {
-                plain.push(hex_digit(*high) << 4 | hex_digit(*low));
-                rest = after;
-            }
-            _ => plain.push(*first),
-        }
-    }
-    plain
-}
-
-fn hex_digit(digit: u8) -> u8 {
-    match digit {
-        b'0'..=b'9' => digit - b'0',
-        _ => (digit | 0x20) - b'a' + 10,
-    }
+    percent_decode_str(text).collect()
 }
 
 fn escape(plain: &[u8]) -> String {
-    let mut escaped = String::with_capacity(plain.len());
-    for byte in plain {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                escaped.push(char::from(*byte));
-            }
-            _ => {
-                let _ = write!(escaped, "%{byte:02X}");
-            }
-        }
-    }
-    escaped
+    percent_encode(plain, &ESCAPED).to_string()
 }
 
 #[cfg(test)]

@@ -25,8 +25,6 @@ use timestamp::Timestamp;
 
 /// The service in the credential scope; streams are signed for the same one.
 pub(crate) const DYNAMODB: &str = "dynamodb";
-/// The service in the credential scope of CloudWatch.
-pub(crate) const MONITORING: &str = "monitoring";
 
 /// Shorter secrets can be guessed from one signed request.
 pub(crate) const MIN_SECRET_BYTES: usize = 16;

@@ -272,6 +272,7 @@ fn health_and_preflight_need_no_signature() {
 }
 
 /// A signature for one service is not valid for another, in any of their protocols.
+#[cfg(feature = "insights")]
 #[test]
 fn a_signature_is_valid_for_its_service_only() {
     let server = server();

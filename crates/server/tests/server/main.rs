@@ -4,6 +4,7 @@
 
 mod auth;
 mod client;
+#[cfg(feature = "insights")]
 mod cloudwatch;
 mod connections;
 mod durable;

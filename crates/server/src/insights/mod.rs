@@ -1,9 +1,9 @@
-//! The part of CloudWatch that tells what Contributor Insights have found.
+//! The part of CloudWatch that reports Contributor Insights; behind the feature `insights`.
 //!
 //! `DescribeContributorInsights` of DynamoDB names rules; on AWS, CloudWatch has their reports. Here both
-//! are asked at one address. CloudWatch speaks three protocols and clients choose: [`Wire`] is the one of
-//! a request. `cbor`, `json` and `query` turn bytes into a [`Value`] and back; `rules` and `report` are the
-//! operations, which know of values only.
+//! are served at one address. CloudWatch has three protocols and clients choose: [`Wire`] is the one of a
+//! request. `cbor`, `json` and `query` decode a request into a [`Value`] and encode the answer; `rules` and
+//! `report` are the operations, which see values only.
 
 mod cbor;
 mod failure;
@@ -23,7 +23,7 @@ use hyper::http::request::Parts;
 
 use self::failure::Failure;
 use self::value::{Input, Value};
-use crate::auth::{Admission, MONITORING};
+use crate::auth::Admission;
 use crate::backend::Backend;
 use crate::body::{BodyError, RequestBody};
 use crate::dispatch::NotRun;
@@ -36,6 +36,8 @@ use crate::shared::Shared;
 
 const SERVICE: &str = "GraniteServiceVersion20100801";
 const VERSION: &str = "2010-08-01";
+/// The service that signatures for CloudWatch are scoped to.
+const SIGNED_SERVICE: &str = "monitoring";
 /// The largest input that is read. What is answered here takes a few hundred bytes, and a decoded input
 /// takes many times its size.
 const MAX_INPUT_BYTES: usize = 64 << 10;
@@ -44,7 +46,7 @@ const WORK_BYTES: usize = 8 << 20;
 const X_AMZN_QUERY_ERROR: HeaderName = HeaderName::from_static("x-amzn-query-error");
 const SMITHY_PROTOCOL: HeaderName = HeaderName::from_static("smithy-protocol");
 
-/// The protocol of a request, and so of its answer.
+/// The protocol of a request and of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wire {
     /// Smithy's RPC v2 with CBOR: the path names the operation. What SDKs choose today.
@@ -84,21 +86,22 @@ impl From<keyloom_engine::Error> for Refused {
 }
 
 impl Wire {
-    /// Whether a path names an operation of CloudWatch.
-    pub(crate) fn is_path(path: &str) -> bool {
-        operation_of_path(path).is_some()
+    /// The protocol of a request whose path names an operation of CloudWatch.
+    pub(crate) fn of_path(path: &str) -> Option<Self> {
+        operation_of_path(path).map(|_| Self::Cbor)
     }
 
-    /// Whether a target names an operation of CloudWatch.
-    pub(crate) fn is_target(target: &str) -> bool {
-        operation_of_target(target).is_some()
+    /// The protocol of a request whose target names an operation of CloudWatch.
+    pub(crate) fn of_target(target: &str) -> Option<Self> {
+        operation_of_target(target).map(|_| Self::Json)
     }
 
-    /// Whether a request has a form for its body.
-    pub(crate) fn is_form(head: &Parts) -> bool {
+    /// The protocol of a request that has a form for its body.
+    pub(crate) fn of_form(head: &Parts) -> Option<Self> {
         let kind = head.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default();
-        kind.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
+        let is_form = kind.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded");
+        is_form.then_some(Self::Query)
     }
 
     fn content_type(self) -> &'static str {
@@ -192,7 +195,7 @@ async fn response(
     memory: &mut Reservation,
 ) -> Option<HttpResponse> {
     // A stranger cannot make the server hold a body.
-    let admission = match shared.auth.admit(&head, MONITORING) {
+    let admission = match shared.auth.admit(&head, SIGNED_SERVICE) {
         Ok(admission) => admission,
         Err(error) => return Some(wire.response("", &Err(error.into()))),
     };

@@ -5,8 +5,8 @@ use hyper::Request;
 use super::{Refused, SERVICE, Wire, cbor, run};
 use crate::backend::Backend;
 
-/// Answers a request in one of the protocols; whether it could be read, and is the same when it is written
-/// and read again.
+/// Answers a request in one of the protocols; false if CBOR that was decoded changes when it is encoded and
+/// decoded again.
 pub(crate) fn ask(protocol: u8, operation: &str, body: &[u8], backend: &dyn Backend) -> bool {
     let wire = match protocol % 3 {
         0 => Wire::Cbor,
@@ -26,7 +26,8 @@ pub(crate) fn ask(protocol: u8, operation: &str, body: &[u8], backend: &dyn Back
     wire != Wire::Cbor || is_stable(body)
 }
 
-/// Whether a value of CBOR is read as it was written. Texts are compared: a NaN is unlike itself.
+/// Whether a value of CBOR survives a round trip. Debug texts are compared, because a NaN is unequal to
+/// itself.
 fn is_stable(body: &[u8]) -> bool {
     let Ok(value) = cbor::decode(body) else { return true };
     let again = cbor::decode(&cbor::encode(&value));
