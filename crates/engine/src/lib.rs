@@ -26,7 +26,6 @@ mod counting;
 mod database;
 mod idempotency;
 mod identity;
-mod image;
 mod layout;
 mod loading;
 mod ops;

@@ -17,10 +17,9 @@ use keyloom_store::{Direction, KeyRange};
 use crate::catalog::Table;
 use crate::catalog::record::{Status, TtlSetting};
 use crate::database::Inner;
-use crate::image::Stored;
-use crate::read::Row;
 use crate::write::{self, Edit, Origin, Write};
 use crate::{layout, store_error};
+use keyloom_core::image::{Row, Stored};
 
 /// Rows of a page that are looked at.
 const LOOKED_AT: usize = 64;

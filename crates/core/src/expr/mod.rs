@@ -7,7 +7,7 @@
 //! 3. [`Bindings`] looks up names and values and refuses all that can be refused without an item;
 //! 4. the result, a [`Condition`], [`KeyCondition`], [`Projection`] or [`Update`], is applied to items.
 //!
-//! [`mod@print`] goes back from a syntax tree to text. The legacy parameters ([`crate::legacy`]) become
+//! [`Placeholders`] goes back from those to syntax trees, and [`mod@print`] from syntax trees to text. The legacy parameters ([`crate::legacy`]) become
 //! the same types as step 3 makes.
 
 mod apply;
@@ -21,6 +21,7 @@ pub mod lexer;
 mod parameters;
 pub mod parser;
 pub(crate) mod path;
+mod placeholders;
 pub mod print;
 mod projection;
 mod reserved;
@@ -38,6 +39,7 @@ pub use key_condition::{
 };
 pub use parameters::Parameters;
 pub use path::{Path, Step, check_keys_are_scalars};
+pub use placeholders::Placeholders;
 pub use projection::Projection;
 pub use reserved::is_reserved;
 pub use search::{ResolvedSearch, SearchCondition};

@@ -9,13 +9,14 @@ use keyloom_core::size::item_size;
 use keyloom_core::{Error, Item, Result, Str, limits};
 
 use crate::database::{Database, Inner};
-use crate::image::Stored;
 use crate::partiql::page::shown;
 use crate::partiql::select::ItemRead;
 use crate::partiql::write::{KeyWording, Writing};
 use crate::partiql::{StatementInput, bound, is_read};
-use crate::read::{self, Row};
+use crate::read;
 use crate::write::{self, Edit};
+use keyloom_core::image::Row;
+use keyloom_core::image::Stored;
 
 use super::batch_write_item::add_cost;
 use super::execute_statement::table_of;

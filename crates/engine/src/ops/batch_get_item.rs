@@ -11,10 +11,10 @@ use keyloom_core::{Error, Item, Result, json, limits};
 
 use crate::catalog::Table;
 use crate::database::{Database, Inner};
-use crate::image::Stored;
-use crate::read::{self, Row};
+use crate::read;
 use crate::ttl;
 use crate::watch::{self, Ended};
+use keyloom_core::image::{Row, Stored};
 
 use super::get_item;
 use super::parameters::ReturnConsumedCapacity;

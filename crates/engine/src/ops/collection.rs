@@ -8,8 +8,8 @@ use keyloom_store::{Direction, KeyRange};
 
 use crate::catalog::Table;
 use crate::database::Inner;
-use crate::image::Stored;
 use crate::{layout, store_error};
+use keyloom_core::image::Stored;
 
 const GIB: u64 = 1024 * 1024 * 1024;
 

@@ -11,8 +11,8 @@ use crate::partiql::position::{self, Position};
 use crate::partiql::select::Reading;
 use crate::partiql::write::{KeyWording, Refused, Writing};
 use crate::partiql::{StatementInput, bound, is_read};
-use crate::read::Row;
 use crate::write;
+use keyloom_core::image::Row;
 
 use super::parameters::{self, ReturnConsumedCapacity};
 

@@ -14,8 +14,8 @@ use crate::partiql::page::shown;
 use crate::partiql::select::ItemRead;
 use crate::partiql::write::{KeyWording, Outcome, Refused, Writing};
 use crate::partiql::{StatementInput, bound, is_read};
-use crate::read::Row;
 use crate::write::Write;
+use keyloom_core::image::Row;
 
 use super::batch_write_item::add_cost;
 use super::execute_statement::table_of;

@@ -13,7 +13,8 @@ use keyloom_core::{AttributeValue, Error, Item, Result, Str};
 use crate::catalog::record::Status;
 use crate::catalog::{Index, Table};
 use crate::database::Inner;
-use crate::read::{Page, ReadPlan, Row};
+use crate::read::{Page, ReadPlan};
+use keyloom_core::image::Row;
 
 use super::legacy_input;
 use super::parameters::ReturnConsumedCapacity;

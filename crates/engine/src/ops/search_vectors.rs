@@ -27,11 +27,10 @@ use serde::{Deserialize, Deserializer};
 use crate::catalog::record::Phase;
 use crate::catalog::{Table, VectorIndex};
 use crate::database::{Database, Inner};
-use crate::image::Stored;
-use crate::read::Row;
 use crate::vector::{EntryRef, Hit, Query, Search};
 use crate::watch::{self, Ended};
 use crate::{layout, store_error};
+use keyloom_core::image::{Row, Stored};
 
 use super::conditional::expression_values;
 use super::parameters::ReturnConsumedCapacity;

@@ -8,10 +8,10 @@ use keyloom_core::{Item, Result};
 
 use crate::catalog::Table;
 use crate::database::{Database, Inner};
-use crate::image::Stored;
-use crate::read::{self, Row};
+use crate::read;
 use crate::ttl;
 use crate::watch::{self, Ended};
+use keyloom_core::image::{Row, Stored};
 
 use super::batch_write_item::add_cost;
 use super::get_item;

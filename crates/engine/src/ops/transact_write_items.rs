@@ -10,9 +10,9 @@ use keyloom_core::{Error, Item, Result, limits};
 
 use crate::database::{Database, Inner};
 use crate::idempotency::{self, Admission, TokenScope};
-use crate::image::Stored;
 use crate::read;
 use crate::write::{self, Companion, Edit, Failure, Origin, Write};
+use keyloom_core::image::Stored;
 
 use super::batch_write_item::add_cost;
 use super::collection::{CollectionMetrics, write_collections};

@@ -9,8 +9,8 @@ use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::expr::Projection;
 
 use crate::database::Inner;
-use crate::image::Stored;
 use crate::write::{self, Write, Written};
+use keyloom_core::image::Stored;
 
 use super::collection::CollectionMetrics;
 use super::parameters::{

@@ -8,11 +8,12 @@ use keyloom_core::{Item, Result, limits};
 use keyloom_store::{KeyRange, Snapshot};
 
 use crate::database::Inner;
-use crate::image::Stored;
 use crate::ops::reading::{self, page_cost, page_units};
-use crate::read::{self, Page, ReadPlan, Row};
+use crate::read::{self, Page, ReadPlan};
 use crate::store_error;
 use crate::watch::{self, Ended};
+use keyloom_core::image::Row;
+use keyloom_core::image::Stored;
 
 use super::position::Position;
 use super::select::{ReadRange, Reading};

@@ -28,8 +28,8 @@ use watched::{PausedWrites, Watched};
 
 use crate::catalog::Table;
 use crate::database::Inner;
-use crate::image::Stored;
 use crate::store_error;
+use keyloom_core::image::Stored;
 
 /// A list that needs no allocation for the usual single write.
 type Few<T> = SmallVec<[T; 1]>;

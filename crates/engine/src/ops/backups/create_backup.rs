@@ -8,10 +8,10 @@ use keyloom_store::Snapshot;
 
 use crate::catalog::record::Status;
 use crate::database::Inner;
-use crate::image::Stored;
 use crate::layout::{self, Keyspace};
 use crate::ops::parameters::described_table;
 use crate::{commit_error, identity, resource, store_error};
+use keyloom_core::image::Stored;
 
 use super::{Backup, Copying, KIND, has_entries, source_gone};
 
