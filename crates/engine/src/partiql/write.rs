@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_api::parameters::ReturnValues;
 use keyloom_core::error::message::{partiql as message, schema as schema_message};
 use keyloom_core::error::request;
 use keyloom_core::expr::{Change, Condition, Path, Projection, SetValue};
@@ -13,8 +14,7 @@ use keyloom_core::size::{item_size, value_size};
 use keyloom_core::{Error, Item, Result, Str, limits};
 
 use crate::catalog::Table;
-use crate::ops::parameters::ReturnValues;
-use crate::ops::writing::returned;
+use crate::ops::items::write::returned;
 use crate::write::{Edit, Origin, Write, Written};
 
 /// A write that is ready to be done.

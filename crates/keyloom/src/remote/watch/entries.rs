@@ -233,10 +233,10 @@ fn vector_entry(
 
 #[cfg(test)]
 mod tests {
+    use keyloom_api::items::ConditionInput;
     use keyloom_core::capacity::{Arm, ConsumedCapacity};
     use keyloom_core::key::decode_key_value;
     use keyloom_core::schema::ScalarType;
-    use keyloom_engine::ConditionInput;
 
     use super::super::exchange::Changes;
     use super::super::touches::drawn;
@@ -269,7 +269,8 @@ mod tests {
         let key = item! { "pk" => "A", "sk" => "B" };
         let values = Some(vec![(":v".into(), "X".into())]);
         let input = ConditionInput { values, ..ConditionInput::default() };
-        let set = Point::update("t", &key, Changes::Expression("SET gk = :v", &input));
+        let text = "SET gk = :v".into();
+        let set = Point::update("t", &key, Changes::Expression(&text, &input));
         let one = |point: &Point<'_>, own, index| told(std::slice::from_ref(point), own, index);
         // An entry whose size nobody knows costs at most what its item does; the rest was an old one.
         assert_eq!(one(&set, 3, ("h", 1)), list(&[("X", 1)]));
@@ -285,7 +286,7 @@ mod tests {
         let put = Point::put("t", &put);
         assert_eq!(one(&put, 2, ("h", 5)), list(&[("Y", 2), ("?", 3)]));
         // Equals get the same, and a sum that is too small is shared.
-        let two = || Point::update("t", &key, Changes::Expression("SET gk = :v", &input));
+        let two = || Point::update("t", &key, Changes::Expression(&text, &input));
         assert_eq!(told(&[two(), two()], 3, ("h", 4)), list(&[("X", 2), ("X", 2)]));
         let halves = [("X".to_owned(), 0.5), ("X".to_owned(), 0.5)];
         assert_eq!(told(&[two(), two()], 3, ("h", 1)), halves);

@@ -1,16 +1,20 @@
 //! Requests with their answers: what each asks for, and which items it is about.
 
+use keyloom_api::Expression;
+use keyloom_api::batches::{BatchGetItemInput, BatchWriteItemInput, WriteRequest};
+use keyloom_api::items::{
+    ConditionInput, DeleteItemInput, GetItemInput, ProjectionInput, PutItemInput, UpdateItemInput,
+    WriteReturns,
+};
+use keyloom_api::parameters::ReturnValues;
+use keyloom_api::queries::{QueryInput, ReadInput, ScanInput};
+use keyloom_api::transactions::{TransactEdit, TransactGetItemsInput, TransactWriteItemsInput};
 use keyloom_core::Item;
 use keyloom_core::capacity::ReadMode;
-use keyloom_core::expr::{Bindings, Update};
+use keyloom_core::expr::{Bindings, Condition, Update};
 use keyloom_core::legacy::{self, LegacyCondition};
 use keyloom_core::observation::Operation;
 use keyloom_core::{Result, Str};
-use keyloom_engine::{
-    BatchGetItemInput, BatchWriteItemInput, ConditionInput, DeleteItemInput, GetItemInput,
-    ProjectionInput, PutItemInput, QueryInput, ReadInput, ReturnValues, ScanInput, TransactEdit,
-    TransactGetItemsInput, TransactWriteItemsInput, UpdateItemInput, WriteRequest, WriteReturns,
-};
 
 use crate::backend::{Keyed, RawPage};
 use crate::retry::Failure;
@@ -102,7 +106,7 @@ pub(super) enum Act<'a> {
 #[derive(Clone, Copy)]
 pub(super) enum Changes<'a> {
     /// An expression, with the names and values of a condition.
-    Expression(&'a str, &'a ConditionInput),
+    Expression(&'a Expression<Update>, &'a ConditionInput),
     /// The legacy `AttributeUpdates`, or nothing.
     Legacy(&'a UpdateItemInput),
     /// Those of a statement.
@@ -114,7 +118,7 @@ impl Changes<'_> {
     pub(super) fn update(self) -> Result<Update> {
         match self {
             Self::Expression(text, input) => {
-                Bindings::new(input.names.clone(), input.values.clone())?.update(text)
+                text.update(&mut Bindings::new(input.names.clone(), input.values.clone())?)
             }
             Self::Legacy(input) => {
                 legacy::attribute_updates(input.attribute_updates.clone().unwrap_or_default())
@@ -136,7 +140,7 @@ pub(crate) struct Page<'a> {
 #[derive(Clone, Copy)]
 pub(super) enum Range<'a> {
     All,
-    Condition(&'a str),
+    Condition(Option<&'a Expression<Condition>>),
     /// The legacy `KeyConditions`.
     Legacy(&'a [(Str, LegacyCondition)]),
 }
@@ -266,7 +270,7 @@ impl Exchange for QueryInput {
     fn asked<'a>(&'a self, answer: Option<&'a Self::Answer>) -> Asked<'a> {
         let range = match (&self.key_condition, &self.key_conditions) {
             (None, Some(conditions)) => Range::Legacy(conditions),
-            (text, _) => Range::Condition(text.as_deref().unwrap_or_default()),
+            (condition, _) => Range::Condition(condition.as_ref()),
         };
         Asked::Page(Page { read: &self.read, range, is_forward: self.forward, answer })
     }

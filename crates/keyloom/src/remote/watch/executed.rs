@@ -5,13 +5,14 @@
 //! each of them, unless it is one of several pages, or its rows do not show their keys: then nobody says how much of which
 //! range was read, and it is told as one.
 
+use keyloom_api::FromBody;
+use keyloom_api::partiql::{
+    BatchExecuteStatementInput, ExecuteStatementInput, ExecuteTransactionInput,
+};
 use keyloom_core::Item;
 use keyloom_core::capacity::{ConsumedCapacity, ReadMode, Units};
 use keyloom_core::json::{self, Json};
 use keyloom_core::observation::{Observation, Operation, Outcome, Question};
-use keyloom_engine::{
-    BatchExecuteStatementInput, ExecuteStatementInput, ExecuteTransactionInput, FromBody,
-};
 
 use super::account::accounts;
 use super::exchange::{Act, Point, State};

@@ -47,7 +47,8 @@ use self::look::Look;
 use super::Remote;
 use crate::backend::Earlier;
 use crate::retry::Failure;
-use crate::wire::{self, Object};
+use crate::wire;
+use keyloom_api::JsonWriter;
 
 pub(super) use self::exchange::Exchange;
 
@@ -128,10 +129,10 @@ impl Remote {
             // Under one token there is one body, however often it is sent and whoever looks at it.
             let is_fixed = watch.is_some() && R::KIND == Operation::TransactWriteItems;
             let body = if is_fixed { input.body_with_account() } else { input.body() };
-            return R::read(&self.send(R::OPERATION, &body)?);
+            return R::read(&self.send(R::OPERATION.name(), &body)?);
         };
         let began = Instant::now();
-        let sent = self.send(R::OPERATION, &input.body_with_account());
+        let sent = self.send(R::OPERATION.name(), &input.body_with_account());
         let look = Look::new(self, watch, R::KIND, weight, began.elapsed(), &sent);
         let answer = sent.and_then(|body| Ok((R::read(&body)?, accounts(&body))));
         let told = answer.as_ref().map(|(answer, paid)| (answer, paid.as_slice()));
@@ -163,7 +164,7 @@ impl Remote {
 
     fn described(&self, watch: &Watch, name: &str, index: Option<&str>) -> Option<Arc<Described>> {
         watch.tables.get(name, index, || {
-            let mut body = Object::new();
+            let mut body = JsonWriter::object();
             body.string("TableName", name);
             let body = body.finish();
             // The program did not ask for this: if it is denied, that is no error of the program's.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use keyloom_api::queries::Select;
 use keyloom_core::capacity::{ConsumedCapacity, READ_UNIT_BYTES, Units, read_units};
-use keyloom_core::expr::{Bindings, Condition, ResolvedKeyCondition};
+use keyloom_core::expr::{Bindings, Condition, KeyConditionTree, ResolvedKeyCondition};
 use keyloom_core::key::encode_key_values;
 use keyloom_core::observation::Question;
 use keyloom_core::size::item_size;
 use keyloom_core::{Result, legacy};
-use keyloom_engine::Select;
 
 use super::described::{Described, Spot};
 use super::exchange::{Page, Range, is_projected, mode};
@@ -116,12 +116,15 @@ fn conditions(
     let key = table.place(spot).key;
     let clauses = match page.range {
         Range::All => None,
-        Range::Condition(text) => Some(bindings.key_condition(text)?.into_clauses()?),
+        Range::Condition(condition) => {
+            let condition = condition.map(|one| one.key_condition(&mut bindings)).transpose()?;
+            condition.map(KeyConditionTree::into_clauses).transpose()?
+        }
         Range::Legacy(conditions) => Some(legacy::key_conditions(conditions.to_vec())?),
     };
     let condition = clauses.map(|clauses| clauses.resolve(&key.hash, &key.range)).transpose()?;
     let filter = match (&read.filter, &read.legacy_filter) {
-        (Some(text), _) => Some(bindings.filter(text)?),
+        (Some(filter), _) => Some(filter.filter(&mut bindings)?),
         (None, Some(conditions)) => legacy::filter(conditions.clone(), read.conditional_operator)?,
         (None, None) => None,
     };
@@ -135,8 +138,8 @@ pub(super) fn returned(page: &Page<'_>) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use keyloom_api::queries::ReadInput;
     use keyloom_core::capacity::Arm;
-    use keyloom_engine::ReadInput;
 
     use super::*;
 
@@ -149,7 +152,8 @@ mod tests {
             values: Some(values),
             ..ReadInput::default()
         };
-        let range = Range::Condition("sk = :s");
+        let text = "sk = :s".into();
+        let range = Range::Condition(Some(&text));
         let page = Page { read: &read, range, is_forward: true, answer: None };
         let understood = Understood::new(&page, Described::example()).unwrap();
         let mut account = ConsumedCapacity::new("t");

@@ -1,10 +1,11 @@
 //! Searches of vectors.
 
+use keyloom_api::FromBody;
+use keyloom_api::queries::SearchVectorsInput;
 use keyloom_core::expr::{ResolvedKeyCondition, SearchCondition};
 use keyloom_core::json::{self, Json};
 use keyloom_core::key::encode_key_values;
 use keyloom_core::observation::{Observation, Operation, Outcome, Question};
-use keyloom_engine::{FromBody, SearchVectorsInput};
 
 use super::account::vector_arm;
 use super::described::Spot;

@@ -3,10 +3,11 @@
 //! Their bodies go out as they are, so the answer says what they cost only if the caller asked; otherwise the sizes of
 //! the items tell what it was at least. They are read as the engine reads them, and told as if the client had made them.
 
-use keyloom_engine::{
-    BatchGetItemInput, BatchWriteItemInput, DeleteItemInput, FromBody, GetItemInput, PutItemInput,
-    QueryInput, ScanInput, TransactGetItemsInput, TransactWriteItemsInput, UpdateItemInput,
-};
+use keyloom_api::FromBody;
+use keyloom_api::batches::{BatchGetItemInput, BatchWriteItemInput};
+use keyloom_api::items::{DeleteItemInput, GetItemInput, PutItemInput, UpdateItemInput};
+use keyloom_api::queries::{QueryInput, ScanInput};
+use keyloom_api::transactions::{TransactGetItemsInput, TransactWriteItemsInput};
 
 use super::account::accounts;
 use super::exchange::Exchange;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_api::partiql::StatementInput;
 use keyloom_core::Item;
 use keyloom_core::capacity::{ReadMode, read_units};
 use keyloom_core::expr::{self, Condition, ResolvedKeyCondition};
@@ -10,7 +11,6 @@ use keyloom_core::observation::Operation;
 use keyloom_core::partiql::ast::ReturningScope;
 use keyloom_core::partiql::{Select, Statement, bind, keys, parse};
 use keyloom_core::size::item_size;
-use keyloom_engine::StatementInput;
 
 use super::described::{Described, Spot};
 use super::exchange::{Changes, Point, State, mode};
