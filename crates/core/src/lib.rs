@@ -5,6 +5,7 @@ pub mod capacity;
 pub mod error;
 pub mod expiry;
 pub mod expr;
+pub mod hash;
 pub mod image;
 pub mod json;
 pub mod key;

@@ -97,6 +97,25 @@ impl AttributeType {
 }
 
 impl AttributeValue {
+    /// A set of strings. DynamoDB's contract leaves the order of a set open; implementations that were compared
+    /// with it return strings and binaries by bytes and numbers by value, and clients have come to rely on that.
+    pub fn string_set(mut members: Vec<Str>) -> Self {
+        members.sort_unstable();
+        Self::Ss(members)
+    }
+
+    /// A set of numbers, in the order of their values.
+    pub fn number_set(mut members: Vec<Number>) -> Self {
+        members.sort_unstable();
+        Self::Ns(members)
+    }
+
+    /// A set of binaries, in the order of their bytes.
+    pub fn binary_set(mut members: Vec<Vec<u8>>) -> Self {
+        members.sort_unstable();
+        Self::Bs(members)
+    }
+
     /// The type of this value.
     pub fn attribute_type(&self) -> AttributeType {
         match self {

@@ -38,3 +38,4 @@ pub use model::Design;
 pub use repair::Change;
 pub use rust_module::rust_module;
 pub use schema::SCHEMA;
+pub use suggest::nearest;

@@ -10,7 +10,7 @@ use keyloom_core::{Error, Item, Result, limits};
 
 use crate::catalog::Table;
 use crate::database::Inner;
-use crate::write::{self, Edit, Failure, Origin, Write};
+use crate::write::{self, Failure, OneOrMore, Origin, Write};
 
 /// What its failures are listed under.
 const WORK: &str = "loading of items";
@@ -21,7 +21,8 @@ pub(crate) struct Loader<'a> {
     table: Arc<Table>,
     /// Whether requests use the table meanwhile.
     in_use: bool,
-    items: Vec<Arc<Item>>,
+    writes: Vec<Write>,
+    /// The store keys of `writes`.
     keys: BTreeSet<Vec<u8>>,
 }
 
@@ -29,7 +30,7 @@ impl<'a> Loader<'a> {
     /// A loader for a table that no request can use yet: as many items are written together as a
     /// transaction may have.
     pub(crate) fn new(database: &'a Inner, table: Arc<Table>) -> Self {
-        Self { database, table, in_use: false, items: Vec::new(), keys: BTreeSet::new() }
+        Self { database, table, in_use: false, writes: Vec::new(), keys: BTreeSet::new() }
     }
 
     /// A loader for a table in use: items are written one by one, since a transaction would make
@@ -38,19 +39,23 @@ impl<'a> Loader<'a> {
         Self { in_use: true, ..Self::new(database, table) }
     }
 
-    /// Adds an item that fits the table's schema.
-    pub(crate) fn add(&mut self, item: Item) -> Result<()> {
+    /// The write of an item that fits the table's schema; fails if the item is too large.
+    pub(crate) fn plan(&self, item: Item) -> Result<Write> {
+        Ok(Write::put(Arc::clone(&self.table), item, None)?.by(Origin::Loading))
+    }
+
+    /// Adds a planned write.
+    pub(crate) fn add(&mut self, write: Write) -> Result<()> {
         if self.in_use {
-            return self.put(&Arc::new(item));
+            return self.write(&write);
         }
-        let key = self.table.item_key(&item)?;
         // A transaction writes an item once.
-        if self.keys.contains(&key) {
+        if self.keys.contains(&write.store_key) {
             self.flush()?;
         }
-        self.keys.insert(key);
-        self.items.push(Arc::new(item));
-        if self.items.len() == limits::MAX_TRANSACTION_ACTIONS {
+        self.keys.insert(write.store_key.clone());
+        self.writes.push(write);
+        if self.writes.len() == limits::MAX_TRANSACTION_ACTIONS {
             self.flush()?;
         }
         Ok(())
@@ -58,60 +63,31 @@ impl<'a> Loader<'a> {
 
     /// Removes an item of a table that no request can use yet.
     pub(crate) fn remove(&self, item: &Item) -> Result<()> {
-        self.database.patiently(WORK, || {
-            let write = Write {
-                table: Arc::clone(&self.table),
-                key: self.table.schema.key_of(item)?,
-                condition: None,
-                edit: Edit::Delete,
-                origin: Origin::Loading,
-            };
-            write::one(self.database, write, false).map(drop)
-        })
+        let key = self.table.schema.key_of(item)?;
+        let write = Write::delete(Arc::clone(&self.table), key, None)?.by(Origin::Loading);
+        self.write(&write)
     }
 
     /// Writes what has been added.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.keys.clear();
-        let items = std::mem::take(&mut self.items);
-        if items.is_empty() {
-            return Ok(());
-        }
-        self.database.patiently(WORK, || self.write_all(&items))
+        let Some(writes) = OneOrMore::of(std::mem::take(&mut self.writes)) else { return Ok(()) };
+        self.database.patiently(WORK, || self.write_all(&writes))
     }
 
-    fn write_all(&self, items: &[Arc<Item>]) -> Result<()> {
-        let writes = items.iter().map(|item| self.write(item)).collect::<Result<_>>()?;
-        match write::all(self.database, writes, None) {
+    fn write_all(&self, writes: &OneOrMore<Write>) -> Result<()> {
+        match write::all(self.database, writes.clone(), None) {
             Ok(_) => Ok(()),
-            Err(Failure::Error(error)) => Err(error),
-            Err(Failure::Throttled(refusals)) => refusals.into_iter().flatten().try_for_each(Err),
-            Err(Failure::Conflict(_)) => items.iter().try_for_each(|item| self.put(item)),
-            Err(Failure::Refused(refusals)) => {
-                let refusal = refusals.into_iter().flatten().next();
-                Err(refusal.map_or_else(
-                    || Error::InternalServer("a write was refused without a reason".into()),
-                    |refusal| refusal.into_error(false),
-                ))
-            }
+            Err(Failure::Conflict(_)) => writes.iter().try_for_each(|write| self.write(write)),
+            Err(failure) => Err(failure.into_error(false)),
         }
     }
 
-    fn write(&self, item: &Arc<Item>) -> Result<Write> {
-        Ok(Write {
-            table: Arc::clone(&self.table),
-            key: self.table.schema.key_of(item)?,
-            condition: None,
-            edit: Edit::Put(Arc::clone(item)),
-            origin: Origin::Loading,
-        })
-    }
-
-    /// Writes one item; waits while a transaction holds it.
-    fn put(&self, item: &Arc<Item>) -> Result<()> {
+    /// Makes one write; waits while a transaction holds the item.
+    fn write(&self, write: &Write) -> Result<()> {
         loop {
-            let write = || write::one(self.database, self.write(item)?, false);
-            match self.database.patiently(WORK, write) {
+            let attempt = || write::one(self.database, write.clone(), false);
+            match self.database.patiently(WORK, attempt) {
                 Err(Error::TransactionConflict(_)) => std::thread::yield_now(),
                 Err(error) => return Err(error),
                 Ok(_) => return Ok(()),

@@ -11,15 +11,15 @@ use std::sync::atomic::Ordering;
 use keyloom_core::expiry::{Expiry, OLDEST_EXPIRY_S};
 use keyloom_core::expr::ast::Comparator;
 use keyloom_core::expr::{Condition, Operand, Path};
+use keyloom_core::image::{Row, Stored};
 use keyloom_core::{AttributeValue, Error, Item, Result};
 use keyloom_store::{Direction, KeyRange};
 
 use crate::catalog::Table;
 use crate::catalog::record::{Status, TtlSetting};
 use crate::database::Inner;
-use crate::write::{self, Edit, Origin, Write};
+use crate::write::{self, OneOrMore, Origin, Write};
 use crate::{layout, store_error};
-use keyloom_core::image::{Row, Stored};
 
 /// Rows of a page that are looked at.
 const LOOKED_AT: usize = 64;
@@ -203,13 +203,11 @@ impl Expired<'_> {
 
     /// Removes the items, unless they have been given more time meanwhile.
     fn remove(&mut self, walk: &Walk<'_>) -> Result<()> {
-        if self.items.is_empty() {
-            return Ok(());
-        }
         self.bytes = 0;
         let items = std::mem::take(&mut self.items);
         let (keys, seconds): (Vec<Item>, Vec<u64>) = items.into_iter().unzip();
-        let writes = keys.into_iter().map(|key| self.removal(key)).collect();
+        let writes = keys.into_iter().map(|key| self.removal(key)).collect::<Result<Vec<_>>>()?;
+        let Some(writes) = OneOrMore::of(writes) else { return Ok(()) };
         let removed = match write::several(self.database, writes) {
             Ok(removed) => removed,
             // The table is gone, and its items with it.
@@ -228,19 +226,15 @@ impl Expired<'_> {
         Ok(())
     }
 
-    fn removal(&self, key: Item) -> Write {
+    fn removal(&self, key: Item) -> Result<Write> {
         let attribute = || Operand::Path(Path::attribute(self.ttl.attribute.as_str()));
         let seconds = |second: u64| Operand::value(AttributeValue::N(second.into()));
         let oldest = seconds(self.now_s.saturating_sub(OLDEST_EXPIRY_S));
-        Write {
-            table: Arc::clone(self.table),
-            key,
-            condition: Some(Condition::And(vec![
-                Condition::Compare(Comparator::Less, attribute(), seconds(self.now_s)),
-                Condition::Compare(Comparator::GreaterOrEqual, attribute(), oldest),
-            ])),
-            edit: Edit::Delete,
-            origin: Origin::TimeToLive,
-        }
+        let condition = Condition::And(vec![
+            Condition::Compare(Comparator::Less, attribute(), seconds(self.now_s)),
+            Condition::Compare(Comparator::GreaterOrEqual, attribute(), oldest),
+        ]);
+        let write = Write::delete(Arc::clone(self.table), key, Some(condition))?;
+        Ok(write.by(Origin::TimeToLive))
     }
 }

@@ -12,6 +12,9 @@ impl ByteSet {
     /// Every byte.
     pub const ALL: ByteSet = ByteSet([u128::MAX, u128::MAX]);
 
+    /// Bytes that are characters by themselves in UTF-8.
+    pub const ASCII: ByteSet = ByteSet([u128::MAX, 0]);
+
     /// The bytes of a text.
     pub fn of(bytes: &[u8]) -> Self {
         bytes.iter().fold(ByteSet::EMPTY, |set, &byte| set.with(byte))

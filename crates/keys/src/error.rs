@@ -444,16 +444,6 @@ pub enum RangeError {
         /// The field.
         field: String,
     },
-    /// Time buckets need both ends of the range.
-    Unbounded {
-        /// The field.
-        field: String,
-    },
-    /// The two templates do not form a time-bucketed pair.
-    NotBucketed {
-        /// Why.
-        reason: String,
-    },
 }
 
 impl fmt::Display for RangeError {
@@ -480,13 +470,6 @@ impl fmt::Display for RangeError {
             RangeError::Empty { field } => {
                 write!(f, "no key can satisfy the condition on field `{field}`")
             }
-            RangeError::Unbounded { field } => {
-                write!(
-                    f,
-                    "field `{field}`: time buckets can be listed only for a range with both ends"
-                )
-            }
-            RangeError::NotBucketed { reason } => f.write_str(reason),
         }
     }
 }

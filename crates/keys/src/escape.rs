@@ -195,25 +195,42 @@ impl TextCodec {
 
     /// The bytes that a written value can consist of, for values over an alphabet.
     pub(crate) fn written(&self, alphabet: ByteSet) -> ByteSet {
-        let hex = ByteSet::range(b'0', b'9').union(ByteSet::range(b'A', b'F'));
-        match self.policy {
+        let escapes = self.escape_sequences(alphabet);
+        let escaped = escapes.iter().map(|escape| ByteSet::of(escape.as_bytes()));
+        escaped.fold(self.plain(alphabet), ByteSet::union)
+    }
+
+    /// The bytes of an alphabet that are written as they are.
+    pub(crate) fn plain(&self, alphabet: ByteSet) -> ByteSet {
+        let kept_out = match self.policy {
             SeparatorPolicy::Reject => match self.separator.as_bytes() {
-                [byte] => alphabet.without(ByteSet::EMPTY.with(*byte)),
-                _ => alphabet,
+                [byte] => ByteSet::EMPTY.with(*byte),
+                _ => ByteSet::EMPTY,
             },
-            SeparatorPolicy::PercentEscape => {
-                let separator = ByteSet::of(self.separator.as_bytes());
-                let touched = !alphabet.intersection(separator.with(b'%')).is_empty();
-                // Bytes of a non-ASCII separator also stand in other characters, which are not escaped.
-                let plain = alphabet.without(separator.intersection(ByteSet::range(0, 127)));
-                if touched { plain.union(hex).with(b'%') } else { plain }
-            }
-            SeparatorPolicy::OrderPreserving => {
-                let low = ByteSet::range(0, self.escape_byte());
-                let plain = alphabet.without(low);
-                if plain == alphabet { plain } else { plain.union(hex).with(self.escape_byte()) }
-            }
-        }
+            // Bytes of a non-ASCII separator also occur in other characters, which are not escaped.
+            SeparatorPolicy::PercentEscape => ByteSet::of(self.separator.as_bytes())
+                .with(b'%')
+                .intersection(ByteSet::range(0, 127)),
+            SeparatorPolicy::OrderPreserving => ByteSet::range(0, self.escape_byte()),
+        };
+        alphabet.without(kept_out)
+    }
+
+    /// What the escaped characters of an alphabet are written as.
+    pub(crate) fn escape_sequences(&self, alphabet: ByteSet) -> Vec<String> {
+        let characters: Vec<char> = match self.policy {
+            SeparatorPolicy::Reject => Vec::new(),
+            SeparatorPolicy::PercentEscape => self.separator.chars().chain(['%']).collect(),
+            SeparatorPolicy::OrderPreserving => (0..=self.escape_byte()).map(char::from).collect(),
+        };
+        let written = |c: char| {
+            let mut bytes = [0; 4];
+            let text: &str = c.encode_utf8(&mut bytes);
+            let mut out = String::new();
+            self.escape(text, &mut out);
+            text.bytes().all(|byte| alphabet.contains(byte)).then_some(out)
+        };
+        characters.into_iter().filter_map(written).collect()
     }
 
     /// The smallest byte that can continue a written value, for values over an alphabet: what a longer value has where

@@ -25,18 +25,15 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | build and parse keys | [`Template::build`], [`Template::parse_key`], [`Template::typed`], [`Template::parse_lenient`] |
+//! | build and parse keys | [`Template::build`], [`Template::parse_key`], [`Template::parse_lenient`] |
 //! | ask for many keys | [`Template::prefix`], [`Template::partial_prefix`], [`Template::range`], [`Clause`] |
 //! | know what a template does | [`Template::lengths`], [`Template::order`], [`Template::relation`], [`Template::match_prefix`] |
-//! | share one table | [`TemplateSet`], [`Template::may_meet`], [`Template::with_namespace`] |
-//! | spread load | [`Shards`], [`ShardEpochs`], [`bucket_ranges`] |
-//! | have the database join attributes itself | [`NativeKey`] |
+//! | share one table | [`TemplateSet`], [`Template::language`], [`Template::with_namespace`] |
+//! | spread load | [`Shards`] |
 //! | use a well-known pattern | [`patterns`] |
 //!
 //! How each field type is written is said at [`FieldFormat`].
 
-mod automaton;
-mod bucket;
 mod byteset;
 mod catalog;
 mod clause;
@@ -45,9 +42,8 @@ mod error;
 mod escape;
 mod format;
 mod id;
-mod native;
+mod language;
 mod order;
-mod overlap;
 pub mod patterns;
 mod range;
 mod relation;
@@ -58,7 +54,6 @@ mod template;
 mod time;
 mod value;
 
-pub use bucket::{BucketRange, Buckets, bucket_ranges};
 pub use byteset::ByteSet;
 pub use catalog::{Collision, TemplateSet};
 pub use clause::{Clause, ClauseError};
@@ -67,20 +62,16 @@ pub use error::{BuildError, FormatError, ParseError, RangeError, TemplateError, 
 pub use escape::SeparatorPolicy;
 pub use format::{Case, FieldFormat, FieldType, FormatSpec, Lengths};
 pub use id::{Ulid, Uuid};
-pub use native::{
-    Attribute, AttributeType, Comparison, MAX_NATIVE_ATTRIBUTES, NativeKey, NativeKeyError,
-    NativeQuery,
-};
+pub use language::Language;
 pub use order::{Order, OrderBreak};
 pub use range::{FieldCondition, KeyRange, Operator, RangeKind, Term};
 pub use relation::{PrefixMatch, Relation};
 pub use shard::{
-    MAX_SHARDS, PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, SelectiveShards, ShardEpochs,
-    ShardError, Shards, split_shard, stable_hash,
+    MAX_SHARDS, PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, ShardError, Shards, split_shard,
+    stable_hash,
 };
 pub use template::{
-    Deviation, Field, FieldTuple, FieldValue, Fields, KeyRole, LenientParse, Segment, Template,
-    TemplateOptions, TypeMismatch, TypedTemplate,
+    Deviation, Field, Fields, KeyRole, LenientParse, Segment, Template, TemplateOptions,
 };
 pub use time::{Precision, Timestamp};
 pub use value::Value;

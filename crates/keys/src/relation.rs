@@ -1,6 +1,6 @@
 //! How the keys of one template relate to those of another, and to beginnings of keys.
 
-use crate::automaton::{Automaton, completion, search};
+use crate::language::{Language, completion, search};
 use crate::template::Template;
 
 /// How two templates' keys relate.
@@ -66,7 +66,7 @@ impl Template {
     /// # Ok::<(), keyloom_keys::TemplateError>(())
     /// ```
     pub fn relation(&self, other: &Template) -> Relation {
-        let (left, right) = (Automaton::new(self), Automaton::new(other));
+        let (left, right) = (self.language(), other.language());
         let both_end = |a, b| left.accepts(a) && right.accepts(b);
         if let Some((text, _)) = search(&left, &right, both_end) {
             let candidates = [text_of(text), other.example(), self.example()];
@@ -98,24 +98,24 @@ impl Template {
     /// # Ok::<(), keyloom_keys::TemplateError>(())
     /// ```
     pub fn match_prefix(&self, prefix: &str) -> PrefixMatch {
-        let automaton = Automaton::new(self);
-        let mut states = vec![Automaton::START];
+        let language = self.language();
+        let mut states = vec![Language::START];
         for (at, byte) in prefix.bytes().enumerate() {
-            let next = automaton.step(&states, byte);
+            let next = language.step(&states, byte);
             if next.is_empty() {
-                return self.never(&automaton, &states, prefix, at);
+                return self.never(&language, &states, prefix, at);
             }
             states = next;
         }
-        if states.iter().any(|&state| automaton.accepts(state)) && self.matches(prefix) {
+        if states.iter().any(|&state| language.accepts(state)) && self.matches(prefix) {
             return PrefixMatch::WholeKey;
         }
         let inside = states.iter().find_map(|&state| {
-            let field = self.segments().get(automaton.segment(state))?.as_field()?;
-            let goes_on = automaton
+            let field = self.segments().get(language.segment(state))?.as_field()?;
+            let goes_on = language
                 .edges(state)
                 .iter()
-                .any(|(_, to)| automaton.segment(*to) == automaton.segment(state));
+                .any(|(_, to)| language.segment(*to) == language.segment(state));
             goes_on.then_some(field)
         });
         match inside {
@@ -126,13 +126,7 @@ impl Template {
         }
     }
 
-    fn never(
-        &self,
-        automaton: &Automaton,
-        states: &[usize],
-        prefix: &str,
-        at: usize,
-    ) -> PrefixMatch {
+    fn never(&self, language: &Language, states: &[usize], prefix: &str, at: usize) -> PrefixMatch {
         let mut longest = prefix.get(..at);
         let mut cut = at;
         while longest.is_none() && cut > 0 {
@@ -142,11 +136,11 @@ impl Template {
         let longest = longest.unwrap_or_default().to_owned();
         let expected: Vec<String> = states
             .iter()
-            .flat_map(|&state| automaton.edges(state))
+            .flat_map(|&state| language.edges(state))
             .flat_map(|(bytes, _)| bytes.iter().take(12))
             .map(|byte| char::from(byte).escape_debug().to_string())
             .collect();
-        let segment = states.first().map_or(0, |&state| automaton.segment(state));
+        let segment = states.first().map_or(0, |&state| language.segment(state));
         let place = match self.segments().get(segment).and_then(|segment| segment.as_field()) {
             Some(field) => format!("in field `{}`, ", field.name()),
             None => String::new(),
@@ -162,8 +156,8 @@ impl Template {
     }
 }
 
-/// A key of the first automaton and a longer key of the second that begins with it.
-fn begins(shorter: &Automaton, longer: &Automaton) -> Option<(String, String)> {
+/// A key of the first language and a longer key of the second that begins with it.
+fn begins(shorter: &Language, longer: &Language) -> Option<(String, String)> {
     let ends_first = |a, b| shorter.accepts(a) && !longer.edges(b).is_empty();
     let (text, state) = search(shorter, longer, ends_first)?;
     let whole: Vec<u8> = text.iter().copied().chain(completion(longer, state)?).collect();

@@ -1,4 +1,4 @@
-//! Backups: made under load, again and again, interrupted, of damaged stores, to full disks; and restored.
+//! Backups: under load, repeated, interrupted, of damaged stores, to full disks; and restored.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -15,12 +15,12 @@ use keyloom_store::{
     StoreError, restore_backup,
 };
 
-/// Small buffers: a few hundred writes make tables, segments and compactions.
+/// Small buffers: a few hundred writes create tables, segments and compactions.
 fn options() -> DiskOptions {
     DiskOptions { memtable_bytes: 40_000, cache_bytes: 4 << 20, ..DiskOptions::default() }
 }
 
-/// How many keys a writer has; it writes them again and again.
+/// The number of keys of a writer, which it overwrites repeatedly.
 const WINDOW: u64 = 1000;
 
 fn key(writer: u64, number: u64) -> Bytes {
@@ -39,7 +39,7 @@ fn value(writer: u64, number: u64) -> Bytes {
     number.to_be_bytes().into_iter().chain(random.take(400)).collect()
 }
 
-/// One transaction: a key, and a copy of it at the other end of all keys.
+/// One transaction: a key, and a copy of it at the far end of the key space.
 fn put(store: &DiskStore, writer: u64, number: u64) -> Result<(), StoreError> {
     let mut transaction = store.begin(&[])?;
     let key = key(writer, number);
@@ -53,7 +53,7 @@ fn number(value: Option<Bytes>) -> Option<u64> {
     value.map(|value| u64::from_be_bytes(*value.first_chunk().unwrap()))
 }
 
-/// Everything of a writer up to its newest transaction, and nothing by halves.
+/// Checks that all transactions of a writer up to its newest are complete.
 fn check(store: &dyn Store, writer: u64, at_least: u64) -> u64 {
     let newest = number(store.get(format!("newest of {writer}").as_bytes()).unwrap());
     let count = newest.map_or(0, |newest| newest + 1);
@@ -113,11 +113,11 @@ fn refusal<T>(outcome: Result<T, StoreError>, named: &Path, why: &str) {
 }
 
 #[test]
-fn a_backup_under_load_holds_what_was_acknowledged_before_and_nothing_by_halves() {
+fn a_backup_under_load_holds_all_acknowledged_transactions_whole() {
     const WRITERS: u64 = 3;
     let home = tempfile::tempdir().unwrap();
     let (original, to) = (home.path().join("store"), home.path().join("backup"));
-    // Not held up by the disk, they flush and compact all the time.
+    // Without waiting for the disk, they flush and compact all the time.
     let relaxed = DiskOptions { durability: Durability::Relaxed, ..options() };
     let (store, _) = DiskStore::open(&original, relaxed).unwrap();
     let acknowledged: Vec<AtomicU64> = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
@@ -144,7 +144,7 @@ fn a_backup_under_load_holds_what_was_acknowledged_before_and_nothing_by_halves(
             let report = store.backup(&to).unwrap();
             longest = longest.max(report.pause);
             linked += report.tables_linked;
-            // Opened as a copy: a backup that was opened is none any more.
+            // A copy is opened: a backup that was opened is not a backup any more.
             let restored = home.path().join("restored");
             restore_backup(&to, &restored).unwrap();
             let copy = open(&restored);
@@ -166,7 +166,7 @@ fn a_backup_under_load_holds_what_was_acknowledged_before_and_nothing_by_halves(
 }
 
 #[test]
-fn a_backup_opens_by_itself_and_is_for_its_owner_only() {
+fn a_backup_opens_as_a_store_and_is_private_to_its_owner() {
     let home = tempfile::tempdir().unwrap();
     let to = home.path().join("deep/er/backup");
     let store = store_with(&home.path().join("store"), 700);
@@ -181,7 +181,7 @@ fn a_backup_opens_by_itself_and_is_for_its_owner_only() {
     let copy = open(&to);
     assert_eq!(check(&copy, 0, 700), 700);
     assert_eq!(verify(&copy), verify(&store));
-    // It can be written, and is then no place for backups.
+    // It can be written, and then cannot receive backups.
     put(&copy, 1, 0).unwrap();
     refusal(store.backup(&to), &to, "open in another process");
     copy.close().unwrap();
@@ -190,7 +190,7 @@ fn a_backup_opens_by_itself_and_is_for_its_owner_only() {
 }
 
 #[test]
-fn a_second_backup_copies_only_what_is_new() {
+fn a_second_backup_copies_only_new_tables() {
     let home = tempfile::tempdir().unwrap();
     let to = home.path().join("backup");
     let store = store_with(&home.path().join("store"), 900);
@@ -205,7 +205,7 @@ fn a_second_backup_copies_only_what_is_new() {
 }
 
 #[test]
-fn a_table_that_was_damaged_in_the_backup_before_is_copied_anew() {
+fn a_table_damaged_in_the_previous_backup_is_copied_again() {
     let home = tempfile::tempdir().unwrap();
     let to = home.path().join("backup");
     let store = store_with(&home.path().join("store"), 3000);
@@ -221,7 +221,7 @@ fn a_table_that_was_damaged_in_the_backup_before_is_copied_anew() {
 }
 
 #[test]
-fn directories_that_must_not_be_written_are_refused_by_name() {
+fn unsuitable_directories_are_refused_by_name() {
     let home = tempfile::tempdir().unwrap();
     let original = home.path().join("store");
     let store = store_with(&original, 50);
@@ -238,11 +238,11 @@ fn directories_that_must_not_be_written_are_refused_by_name() {
     let backup = home.path().join("backup");
     store_with(&home.path().join("third"), 3).backup(&backup).unwrap();
     refusal(store.backup(&backup), &backup, "backup of another store");
-    // What happens to lie where the copy would be gathered is not ours.
+    // A foreign file where the copy would be collected is not removed.
     let mine = home.path().join("new.partial");
     fs::create_dir(&mine).unwrap();
     fs::write(mine.join("diary"), "x").unwrap();
-    refusal(store.backup(home.path().join("new")), &mine, "in the way");
+    refusal(store.backup(home.path().join("new")), &mine, "needed for the unfinished copy");
     assert!(mine.join("diary").exists());
     refusal(restore_backup(&backup, &full).map(drop), &full, "empty or missing");
     refusal(restore_backup(&other, &home.path().join("x")).map(drop), &other, "not a backup");
@@ -253,11 +253,11 @@ fn directories_that_must_not_be_written_are_refused_by_name() {
 }
 
 #[test]
-fn a_store_that_is_not_open_is_backed_up_where_it_lies_unchanged() {
+fn a_closed_store_is_backed_up_without_changing_it() {
     let home = tempfile::tempdir().unwrap();
     let (original, image) = (home.path().join("store"), home.path().join("image"));
     let store = store_with(&original, 600);
-    // What a kill would leave: quiet, so that a copy is of one moment.
+    // As a kill would leave it; idle, so that a plain copy is consistent.
     thread::sleep(Duration::from_millis(300));
     for (name, bytes) in contents(&original) {
         fs::create_dir_all(image.join(&name).parent().unwrap()).unwrap();
@@ -270,13 +270,13 @@ fn a_store_that_is_not_open_is_backed_up_where_it_lies_unchanged() {
         let before = contents(path);
         let source = BackupSource::of_directory(path).unwrap();
         source.copy_to(BackupTarget::prepare(&to, Some(path)).unwrap()).unwrap();
-        assert_eq!(contents(path), before, "the store is not touched");
+        assert_eq!(contents(path), before, "the store is not changed");
         assert_eq!(check(&open(&to), 0, 600), 600);
     }
 }
 
 #[test]
-fn a_damaged_store_gives_no_backup_and_the_file_is_named() {
+fn backing_up_a_damaged_store_fails_and_names_the_file() {
     let home = tempfile::tempdir().unwrap();
     let (original, to) = (home.path().join("store"), home.path().join("backup"));
     let store = store_with(&original, 2000);
@@ -285,7 +285,7 @@ fn a_damaged_store_gives_no_backup_and_the_file_is_named() {
     // New tables, so that something has to be copied.
     (2000..3000).for_each(|number| put(&store, 0, number).unwrap());
     thread::sleep(Duration::from_millis(300));
-    // Tables that were replaced are still there, but in no backup.
+    // Replaced tables still exist, but are not part of a backup.
     let probe = home.path().join("probe");
     store.backup(&probe).unwrap();
     let new: Vec<PathBuf> =
@@ -297,7 +297,7 @@ fn a_damaged_store_gives_no_backup_and_the_file_is_named() {
         flip(&victim, 100);
         refusal(store.backup(&to), &victim, "is damaged");
         flip(&victim, 100);
-        assert_eq!(contents(&to), good, "the backup before stays");
+        assert_eq!(contents(&to), good, "the previous backup is unchanged");
         flipped += 1;
     }
     assert!(flipped > 1, "{flipped}");
@@ -316,7 +316,7 @@ fn flip(path: &Path, offset: u64) {
 }
 
 #[test]
-fn a_damaged_backup_is_not_restored_and_the_file_is_named() {
+fn restoring_a_damaged_backup_fails_and_names_the_file() {
     let home = tempfile::tempdir().unwrap();
     let (backup, to) = (home.path().join("backup"), home.path().join("restored"));
     store_with(&home.path().join("store"), 1000).backup(&backup).unwrap();
@@ -338,7 +338,7 @@ fn a_damaged_backup_is_not_restored_and_the_file_is_named() {
 }
 
 #[test]
-fn a_restored_store_is_another_store() {
+fn a_restored_store_has_its_own_id() {
     let home = tempfile::tempdir().unwrap();
     let (backup, restored) = (home.path().join("backup"), home.path().join("restored"));
     store_with(&home.path().join("store"), 400).backup(&backup).unwrap();
@@ -351,7 +351,7 @@ fn a_restored_store_is_another_store() {
     assert_eq!(check(&open(&restored), 1, 1), 1);
 }
 
-/// Passes on so many bytes, then nothing or an error.
+/// Passes this many bytes through, then ends or fails.
 struct Broken<R> {
     inner: R,
     left: usize,
@@ -371,7 +371,7 @@ impl<R: io::Read> io::Read for Broken<R> {
 }
 
 #[test]
-fn an_archive_that_breaks_off_anywhere_leaves_the_backup_before() {
+fn a_truncated_archive_leaves_the_previous_backup() {
     let home = tempfile::tempdir().unwrap();
     let to = home.path().join("backup");
     let store = store_with(&home.path().join("store"), 300);
@@ -394,12 +394,12 @@ fn an_archive_that_breaks_off_anywhere_leaves_the_backup_before() {
             assert_eq!(contents(&to), good, "broken off at {left}");
         }
     }
-    // Nor is anything taken that was changed on its way.
+    // Nor is anything accepted that was changed in transfer.
     for at in (0..end).step_by(end / 50) {
         let mut changed = archive.clone();
         changed[at] ^= 1;
         if target().take_archive(changed.as_slice()).is_ok() {
-            // Fields of the archive itself that say nothing about the files.
+            // Fields of the archive format that do not concern the files.
             let copy = home.path().join("restored");
             restore_backup(&to, &copy).unwrap();
             assert_eq!(check(&open(&copy), 0, 900), 900, "changed at {at}");
@@ -416,7 +416,7 @@ fn an_archive_that_breaks_off_anywhere_leaves_the_backup_before() {
 }
 
 #[test]
-fn names_that_lead_elsewhere_are_not_written() {
+fn names_outside_the_backup_are_not_written() {
     let home = tempfile::tempdir().unwrap();
     for name in ["../x", "/tmp/x", "tree/tables/../../x", "log/x", "LOCK", "tree/tables/"] {
         let mut builder = tar::Builder::new(Vec::new());
@@ -435,7 +435,7 @@ fn names_that_lead_elsewhere_are_not_written() {
 
 const CHILD: &str = "KEYLOOM_BACKUP_CHILD";
 
-/// Writes and backs up, over and over, until it is killed.
+/// Writes and backs up repeatedly until it is killed.
 #[test]
 #[ignore = "run by the test below in a process of its own"]
 fn backs_up_until_it_is_killed() {
@@ -458,7 +458,7 @@ fn backs_up_until_it_is_killed() {
 }
 
 #[test]
-fn a_backup_that_is_killed_leaves_the_one_before_usable() {
+fn killing_a_backup_leaves_the_previous_one_usable() {
     let kills: u64 = env::var("KEYLOOM_BACKUP_KILLS").map_or(10, |count| count.parse().unwrap());
     let home = tempfile::tempdir().unwrap();
     let program = env::current_exe().unwrap();
@@ -472,7 +472,7 @@ fn a_backup_that_is_killed_leaves_the_one_before_usable() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // The first life is to leave a backup, the others end in the middle of one, mostly.
+        // The first process is to complete a backup; most of the others end in the middle of one.
         let sign = home.path().join(if kill == 0 { "complete" } else { "begun" });
         while !sign.exists() {
             assert!(child.try_wait().unwrap().is_none(), "the child ended by itself");
@@ -526,9 +526,9 @@ fn inside_a_small_disk() {
     }
     let error = store.backup(&to).unwrap_err().to_string();
     assert!(error.contains("No space left on device") && error.contains("backup"), "{error}");
-    assert_eq!(contents(&to), good, "the backup before stays");
-    assert!(!disk.join("backup.partial").exists(), "the room is given back");
-    // The store itself has lost nothing, and goes on.
+    assert_eq!(contents(&to), good, "the previous backup is unchanged");
+    assert!(!disk.join("backup.partial").exists(), "the space is freed");
+    // The store itself has lost nothing and still accepts writes.
     assert!(store.health().is_ready());
     put(&store, 0, 300).unwrap();
     restore_backup(&to, &home.path().join("restored")).unwrap();
@@ -536,7 +536,7 @@ fn inside_a_small_disk() {
 }
 
 #[test]
-fn a_full_disk_leaves_the_backup_before_and_the_store() {
+fn a_full_disk_leaves_the_previous_backup_and_the_store() {
     let disk = tempfile::tempdir().unwrap();
     let status = Command::new("unshare")
         .args(["--mount", "--map-root-user", "--"])

@@ -159,6 +159,11 @@ impl Serve {
             output.line(format_args!("metrics on http://{address}/metrics"))?;
         }
         output.flush()?;
+        #[cfg(unix)]
+        if let Err(error) = tikv_jemalloc_ctl::background_thread::write(true) {
+            let hint = "freed memory goes back to the system later";
+            output.line(format_args!("no background thread of the allocator ({error}): {hint}"))?;
+        }
         match server.run_until_terminated().map_err(Failure::refused)? {
             Health::Ready => Ok(ExitCode::SUCCESS),
             // Whoever started it should not take this for an end like any other.

@@ -194,9 +194,9 @@ fn add(
     let Some(old) = old else { return Ok(Some(more.clone())) };
     Ok(Some(match (old, more) {
         (N(a), N(b)) => number(a.add(b))?,
-        (Ss(a), Ss(b)) => Ss(union(a, b)),
-        (Ns(a), Ns(b)) => Ns(union(a, b)),
-        (Bs(a), Bs(b)) => Bs(union(a, b)),
+        (Ss(a), Ss(b)) => AttributeValue::string_set(union(a, b)),
+        (Ns(a), Ns(b)) => AttributeValue::number_set(union(a, b)),
+        (Bs(a), Bs(b)) => AttributeValue::binary_set(union(a, b)),
         (L(a), L(b)) if lists => L(a.iter().chain(b).cloned().collect()),
         _ => return Ok(None),
     }))

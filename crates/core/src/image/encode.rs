@@ -1,5 +1,7 @@
 //! Writing stored items.
 
+use std::borrow::Cow;
+
 use super::{Tag, VERSION};
 use crate::number::Number;
 use crate::size::item_size;
@@ -41,7 +43,7 @@ fn text_of_value(value: &AttributeValue, out: &mut Vec<u8>) {
     match value {
         AttributeValue::S(text) => out.extend_from_slice(text.as_bytes()),
         AttributeValue::Ss(members) => {
-            for member in members {
+            for member in in_order(members).iter() {
                 out.extend_from_slice(member.as_bytes());
             }
         }
@@ -78,10 +80,10 @@ fn value(value: &AttributeValue, out: &mut Vec<u8>) -> usize {
         AttributeValue::Bool(false) => out.push(Tag::False as u8),
         AttributeValue::Bool(true) => out.push(Tag::True as u8),
         AttributeValue::Null => out.push(Tag::Null as u8),
-        AttributeValue::Ss(members) => return list(Tag::Ss, members, string, out),
-        AttributeValue::Ns(members) => return list(Tag::Ns, members, number, out),
+        AttributeValue::Ss(members) => return list(Tag::Ss, &in_order(members), string, out),
+        AttributeValue::Ns(members) => return list(Tag::Ns, &in_order(members), number, out),
         AttributeValue::Bs(members) => {
-            return list(Tag::Bs, members, |member, out| bytes(member, out), out);
+            return list(Tag::Bs, &in_order(members), |member, out| bytes(member, out), out);
         }
         AttributeValue::L(elements) => return list(Tag::L, elements, self::value, out),
         AttributeValue::M(map) => {
@@ -93,6 +95,17 @@ fn value(value: &AttributeValue, out: &mut Vec<u8>) -> usize {
         }
     }
     0
+}
+
+/// The members of a set in the order in which sets are returned. Decoded requests have them in order; items that a
+/// program builds itself may not.
+fn in_order<T: Clone + Ord>(members: &[T]) -> Cow<'_, [T]> {
+    if members.is_sorted() {
+        return Cow::Borrowed(members);
+    }
+    let mut sorted = members.to_vec();
+    sorted.sort_unstable();
+    Cow::Owned(sorted)
 }
 
 fn list<T>(

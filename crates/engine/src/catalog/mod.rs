@@ -20,8 +20,7 @@ use serde::Serialize;
 pub(crate) use insight::{Insight, InsightMode};
 use record::Status;
 pub(crate) use record::TableRecord;
-use table::Shared;
-pub(crate) use table::{Index, Stats, Table, VectorIndex};
+pub(crate) use table::{Index, Shared, Stats, Table, VectorIndex};
 
 use crate::layout::{self, Keyspace};
 use crate::store_error;

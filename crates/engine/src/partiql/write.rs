@@ -4,18 +4,17 @@ use std::sync::Arc;
 
 use keyloom_api::parameters::ReturnValues;
 use keyloom_core::error::message::{partiql as message, schema as schema_message};
-use keyloom_core::error::request;
 use keyloom_core::expr::{Change, Condition, Path, Projection, SetValue};
 use keyloom_core::partiql::ast::ReturningScope;
 use keyloom_core::partiql::keys::{OneItem, one_item};
 use keyloom_core::partiql::{Delete, Insert, Select, Statement, Update};
 use keyloom_core::schema::KeyContext;
 use keyloom_core::size::{item_size, value_size};
-use keyloom_core::{Error, Item, Result, Str, limits};
+use keyloom_core::{Error, Item, Result, Str};
 
 use crate::catalog::Table;
 use crate::ops::items::write::returned;
-use crate::write::{Edit, Origin, Write, Written};
+use crate::write::{Edit, Write, Written};
 
 /// A write that is ready to be done.
 #[derive(Debug)]
@@ -96,27 +95,21 @@ impl Writing {
     fn insert(table: Arc<Table>, insert: Insert) -> Result<Self, Refused> {
         let Insert { table: table_name, item } = insert;
         table.schema.check_item(&item, KeyContext::Put).map_err(Refused::Key)?;
-        if item_size(&item) > limits::MAX_ITEM_BYTES {
-            return Err(Refused::Write(request::item_too_large()));
-        }
-        let key = table.schema.key_of(&item).map_err(Refused::Key)?;
         let condition = Some(Condition::NotExists(hash_path(&table)));
-        Ok(Self::new(table, table_name, key, condition, Edit::Put(item.into())))
+        Self::of(table_name, Write::put(table, item, condition))
     }
 
     fn update(table: Arc<Table>, update: Update, wording: KeyWording) -> Result<Self, Refused> {
         let Update { table: table_name, update, condition, returning } = update;
         let found = located(&table, condition, wording).map_err(Refused::Key)?;
-        let keys = table.key().attributes().map(|attribute| attribute.name.as_str());
-        update.check_excludes_keys(keys).map_err(Refused::Write)?;
         let exists = Condition::Exists(hash_path(&table));
         let condition = match found.rest {
             Some(rest) => Condition::And(vec![exists, rest]),
             None => exists,
         };
         let targets = update.targets().clone();
-        let edit = Edit::Update(update);
-        let mut writing = Self::new(table, table_name, found.key, Some(condition), edit);
+        let write = Write::update(table, found.key, Some(condition), update);
+        let mut writing = Self::of(table_name, write)?;
         writing.outcome.targets = targets;
         writing.outcome.returns = match returning {
             None => ReturnValues::None,
@@ -134,7 +127,7 @@ impl Writing {
         // An item that does not exist is deleted, whatever the condition says.
         let absent = Condition::NotExists(hash_path(&table));
         let condition = found.rest.map(|rest| Condition::Or(vec![absent, rest]));
-        let mut writing = Self::new(table, table_name, found.key, condition, Edit::Delete);
+        let mut writing = Self::of(table_name, Write::delete(table, found.key, condition))?;
         if returning {
             writing.outcome.returns = ReturnValues::AllOld;
         }
@@ -150,23 +143,19 @@ impl Writing {
         let rest = found.rest.ok_or_else(refused)?;
         table.schema.check_key(&found.key).map_err(Refused::Key)?;
         let condition = Condition::And(vec![Condition::Exists(hash_path(&table)), rest]);
-        Ok(Self::new(table, select.table, found.key, Some(condition), Edit::Check))
+        Self::of(select.table, Write::check(table, found.key, Some(condition)))
     }
 
-    fn new(
-        table: Arc<Table>,
-        table_name: Str,
-        key: Item,
-        condition: Option<Condition>,
-        edit: Edit,
-    ) -> Self {
+    /// A planned write that returns nothing of its item.
+    fn of(table_name: Str, write: Result<Write>) -> Result<Self, Refused> {
+        let write = write.map_err(Refused::Write)?;
         let outcome = Outcome {
             table_name,
-            is_insert: matches!(edit, Edit::Put(_)),
+            is_insert: matches!(write.edit, Edit::Put(_)),
             returns: ReturnValues::None,
             targets: Projection::default(),
         };
-        Self { write: Write { table, key, condition, edit, origin: Origin::User }, outcome }
+        Ok(Self { write, outcome })
     }
 
     /// The size that counts towards a transaction's limit.

@@ -115,13 +115,17 @@ fn judge(write: &Write, old: Option<&Stored>) -> Result<(), Refusal> {
     Err(Refusal::Condition(item.cloned()))
 }
 
-/// The item after the edit; none if it is removed, or only checked.
+/// The item after the edit; none if it is removed or only checked, or if there was none and the update only
+/// removes attributes.
 fn edited(write: &Write, old: Option<&Stored>) -> Result<Option<Arc<Item>>, Refusal> {
     match &write.edit {
         Edit::Put(item) => Ok(Some(Arc::clone(item))),
         Edit::Delete | Edit::Check => Ok(None),
         Edit::Update(update) => {
             let existing = old.map(Stored::item).transpose().map_err(Refusal::Invalid)?;
+            if existing.is_none() && !update.creates_item() {
+                return Ok(None);
+            }
             let item = update.apply(existing, &write.key).map_err(Refusal::Invalid)?;
             check_updated(&write.table, existing, &item).map_err(Refusal::Invalid)?;
             Ok(Some(Arc::new(item)))
@@ -203,11 +207,11 @@ impl Effect {
     }
 
     /// Adds the item and its index entries to the transaction.
-    pub(super) fn stage(&self, key: &[u8], transaction: &mut dyn Transaction) {
+    pub(super) fn stage(&self, write: &Write, transaction: &mut dyn Transaction) {
         if !self.changed {
             return;
         }
-        let key = Bytes::copy_from_slice(key);
+        let key = Bytes::copy_from_slice(&write.store_key);
         match &self.new_bytes {
             Some(bytes) => transaction.put(key, bytes.clone()),
             None => transaction.delete(key),
@@ -229,7 +233,6 @@ impl Effect {
     pub(super) fn stage_record(
         &self,
         write: &Write,
-        key: &[u8],
         sequence: u64,
         now_ms: u64,
         transaction: &mut dyn Transaction,
@@ -243,7 +246,8 @@ impl Effect {
             now_ms,
         };
         let value = stream::encode_record(&stream.view, &change);
-        let shard = stream::shard_of(stream, || read::hash_of_entry(write.table.key(), key));
+        let shard =
+            stream::shard_of(stream, || read::hash_of_entry(write.table.key(), &write.store_key));
         let key = layout::stream_record(stream.keyspace, shard, sequence);
         transaction.put(key.into(), value.into());
     }

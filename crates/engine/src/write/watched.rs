@@ -1,5 +1,7 @@
 //! What an observer is told of writes, and what it may refuse.
 
+use std::iter;
+
 use keyloom_core::capacity::{Units, item_write_units};
 use keyloom_core::observation::{Operation, Outcome, Refused, Touch, Work};
 use keyloom_core::size::item_size;
@@ -8,7 +10,7 @@ use crate::database::Inner;
 use crate::watch::{Ended, Paused, Watching, place_of, touch, vector_place};
 
 use super::effect::Effect;
-use super::{Edit, Failure, Origin, Refusal, Write};
+use super::{Edit, Failure, OneOrMore, Origin, Refusal, Write};
 
 /// Writes of one request that are watched.
 pub(super) struct Watched<'a> {
@@ -18,23 +20,26 @@ pub(super) struct Watched<'a> {
     is_admitted: bool,
 }
 
-/// Begins to watch the write of a user.
-pub(super) fn one<'a>(database: &'a Inner, write: &Write) -> Option<Watched<'a>> {
-    let operation = match &write.edit {
+/// Begins to watch a single write of a user.
+pub(super) fn begin_single<'a>(
+    database: &'a Inner,
+    writes: &OneOrMore<Write>,
+) -> Option<Watched<'a>> {
+    let operation = match writes.first().edit {
         Edit::Put(_) => Operation::PutItem,
         Edit::Update(_) | Edit::Check => Operation::UpdateItem,
         Edit::Delete => Operation::DeleteItem,
     };
-    many(database, operation, std::slice::from_ref(write))
+    begin(database, operation, writes)
 }
 
 /// Begins to watch the writes of a user.
-pub(super) fn many<'a>(
+pub(super) fn begin<'a>(
     database: &'a Inner,
     operation: Operation,
-    writes: &[Write],
+    writes: &OneOrMore<Write>,
 ) -> Option<Watched<'a>> {
-    if writes.first().is_none_or(|write| write.origin != Origin::User) {
+    if writes.first().origin != Origin::User {
         return None;
     }
     let watching = database.watch(operation)?;
@@ -67,86 +72,78 @@ impl Watched<'_> {
         }
     }
 
-    /// Takes the capacity for all writes, or none: for a batch, which is many requests, it is taken for
+    /// Takes the throughput for all writes, or none: for a batch, which is many requests, it is taken for
     /// those that can have it.
     pub(super) fn admit(
         &mut self,
-        writes: &[Write],
-        keys: &[Vec<u8>],
-        effects: &[Effect],
+        writes: &OneOrMore<Write>,
+        effects: &OneOrMore<Effect>,
     ) -> Result<(), Failure> {
         if self.is_admitted || !self.watching.is_gate() {
             return Ok(());
         }
         self.is_admitted = true;
         if self.operation == Operation::BatchWriteItem {
-            return self.admit_each(writes, keys, effects);
+            return self.admit_each(writes, effects);
         }
-        self.with_touches(writes, keys, effects, |touches| {
+        self.with_touches(writes.iter().zip(effects), |touches| {
             let Err(refused) = self.watching.admit(touches) else { return Ok(()) };
-            let owner = owner_of(refused.touch, effects);
-            Err(self.throttled(touches, refused, owner, writes.len()))
+            Err(self.throttled(touches, refused, owner_of(refused.touch, effects)))
         })
     }
 
     fn admit_each(
         &self,
-        writes: &[Write],
-        keys: &[Vec<u8>],
-        effects: &[Effect],
+        writes: &OneOrMore<Write>,
+        effects: &OneOrMore<Effect>,
     ) -> Result<(), Failure> {
-        let mut refusals = Vec::with_capacity(writes.len());
-        for ((write, key), effect) in writes.iter().zip(keys).zip(effects) {
-            let (write, key) = (std::slice::from_ref(write), std::slice::from_ref(key));
-            let effect = std::slice::from_ref(effect);
-            refusals.push(self.with_touches(write, key, effect, |touches| {
-                self.watching.admit_or_error(touches).err()
-            }));
-        }
-        if refusals.iter().all(Option::is_none) {
-            return Ok(());
-        }
-        Err(Failure::Throttled(refusals))
+        let mut effects = effects.iter();
+        let admitted = writes.map(|write| {
+            self.with_touches(iter::once(write).zip(effects.next()), |touches| {
+                self.watching.admit_or_error(touches)
+            })
+        });
+        admitted.all_ok().map(drop).map_err(Failure::Throttled)
     }
 
     /// The writes are done.
-    pub(super) fn done(&self, writes: &[Write], keys: &[Vec<u8>], effects: &[Effect]) {
+    pub(super) fn done(&self, writes: &OneOrMore<Write>, effects: &OneOrMore<Effect>) {
         if self.watching.is_sampled() {
-            self.with_touches(writes, keys, effects, |touches| {
+            self.with_touches(writes.iter().zip(effects), |touches| {
                 self.watching.observe(touches, Ended::with(Outcome::Done));
             });
         }
     }
 
     /// Conditions were false. That costs as much as writing the item that is there, and so may be
-    /// refused like it.
+    /// throttled like it.
     pub(super) fn refused(
         &mut self,
-        writes: &[Write],
-        keys: &[Vec<u8>],
-        refusals: &[Option<Refusal>],
+        writes: &OneOrMore<Write>,
+        refusals: &OneOrMore<(usize, Refusal)>,
     ) -> Result<(), Failure> {
-        let is_condition =
-            |refusal: &Option<Refusal>| matches!(refusal, Some(Refusal::Condition(_)));
-        if !refusals.iter().any(is_condition) {
+        let conditions = refusals.iter().filter_map(|(position, refusal)| match refusal {
+            Refusal::Condition(item) => Some((*position, item.as_ref().map(item_size))),
+            Refusal::Invalid(_) => None,
+        });
+        let mut conditions = conditions.peekable();
+        if conditions.peek().is_none() {
             // Reported as an error of the request.
             return Ok(());
         }
-        let refused = writes.iter().zip(keys).zip(refusals);
-        let touches: Vec<Touch<'_>> = refused
-            .map(|((write, key), refusal)| {
-                let size = match refusal {
-                    Some(Refusal::Condition(item)) => item.as_ref().map(item_size),
-                    _ => None,
-                };
+        let touches: Vec<Touch<'_>> = writes
+            .iter()
+            .enumerate()
+            .map(|(position, write)| {
+                let size = conditions.next_if(|(at, _)| *at == position).and_then(|(_, size)| size);
                 let units = self.priced(item_write_units(size, None));
-                touch(place_of(&write.table, None), key, Work::Write(units), 0)
+                touch(place_of(&write.table, None), &write.store_key, Work::Write(units), 0)
             })
             .collect();
         if !std::mem::replace(&mut self.is_admitted, true)
             && let Err(refused) = self.watching.admit(&touches)
         {
-            return Err(self.throttled(&touches, refused, refused.touch, writes.len()));
+            return Err(self.throttled(&touches, refused, refused.touch));
         }
         self.watching.observe(&touches, Ended::with(Outcome::ConditionFailed));
         Ok(())
@@ -157,65 +154,61 @@ impl Watched<'_> {
         if self.operation == Operation::TransactWriteItems { units.transactional() } else { units }
     }
 
-    /// The refusal of one touch, which the write at `owner` made.
-    fn throttled(
-        &self,
-        touches: &[Touch<'_>],
-        refused: Refused,
-        owner: usize,
-        writes: usize,
-    ) -> Failure {
-        let error = self.watching.error(touches, refused);
-        let refusal = |position| (position == owner).then(|| error.clone());
-        Failure::Throttled((0..writes).map(refusal).collect())
+    /// The refusal of one touch, which belongs to the write at `owner`.
+    fn throttled(&self, touches: &[Touch<'_>], refused: Refused, owner: usize) -> Failure {
+        Failure::Throttled(OneOrMore::one((owner, self.watching.error(touches, refused))))
     }
 
     /// Another request holds the items.
-    pub(super) fn conflict(&self, writes: &[Write], keys: &[Vec<u8>]) {
+    pub(super) fn conflict(&self, writes: &OneOrMore<Write>) {
         if !self.watching.is_sampled() {
             return;
         }
         let nothing = Work::Write(Units::ZERO);
         let touches: Vec<Touch<'_>> = writes
             .iter()
-            .zip(keys)
-            .map(|(write, key)| touch(place_of(&write.table, None), key, nothing, 0))
+            .map(|write| touch(place_of(&write.table, None), &write.store_key, nothing, 0))
             .collect();
         self.watching.observe(&touches, Ended::with(Outcome::Conflict));
     }
 
-    fn with_touches<R>(
+    fn with_touches<'t, R>(
         &self,
-        writes: &[Write],
-        keys: &[Vec<u8>],
-        effects: &[Effect],
+        mut writes: impl Iterator<Item = (&'t Write, &'t Effect)>,
         run: impl FnOnce(&[Touch<'_>]) -> R,
     ) -> R {
+        let Some((write, effect)) = writes.next() else { return run(&[]) };
+        let first = self.table_touch(write, effect);
+        let mut writes = writes.peekable();
         // One item in no index is what most writes are: no list is needed for it.
-        if let ([write], [key], [effect]) = (writes, keys, effects)
-            && arms(effect) == 0
-        {
-            return run(&[self.table_touch(write, key, effect)]);
+        if writes.peek().is_none() && arms(effect) == 0 {
+            return run(&[first]);
         }
-        let mut touches = Vec::with_capacity(2 * writes.len());
-        for ((write, key), effect) in writes.iter().zip(keys).zip(effects) {
-            touches.push(self.table_touch(write, key, effect));
-            for arm in effect.index_arms() {
-                let place = place_of(&write.table, Some(arm.position));
-                touches.push(touch(place, arm.key, Work::Write(arm.units), arm.bytes));
-            }
-            for (position, key, bytes) in effect.vector_arms() {
-                let Some(index) = write.table.vector_indexes.get(position) else { continue };
-                let place = vector_place(&write.table, index);
-                touches.push(touch(place, key, Work::Write(Units::ZERO), bytes));
-            }
+        let mut touches = vec![first];
+        add_index_touches(write, effect, &mut touches);
+        for (write, effect) in writes {
+            touches.push(self.table_touch(write, effect));
+            add_index_touches(write, effect, &mut touches);
         }
         run(&touches)
     }
 
-    fn table_touch<'t>(&self, write: &'t Write, key: &'t [u8], effect: &Effect) -> Touch<'t> {
-        let units = self.priced(effect.table_units());
-        touch(place_of(&write.table, None), key, Work::Write(units), effect.item_bytes())
+    fn table_touch<'t>(&self, write: &'t Write, effect: &Effect) -> Touch<'t> {
+        let units = Work::Write(self.priced(effect.table_units()));
+        touch(place_of(&write.table, None), &write.store_key, units, effect.item_bytes())
+    }
+}
+
+/// Adds what a write touches in the table's indexes.
+fn add_index_touches<'t>(write: &'t Write, effect: &'t Effect, touches: &mut Vec<Touch<'t>>) {
+    for arm in effect.index_arms() {
+        let place = place_of(&write.table, Some(arm.position));
+        touches.push(touch(place, arm.key, Work::Write(arm.units), arm.bytes));
+    }
+    for (position, key, bytes) in effect.vector_arms() {
+        let Some(index) = write.table.vector_indexes.get(position) else { continue };
+        let place = vector_place(&write.table, index);
+        touches.push(touch(place, key, Work::Write(Units::ZERO), bytes));
     }
 }
 
@@ -225,7 +218,7 @@ fn arms(effect: &Effect) -> usize {
 }
 
 /// The position of the write that a touch belongs to.
-fn owner_of(touch: usize, effects: &[Effect]) -> usize {
+fn owner_of(touch: usize, effects: &OneOrMore<Effect>) -> usize {
     let mut before = 0;
     for (position, effect) in effects.iter().enumerate() {
         before += 1 + arms(effect);

@@ -13,7 +13,6 @@ use crate::error::FormatError;
 use crate::time::Precision;
 
 pub use shape::Lengths;
-pub(crate) use shape::Shape;
 
 /// What a field holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -2,9 +2,11 @@
 
 use super::PatternError;
 use super::entity::{composite_key, parse_composite_key};
-use crate::native::MAX_NATIVE_ATTRIBUTES;
 use crate::time::Timestamp;
 use crate::value::Value;
+
+/// The most attributes that DynamoDB accepts as the hash or as the range part of an index key.
+const MAX_NATIVE_ATTRIBUTES: usize = 4;
 
 /// Named values joined by `#`.
 ///

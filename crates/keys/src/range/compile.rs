@@ -4,7 +4,7 @@ use super::edge::End;
 use super::text::{BeginningError, Ends, TextField, sole_equality, written_beginning};
 use super::{FieldCondition, KeyRange, Operator, RangeKind, Term};
 use crate::error::{BuildError, RangeError, ValueError, excerpt};
-use crate::format::{FieldFormat, FieldType, Shape};
+use crate::format::{FieldFormat, FieldType};
 use crate::template::{Field, Segment, Template};
 use crate::value::Value;
 
@@ -157,15 +157,8 @@ impl Conditioned<'_> {
                     reason: reason.to_owned(),
                 },
             })?;
-        let possible = match self.field.format().shape(self.template.codec()) {
-            Shape::Places(places) => {
-                written.len() <= places.len()
-                    && written.bytes().zip(places).all(|(byte, place)| place.contains(byte))
-            }
-            Shape::Run(set) => written.bytes().all(|byte| set.contains(byte)),
-            Shape::Choices(choices) => choices.iter().any(|choice| choice.starts_with(&written)),
-        };
-        if !possible {
+        let possible = self.field.format().language(self.template.codec());
+        if !possible.has_beginning(written.as_bytes()) {
             let expected = format!("the beginning of {}", self.field.format().expected());
             return Err(self.value_error(ValueError::malformed(text, expected)));
         }

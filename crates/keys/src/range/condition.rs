@@ -147,15 +147,6 @@ impl<'a> FieldCondition<'a> {
         self.and(Term::Compare(Operator::Lt, value.into()))
     }
 
-    /// The same condition, owning its texts.
-    pub fn into_owned(self) -> FieldCondition<'static> {
-        let terms = self.terms.into_iter().map(|term| match term {
-            Term::Compare(operator, value) => Term::Compare(operator, value.into_owned()),
-            Term::BeginsWith(text) => Term::BeginsWith(Cow::Owned(text.into_owned())),
-        });
-        FieldCondition { field: Cow::Owned(self.field.into_owned()), terms: terms.collect() }
-    }
-
     /// The field concerned.
     pub fn field(&self) -> &str {
         &self.field

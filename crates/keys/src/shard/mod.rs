@@ -4,13 +4,11 @@
 //! reader has to ask every shard. A suffix calculated from the item's own identifier lets a reader who knows the
 //! identifier go straight to its shard.
 
-mod epoch;
 mod random;
 
 use std::error::Error;
 use std::fmt;
 
-pub use epoch::{SelectiveShards, ShardEpochs};
 pub(crate) use random::random_u64;
 
 /// The most shards that one key can have. Every read of all of them costs as many queries.
@@ -38,13 +36,6 @@ pub enum ShardError {
     },
     /// A rate or safety factor that is negative or not a number.
     Rate(String),
-    /// Growing to fewer shards than there are.
-    NotGrowing {
-        /// Shards now.
-        from: u32,
-        /// Shards asked for.
-        to: u32,
-    },
 }
 
 impl fmt::Display for ShardError {
@@ -57,12 +48,6 @@ impl fmt::Display for ShardError {
                 write!(f, "there is no shard {shard}; shards are 0 to {}", count.saturating_sub(1))
             }
             ShardError::Rate(rate) => write!(f, "{rate} is no rate; give a number from 0"),
-            ShardError::NotGrowing { from, to } => {
-                write!(
-                    f,
-                    "growing from {from} to {to} shards is not growing; start a new epoch with `change` instead"
-                )
-            }
         }
     }
 }

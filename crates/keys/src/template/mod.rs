@@ -5,7 +5,6 @@ mod lenient;
 mod plan;
 mod read;
 mod syntax;
-mod typed;
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +17,6 @@ use crate::{MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES};
 pub use lenient::{Deviation, LenientParse};
 use plan::Step;
 pub use read::Fields;
-pub use typed::{FieldTuple, FieldValue, TypeMismatch, TypedTemplate};
 
 /// The most fields a template can have. Keys are short, and designs with more than a handful are a finding of their own.
 pub(crate) const MAX_FIELDS: usize = 16;

@@ -160,7 +160,7 @@ fn string_set(members: &[Expr]) -> Result<AttributeValue> {
     if has_duplicate(&strings) {
         return Err(Error::validation(value_message::duplicate_strings(&strings)));
     }
-    Ok(AttributeValue::Ss(strings))
+    Ok(AttributeValue::string_set(strings))
 }
 
 fn number_set<'a>(members: &'a [Expr], place: &mut Place<'a>) -> Result<AttributeValue> {
@@ -176,7 +176,7 @@ fn number_set<'a>(members: &'a [Expr], place: &mut Place<'a>) -> Result<Attribut
     if has_duplicate(&numbers) {
         return Err(message::under(message::duplicate_numbers(&texts), place));
     }
-    Ok(AttributeValue::Ns(numbers))
+    Ok(AttributeValue::number_set(numbers))
 }
 
 fn has_duplicate<T: Ord>(members: &[T]) -> bool {

@@ -91,7 +91,7 @@ impl Restore {
             let Some((last, _)) = chunk.last() else { break };
             copying.advance(last.clone());
             for (_, value) in chunk {
-                loader.add(Stored::new(value).into_item()?)?;
+                loader.add(loader.plan(Stored::new(value).into_item()?)?)?;
             }
         }
         loader.flush()?;

@@ -5,12 +5,11 @@ use keyloom_api::{Fields, parameters};
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::request;
 use keyloom_core::schema::KeyContext;
-use keyloom_core::size::item_size;
-use keyloom_core::{Error, Result, limits};
+use keyloom_core::{Error, Result};
 
 use crate::database::{Database, Inner};
 use crate::ops::items::collection::CollectionMetrics;
-use crate::write::{self, Edit, Origin, Write};
+use crate::write::{self, Write};
 
 impl Database {
     /// Puts and deletes up to 25 items, each for itself.
@@ -32,10 +31,8 @@ fn run(database: &Inner, input: BatchWriteItemInput) -> Result<BatchWriteItemOut
     }
     check_distinct(&writes)?;
     let wanted = input.return_collection_metrics;
-    let metrics: Vec<Option<CollectionMetrics>> = writes
-        .iter()
-        .map(|write| CollectionMetrics::wanted(wanted, &write.table, &write.key))
-        .collect();
+    let metrics: Vec<Option<CollectionMetrics>> =
+        writes.iter().map(|write| CollectionMetrics::wanted(wanted, write)).collect();
     let mut output = BatchWriteItemOutput::default();
     let mut collections = Vec::new();
     let results = write::each(database, writes)?;
@@ -54,26 +51,21 @@ fn run(database: &Inner, input: BatchWriteItemInput) -> Result<BatchWriteItemOut
 
 fn plan(database: &Inner, name: &str, request: WriteRequest) -> Result<Write> {
     let table = database.catalog.table(name)?;
-    let (key, edit) = match request {
+    match request {
         WriteRequest::Put(item) => {
             table.schema.check_item(&item, KeyContext::BatchPut)?;
-            if item_size(&item) > limits::MAX_ITEM_BYTES {
-                return Err(request::item_too_large());
-            }
-            (table.schema.key_of(&item)?, Edit::Put(item.into()))
+            Write::put(table, item, None)
         }
         WriteRequest::Delete(key) => {
             table.schema.check_key(&key)?;
-            (key, Edit::Delete)
+            Write::delete(table, key, None)
         }
-    };
-    Ok(Write { table, key, condition: None, edit, origin: Origin::User })
+    }
 }
 
 /// No two writes of a batch may touch one item.
 fn check_distinct(writes: &[Write]) -> Result<(), Error> {
-    let keys = writes.iter().map(|write| write.table.item_key(&write.key));
-    let mut keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
+    let mut keys: Vec<&[u8]> = writes.iter().map(|write| write.store_key.as_slice()).collect();
     keys.sort_unstable();
     if keys.windows(2).any(|pair| pair.first() == pair.last()) {
         return Err(request::duplicate_keys());

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use keyloom_api::ItemCollectionMetrics;
 use keyloom_core::image::Stored;
-use keyloom_core::{AttributeValue, Item, Result, Str};
+use keyloom_core::{AttributeValue, Result, Str};
 use keyloom_store::{Direction, KeyRange};
 
 use crate::catalog::Table;
 use crate::database::Inner;
+use crate::write::Write;
 use crate::{layout, store_error};
 
 /// An item collection that a write touches, to be measured when it is done.
@@ -20,14 +21,15 @@ pub(crate) struct CollectionMetrics {
 }
 
 impl CollectionMetrics {
-    /// The collection of an item, if metrics were asked for and the table has collections with a
+    /// The collection of the written item, if metrics were asked for and the table has collections with a
     /// limit.
-    pub(crate) fn wanted(wanted: bool, table: &Arc<Table>, key: &Item) -> Option<Self> {
+    pub(crate) fn wanted(wanted: bool, write: &Write) -> Option<Self> {
+        let table = &write.table;
         if !wanted || !table.has_local_indexes() {
             return None;
         }
         let name = &table.key().hash.first()?.name;
-        let value = key.get(name)?.clone();
+        let value = write.key.get(name)?.clone();
         Some(Self { table: Arc::clone(table), key: (name.clone(), value) })
     }
 

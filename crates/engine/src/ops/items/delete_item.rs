@@ -8,7 +8,7 @@ use keyloom_core::error::request;
 use keyloom_core::expr::Projection;
 
 use crate::database::{Database, Inner};
-use crate::write::{Edit, Origin, Write};
+use crate::write::Write;
 
 use super::collection::CollectionMetrics;
 use super::write::{PlannedWrite, WriteAnswer};
@@ -32,8 +32,8 @@ fn plan(database: &Inner, input: DeleteItemInput) -> Result<PlannedWrite> {
     let condition = condition.alone()?;
     let table = database.catalog.table(&table_name)?;
     table.schema.check_key(&key)?;
-    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &table, &key);
-    let write = Write { table, key, condition, edit: Edit::Delete, origin: Origin::User };
+    let write = Write::delete(table, key, condition)?;
+    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &write);
     let answer = WriteAnswer { table_name, returns, metrics, targets: Projection::default() };
     Ok(PlannedWrite { write, answer })
 }

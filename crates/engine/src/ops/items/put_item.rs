@@ -3,14 +3,13 @@
 use keyloom_api::Fields;
 use keyloom_api::items::{PutItemInput, WriteOutput};
 use keyloom_api::parameters::ReturnValues;
+use keyloom_core::Result;
 use keyloom_core::error::request;
 use keyloom_core::expr::Projection;
 use keyloom_core::schema::KeyContext;
-use keyloom_core::size::item_size;
-use keyloom_core::{Result, limits};
 
 use crate::database::{Database, Inner};
-use crate::write::{Edit, Origin, Write};
+use crate::write::Write;
 
 use super::collection::CollectionMetrics;
 use super::write::{PlannedWrite, WriteAnswer};
@@ -34,12 +33,8 @@ fn plan(database: &Inner, input: PutItemInput) -> Result<PlannedWrite> {
     let condition = condition.alone()?;
     let table = database.catalog.table(&table_name)?;
     table.schema.check_item(&item, KeyContext::Put)?;
-    if item_size(&item) > limits::MAX_ITEM_BYTES {
-        return Err(request::item_too_large());
-    }
-    let key = table.schema.key_of(&item)?;
-    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &table, &key);
-    let write = Write { table, key, condition, edit: Edit::Put(item.into()), origin: Origin::User };
+    let write = Write::put(table, item, condition)?;
+    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &write);
     let answer = WriteAnswer { table_name, returns, metrics, targets: Projection::default() };
     Ok(PlannedWrite { write, answer })
 }

@@ -5,7 +5,7 @@ use keyloom_api::items::{UpdateItemInput, WriteOutput};
 use keyloom_core::Result;
 
 use crate::database::{Database, Inner};
-use crate::write::{Edit, Origin, Write};
+use crate::write::Write;
 
 use super::collection::CollectionMetrics;
 use super::write::{PlannedWrite, WriteAnswer};
@@ -26,11 +26,9 @@ fn plan(database: &Inner, input: UpdateItemInput) -> Result<PlannedWrite> {
     let UpdateItemInput { table_name, key, returns, .. } = input;
     let table = database.catalog.table(&table_name)?;
     table.schema.check_key(&key)?;
-    update
-        .check_excludes_keys(table.key().attributes().map(|attribute| attribute.name.as_str()))?;
-    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &table, &key);
     let targets = update.targets().clone();
-    let write = Write { table, key, condition, edit: Edit::Update(update), origin: Origin::User };
+    let write = Write::update(table, key, condition, update)?;
+    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &write);
     let answer = WriteAnswer { table_name, returns, metrics, targets };
     Ok(PlannedWrite { write, answer })
 }

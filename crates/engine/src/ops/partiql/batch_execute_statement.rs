@@ -168,7 +168,7 @@ fn execute(
         }
         Planned::Write(writing) => {
             let Writing { write, outcome } = *writing;
-            let item_key = write.table.item_key(&write.key)?;
+            let item_key = write.store_key.clone();
             let new_size = match &write.edit {
                 Edit::Put(item) => Some(item_size(item)),
                 _ => None,

@@ -189,8 +189,7 @@ fn plan_writes(
     if writings.iter().map(Writing::payload).sum::<usize>() > limits::MAX_TRANSACTION_BYTES {
         return Err(request::transaction_too_large());
     }
-    let keys = writings.iter().map(|writing| writing.write.table.item_key(&writing.write.key));
-    check_distinct(keys.collect::<Result<Vec<_>>>()?.iter())?;
+    check_distinct(writings.iter().map(|writing| &writing.write.store_key))?;
     Ok(writings.into_iter().map(|writing| (writing.write, writing.outcome)).unzip())
 }
 

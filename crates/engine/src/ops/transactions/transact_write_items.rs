@@ -5,10 +5,9 @@ use keyloom_api::transactions::{
 };
 use keyloom_api::{Fields, parameters};
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, read_units};
-use keyloom_core::error::{CancellationCode, CancellationReason, request};
+use keyloom_core::error::{CancellationReason, request};
 use keyloom_core::image::Stored;
 use keyloom_core::schema::KeyContext;
-use keyloom_core::size::item_size;
 use keyloom_core::{Error, Result, limits};
 
 use crate::database::{Database, Inner};
@@ -16,7 +15,7 @@ use crate::idempotency::{self, Admission, TokenScope};
 use crate::ops::batches::batch_write_item::add_cost;
 use crate::ops::items::collection::CollectionMetrics;
 use crate::read;
-use crate::write::{self, Companion, Edit, Failure, Origin, Write};
+use crate::write::{self, Companion, OneOrMore, Write};
 
 impl Database {
     /// Writes up to 100 items, all or none.
@@ -64,21 +63,14 @@ fn plan(database: &Inner, action: &TransactAction) -> Result<Result<Write>> {
         });
         return if fits && own_key.is_err() { Err(error) } else { Ok(Err(error)) };
     }
-    if is_put && item_size(given) > limits::MAX_ITEM_BYTES {
-        return Err(request::item_too_large());
-    }
-    if let Some(update) = &update {
-        let keys = table.key().attributes().map(|attribute| attribute.name.as_str());
-        update.check_excludes_keys(keys)?;
-    }
-    let key = table.schema.key_of(given)?;
-    let edit = match (&action.edit, update) {
-        (TransactEdit::Put(item), _) => Edit::Put(item.clone().into()),
-        (TransactEdit::Delete(_), _) => Edit::Delete,
-        (TransactEdit::Update(..), Some(update)) => Edit::Update(update),
-        _ => Edit::Check,
+    let given = given.clone();
+    let write = match (&action.edit, update) {
+        (TransactEdit::Put(_), _) => Write::put(table, given, condition),
+        (TransactEdit::Delete(_), _) => Write::delete(table, given, condition),
+        (TransactEdit::Update(..), Some(update)) => Write::update(table, given, condition, update),
+        _ => Write::check(table, given, condition),
     };
-    Ok(Ok(Write { table, key, condition, edit, origin: Origin::User }))
+    write.map(Ok)
 }
 
 fn run(
@@ -96,8 +88,7 @@ fn run(
     {
         return Err(request::transaction_too_large());
     }
-    let keys = planned.iter().flatten().map(|write| write.table.item_key(&write.key));
-    check_distinct(keys.collect::<Result<Vec<_>>>()?.iter())?;
+    check_distinct(planned.iter().flatten().map(|write| &write.store_key))?;
     let writes = all_or_cancelled(planned)?;
     let names: Vec<&str> = input.actions.iter().map(|action| action.table_name.as_str()).collect();
     let now_ms = database.clock.now_ms();
@@ -122,10 +113,8 @@ fn run(
     let return_items: Vec<bool> =
         input.actions.iter().map(|action| action.return_item_on_failure).collect();
     let wanted = input.return_collection_metrics;
-    let metrics: Vec<_> = writes
-        .iter()
-        .map(|write| CollectionMetrics::wanted(wanted, &write.table, &write.key))
-        .collect();
+    let metrics: Vec<_> =
+        writes.iter().map(|write| CollectionMetrics::wanted(wanted, write)).collect();
     let costs = commit(database, writes, &names, companion, &return_items)?;
     let mut collections = Vec::new();
     for metrics in metrics {
@@ -143,15 +132,10 @@ pub(crate) fn commit(
     companion: Option<Companion>,
     return_items: &[bool],
 ) -> Result<Vec<ConsumedCapacity>> {
-    let written = write::all(database, writes, companion).map_err(|failure| match failure {
-        Failure::Error(error) => error,
-        Failure::Refused(refusals) => {
-            Error::TransactionCanceled(write::cancellation(refusals, return_items))
-        }
-        Failure::Throttled(refusals) => Error::TransactionCanceled(throttle_reasons(&refusals)),
-        Failure::Conflict(conflicts) => Error::TransactionCanceled(conflict_reasons(&conflicts)),
-    })?;
     let mut costs = Vec::new();
+    let Some(writes) = OneOrMore::of(writes) else { return Ok(costs) };
+    let written = write::all(database, writes, companion)
+        .map_err(|failure| failure.into_cancellation(return_items))?;
     for (name, written) in names.iter().zip(written) {
         add_cost(&mut costs, transactional(parameters::consumed(name, written.cost)));
     }
@@ -165,7 +149,7 @@ pub(crate) fn all_or_cancelled<T>(planned: Vec<Result<T>>) -> Result<Vec<T>> {
     }
     let reasons = planned.into_iter().map(|planned| match planned {
         Ok(_) => CancellationReason::default(),
-        Err(error) => reason_of(&error),
+        Err(error) => write::reason_of(&error),
     });
     Err(Error::TransactionCanceled(reasons.collect()))
 }
@@ -178,35 +162,6 @@ pub(crate) fn check_distinct<'a>(keys: impl Iterator<Item = &'a Vec<u8>>) -> Res
         return Err(request::transaction_repeats_item());
     }
     Ok(())
-}
-
-fn throttle_reasons(refusals: &[Option<Error>]) -> Vec<CancellationReason> {
-    refusals.iter().map(|refusal| refusal.as_ref().map(reason_of).unwrap_or_default()).collect()
-}
-
-fn reason_of(error: &Error) -> CancellationReason {
-    CancellationReason {
-        code: request::cancellation_code(error),
-        message: Some(error.message()),
-        item: None,
-    }
-}
-
-fn conflict_reasons(conflicts: &[bool]) -> Vec<CancellationReason> {
-    conflicts
-        .iter()
-        .map(|&conflict| {
-            if !conflict {
-                CancellationReason::default()
-            } else {
-                CancellationReason {
-                    code: CancellationCode::TransactionConflict,
-                    message: Some(request::transaction_conflict().message()),
-                    item: None,
-                }
-            }
-        })
-        .collect()
 }
 
 /// The cost in a transaction: double on the table, the same on its indexes.
@@ -226,7 +181,7 @@ pub(crate) fn replay_costs(
 ) -> Result<Vec<ConsumedCapacity>> {
     let mut costs = Vec::new();
     for (write, name) in writes.iter().zip(names) {
-        let stored = read::lookup(database, &write.table.item_key(&write.key)?)?;
+        let stored = read::lookup(database, &write.store_key)?;
         let size = stored.as_ref().map_or(Ok(0), Stored::size_bytes)?;
         let mut cost = ConsumedCapacity::new(*name);
         cost.add_table(Arm::transactional_read(read_units(size, ReadMode::Transactional)));

@@ -174,7 +174,7 @@ impl BulkOperation {
             self.work.bytes += line.len() as u64;
             let written = lines::item(line, table).and_then(|item| {
                 let bytes = keyloom_core::size::item_size(&item) as u64;
-                loader.add(item).map(|()| bytes)
+                loader.plan(item).and_then(|write| loader.add(write)).map(|()| bytes)
             });
             match written {
                 Ok(bytes) => self.work.put_bytes += bytes,

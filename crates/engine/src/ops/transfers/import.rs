@@ -179,9 +179,9 @@ impl Import {
             }
             progress.processed += 1;
             progress.bytes += line.len() as u64;
-            match lines::item(line, table) {
-                Ok(item) => {
-                    loader.add(item)?;
+            match lines::item(line, table).and_then(|item| loader.plan(item)) {
+                Ok(write) => {
+                    loader.add(write)?;
                     progress.imported += 1;
                 }
                 Err(_) => progress.errors += 1,

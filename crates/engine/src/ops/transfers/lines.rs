@@ -4,11 +4,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
 use flate2::read::MultiGzDecoder;
-use keyloom_core::error::{request, resource as message};
+use keyloom_core::Item;
+use keyloom_core::error::resource as message;
 use keyloom_core::json::{self, Json};
 use keyloom_core::schema::KeyContext;
-use keyloom_core::size::item_size;
-use keyloom_core::{Item, limits};
 
 use crate::catalog::Table;
 
@@ -84,8 +83,5 @@ pub(super) fn item(line: &[u8], table: &Table) -> keyloom_core::Result<Item> {
     };
     let item = item.ok_or_else(message::line_without_item)?;
     table.schema.check_item(&item, KeyContext::Put)?;
-    if item_size(&item) > limits::MAX_ITEM_BYTES {
-        return Err(request::item_too_large());
-    }
     Ok(item)
 }

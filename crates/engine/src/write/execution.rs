@@ -1,0 +1,361 @@
+//! The one driver of writes: planned → staged → decided → done.
+//!
+//! An [`Execution`] holds the planned writes of one request. [`Execution::stage`] locks the items, evaluates the
+//! conditions on their images and submits what follows; the [`Decision`] says what will be reported once the
+//! submission is durable; [`Execution::conclude`] reports it. Whatever meets a conflict in the store starts
+//! again, in one loop and with one limit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use keyloom_core::Result;
+use keyloom_core::error::request;
+use keyloom_core::image::Stored;
+use keyloom_core::observation::Operation;
+use keyloom_store::{CommitError, Submission, Transaction};
+use smallvec::SmallVec;
+
+use crate::catalog::Shared;
+use crate::database::Inner;
+use crate::store_error;
+
+use super::effect::{self, Effect};
+use super::watched::{self, PausedWrites, Watched};
+use super::{Failure, OneOrMore, Refusal, Write, Written};
+
+/// A list that needs no allocation for the usual single write.
+type Few<T> = SmallVec<[T; 1]>;
+
+/// How often writes are tried when the store reports a conflict.
+const MAX_ATTEMPTS: usize = 64;
+
+/// How long a non-blocking write waits for its item lock before it moves to the pool: about one thread hop.
+const PATIENCE: Duration = Duration::from_micros(50);
+
+/// A record that is stored in the same commit as the writes.
+#[derive(Debug)]
+pub(crate) struct Companion {
+    pub(crate) key: Vec<u8>,
+    pub(crate) value: Vec<u8>,
+}
+
+/// Whether to wait for table changes and item locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    /// As long as it takes.
+    Blocking,
+    /// Not at all for table changes, and [`PATIENCE`] for item locks.
+    NonBlocking,
+}
+
+/// The writes of one request on their way.
+pub(super) struct Execution<'a> {
+    database: &'a Inner,
+    writes: OneOrMore<Write>,
+    companion: Option<Companion>,
+    watched: Option<Watched<'a>>,
+    attempts_left: usize,
+}
+
+/// How an attempt to stage writes ended.
+#[expect(clippy::large_enum_variant, reason = "one at a time, on the stack; a box would cost more")]
+enum Staged {
+    /// All that is left to know is whether it is durable.
+    Submitted(Submission, Decision),
+    /// The store reported a conflict: try again.
+    Conflict,
+    /// A table or an item was not free at once, and the write must not wait.
+    Busy,
+}
+
+/// What will be reported of writes once everything they rest on is durable.
+enum Decision {
+    Done(OneOrMore<Effect>),
+    Refused(OneOrMore<(usize, Refusal)>),
+}
+
+impl<'a> Execution<'a> {
+    /// Writes that nobody observes yet.
+    pub(super) fn new(database: &'a Inner, writes: OneOrMore<Write>) -> Self {
+        Self { database, writes, companion: None, watched: None, attempts_left: MAX_ATTEMPTS }
+    }
+
+    /// Writes that are observed as this operation from now on.
+    pub(super) fn observed(
+        database: &'a Inner,
+        writes: OneOrMore<Write>,
+        operation: Operation,
+    ) -> Self {
+        let watched = watched::begin(database, operation, &writes);
+        Self { watched, ..Self::new(database, writes) }
+    }
+
+    /// The same with a record in the same commit.
+    pub(super) fn with(self, companion: Option<Companion>) -> Self {
+        Self { companion, ..self }
+    }
+
+    /// The planned writes.
+    pub(super) fn writes(&self) -> &OneOrMore<Write> {
+        &self.writes
+    }
+
+    /// The planned writes, by value.
+    pub(super) fn into_writes(self) -> OneOrMore<Write> {
+        self.writes
+    }
+
+    /// The same without the writes at these positions; none if nothing is left.
+    pub(super) fn without<T>(self, positions: &OneOrMore<(usize, T)>) -> Option<Self> {
+        let mut left_out = positions.iter().map(|(position, _)| *position).peekable();
+        let writes = self.writes.into_iter().enumerate();
+        let rest = writes.filter(|(position, _)| left_out.next_if_eq(position).is_none());
+        let writes = OneOrMore::of(rest.map(|(_, write)| write))?;
+        Some(Self { writes, ..self })
+    }
+
+    /// Begins to observe a single write, and refuses it if a transaction holds its item.
+    pub(super) fn begin_single(&mut self) -> Result<(), Failure> {
+        let Self { database, writes, .. } = self;
+        self.watched = watched::begin_single(database, writes);
+        let is_held = |write: &Write| database.in_flight.check_single(&write.store_key).is_err();
+        if writes.iter().any(is_held) { Err(self.conflict()) } else { Ok(()) }
+    }
+
+    /// Another request holds the items.
+    pub(super) fn conflict(&self) -> Failure {
+        self.conflict_of(vec![true; self.writes.len()])
+    }
+
+    /// Another request holds those items that `conflicts` says.
+    pub(super) fn conflict_of(&self, conflicts: Vec<bool>) -> Failure {
+        if let Some(watched) = &self.watched {
+            watched.conflict(&self.writes);
+        }
+        Failure::Conflict(conflicts)
+    }
+
+    /// Runs the writes to their end and waits until they are durable.
+    pub(super) fn run(&mut self) -> Result<OneOrMore<Written>, Failure> {
+        let _counted = self.database.counted.doubted_on_panic();
+        loop {
+            let Staged::Submitted(submission, decision) = self.submitted(Waiting::Blocking)? else {
+                return Err(self.conflict());
+            };
+            if let Some(written) = self.conclude(decision, submission.wait())? {
+                return Ok(written);
+            }
+        }
+    }
+
+    /// Submits a single write without waiting for anything. `None` if it would have to wait before it has
+    /// begun.
+    pub(super) fn submit(mut self) -> Result<Option<(Submission, DecidedWrites)>, Failure> {
+        let _counted = self.database.counted.doubted_on_panic();
+        match self.submitted(Waiting::NonBlocking)? {
+            Staged::Submitted(submission, decision) => {
+                let watched = self.watched.as_ref().map(Watched::pause);
+                Ok(Some((submission, DecidedWrites { writes: self.writes, decision, watched })))
+            }
+            // Once it is observed its throughput is taken, so that it cannot begin anew elsewhere; the
+            // client may try again.
+            _ if self.has_begun() => Err(self.conflict()),
+            _ => Ok(None),
+        }
+    }
+
+    fn has_begun(&self) -> bool {
+        self.attempts_left < MAX_ATTEMPTS
+    }
+
+    /// Stages the writes, again after each conflict in the store while attempts are left.
+    fn submitted(&mut self, waiting: Waiting) -> Result<Staged, Failure> {
+        while self.attempts_left > 0 {
+            match self.stage(waiting)? {
+                Staged::Conflict => {}
+                staged => return Ok(staged),
+            }
+        }
+        Ok(Staged::Conflict)
+    }
+
+    /// Locks tables and items, decides what the writes do and submits it.
+    fn stage(&mut self, waiting: Waiting) -> Result<Staged, Failure> {
+        let shared: Few<_> =
+            self.writes.iter().map(|write| Arc::clone(&write.table.shared)).collect();
+        // Held until the writes are submitted: whoever changes a table waits for them there.
+        let Some(_gates) = gates(&shared, waiting) else { return Ok(Staged::Busy) };
+        self.refresh_tables()?;
+        let database = self.database;
+        let locks: Few<&[u8]> =
+            self.writes.iter().map(|write| write.store_key.as_slice()).collect();
+        let transaction = match waiting {
+            Waiting::Blocking => database.store.begin(&locks).map(Some),
+            Waiting::NonBlocking => database.store.begin_within(&locks, PATIENCE),
+        };
+        let Some(transaction) = transaction.map_err(store_error)? else { return Ok(Staged::Busy) };
+        let images = transaction.get_many(&locks).map_err(store_error)?;
+        drop(locks);
+        if waiting == Waiting::NonBlocking && !self.has_begun() {
+            self.begin_single()?;
+        }
+        self.attempts_left -= 1;
+        self.submit_into(transaction, images.into_iter().map(|image| image.map(Stored::new)))
+    }
+
+    /// Takes the current version of each table: an index may have come or gone since the plan.
+    fn refresh_tables(&mut self) -> Result<()> {
+        for write in self.writes.iter_mut() {
+            let current = self.database.catalog.find(write.table.name());
+            let current = current.ok_or_else(request::resource_not_found)?;
+            if current.version != write.table.version {
+                if current.record.id != write.table.record.id {
+                    return Err(request::resource_not_found());
+                }
+                write.table = current;
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides what the writes do to these images and submits it. The transaction has locked the items.
+    fn submit_into(
+        &mut self,
+        mut transaction: Box<dyn Transaction + '_>,
+        mut images: impl Iterator<Item = Option<Stored>>,
+    ) -> Result<Staged, Failure> {
+        let judged = self.writes.map(|write| effect::of(write, images.next().flatten()));
+        let effects = match judged.all_ok() {
+            Ok(effects) => effects,
+            // What was refused may rest on a write that is not durable yet.
+            Err(refusals) => {
+                return self.after(transaction.submit_read(), Decision::Refused(refusals));
+            }
+        };
+        if let Some(watched) = &mut self.watched {
+            watched.admit(&self.writes, &effects)?;
+        }
+        if self.companion.is_none() && !effects.iter().any(Effect::changes_something) {
+            return self.after(transaction.submit_read(), Decision::Done(effects));
+        }
+        self.stage_effects(&effects, transaction.as_mut());
+        if let Some(companion) = &self.companion {
+            transaction.put(companion.key.clone().into(), companion.value.clone().into());
+        }
+        self.after(transaction.submit(), Decision::Done(effects))
+    }
+
+    /// Puts what the writes do into a transaction, with their stream records.
+    fn stage_effects(&self, effects: &OneOrMore<Effect>, transaction: &mut dyn Transaction) {
+        let database = self.database;
+        let streamed = effects.iter().filter(|effect| effect.is_streamed()).count();
+        let sequences = database.streams.reserve(streamed);
+        let mut numbers = sequences.numbers();
+        for (write, effect) in self.writes.iter().zip(effects) {
+            effect.stage(write, transaction);
+            if effect.is_streamed()
+                && let Some(sequence) = numbers.next()
+            {
+                effect.stage_record(write, sequence, database.clock.now_ms(), transaction);
+            }
+        }
+        if !sequences.numbers().is_empty() {
+            // No stream is read beyond them before these writes can be seen.
+            transaction.keep(Box::new(sequences));
+        }
+    }
+
+    fn after(
+        &self,
+        submission: Result<Submission, CommitError>,
+        decision: Decision,
+    ) -> Result<Staged, Failure> {
+        match submission {
+            Ok(submission) => Ok(Staged::Submitted(submission, decision)),
+            Err(error) => self.not_committed(error).map(|()| Staged::Conflict),
+        }
+    }
+
+    /// Nothing, if the store reported a conflict and the writes may be tried again.
+    fn not_committed(&self, error: CommitError) -> Result<(), Failure> {
+        match error {
+            CommitError::Conflict => Ok(()),
+            CommitError::Failed(error) => Err(Failure::Error(store_error(error))),
+            CommitError::Unknown(error) => {
+                self.database.counted.doubt();
+                Err(Failure::Error(store_error(error)))
+            }
+        }
+    }
+
+    /// Reports what became of decided writes once their fate is known; `None` after a conflict in the store.
+    fn conclude(
+        &mut self,
+        decision: Decision,
+        outcome: Result<(), CommitError>,
+    ) -> Result<Option<OneOrMore<Written>>, Failure> {
+        if let Err(error) = outcome {
+            return self.not_committed(error).map(|()| None);
+        }
+        match decision {
+            Decision::Done(effects) => {
+                for (write, effect) in self.writes.iter().zip(&effects) {
+                    effect.count(write);
+                    effect.note_expiry(self.database, write);
+                }
+                if let Some(watched) = &self.watched {
+                    watched.done(&self.writes, &effects);
+                }
+                let written = |write: &Write, effect: Effect| effect.into_written(write);
+                Ok(Some(self.writes.zip_with(effects, written)))
+            }
+            Decision::Refused(refusals) => {
+                if let Some(watched) = &mut self.watched {
+                    watched.refused(&self.writes, &refusals)?;
+                }
+                Err(Failure::Refused(refusals))
+            }
+        }
+    }
+}
+
+/// The gates of the tables, against changes of them; `None` if one is closed and the write must not wait.
+fn gates(
+    shared: &[Arc<Shared>],
+    waiting: Waiting,
+) -> Option<Few<parking_lot::RwLockReadGuard<'_, ()>>> {
+    let mut tables: Few<_> = shared.iter().collect();
+    // One guard per table: a thread must not take the same gate twice.
+    tables.sort_by_key(|shared| Arc::as_ptr(shared));
+    tables.dedup_by(|a, b| Arc::ptr_eq(a, b));
+    tables
+        .into_iter()
+        .map(|shared| match waiting {
+            Waiting::Blocking => Some(shared.gate.read()),
+            Waiting::NonBlocking => shared.gate.try_read(),
+        })
+        .collect()
+}
+
+/// Submitted writes: all that is left to know is whether they are durable.
+pub(crate) struct DecidedWrites {
+    writes: OneOrMore<Write>,
+    decision: Decision,
+    watched: Option<PausedWrites>,
+}
+
+impl DecidedWrites {
+    /// What became of them.
+    pub(super) fn conclude(
+        self,
+        database: &Inner,
+        outcome: Result<(), CommitError>,
+    ) -> Result<OneOrMore<Written>, Failure> {
+        let _counted = database.counted.doubted_on_panic();
+        let watched = self.watched.and_then(|watched| watched.resume(database));
+        let mut execution = Execution { watched, ..Execution::new(database, self.writes) };
+        // A store that reports a conflict this late leaves it to the client to try again.
+        let written = execution.conclude(self.decision, outcome)?;
+        written.ok_or_else(|| Failure::Conflict(vec![true; execution.writes.len()]))
+    }
+}
