@@ -5,12 +5,15 @@
 #[cfg(feature = "observe")]
 mod report;
 
-use keyloom_core::Item;
-use keyloom_engine::{
-    BatchGetItemInput, BatchWriteItemInput, Database, DeleteItemInput, GetItemInput, PageOutput,
-    PutItemInput, QueryInput, ReturnValues, ScanInput, TransactGetItemsInput,
-    TransactWriteItemsInput, UpdateItemInput, WriteRequest, WriteReturns,
+use keyloom_api::batches::{BatchGetItemInput, BatchWriteItemInput, WriteRequest};
+use keyloom_api::items::{
+    DeleteItemInput, GetItemInput, PutItemInput, UpdateItemInput, WriteReturns,
 };
+use keyloom_api::parameters::ReturnValues;
+use keyloom_api::queries::{PageOutput, QueryInput, ScanInput};
+use keyloom_api::transactions::{TransactGetItemsInput, TransactWriteItemsInput};
+use keyloom_core::Item;
+use keyloom_engine::Database;
 
 #[cfg(feature = "remote")]
 use crate::remote::Remote;

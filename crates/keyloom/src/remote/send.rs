@@ -4,12 +4,12 @@
 use std::num::NonZeroU32;
 use std::time::Instant;
 
+use keyloom_api::batches::{BatchGetItemInput, BatchWriteItemInput, WriteRequest};
+use keyloom_api::items::{DeleteItemInput, GetItemInput, PutItemInput, UpdateItemInput};
+use keyloom_api::queries::{QueryInput, ScanInput};
+use keyloom_api::transactions::{TransactGetItemsInput, TransactWriteItemsInput};
 use keyloom_core::Item;
-use keyloom_engine::{
-    BatchGetItemInput, BatchWriteItemInput, Clock, DeleteItemInput, GetItemInput, PutItemInput,
-    QueryInput, ScanInput, SystemClock, TransactGetItemsInput, TransactWriteItemsInput,
-    UpdateItemInput, WriteRequest,
-};
+use keyloom_engine::{Clock, SystemClock};
 
 use super::observe::{ClientObserver, Sampled, Sent};
 use super::{Inner, Remote, sign};
@@ -63,7 +63,7 @@ impl Remote {
         let is_fixed = observer.is_some() && R::OPERATION == TransactWriteItemsInput::OPERATION;
         let body =
             if weight.is_some() || is_fixed { input.body_with_account() } else { input.body() };
-        R::decode(&self.send(R::OPERATION, &body, weight)?)
+        R::decode(&self.send(R::OPERATION.name(), &body, weight)?)
     }
 
     /// Sends a request that the caller wrote as JSON once.

@@ -20,6 +20,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use keyloom_api::JsonWriter;
 use keyloom_core::Item;
 use keyloom_core::expr::KeyCondition;
 use keyloom_core::json::{self, Json};
@@ -33,7 +34,7 @@ use self::touches::{OwnedTouch, of_keys, of_range};
 use super::Remote;
 use crate::retry::{self, Failure};
 use crate::table::had_room;
-use crate::wire::{self, Arm, Consumed, Object, member};
+use crate::wire::{self, Arm, Consumed, member};
 
 /// The observer of a client, with the tables that it knows.
 pub(super) struct ClientObserver {
@@ -262,7 +263,7 @@ fn names<'n>(keys: &[&'n (String, Item)], consumed: &'n [Consumed]) -> Vec<&'n s
 impl Remote {
     /// The answer of DescribeTable. The program did not ask for this: if it is denied, that is no error of the program's.
     fn describe(&self, table: &str) -> Option<Vec<u8>> {
-        let mut body = Object::new();
+        let mut body = JsonWriter::object();
         body.string("TableName", table);
         self.post("DescribeTable", &body.finish()).ok()
     }
