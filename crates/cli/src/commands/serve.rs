@@ -15,8 +15,8 @@ use keyloom_server::{
 };
 
 use crate::design_file::{check_file, design_of};
+use crate::observed::ObservedDatabase;
 use crate::output::{self, Failure, Output};
-use crate::watching::Watched;
 
 /// Serve a DynamoDB endpoint.
 ///
@@ -74,14 +74,14 @@ pub(crate) struct Serve {
     redact: Redaction,
     /// Whether requests are refused for lack of throughput.
     ///
-    /// off: never. watch: never, but what AWS would have refused is counted. enforce: as AWS would,
+    /// off: never. observe: never, but what AWS would have refused is counted. enforce: as AWS would,
     /// by partitions of 3,000 read and 1,000 write units per second and by what the table may take;
     /// five minutes of unused capacity are saved up, or enforce:burst=SECONDS.
     /// inject=RULES: on order, to test how a program bears it. Rules are separated by commas, the
     /// parts of a rule by colons: read or write, table=NAME, index=NAME,
     /// reason=key-range|provisioned|max-on-demand|account, and how many: a probability such as 0.1,
     /// every=N or first=N. seed=N chooses other random numbers.
-    #[arg(long, value_name = "off|watch|enforce|inject=…", default_value = "watch")]
+    #[arg(long, value_name = "off|observe|enforce|inject=…", default_value = "observe")]
     throttle: Throttle,
     /// The directory whose subdirectories are the buckets of exports, imports and bulk operations.
     #[arg(long, value_name = "DIR")]
@@ -150,7 +150,8 @@ impl Serve {
             format!("data in {}", self.data.display())
         };
         let backend = database.clone();
-        let server = Server::bind(config, Watched { database: backend, statistics, monitor });
+        let server =
+            Server::bind(config, ObservedDatabase { database: backend, statistics, monitor });
         let server = server.map_err(Failure::refused)?;
         database.advertise(self.advertised(server.local_addr()));
         drop(database);
@@ -191,14 +192,14 @@ impl Serve {
         Ok(Some(Arc::new(statistics)))
     }
 
-    /// What watches the database, and may refuse.
+    /// The observer of the database, which may throttle.
     fn monitor(&self, statistics: Option<&Arc<StatsCollector>>) -> Monitor {
         match (statistics, &self.throttle) {
             (Some(statistics), throttle) => {
                 Monitor::new(throttle.clone()).with(Arc::clone(statistics) as Arc<dyn Observer>)
             }
-            // What is only watched is only counted, and nothing is to be counted.
-            (None, Throttle::Watch) => Monitor::new(Throttle::Off),
+            // Observing only counts, and nothing is to be counted.
+            (None, Throttle::Observe) => Monitor::new(Throttle::Off),
             (None, throttle) => Monitor::new(throttle.clone()),
         }
     }

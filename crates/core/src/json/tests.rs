@@ -121,7 +121,7 @@ fn wrong_shapes_are_serialization_errors_in_the_words_of_aws() {
     ] {
         assert_eq!(read(text), Err(Error::Serialization(message.into())), "{text}");
         assert_eq!(
-            check_value(&parse(text.as_bytes()).unwrap()),
+            shape::check_value(&parse(text.as_bytes()).unwrap()),
             Err(Error::Serialization(message.into()))
         );
     }

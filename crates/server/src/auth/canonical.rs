@@ -1,4 +1,4 @@
-//! The canonical request: what both sides hash, whatever the way it was written.
+//! The canonical request: the normalised form that both sides hash.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_e
 /// The canonical request up to the hash of its body, which comes last.
 pub(super) fn request_before_hash(request: &Parts, signed_headers: &[String]) -> String {
     let mut canonical = String::with_capacity(512);
-    // Only the path "/" reaches this point, or one that needs no escapes.
+    // Only the path "/", or one without escapes, gets here.
     let path = request.uri.path();
     let query = canonical_query(request.uri.query().unwrap_or_default());
     let _ = write!(canonical, "{}\n{path}\n{query}\n", request.method);
@@ -46,7 +46,7 @@ fn push_header_values(out: &mut String, request: &Parts, name: &str) {
 /// What SigV4 escapes: everything but the unreserved characters of RFC 3986.
 const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// The query string sorted and escaped in the one way that counts, without the signature itself.
+/// The query string sorted and escaped canonically, without the signature itself.
 fn canonical_query(query: &str) -> String {
     let mut pairs: Vec<(String, String)> = pairs(query)
         .filter(|(name, _)| *name != "X-Amz-Signature")
@@ -58,7 +58,7 @@ fn canonical_query(query: &str) -> String {
     joined.join("&")
 }
 
-/// The query string's names and values, without their escapes.
+/// The decoded names and values of the query string.
 pub(crate) fn query_parameters(query: &str) -> Vec<(String, String)> {
     let plain = |text| String::from_utf8_lossy(&unescape(text)).into_owned();
     pairs(query).map(|(name, value)| (plain(name), plain(value))).collect()
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_may_stand_in_the_uri() {
+    fn the_host_may_be_in_the_uri() {
         let request = Request::builder().uri("http://example.com:8000/");
         assert_eq!(canonical(request, &["host"]), "GET\n/\n\nhost:example.com:8000\n\nhost\n");
     }

@@ -4,6 +4,7 @@
 
 mod auth;
 mod client;
+#[cfg(feature = "insights")]
 mod cloudwatch;
 mod connections;
 mod durable;
@@ -14,10 +15,10 @@ mod http1;
 mod http2;
 mod limits;
 mod metrics;
+mod origins;
 mod routes;
 mod shutdown;
 mod start;
 mod tls;
 mod unsent;
 mod verification;
-mod visitors;

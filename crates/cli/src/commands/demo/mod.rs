@@ -52,7 +52,7 @@ impl Demo {
         std::env::set_current_dir(&folder.path)?;
         keys(output)?;
         designs(output)?;
-        watched(output)?;
+        observed(output)?;
         served(output)?;
         // The folder can only be removed once nobody stands in it.
         std::env::set_current_dir(std::env::temp_dir())?;
@@ -104,7 +104,7 @@ fn title(output: &mut Output, text: &str) -> Result<(), Failure> {
 }
 
 /// A skewed load, and what the doctor says.
-fn watched(output: &mut Output) -> Result<(), Failure> {
+fn observed(output: &mut Output) -> Result<(), Failure> {
     title(output, "Under a skewed load with mistakes in it, the doctor says what to change")?;
     let prices = Prices::default();
     let report = check_text("tasks.toml", TASKS, &prices);
