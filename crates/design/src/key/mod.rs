@@ -1,4 +1,5 @@
-//! Keys as the planner sees them: the pieces of a template, the language of all its keys, and values.
+//! Keys for the planner: templates with their policy and shards, and the values of fields. Templates, their segments and
+//! their languages are those of the key library.
 
 mod template;
 mod value;

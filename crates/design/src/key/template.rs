@@ -1,4 +1,4 @@
-//! A key template together with what the design says about it.
+//! A key template with the separator policy and shard numbers that the design declares for it.
 
 use keyloom_keys::{
     FieldFormat, FieldType, KeyRole, Language, Order, OrderBreak, SeparatorPolicy, Template,
@@ -8,7 +8,7 @@ use keyloom_keys::{
 use super::{FieldPiece, Piece};
 use crate::model::Escape;
 
-/// Beyond so many shards, any number is taken for a shard: listing them would cost more than it tells.
+/// Above this number of shards, any number counts as a shard: listing them would cost more than it is worth.
 const MOST_LISTED: u32 = 256;
 
 /// A template of one key attribute.
@@ -16,12 +16,12 @@ const MOST_LISTED: u32 = 256;
 pub struct KeyTemplate {
     template: Template,
     escape: Escape,
-    /// The fields that are shard numbers, and how many shards each has.
+    /// The fields that are shard numbers, and the number of shards of each.
     shards: Vec<(String, u32)>,
 }
 
 impl KeyTemplate {
-    /// Parses a template; `formats` knows the fields that state no format.
+    /// Parses a template; `formats` gives the formats of fields that state none.
     pub fn parse(
         text: &str,
         separator: &str,
@@ -39,7 +39,7 @@ impl KeyTemplate {
         Ok(Self { template, escape, shards: Vec::new() })
     }
 
-    /// The same template, with fields known to be numbers of so many shards.
+    /// Declares which fields are shard numbers, and of how many shards.
     #[must_use]
     pub fn with_shards(mut self, shards: Vec<(String, u32)>) -> Self {
         self.shards = shards;
@@ -51,7 +51,7 @@ impl KeyTemplate {
         &self.template
     }
 
-    /// The text it was made from.
+    /// The text that it was parsed from.
     pub fn text(&self) -> &str {
         self.template.text()
     }
@@ -71,19 +71,19 @@ impl KeyTemplate {
         self.pieces().iter().filter_map(Piece::as_field)
     }
 
-    /// What happens to a separator inside a value.
+    /// What is done with a separator inside a value.
     pub fn escape(&self) -> Escape {
         self.escape
     }
 
-    /// The key with these field values; nothing if a field has none or a value does not fit.
+    /// Builds a key; `None` if a field has no value or an invalid one.
     pub fn build(&self, value_of: impl Fn(&str) -> Option<Value<'static>>) -> Option<String> {
         let values: Option<Vec<Value>> = self.fields().map(value_of).collect();
         let values = values?;
         if self.escape != Escape::None {
             return self.template.build_values(&values).ok();
         }
-        // Nothing guards the separator: values go in as they are.
+        // Without a policy, values are not checked for the separator.
         let mut key = String::new();
         let mut values = values.iter();
         for piece in self.pieces() {
@@ -108,7 +108,7 @@ impl KeyTemplate {
         self.template.field_lengths(field.format()).max
     }
 
-    /// Whether keys that agree in everything before piece `from` sort by the fields `from..=last`.
+    /// Whether keys with equal pieces before `from` sort by the fields `from..=last`.
     pub fn sorts_by(&self, from: usize, last: usize) -> Result<(), OrderBreak> {
         let mut text = String::new();
         // What follows a value decides whether a longer one sorts after it, so one more piece is needed.
@@ -137,7 +137,7 @@ impl KeyTemplate {
         if concerns { Err(broken) } else { Ok(()) }
     }
 
-    /// All keys that the template can make.
+    /// The language of all keys of the template.
     pub fn language(&self) -> Language {
         let mut language = Language::empty_text();
         self.add_to(&mut language, self.pieces().len());
@@ -154,7 +154,7 @@ impl KeyTemplate {
         }
     }
 
-    /// Appends everything that a field of this template can be written as.
+    /// Appends all encodings of a field of this template.
     pub fn add_field(&self, language: &mut Language, field: &FieldPiece) {
         match self.shards.iter().find(|(name, _)| *name == field.name()) {
             Some((_, count)) if *count <= MOST_LISTED => {
@@ -167,7 +167,7 @@ impl KeyTemplate {
     }
 }
 
-/// Whether values are free text: nothing but a policy keeps a separator out of them.
+/// Whether values are free text, which contains no separator only if a policy ensures it.
 pub fn may_hold_separator(format: &FieldFormat) -> bool {
     matches!(format.kind(), FieldType::String | FieldType::Fixed) && !format.is_desc()
 }

@@ -1,4 +1,4 @@
-//! Purity: which rows besides the wanted ones lie in a key range.
+//! Purity: which rows other than the wanted ones a key range contains.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use super::{Problem, Read};
 use crate::key::{KeyTemplate, Piece, may_hold_separator};
 use crate::model::{Entity, EntityKey, Escape, IndexKey, same};
 
-/// What lies in a range besides the wanted rows.
+/// What a range contains besides the wanted rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bleed {
     /// Entities that the pattern does not ask for.
     pub(crate) strangers: Vec<Arc<Entity>>,
-    /// The text that ends the range inside a value, so that longer values match too.
+    /// The prefix of the range, if it ends inside a value so that longer values match, too.
     pub(crate) open_end: Option<String>,
-    /// A field whose values may carry the separator.
+    /// A field whose values may contain the separator.
     pub(crate) unescaped: Option<String>,
 }
 
@@ -24,12 +24,12 @@ impl Bleed {
         self.strangers.is_empty() && self.open_end.is_none() && self.unescaped.is_none()
     }
 
-    /// Whether the rows can be told apart by their type: then a filter helps.
+    /// Whether the unwanted rows differ by their entity type, so that a filter can remove them.
     pub(crate) fn is_only_strangers(&self) -> bool {
         !self.strangers.is_empty() && self.open_end.is_none() && self.unescaped.is_none()
     }
 
-    /// As a finding of the plan.
+    /// The problem to report in the plan.
     pub(crate) fn problem(&self) -> Problem {
         Problem::Bleed {
             entities: self.strangers.iter().map(|entity| entity.name.clone()).collect(),
@@ -58,7 +58,7 @@ impl Bleed {
     }
 }
 
-/// Finds what else a read would return.
+/// Finds the unwanted rows that a read would return.
 pub(crate) fn bleed(space: &Space, read: &Read) -> Bleed {
     let Some(key) = read.range.entity.index_key(read.index()) else { return Bleed::default() };
     let occupants = space.occupants(&read.table, read.index);
@@ -77,7 +77,7 @@ pub(crate) fn bleed(space: &Space, read: &Read) -> Bleed {
     Bleed { strangers, open_end: open_end(read, &key), unescaped: unescaped(read, &key) }
 }
 
-/// A cheap first look, so that most entities are ruled out without building automata.
+/// A cheap check of literal prefixes, which rules out most entities without building automata.
 fn meets_at_the_start(read: &Read, mine: &[&str], occupant: &Occupant) -> bool {
     let hashes = read.index().hash.len();
     let theirs: Vec<&str> = occupant.beginnings().collect();
@@ -107,7 +107,7 @@ fn beginning(template: &KeyTemplate) -> &str {
     }
 }
 
-/// A common beginning that ends with a value of varying length has no closing separator.
+/// The common prefix, if it ends with a value of varying length and so without a separator.
 fn open_end(read: &Read, key: &IndexKey) -> Option<String> {
     let SortPart::Common(pieces) = &read.range.sort else { return None };
     let Some(Piece::Field(last)) = pieces.last() else { return None };
@@ -116,9 +116,9 @@ fn open_end(read: &Read, key: &IndexKey) -> Option<String> {
     (varies && !template.pieces().is_empty()).then(|| super::request::pieces_text(pieces))
 }
 
-/// Without a policy, a value with the separator in it falls into its neighbours' ranges: where the key is
-/// known whole, if two such values share it, so that a part can move from one to the other; in a prefix, if
-/// anything follows the value.
+/// Without a policy, a value that contains the separator can fall into the range of other values: in a completely bound
+/// key if two fields may contain it, so that a part can move from one to the other; in a prefix if anything follows the
+/// value.
 fn unescaped(read: &Read, key: &IndexKey) -> Option<String> {
     let hashes = key.hash.len();
     let whole = |at: usize| {

@@ -77,7 +77,7 @@ pub(super) fn inputs_like(case: &Case, stranger: &Arc<Entity>, base: &Inputs) ->
             })
             .filter(|(_, bound, _)| *bound > 0)
             .collect();
-        // From the left and from the right: what one key tells narrows the next one down.
+        // From the left and from the right: the values found in one key restrict the next.
         let (own, foreign) = (sample_row(&read.range.entity, 3), sample_row(stranger, 3));
         let nothing = Values::new();
         let starts = [with_times(&nothing, &foreign), nothing.clone()];
@@ -172,7 +172,7 @@ fn fitted(mut row: Row, index: &Index, read: &ConcreteRead) -> Option<Row> {
     if let (Some((_, condition)), Some(part)) = (&read.sort, key.parts().nth(read.equal.len())) {
         let wanted = condition_language(condition);
         let template = part.shape.template();
-        // Not every text in the form of a time is one, so the times of the row are tried first.
+        // Familiar times make better examples, so the times of the row are tried first.
         for known in [with_times(&told, &row), told.clone()] {
             let theirs = language(template, usize::MAX, &known);
             let text = wanted.shared_text(&theirs).and_then(|text| String::from_utf8(text).ok());
@@ -229,7 +229,7 @@ pub(super) fn row_with_key_of(other: &Arc<Entity>, row: &Row, index: Option<&str
     (found.index_values(index)? == values).then_some(found)
 }
 
-/// What a read covers of one row, filter or not.
+/// What a read returns of one row without its filter.
 fn within<'r>(read: &ConcreteRead, row: &'r Row) -> Vec<&'r Row> {
     let open = ConcreteRead { filter: Vec::new(), limit: None, ..read.clone() };
     simulate(&open, std::slice::from_ref(row))
@@ -247,7 +247,7 @@ fn adopt(row: &mut Row, told: &Values) {
     set_shards(row);
 }
 
-/// Adds what a key attribute tells about the fields of an entity.
+/// Adds the field values that a key attribute of an entity contains.
 fn tell(told: &mut Values, part: &EntityKey, entity: &Entity, value: &AttributeValue) {
     let template = part.shape.template();
     if let Some(text) = value.as_s() {
