@@ -565,8 +565,8 @@ fn key_text(access: &Access, plan: &Plan) -> Option<String> {
     let mut parts: Vec<String> =
         form.equal.iter().map(|(name, value)| format!("{name} = \"{}\"", value.text)).collect();
     match &form.sort {
-        Some((name, SortCondition::BeginsWith(text))) => {
-            parts.push(format!("begins_with({name}, \"{}\")", text.text));
+        Some((name, begins @ SortCondition::BeginsWith(_))) => {
+            parts.push(begins.as_test().design_text(name, |value| format!("\"{}\"", value.text)));
         }
         Some(_) => return None,
         None => {}
