@@ -6,6 +6,7 @@
 //! [`items`], [`queries`], [`batches`], [`transactions`], [`partiql`]. [`error`] turns errors into bodies and back.
 
 pub mod batches;
+pub mod clock;
 mod collection;
 mod constraints;
 mod consumed;

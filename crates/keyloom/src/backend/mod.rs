@@ -10,9 +10,12 @@ use keyloom_api::items::{
     DeleteItemInput, GetItemInput, PutItemInput, UpdateItemInput, WriteReturns,
 };
 use keyloom_api::parameters::ReturnValues;
-use keyloom_api::queries::{PageOutput, QueryInput, ScanInput};
+#[cfg(feature = "embedded")]
+use keyloom_api::queries::PageOutput;
+use keyloom_api::queries::{QueryInput, ScanInput};
 use keyloom_api::transactions::{TransactGetItemsInput, TransactWriteItemsInput};
 use keyloom_core::Item;
+#[cfg(feature = "embedded")]
 use keyloom_engine::Database;
 
 #[cfg(feature = "remote")]
@@ -24,18 +27,21 @@ use crate::retry::Failure;
 #[non_exhaustive]
 pub enum Backend {
     /// In this process.
+    #[cfg(feature = "embedded")]
     Embedded(Database),
     /// A DynamoDB endpoint.
     #[cfg(feature = "remote")]
     Remote(Remote),
 }
 
+#[cfg(feature = "embedded")]
 impl From<Database> for Backend {
     fn from(database: Database) -> Self {
         Self::Embedded(database)
     }
 }
 
+#[cfg(feature = "embedded")]
 impl From<&Database> for Backend {
     fn from(database: &Database) -> Self {
         Self::Embedded(database.clone())
@@ -72,6 +78,7 @@ pub(crate) type Keyed<T> = Vec<(String, T)>;
 
 type Answer<T> = Result<T, Failure>;
 
+#[cfg(feature = "embedded")]
 fn page(output: PageOutput) -> Answer<RawPage> {
     let (count, scanned_count) = (output.count, output.scanned_count);
     let last_key = output.last_evaluated_key.clone();
@@ -82,6 +89,7 @@ fn page(output: PageOutput) -> Answer<RawPage> {
 macro_rules! dispatch {
     ($backend:expr, $database:ident => $embedded:expr, $remote:ident => $sent:expr) => {
         match $backend {
+            #[cfg(feature = "embedded")]
             Backend::Embedded($database) => $embedded,
             #[cfg(feature = "remote")]
             Backend::Remote($remote) => $sent,
@@ -176,7 +184,7 @@ impl Backend {
     }
 
     pub(crate) fn is_embedded(&self) -> bool {
-        matches!(self, Self::Embedded(_))
+        dispatch!(self, _database => true, _remote => false)
     }
 }
 

@@ -5,11 +5,11 @@ use std::num::NonZeroU32;
 use std::time::Instant;
 
 use keyloom_api::batches::{BatchGetItemInput, BatchWriteItemInput, WriteRequest};
+use keyloom_api::clock::{Clock, SystemClock};
 use keyloom_api::items::{DeleteItemInput, GetItemInput, PutItemInput, UpdateItemInput};
 use keyloom_api::queries::{QueryInput, ScanInput};
 use keyloom_api::transactions::{TransactGetItemsInput, TransactWriteItemsInput};
 use keyloom_core::Item;
-use keyloom_engine::{Clock, SystemClock};
 
 use super::observe::{ClientObserver, Sampled, Sent};
 use super::{Inner, Remote, sign};

@@ -21,11 +21,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keyloom_api::JsonWriter;
+use keyloom_api::clock::{Clock, SystemClock};
 use keyloom_core::Item;
 use keyloom_core::expr::KeyCondition;
 use keyloom_core::json::{self, Json};
 use keyloom_core::observation::{Observation, Observer, Operation, Outcome, Question};
-use keyloom_engine::{Clock, SystemClock};
 
 use self::answer::Answer;
 use self::request::{Asked, Range};
