@@ -26,7 +26,7 @@ pub mod transactions;
 pub use collection::ItemCollectionMetrics;
 pub use constraints::Constraints;
 pub use expression::Expression;
-pub use json::{Body, Fields, JsonWriter};
+pub use json::{Body, Fields, JsonWriter, Malformed};
 pub use operation::{Operation, Service, Work};
 pub use reply::Reply;
 pub use request::{FromBody, Request};

@@ -84,7 +84,6 @@ mod retry;
 mod runtime;
 mod table;
 mod tables;
-mod wire;
 
 pub use backend::{Backend, RawPage};
 pub use client::{
