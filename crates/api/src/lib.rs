@@ -6,6 +6,7 @@
 //! [`items`], [`queries`], [`batches`], [`transactions`], [`partiql`]. [`error`] turns errors into bodies and back.
 
 pub mod batches;
+pub mod clock;
 mod collection;
 mod constraints;
 mod consumed;
@@ -25,7 +26,7 @@ pub mod transactions;
 pub use collection::ItemCollectionMetrics;
 pub use constraints::Constraints;
 pub use expression::Expression;
-pub use json::{Body, Fields, JsonWriter};
+pub use json::{Body, Fields, JsonWriter, Malformed};
 pub use operation::{Operation, Service, Work};
 pub use reply::Reply;
 pub use request::{FromBody, Request};

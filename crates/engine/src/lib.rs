@@ -21,7 +21,6 @@ mod backfill;
 mod background;
 mod call;
 mod catalog;
-mod clock;
 mod counting;
 mod database;
 mod idempotency;
@@ -41,12 +40,12 @@ mod watch;
 mod write;
 
 pub use call::{Call, WaitingCall};
-pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
 pub use keyloom_api::batches::{
     BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput, KeysOfTable,
     WriteRequest,
 };
+pub use keyloom_api::clock::{Clock, ManualClock, SystemClock};
 pub use keyloom_api::items::{
     ConditionInput, DeleteItemInput, GetItemInput, GetItemOutput, ProjectionInput, PutItemInput,
     UpdateItemInput, WriteOutput, WriteReturns,
