@@ -1,23 +1,12 @@
-//! What a request consumed, as responses report it.
+//! `ConsumedCapacity`, as responses report it.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::io::Write as _;
 
 use super::Units;
-use crate::json;
 use crate::value::Str;
 
-/// How much of the account a response shows (`ReturnConsumedCapacity`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConsumedDetail {
-    /// The sum (`TOTAL`).
-    Total,
-    /// The sum, the table and each index (`INDEXES`).
-    Indexes,
-}
-
-/// What one table or index consumed. The split is known for transactions only.
+/// The consumption of one table or index. Reads and writes are split for transactions only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arm {
     /// Reads and writes together.
@@ -29,37 +18,26 @@ pub struct Arm {
 }
 
 impl Arm {
-    /// An arm without a split.
+    /// Consumption without a split.
     pub fn new(total: Units) -> Self {
         Self { total, read: None, write: None }
     }
 
-    /// An arm of a transaction that reads.
+    /// Consumption of a transactional read.
     pub fn transactional_read(units: Units) -> Self {
         Self { total: units, read: Some(units), write: None }
     }
 
-    /// An arm of a transaction that writes.
+    /// Consumption of a transactional write.
     pub fn transactional_write(units: Units) -> Self {
         Self { total: units, read: None, write: Some(units) }
     }
 
-    /// Adds what another arm consumed.
+    /// Adds the consumption of another request.
     pub fn merge(&mut self, other: Self) {
         self.total += other.total;
         self.read = sum(self.read, other.read);
         self.write = sum(self.write, other.write);
-    }
-
-    fn write_members(self, out: &mut Vec<u8>) {
-        // Writing to a vector does not fail.
-        let _ = write!(out, "\"CapacityUnits\":{}", self.total);
-        for (name, units) in [("ReadCapacityUnits", self.read), ("WriteCapacityUnits", self.write)]
-        {
-            if let Some(units) = units {
-                let _ = write!(out, ",\"{name}\":{units}");
-            }
-        }
     }
 }
 
@@ -70,39 +48,39 @@ fn sum(a: Option<Units>, b: Option<Units>) -> Option<Units> {
     }
 }
 
-/// What a vector index consumed, in bytes.
+/// The consumption of a vector index, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VectorArm {
-    /// Bytes of searches.
+    /// Bytes searched.
     pub search_bytes: Option<u64>,
-    /// Bytes of writes.
+    /// Bytes written.
     pub write_bytes: Option<u64>,
 }
 
-/// What a request consumed on one table.
+/// The consumption of a request on one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConsumedCapacity {
-    /// The table, named as the request named it.
+    /// The table, named as in the request.
     pub table_name: Str,
     /// The table itself.
     pub table: Arm,
-    /// Local secondary indexes that were touched.
+    /// The local secondary indexes used.
     pub local: BTreeMap<Str, Arm>,
-    /// Global secondary indexes that were touched.
+    /// The global secondary indexes used.
     pub global: BTreeMap<Str, Arm>,
-    /// Vector indexes that were touched.
+    /// The vector indexes used.
     pub vector: BTreeMap<Str, VectorArm>,
-    /// Units that count in the total only: statements of a batch that failed.
+    /// Units that count in the total only: failed statements of a batch.
     pub unattributed: Units,
 }
 
 impl ConsumedCapacity {
-    /// Nothing consumed on a table yet.
+    /// No consumption on a table yet.
     pub fn new(table_name: impl Into<Str>) -> Self {
         Self { table_name: table_name.into(), ..Self::default() }
     }
 
-    /// The table and all its indexes together.
+    /// The total of the table and all its indexes.
     pub fn total(&self) -> Arm {
         let mut total = self.table;
         for arm in self.local.values().chain(self.global.values()) {
@@ -145,7 +123,7 @@ impl ConsumedCapacity {
         }
     }
 
-    /// Adds what another request consumed on the same table.
+    /// Adds the consumption of another request on the same table.
     pub fn merge(&mut self, other: Self) {
         self.unattributed += other.unattributed;
         self.add_table(other.table);
@@ -157,60 +135,6 @@ impl ConsumedCapacity {
         }
         for (index, arm) in other.vector {
             self.add_vector(index, arm);
-        }
-    }
-
-    /// Appends the account as the JSON object of responses.
-    pub fn write_json(&self, detail: ConsumedDetail, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"TableName\":");
-        json::write_string(&self.table_name, out);
-        out.push(b',');
-        self.total().write_members(out);
-        if detail == ConsumedDetail::Indexes {
-            out.extend_from_slice(b",\"Table\":{");
-            self.table.write_members(out);
-            out.push(b'}');
-            let write_arm = |arm: &Arm, out: &mut Vec<u8>| arm.write_members(out);
-            write_map("LocalSecondaryIndexes", &self.local, write_arm, out);
-            write_map("GlobalSecondaryIndexes", &self.global, write_arm, out);
-            write_map("VectorIndexes", &self.vector, write_vector, out);
-        }
-        out.push(b'}');
-    }
-}
-
-fn write_map<T>(
-    name: &str,
-    arms: &BTreeMap<Str, T>,
-    write: impl Fn(&T, &mut Vec<u8>),
-    out: &mut Vec<u8>,
-) {
-    if arms.is_empty() {
-        return;
-    }
-    let _ = write!(out, ",\"{name}\":{{");
-    for (position, (index, arm)) in arms.iter().enumerate() {
-        if position > 0 {
-            out.push(b',');
-        }
-        json::write_string(index, out);
-        out.extend_from_slice(b":{");
-        write(arm, out);
-        out.push(b'}');
-    }
-    out.push(b'}');
-}
-
-fn write_vector(arm: &VectorArm, out: &mut Vec<u8>) {
-    let members = [
-        ("VectorSearchRequestBytes", arm.search_bytes),
-        ("VectorWriteRequestBytes", arm.write_bytes),
-    ];
-    let mut separator = "";
-    for (name, bytes) in members {
-        if let Some(bytes) = bytes {
-            let _ = write!(out, "{separator}\"{name}\":{bytes}.0");
-            separator = ",";
         }
     }
 }

@@ -15,6 +15,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use keyloom_core::hash::{SplitMix64, fraction};
 use keyloom_core::observation::{NotAdmitted, ThrottleLimit, ThrottleReason, Touch};
 
 use super::ThrottleSyntax;
@@ -106,11 +107,8 @@ impl When {
             Self::Every(step) => count.is_multiple_of(step),
             Self::First(number) => count <= number,
             Self::Probability(share) => {
-                // SplitMix64 of the count: no state, so threads do not wait for each other.
-                let mut bits = seed.wrapping_add(count.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-                bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                (((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 53) as f64) < share
+                // By position, not by state, so that threads do not wait for each other.
+                fraction(SplitMix64::nth(seed, count)) < share
             }
         }
     }
