@@ -13,10 +13,10 @@ use keyloom_core::{Error, Result, limits};
 
 use crate::catalog::Table;
 use crate::database::{Database, Inner};
+use crate::observe::{self, Ended};
 use crate::ops::items::get_item;
 use crate::read;
 use crate::ttl;
-use crate::watch::{self, Ended};
 
 impl Database {
     /// Gets up to 100 items by their primary keys.
@@ -79,7 +79,7 @@ fn read_part(
 ) -> Result<Option<Error>> {
     let Planned { mut input, projection, table, store_keys } = part;
     let (mut rows, mut unprocessed) = (Vec::new(), Vec::new());
-    let watching = database.watch(Operation::BatchGetItem);
+    let observing = database.observe(Operation::BatchGetItem);
     let mut throttled = None;
     let keys: Vec<&[u8]> = store_keys.iter().map(Vec::as_slice).collect();
     let mut touches = Vec::new();
@@ -94,16 +94,16 @@ fn read_part(
             continue;
         }
         let units = read_units(size, mode);
-        if let Some(watching) = &watching {
+        if let Some(observing) = &observing {
             // Each key for itself: what one has taken is not there for the next.
-            let asked = watch::lookup(&table, store_key, Units::ZERO, 0);
-            if let Err(error) = watching.admit_or_error(&[asked]) {
+            let asked = observe::lookup(&table, store_key, Units::ZERO, 0);
+            if let Err(error) = observing.admit_or_error(&[asked]) {
                 throttled = Some(error);
                 unprocessed.push(key);
                 continue;
             }
-            let touch = watch::lookup(&table, store_key, units, size);
-            watching.charge(&[touch]);
+            let touch = observe::lookup(&table, store_key, units, size);
+            observing.charge(&[touch]);
             touches.push(touch);
         }
         *budget -= size;
@@ -112,15 +112,15 @@ fn read_part(
             rows.push(get_item::row(stored, projection.as_ref())?);
         }
     }
-    if let Some(watching) = watching.filter(|_| !touches.is_empty()) {
+    if let Some(observing) = observing.filter(|_| !touches.is_empty()) {
         let ended = Ended {
             returned: rows.len(),
-            expired: watching.expired(|| ttl::expired(database, &table, &rows)),
+            expired: observing.expired(|| ttl::expired(database, &table, &rows)),
             is_projected: projection.is_some(),
             is_consistent: input.consistent_read,
             ..Ended::with(Outcome::Done)
         };
-        watching.observe(&touches, ended);
+        observing.observe(&touches, ended);
     }
     output.responses.push((input.table_name.clone(), rows));
     output.consumed_capacity.push(consumed);

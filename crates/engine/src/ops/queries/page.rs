@@ -114,16 +114,16 @@ pub(crate) fn page_cost(
 }
 
 /// Reads a page of a plan; an observer is asked before and told after.
-pub(crate) fn watched(
+pub(crate) fn observed(
     database: &Inner,
     plan: &ReadPlan,
     mode: ReadMode,
     read: impl FnOnce() -> Result<Page>,
 ) -> Result<Page> {
-    let Some(watching) = database.watch(plan.operation()) else { return read() };
-    watching.admit_page(plan)?;
+    let Some(observing) = database.observe(plan.operation()) else { return read() };
+    observing.admit_page(plan)?;
     let page = read()?;
-    watching.page(plan, &page, mode);
+    observing.page(plan, &page, mode);
     Ok(page)
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn read_page(
     table_name: &str,
     mode: ReadMode,
 ) -> Result<PageOutput> {
-    let page = watched(database, plan, mode, || plan.run(database))?;
+    let page = observed(database, plan, mode, || plan.run(database))?;
     Ok(PageOutput {
         consumed_capacity: page_cost(plan, &page, table_name, mode),
         rows: page.rows,
