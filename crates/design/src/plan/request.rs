@@ -6,7 +6,7 @@ use keyloom_core::limits::MAX_BATCH_GET_KEYS;
 use serde_json::{Map, Value as Json, json};
 
 use super::bind::Source;
-use super::concrete::{FilterTest, ReadForm, ReadKind, SortCondition, concretize};
+use super::concrete::{FilterTest, ReadForm, ReadKind, SortCondition};
 use super::range::SortPart;
 use super::{Plan, Read, Verdict};
 use crate::condition::Comparison;
@@ -34,10 +34,7 @@ impl Request {
 
 /// The exact requests of a plan for these inputs, in the order they are sent.
 pub fn requests(access: &Access, plan: &Plan, inputs: &Inputs) -> Result<Vec<Request>, String> {
-    let reads = match &plan.raw {
-        Some(raw) => raw.concrete(inputs).map(|read| vec![read])?,
-        None => concretize(access, plan, inputs)?,
-    };
+    let reads = plan.first_reads(access, inputs)?;
     if plan.verdict == Verdict::Batch {
         return Ok(batches(&reads));
     }
