@@ -21,12 +21,10 @@ mod backfill;
 mod background;
 mod call;
 mod catalog;
-mod clock;
 mod counting;
 mod database;
 mod idempotency;
 mod identity;
-mod image;
 mod layout;
 mod loading;
 mod ops;
@@ -42,9 +40,31 @@ mod watch;
 mod write;
 
 pub use call::{Call, WaitingCall};
-pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
-pub use keyloom_api::{Operation, Reply};
+pub use keyloom_api::batches::{
+    BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput, KeysOfTable,
+    WriteRequest,
+};
+pub use keyloom_api::clock::{Clock, ManualClock, SystemClock};
+pub use keyloom_api::items::{
+    ConditionInput, DeleteItemInput, GetItemInput, GetItemOutput, ProjectionInput, PutItemInput,
+    UpdateItemInput, WriteOutput, WriteReturns,
+};
+pub use keyloom_api::parameters::{ReturnConsumedCapacity, ReturnValues};
+pub use keyloom_api::partiql::{
+    BatchExecuteStatementInput, BatchExecuteStatementOutput, ExecuteStatementInput,
+    ExecuteStatementOutput, ExecuteTransactionInput, ExecuteTransactionOutput, StatementInput,
+    StatementOutcome,
+};
+pub use keyloom_api::queries::{
+    PageOutput, QueryInput, ReadInput, ScanInput, SearchResult, SearchVectorsInput,
+    SearchVectorsOutput, Select,
+};
+pub use keyloom_api::transactions::{
+    TransactAction, TransactEdit, TransactGet, TransactGetItemsInput, TransactGetItemsOutput,
+    TransactWriteItemsInput, TransactWriteItemsOutput,
+};
+pub use keyloom_api::{Expression, FromBody, Operation, Reply};
 pub use keyloom_core::Error;
 pub use keyloom_core::json::decoded_bytes;
 pub use keyloom_store::{BackupSource, Inventory};
@@ -53,18 +73,7 @@ pub use keyloom_store::{
 };
 #[doc(hidden)]
 pub use layout::COUNTS_KEY;
-pub use ops::{
-    BatchExecuteStatementInput, BatchExecuteStatementOutput, BatchGetItemInput, BatchGetItemOutput,
-    BatchWriteItemInput, BatchWriteItemOutput, ConditionInput, DeleteItemInput,
-    ExecuteStatementInput, ExecuteStatementOutput, ExecuteTransactionInput,
-    ExecuteTransactionOutput, GetItemInput, GetItemOutput, KeysOfTable, PageOutput,
-    PartitionPrefixInput, ProjectionInput, PutItemInput, QueryInput, ReadInput,
-    ReturnConsumedCapacity, ReturnValues, ScanInput, SearchResult, SearchVectorsInput,
-    SearchVectorsOutput, Select, StatementOutcome, TransactAction, TransactEdit, TransactGet,
-    TransactGetItemsInput, TransactGetItemsOutput, TransactWriteItemsInput,
-    TransactWriteItemsOutput, UpdateItemInput, WriteOutput, WriteRequest, WriteReturns,
-};
-pub use partiql::StatementInput;
+pub use ops::PartitionPrefixInput;
 pub use watch::{IndexFacts, TableFacts, insights};
 
 pub(crate) use database::{commit_error, commit_known, store_error};

@@ -1,6 +1,10 @@
 //! Writes JSON objects straight into a byte buffer.
 
-use keyloom_core::{AttributeValue, Item, json};
+use std::fmt::Display;
+use std::io::Write as _;
+
+use keyloom_core::image::Row;
+use keyloom_core::{AttributeValue, Item, Result, json};
 
 /// A JSON object being written. Members appear in the order of the calls.
 #[derive(Debug)]
@@ -76,6 +80,13 @@ impl JsonWriter {
         self.out.extend_from_slice(if value { b"true" } else { b"false" });
     }
 
+    /// A member that is written only if it is true.
+    pub fn flag(&mut self, name: &str, value: bool) {
+        if value {
+            self.boolean(name, true);
+        }
+    }
+
     /// A member that is an item.
     pub fn item(&mut self, name: &str, value: &Item) {
         self.key(name);
@@ -87,6 +98,54 @@ impl JsonWriter {
         if let Some(value) = value {
             self.item(name, value);
         }
+    }
+
+    /// A member that is a number, or other JSON that its type prints.
+    pub fn display(&mut self, name: &str, value: impl Display) {
+        self.key(name);
+        // Writing to a vector does not fail.
+        let _ = write!(self.out, "{value}");
+    }
+
+    /// A member that is a row.
+    pub fn row(&mut self, name: &str, row: &Row) -> Result<()> {
+        self.key(name);
+        row.write_json(&mut self.out)
+    }
+
+    /// A member that is a list of rows.
+    pub fn rows(&mut self, name: &str, rows: &[Row]) -> Result<()> {
+        self.try_list(name, rows, |json, row| row.write_json(&mut json.out))
+    }
+
+    /// A member that is a list of objects, each with its `Item` if there is one.
+    pub fn optional_rows(&mut self, name: &str, rows: &[Option<Row>]) -> Result<()> {
+        self.try_list(name, rows, |json, row| {
+            json.try_nested(|json| row.as_ref().map_or(Ok(()), |row| json.row("Item", row)))
+        })
+    }
+
+    /// A member that is a list, of which an element may fail; nothing is written behind that one.
+    pub fn try_list<T>(
+        &mut self,
+        name: &str,
+        values: impl IntoIterator<Item = T>,
+        mut write: impl FnMut(&mut Self, T) -> Result<()>,
+    ) -> Result<()> {
+        let mut outcome = Ok(());
+        self.list(name, values, |json, value| {
+            if outcome.is_ok() {
+                outcome = write(json, value);
+            }
+        });
+        outcome
+    }
+
+    /// An object as a list element, of which a member may fail.
+    pub fn try_nested(&mut self, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let mut outcome = Ok(());
+        self.nested(|json| outcome = write(json));
+        outcome
     }
 
     /// An attribute value, tagged with its type.
@@ -125,6 +184,16 @@ impl JsonWriter {
     ) {
         self.key(name);
         self.elements(values, write);
+    }
+
+    /// A member that is a list of objects; `write` writes the members of one.
+    pub fn objects<T>(
+        &mut self,
+        name: &str,
+        values: impl IntoIterator<Item = T>,
+        mut write: impl FnMut(&mut Self, T),
+    ) {
+        self.list(name, values, |json, value| json.nested(|json| write(json, value)));
     }
 
     /// A list as a value of its own.

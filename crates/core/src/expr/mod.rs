@@ -9,8 +9,8 @@
 //! 4. the result, a [`Condition`], [`KeyCondition`], [`Projection`] or [`Update`], is applied to
 //!    items.
 //!
-//! [`mod@print`] prints a syntax tree as text. The legacy parameters ([`crate::legacy`]) are
-//! lowered to the result types of step 3.
+//! [`Placeholders`] turns a result back into a syntax tree, and [`mod@print`] prints a syntax tree as text. The
+//! legacy parameters ([`crate::legacy`]) are lowered to the result types of step 3.
 
 mod apply;
 pub mod ast;
@@ -23,6 +23,7 @@ pub mod lexer;
 mod parameters;
 pub mod parser;
 pub(crate) mod path;
+mod placeholders;
 pub mod print;
 mod projection;
 mod reserved;
@@ -40,6 +41,7 @@ pub use key_condition::{
 };
 pub use parameters::Parameters;
 pub use path::{Path, Step, check_keys_are_scalars};
+pub use placeholders::Placeholders;
 pub use projection::Projection;
 pub use reserved::is_reserved;
 pub use search::{ResolvedSearch, SearchCondition};

@@ -33,9 +33,11 @@ mod decode;
 mod encode;
 mod json;
 mod reader;
+mod stored;
 mod text;
 
 pub use encode::{encode, encode_into};
+pub use stored::{Row, Stored};
 
 use std::cmp::Ordering;
 

@@ -14,11 +14,11 @@ use keyloom_store::{Bytes, Transaction};
 
 use crate::catalog::{Index, Table};
 use crate::database::Inner;
-use crate::image::Stored;
 use crate::layout;
 use crate::read;
 use crate::stream::{self, Change};
 use crate::ttl;
+use keyloom_core::image::Stored;
 
 use super::vector::{self, VectorEdit};
 use super::{Edit, Origin, Refusal, Write, Written};

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use keyloom_api::Request;
 use keyloom_design::plan::{Proofs, ReadKind, Verdict};
 
 use super::request::{get_input, query_input};
 use super::{Planned, Settings};
-use crate::wire::Request;
 
 /// The plan of a query and its exact first requests.
 #[derive(Clone, Debug)]

@@ -1,16 +1,17 @@
 //! Batches of any size: chunked, and what the database leaves is tried again.
 
+use keyloom_api::batches::{BatchGetItemInput, BatchWriteItemInput, KeysOfTable, WriteRequest};
 use keyloom_core::Item;
 use keyloom_core::limits::MAX_ITEM_BYTES;
 use keyloom_core::size::item_size;
-use keyloom_engine::{BatchGetItemInput, BatchWriteItemInput, KeysOfTable, WriteRequest};
 
-use super::Table;
 use crate::backend::{Backend, Keyed};
 use crate::design::Design;
 use crate::entity::{Entity, EntityKey, EntityModel, entity_model};
 use crate::error::{Error, Result, Unprocessed};
 use crate::retry::Retry;
+
+use super::Table;
 
 /// The most writes of one request.
 const MAX_WRITES: usize = 25;

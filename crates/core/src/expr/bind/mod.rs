@@ -7,6 +7,7 @@
 pub(crate) mod condition;
 pub(crate) mod operand;
 mod resolve;
+mod tree;
 pub(crate) mod update;
 
 use std::sync::Arc;

@@ -245,26 +245,29 @@ impl Operation {
     }
 }
 
+/// `ADD` takes a number or a set, `DELETE` a set.
+pub(super) fn check_set_operand(action: &str, value: &AttributeValue) -> Result<(), Problem> {
+    let long_name = match value.attribute_type() {
+        AttributeType::Ss | AttributeType::Ns | AttributeType::Bs => return Ok(()),
+        AttributeType::N if action == "ADD" => return Ok(()),
+        AttributeType::S => "STRING",
+        AttributeType::N => "NUMBER",
+        AttributeType::B => "BINARY",
+        AttributeType::Bool => "BOOLEAN",
+        AttributeType::Null => "NULL",
+        AttributeType::L => "LIST",
+        AttributeType::M => "MAP",
+    };
+    Err(problem::action_operand_type(action, long_name))
+}
+
 impl ResolvedChange {
-    /// Checks that `ADD` has a number or a set, `DELETE` a set.
     fn check_set_operand(&self) -> Result<(), Problem> {
-        let (action, value) = match self {
-            Self::Add(value) => ("ADD", value),
-            Self::Delete(value) => ("DELETE", value),
-            Self::Set(_) | Self::Remove => return Ok(()),
-        };
-        let long_name = match value.attribute_type() {
-            AttributeType::Ss | AttributeType::Ns | AttributeType::Bs => return Ok(()),
-            AttributeType::N if action == "ADD" => return Ok(()),
-            AttributeType::S => "STRING",
-            AttributeType::N => "NUMBER",
-            AttributeType::B => "BINARY",
-            AttributeType::Bool => "BOOLEAN",
-            AttributeType::Null => "NULL",
-            AttributeType::L => "LIST",
-            AttributeType::M => "MAP",
-        };
-        Err(problem::action_operand_type(action, long_name))
+        match self {
+            Self::Add(value) => check_set_operand("ADD", value),
+            Self::Delete(value) => check_set_operand("DELETE", value),
+            Self::Set(_) | Self::Remove => Ok(()),
+        }
     }
 
     fn into_change(self) -> Result<Change, Problem> {

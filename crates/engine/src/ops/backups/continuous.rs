@@ -3,6 +3,7 @@
 //! The switch and the window are kept and shown. What can be recovered is the present: no history of
 //! changes is kept yet, and a request for the past says so.
 
+use keyloom_api::parameters::described_table;
 use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::resource as message;
 use keyloom_core::{Result, limits};
@@ -10,9 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::TableRecord;
 use crate::database::Inner;
-use crate::ops::description::seconds;
-use crate::ops::parameters::described_table;
 use crate::ops::settings::change_table;
+use crate::ops::tables::description::seconds;
 
 const RECOVERY: &str = "PointInTimeRecovery";
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;

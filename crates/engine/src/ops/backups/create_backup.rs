@@ -1,16 +1,16 @@
 //! CreateBackup.
 
+use keyloom_api::parameters::described_table;
 use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::resource as message;
+use keyloom_core::image::Stored;
 use keyloom_core::schema::model::check_new_name;
 use keyloom_core::{Error, Result};
 use keyloom_store::Snapshot;
 
 use crate::catalog::record::Status;
 use crate::database::Inner;
-use crate::image::Stored;
 use crate::layout::{self, Keyspace};
-use crate::ops::parameters::described_table;
 use crate::{commit_error, identity, resource, store_error};
 
 use super::{Backup, Copying, KIND, has_entries, source_gone};

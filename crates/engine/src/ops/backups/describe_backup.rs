@@ -5,7 +5,7 @@ use keyloom_core::Result;
 
 use crate::catalog::record::{IndexRecord, OnDemandLimit, Throughput};
 use crate::database::Inner;
-use crate::ops::description::{key_schema, projection, seconds};
+use crate::ops::tables::description::{key_schema, projection, seconds};
 
 use super::{Backup, find};
 

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::TableRecord;
 use crate::database::Inner;
 use crate::layout::Keyspace;
-use crate::ops::description::seconds;
+use crate::ops::tables::description::seconds;
 use crate::{layout, resource, store_error};
 
 pub(crate) use continuous::{Moment, recovery_of};

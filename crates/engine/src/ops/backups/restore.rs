@@ -19,8 +19,8 @@ use crate::catalog::record::{
 use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;
 use crate::layout::Keyspace;
-use crate::ops::table_input::{self, IndexInput};
-use crate::ops::{create_table, description};
+use crate::ops::tables::table_input::{self, IndexInput};
+use crate::ops::tables::{create_table, description};
 use crate::{identity, store_error};
 
 use super::restoring::{self, Restore};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::parameters::described_table;
 use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::request;
@@ -11,7 +12,6 @@ use serde_json::{Map, Value, json};
 use crate::catalog::Table;
 use crate::catalog::TableRecord;
 use crate::database::Inner;
-use crate::ops::parameters::described_table;
 
 use super::change_table;
 use super::scaling_settings::{decode, merge};

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::database::Inner;
-use crate::ops::{description, paging};
+use crate::ops::paging;
+use crate::ops::tables::description;
 use crate::resource;
 
 use super::scaling_settings::decode;

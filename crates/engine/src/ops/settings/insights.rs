@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use keyloom_api::parameters::described_table;
 use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::request;
 
 use crate::catalog::{Insight, InsightMode, Table};
 use crate::database::Inner;
-use crate::ops::parameters::described_table;
-use crate::ops::{description, paging};
+use crate::ops::paging;
+use crate::ops::tables::description;
 use crate::watch::rules_of;
 
 use super::change_table;

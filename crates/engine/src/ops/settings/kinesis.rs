@@ -3,6 +3,7 @@
 //! Destinations are kept and shown; no record goes to Kinesis, and DescribeKinesisStreamingDestination
 //! says so.
 
+use keyloom_api::parameters::described_table;
 use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
@@ -10,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::TableRecord;
 use crate::database::Inner;
-use crate::ops::parameters::described_table;
 
 use super::change_table;
 

@@ -4,7 +4,8 @@ use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::{Result, limits};
 
 use crate::database::Inner;
-use crate::ops::{description, paging};
+use crate::ops::paging;
+use crate::ops::tables::description;
 use crate::stream::Shard;
 
 use super::{arn_parameter, find, sequence_number};

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use keyloom_api::parameters::described_table;
 use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::resource as message;
 use keyloom_core::{Error, Result};
@@ -13,7 +14,6 @@ use crate::catalog::Table;
 use crate::database::Inner;
 use crate::loading::Loader;
 use crate::ops::paging;
-use crate::ops::parameters::described_table;
 
 use super::bucket::{Bucket, Failure, check_prefix};
 use super::import;

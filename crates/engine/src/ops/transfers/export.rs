@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use crate::catalog::{TableRecord, table_name};
 use crate::database::Inner;
 use crate::ops::backups::{Moment, recovery_of};
-use crate::ops::description::seconds;
 use crate::ops::paging;
-use crate::ops::stream_setting::label;
+use crate::ops::tables::description::seconds;
+use crate::ops::tables::stream_setting::label;
 use crate::store_error;
 
 use super::bucket::{Bucket, Failure, check_prefix};

@@ -11,7 +11,8 @@ use crate::catalog::record::Status;
 use crate::catalog::{Alongside, Table, table_name};
 use crate::database::Inner;
 use crate::loading::Loader;
-use crate::ops::{create_table, paging};
+use crate::ops::paging;
+use crate::ops::tables::create_table;
 
 use super::bucket::{Bucket, Failure};
 use super::lines::{self, Compression, Flow};

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::catalog::TableRecord;
 use crate::database::Inner;
-use crate::ops::description::seconds;
 use crate::ops::paging;
+use crate::ops::tables::description::seconds;
 use crate::{identity, resource};
 
 use super::bucket::Failure;

@@ -10,6 +10,8 @@
 //! here runs, only for sampled requests. Errors are reported for all of them.
 
 mod answer;
+mod consumed;
+mod member;
 #[cfg(feature = "observe")]
 mod report;
 mod request;
@@ -20,20 +22,22 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use keyloom_api::JsonWriter;
+use keyloom_api::clock::{Clock, SystemClock};
+use keyloom_api::partiql::statement_errors;
 use keyloom_core::Item;
 use keyloom_core::expr::KeyCondition;
 use keyloom_core::json::{self, Json};
 use keyloom_core::observation::{Observation, Observer, Operation, Outcome, Question};
-use keyloom_engine::{Clock, SystemClock};
 
 use self::answer::Answer;
+use self::consumed::{Arm, Consumed};
 use self::request::{Asked, Range};
 use self::tables::{Described, Tables, table_of};
 use self::touches::{OwnedTouch, of_keys, of_range};
 use super::Remote;
 use crate::retry::{self, Failure};
 use crate::table::had_room;
-use crate::wire::{self, Arm, Consumed, Object, member};
 
 /// The observer of a client, with the tables that it knows.
 pub(super) struct ClientObserver {
@@ -64,7 +68,7 @@ impl ClientObserver {
         match answer {
             // The others are outcomes, which observations tell, if the operation is one that is observed.
             Err(Failure::Refused(error))
-                if !Outcome::is_told_of(error) || Asked::read(operation, body).is_none() =>
+                if !Outcome::is_observed(error) || Asked::read(operation, body).is_none() =>
             {
                 self.observer.failed(operation, error);
             }
@@ -73,7 +77,7 @@ impl ClientObserver {
             }
             // The request succeeds whatever becomes of its statements.
             Ok(answer) if operation == "BatchExecuteStatement" => {
-                for error in wire::statement_errors(answer).iter().flatten() {
+                for error in statement_errors(answer).iter().flatten() {
                     self.observer.failed(operation, error);
                 }
             }
@@ -262,7 +266,7 @@ fn names<'n>(keys: &[&'n (String, Item)], consumed: &'n [Consumed]) -> Vec<&'n s
 impl Remote {
     /// The answer of DescribeTable. The program did not ask for this: if it is denied, that is no error of the program's.
     fn describe(&self, table: &str) -> Option<Vec<u8>> {
-        let mut body = Object::new();
+        let mut body = JsonWriter::object();
         body.string("TableName", table);
         self.post("DescribeTable", &body.finish()).ok()
     }
