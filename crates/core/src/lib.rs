@@ -13,6 +13,7 @@ pub mod limits;
 pub mod number;
 pub mod observation;
 pub mod partiql;
+pub mod policy;
 pub mod schema;
 pub mod size;
 pub mod value;

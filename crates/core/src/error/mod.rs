@@ -2,6 +2,7 @@
 //!
 //! The wording lives here and in the submodules, nowhere else: [`message`] has the sentences.
 
+pub mod access;
 pub mod constraint;
 pub mod message;
 pub mod request;
