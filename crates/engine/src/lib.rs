@@ -17,6 +17,7 @@
 //! expired items, [`loading`] fills tables from backups and files. [`verify`] judges whether everything
 //! is as it should be.
 
+mod access;
 mod backfill;
 mod background;
 mod call;
@@ -42,11 +43,13 @@ mod watch;
 mod wire;
 mod write;
 
+pub use access::GuardedTable;
 pub use call::{Call, WaitingCall};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
 pub use keyloom_core::Error;
 pub use keyloom_core::json::decoded_bytes;
+pub use keyloom_core::policy;
 pub use keyloom_store::{BackupSource, Inventory};
 pub use keyloom_store::{
     DiskOptions, Durability, Health, OpenReport, Stats, StoreError, machine_memory_bytes,

@@ -32,7 +32,7 @@ mod scan_partitions;
 mod search_vectors;
 mod settings;
 mod stream_setting;
-mod streams;
+pub(crate) mod streams;
 mod table_input;
 mod tag_resource;
 mod tags;
@@ -46,6 +46,8 @@ mod update_time_to_live;
 pub(crate) mod writing;
 
 use keyloom_core::Result;
+
+pub(crate) use settings::policies;
 
 pub use batch_execute_statement::{
     BatchExecuteStatementInput, BatchExecuteStatementOutput, StatementOutcome,
