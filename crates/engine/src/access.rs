@@ -50,6 +50,11 @@ impl Database {
         format!("{}/stream/{label}", self.table_arn(table))
     }
 
+    /// The ARN of the stream that a shard iterator reads; none if it is not an iterator.
+    pub fn iterator_stream_arn(&self, iterator: &str) -> Option<String> {
+        streams::iterator::stream_arn(iterator).map(|arn| self.stream_arn(arn))
+    }
+
     /// The ARN of the backup, export, import or bulk operation (`kind`) that a request means by this ARN.
     pub fn part_arn(&self, arn: &str, kind: &str) -> String {
         let id = arn.rsplit_once(&format!("/{kind}/")).map(|(_, id)| id).unwrap_or_default();

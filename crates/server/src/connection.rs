@@ -11,6 +11,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep_until};
 
+use crate::access::Peer;
 use crate::limits::Patience;
 use crate::memory::{Account, Full};
 use crate::overseer::{OpenRequest, Overseer, Pulse, Verdict};
@@ -22,11 +23,16 @@ use crate::shared::{CONNECTION_WINDOW_BYTES, Lifecycle, MAX_STREAMS, Shared};
 const HTTP2_BYTES: usize = CONNECTION_WINDOW_BYTES as usize + MAX_STREAMS as usize * 1024;
 
 /// Serves one connection until either side ends it.
-pub(crate) async fn serve<S>(shared: Arc<Shared>, account: Arc<Account>, door: Door, stream: S)
-where
+pub(crate) async fn serve<S>(
+    shared: Arc<Shared>,
+    account: Arc<Account>,
+    peer: Peer,
+    door: Door,
+    stream: S,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let pulse = Arc::new(Pulse::new(account));
+    let pulse = Arc::new(Pulse::new(account, peer));
     let metered = Metered { stream, pulse: Arc::clone(&pulse), shared: Arc::clone(&shared) };
     let service = {
         let (shared, pulse) = (Arc::clone(&shared), Arc::clone(&pulse));

@@ -2,6 +2,7 @@
 //! network, in one piece, so that it can run on any thread.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -9,6 +10,7 @@ use hyper::header::{self, HeaderName};
 use hyper::http::request::Parts;
 use keyloom_engine::{Call, Error, Reply, WaitingCall};
 
+use crate::access::Identity;
 use crate::auth::Admission;
 use crate::dispatch::NotRun;
 use crate::encoding::{self, GunzipError};
@@ -25,6 +27,8 @@ pub(crate) struct Exchange {
     pub(crate) media_type: MediaType,
     /// What is left to verify of its signature.
     pub(crate) admission: Option<Admission>,
+    /// Whose policies judge it; none for the root user and where everyone may do everything.
+    pub(crate) identity: Option<Arc<Identity>>,
 }
 
 /// How far an exchange has come.
@@ -40,7 +44,7 @@ pub(crate) enum Progress {
 impl Exchange {
     pub(crate) fn new(request: Parts, media_type: MediaType) -> Self {
         let operation = Operation::of_target(target(&request));
-        Self { request, operation, media_type, admission: None }
+        Self { request, operation, media_type, admission: None, identity: None }
     }
 
     /// The request itself, for whoever else may answer it.
@@ -71,10 +75,10 @@ impl Exchange {
         }
     }
 
-    /// Verifies, calls, and waits for nothing.
+    /// Verifies, authorizes, calls, and waits for nothing.
     pub(crate) fn begin(&self, shared: &Shared, body: &[u8]) -> Progress {
         let started = Instant::now();
-        let progress = match self.verify(body) {
+        let progress = match self.verify(body).and_then(|()| self.authorize(shared, body)) {
             Err(error) => Progress::Answered(self.refuse(&error)),
             Ok(()) => match shared.backend.begin(target(&self.request), body) {
                 Call::Answered(reply) => Progress::Answered(self.answer(reply)),
@@ -86,12 +90,12 @@ impl Exchange {
         progress
     }
 
-    /// Verifies, calls, and waits as long as that takes.
+    /// The same, and waits as long as that takes.
     pub(crate) fn finish(&self, shared: &Shared, body: &[u8]) -> Answer {
         match self.begin(shared, body) {
             Progress::Answered(answer) => answer,
             Progress::Waiting(call) => self.answer(call.wait()),
-            // Its signature was verified before it could not begin.
+            // Its signature was verified and it was allowed before it could not begin.
             Progress::NotBegun => self.answer(shared.backend.call(target(&self.request), body)),
         }
     }
@@ -106,6 +110,12 @@ impl Exchange {
     /// Whether its sender is who he says.
     fn verify(&self, body: &[u8]) -> Result<(), Error> {
         self.admission.as_ref().map_or(Ok(()), |admission| admission.verify(body))
+    }
+
+    /// Whether policies allow what it asks.
+    fn authorize(&self, shared: &Shared, body: &[u8]) -> Result<(), Error> {
+        let Some(identity) = &self.identity else { return Ok(()) };
+        shared.asked(identity, &self.request).check_operation(target(&self.request), body)
     }
 
     /// An error in place of an answer.

@@ -142,6 +142,7 @@ mod tests {
     use http_body_util::BodyExt;
 
     use super::*;
+    use crate::access::Peer;
     use crate::memory::{Account, Memory};
     use crate::overseer::Pulse;
 
@@ -152,7 +153,7 @@ mod tests {
         let mut reservation = Reservation::new(&account);
         reservation.grow(5).unwrap();
         let mut body = HeldBody::new(Bytes::from_static(b"hello"));
-        let pulse = Arc::new(Pulse::new(Arc::clone(&account)));
+        let pulse = Arc::new(Pulse::new(Arc::clone(&account), Peer::LOCAL));
         body.hold(reservation, OpenRequest::begin(&pulse));
         assert_eq!((body.held_bytes(), body.size_hint().exact()), (5, Some(5)));
         let mut data = body.frame().await.unwrap().unwrap().into_data().unwrap();

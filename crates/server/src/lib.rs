@@ -8,13 +8,14 @@
 //!    reads the body (`body`) into memory that is reserved for it (`memory`).
 //! 4. `dispatch` chooses the thread: the reactor's own for work of microseconds, a pool for work
 //!    that may wait for a disk.
-//! 5. `exchange` verifies the signature, unpacks the body and calls the [`Backend`].
+//! 5. `exchange` verifies the signature, unpacks the body, asks the policies (`access`) and calls the
+//!    [`Backend`].
 //! 6. `response` adds checksum, request id and encoding; `held` counts it until it is sent; `metrics`
 //!    counts.
 //!
-//! The server knows targets, bytes and statuses. It never looks into a request's JSON: what a
-//! request means is the engine's business. The one exception is `cloudwatch`, which speaks the protocols
-//! of another service: the reports of Contributor Insights.
+//! The server knows targets, bytes and statuses. What a request means is the engine's business, with two
+//! exceptions: `access` reads what a request of an identity with policies is about, and `cloudwatch` speaks
+//! the protocols of another service, for the reports of Contributor Insights.
 //!
 //! ```
 //! use keyloom_engine::Database;
@@ -27,6 +28,7 @@
 //! # Ok::<(), keyloom_server::StartError>(())
 //! ```
 
+mod access;
 mod auth;
 mod backend;
 mod backup;
@@ -58,6 +60,7 @@ mod shared;
 mod tls;
 mod visitor;
 
+pub use access::Identity;
 pub use auth::Credentials;
 pub use backend::Backend;
 pub use config::{Config, StartError};

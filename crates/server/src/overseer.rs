@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use tokio::time::Instant;
 
+use crate::access::Peer;
 use crate::limits::Patience;
 use crate::memory::{Account, Reservation};
 
@@ -21,6 +22,7 @@ const LEAST_TAKEN_PART: u64 = 16;
 #[derive(Debug)]
 pub(crate) struct Pulse {
     pub(crate) account: Arc<Account>,
+    pub(crate) peer: Peer,
     pub(crate) received_bytes: AtomicU64,
     pub(crate) sent_bytes: AtomicU64,
     /// The socket does not take what is sent.
@@ -33,9 +35,10 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    pub(crate) fn new(account: Arc<Account>) -> Self {
+    pub(crate) fn new(account: Arc<Account>, peer: Peer) -> Self {
         Self {
             account,
+            peer,
             received_bytes: AtomicU64::new(0),
             sent_bytes: AtomicU64::new(0),
             is_stalled: AtomicBool::new(false),
@@ -56,6 +59,11 @@ impl OpenRequest {
         pulse.requests.fetch_add(1, Relaxed);
         pulse.open_requests.fetch_add(1, Relaxed);
         Self(Arc::clone(pulse))
+    }
+
+    /// The other end of its connection.
+    pub(crate) fn peer(&self) -> Peer {
+        self.0.peer
     }
 
     /// Memory for the request, of which there is none yet.
@@ -168,7 +176,7 @@ mod tests {
 
     fn pulse() -> Arc<Pulse> {
         let memory = Arc::new(Memory::new(64 << 20));
-        Arc::new(Pulse::new(Account::open(&memory, 0).unwrap()))
+        Arc::new(Pulse::new(Account::open(&memory, 0).unwrap(), Peer::LOCAL))
     }
 
     fn verdicts(pulse: &Pulse, steps: &[Step]) -> Vec<Verdict> {

@@ -15,6 +15,7 @@ use tokio_rustls::TlsAcceptor;
 
 use keyloom_engine::Health;
 
+use crate::access::Peer;
 use crate::backend::Backend;
 use crate::clients::Place;
 use crate::config::{Config, StartError};
@@ -194,6 +195,7 @@ struct Seat {
     _permit: OwnedSemaphorePermit,
     _place: Place,
     account: Arc<Account>,
+    peer: Peer,
 }
 
 impl Seat {
@@ -210,6 +212,7 @@ impl Seat {
             _permit: Arc::clone(connections).try_acquire_owned().ok()?,
             _place: shared.clients.enter(client.ip())?,
             account: Account::open(&shared.memory, bytes).ok()?,
+            peer: Peer { address: client.ip(), is_encrypted },
         })
     }
 }
@@ -264,7 +267,8 @@ fn refuse(shared: &Shared, stream: &TcpStream, tls: bool) {
 
 async fn plain(shared: Arc<Shared>, stream: TcpStream, door: Door, seat: Seat) {
     let _open = shared.metrics.connections.enter();
-    connection::serve(Arc::clone(&shared), Arc::clone(&seat.account), door, stream).await;
+    let account = Arc::clone(&seat.account);
+    connection::serve(Arc::clone(&shared), account, seat.peer, door, stream).await;
 }
 
 async fn encrypted(shared: Arc<Shared>, stream: TcpStream, acceptor: TlsAcceptor, seat: Seat) {
@@ -278,7 +282,8 @@ async fn encrypted(shared: Arc<Shared>, stream: TcpStream, acceptor: TlsAcceptor
     match shaken {
         Ok(Ok(stream)) => {
             let account = Arc::clone(&seat.account);
-            connection::serve(Arc::clone(&shared), account, Door::Endpoint, stream).await;
+            let door = Door::Endpoint;
+            connection::serve(Arc::clone(&shared), account, seat.peer, door, stream).await;
         }
         // Not TLS, or none of our versions: there is nobody to tell.
         Ok(Err(_)) => {}

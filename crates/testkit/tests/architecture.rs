@@ -26,7 +26,7 @@ const ARROWS: [(&str, &[&str]); 10] = [
             "keyloom-derive",
         ],
     ),
-    ("keyloom-server", &["keyloom-engine", "keyloom-observe", "keyloom-design"]),
+    ("keyloom-server", &["keyloom-core", "keyloom-engine", "keyloom-observe", "keyloom-design"]),
     (
         "keyloom-cli",
         &[

@@ -3,7 +3,7 @@
 mod describe_stream;
 mod get_records;
 mod get_shard_iterator;
-mod iterator;
+pub(crate) mod iterator;
 mod list_streams;
 
 use keyloom_core::Result;
