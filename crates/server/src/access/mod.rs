@@ -104,10 +104,12 @@ impl Asked<'_> {
         self.judge(&access, None, &self.circumstances())
     }
 
-    /// The account that the server's own pages belong to: the database's.
+    /// The account that the server's own pages belong to: the database's, or else the caller's.
     fn account(&self) -> String {
-        let arn = self.database.map(|database| database.table_arn("")).unwrap_or_default();
-        arn.split(':').nth(4).unwrap_or_default().to_owned()
+        let Some(database) = self.database else {
+            return self.identity.principal.account().to_owned();
+        };
+        database.table_arn("").split(':').nth(4).unwrap_or_default().to_owned()
     }
 
     fn check(

@@ -14,6 +14,7 @@ mod http1;
 mod http2;
 mod limits;
 mod metrics;
+mod policies;
 mod routes;
 mod shutdown;
 mod start;
