@@ -1,5 +1,5 @@
 //! The meaning of DynamoDB as pure functions: values, 38-digit numbers, the order-preserving key
-//! codec, schemas, sizes, capacity, expressions, PartiQL and errors. No I/O, clock or threads.
+//! codec, schemas, sizes, capacity, expressions, PartiQL, IAM policies and errors. No I/O, clock or threads.
 
 pub mod capacity;
 pub mod error;
