@@ -18,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(document) = json::parse(data) else { return };
     let _ = json::value_from(&document);
     let Ok(item) = json::item_from(&document) else { return };
-    json::check_item(&document).expect("what has a meaning has the right shape");
+    json::shape::check_item(&document).expect("what has a meaning has the right shape");
 
     let mut text = Vec::new();
     json::write_item(&item, &mut text);

@@ -20,9 +20,9 @@ pub(super) fn render(
     let mut page = String::from(
         "# Benchmarks\n\nWritten by `scripts/bench`; do not edit. Keyloom, its peers and the \
          limits of the machine, measured side by side: each round measures every contender once, \
-         each time beginning with another one. Figures are medians of the rounds, with the least \
-         and the most in brackets. *Keyloom is* says by what factor Keyloom's figure is the better \
-         one. The raw results are in [`results.json`](results.json).\n\n",
+          starting with a different one each time. Figures are medians of the rounds, with \
+          minimum and maximum in brackets. *Keyloom is* gives the factor by which Keyloom's \
+          figure is better. The raw results are in [`results.json`](results.json).\n\n",
     );
     page.push_str(&conditions(bench, machine));
     page.push_str("\n## Targets\n\n| what | target | measured | |\n|---|---|---|---|\n");
@@ -92,30 +92,30 @@ const SECTIONS: [(Section, &str, &str); 12] = [
     (
         Section::HttpMemory,
         "HTTP, in memory",
-        "Servers are processes of their own, started as a user would; client and server share the \
+        "Servers are separate processes, started as a user would; client and server share the \
          cores. CPU is the server's, from `/proc`. The echo server is bare hyper that reads the \
-         same requests and sends Keyloom's answers; the generator's own CPU per operation shows \
-         how much of a core the client leaves.",
+         same requests and sends Keyloom's responses; the generator's own CPU per operation \
+         shows how much of a core the client uses.",
     ),
     (
         Section::HttpDisk,
         "HTTP, on disk",
-        "Keyloom and dynoxide sync before they answer; *relaxed* and dynalite do not. The limit is \
-         the bytes of one item written to a file that was filled before, and `fdatasync`.",
+        "Keyloom and dynoxide sync before they respond; *relaxed* and dynalite do not. The limit \
+         is writing the bytes of one item to a preallocated file, and `fdatasync`.",
     ),
     (
         Section::EmbeddedMemory,
         "Embedded, in memory",
-        "One thread calls. Typed requests are built anew for each call, and answers become values; \
-         *JSON* has requests and answers as the wire protocol does.",
+        "One calling thread. Typed requests are built for each call, and responses are decoded \
+         to values; *JSON* uses the wire protocol's requests and responses.",
     ),
     (
         Section::EmbeddedDisk,
         "Embedded, on disk",
-        "One thread calls, so each durable write waits for a sync of its own; CPU is the calling \
+        "One calling thread, so each durable write waits for its own sync; CPU is the calling \
          thread's.",
     ),
-    (Section::Syncs, "Syncs for one durable call", "As the store counts them."),
+    (Section::Syncs, "Syncs for one durable call", "As counted by the store."),
     (
         Section::PartitionsMemory,
         "One page, by the size of the partition, in memory",
@@ -130,12 +130,17 @@ const SECTIONS: [(Section, &str, &str); 12] = [
     (
         Section::WriteDuringScan,
         "Writes during a scan",
-        "The longest of the PutItem calls that one thread makes, every 0.3 ms, while another scans \
-         without end. What the system takes away from a thread counts, too: compare with the \
+        "The slowest PutItem call of one thread, which makes one every 0.3 ms while another \
+         thread scans continuously. Time lost to the scheduler counts, too: compare with the \
          figure without a scan.",
     ),
     (Section::Start, "Cold start", "The files are in the page cache."),
-    (Section::Memory, "Memory of the server", "Resident, of a server in memory."),
+    (
+        Section::Memory,
+        "Memory of the server",
+        "Resident memory of a server with an in-memory \
+     database.",
+    ),
     (Section::Disk, "Disk", "The allocated blocks of all files, log included."),
 ];
 

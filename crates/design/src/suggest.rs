@@ -1,7 +1,8 @@
 //! "Did you mean": the known name nearest to what was written.
 
-/// The candidate that differs from `written` by the fewest edits, if it is near enough to be meant.
-pub(crate) fn nearest<'a>(
+/// The candidate that differs from `written` by the fewest edits (insertions, deletions, substitutions and swaps of
+/// neighbours, in any case), if it is near enough to be meant.
+pub fn nearest<'a>(
     written: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
@@ -13,7 +14,7 @@ pub(crate) fn nearest<'a>(
     };
     candidates
         .into_iter()
-        .map(|candidate| (edits(&folded, &candidate.to_lowercase()), candidate))
+        .map(|candidate| (strsim::osa_distance(&folded, &candidate.to_lowercase()), candidate))
         .filter(|&(distance, candidate)| {
             distance <= allowed && distance < candidate.chars().count().max(2)
         })
@@ -36,30 +37,6 @@ pub(crate) fn did_you_mean<'a>(
             all.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
         )
     })
-}
-
-/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
-fn edits(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().collect();
-    let b: Vec<char> = b.chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for (i, &x) in a.iter().enumerate() {
-        let mut row = Vec::with_capacity(last.len());
-        row.push(i + 1);
-        for (j, &y) in b.iter().enumerate() {
-            let at = |row: &[usize], k: usize| row.get(k).copied().unwrap_or(usize::MAX - 1);
-            let mut best =
-                (at(&last, j) + usize::from(x != y)).min(at(&last, j + 1) + 1).min(at(&row, j) + 1);
-            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(&y) && b.get(j - 1) == Some(&x);
-            if swapped {
-                best = best.min(at(&before, j - 1) + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_core::hash::SplitMix64;
 use keyloom_design::cost::Prices;
 use keyloom_design::lint::Finding;
 use keyloom_design::{CheckReport, Severity, check_text};
@@ -13,19 +14,6 @@ use keyloom_design::{CheckReport, Severity, check_text};
 /// How many changes are tried.
 fn wanted() -> usize {
     std::env::var("KEYLOOM_FIXES").ok().and_then(|text| text.parse().ok()).unwrap_or(100)
-}
-
-/// SplitMix64: the same seed gives the same designs everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % bound.max(1) as u64) as usize
-    }
 }
 
 fn corpus() -> Vec<String> {
@@ -65,7 +53,7 @@ const SWAPS: [(&str, &str); 22] = [
 ];
 
 /// A design with one to three things changed.
-fn mutated(text: &str, random: &mut Random) -> String {
+fn mutated(text: &str, random: &mut SplitMix64) -> String {
     let mut text = text.to_owned();
     for _ in 0..=random.below(3) {
         if random.below(3) == 0 {
@@ -120,7 +108,7 @@ fn wrong(report: &CheckReport, finding: &Finding, changed: &str) -> Option<Strin
 
 #[test]
 fn every_proposed_change_takes_its_finding_away_and_brings_no_other() {
-    let mut random = Random(15);
+    let mut random = SplitMix64::new(15);
     let designs = corpus();
     let mut tried: BTreeMap<&str, usize> = BTreeMap::new();
     let mut total = 0;

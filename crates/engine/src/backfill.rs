@@ -17,9 +17,9 @@ use keyloom_store::{Bytes, CommitError, Direction, KeyRange, Snapshot};
 use crate::catalog::record::Status;
 use crate::catalog::{Alongside, Table};
 use crate::database::Inner;
-use crate::image::Stored;
 use crate::layout::{self, Keyspace};
 use crate::{store_error, write};
+use keyloom_core::image::Stored;
 
 /// Items that are locked at once.
 const CHUNK: usize = 128;

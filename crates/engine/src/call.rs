@@ -4,12 +4,12 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use keyloom_api::{Operation, Reply};
 use keyloom_core::{Error, Result};
 use keyloom_store::{CommitError, Submission};
 
 use crate::database::Database;
 use crate::ops::{PlannedWrite, WriteAnswer};
-use crate::wire::Reply;
 use crate::write::{self, DecidedWrite};
 
 /// How far a call has come.
@@ -37,7 +37,7 @@ pub struct WaitingCall {
 
 struct Waiting {
     database: Database,
-    target: &'static str,
+    operation: Operation,
     submission: Submission,
     decided: DecidedWrite,
     answer: WriteAnswer,
@@ -47,7 +47,7 @@ impl WaitingCall {
     /// Submits a write; answers at once if there is nothing to wait for.
     pub(crate) fn submit(
         database: &Database,
-        target: &'static str,
+        operation: Operation,
         planned: PlannedWrite,
     ) -> Result<Call> {
         let PlannedWrite { write, answer } = planned;
@@ -59,7 +59,8 @@ impl WaitingCall {
         let submitted = write::submit(database.inner(), write, item_on_failure)?;
         let Some((submission, decided)) = submitted else { return Ok(Call::NotBegun) };
         let is_durable = submission.is_durable();
-        let waiting = Waiting { database: database.clone(), target, submission, decided, answer };
+        let waiting =
+            Waiting { database: database.clone(), operation, submission, decided, answer };
         if is_durable {
             return Ok(Call::Answered(waiting.wait()));
         }
@@ -84,8 +85,8 @@ impl WaitingCall {
 
 impl Waiting {
     fn wait(self) -> Reply {
-        let Self { database, target, submission, decided, answer } = self;
-        reply(&database, target, decided, answer, submission.wait())
+        let Self { database, operation, submission, decided, answer } = self;
+        reply(&database, operation, decided, answer, submission.wait())
     }
 }
 
@@ -99,8 +100,8 @@ impl Future for WaitingCall {
         };
         let outcome = ready!(Pin::new(&mut waiting.submission).poll(context));
         let Some(waiting) = self.waiting.take() else { return Poll::Pending };
-        let Waiting { database, target, decided, answer, .. } = *waiting;
-        Poll::Ready(reply(&database, target, decided, answer, outcome))
+        let Waiting { database, operation, decided, answer, .. } = *waiting;
+        Poll::Ready(reply(&database, operation, decided, answer, outcome))
     }
 }
 
@@ -122,7 +123,7 @@ impl fmt::Debug for WaitingCall {
 
 fn reply(
     database: &Database,
-    target: &str,
+    operation: Operation,
     decided: DecidedWrite,
     answer: WriteAnswer,
     outcome: Result<(), CommitError>,
@@ -131,6 +132,6 @@ fn reply(
     let written = decided.conclude(database.inner(), outcome);
     match written.and_then(|written| answer.of(database.inner(), written)) {
         Ok(output) => Reply::ok(output.encode(returns)),
-        Err(error) => database.refusal(target, &error),
+        Err(error) => database.refusal(Some(operation), &error),
     }
 }

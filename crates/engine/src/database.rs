@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use keyloom_api::{Body, Operation, Reply};
 use keyloom_core::error::request;
 use keyloom_core::observation::Observer;
-use keyloom_core::{Error, Result, json};
+use keyloom_core::{Error, Result};
 use keyloom_store::{
     BackupSource, CommitError, DiskOptions, DiskStore, Health, MemoryStore, OpenReport, Stats,
     Store, StoreError, Transaction,
@@ -21,10 +22,9 @@ use crate::catalog::Catalog;
 use crate::clock::{Clock, SystemClock};
 use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
-use crate::ops;
+use crate::ops::{self, Handler};
 use crate::stream::{Sequencer, retention};
 use crate::watch::Watch;
-use crate::wire::{Fields, ItemField, Reply};
 use crate::write::InFlight;
 
 /// An embedded DynamoDB: tables, indexes, transactions, streams, in this process.
@@ -249,9 +249,9 @@ impl Database {
     /// Runs one operation as the wire protocol states it: the target (`DynamoDB_20120810.PutItem`)
     /// and the JSON body.
     pub fn call(&self, target: &str, body: &[u8]) -> Reply {
-        match self.try_call(target, body) {
-            Ok(body) => Reply::ok(body),
-            Err(error) => self.refusal(target, &error),
+        match Operation::from_target(target) {
+            Some(operation) => self.call_operation(operation, body),
+            None => self.refusal(None, &request::unknown_operation()),
         }
     }
 
@@ -259,29 +259,44 @@ impl Database {
     /// item does not wait for the disk here: its answer comes from the [`WaitingCall`], to a thread or to
     /// a task. Most other operations run to their end.
     pub fn begin_call(&self, target: &str, body: &[u8]) -> Call {
-        let Some((target, plan)) = ops::write_planner(target) else {
-            if ops::shows_counts(target) && self.inner().counted.is_counting() {
+        let Some(operation) = Operation::from_target(target) else {
+            return Call::Answered(self.refusal(None, &request::unknown_operation()));
+        };
+        let Handler::Write(plan) = ops::handler(operation) else {
+            if operation.shows_counts() && self.inner().counted.is_counting() {
                 return Call::NotBegun;
             }
-            return Call::Answered(self.call(target, body));
+            return Call::Answered(self.call_operation(operation, body));
         };
-        with_fields(target, body, |fields| plan(self.inner(), fields))
-            .and_then(|planned| WaitingCall::submit(self, target, planned))
-            .unwrap_or_else(|error| Call::Answered(self.refusal(target, &error)))
+        Body::parse(operation, body)
+            .and_then(|body| plan(self.inner(), body.fields()))
+            .and_then(|planned| WaitingCall::submit(self, operation, planned))
+            .unwrap_or_else(|error| Call::Answered(self.refusal(Some(operation), &error)))
     }
 
-    /// The reply to a call that failed.
-    pub(crate) fn refusal(&self, target: &str, error: &Error) -> Reply {
-        self.inner().watch.failed(target, error);
-        Reply::from(error)
-    }
-
-    fn try_call(&self, target: &str, body: &[u8]) -> Result<Vec<u8>> {
-        if let Some(handler) = ops::body_handler(target) {
-            return handler(self.inner(), body);
+    /// Runs one operation with the JSON body of its request.
+    fn call_operation(&self, operation: Operation, body: &[u8]) -> Reply {
+        match self.answer(operation, body) {
+            Ok(body) => Reply::ok(body),
+            Err(error) => self.refusal(Some(operation), &error),
         }
-        let handler = ops::handler(target).ok_or_else(request::unknown_operation)?;
-        with_fields(target, body, |fields| handler(self.inner(), fields))
+    }
+
+    fn answer(&self, operation: Operation, body: &[u8]) -> Result<Vec<u8>> {
+        let inner = self.inner();
+        match ops::handler(operation) {
+            Handler::Run(run) => run(inner, Body::parse(operation, body)?.fields()),
+            Handler::Write(plan) => {
+                plan(inner, Body::parse(operation, body)?.fields())?.call(inner)
+            }
+            Handler::Body(run) => run(inner, body),
+        }
+    }
+
+    /// The reply to a call that failed; `None` for a target that names no operation.
+    pub(crate) fn refusal(&self, operation: Option<Operation>, error: &Error) -> Reply {
+        self.inner().watch.failed(operation, error);
+        Reply::from(error)
     }
 
     /// Changes the host and port that DescribeEndpoints names: a server knows its port only when it
@@ -311,20 +326,6 @@ impl Database {
     pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.handle.inner
     }
-}
-
-/// Parses a request and gives its fields to `run`.
-fn with_fields<R>(
-    target: &str,
-    body: &[u8],
-    run: impl FnOnce(Fields<'_>) -> Result<R>,
-) -> Result<R> {
-    let Some(member) = ops::item_member(target) else {
-        return run(Fields::of(&json::parse(body)?)?);
-    };
-    let (members, item) = json::parse_with_item(body, member)?;
-    let item = ItemField::new(member, item);
-    run(Fields::with_item(&members, item.as_ref())?)
 }
 
 impl Inner {

@@ -2,7 +2,7 @@
 //!
 //! The life of a request, each arrow a type:
 //!
-//! 1. [`Database::call`] takes a target and a body; [`wire`] turns the body into fields.
+//! 1. [`Database::call`] takes a target and a body; `keyloom_api` parses the body.
 //! 2. [`ops`] has one file per operation: decode the input, check it, plan it, encode the output.
 //! 3. Every read lowers to a [`read::ReadPlan`] or a lookup, every write to a [`write::Write`].
 //! 4. The executors in [`read`] and [`write`] run them on a snapshot or in a transaction of the
@@ -27,7 +27,6 @@ mod counting;
 mod database;
 mod idempotency;
 mod identity;
-mod image;
 mod layout;
 mod loading;
 mod ops;
@@ -40,13 +39,35 @@ mod ttl;
 mod vector;
 pub mod verify;
 mod watch;
-mod wire;
 mod write;
 
 pub use access::GuardedTable;
 pub use call::{Call, WaitingCall};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
+pub use keyloom_api::batches::{
+    BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput, KeysOfTable,
+    WriteRequest,
+};
+pub use keyloom_api::items::{
+    ConditionInput, DeleteItemInput, GetItemInput, GetItemOutput, ProjectionInput, PutItemInput,
+    UpdateItemInput, WriteOutput, WriteReturns,
+};
+pub use keyloom_api::parameters::{ReturnConsumedCapacity, ReturnValues};
+pub use keyloom_api::partiql::{
+    BatchExecuteStatementInput, BatchExecuteStatementOutput, ExecuteStatementInput,
+    ExecuteStatementOutput, ExecuteTransactionInput, ExecuteTransactionOutput, StatementInput,
+    StatementOutcome,
+};
+pub use keyloom_api::queries::{
+    PageOutput, QueryInput, ReadInput, ScanInput, SearchResult, SearchVectorsInput,
+    SearchVectorsOutput, Select,
+};
+pub use keyloom_api::transactions::{
+    TransactAction, TransactEdit, TransactGet, TransactGetItemsInput, TransactGetItemsOutput,
+    TransactWriteItemsInput, TransactWriteItemsOutput,
+};
+pub use keyloom_api::{Expression, FromBody, Operation, Reply};
 pub use keyloom_core::Error;
 pub use keyloom_core::json::decoded_bytes;
 pub use keyloom_core::policy;
@@ -56,19 +77,7 @@ pub use keyloom_store::{
 };
 #[doc(hidden)]
 pub use layout::COUNTS_KEY;
-pub use ops::{
-    BatchExecuteStatementInput, BatchExecuteStatementOutput, BatchGetItemInput, BatchGetItemOutput,
-    BatchWriteItemInput, BatchWriteItemOutput, ConditionInput, DeleteItemInput,
-    ExecuteStatementInput, ExecuteStatementOutput, ExecuteTransactionInput,
-    ExecuteTransactionOutput, FromBody, GetItemInput, GetItemOutput, KeysOfTable, PageOutput,
-    PartitionPrefixInput, ProjectionInput, PutItemInput, QueryInput, ReadInput,
-    ReturnConsumedCapacity, ReturnValues, ScanInput, SearchResult, SearchVectorsInput,
-    SearchVectorsOutput, Select, StatementOutcome, TransactAction, TransactEdit, TransactGet,
-    TransactGetItemsInput, TransactGetItemsOutput, TransactWriteItemsInput,
-    TransactWriteItemsOutput, UpdateItemInput, WriteOutput, WriteRequest, WriteReturns,
-};
-pub use partiql::StatementInput;
+pub use ops::PartitionPrefixInput;
 pub use watch::{IndexFacts, TableFacts, insights};
-pub use wire::Reply;
 
 pub(crate) use database::{commit_error, commit_known, store_error};

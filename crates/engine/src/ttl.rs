@@ -11,14 +11,13 @@ use std::sync::atomic::Ordering;
 use keyloom_core::expiry::{Expiry, OLDEST_EXPIRY_S};
 use keyloom_core::expr::ast::Comparator;
 use keyloom_core::expr::{Condition, Operand, Path};
+use keyloom_core::image::{Row, Stored};
 use keyloom_core::{AttributeValue, Error, Item, Result};
 use keyloom_store::{Direction, KeyRange};
 
 use crate::catalog::Table;
 use crate::catalog::record::{Status, TtlSetting};
 use crate::database::Inner;
-use crate::image::Stored;
-use crate::read::Row;
 use crate::write::{self, OneOrMore, Origin, Write};
 use crate::{layout, store_error};
 

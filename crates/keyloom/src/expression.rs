@@ -1,83 +1,142 @@
-//! Putting expressions together: every name and value gets a placeholder, so no reserved word and no odd character
-//! matters.
+//! The expressions of the typed client, built as trees. An embedded database takes them as they are; for an
+//! endpoint they are printed.
 
-use keyloom_core::{AttributeValue, Item, Str};
-use keyloom_engine::ConditionInput;
+use keyloom_api::Expression;
+use keyloom_api::items::{ConditionInput, ProjectionInput};
+use keyloom_core::expr::ast::Comparator;
+use keyloom_core::expr::{
+    Action, Change, Condition, ExpressionKind, Operand, Path, Projection, SetValue, Step, Update,
+};
+use keyloom_core::{AttributeValue, Item, Number};
 
-type Names = Vec<(Str, Str)>;
-type Values = Vec<(Str, AttributeValue)>;
+use crate::error::{Error, Result};
 
-/// Names and values of one request's expressions.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Placeholders {
-    names: Names,
-    values: Values,
-}
-
-impl Placeholders {
-    /// The placeholder of an attribute name.
-    pub(crate) fn name(&mut self, attribute: &str) -> String {
-        if let Some((known, _)) = self.names.iter().find(|(_, name)| name == attribute) {
-            return known.to_string();
+/// The place that a dotted path names: `address.city`, `tags[0]`.
+pub(crate) fn path(text: &str) -> Result<Path> {
+    let no_path =
+        || Error::Config(format!("`{text}` is no path: write `address.city` or `tags[0]`"));
+    let mut steps = Vec::new();
+    for part in text.split('.') {
+        let (name, positions) = part.split_at(part.find('[').unwrap_or(part.len()));
+        if name.is_empty() {
+            return Err(no_path());
         }
-        let short = format!("#n{}", self.names.len());
-        self.names.push((short.as_str().into(), attribute.into()));
-        short
+        steps.push(Step::Key(name.into()));
+        let positions = positions.strip_prefix('[').map(|rest| rest.strip_suffix(']'));
+        if let Some(positions) = positions {
+            for position in positions.ok_or_else(no_path)?.split("][") {
+                steps.push(Step::Index(position.parse().map_err(|_| no_path())?));
+            }
+        }
     }
-
-    /// The placeholder of a dotted path: each part is a name, list positions stay as they are.
-    pub(crate) fn path(&mut self, path: &str) -> String {
-        let parts = path.split('.').map(|part| match part.split_once('[') {
-            Some((name, position)) => format!("{}[{position}", self.name(name)),
-            None => self.name(part),
-        });
-        parts.collect::<Vec<_>>().join(".")
-    }
-
-    /// The placeholder of a value.
-    pub(crate) fn value(&mut self, value: AttributeValue) -> String {
-        let short = format!(":v{}", self.values.len());
-        self.values.push((short.as_str().into(), value));
-        short
-    }
-
-    pub(crate) fn into_parts(self) -> (Option<Names>, Option<Values>) {
-        let names = (!self.names.is_empty()).then_some(self.names);
-        let values = (!self.values.is_empty()).then_some(self.values);
-        (names, values)
-    }
-
-    /// A condition over these placeholders.
-    pub(crate) fn condition(self, expression: Option<String>) -> ConditionInput {
-        let (names, values) = self.into_parts();
-        ConditionInput { expression, names, values, ..ConditionInput::default() }
+    match steps.remove(0) {
+        Step::Key(attribute) => Ok(Path { attribute, steps }),
+        Step::Index(_) => Err(no_path()),
     }
 }
 
-/// `attribute_not_exists` or `attribute_exists` of one attribute.
+/// The condition that an attribute has this value.
+pub(crate) fn equal(attribute: &str, value: AttributeValue) -> Condition {
+    let attribute = Operand::Path(Path::attribute(attribute));
+    Condition::Compare(Comparator::Equal, attribute, Operand::value(value))
+}
+
+/// All of these conditions, of which there is at least one.
+pub(crate) fn all(mut conditions: Vec<Condition>) -> Condition {
+    if conditions.len() == 1 { conditions.remove(0) } else { Condition::And(conditions) }
+}
+
+/// A condition as requests carry it.
+pub(crate) fn when(condition: Option<Condition>) -> ConditionInput {
+    ConditionInput { expression: condition.map(Expression::Tree), ..ConditionInput::default() }
+}
+
+/// Whether an attribute is present.
 pub(crate) fn presence(attribute: &str, present: bool) -> ConditionInput {
-    let mut placeholders = Placeholders::default();
-    let name = placeholders.name(attribute);
-    let function = if present { "attribute_exists" } else { "attribute_not_exists" };
-    placeholders.condition(Some(format!("{function}({name})")))
+    let path = Path::attribute(attribute);
+    when(Some(if present { Condition::Exists(path) } else { Condition::NotExists(path) }))
 }
 
 /// The condition that every attribute is as it was read.
 pub(crate) fn unchanged(item: &Item) -> ConditionInput {
-    let mut placeholders = Placeholders::default();
-    let tests: Vec<String> = item
-        .iter()
-        .map(|(name, value)| {
-            format!("{} = {}", placeholders.name(name), placeholders.value(value.clone()))
-        })
-        .collect();
-    placeholders.condition(Some(tests.join(" AND ")))
+    let tests = item.iter().map(|(name, value)| equal(name, value.clone()));
+    when(Some(all(tests.collect())))
 }
 
 /// The condition that one attribute is as it was read.
 pub(crate) fn attribute_is(attribute: &str, value: Option<&AttributeValue>) -> ConditionInput {
-    let Some(value) = value else { return presence(attribute, false) };
-    let mut placeholders = Placeholders::default();
-    let test = format!("{} = {}", placeholders.name(attribute), placeholders.value(value.clone()));
-    placeholders.condition(Some(test))
+    match value {
+        Some(value) => when(Some(equal(attribute, value.clone()))),
+        None => presence(attribute, false),
+    }
+}
+
+/// The projection on these paths; none if there are none.
+pub(crate) fn projection<'p>(paths: impl IntoIterator<Item = &'p str>) -> Result<ProjectionInput> {
+    let paths: Vec<Path> = paths.into_iter().map(path).collect::<Result<_>>()?;
+    let expression = match paths.is_empty() {
+        true => None,
+        false => Some(Projection::of(paths).map_err(refused(ExpressionKind::Projection))?),
+    };
+    Ok(ProjectionInput { expression: expression.map(Expression::Tree), ..Default::default() })
+}
+
+/// The error of an expression that every database would refuse.
+fn refused(kind: ExpressionKind) -> impl Fn(keyloom_core::expr::Problem) -> Error {
+    move |problem| Error::Database(problem.in_parameter(kind.parameter()))
+}
+
+/// An update that is being put together.
+#[derive(Debug, Default)]
+pub(crate) struct Changes(Vec<Action>);
+
+impl Changes {
+    /// Adds a change at a path.
+    pub(crate) fn push(&mut self, path: Path, change: Change) {
+        self.0.push(Action { path, change });
+    }
+
+    /// Sets an attribute, or removes it.
+    pub(crate) fn assign(&mut self, attribute: &str, value: Option<AttributeValue>) {
+        let change = match value {
+            Some(value) => Change::Set(SetValue::Value(value.into())),
+            None => Change::Remove,
+        };
+        self.push(Path::attribute(attribute), change);
+    }
+
+    /// Adds to a number.
+    pub(crate) fn add(&mut self, attribute: &str, by: i64) {
+        let by = AttributeValue::from(Number::from(by));
+        self.push(Path::attribute(attribute), Change::Add(by.into()));
+    }
+
+    /// Whether nothing changes yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The update; none if nothing changes.
+    pub(crate) fn finish(self) -> Result<Option<Expression<Update>>> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let update = Update::of(self.0).map_err(refused(ExpressionKind::Update))?;
+        Ok(Some(Expression::Tree(update)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read_or_refused() {
+        let read = |text: &str| path(text).ok().map(|path| path.to_string());
+        assert_eq!(read("a").as_deref(), Some("[a]"));
+        assert_eq!(read("a.b[0][12].c").as_deref(), Some("[a, b, [0], [12], c]"));
+        for text in ["", ".", "a.", "[0]", "a[", "a[]", "a[x]", "a[0", "a[0]b"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
 }

@@ -54,13 +54,34 @@ impl Retry {
         &self,
         operation: &'static str,
         repeatable: bool,
+        attempt: impl FnMut(Attempt) -> Result<T, Failure>,
+    ) -> Result<T> {
+        self.run_attempts(false, operation, repeatable, attempt)
+    }
+
+    /// The same for an idempotent request that sends again what an earlier one was refused: it is a retry from its first
+    /// attempt.
+    pub(crate) fn run_after<T>(
+        &self,
+        was_refused: bool,
+        operation: &'static str,
+        attempt: impl FnMut(Attempt) -> Result<T, Failure>,
+    ) -> Result<T> {
+        self.run_attempts(was_refused, operation, true, attempt)
+    }
+
+    fn run_attempts<T>(
+        &self,
+        was_refused: bool,
+        operation: &'static str,
+        repeatable: bool,
         mut attempt: impl FnMut(Attempt) -> Result<T, Failure>,
     ) -> Result<T> {
-        // The requests of a thread may be nested: what is around this one goes on as it was.
+        // Requests of a thread may be nested: the flag of the outer one is restored.
         let around = REPEATED.get();
         let mut so_far = Attempt { number: 1, after_unknown: false };
         let ended = loop {
-            REPEATED.set(so_far.number > 1);
+            REPEATED.set(was_refused || so_far.number > 1);
             let failure = match attempt(so_far) {
                 Ok(done) => break Ok(done),
                 Err(failure) => failure,
@@ -79,12 +100,12 @@ impl Retry {
 }
 
 thread_local! {
-    /// Whether this thread makes a request again. Beside the arguments, because only who watches an endpoint wants to
-    /// know, many calls below.
+    /// Whether the current request of this thread is a retry. Not an argument, because only the observer of an endpoint
+    /// asks for it, many calls below.
     static REPEATED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the request that this thread makes was made before and failed.
+/// Whether the current request of this thread is a retry.
 #[cfg(feature = "remote")]
 pub(crate) fn is_repeated() -> bool {
     REPEATED.get()

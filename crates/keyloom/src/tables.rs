@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use keyloom_api::JsonWriter;
 use keyloom_core::json::{self, Json};
 use keyloom_design::model::{
     Billing, Design, Index, IndexKind, KeyAttribute, Projection, StreamView, Table, TableClass,
@@ -10,7 +11,6 @@ use keyloom_design::model::{
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::retry::{Failure, Retry};
-use crate::wire::Object;
 
 /// How long a new table may take to become usable.
 const PATIENCE: u32 = 600;
@@ -32,9 +32,9 @@ pub(crate) fn create_missing(backend: &Backend, retry: &Retry, design: &Design) 
         }
         await_active(backend, retry, &table.name)?;
         if let Some(attribute) = &table.ttl {
-            let mut body = Object::new();
+            let mut body = JsonWriter::object();
             body.string("TableName", &table.name);
-            body.object("TimeToLiveSpecification", |ttl| {
+            body.structure("TimeToLiveSpecification", |ttl| {
                 ttl.boolean("Enabled", true);
                 ttl.string("AttributeName", attribute);
             });
@@ -52,7 +52,7 @@ pub(crate) fn create_missing(backend: &Backend, retry: &Retry, design: &Design) 
 }
 
 fn describe(backend: &Backend, retry: &Retry, name: &str) -> Result<Option<Vec<u8>>> {
-    let mut body = Object::new();
+    let mut body = JsonWriter::object();
     body.string("TableName", name);
     let body = body.finish();
     let described = retry.run("DescribeTable", true, |_| backend.call("DescribeTable", &body));
@@ -116,9 +116,9 @@ fn attribute_name(element: &Json<'_>) -> Option<String> {
 
 /// The body of CreateTable.
 fn create_body(table: &Table) -> Vec<u8> {
-    let mut body = Object::new();
+    let mut body = JsonWriter::object();
     body.string("TableName", &table.name);
-    body.list("AttributeDefinitions", table.key_attributes(), |object, key: &KeyAttribute| {
+    body.objects("AttributeDefinitions", table.key_attributes(), |object, key: &KeyAttribute| {
         object.string("AttributeName", &key.name);
         object.string("AttributeType", key.kind.as_str());
     });
@@ -129,7 +129,7 @@ fn create_body(table: &Table) -> Vec<u8> {
         let indexes: Vec<&Index> =
             table.secondary().iter().filter(|index| index.kind == kind).collect();
         if !indexes.is_empty() {
-            body.list(name, indexes, |object, index| index_body(object, table, index));
+            body.objects(name, indexes, |object, index| index_body(object, table, index));
         }
     }
     match table.billing {
@@ -140,7 +140,7 @@ fn create_body(table: &Table) -> Vec<u8> {
         }
     }
     if let Some(view) = table.stream {
-        body.object("StreamSpecification", |stream| {
+        body.structure("StreamSpecification", |stream| {
             stream.boolean("StreamEnabled", true);
             stream.string(
                 "StreamViewType",
@@ -160,26 +160,26 @@ fn create_body(table: &Table) -> Vec<u8> {
 }
 
 /// The least there is; how much is needed is not part of a design's meaning.
-fn throughput(body: &mut Object) {
-    body.object("ProvisionedThroughput", |object| {
-        object.number("ReadCapacityUnits", 5);
-        object.number("WriteCapacityUnits", 5);
+fn throughput(body: &mut JsonWriter) {
+    body.structure("ProvisionedThroughput", |object| {
+        object.integer("ReadCapacityUnits", 5);
+        object.integer("WriteCapacityUnits", 5);
     });
 }
 
-fn key_schema(body: &mut Object, index: &Index) {
+fn key_schema(body: &mut JsonWriter, index: &Index) {
     let hash = index.hash.iter().map(|key| (key, "HASH"));
     let range = index.range.iter().map(|key| (key, "RANGE"));
-    body.list("KeySchema", hash.chain(range), |object, (key, kind)| {
+    body.objects("KeySchema", hash.chain(range), |object, (key, kind)| {
         object.string("AttributeName", &key.name);
         object.string("KeyType", kind);
     });
 }
 
-fn index_body(body: &mut Object, table: &Table, index: &Index) {
+fn index_body(body: &mut JsonWriter, table: &Table, index: &Index) {
     body.string("IndexName", index.label());
     key_schema(body, index);
-    body.object("Projection", |object| match &index.projection {
+    body.structure("Projection", |object| match &index.projection {
         Projection::All => object.string("ProjectionType", "ALL"),
         Projection::Keys => object.string("ProjectionType", "KEYS_ONLY"),
         Projection::Include(names) => {
@@ -194,7 +194,7 @@ fn index_body(body: &mut Object, table: &Table, index: &Index) {
 
 /// Drops a table; one that is not there is fine.
 pub(crate) fn drop_table(backend: &Backend, retry: &Retry, name: &str) -> Result<()> {
-    let mut body = Object::new();
+    let mut body = JsonWriter::object();
     body.string("TableName", name);
     let body = body.finish();
     retry.run("DeleteTable", true, |_| match backend.call("DeleteTable", &body) {

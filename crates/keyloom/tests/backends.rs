@@ -15,10 +15,10 @@ mod endpoint;
 mod model;
 #[path = "backends/observed.rs"]
 mod observed;
+#[path = "backends/stated.rs"]
+mod stated;
 #[path = "backends/suite.rs"]
 mod suite;
-#[path = "backends/told.rs"]
-mod told;
 
 use endpoint::Independent;
 use keyloom::prelude::*;

@@ -1,8 +1,8 @@
 //! Composite-key templates: build, parse, prefix, range, shard, order, limits.
 //!
 //! A DynamoDB-style table finds items by a partition key and a sort key, and most designs put several facts into one
-//! key: `ORDER#2024-01-15T10:30:00Z#01HM5KXJ8M0000000000000001`. This crate makes such keys from a [`Template`] that is
-//! checked when it is made:
+//! key: `ORDER#2024-01-15T10:30:00Z#01HM5KXJ8M0000000000000001`. This crate builds and parses such keys by a
+//! [`Template`], which is validated when it is parsed:
 //!
 //! ```
 //! use keyloom_keys::{FieldCondition, Template};
@@ -25,18 +25,15 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | build and parse keys | [`Template::build`], [`Template::parse_key`], [`Template::typed`], [`Template::parse_lenient`] |
-//! | ask for many keys | [`Template::prefix`], [`Template::partial_prefix`], [`Template::range`], [`Clause`] |
-//! | know what a template does | [`Template::lengths`], [`Template::order`], [`Template::relation`], [`Template::match_prefix`] |
-//! | share one table | [`TemplateSet`], [`Template::may_meet`], [`Template::with_namespace`] |
-//! | spread load | [`Shards`], [`ShardEpochs`], [`bucket_ranges`] |
-//! | have the database join attributes itself | [`NativeKey`] |
-//! | use a well-known pattern | [`patterns`] |
+//! | build and parse keys | [`Template::build`], [`Template::parse_key`], [`Template::parse_lenient`] |
+//! | query many keys | [`Template::prefix`], [`Template::partial_prefix`], [`Template::range`], [`Clause`] |
+//! | analyse a template | [`Template::lengths`], [`Template::order`], [`Template::relation`], [`Template::match_prefix`] |
+//! | share one table | [`TemplateSet`], [`Template::language`], [`Template::with_namespace`] |
+//! | spread load | [`Shards`] |
+//! | use a common pattern | [`patterns`] |
 //!
-//! How each field type is written is said at [`FieldFormat`].
+//! [`FieldFormat`] documents the encoding of each field type.
 
-mod automaton;
-mod bucket;
 mod byteset;
 mod catalog;
 mod clause;
@@ -45,9 +42,8 @@ mod error;
 mod escape;
 mod format;
 mod id;
-mod native;
+mod language;
 mod order;
-mod overlap;
 pub mod patterns;
 mod range;
 mod relation;
@@ -58,7 +54,6 @@ mod template;
 mod time;
 mod value;
 
-pub use bucket::{BucketRange, Buckets, bucket_ranges};
 pub use byteset::ByteSet;
 pub use catalog::{Collision, TemplateSet};
 pub use clause::{Clause, ClauseError};
@@ -67,25 +62,21 @@ pub use error::{BuildError, FormatError, ParseError, RangeError, TemplateError, 
 pub use escape::SeparatorPolicy;
 pub use format::{Case, FieldFormat, FieldType, FormatSpec, Lengths};
 pub use id::{Ulid, Uuid};
-pub use native::{
-    Attribute, AttributeType, Comparison, MAX_NATIVE_ATTRIBUTES, NativeKey, NativeKeyError,
-    NativeQuery,
-};
+pub use language::Language;
 pub use order::{Order, OrderBreak};
 pub use range::{FieldCondition, KeyRange, Operator, RangeKind, Term};
 pub use relation::{PrefixMatch, Relation};
 pub use shard::{
-    MAX_SHARDS, PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, SelectiveShards, ShardEpochs,
-    ShardError, Shards, split_shard, stable_hash,
+    MAX_SHARDS, PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, ShardError, Shards, split_shard,
+    stable_hash,
 };
 pub use template::{
-    Deviation, Field, FieldTuple, FieldValue, Fields, KeyRole, LenientParse, Segment, Template,
-    TemplateOptions, TypeMismatch, TypedTemplate,
+    Deviation, Field, Fields, KeyRole, LenientParse, Segment, Template, TemplateOptions,
 };
 pub use time::{Precision, Timestamp};
 pub use value::Value;
 
-/// The most bytes DynamoDB accepts as a partition key.
+/// The maximum length of a partition key in DynamoDB.
 pub const MAX_PARTITION_KEY_BYTES: usize = 2048;
-/// The most bytes DynamoDB accepts as a sort key.
+/// The maximum length of a sort key in DynamoDB.
 pub const MAX_SORT_KEY_BYTES: usize = 1024;

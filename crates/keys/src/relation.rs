@@ -1,26 +1,27 @@
-//! How the keys of one template relate to those of another, and to beginnings of keys.
+//! How the keys of one template relate to those of another, and to prefixes.
 
-use crate::automaton::{Automaton, completion, search};
+use crate::byteset::ByteSet;
+use crate::language::{Language, completion, search};
 use crate::template::Template;
 
-/// How two templates' keys relate.
+/// The relation between the keys of two templates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// No key belongs to both, and no key of one begins a key of the other.
+    /// No key belongs to both, and no key of one is a prefix of a key of the other.
     Disjoint,
     /// A key may belong to both.
     MayCollide {
-        /// Such a key, when one was found that both templates parse.
+        /// Such a key, if one was found that both templates parse.
         example: Option<String>,
     },
-    /// A key of the first begins a key of the second: `begins_with` the shorter finds the longer too.
+    /// A key of the first is a prefix of a key of the second: `begins_with` the shorter finds the longer too.
     PrefixOf {
         /// A key of the first template.
         shorter: String,
         /// A key of the second that begins with it.
         longer: String,
     },
-    /// A key of the second begins a key of the first.
+    /// A key of the second is a prefix of a key of the first.
     ExtensionOf {
         /// A key of the second template.
         shorter: String,
@@ -32,26 +33,26 @@ pub enum Relation {
 /// Whether keys of a template can begin with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrefixMatch {
-    /// Some keys may, and the text ends where a literal does: it closes the field before it.
+    /// Some keys may, and the text ends with a literal, so that it includes the end of the field before.
     AtBoundary,
-    /// Some keys may, and the text ends inside a field, so that longer values match too.
+    /// Some keys may, and the text ends inside a field, so that longer values match, too.
     InsideField {
         /// The field.
         field: String,
     },
     /// The text is a whole key.
     WholeKey,
-    /// No key can.
+    /// No key begins with the text.
     Never {
-        /// The longest beginning of the text that some keys have: what was probably meant.
+        /// The longest prefix of the text with which some keys begin: probably what was meant.
         longest: String,
-        /// What the keys have there instead.
+        /// How keys continue instead.
         reason: String,
     },
 }
 
 impl Template {
-    /// How this template's keys relate to another's.
+    /// The relation between the keys of this template and another.
     ///
     /// ```
     /// use keyloom_keys::{Relation, Template};
@@ -66,7 +67,7 @@ impl Template {
     /// # Ok::<(), keyloom_keys::TemplateError>(())
     /// ```
     pub fn relation(&self, other: &Template) -> Relation {
-        let (left, right) = (Automaton::new(self), Automaton::new(other));
+        let (left, right) = (self.language(), other.language());
         let both_end = |a, b| left.accepts(a) && right.accepts(b);
         if let Some((text, _)) = search(&left, &right, both_end) {
             let candidates = [text_of(text), other.example(), self.example()];
@@ -98,24 +99,24 @@ impl Template {
     /// # Ok::<(), keyloom_keys::TemplateError>(())
     /// ```
     pub fn match_prefix(&self, prefix: &str) -> PrefixMatch {
-        let automaton = Automaton::new(self);
-        let mut states = vec![Automaton::START];
+        let language = self.language();
+        let mut states = vec![Language::START];
         for (at, byte) in prefix.bytes().enumerate() {
-            let next = automaton.step(&states, byte);
+            let next = language.step(&states, byte);
             if next.is_empty() {
-                return self.never(&automaton, &states, prefix, at);
+                return self.never(&language, &states, prefix, at);
             }
             states = next;
         }
-        if states.iter().any(|&state| automaton.accepts(state)) && self.matches(prefix) {
+        if states.iter().any(|&state| language.accepts(state)) && self.matches(prefix) {
             return PrefixMatch::WholeKey;
         }
         let inside = states.iter().find_map(|&state| {
-            let field = self.segments().get(automaton.segment(state))?.as_field()?;
-            let goes_on = automaton
+            let field = self.segments().get(language.segment(state))?.as_field()?;
+            let goes_on = language
                 .edges(state)
                 .iter()
-                .any(|(_, to)| automaton.segment(*to) == automaton.segment(state));
+                .any(|(_, to)| language.segment(*to) == language.segment(state));
             goes_on.then_some(field)
         });
         match inside {
@@ -126,13 +127,7 @@ impl Template {
         }
     }
 
-    fn never(
-        &self,
-        automaton: &Automaton,
-        states: &[usize],
-        prefix: &str,
-        at: usize,
-    ) -> PrefixMatch {
+    fn never(&self, language: &Language, states: &[usize], prefix: &str, at: usize) -> PrefixMatch {
         let mut longest = prefix.get(..at);
         let mut cut = at;
         while longest.is_none() && cut > 0 {
@@ -140,30 +135,31 @@ impl Template {
             longest = prefix.get(..cut);
         }
         let longest = longest.unwrap_or_default().to_owned();
-        let expected: Vec<String> = states
+        let edges = states.iter().flat_map(|&state| language.edges(state));
+        let expected: Vec<String> = edges
+            .fold(ByteSet::EMPTY, |set, (bytes, _)| set.union(*bytes))
             .iter()
-            .flat_map(|&state| automaton.edges(state))
-            .flat_map(|(bytes, _)| bytes.iter().take(12))
+            .take(12)
             .map(|byte| char::from(byte).escape_debug().to_string())
             .collect();
-        let segment = states.first().map_or(0, |&state| automaton.segment(state));
+        let segment = states.first().map_or(0, |&state| language.segment(state));
         let place = match self.segments().get(segment).and_then(|segment| segment.as_field()) {
             Some(field) => format!("in field `{}`, ", field.name()),
             None => String::new(),
         };
         let reason = match expected.as_slice() {
             [] => format!("every key ends after `{longest}`"),
-            [only] => format!("{place}keys go on after `{longest}` with `{only}`"),
+            [only] => format!("{place}keys continue after `{longest}` with `{only}`"),
             many => {
-                format!("{place}keys go on after `{longest}` with one of `{}`", many.concat())
+                format!("{place}keys continue after `{longest}` with one of `{}`", many.concat())
             }
         };
         PrefixMatch::Never { longest, reason }
     }
 }
 
-/// A key of the first automaton and a longer key of the second that begins with it.
-fn begins(shorter: &Automaton, longer: &Automaton) -> Option<(String, String)> {
+/// A key of the first language and a longer key of the second that begins with it.
+fn begins(shorter: &Language, longer: &Language) -> Option<(String, String)> {
     let ends_first = |a, b| shorter.accepts(a) && !longer.edges(b).is_empty();
     let (text, state) = search(shorter, longer, ends_first)?;
     let whole: Vec<u8> = text.iter().copied().chain(completion(longer, state)?).collect();
@@ -245,6 +241,12 @@ mod tests {
             };
             assert_eq!(found, longest);
         }
+        // Several states expect the same byte; it is named once.
+        let order = Template::parse("ORDER#{at:datetime}#{id}").unwrap();
+        let PrefixMatch::Never { reason, .. } = order.match_prefix("ORDER#2024-12#") else {
+            panic!("no key has this prefix")
+        };
+        assert_eq!(reason, "in field `at`, keys continue after `ORDER#2024-12` with `-`");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! How much of a bare echo server's throughput is left once everything a DynamoDB endpoint does is
-//! added, and what a hop to the pool costs.
+//! Throughput relative to a bare echo server, with everything a DynamoDB endpoint does, and the
+//! cost of a hop to the pool.
 //!
-//! `cargo bench -p keyloom-server`. Client and servers share the machine, so only the ratios mean
-//! something.
+//! `cargo bench -p keyloom-server`. Client and servers share the machine, so only the ratios are
+//! meaningful.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
@@ -29,7 +29,7 @@ const CONNECTIONS: usize = 32;
 const ROUND: Duration = Duration::from_millis(700);
 const ROUNDS: usize = 5;
 
-/// Answers with what it was asked.
+/// Echoes the request's body.
 struct Echo;
 
 impl Backend for Echo {
@@ -38,7 +38,7 @@ impl Backend for Echo {
     }
 }
 
-/// What the client asks, and the size of the answer's body.
+/// The client's request, and the size of the response's body.
 #[derive(Clone)]
 struct Question {
     bytes: Bytes,
@@ -88,7 +88,7 @@ fn main() {
     std::fs::remove_dir_all(directory).unwrap();
 }
 
-/// Makes the table and the item, and says how the item is put.
+/// Creates the table and the item, and returns the request that puts the item.
 fn prepare(database: &Database) -> String {
     let table = br#"{"TableName":"bench","BillingMode":"PAY_PER_REQUEST",
         "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
@@ -107,7 +107,7 @@ fn start(dispatch: Dispatch, backend: impl Backend) -> RunningServer {
     Server::start(config, backend).unwrap()
 }
 
-/// Asks the servers in turn, several times, and prints each one's best.
+/// Measures the servers in turn, several times, and prints the best result of each.
 fn compare(what: &str, question: &Question, servers: &[(&str, SocketAddr)]) {
     let client = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let mut best = vec![0.0_f64; servers.len()];
@@ -124,7 +124,7 @@ fn compare(what: &str, question: &Question, servers: &[(&str, SocketAddr)]) {
     println!("  {what}: {}", results.collect::<Vec<_>>().join(", "));
 }
 
-/// The least that an HTTP server on hyper can do with a body.
+/// The minimum that an HTTP server on hyper does with a body.
 async fn bare_server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,7 +1,7 @@
 //! How do I put a database behind a DynamoDB endpoint?
 //!
-//! `cargo run -p keyloom-server --example serve_a_database -- [DIRECTORY]`: in memory, or durable in
-//! that directory. Ctrl-C ends it once the requests under way are answered.
+//! `cargo run -p keyloom-server --example serve_a_database -- [DIRECTORY]`: in memory, or durable
+//! in that directory. Ctrl-C stops it after the open requests are answered.
 
 #![expect(clippy::print_stdout, reason = "an example")]
 

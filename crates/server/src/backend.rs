@@ -1,56 +1,56 @@
-//! What stands behind the server.
+//! The interface between the server and the database.
 
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
 use keyloom_engine::{BackupSource, Call, Database, Error, Health, Reply};
 
-/// Answers requests: the database, or a stand-in for it.
+/// Executes requests: the database, or a test double.
 ///
-/// A call is synchronous and may wait for a disk; [`Dispatch`](crate::Dispatch) says on which
+/// A call is synchronous and may block on a disk; [`Dispatch`](crate::Dispatch) decides on which
 /// thread it runs.
 pub trait Backend: Send + Sync + 'static {
     /// Runs one operation: its target (`DynamoDB_20120810.GetItem`) and its JSON body.
     fn call(&self, target: &str, body: &[u8]) -> Reply;
 
-    /// Begins one operation and waits for nothing; what is left, the server waits for on no thread. A
-    /// backend whose calls wait should have this, or a [`Dispatch`](crate::Dispatch) that runs its writes
-    /// in the pool.
+    /// Begins one operation without blocking; the server awaits the rest without occupying a
+    /// thread. A backend whose calls block should implement this, or use a
+    /// [`Dispatch`](crate::Dispatch) that runs its writes in the pool.
     fn begin(&self, target: &str, body: &[u8]) -> Call {
         Call::Answered(self.call(target, body))
     }
 
     /// The database behind it, whose keys and policies decide what identities may do. Without one, a
-    /// server with [`identities`](crate::Config::identities) lets only those in that may do everything.
+    /// server with [`identities`](crate::Config::identities) serves only those that may do everything.
     fn database(&self) -> Option<&Database> {
         None
     }
 
-    /// Whether it takes writes, for `GET /health`. Asked every second: it must not wait.
+    /// Whether writes are accepted, for `GET /health`. Called every second: it must not block.
     fn health(&self) -> Health {
         Health::Ready
     }
 
-    /// Statistics of the requests so far as JSON, for `GET /keyloom/stats`; none if nobody counts.
+    /// Request statistics as JSON, for `GET /keyloom/stats`; `None` if they are not collected.
     fn statistics(&self) -> Option<String> {
         None
     }
 
-    /// Verifies everything and reports it as JSON, for `POST /keyloom/verify`; none if there is nothing
-    /// that could be verified. It may take long.
+    /// Verifies everything and reports it as JSON, for `POST /keyloom/verify`; `None` if there is
+    /// nothing to verify. May take long.
     fn verify(&self) -> Option<Result<String, Error>> {
         None
     }
 
-    /// Fixes the moment of a backup, for `POST /keyloom/backup`; none if there are no files.
+    /// Takes the snapshot for a backup, for `POST /keyloom/backup`; `None` if there are no files.
     fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
         None
     }
 
-    /// The rules of Contributor Insights that are enabled, by name.
+    /// The names of the enabled rules of Contributor Insights.
     fn insight_rules(&self) -> Vec<InsightRule> {
         Vec::new()
     }
 
-    /// Which keys contributed most to a rule.
+    /// The top contributors of a rule.
     fn contributors(
         &self,
         _rule: &InsightRule,
@@ -59,7 +59,7 @@ pub trait Backend: Send + Sync + 'static {
         Err(NotCounted::Nobody)
     }
 
-    /// Appends to `GET /metrics` what the server itself does not count.
+    /// Appends further metrics to `GET /metrics`.
     fn metrics(&self, _page: &mut String) {}
 }
 

@@ -1,9 +1,9 @@
-//! `POST /keyloom/backup`: the files of the database at this moment as a tar archive.
+//! `POST /keyloom/backup`: a snapshot of the database's files as a tar archive.
 //!
-//! The request's body lists the tables that the client has already, which are left out. A thread reads
-//! the files and waits for the client, a few chunks ahead of it; a client that does not take them is cut
-//! off like any other, and that ends the thread. An archive that breaks off has no end, and its
-//! connection is closed: nobody can take it for whole.
+//! The request's body lists the tables that the client already has, which are left out. A thread
+//! reads the files a few chunks ahead of the client; a client that stops reading is disconnected
+//! like any other, which ends the thread. If the archive cannot be completed, the connection is
+//! closed without an end marker, so the client cannot take it for complete.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -20,20 +20,20 @@ use tokio::sync::mpsc::{Sender, channel};
 use crate::auth::DYNAMODB;
 use crate::body::{BodyError, RequestBody};
 use crate::exchange::{Exchange, body_too_large};
-use crate::held::{BrokenOff, HeldBody};
 use crate::memory::Reservation;
 use crate::pages;
 use crate::response::{Answer, HttpResponse, MediaType};
+use crate::response_body::{Aborted, ResponseBody};
 use crate::shared::Shared;
 
-/// What is sent at once.
+/// Size of a chunk.
 const CHUNK_BYTES: usize = 128 << 10;
-/// How many chunks may wait for the client.
+/// Number of chunks that may be queued for the client.
 const CHUNKS: usize = 4;
-/// What a backup may take while it is sent: those, the one that is filled, and the one that is sent.
+/// Memory of a running backup: the queue, the chunk being filled, and the one being sent.
 const HELD_BYTES: usize = (CHUNKS + 3) * CHUNK_BYTES;
 
-/// Answers with the archive, or says why not.
+/// Responds with the archive, or with the reason why not.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
     head: &Parts,
@@ -70,7 +70,7 @@ async fn begin(
         .and_then(Inventory::decode)
         .map_err(|detail| Answer::text(StatusCode::BAD_REQUEST, format!("{detail}\n")))?;
     let Ok(turn) = Arc::clone(&shared.backups).try_acquire_owned() else {
-        let text = "another backup is being made; try again when it has ended\n";
+        let text = "another backup is running; retry when it has finished\n";
         return Err(Answer::text(StatusCode::CONFLICT, text));
     };
     let backend = Arc::clone(shared);
@@ -86,12 +86,12 @@ async fn begin(
         return Err(Answer::text(StatusCode::CONFLICT, text));
     }
     send(source, inventory, turn).map_err(|error| {
-        let text = format!("the backup could not be begun: {error}\n");
+        let text = format!("the backup could not be started: {error}\n");
         Answer::text(StatusCode::INTERNAL_SERVER_ERROR, text)
     })
 }
 
-/// Begins to send the archive.
+/// Starts sending the archive.
 fn send(
     source: BackupSource,
     inventory: Inventory,
@@ -101,24 +101,24 @@ fn send(
     let run = move || {
         let mut out = Chunks { sender, chunk: BytesMut::with_capacity(CHUNK_BYTES) };
         if let Err(error) = source.write_archive(&inventory, &mut out) {
-            // The client sees that its archive has no end; why, it can only be told here.
+            // The client sees an incomplete archive; the reason can only be logged here.
             if !out.sender.is_closed() {
-                drop(writeln!(io::stderr(), "a backup broke off: {error}"));
+                drop(writeln!(io::stderr(), "a backup was aborted: {error}"));
             }
-            drop(out.sender.blocking_send(Err(BrokenOff)));
+            drop(out.sender.blocking_send(Err(Aborted)));
         }
         drop(turn);
     };
     thread::Builder::new().name("keyloom-backup".into()).spawn(run)?;
-    let mut response = HttpResponse::new(HeldBody::stream(chunks, HELD_BYTES));
+    let mut response = HttpResponse::new(ResponseBody::stream(chunks, HELD_BYTES));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-tar"));
     Ok(response)
 }
 
-/// Passes on what is written in chunks, and waits while there are enough of them.
+/// Splits the archive into chunks; blocks while the queue is full.
 struct Chunks {
-    sender: Sender<Result<Bytes, BrokenOff>>,
+    sender: Sender<Result<Bytes, Aborted>>,
     chunk: BytesMut,
 }
 

@@ -1,4 +1,4 @@
-//! Reading a request body within bounds.
+//! Reads request bodies within limits.
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
@@ -8,13 +8,13 @@ use tokio::time::{Instant, timeout_at};
 use crate::memory::{Full, Reservation};
 use crate::shared::Shared;
 
-/// What is set aside at once for a body whose size is only promised.
+/// Allocated up front for a body that only declares its size.
 const MAX_FIRST_ALLOCATION_BYTES: usize = 256 << 10;
-/// The first so many bytes of a body are reserved several times, for what is made of them: small
-/// requests have no other reservation.
+/// This many bytes at the start of a body are reserved several times, which covers their decoded
+/// form: small requests have no other reservation.
 const SMALL_BYTES: usize = 64 << 10;
 const SMALL_FACTOR: usize = 4;
-/// How much of a body that is refused is read and thrown away.
+/// How much of a refused body is read and discarded.
 const MAX_DISCARDED_BYTES: usize = 64 << 20;
 
 /// Why a body could not be read.
@@ -22,19 +22,19 @@ const MAX_DISCARDED_BYTES: usize = 64 << 20;
 pub(crate) enum BodyError {
     /// Larger than the limit.
     TooLarge,
-    /// Not complete in time.
+    /// Not complete before the deadline.
     TooSlow,
-    /// All bodies together are larger than the server may hold.
+    /// All bodies together exceed the server's memory budget.
     ServerFull,
     /// The connection broke, or the framing is wrong.
     Broken,
 }
 
-/// A request body that is still on its way.
+/// A request body that is still being received.
 pub(crate) struct RequestBody {
     max_bytes: usize,
     incoming: Incoming,
-    /// When all of it should be here, whether it is wanted or not.
+    /// When the whole body must have been received, whether it is used or discarded.
     deadline: Instant,
 }
 
@@ -44,12 +44,12 @@ impl RequestBody {
         Self { max_bytes: shared.limits.max_body_bytes, incoming, deadline }
     }
 
-    /// Whether there is none.
+    /// Whether the request has no body.
     pub(crate) fn is_empty(&self) -> bool {
         self.incoming.is_end_stream()
     }
 
-    /// Reads it to its end, into memory that is reserved while it comes.
+    /// Reads the body to its end; memory is reserved as it arrives.
     pub(crate) async fn read(&mut self, memory: &mut Reservation) -> Result<Bytes, BodyError> {
         let promised = self.incoming.size_hint();
         if promised.lower() > self.max_bytes as u64 {
@@ -57,15 +57,15 @@ impl RequestBody {
         }
         let promised = promised.exact().map(|bytes| bytes as usize);
         let mut reading = Reading { max_bytes: self.max_bytes, bytes: 0, promised, memory };
-        // Most bodies are here already, in which case no timer is ever set.
+        // Most bodies have already arrived, in which case no timer is registered.
         match timeout_at(self.deadline, reading.read(&mut self.incoming)).await {
             Ok(read) => read,
             Err(_) => Err(BodyError::TooSlow),
         }
     }
 
-    /// Reads and forgets what is left of a body that is refused, as far as that is reasonable. A
-    /// client that is still sending when the socket closes would see a reset and no refusal.
+    /// Reads and discards the rest of a refused body, up to a limit. A client that is still sending
+    /// when the socket closes would see a reset instead of the response.
     pub(crate) async fn discard(&mut self) {
         let incoming = &mut self.incoming;
         if incoming.is_end_stream() || incoming.size_hint().lower() > MAX_DISCARDED_BYTES as u64 {
@@ -79,7 +79,7 @@ impl RequestBody {
                 left = rest;
             }
         };
-        // Too slow or not: the refusal is sent now.
+        // In time or not, the response is sent now.
         let _ = timeout_at(self.deadline, reading).await;
     }
 }
@@ -88,14 +88,14 @@ impl RequestBody {
 struct Reading<'m> {
     max_bytes: usize,
     bytes: usize,
-    /// Its size, if its sender has told.
+    /// Its size, if declared.
     promised: Option<usize>,
     memory: &'m mut Reservation,
 }
 
 impl Reading<'_> {
     async fn read(&mut self, body: &mut Incoming) -> Result<Bytes, BodyError> {
-        // A body that came in one piece, as small ones do, is not copied.
+        // A body that arrived in one piece, as small ones do, is not copied.
         let first = self.next(body).await?;
         if body.is_end_stream() {
             return Ok(first);
@@ -105,8 +105,8 @@ impl Reading<'_> {
         whole.extend_from_slice(&first);
         whole.extend_from_slice(&second);
         while let Some(data) = some_data(self.next(body).await?) {
-            // Who has sent some of it is believed the rest, so that the body is copied once only. What
-            // is not written to takes no memory.
+            // After the first piece the declared size is trusted, so that the body is copied only
+            // once. Pages that are not written take no memory.
             if whole.capacity() - whole.len() < data.len() {
                 whole.reserve(self.room().saturating_sub(whole.len()).max(data.len()));
             }
@@ -115,12 +115,12 @@ impl Reading<'_> {
         Ok(whole.freeze())
     }
 
-    /// How large it will be, as far as one knows.
+    /// The expected size, as far as known.
     fn room(&self) -> usize {
         self.promised.unwrap_or(self.bytes * 2)
     }
 
-    /// The next piece of data, skipping what is not data; empty at the end.
+    /// The next piece of data, skipping frames without data; empty at the end.
     async fn next(&mut self, body: &mut Incoming) -> Result<Bytes, BodyError> {
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else { continue };
@@ -139,7 +139,7 @@ impl Reading<'_> {
         if self.bytes > self.max_bytes {
             return Err(BodyError::TooLarge);
         }
-        // A body of unknown size is moved when it has outgrown its place.
+        // A body of unknown size is copied when it outgrows its buffer.
         let moves = if self.promised.is_some() { 1 } else { 2 };
         let small = self.bytes.min(SMALL_BYTES) - small_before;
         let reserved = bytes * moves + small * (SMALL_FACTOR - 1);

@@ -1,6 +1,6 @@
 //! Dates of the Gregorian calendar, counted in days since the start of 1970.
 
-/// Days from the start of 1970 to a date, by counting years from March, so that the leap day comes
+/// Days from the start of 1970 to a date. Years are counted from March, so that the leap day comes
 /// last.
 pub(crate) fn days_before(year: u64, month: u64, day: u64) -> u64 {
     let year = if month <= 2 { year - 1 } else { year };

@@ -1,33 +1,33 @@
-//! How many connections each client has.
+//! Limits the connections of each client.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many connections each client has. A client is an address; of IPv6, the network that one machine
-/// gets whole.
+/// The number of connections of each client. A client is an IPv4 address or an IPv6 /64 network,
+/// the smallest that one machine is assigned.
 #[derive(Debug)]
 pub(crate) struct Clients {
     max: u32,
     open: Mutex<HashMap<IpAddr, u32>>,
 }
 
-/// One connection of a client, until it is dropped.
+/// One connection of a client, released when dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ClientSlot {
     clients: Arc<Clients>,
     client: IpAddr,
 }
 
 impl Clients {
-    /// So many connections for each.
+    /// Allows this many connections per client.
     pub(crate) fn new(max: u32) -> Self {
         Self { max, open: Mutex::default() }
     }
 
-    /// One more for a client; none if it has its number.
-    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+    /// Adds a connection of a client; `None` if it has reached the limit.
+    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr) -> Option<ClientSlot> {
         let client = client_of(address);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.entry(client).or_default();
@@ -35,11 +35,11 @@ impl Clients {
             return None;
         }
         *count += 1;
-        Some(Place { clients: Arc::clone(self), client })
+        Some(ClientSlot { clients: Arc::clone(self), client })
     }
 }
 
-impl Drop for Place {
+impl Drop for ClientSlot {
     fn drop(&mut self) {
         let mut open = self.clients.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Entry::Occupied(mut count) = open.entry(self.client) {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_client_has_its_own_number_and_leaves_nothing_behind() {
+    fn each_client_has_its_own_count_which_is_removed_at_zero() {
         let clients = Arc::new(Clients::new(2));
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
         let (one, other) = (address("10.0.0.1"), address("10.0.0.2"));

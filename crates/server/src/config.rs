@@ -1,4 +1,4 @@
-//! How a server is set up, and why it may refuse to start.
+//! The configuration of a server, and errors at startup.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,42 +13,42 @@ use crate::access::Identity;
 use crate::auth::{Credentials, MIN_SECRET_BYTES};
 use crate::dispatch::Dispatch;
 use crate::limits::Limits;
+use crate::origin::Cors;
 use crate::tls::TlsFiles;
-use crate::visitor::Cors;
 
-/// How a server is set up.
+/// The configuration of a server.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where to listen; port 0 takes any free one.
+    /// The address to listen on; port 0 picks a free one.
     pub address: SocketAddr,
-    /// The root user's access keys, which no policy limits. Without these and identities, any or no
-    /// signature is accepted, and only a loopback address is served.
+    /// The root user's access keys, which no policy limits. Without these and identities, requests need no
+    /// valid signature, and only a loopback address is served.
     pub credentials: Vec<Credentials>,
     /// Users and roles whose requests are judged by policies.
     pub identities: Vec<Identity>,
     /// Certificate and key; plain HTTP without them.
     pub tls: Option<TlsFiles>,
-    /// Where `GET /metrics` and `GET /health` are served besides, to anyone and without TLS.
+    /// An additional address for `GET /metrics` and `GET /health`, without authentication or TLS.
     pub metrics_address: Option<SocketAddr>,
-    /// The pages that may ask besides those of this machine.
+    /// Origins that may send requests besides those of this machine.
     pub cors: Cors,
-    /// The endpoints (`HOST:PORT`) that clients reach the server under. On a loopback address without
-    /// credentials it answers to these hosts and to loopback ones only.
+    /// The endpoints (`HOST:PORT`) by which clients reach the server. On a loopback address without
+    /// credentials it accepts only these hosts and loopback names.
     pub advertised: Vec<String>,
-    /// The region the health check names.
+    /// The region in the response of `GET /`.
     pub region: String,
     /// Which thread runs which call.
     pub dispatch: Dispatch,
-    /// Bounds on what clients may use.
+    /// Limits on what clients may use.
     pub limits: Limits,
-    /// Threads of the reactor; `None` is one per core.
+    /// Reactor threads; `None` means one per core.
     pub workers: Option<usize>,
-    /// Signatures are valid around this clock's time.
+    /// The clock against which signatures are checked.
     pub clock: Arc<dyn Clock>,
 }
 
 impl Default for Config {
-    /// Loopback, port 8000, open, for a database in memory.
+    /// Loopback, port 8000, without credentials, for a database in memory.
     fn default() -> Self {
         Self {
             address: ([127, 0, 0, 1], 8000).into(),
@@ -78,7 +78,7 @@ impl Config {
         self.credentials.iter().chain(identities)
     }
 
-    /// Refuses what would open the data to anyone.
+    /// Refuses a configuration that would expose the data to anyone.
     pub fn check(&self) -> Result<(), StartError> {
         let loopback = self.address.ip().to_canonical().is_loopback();
         if !loopback && !self.is_signed() {
@@ -100,12 +100,12 @@ impl Config {
         Ok(())
     }
 
-    /// What works and is not wise, a sentence each.
+    /// Warnings about risky settings, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for short in self.all_credentials().filter(|c| c.has_short_secret()) {
             warnings.push(format!(
-                "the secret of the access key {:?} has fewer than {MIN_SECRET_BYTES} characters: who \
+                "the secret of the access key {:?} has fewer than {MIN_SECRET_BYTES} characters: anyone who \
                  sees one signed request can guess it",
                 short.access_key()
             ));
@@ -113,14 +113,14 @@ impl Config {
         let is_loopback = |address: SocketAddr| address.ip().to_canonical().is_loopback();
         if !is_loopback(self.address) && self.tls.is_none() {
             warnings.push(format!(
-                "{} is served without TLS: requests are signed, but whoever is on the way reads the \
-                 data. Use --tls-cert and --tls-key, or a proxy that does",
+                "{} is served without TLS: requests are signed, but anyone on the network path can read the \
+                 data. Use --tls-cert and --tls-key, or a TLS proxy",
                 self.address
             ));
         }
         if let Some(address) = self.metrics_address.filter(|address| !is_loopback(*address)) {
             warnings.push(format!(
-                "anyone who can reach {address} reads the metrics, with the names of tables"
+                "anyone who can reach {address} can read the metrics, which include table names"
             ));
         }
         warnings
@@ -137,9 +137,9 @@ pub enum StartError {
     BadCredentials(String),
     /// Two credentials or identities have this access key.
     RepeatedAccessKey(String),
-    /// The limit on memory is too low to serve anything; holds it.
+    /// The memory limit is too low to serve anything; holds the limit.
     LittleMemory(usize),
-    /// Another program listens there.
+    /// Another program listens on the address.
     AddressInUse(SocketAddr),
     /// The address cannot be listened on.
     Listen(SocketAddr, io::Error),
@@ -224,13 +224,13 @@ mod tests {
     }
 
     #[test]
-    fn credentials_open_every_address() {
+    fn credentials_allow_every_address() {
         let credentials = vec![Credentials::new("AKID", "secret")];
         assert!(Config { credentials, ..config("0.0.0.0:0") }.check().is_ok());
     }
 
     #[test]
-    fn what_is_not_wise_is_told() {
+    fn risky_settings_are_warned_about() {
         let long = Credentials::new("AKID", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY");
         let short = Credentials::new("AKID", "secret");
         let with = |address, credentials: &Credentials| {
@@ -245,11 +245,11 @@ mod tests {
         assert!(matches!(warned.as_slice(), [one] if one.contains("without TLS")), "{warned:?}");
         let metrics_address = Some(([0, 0, 0, 0], 9).into());
         let warned = Config { metrics_address, ..config("127.0.0.1:0") }.warnings();
-        assert!(warned.concat().contains("reads the metrics"), "{warned:?}");
+        assert!(warned.concat().contains("read the metrics"), "{warned:?}");
     }
 
     #[test]
-    fn a_limit_on_memory_that_is_too_low_is_refused() {
+    fn a_memory_limit_that_is_too_low_is_refused() {
         let limits = Limits { memory_bytes: 10 << 20, ..Limits::default() };
         let error = Config { limits, ..Config::default() }.check().unwrap_err();
         assert!(error.to_string().contains("10 MiB is too low"), "{error}");

@@ -1,4 +1,4 @@
-//! One connection: HTTP on it, and an eye on its client.
+//! One connection: runs HTTP on it and enforces its timeouts.
 
 use std::io;
 use std::pin::{Pin, pin};
@@ -12,66 +12,65 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep_until};
 
 use crate::access::Peer;
-use crate::limits::Patience;
+use crate::limits::Timeouts;
 use crate::memory::{Account, Full};
-use crate::overseer::{OpenRequest, Overseer, Pulse, Verdict};
-use crate::request::{self, Door};
+use crate::request::{self, ListenerKind};
 use crate::shared::{CONNECTION_WINDOW_BYTES, Lifecycle, MAX_STREAMS, Shared};
+use crate::stalls::{Activity, Liveness, OpenRequest, StallDetector};
 
-/// What an HTTP/2 connection takes more than another: its receive window, and a little for each of its
-/// streams.
+/// Additional memory of an HTTP/2 connection: its receive window, and some for each of its streams.
 const HTTP2_BYTES: usize = CONNECTION_WINDOW_BYTES as usize + MAX_STREAMS as usize * 1024;
 
-/// Serves one connection until either side ends it.
+/// Serves one connection until either side closes it.
 pub(crate) async fn serve<S>(
     shared: Arc<Shared>,
     account: Arc<Account>,
     peer: Peer,
-    door: Door,
+    listener: ListenerKind,
     stream: S,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let pulse = Arc::new(Pulse::new(account, peer));
-    let metered = Metered { stream, pulse: Arc::clone(&pulse), shared: Arc::clone(&shared) };
+    let activity = Arc::new(Activity::new(account, peer));
+    let metered = Metered { stream, activity: Arc::clone(&activity), shared: Arc::clone(&shared) };
     let service = {
-        let (shared, pulse) = (Arc::clone(&shared), Arc::clone(&pulse));
+        let (shared, activity) = (Arc::clone(&shared), Arc::clone(&activity));
         service_fn(move |request| {
-            request::handle(Arc::clone(&shared), OpenRequest::begin(&pulse), door, request)
+            request::handle(Arc::clone(&shared), OpenRequest::begin(&activity), listener, request)
         })
     };
     let mut connection = pin!(shared.http.serve_connection(TokioIo::new(metered), service));
     let mut lifecycle = shared.lifecycle.subscribe();
-    // The end may have begun between the accepting and now.
+    // Shutdown may have begun since the connection was accepted.
     if *lifecycle.borrow() != Lifecycle::Serving {
         lifecycle.mark_changed();
     }
-    let mut overseer = Overseer::default();
-    let mut patience = Patience::of(&shared.limits);
+    let mut stalls = StallDetector::default();
+    let mut timeouts = Timeouts::of(&shared.limits);
     let mut closing = false;
-    let mut check = pin!(sleep_until(Instant::now() + patience.period()));
+    let mut check = pin!(sleep_until(Instant::now() + timeouts.period()));
     loop {
         tokio::select! {
             biased;
-            // An error here is the client's: it broke the protocol or went away.
+            // An error here is the client's: it violated the protocol or disconnected.
             _ = connection.as_mut() => return,
             () = check.as_mut() => {
                 let now = Instant::now();
-                match overseer.judge(&pulse, pressed(patience, &shared), now) {
-                    Verdict::Fine => {}
+                match stalls.poll(&activity, pressed(timeouts, &shared), now) {
+                    Liveness::Fine => {}
                     _ if closing => return,
-                    Verdict::Slow => {
+                    Liveness::Slow => {
                         shared.metrics.connections_timed_out.add(1);
                         return;
                     }
-                    Verdict::Idle => {
+                    Liveness::Idle => {
                         shared.metrics.connections_timed_out.add(1);
                         closing = true;
-                        patience = patience.at_the_end();
+                        timeouts = timeouts.during_shutdown();
                         connection.as_mut().graceful_shutdown();
                     }
                 }
-                check.as_mut().reset(now + patience.period());
+                check.as_mut().reset(now + timeouts.period());
             }
             changed = lifecycle.changed() => {
                 let state = *lifecycle.borrow_and_update();
@@ -79,23 +78,23 @@ pub(crate) async fn serve<S>(
                     return;
                 }
                 closing = true;
-                patience = patience.at_the_end();
+                timeouts = timeouts.during_shutdown();
                 connection.as_mut().graceful_shutdown();
-                check.as_mut().reset(Instant::now() + patience.period());
+                check.as_mut().reset(Instant::now() + timeouts.period());
             }
         }
     }
 }
 
-/// A client that does not take its answers has less time when others wait for the memory.
-fn pressed(patience: Patience, shared: &Shared) -> Patience {
-    if shared.memory.is_short() { patience.when_memory_is_short() } else { patience }
+/// Shortens the write timeout while others wait for memory.
+fn pressed(timeouts: Timeouts, shared: &Shared) -> Timeouts {
+    if shared.memory.is_short() { timeouts.when_memory_is_short() } else { timeouts }
 }
 
-/// A stream that counts.
+/// A stream that counts bytes.
 struct Metered<S> {
     stream: S,
-    pulse: Arc<Pulse>,
+    activity: Arc<Activity>,
     shared: Arc<Shared>,
 }
 
@@ -103,12 +102,12 @@ impl<S> Metered<S> {
     fn count_sent(&self, result: &Poll<io::Result<usize>>) {
         match result {
             Poll::Ready(Ok(bytes)) => {
-                self.pulse.sent_bytes.fetch_add(*bytes as u64, Relaxed);
-                self.pulse.is_stalled.store(false, Relaxed);
+                self.activity.sent_bytes.fetch_add(*bytes as u64, Relaxed);
+                self.activity.is_stalled.store(false, Relaxed);
                 self.shared.metrics.bytes_sent.add(*bytes as u64);
             }
             Poll::Ready(Err(_)) => {}
-            Poll::Pending => self.pulse.is_stalled.store(true, Relaxed),
+            Poll::Pending => self.activity.is_stalled.store(true, Relaxed),
         }
     }
 }
@@ -124,12 +123,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
         let fresh = buffer.filled().get(before..).unwrap_or_default();
         if !fresh.is_empty() {
             let bytes = fresh.len() as u64;
-            let earlier = self.pulse.received_bytes.fetch_add(bytes, Relaxed);
+            let earlier = self.activity.received_bytes.fetch_add(bytes, Relaxed);
             self.shared.metrics.bytes_received.add(bytes);
             if earlier == 0 && fresh.starts_with(b"PRI ") {
-                self.pulse.speaks_http2.store(true, Relaxed);
-                // There is nobody to tell: HTTP/2 has not begun.
-                self.pulse.account.grow_buffers(HTTP2_BYTES).map_err(|Full| {
+                self.activity.speaks_http2.store(true, Relaxed);
+                // No response is possible: the HTTP/2 connection has not been established.
+                self.activity.account.grow_buffers(HTTP2_BYTES).map_err(|Full| {
                     self.shared.metrics.connections_refused.add(1);
                     io::Error::from(io::ErrorKind::OutOfMemory)
                 })?;

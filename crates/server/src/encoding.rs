@@ -1,4 +1,4 @@
-//! gzip, in and out.
+//! gzip compression and decompression.
 
 use std::io::{Read, Write};
 
@@ -6,16 +6,16 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-/// Why a compressed body could not be used.
+/// Why a compressed body could not be decompressed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum GunzipError {
-    /// It is not gzip, or is cut short.
+    /// Not gzip, or truncated.
     Malformed,
-    /// It grows past the limit.
+    /// Decompresses to more than the limit.
     TooLarge,
 }
 
-/// Unpacks `packed`, up to `max_bytes`: a few kilobytes of gzip can stand for gigabytes.
+/// Decompresses `packed`, up to `max_bytes`: a few kilobytes of gzip can expand to gigabytes.
 pub(crate) fn gunzip(packed: &[u8], max_bytes: usize) -> Result<Vec<u8>, GunzipError> {
     let mut plain = Vec::with_capacity(packed.len().saturating_mul(4).min(max_bytes));
     let mut decoder = MultiGzDecoder::new(packed).take(max_bytes as u64 + 1);
@@ -23,7 +23,7 @@ pub(crate) fn gunzip(packed: &[u8], max_bytes: usize) -> Result<Vec<u8>, GunzipE
     if plain.len() > max_bytes { Err(GunzipError::TooLarge) } else { Ok(plain) }
 }
 
-/// Packs `plain`, if that makes it smaller.
+/// Compresses `plain`, if that makes it smaller.
 pub(crate) fn gzip(plain: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::fast());
     encoder.write_all(plain).ok()?;
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gzip_round_trips_and_gives_up_when_it_does_not_help() {
+    fn gzip_round_trips_and_declines_incompressible_data() {
         let plain = b"{\"S\":\"value\"}".repeat(500);
         let packed = gzip(&plain).unwrap();
         assert!(packed.len() < plain.len() / 10);
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn rubbish_and_truncated_gzip_are_malformed() {
+    fn garbage_and_truncated_gzip_are_malformed() {
         let packed = gzip(&vec![7; 1000]).unwrap();
         assert_eq!(gunzip(b"{}", 10), Err(GunzipError::Malformed));
         assert_eq!(gunzip(&packed[..packed.len() - 4], 1000), Err(GunzipError::Malformed));

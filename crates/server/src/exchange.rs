@@ -1,5 +1,5 @@
-//! One operation from its whole body to its answer: everything that needs no waiting for the
-//! network, in one piece, so that it can run on any thread.
+//! One operation from its complete body to its response: all steps that need no network, so that
+//! they can run on any thread.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,24 +20,24 @@ use crate::shared::Shared;
 
 const X_AMZ_TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 
-/// An operation that was asked for.
+/// A requested operation.
 pub(crate) struct Exchange {
     request: Parts,
     pub(crate) operation: Operation,
     pub(crate) media_type: MediaType,
-    /// What is left to verify of its signature.
+    /// The part of the signature check that needs the body.
     pub(crate) admission: Option<Admission>,
-    /// Whose policies judge it; none for the root user and where everyone may do everything.
+    /// The identity whose policies apply; none for the root user and where no policies apply.
     pub(crate) identity: Option<Arc<Identity>>,
 }
 
-/// How far an exchange has come.
+/// How far a non-blocking attempt got.
 pub(crate) enum Progress {
-    /// To its end.
+    /// Finished.
     Answered(Answer),
-    /// To a write that is not durable yet.
+    /// A write that is not durable yet.
     Waiting(WaitingCall),
-    /// Nowhere: it takes a thread of its own.
+    /// Not started: it would block and needs a pool thread.
     NotBegun,
 }
 
@@ -47,7 +47,7 @@ impl Exchange {
         Self { request, operation, media_type, admission: None, identity: None }
     }
 
-    /// The request itself, for whoever else may answer it.
+    /// The request's head, for a fallback handler.
     pub(crate) fn into_request(self) -> Parts {
         self.request
     }
@@ -56,12 +56,12 @@ impl Exchange {
         &self.request
     }
 
-    /// Whether its body is compressed.
+    /// Whether the body is compressed.
     pub(crate) fn is_packed(&self) -> bool {
         is_packed(&self.request)
     }
 
-    /// Verifies and unpacks, which leaves an exchange with a plain body.
+    /// Verifies the signature and decompresses the body.
     pub(crate) fn unpack(mut self, body: &[u8], max_bytes: usize) -> Result<(Self, Bytes), Answer> {
         let unpacked = self.verify(body).and_then(|()| unpacked(&self.request, body, max_bytes));
         match unpacked {
@@ -75,7 +75,7 @@ impl Exchange {
         }
     }
 
-    /// Verifies, authorizes, calls, and waits for nothing.
+    /// Verifies the signature, asks the policies and starts the call without blocking.
     pub(crate) fn begin(&self, shared: &Shared, body: &[u8]) -> Progress {
         let started = Instant::now();
         let progress = match self.verify(body).and_then(|()| self.authorize(shared, body)) {
@@ -90,40 +90,41 @@ impl Exchange {
         progress
     }
 
-    /// The same, and waits as long as that takes.
+    /// Verifies the signature and runs the call, blocking if necessary.
     pub(crate) fn finish(&self, shared: &Shared, body: &[u8]) -> Answer {
         match self.begin(shared, body) {
             Progress::Answered(answer) => answer,
             Progress::Waiting(call) => self.answer(call.wait()),
-            // Its signature was verified and it was allowed before it could not begin.
+            // It was verified and authorized before the non-blocking attempt.
             Progress::NotBegun => self.answer(shared.backend.call(target(&self.request), body)),
         }
     }
 
-    /// What the client gets of a reply.
+    /// The response for an engine reply.
     pub(crate) fn answer(&self, reply: Reply) -> Answer {
         let mut answer = Answer::reply(reply, self.media_type);
         answer.accepts_gzip(self.accepts_gzip());
         answer
     }
 
-    /// Whether its sender is who he says.
+    /// Verifies the signature against the body.
     fn verify(&self, body: &[u8]) -> Result<(), Error> {
         self.admission.as_ref().map_or(Ok(()), |admission| admission.verify(body))
     }
 
-    /// Whether policies allow what it asks.
+    /// Whether the policies allow the request.
     fn authorize(&self, shared: &Shared, body: &[u8]) -> Result<(), Error> {
         let Some(identity) = &self.identity else { return Ok(()) };
         shared.asked(identity, &self.request).check_operation(target(&self.request), body)
     }
 
-    /// An error in place of an answer.
+    /// An error response.
     pub(crate) fn refuse(&self, error: &Error) -> Answer {
         Answer::error(error, self.media_type)
     }
 
-    /// The answer when the engine broke, whose state is its own to guard, or when there was no memory.
+    /// The response when the engine panicked, which protects its own state, or when there was no
+    /// memory.
     pub(crate) fn not_run(why: &NotRun, media_type: MediaType) -> Answer {
         if *why == NotRun::NoMemory {
             return Answer::unavailable(media_type);
@@ -144,7 +145,7 @@ fn is_packed(request: &Parts) -> bool {
     encoding.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"gzip"))
 }
 
-/// A body without the encoding that its header states.
+/// A body without the encoding stated in its header.
 pub(crate) fn unpacked<'b>(
     request: &Parts,
     body: &'b [u8],
@@ -161,14 +162,14 @@ pub(crate) fn unpacked<'b>(
     })
 }
 
-/// The refusal of a body over the limit.
+/// The error for a body over the limit.
 pub(crate) fn body_too_large(max_bytes: usize) -> Error {
     Error::RequestEntityTooLarge(format!(
         "Request size exceeds the limit of {max_bytes} bytes; split the request"
     ))
 }
 
-/// The refusal of a body whose decoded form could never be held.
+/// The error for a body whose decoded form could never fit into memory.
 pub(crate) fn decoded_too_large(decoded_bytes: usize) -> Error {
     Error::RequestEntityTooLarge(format!(
         "The request would take some {} MB when it is decoded, more than the server may use; split \
@@ -177,7 +178,7 @@ pub(crate) fn decoded_too_large(decoded_bytes: usize) -> Error {
     ))
 }
 
-/// What the request is for; empty when it does not say.
+/// The value of `X-Amz-Target`; empty if missing.
 pub(crate) fn target(request: &Parts) -> &str {
     let header = request.headers.get(X_AMZ_TARGET);
     header.and_then(|value| value.to_str().ok()).unwrap_or_default()

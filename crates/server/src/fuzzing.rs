@@ -1,16 +1,18 @@
-//! Doors for the fuzz targets: parsers that meet a stranger's bytes and that nobody else calls from
-//! outside.
+//! Entry points for the fuzz targets: parsers of untrusted bytes that are otherwise private.
 
 use std::sync::Arc;
 
 use hyper::Request;
 use hyper::http::request::Parts;
-use keyloom_engine::{Database, ManualClock};
+#[cfg(feature = "insights")]
+use keyloom_engine::Database;
+use keyloom_engine::ManualClock;
 
 use crate::auth::{Auth, Credentials, DYNAMODB};
-use crate::cloudwatch;
+#[cfg(feature = "insights")]
+use crate::insights;
 
-/// The headers and the path of a request, a line each, path first; none if they are not HTTP.
+/// Parses the path and the headers of a request, one line each; `None` if they are not valid HTTP.
 fn head(text: &str) -> Option<Parts> {
     let mut lines = text.lines();
     let mut request = Request::post(lines.next()?);
@@ -21,8 +23,8 @@ fn head(text: &str) -> Option<Parts> {
     request.body(()).ok().map(|request| request.into_parts().0)
 }
 
-/// Judges the signature of a request whose sender does not know the secret, and says whether it got
-/// past.
+/// Verifies the signature of a request whose sender does not know the secret; returns whether it
+/// was admitted.
 pub fn is_admitted(text: &str, body: &[u8]) -> bool {
     let auth = Auth::Signed {
         credentials: vec![Credentials::new("AKID", "a secret that no fuzzer guesses")],
@@ -37,8 +39,9 @@ pub fn is_admitted(text: &str, body: &[u8]) -> bool {
     }
 }
 
-/// Reads a request to CloudWatch in one of its protocols, answers it and writes the answer. What CBOR has
-/// read it must be able to write and to read again.
+/// Decodes a request to CloudWatch in one of its protocols, answers it and encodes the response.
+/// Decoded CBOR must survive a round trip.
+#[cfg(feature = "insights")]
 pub fn ask_cloudwatch(protocol: u8, operation: &str, body: &[u8], database: &Database) -> bool {
-    cloudwatch::fuzzing::ask(protocol, operation, body, database)
+    insights::fuzzing::ask(protocol, operation, body, database)
 }

@@ -1,4 +1,4 @@
-//! Whether the backend takes writes, and who is told when that changes.
+//! Monitors whether the backend accepts writes, and logs changes.
 
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,19 +9,19 @@ use tokio::time::sleep;
 use crate::shared::{Lifecycle, Shared};
 use keyloom_engine::Health;
 
-/// How often to look, whether anyone asks or not.
+/// Polling interval.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// How the backend was when it was last looked at.
+/// The backend's health at the last poll.
 #[derive(Debug, Default)]
-pub(crate) struct Watched(Mutex<Health>);
+pub(crate) struct HealthMonitor(Mutex<Health>);
 
-impl Watched {
-    /// Looks at the backend, and says on standard error what has changed.
-    pub(crate) fn look(&self, now: Health) -> Health {
+impl HealthMonitor {
+    /// Records the backend's health, and logs a change to standard error.
+    pub(crate) fn update(&self, now: Health) -> Health {
         let mut before = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if *before != now {
-            // When even this cannot be written there is nobody to tell.
+            // If standard error cannot be written, there is nowhere to report that.
             drop(writeln!(std::io::stderr(), "{}", line(&now)));
             before.clone_from(&now);
         }
@@ -29,22 +29,19 @@ impl Watched {
     }
 }
 
-/// The line of the log.
+/// The log line.
 fn line(health: &Health) -> String {
     match health {
-        Health::Ready => "the store takes writes again".to_owned(),
+        Health::Ready => "the store accepts writes again".to_owned(),
         Health::ReadOnly { reason, restart_needed } => {
-            let after = if *restart_needed {
-                "restart needed"
-            } else {
-                "it goes on when it can write again"
-            };
+            let after =
+                if *restart_needed { "restart needed" } else { "writes resume when possible" };
             format!("error: the store refuses writes: {reason} ({after})")
         }
     }
 }
 
-/// What `GET /health` says, if all is not well.
+/// The body of `GET /health` if writes are refused.
 pub(crate) fn complaint(health: &Health) -> Option<String> {
     match health {
         Health::Ready => None,
@@ -55,13 +52,13 @@ pub(crate) fn complaint(health: &Health) -> Option<String> {
     }
 }
 
-/// Looks at the backend until the server ends.
-pub(crate) async fn watch(shared: Arc<Shared>) {
+/// Polls the backend until the server ends.
+pub(crate) async fn poll(shared: Arc<Shared>) {
     let mut lifecycle = shared.lifecycle.subscribe();
     loop {
         tokio::select! {
             _ = lifecycle.wait_for(|state| *state != Lifecycle::Serving) => return,
-            () = sleep(PERIOD) => drop(shared.health.look(shared.backend.health())),
+            () = sleep(PERIOD) => drop(shared.health.update(shared.backend.health())),
         }
     }
 }
@@ -71,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_is_told_with_the_way_out() {
+    fn a_refusal_states_its_reason_and_remedy() {
         let health =
             |restart_needed| Health::ReadOnly { reason: "disk full".into(), restart_needed };
         assert_eq!(complaint(&Health::Ready), None);

@@ -1,21 +1,23 @@
 //! Keyloom over HTTP: the DynamoDB wire protocol.
 //!
-//! The life of one request, and where each step lives:
+//! The life of one request, and the module of each step:
 //!
-//! 1. `serve` accepts the socket, within the limits on connections (`clients`); `tls` shakes hands.
-//! 2. `connection` runs HTTP/1.1 or HTTP/2 on it and closes it when the client is too slow (`overseer`).
-//! 3. `request` looks at what a browser says (`visitor`), finds the route, checks who asks (`auth`) and
-//!    reads the body (`body`) into memory that is reserved for it (`memory`).
-//! 4. `dispatch` chooses the thread: the reactor's own for work of microseconds, a pool for work
-//!    that may wait for a disk.
-//! 5. `exchange` verifies the signature, unpacks the body, asks the policies (`access`) and calls the
-//!    [`Backend`].
-//! 6. `response` adds checksum, request id and encoding; `held` counts it until it is sent; `metrics`
-//!    counts.
+//! 1. `serve` accepts the socket, within the limits on connections (`clients`); `tls` does the
+//!    handshake.
+//! 2. `connection` runs HTTP/1.1 or HTTP/2 on it and closes it when the client is idle or too slow
+//!    (`stalls`).
+//! 3. `request` checks the browser's origin (`origin`), finds the route, checks the signature's
+//!    claim (`auth`) and reads the body (`body`) into memory reserved for it (`memory`).
+//! 4. `dispatch` chooses the thread: the reactor's for work of microseconds, a pool for work that
+//!    may block on a disk.
+//! 5. `exchange` verifies the signature, decompresses the body, asks the policies (`access`) and calls
+//!    the [`Backend`].
+//! 6. `response` adds checksum, request id and encoding; `response_body` keeps it in the memory
+//!    budget until it is sent; `metrics` counts it.
 //!
-//! The server knows targets, bytes and statuses. What a request means is the engine's business, with two
-//! exceptions: `access` reads what a request of an identity with policies is about, and `cloudwatch` speaks
-//! the protocols of another service, for the reports of Contributor Insights.
+//! The server handles targets, bytes and statuses. The meaning of a request's JSON is the engine's
+//! concern, with two exceptions: `access` reads what a request of an identity with policies is about, and
+//! `insights` implements the protocols of CloudWatch for the reports of Contributor Insights.
 //!
 //! ```
 //! use keyloom_engine::Database;
@@ -35,7 +37,6 @@ mod backup;
 mod body;
 mod calendar;
 mod clients;
-mod cloudwatch;
 mod config;
 mod connection;
 mod dispatch;
@@ -44,21 +45,26 @@ mod exchange;
 #[doc(hidden)]
 pub mod fuzzing;
 mod health;
-mod held;
+#[cfg(feature = "insights")]
+mod insights;
+#[cfg(not(feature = "insights"))]
+#[path = "no_insights.rs"]
+mod insights;
 mod limits;
 mod memory;
 mod metrics;
 mod operation;
-mod overseer;
+mod origin;
 mod pages;
 mod request;
 mod request_id;
 mod response;
+mod response_body;
 mod running;
 mod serve;
 mod shared;
+mod stalls;
 mod tls;
-mod visitor;
 
 pub use access::Identity;
 pub use auth::Credentials;
@@ -67,7 +73,7 @@ pub use config::{Config, StartError};
 pub use dispatch::{Dispatch, Place};
 pub use keyloom_engine::Health;
 pub use limits::Limits;
+pub use origin::{Cors, NotAnOrigin, Origin};
 pub use running::RunningServer;
 pub use serve::{Server, termination};
 pub use tls::TlsFiles;
-pub use visitor::{Cors, NotAnOrigin, Origin};

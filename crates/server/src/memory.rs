@@ -1,12 +1,12 @@
 //! One budget for the memory that clients make the server hold.
 //!
-//! Whoever may connect decides how large requests are, what their decoded form takes, how large the
-//! answers are and how long they wait to be taken. So everything of that kind is reserved here before
-//! it is allocated, for its connection and for the server as a whole, and whoever finds no room waits
-//! a moment or is refused. A quarter of the budget is for connections themselves: their buffers.
+//! Clients decide how large requests are, how much their decoded form takes, how large responses
+//! are and how long they stay unsent. So all of that is reserved here before it is allocated, per
+//! connection and for the server as a whole; a reservation that does not fit waits briefly or is
+//! refused. A quarter of the budget is for the buffers of connections.
 //!
-//! The decoded form of small requests that are answered on the reactor is not reserved for itself: there
-//! is one of them per thread.
+//! The decoded form of small requests that run on the reactor is not reserved: there is at most one
+//! of them per thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -15,20 +15,20 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
-/// Reservations up to this size may use what is left when large ones have been refused, so that small
-/// requests are served while someone fills the memory with large ones.
+/// Reservations up to this size may use the remainder after large ones have been refused, so that
+/// small requests are served while someone fills the memory with large ones.
 const SMALL_BYTES: usize = 64 << 10;
-/// The least share of a connection: the largest request fits.
+/// The minimum share of a connection: the largest request fits.
 const LEAST_SHARE_BYTES: usize = 32 << 20;
-/// How often a waiting reservation looks again, whether it was told to or not.
-const LOOK_AGAIN: Duration = Duration::from_millis(250);
+/// How often a waiting reservation retries without being notified.
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
-/// The memory of a server.
+/// The memory budget of a server.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    /// For requests and answers.
+    /// For requests and responses.
     limit_bytes: usize,
-    /// For the requests and answers of one connection.
+    /// For the requests and responses of one connection.
     share_bytes: usize,
     used_bytes: AtomicUsize,
     /// For the buffers of connections.
@@ -39,7 +39,7 @@ pub(crate) struct Memory {
     refused: AtomicU64,
 }
 
-/// There is no room.
+/// A reservation does not fit into the budget.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
@@ -59,40 +59,41 @@ impl Memory {
         }
     }
 
-    /// Whether someone waits, or will soon.
+    /// Whether a reservation waits, or will soon.
     pub(crate) fn is_short(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
             || self.used_bytes.load(Ordering::Relaxed) > self.limit_bytes / 4 * 3
     }
 
-    /// What is reserved now, connections included.
+    /// The bytes reserved now, connections included.
     pub(crate) fn used_bytes(&self) -> usize {
         self.used_bytes.load(Ordering::Relaxed) + self.connections_bytes.load(Ordering::Relaxed)
     }
 
-    /// How often there was no room.
+    /// The number of refused reservations.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 }
 
-/// What one connection holds. Its reservations may outlive it: a call goes on when its client leaves.
+/// The reservations of one connection. They may outlive it: a call continues when its client
+/// disconnects.
 #[derive(Debug)]
 pub(crate) struct Account {
     memory: Arc<Memory>,
     used_bytes: AtomicUsize,
-    /// The part of it that is for the connection's own buffers.
+    /// The part for the connection's own buffers.
     buffers_bytes: AtomicUsize,
-    /// Answers that the client has not taken.
+    /// Bytes of responses that the client has not read.
     unsent_bytes: AtomicUsize,
-    /// What the client has taken of all answers.
+    /// Bytes of all responses that the client has read.
     taken_bytes: AtomicU64,
-    /// How often the client had taken all there was.
+    /// How often the client had read everything.
     drained: AtomicU64,
 }
 
 impl Account {
-    /// For a connection whose buffers take so much.
+    /// Opens an account for a connection with buffers of this size.
     pub(crate) fn open(memory: &Arc<Memory>, buffers_bytes: usize) -> Result<Arc<Self>, Full> {
         let account = Self {
             memory: Arc::clone(memory),
@@ -106,25 +107,25 @@ impl Account {
         Ok(Arc::new(account))
     }
 
-    /// More for the connection's buffers.
+    /// Reserves more for the connection's buffers.
     pub(crate) fn grow_buffers(&self, bytes: usize) -> Result<(), Full> {
         self.buffers_bytes.fetch_add(bytes, Ordering::Relaxed);
         let before = self.memory.connections_bytes.fetch_add(bytes, Ordering::Relaxed);
-        // What does not fit is given back when the connection ends, which it does now.
+        // On failure the excess is released when the connection ends, which it does now.
         if before + bytes > self.memory.connections_limit_bytes { Err(Full) } else { Ok(()) }
     }
 
-    /// The bytes of answers that wait to be taken.
+    /// The bytes of responses not yet read by the client.
     pub(crate) fn unsent_bytes(&self) -> usize {
         self.unsent_bytes.load(Ordering::Relaxed)
     }
 
-    /// The bytes of answers that were taken.
+    /// The bytes of responses read by the client.
     pub(crate) fn taken_bytes(&self) -> u64 {
         self.taken_bytes.load(Ordering::Relaxed)
     }
 
-    /// How often all answers had been taken.
+    /// How often all responses had been read.
     pub(crate) fn drained(&self) -> u64 {
         self.drained.load(Ordering::Relaxed)
     }
@@ -141,7 +142,7 @@ impl Drop for Account {
     }
 }
 
-/// Memory that is set aside for one request and its answer, until it is dropped.
+/// Memory reserved for one request and its response, released when dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     account: Arc<Account>,
@@ -149,38 +150,39 @@ pub(crate) struct Reservation {
 }
 
 impl Reservation {
-    /// Nothing, to begin with.
+    /// An empty reservation.
     pub(crate) fn new(account: &Arc<Account>) -> Self {
         Self { account: Arc::clone(account), bytes: 0 }
     }
 
-    /// All of it, which leaves nothing behind.
+    /// Moves the whole reservation out, leaving an empty one.
     pub(crate) fn take(&mut self) -> Self {
         let taken = Self::new(&self.account);
         std::mem::replace(self, taken)
     }
 
-    /// Sets more aside, or nothing more if there is no room.
+    /// Reserves more, or fails without change.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Full> {
         let ceiling = self.limit_bytes();
         self.try_grow(bytes, ceiling).inspect_err(|Full| self.count_refusal())
     }
 
-    /// Sets more aside for a body that is on its way. Bodies must leave room for what is made of them: if
-    /// they filled the memory, none of them could be answered.
+    /// Reserves more for a body that is being received. Bodies must leave room for their decoded
+    /// form: if they filled the budget, none of them could be processed.
     pub(crate) fn grow_body(&mut self, bytes: usize) -> Result<(), Full> {
         let ceiling = self.account.memory.limit_bytes / 4 * 3;
         self.try_grow(bytes, ceiling).inspect_err(|Full| self.count_refusal())
     }
 
-    /// `ceiling` is what all may have together if this is a large one.
+    /// `ceiling` is the total limit if this reservation is a large one.
     fn try_grow(&mut self, bytes: usize, ceiling: usize) -> Result<(), Full> {
         let (account, memory) = (&self.account, &self.account.memory);
         let wanted = self.bytes + bytes;
         let of_account = account.used_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let of_all = memory.used_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let ceiling = if wanted > SMALL_BYTES { ceiling } else { memory.limit_bytes };
-        // A connection that has nothing else may use more than its share: else it could never go on.
+        // A connection without other reservations may exceed its share: otherwise it could never
+        // proceed.
         if of_all <= ceiling && (of_account <= memory.share_bytes || of_account == wanted) {
             self.bytes = wanted;
             return Ok(());
@@ -194,11 +196,11 @@ impl Reservation {
         self.account.memory.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Sets more aside as soon as there is room. What could never fit is refused at once.
+    /// Reserves more, waiting for up to `max_wait`. What could never fit is refused at once.
     pub(crate) async fn grow_within(
         &mut self,
         bytes: usize,
-        patience: Duration,
+        max_wait: Duration,
     ) -> Result<(), Full> {
         let ceiling = self.limit_bytes();
         if self.try_grow(bytes, ceiling).is_ok() {
@@ -209,9 +211,9 @@ impl Reservation {
             return Err(Full).inspect_err(|Full| self.count_refusal());
         }
         let _waiting = Waiting::begin(&memory);
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + max_wait;
         while Instant::now() < deadline {
-            let _ = timeout(LOOK_AGAIN, memory.freed.notified()).await;
+            let _ = timeout(RETRY_INTERVAL, memory.freed.notified()).await;
             if self.try_grow(bytes, ceiling).is_ok() {
                 return Ok(());
             }
@@ -220,27 +222,27 @@ impl Reservation {
         Err(Full)
     }
 
-    /// Waits until the connection holds no more than its share, for work that is too small to be
-    /// reserved itself.
-    pub(crate) async fn turn_within(&mut self, patience: Duration) -> Result<(), Full> {
-        self.grow_within(0, patience).await
+    /// Waits until the connection is within its share, for work that is too small to be reserved
+    /// itself.
+    pub(crate) async fn turn_within(&mut self, max_wait: Duration) -> Result<(), Full> {
+        self.grow_within(0, max_wait).await
     }
 
-    /// Gives back all but so much.
+    /// Releases everything above this size.
     pub(crate) fn shrink_to(&mut self, bytes: usize) {
         let Some(freed) = self.bytes.checked_sub(bytes).filter(|freed| *freed > 0) else { return };
         self.bytes = bytes;
         self.account.used_bytes.fetch_sub(freed, Ordering::Relaxed);
         self.account.memory.used_bytes.fetch_sub(freed, Ordering::Relaxed);
-        // Nobody waits for a little.
+        // Small amounts do not unblock anyone.
         if freed >= SMALL_BYTES && self.account.memory.waiting.load(Ordering::Relaxed) > 0 {
             self.account.memory.freed.notify_waiters();
         }
     }
 
-    /// Sets so much aside in all, for an answer that is there. A small one is counted even if there is no
-    /// room: to refuse it now, when its work is done, would help nobody. A large one waits.
-    pub(crate) async fn settle(&mut self, bytes: usize, patience: Duration) -> Result<(), Full> {
+    /// Adjusts the reservation to the size of a finished response. A small one is counted even if
+    /// it does not fit: refusing it when its work is done would gain nothing. A large one waits.
+    pub(crate) async fn settle(&mut self, bytes: usize, max_wait: Duration) -> Result<(), Full> {
         let Some(more) = bytes.checked_sub(self.bytes) else {
             self.shrink_to(bytes);
             return Ok(());
@@ -251,14 +253,14 @@ impl Reservation {
             self.bytes = bytes;
             return Ok(());
         }
-        self.grow_within(more, patience).await
+        self.grow_within(more, max_wait).await
     }
 
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// What the server may hold at most.
+    /// The total limit of the server.
     pub(crate) fn limit_bytes(&self) -> usize {
         self.account.memory.limit_bytes / 8 * 7
     }
@@ -270,7 +272,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Someone waits for memory.
+/// Counts a waiting reservation.
 struct Waiting<'m>(&'m Memory);
 
 impl<'m> Waiting<'m> {
@@ -286,7 +288,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// An answer that waits for its client, with the memory that it takes.
+/// An unsent response with its memory.
 #[derive(Debug)]
 pub(crate) struct Unsent {
     reservation: Reservation,
@@ -294,13 +296,13 @@ pub(crate) struct Unsent {
 }
 
 impl Unsent {
-    /// An answer of so many bytes.
+    /// A response of this many bytes.
     pub(crate) fn new(reservation: Reservation, bytes: usize) -> Self {
         reservation.account.unsent_bytes.fetch_add(bytes, Ordering::Relaxed);
         Self { reservation, bytes }
     }
 
-    /// The client has taken some of it.
+    /// The client has read some of it.
     pub(crate) fn take(&self, bytes: usize) {
         self.reservation.account.take(bytes);
     }
@@ -329,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_is_given_back() {
+    fn a_dropped_reservation_is_released() {
         let (memory, account) = memory(96);
         let mut one = Reservation::new(&account);
         one.grow(5 * MIB).unwrap();
@@ -366,20 +368,20 @@ mod tests {
         let mut large = Reservation::new(&account);
         large.grow(84 * MIB).unwrap();
         let mut answer = Reservation::new(&other);
-        let patience = Duration::from_millis(20);
-        answer.settle(SMALL_BYTES, patience).await.unwrap();
-        assert_eq!(answer.settle(SMALL_BYTES + 1, patience).await, Err(Full));
+        let max_wait = Duration::from_millis(20);
+        answer.settle(SMALL_BYTES, max_wait).await.unwrap();
+        assert_eq!(answer.settle(SMALL_BYTES + 1, max_wait).await, Err(Full));
         let settled = tokio::join!(answer.settle(MIB, Duration::from_secs(20)), async {
-            tokio::time::sleep(patience).await;
+            tokio::time::sleep(max_wait).await;
             drop(large);
         });
         assert_eq!((settled.0, memory.used_bytes()), (Ok(()), MIB));
-        answer.settle(10, patience).await.unwrap();
+        answer.settle(10, max_wait).await.unwrap();
         assert_eq!(memory.used_bytes(), 10);
     }
 
     #[test]
-    fn bodies_leave_room_for_what_is_made_of_them() {
+    fn bodies_leave_room_for_their_decoded_form() {
         let (_memory, account) = memory(96);
         let mut body = Reservation::new(&account);
         assert_eq!(body.grow_body(73 * MIB), Err(Full));
@@ -401,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_have_memory_of_their_own() {
+    fn connections_have_a_separate_budget() {
         let memory = Arc::new(Memory::new(4 * MIB));
         let seats: Vec<_> = (0..64).map(|_| Account::open(&memory, 16 << 10).unwrap()).collect();
         assert_eq!(Account::open(&memory, 16 << 10).err(), Some(Full));
@@ -417,10 +419,10 @@ mod tests {
         one.grow(30 * MIB).unwrap();
         let mut two = Reservation::new(&account);
         assert_eq!(two.grow_within(5 * MIB, Duration::from_millis(20)).await, Err(Full));
-        let patience = Duration::from_secs(20);
-        // What can never fit need not wait.
-        assert_eq!(two.grow_within(500 * MIB, patience).await, Err(Full));
-        let (waited, ()) = tokio::join!(two.grow_within(5 * MIB, patience), async {
+        let max_wait = Duration::from_secs(20);
+        // A reservation that can never fit does not wait.
+        assert_eq!(two.grow_within(500 * MIB, max_wait).await, Err(Full));
+        let (waited, ()) = tokio::join!(two.grow_within(5 * MIB, max_wait), async {
             tokio::time::sleep(Duration::from_millis(20)).await;
             drop(one);
         });

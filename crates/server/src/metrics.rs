@@ -1,13 +1,13 @@
 //! Counters, in the text form that Prometheus reads.
 //!
-//! Memory is fixed: one row per operation of the API, one for CloudWatch and one for unknown targets, so that no
-//! client can grow it by inventing names.
+//! Memory is fixed: one row per operation of the API, one for CloudWatch and one for unknown
+//! targets, so that no client can grow it with invented names.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::operation::{Operation, PLACES};
+use crate::operation::{Operation, SLOTS};
 
 /// Upper bounds of the latency buckets, in microseconds.
 const BUCKETS_MICROS: [u64; 16] = [
@@ -15,13 +15,13 @@ const BUCKETS_MICROS: [u64; 16] = [
     1_000_000, 2_500_000, 10_000_000,
 ];
 
-/// The statuses that operations answer; others count as the last.
+/// The statuses that are counted separately; others count as the last.
 const STATUSES: [u16; 8] = [200, 400, 404, 408, 413, 503, 500, 0];
 
-/// Everything the server counts.
+/// All counters of the server.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    operations: Box<[Row; PLACES]>,
+    operations: Box<[Row; SLOTS]>,
     pub(crate) throttles: Counter,
     pub(crate) strangers: Counter,
     pub(crate) connections_total: Counter,
@@ -33,16 +33,16 @@ pub(crate) struct Metrics {
     pub(crate) bytes_sent: Counter,
 }
 
-/// One operation.
+/// The counters of one operation.
 #[derive(Debug, Default)]
 struct Row {
     by_status: [Counter; STATUSES.len()],
-    /// Counts per bucket, not cumulative; the last is for what is longer than all.
+    /// Counts per bucket, not cumulative; the last is for longer latencies.
     latency: [Counter; BUCKETS_MICROS.len() + 1],
     latency_micros: Counter,
 }
 
-/// A number that only grows.
+/// A monotonic counter.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -56,12 +56,12 @@ impl Counter {
     }
 }
 
-/// A number of things that exist now.
+/// A gauge.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge(AtomicI64);
 
 impl Gauge {
-    /// Counts one more until the result is dropped.
+    /// Increments the gauge until the guard is dropped.
     pub(crate) fn enter(&self) -> Inside<'_> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Inside(self)
@@ -72,7 +72,7 @@ impl Gauge {
     }
 }
 
-/// One thing that a [`Gauge`] counts.
+/// Decrements its [`Gauge`] when dropped.
 #[derive(Debug)]
 pub(crate) struct Inside<'g>(&'g Gauge);
 
@@ -100,9 +100,9 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Counts one answered request.
+    /// Counts one request.
     pub(crate) fn answered(&self, operation: Operation, status: u16, took: Duration) {
-        let Some(row) = self.operations.get(operation.place()) else { return };
+        let Some(row) = self.operations.get(operation.slot()) else { return };
         let status = STATUSES.iter().position(|known| *known == status);
         if let Some(counter) = row.by_status.get(status.unwrap_or(STATUSES.len() - 1)) {
             counter.add(1);
@@ -126,7 +126,7 @@ impl Metrics {
         single(
             "keyloom_throttled_requests_total",
             "counter",
-            "Requests refused for throughput.",
+            "Throttled requests.",
             &self.throttles.get(),
         );
         single(
@@ -135,12 +135,7 @@ impl Metrics {
             "Requests refused for their Origin or Host.",
             &self.strangers.get(),
         );
-        single(
-            "keyloom_requests_in_flight",
-            "gauge",
-            "Operations being answered now.",
-            &self.in_flight.get(),
-        );
+        single("keyloom_requests_in_flight", "gauge", "Requests in flight.", &self.in_flight.get());
         single("keyloom_connections", "gauge", "Open connections.", &self.connections.get());
         single(
             "keyloom_connections_total",
@@ -151,7 +146,7 @@ impl Metrics {
         single(
             "keyloom_connections_refused_total",
             "counter",
-            "Connections closed at once, because too many were open.",
+            "Connections refused because too many were open.",
             &self.connections_refused.get(),
         );
         single(
@@ -178,7 +173,7 @@ impl Metrics {
 
     fn render_requests(&self, page: &mut String) {
         let name = "keyloom_requests_total";
-        describe(page, name, "counter", "Requests answered, by operation and status.");
+        describe(page, name, "counter", "Requests by operation and status.");
         for (operation, row) in self.rows() {
             for (status, counter) in STATUSES.iter().zip(&row.by_status) {
                 let count = counter.get();
@@ -196,7 +191,12 @@ impl Metrics {
 
     fn render_latency(&self, page: &mut String) {
         let name = "keyloom_request_duration_seconds";
-        describe(page, name, "histogram", "From the end of a request's headers to its answer.");
+        describe(
+            page,
+            name,
+            "histogram",
+            "Latency from the end of a request's headers to its response.",
+        );
         for (operation, row) in self.rows() {
             let label = format!("operation=\"{operation}\"");
             let mut below = 0;
@@ -220,7 +220,7 @@ impl Row {
     }
 }
 
-/// A number that stands alone.
+/// A metric without labels.
 pub(crate) fn single(
     page: &mut String,
     name: &str,

@@ -1,4 +1,4 @@
-//! What the server tells of itself and of what stands behind it.
+//! Pages about the server and its backend: health, metrics, statistics, verification.
 
 use std::sync::Arc;
 
@@ -13,23 +13,23 @@ use crate::memory::Reservation;
 use crate::response::{Answer, MediaType};
 use crate::shared::Shared;
 
-/// What the page of metrics may take while it is made: little, so that it is there when memory is short.
+/// Memory for rendering metrics: little, so that they are available when memory is short.
 const METRICS_BYTES: usize = 32 << 10;
-/// The same for statistics, which have many keys.
+/// Memory for rendering statistics, which have many keys.
 const STATISTICS_BYTES: usize = 4 << 20;
-/// The same for a verification, which lists a bounded number of findings.
+/// Memory for a verification report, which lists a bounded number of findings.
 const VERIFICATION_BYTES: usize = 4 << 20;
 
-/// Whether writes are taken.
+/// Whether writes are accepted.
 pub(crate) fn health(shared: &Shared) -> Answer {
-    let health = shared.health.look(shared.backend.health());
+    let health = shared.health.update(shared.backend.health());
     match health::complaint(&health) {
         None => Answer::text(StatusCode::OK, "ok\n"),
         Some(complaint) => Answer::text(StatusCode::SERVICE_UNAVAILABLE, complaint),
     }
 }
 
-/// The counters of the server and of what stands behind it.
+/// The counters of the server and its backend.
 pub(crate) async fn metrics(shared: &Arc<Shared>, memory: &mut Reservation) -> Answer {
     let mut page = shared.metrics.render();
     shared.render_state(&mut page);
@@ -44,7 +44,7 @@ pub(crate) async fn metrics(shared: &Arc<Shared>, memory: &mut Reservation) -> A
     }
 }
 
-/// Statistics of the requests so far.
+/// Request statistics.
 pub(crate) async fn statistics(shared: &Arc<Shared>, memory: &mut Reservation) -> Answer {
     let backend = Arc::clone(shared);
     let run = move || backend.backend.statistics();
@@ -55,7 +55,7 @@ pub(crate) async fn statistics(shared: &Arc<Shared>, memory: &mut Reservation) -
     }
 }
 
-/// Verifies everything while the server serves. The request's body does not matter.
+/// Verifies everything while the server keeps serving. The request's body is ignored.
 pub(crate) async fn verification(shared: &Arc<Shared>, memory: &mut Reservation) -> Answer {
     let backend = Arc::clone(shared);
     let run = move || backend.backend.verify();
@@ -67,15 +67,15 @@ pub(crate) async fn verification(shared: &Arc<Shared>, memory: &mut Reservation)
     }
 }
 
-/// Statistics and findings hold keys, and metrics the names of tables, so that whoever asks must be allowed
-/// to read the data: must have signed the request and, with policies, be allowed `keyloom:ACTION`.
+/// Statistics and findings contain keys, and metrics contain table names, so they require
+/// permission to read the data: a signature and, with policies, the action `keyloom:ACTION`.
 pub(crate) fn admit(shared: &Shared, head: &Parts, action: &str) -> Result<(), Error> {
     let Some(admission) = shared.auth.admit(head, DYNAMODB)? else { return Ok(()) };
     admission.verify(&[])?;
     authorize(shared, head, &admission, action)
 }
 
-/// Whether policies allow an action on the server itself.
+/// Whether the policies allow an action on the server itself.
 pub(crate) fn authorize(
     shared: &Shared,
     head: &Parts,

@@ -1,4 +1,4 @@
-//! HTTP in: finds the route and takes an operation through its stages.
+//! HTTP requests: finds the route and runs an operation through its stages.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,26 +14,26 @@ use keyloom_engine::{Error, decoded_bytes};
 use crate::auth::DYNAMODB;
 use crate::backup;
 use crate::body::{BodyError, RequestBody};
-use crate::cloudwatch::{self, Wire};
 use crate::dispatch::{NotRun, inline};
 use crate::exchange::{Exchange, Progress, body_too_large, decoded_too_large, target};
+use crate::insights::{self, Wire};
 use crate::memory::{Full, Reservation};
 use crate::operation::Operation;
-use crate::overseer::OpenRequest;
+use crate::origin::RequestOrigin;
 use crate::pages;
 use crate::response::{self, Answer, HttpResponse, MediaType};
 use crate::shared::Shared;
-use crate::visitor::Visitor;
+use crate::stalls::OpenRequest;
 
-/// A larger answer is packed in the pool: that takes longer than the hop.
+/// Larger responses are compressed in the pool: that takes longer than the hop.
 const MAX_INLINE_PACK_BYTES: usize = 16 << 10;
 
-/// Where a request goes.
+/// The destination of a request.
 #[derive(Debug, PartialEq, Eq)]
 enum Route {
-    /// The protocol itself.
+    /// A DynamoDB operation.
     Operation,
-    /// `GET /`, which load balancers ask DynamoDB.
+    /// `GET /`, DynamoDB's health check for load balancers.
     Healthy,
     /// `GET /health`.
     Health,
@@ -46,15 +46,15 @@ enum Route {
     /// `POST /keyloom/backup`.
     Backup,
     /// An operation of CloudWatch, named by its path.
-    Cloudwatch,
-    /// A browser asks whether a page may ask.
+    Insights(Wire),
+    /// A CORS preflight.
     Preflight,
-    /// Nothing that DynamoDB knows.
+    /// Anything that DynamoDB does not serve.
     NotFound,
 }
 
 impl Route {
-    fn of(head: &Parts, door: Door) -> Self {
+    fn of(head: &Parts, listener: ListenerKind) -> Self {
         let reads = head.method == Method::GET || head.method == Method::HEAD;
         match head.uri.path() {
             _ if head.method == Method::OPTIONS && head.headers.contains_key(header::ORIGIN) => {
@@ -62,32 +62,34 @@ impl Route {
             }
             "/health" if reads => Self::Health,
             "/metrics" if reads => Self::Metrics,
-            _ if door == Door::Metrics => Self::NotFound,
+            _ if listener == ListenerKind::Metrics => Self::NotFound,
             "/" if head.method == Method::POST => Self::Operation,
             "/" if reads => Self::Healthy,
             "/keyloom/stats" if reads => Self::Statistics,
             "/keyloom/verify" if head.method == Method::POST => Self::Verification,
             "/keyloom/backup" if head.method == Method::POST => Self::Backup,
-            path if head.method == Method::POST && Wire::is_path(path) => Self::Cloudwatch,
+            path if head.method == Method::POST => {
+                Wire::of_path(path).map_or(Self::NotFound, Self::Insights)
+            }
             _ => Self::NotFound,
         }
     }
 }
 
-/// Which listener a request came in by.
+/// The listener that a request arrived at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum ListenerKind {
     /// The endpoint.
     Endpoint,
-    /// The one for metrics and health only.
+    /// The listener for metrics and health only.
     Metrics,
 }
 
-/// Answers one request. Every failure is an answer, so the error type is empty.
+/// Handles one request. Every failure is a response, so the error type is empty.
 pub(crate) async fn handle(
     shared: Arc<Shared>,
     open: OpenRequest,
-    door: Door,
+    listener: ListenerKind,
     request: Request<Incoming>,
 ) -> Result<HttpResponse, Infallible> {
     let started = Instant::now();
@@ -97,26 +99,26 @@ pub(crate) async fn handle(
     }
     let is_sending = is_sending(&head);
     let (mut body, mut memory) = (RequestBody::new(&shared, body, started), open.reservation());
-    let visitor = match door {
-        Door::Endpoint => shared.visitors.judge(&head),
-        Door::Metrics => shared.metrics_visitors.judge(&head),
+    let origin = match listener {
+        ListenerKind::Endpoint => shared.origins.check_request(&head),
+        ListenerKind::Metrics => shared.metrics_origins.check_request(&head),
     };
-    let mut response = match (&visitor, memory.grow(head_bytes(&head))) {
+    let mut response = match (&origin, memory.grow(head_bytes(&head))) {
         (Err(refusal), _) => {
             shared.metrics.strangers.add(1);
             Answer::refused(refusal).into_response()
         }
         (Ok(_), Err(Full)) => Answer::unavailable(MediaType::Json).into_response(),
-        (Ok(_), Ok(())) => match Route::of(&head, door) {
+        (Ok(_), Ok(())) => match Route::of(&head, listener) {
             Route::Operation => operation(&shared, started, head, &mut body, &mut memory).await,
-            Route::Cloudwatch => {
+            Route::Insights(wire) => {
                 let _in_flight = shared.metrics.in_flight.enter();
                 let input = (&mut body, &mut memory);
-                cloudwatch::answer(&shared, started, Wire::Cbor, head, input).await
+                insights::answer(&shared, started, wire, head, input).await
             }
             Route::Backup => backup::answer(&shared, &head, &mut body, &mut memory).await,
             Route::Preflight => response::preflight(&head.headers),
-            route => page(&shared, route, door, &head, &mut memory).await.into_response(),
+            route => page(&shared, route, listener, &head, &mut memory).await.into_response(),
         },
     };
     let held_bytes = response.body().held_bytes();
@@ -126,32 +128,32 @@ pub(crate) async fn handle(
     if is_sending {
         body.discard().await;
     }
-    if let Ok(Visitor::Page(origin)) = visitor {
+    if let Ok(RequestOrigin::Page(origin)) = origin {
         response::allow_origin(&mut response, origin);
     }
     response.body_mut().hold(memory, open);
     Ok(response)
 }
 
-/// What a request's head takes.
+/// The memory of a request's head.
 fn head_bytes(head: &Parts) -> usize {
-    /// The tables of headers, the task, and what the protocol keeps for it.
+    /// Header tables, the task, and protocol state.
     const FIXED_BYTES: usize = 2048;
     let header = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
     let headers: usize = head.headers.iter().map(header).sum();
     FIXED_BYTES + headers + head.uri.path().len() + head.uri.query().map_or(0, str::len)
 }
 
-/// What the server tells of itself and of what stands behind it.
+/// Pages about the server and its backend.
 async fn page(
     shared: &Arc<Shared>,
     route: Route,
-    door: Door,
+    listener: ListenerKind,
     head: &Parts,
     memory: &mut Reservation,
 ) -> Answer {
     let action = match route {
-        Route::Metrics if door == Door::Endpoint => Some("GetMetrics"),
+        Route::Metrics if listener == ListenerKind::Endpoint => Some("GetMetrics"),
         Route::Statistics => Some("GetStatistics"),
         Route::Verification => Some("Verify"),
         _ => None,
@@ -169,19 +171,19 @@ async fn page(
         Route::Verification => pages::verification(shared, memory).await,
         Route::Operation
         | Route::Backup
-        | Route::Cloudwatch
+        | Route::Insights(_)
         | Route::Preflight
         | Route::NotFound => Answer::not_found(),
     }
 }
 
-/// Whether the client sends its body whatever it is told. One that asks before it sends has nothing
-/// on its way, and HTTP/2 can stop a body without closing the connection.
+/// Whether the client sends its body regardless of the response. A client that expects `100
+/// Continue` has not sent it yet, and HTTP/2 can cancel a body without closing the connection.
 fn is_sending(head: &Parts) -> bool {
     head.version < Version::HTTP_2 && !head.headers.contains_key(header::EXPECT)
 }
 
-/// Answers one operation and counts it.
+/// Runs one operation and counts it.
 async fn operation(
     shared: &Arc<Shared>,
     started: Instant,
@@ -191,17 +193,19 @@ async fn operation(
 ) -> HttpResponse {
     let _in_flight = shared.metrics.in_flight.enter();
     let Some(media_type) = media_type(&head, body) else {
-        if Wire::is_form(&head) {
-            return cloudwatch::answer(shared, started, Wire::Query, head, (body, memory)).await;
+        if let Some(wire) = Wire::of_form(&head) {
+            return insights::answer(shared, started, wire, head, (body, memory)).await;
         }
-        shared.metrics.answered(Operation::UNKNOWN, 404, started.elapsed());
+        shared.metrics.answered(Operation::Unknown, 404, started.elapsed());
         return Answer::not_found().into_response();
     };
     let exchange = Exchange::new(head, media_type);
     let operation = exchange.operation;
-    if operation == Operation::UNKNOWN && Wire::is_target(target(exchange.request())) {
+    if operation == Operation::Unknown
+        && let Some(wire) = Wire::of_target(target(exchange.request()))
+    {
         let head = exchange.into_request();
-        return cloudwatch::answer(shared, started, Wire::Json, head, (body, memory)).await;
+        return insights::answer(shared, started, wire, head, (body, memory)).await;
     }
     let answer = stages(shared, exchange, body, memory).await;
     if answer.is_throttle() {
@@ -211,14 +215,14 @@ async fn operation(
     answer.into_response()
 }
 
-/// The type of the answer; none if the body is of a type that the protocol does not have. Without
-/// a body the type does not matter.
+/// The media type of the response; `None` if the body has a type that the protocol does not know.
+/// Without a body any type is accepted.
 fn media_type(head: &Parts, body: &RequestBody) -> Option<MediaType> {
     let stated = head.headers.get(header::CONTENT_TYPE).and_then(MediaType::of);
     stated.or(if body.is_empty() { Some(MediaType::Json) } else { None })
 }
 
-/// Admit, read, unpack, run.
+/// Authenticates, reads the body, decompresses and runs.
 async fn stages(
     shared: &Arc<Shared>,
     mut exchange: Exchange,
@@ -230,8 +234,8 @@ async fn stages(
             exchange.identity = admission.as_ref().and_then(|one| one.identity.clone());
             exchange.admission = admission;
         }
-        // DynamoDB looks at the target first.
-        Err(_) if exchange.operation == Operation::UNKNOWN => {
+        // DynamoDB checks the target first.
+        Err(_) if exchange.operation == Operation::Unknown => {
             return exchange.refuse(&Error::UnknownOperation(String::new()));
         }
         Err(error) => return exchange.refuse(&error),
@@ -252,18 +256,18 @@ async fn stages(
     }
 }
 
-/// Unpacks the body of an exchange, and runs it.
+/// Decompresses the body and runs the exchange.
 async fn run_packed(
     shared: &Arc<Shared>,
     exchange: Exchange,
     bytes: Bytes,
     memory: &mut Reservation,
 ) -> Result<Answer, NotRun> {
-    /// What a byte can stand for at most, as the format has it.
+    /// The maximum compression ratio of gzip.
     const MAX_RATIO: usize = 1032;
     let max_bytes = shared.limits.max_body_bytes;
     let before_bytes = memory.bytes();
-    // The place of what is unpacked doubles until it is large enough.
+    // The output buffer doubles until it is large enough.
     let bound = bytes.len().saturating_mul(MAX_RATIO).min(max_bytes) * 2;
     let unpack = move || exchange.unpack(&bytes, max_bytes);
     match shared.dispatcher.in_pool(memory, bound, unpack).await? {
@@ -275,8 +279,8 @@ async fn run_packed(
     }
 }
 
-/// Runs an exchange where it belongs. Its body counts as held until the answer is there: what waits for
-/// the disk is no smaller.
+/// Runs an exchange on the right thread. Its body stays reserved until the response exists: a write
+/// that waits for the disk is no smaller.
 async fn run(
     shared: &Arc<Shared>,
     exchange: Exchange,
@@ -306,7 +310,7 @@ async fn run(
     dispatcher.in_pool(memory, work_bytes, move || exchange.finish(&shared, &bytes)).await
 }
 
-/// The answer, packed if the client takes that and it helps.
+/// Compresses the response if the client accepts that and it helps.
 async fn packed(shared: &Shared, answer: Answer, memory: &mut Reservation) -> Answer {
     let packed = match answer.bytes_to_pack() {
         None => return answer,
@@ -319,7 +323,7 @@ async fn packed(shared: &Shared, answer: Answer, memory: &mut Reservation) -> An
     packed.unwrap_or_else(|not_run| Exchange::not_run(&not_run, MediaType::AmzJson))
 }
 
-/// The answer to a body that could not be read.
+/// The response to a body that could not be read.
 fn unreadable(shared: &Shared, exchange: &Exchange, error: BodyError) -> Answer {
     match error {
         BodyError::TooLarge => exchange.refuse(&body_too_large(shared.limits.max_body_bytes)),

@@ -9,12 +9,12 @@ const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHIJKLMNOPQRSTUV";
 const PER_DRAW: usize = 12;
 
 thread_local! {
-    /// The generator's state. Ids name requests in logs and must not repeat; they guard nothing,
-    /// so a quick generator with a random start per thread is enough.
+    /// The generator's state. Ids identify requests in logs and must not repeat; they are not
+    /// secrets, so a fast generator with a random seed per thread is enough.
     static STATE: Cell<u64> = Cell::new(RandomState::new().hash_one(LENGTH));
 }
 
-/// A new id.
+/// Generates an id.
 pub(crate) fn next() -> [u8; LENGTH] {
     let mut id = [0; LENGTH];
     STATE.with(|state| {
@@ -29,7 +29,7 @@ pub(crate) fn next() -> [u8; LENGTH] {
     id
 }
 
-/// SplitMix64: a counter and a good mixing function, so a thread's draws do not repeat.
+/// SplitMix64: a counter and a mixing function, so a thread's draws do not repeat.
 fn draw(state: &Cell<u64>) -> u64 {
     let counter = state.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
     state.set(counter);

@@ -1,20 +1,20 @@
-//! Answers: status, headers, checksum, encoding.
+//! Responses: status, headers, checksum, encoding.
 
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use keyloom_engine::{Error, Reply};
 
-use crate::held::HeldBody;
-use crate::visitor::Refusal;
+use crate::origin::Refusal;
+use crate::response_body::ResponseBody;
 use crate::{encoding, request_id};
 
-/// What goes back to the client.
-pub(crate) type HttpResponse = Response<HeldBody>;
+/// The type of all responses.
+pub(crate) type HttpResponse = Response<ResponseBody>;
 
 pub(crate) const X_AMZN_REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 const X_AMZ_CRC32: HeaderName = HeaderName::from_static("x-amz-crc32");
-/// A browser asks whether a page may ask this machine or its network.
+/// Sent with a CORS preflight from a public page to a private network.
 const REQUEST_PRIVATE_NETWORK: HeaderName =
     HeaderName::from_static("access-control-request-private-network");
 const ALLOW_PRIVATE_NETWORK: HeaderName =
@@ -28,25 +28,25 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
     "x-amzn-requestid,x-amz-crc32,x-amzn-errortype,x-amzn-query-error,smithy-protocol,date",
 );
 
-/// A body smaller than this is sent as it is, whatever the client accepts: it fits one packet or
-/// two, and packing it would cost more than sending it.
+/// Smaller bodies are never compressed: they fit into a packet or two, and compressing them would
+/// cost more than sending them.
 const MIN_GZIP_BYTES: usize = 4096;
 
-/// An answer that takes so much more than its size is moved to a place that fits: it is counted by its
-/// size.
+/// A response whose buffer is larger than its content by more than this is reallocated, because it
+/// is counted by its length.
 const MAX_WASTE_BYTES: usize = 16 << 10;
 
-/// The media types of the protocol. The answer has the type of the question.
+/// The media types of the protocol. The response has the media type of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MediaType {
-    /// `application/x-amz-json-1.0`: every SDK's.
+    /// `application/x-amz-json-1.0`, used by every SDK.
     AmzJson,
-    /// `application/json`: by hand.
+    /// `application/json`, for hand-written requests.
     Json,
 }
 
 impl MediaType {
-    /// Reads a `Content-Type`; parameters after a semicolon do not matter.
+    /// Parses a `Content-Type`, ignoring parameters after a semicolon.
     pub(crate) fn of(header: &HeaderValue) -> Option<Self> {
         let text = header.to_str().ok()?;
         match text.split(';').next().unwrap_or_default().trim() {
@@ -64,7 +64,7 @@ impl MediaType {
     }
 }
 
-/// An answer before it has its request id.
+/// A response without its request id.
 #[derive(Debug)]
 pub(crate) struct Answer {
     status: StatusCode,
@@ -73,14 +73,14 @@ pub(crate) struct Answer {
     encoding: Encoding,
 }
 
-/// How a body is or may be sent.
+/// The encoding of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
-    /// As it is.
+    /// Uncompressed.
     Plain,
-    /// As it is now; the client would take it packed.
+    /// Uncompressed; the client accepts gzip.
     MayPack,
-    /// As gzip.
+    /// Compressed with gzip.
     Packed,
 }
 
@@ -98,34 +98,35 @@ impl Answer {
         }
     }
 
-    /// An error that the server found itself.
+    /// An error detected by the server.
     pub(crate) fn error(error: &Error, media_type: MediaType) -> Self {
         Self::reply(Reply::from(error), media_type)
     }
 
-    /// A page for people and programs that are no DynamoDB clients.
+    /// A plain-text page.
     pub(crate) fn text(status: StatusCode, body: impl Into<Bytes>) -> Self {
         Self { status, content_type: Some(TEXT), body: body.into(), encoding: Encoding::Plain }
     }
 
-    /// A page of counters.
+    /// A page of metrics.
     pub(crate) fn metrics(body: String) -> Self {
         Self { content_type: Some(PROMETHEUS), ..Self::text(StatusCode::OK, body) }
     }
 
-    /// An answer in another protocol.
+    /// A response in another protocol.
+    #[cfg(feature = "insights")]
     pub(crate) fn other(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let content_type = Some(HeaderValue::from_static(content_type));
         Self { content_type, ..Self::text(status, body) }
     }
 
-    /// A page for programs.
+    /// A JSON page.
     pub(crate) fn json(body: String) -> Self {
         Self { content_type: Some(MediaType::Json.header()), ..Self::text(StatusCode::OK, body) }
     }
 
-    /// What DynamoDB says to anything that is not its protocol.
+    /// DynamoDB's response to anything that is not its protocol.
     pub(crate) fn not_found() -> Self {
         Self {
             status: StatusCode::NOT_FOUND,
@@ -135,18 +136,18 @@ impl Answer {
         }
     }
 
-    /// Nothing but a status.
+    /// A status without a body.
     pub(crate) fn empty(status: StatusCode) -> Self {
         Self { status, content_type: None, body: Bytes::new(), encoding: Encoding::Plain }
     }
 
-    /// The server has no room; SDKs try again.
+    /// The server has no memory; SDKs retry.
     pub(crate) fn unavailable(media_type: MediaType) -> Self {
         let body = br#"{"__type":"com.amazon.coral.availability#ServiceUnavailableException","message":"The server is out of memory for requests; try again."}"#;
         Self::reply(Reply { status: 503, body: body.to_vec() }, media_type)
     }
 
-    /// The request is of a page or for a host that is none of ours.
+    /// The request's origin or host is not allowed.
     pub(crate) fn refused(refusal: &Refusal) -> Self {
         let status = match refusal {
             Refusal::NoHost => StatusCode::BAD_REQUEST,
@@ -156,19 +157,19 @@ impl Answer {
         Self { status, ..Self::reply(Reply { status: 403, body }, MediaType::Json) }
     }
 
-    /// Says whether the client takes gzip.
+    /// Sets whether the client accepts gzip.
     pub(crate) fn accepts_gzip(&mut self, accepts: bool) {
         if accepts && self.body.len() >= MIN_GZIP_BYTES {
             self.encoding = Encoding::MayPack;
         }
     }
 
-    /// The size of a body that is worth packing.
+    /// The size of a body that is worth compressing.
     pub(crate) fn bytes_to_pack(&self) -> Option<usize> {
         (self.encoding == Encoding::MayPack).then_some(self.body.len())
     }
 
-    /// Packs the body, unless that would not make it smaller.
+    /// Compresses the body, unless that would not make it smaller.
     pub(crate) fn pack(mut self) -> Self {
         if let Some(packed) = encoding::gzip(&self.body) {
             self.body = packed.into();
@@ -181,7 +182,7 @@ impl Answer {
         self.status.as_u16()
     }
 
-    /// Whether throughput was the reason, by the start of the error's body.
+    /// Whether the error is a throttle, by the start of its body.
     pub(crate) fn is_throttle(&self) -> bool {
         const CODES: [&[u8]; 3] = [
             b"ThroughputExceededException\"",
@@ -194,7 +195,7 @@ impl Answer {
         }
     }
 
-    /// The response, with its checksum and a new request id. Length and date are hyper's.
+    /// The response with its checksum and a new request id. hyper adds length and date.
     pub(crate) fn into_response(self) -> HttpResponse {
         let mut headers = HeaderMap::with_capacity(8);
         if let Some(content_type) = self.content_type {
@@ -203,29 +204,29 @@ impl Answer {
         if self.encoding == Encoding::Packed {
             headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        // SDKs check the bytes they received, before they unpack them.
+        // SDKs check the bytes as received, before decompression.
         headers.insert(X_AMZ_CRC32, HeaderValue::from(crc32fast::hash(&self.body)));
         if let Ok(id) = HeaderValue::from_bytes(&request_id::next()) {
             headers.insert(X_AMZN_REQUEST_ID, id);
         }
         headers.insert(header::SERVER, SERVER);
-        let mut response = Response::new(HeldBody::new(self.body));
+        let mut response = Response::new(ResponseBody::new(self.body));
         *response.status_mut() = self.status;
         *response.headers_mut() = headers;
         response
     }
 }
 
-/// Lets the page that asked read a response.
+/// Lets a page of this origin read the response.
 pub(crate) fn allow_origin(response: &mut HttpResponse, origin: HeaderValue) {
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
-    // Caches must not show one page the answer to another.
+    // Caches must not serve one origin's response to another.
     headers.insert(header::VARY, HeaderValue::from_static("origin"));
 }
 
-/// Answers a browser's question whether a page may ask.
+/// Responds to a CORS preflight.
 pub(crate) fn preflight(asked: &HeaderMap) -> HttpResponse {
     let mut response = Answer::empty(StatusCode::OK).into_response();
     let headers = response.headers_mut();
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn throttles_are_told_by_their_type() {
+    fn throttles_are_recognised_by_their_type() {
         let answer = |status, body: &str| {
             Answer::reply(Reply { status, body: body.into() }, MediaType::Json).is_throttle()
         };

@@ -1,4 +1,4 @@
-//! A server on threads of its own.
+//! A server on its own threads.
 
 use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use crate::config::StartError;
 use crate::serve::Server;
 
-/// A server on threads of its own. Dropping it shuts it down.
+/// A server on its own threads. Dropping it shuts it down.
 pub struct RunningServer {
     address: SocketAddr,
     url: String,
@@ -24,7 +24,7 @@ impl RunningServer {
         let metrics_address = server.metrics_addr();
         let (stop, stopped) = oneshot::channel::<()>();
         let run = move || {
-            // A closed channel means that the handle is gone, which asks for the same.
+            // A closed channel means that the handle was dropped, which also shuts down.
             let served = runtime.block_on(server.run(async { _ = stopped.await }));
             debug_assert!(served.is_ok(), "{served:?}");
         };
@@ -33,12 +33,12 @@ impl RunningServer {
         Ok(Self { address, url, metrics_address, stop: Some(stop), thread })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub fn addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where metrics have an address of their own, if they have one.
+    /// The separate address for metrics, if configured.
     pub fn metrics_addr(&self) -> Option<SocketAddr> {
         self.metrics_address
     }
@@ -48,7 +48,7 @@ impl RunningServer {
         &self.url
     }
 
-    /// Finishes the requests under way and returns when the last is answered.
+    /// Shuts down: finishes open requests, and returns when the last one is answered.
     pub fn shutdown(mut self) {
         self.stop();
     }
@@ -56,7 +56,7 @@ impl RunningServer {
     fn stop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A panic there has been reported by its thread.
+            // The thread has already reported a panic.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! The listening socket and the life of the server.
+//! The listening socket and the lifecycle of the server.
 
 use std::future::Future;
 use std::io;
@@ -17,30 +17,30 @@ use keyloom_engine::Health;
 
 use crate::access::Peer;
 use crate::backend::Backend;
-use crate::clients::Place;
+use crate::clients::ClientSlot;
 use crate::config::{Config, StartError};
 use crate::connection;
 use crate::health;
 use crate::memory::Account;
-use crate::request::Door;
+use crate::request::ListenerKind;
 use crate::running::RunningServer;
 use crate::shared::{Lifecycle, Shared};
 use crate::tls::TlsFiles;
 
-/// Connections the system may hold for us while we are busy.
+/// Length of the kernel's queue of pending connections.
 const BACKLOG: i32 = 4096;
-/// Open files left to the database and the process when connections take the rest.
+/// File descriptors left to the database and the process.
 const SPARE_FILES: u64 = 256;
-/// What a connection takes whatever it does: the buffer for a head, a task and its state. TLS takes as
-/// much again.
+/// The minimum memory of a connection: the buffer for a head, a task and its state. TLS needs the
+/// same again.
 const CONNECTION_BYTES: usize = 64 << 10;
-/// How long to wait when a connection cannot be accepted, typically for want of open files.
+/// Delay after a failed accept, typically caused by a lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// What a connection too many is told.
+/// The response to a connection over the limit.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
                          retry-after: 1\r\ncontent-length: 0\r\n\r\n";
 
-/// A server that listens and has not begun to serve.
+/// A server that listens but does not serve yet.
 pub struct Server {
     config: Config,
     listener: StdListener,
@@ -52,7 +52,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens, so that clients can connect; [`run`](Self::run) begins to serve them.
+    /// Listens, so that clients can connect; [`run`](Self::run) starts serving them.
     pub fn bind(config: Config, backend: impl Backend) -> Result<Self, StartError> {
         config.check()?;
         let tls = config.tls.as_ref().map(TlsFiles::acceptor).transpose()?;
@@ -62,17 +62,17 @@ impl Server {
         Ok(Self { config, listener, address, metrics, tls, shared })
     }
 
-    /// Binds and serves on threads of its own, for programs that are not asynchronous.
+    /// Binds and serves on its own threads, for synchronous programs.
     pub fn start(config: Config, backend: impl Backend) -> Result<RunningServer, StartError> {
         RunningServer::start(Self::bind(config, backend)?)
     }
 
-    /// Where it listens; the port is the real one even if the configuration says 0.
+    /// The address it listens on; the port is the real one even if the configuration says 0.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where metrics have an address of their own, if they have one.
+    /// The separate address for metrics, if configured.
     pub fn metrics_addr(&self) -> Option<SocketAddr> {
         self.metrics.as_ref().map(|(_, address)| *address)
     }
@@ -83,20 +83,20 @@ impl Server {
         format!("{scheme}://{}", self.address)
     }
 
-    /// Serves until `shutdown` is ready, then finishes: no new connections, requests under way are
-    /// answered, idle connections closed. Must run on a tokio runtime with threads. Tells whether the
-    /// backend took writes at the end.
+    /// Serves until `shutdown` resolves, then drains: no new connections, open requests are
+    /// answered, idle connections closed. Must run on a multi-threaded tokio runtime. Returns the
+    /// backend's health at the end.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<Health, StartError> {
         let Self { config, listener, address, metrics, tls, shared } = self;
         let listener = to_tokio(listener, address)?;
         let metrics = metrics.map(|(listener, address)| to_tokio(listener, address)).transpose()?;
-        tokio::spawn(health::watch(Arc::clone(&shared)));
+        tokio::spawn(health::poll(Arc::clone(&shared)));
         let limit = connection_limit(config.limits.max_connections);
         let connections = Arc::new(Semaphore::new(limit as usize));
         tokio::select! {
             biased;
             () = shutdown => {}
-            () = accept_all(&listener, &shared, Door::Endpoint, tls.as_ref(), &connections) => {}
+            () = accept_all(&listener, &shared, ListenerKind::Endpoint, tls.as_ref(), &connections) => {}
             () = accept_metrics(metrics.as_ref(), &shared, &connections) => {}
         }
         drop((listener, metrics));
@@ -109,13 +109,13 @@ impl Server {
         Ok(shared.backend.health())
     }
 
-    /// Serves on threads of its own until the process is asked to end (Ctrl-C or SIGTERM).
+    /// Serves on its own threads until the process is asked to terminate (Ctrl-C or SIGTERM).
     pub fn run_until_terminated(self) -> Result<Health, StartError> {
         let runtime = self.runtime()?;
         runtime.block_on(self.run(termination()))
     }
 
-    /// A runtime of the right size.
+    /// A runtime of the configured size.
     pub(crate) fn runtime(&self) -> Result<Runtime, StartError> {
         let mut builder = Builder::new_multi_thread();
         if let Some(workers) = self.config.workers {
@@ -130,7 +130,7 @@ impl Server {
     }
 }
 
-/// Ready when the process is asked to end: Ctrl-C, or SIGTERM where that exists.
+/// Resolves when the process is asked to terminate: Ctrl-C, or SIGTERM where that exists.
 pub async fn termination() {
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_err() {
@@ -153,7 +153,7 @@ pub async fn termination() {
     }
 }
 
-/// Listens, and finds out where if any port would do.
+/// Listens, and returns the actual address.
 fn listen(address: SocketAddr) -> Result<(StdListener, SocketAddr), StartError> {
     let listening = socket(address).and_then(|listener| {
         let bound = listener.local_addr()?;
@@ -165,7 +165,7 @@ fn listen(address: SocketAddr) -> Result<(StdListener, SocketAddr), StartError> 
     })
 }
 
-/// A listening socket with a queue long enough for thousands of clients at once.
+/// A listening socket with a backlog for thousands of clients at once.
 fn socket(address: SocketAddr) -> io::Result<StdListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     // On Windows this option would let two servers share the port.
@@ -182,7 +182,7 @@ fn to_tokio(listener: StdListener, address: SocketAddr) -> Result<TcpListener, S
     TcpListener::from_std(listener).map_err(|error| StartError::Listen(address, error))
 }
 
-/// As many connections as asked for, or as the process may have files open.
+/// The configured number of connections, or as many as the process may open files.
 fn connection_limit(asked: u32) -> u32 {
     let wanted = u64::from(asked) + SPARE_FILES;
     let files = rlimit::increase_nofile_limit(wanted).unwrap_or(wanted);
@@ -190,16 +190,16 @@ fn connection_limit(asked: u32) -> u32 {
     asked.min(u32::try_from(possible).unwrap_or(u32::MAX)).max(1)
 }
 
-/// What a connection is given: it counts as open until all of this is dropped.
-struct Seat {
+/// What a connection holds: it counts as open until all of this is dropped.
+struct ConnectionSlot {
     _permit: OwnedSemaphorePermit,
-    _place: Place,
+    _client_slot: ClientSlot,
     account: Arc<Account>,
     peer: Peer,
 }
 
-impl Seat {
-    /// For one more connection of a client; none if there are too many of them, or of its own, or
+impl ConnectionSlot {
+    /// A slot for one more connection; `None` if there are too many in total or of this client, or
     /// if there is no memory for it.
     fn take(
         shared: &Shared,
@@ -210,18 +210,18 @@ impl Seat {
         let bytes = if is_encrypted { 2 * CONNECTION_BYTES } else { CONNECTION_BYTES };
         Some(Self {
             _permit: Arc::clone(connections).try_acquire_owned().ok()?,
-            _place: shared.clients.enter(client.ip())?,
+            _client_slot: shared.clients.enter(client.ip())?,
             account: Account::open(&shared.memory, bytes).ok()?,
             peer: Peer { address: client.ip(), is_encrypted },
         })
     }
 }
 
-/// Accepts connections for ever, each on a task of its own.
+/// Accepts connections forever, each on its own task.
 async fn accept_all(
     listener: &TcpListener,
     shared: &Arc<Shared>,
-    door: Door,
+    kind: ListenerKind,
     tls: Option<&TlsAcceptor>,
     connections: &Arc<Semaphore>,
 ) {
@@ -230,34 +230,36 @@ async fn accept_all(
             sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let Some(seat) = Seat::take(shared, client, tls.is_some(), connections) else {
+        let Some(slot) = ConnectionSlot::take(shared, client, tls.is_some(), connections) else {
             refuse(shared, &stream, tls.is_some());
             continue;
         };
-        // Answers are written whole: waiting to merge them with later ones only delays them.
+        // Responses are written whole: delaying them to merge them with later ones gains nothing.
         let _ = stream.set_nodelay(true);
         shared.metrics.connections_total.add(1);
         let shared = Arc::clone(shared);
         match tls.cloned() {
-            None => tokio::spawn(plain(shared, stream, door, seat)),
-            Some(acceptor) => tokio::spawn(encrypted(shared, stream, acceptor, seat)),
+            None => tokio::spawn(plain(shared, stream, kind, slot)),
+            Some(acceptor) => tokio::spawn(encrypted(shared, stream, acceptor, slot)),
         };
     }
 }
 
-/// The same where metrics have an address of their own; waits for ever where they have not.
+/// Same for the metrics listener; waits forever if there is none.
 async fn accept_metrics(
     listener: Option<&TcpListener>,
     shared: &Arc<Shared>,
     connections: &Arc<Semaphore>,
 ) {
     match listener {
-        Some(listener) => accept_all(listener, shared, Door::Metrics, None, connections).await,
+        Some(listener) => {
+            accept_all(listener, shared, ListenerKind::Metrics, None, connections).await;
+        }
         None => std::future::pending().await,
     }
 }
 
-/// Tells a client that the server is full, without waiting for it to listen.
+/// Sends a 503 to a client over the limit, without waiting for it.
 fn refuse(shared: &Shared, stream: &TcpStream, tls: bool) {
     shared.metrics.connections_refused.add(1);
     if !tls {
@@ -265,13 +267,18 @@ fn refuse(shared: &Shared, stream: &TcpStream, tls: bool) {
     }
 }
 
-async fn plain(shared: Arc<Shared>, stream: TcpStream, door: Door, seat: Seat) {
+async fn plain(shared: Arc<Shared>, stream: TcpStream, kind: ListenerKind, slot: ConnectionSlot) {
     let _open = shared.metrics.connections.enter();
-    let account = Arc::clone(&seat.account);
-    connection::serve(Arc::clone(&shared), account, seat.peer, door, stream).await;
+    let account = Arc::clone(&slot.account);
+    connection::serve(Arc::clone(&shared), account, slot.peer, kind, stream).await;
 }
 
-async fn encrypted(shared: Arc<Shared>, stream: TcpStream, acceptor: TlsAcceptor, seat: Seat) {
+async fn encrypted(
+    shared: Arc<Shared>,
+    stream: TcpStream,
+    acceptor: TlsAcceptor,
+    slot: ConnectionSlot,
+) {
     let _open = shared.metrics.connections.enter();
     let mut lifecycle = shared.lifecycle.subscribe();
     let handshake = timeout(shared.limits.handshake_timeout, acceptor.accept(stream));
@@ -281,11 +288,11 @@ async fn encrypted(shared: Arc<Shared>, stream: TcpStream, acceptor: TlsAcceptor
     };
     match shaken {
         Ok(Ok(stream)) => {
-            let account = Arc::clone(&seat.account);
-            let door = Door::Endpoint;
-            connection::serve(Arc::clone(&shared), account, seat.peer, door, stream).await;
+            let account = Arc::clone(&slot.account);
+            let kind = ListenerKind::Endpoint;
+            connection::serve(Arc::clone(&shared), account, slot.peer, kind, stream).await;
         }
-        // Not TLS, or none of our versions: there is nobody to tell.
+        // Not TLS, or no common version: no response is possible.
         Ok(Err(_)) => {}
         Err(_) => shared.metrics.connections_timed_out.add(1),
     }

@@ -1,4 +1,4 @@
-//! What all connections of a server share.
+//! State shared by all connections of a server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,34 +17,34 @@ use crate::backend::Backend;
 use crate::clients::Clients;
 use crate::config::Config;
 use crate::dispatch::Dispatcher;
-use crate::health::Watched;
+use crate::health::HealthMonitor;
 use crate::limits::Limits;
 use crate::memory::Memory;
 use crate::metrics::{Metrics, single};
-use crate::visitor::{Visitors, host_of};
+use crate::origin::{OriginPolicy, host_of};
 
-/// The request head: a presigned URL and a few dozen headers fit with room to spare.
+/// The maximum request head: a presigned URL and a few dozen headers fit easily.
 const MAX_HEAD_BYTES: usize = 64 << 10;
-/// Requests under way at once on one HTTP/2 connection.
+/// Concurrent requests on one HTTP/2 connection.
 pub(crate) const MAX_STREAMS: u32 = 128;
-/// What a client may send on an HTTP/2 connection before somebody takes it. Every connection may make
-/// the server hold that much, so it is no larger than round trips in a data centre ask for.
+/// The HTTP/2 receive window of a connection. Every connection may make the server buffer that
+/// much, so it is no larger than round trips in a data centre require.
 pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 256 << 10;
-/// The same for one request.
+/// The receive window of one request.
 const STREAM_WINDOW_BYTES: u32 = 128 << 10;
 
-/// Where a server is in its life.
+/// The lifecycle of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lifecycle {
-    /// Taking requests.
+    /// Accepting requests.
     Serving,
-    /// Finishing those under way.
+    /// Finishing open requests.
     Draining,
-    /// Dropping what is left.
+    /// Dropping the rest.
     Aborting,
 }
 
-/// What all connections of a server share.
+/// State shared by all connections of a server.
 pub(crate) struct Shared {
     pub(crate) backend: Box<dyn Backend>,
     pub(crate) auth: Auth,
@@ -54,17 +54,17 @@ pub(crate) struct Shared {
     pub(crate) http: auto::Builder<TokioExecutor>,
     pub(crate) lifecycle: watch::Sender<Lifecycle>,
     pub(crate) memory: Arc<Memory>,
-    /// Who may ask, and who may read the metrics at an address of their own.
-    pub(crate) visitors: Visitors,
-    pub(crate) metrics_visitors: Visitors,
-    /// How the backend was when it was last looked at.
-    pub(crate) health: Watched,
+    /// The origins and hosts accepted at the endpoint, and at the metrics listener.
+    pub(crate) origins: OriginPolicy,
+    pub(crate) metrics_origins: OriginPolicy,
+    /// The backend's health at the last poll.
+    pub(crate) health: HealthMonitor,
     pub(crate) clients: Arc<Clients>,
-    /// The right to make a backup: one at a time.
+    /// Allows one backup at a time.
     pub(crate) backups: Arc<Semaphore>,
-    /// The answer to `GET /`.
+    /// The body of the response to `GET /`.
     pub(crate) healthy: Bytes,
-    /// The region that ARNs of the server's own actions name.
+    /// The region in ARNs of the server's own actions.
     pub(crate) region: String,
 }
 
@@ -88,16 +88,16 @@ impl Shared {
             http: http(&config.limits),
             lifecycle: watch::Sender::new(Lifecycle::Serving),
             memory: Arc::new(Memory::new(config.limits.memory_bytes)),
-            visitors: visitors(config, config.address, config.is_signed()),
-            metrics_visitors: visitors(
+            origins: origins(config, config.address, config.is_signed()),
+            metrics_origins: origins(
                 config,
                 config.metrics_address.unwrap_or(config.address),
                 false,
             ),
-            health: Watched::default(),
+            health: HealthMonitor::default(),
             clients: Arc::new(Clients::new(config.limits.max_connections_per_client)),
             backups: Arc::new(Semaphore::new(1)),
-            // The space at the end is DynamoDB's.
+            // The trailing space is DynamoDB's.
             healthy: format!("healthy: dynamodb.{}.amazonaws.com ", config.region).into(),
             region: config.region.clone(),
         }
@@ -116,28 +116,28 @@ impl Shared {
         }
     }
 
-    /// Appends to `GET /metrics` how the server is now.
+    /// Appends the server's current state to `GET /metrics`.
     pub(crate) fn render_state(&self, page: &mut String) {
         let (memory, limit) = (&self.memory, self.limits.memory_bytes);
-        let is_ready = self.health.look(self.backend.health()) == Health::Ready;
+        let is_ready = self.health.update(self.backend.health()) == Health::Ready;
         for (name, kind, help, value) in [
             (
                 "keyloom_store_writable",
                 "gauge",
-                "Whether writes are taken: 0 when the store refuses them, see /health.",
+                "Whether writes are accepted: 0 when the store refuses them, see /health.",
                 u64::from(is_ready),
             ),
-            ("keyloom_memory_limit_bytes", "gauge", "What clients may use.", limit as u64),
+            ("keyloom_memory_limit_bytes", "gauge", "Memory limit for clients.", limit as u64),
             (
                 "keyloom_memory_used_bytes",
                 "gauge",
-                "What is reserved for connections, requests and answers.",
+                "Memory reserved for connections, requests and responses.",
                 memory.used_bytes() as u64,
             ),
             (
                 "keyloom_memory_refusals_total",
                 "counter",
-                "How often there was no memory for a request.",
+                "Refused memory reservations.",
                 memory.refused(),
             ),
         ] {
@@ -146,20 +146,20 @@ impl Shared {
     }
 }
 
-/// Only who listens on a loopback address is asked by its names: others have any.
-fn visitors(config: &Config, address: SocketAddr, are_signed: bool) -> Visitors {
+/// Hosts are checked only on a loopback address: others have any name.
+fn origins(config: &Config, address: SocketAddr, are_signed: bool) -> OriginPolicy {
     let is_loopback = address.ip().to_canonical().is_loopback();
     let hosts = is_loopback.then(|| config.advertised.iter().map(|one| host_of(one)).collect());
-    Visitors::new(config.cors.clone(), hosts, are_signed)
+    OriginPolicy::new(config.cors.clone(), hosts, are_signed)
 }
 
 fn http(limits: &Limits) -> auto::Builder<TokioExecutor> {
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1()
-        // A client may close its sending side and still wait for the answer.
+        // A client may close its sending side and still wait for the response.
         .half_close(true)
-        // hyper's own time-out cannot tell an idle connection from a slow one and sets a timer
-        // for each request: `connection` watches instead.
+        // hyper's own timeout cannot distinguish an idle connection from a slow one and sets a
+        // timer for each request: `connection` polls instead.
         .header_read_timeout(None)
         .max_buf_size(MAX_HEAD_BYTES);
     http.http2()

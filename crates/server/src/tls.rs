@@ -1,4 +1,4 @@
-//! TLS by rustls, from PEM files.
+//! TLS with rustls, from PEM files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::config::StartError;
 
-/// Where certificate and key are, in PEM form.
+/// The paths of certificate and key, in PEM form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate, followed by those that vouch for it.
+    /// The certificate, followed by its chain.
     pub certificate: PathBuf,
     /// The certificate's private key.
     pub key: PathBuf,

@@ -1,4 +1,4 @@
-//! How fast the stores are, beside the disk's own speed in the same run.
+//! Speed of the stores, next to the disk's own speed in the same run.
 //!
 //! `cargo bench -p keyloom-store` runs everything in about a minute; an argument such as `memory`
 //! or `durable` selects rows whose name contains it. Compare rows of one run, not runs.
@@ -21,7 +21,7 @@ const KEYS: u64 = 100_000;
 const ROUNDS: usize = 7;
 const ROUND: Duration = Duration::from_millis(200);
 
-/// 60 bytes, in the manner of a database key: a shared prefix, then what differs.
+/// 60 bytes, like a database key: a shared prefix, then a unique part.
 fn key(n: u64) -> Bytes {
     format!("table-0001/partition-of-some-customer/{n:022}").into()
 }
@@ -51,15 +51,14 @@ impl Random {
 
 type Work<'a> = Box<dyn Fn(u64, &mut Random) + Sync + 'a>;
 
-/// Rows that are measured in turn, round by round, so that a busy moment of the machine hits all
-/// of them.
+/// Rows that are measured in turn, round by round, so that background load affects all of them.
 #[derive(Default)]
 struct Section<'a> {
     rows: Vec<(String, u64, Work<'a>)>,
 }
 
 impl<'a> Section<'a> {
-    /// Adds a row: so many threads that do nothing but `work`.
+    /// Adds a row: this many threads that only run `work`.
     fn row(
         &mut self,
         name: impl Into<String>,
@@ -98,7 +97,7 @@ fn rate(threads: u64, work: &Work<'_>) -> f64 {
                 let mut random = Random(0x1234_5678_9ABC_DEF1 + thread);
                 let mut done = 0;
                 while start.elapsed() < ROUND {
-                    // Asking for the time costs as much as the fastest of the rows.
+                    // Reading the clock costs as much as the fastest rows.
                     for _ in 0..16 {
                         work(thread, &mut random);
                     }
@@ -128,7 +127,7 @@ fn put(store: &dyn Store, n: u64, value: &Bytes) {
     transaction.commit().unwrap();
 }
 
-/// What a conditional write of an item with two indexes does.
+/// The accesses of a conditional write of an item with two indexes.
 fn read_modify_write(store: &dyn Store, n: u64, value: &Bytes) {
     let key = key(n);
     let mut transaction = store.begin(&[&key]).unwrap();
@@ -188,8 +187,8 @@ fn writes<'a>(section: &mut Section<'a>, name: &str, store: &'a dyn Store, value
     });
 }
 
-/// The disk's own speed: the bytes of one put, written and synced at the end of a file, or in the
-/// midst of one that was filled with zeros.
+/// The disk's own speed: the bytes of one put, written and synced at the end of a file, or inside a
+/// preallocated file.
 fn raw_syncs(section: &mut Section<'_>, path: &Path) {
     let record = vec![0x5A; 60 + 1000 + 42];
     let length = record.len() as u64;

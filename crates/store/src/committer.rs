@@ -1,10 +1,10 @@
 //! Group commit: transactions queue up while a sync runs, and the next sync takes them all.
 //!
 //! One thread at a time is *the committer*; it takes the queue, hands it to the [`Sink`] as one
-//! group, and announces the outcome. A writer that waits and finds no committer at work becomes it for
-//! one group, so that a lone writer pays for no thread switch; a task, which must not block, calls the
-//! committer thread instead. If others have queued up meanwhile, the committer thread takes over and
-//! stays until the queue is empty.
+//! group, and announces the outcome. A writer that blocks while no committer is active becomes the
+//! committer for one group, so that a lone writer pays for no thread switch; a task, which must not
+//! block, wakes the committer thread instead. If more transactions have queued up in the meantime,
+//! the committer thread takes over until the queue is empty.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,27 +19,27 @@ use crate::condition::Condition;
 use crate::locks::HeldLocks;
 use crate::pending::{Pending, Queued};
 use crate::submission::{Commit, Completion, Submission};
-use crate::transaction::{Kept, Newest, Ticket, WriteSet};
+use crate::transaction::{Guards, Newest, Ticket, WriteSet};
 use crate::{CommitError, StoreError};
 
-/// How long the store must be quiet before the sink may tidy up.
+/// How long the store must be idle before the sink does its idle work.
 const QUIET: Duration = Duration::from_millis(20);
 
 /// Where groups of transactions become durable.
 pub(crate) trait Sink: Send + 'static {
-    /// Makes a group durable and visible, all of it or none. Any error poisons the store, except
-    /// [`StoreError::Full`], which says that nothing of the group was written.
+    /// Makes a group durable and visible, atomically. Any error poisons the store, except
+    /// [`StoreError::Full`], which means that nothing of the group was written.
     fn commit(&mut self, group: &[&WriteSet]) -> Result<(), CommitError>;
 
-    /// Called when the store has been quiet for a moment after a commit; false to be called again after
-    /// another such moment.
-    fn tidy(&mut self) -> Result<bool, StoreError>;
+    /// Called when the store has been idle for [`QUIET`] after a commit; false to be called again
+    /// after another idle period.
+    fn on_idle(&mut self) -> Result<bool, StoreError>;
 
     /// Called once, after the last commit.
     fn close(&mut self) -> Result<(), StoreError>;
 }
 
-/// The queue, the sink, and the thread that stands by.
+/// The queue, the sink, and the committer thread.
 pub(crate) struct Committer<S: Sink> {
     shared: Arc<Shared<S>>,
     thread: Option<JoinHandle<()>>,
@@ -48,7 +48,7 @@ pub(crate) struct Committer<S: Sink> {
 struct Shared<S> {
     state: Mutex<State>,
     changed: Condvar,
-    /// None once it is closed: what it holds open is free then, whoever still holds a submission.
+    /// `None` once closed, so that its files are released even while submissions are still held.
     sink: Mutex<Option<S>>,
     condition: Condition,
     /// Copy of [`Pending::keys`], so that a reader can skip the lock when nothing is pending.
@@ -58,13 +58,13 @@ struct Shared<S> {
 #[derive(Default)]
 struct State {
     pending: Pending,
-    /// Somebody is the committer.
+    /// A committer is active.
     busy: bool,
     /// The committer thread is to become the committer; `busy` is already set for it.
     handed_over: bool,
-    /// Groups were committed since the sink last tidied up.
-    untidy: bool,
-    /// Counts groups, so that the committer thread can tell quiet from busy times.
+    /// Groups were committed since the sink's last idle work.
+    idle_work_due: bool,
+    /// Counts groups, so that the committer thread can detect idle periods.
     groups: u64,
     closing: bool,
 }
@@ -82,17 +82,17 @@ impl<S: Sink> Committer<S> {
         let for_thread = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("keyloom-commit".into())
-            .spawn(move || for_thread.stand_by())
+            .spawn(move || for_thread.run())
             .map_err(|error| StoreError::io("start the committer thread", error))?;
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Enqueues the writes and lets go of the locks. `seen` is the youngest pending write that they
+    /// Enqueues the writes and releases the locks. `seen` is the latest pending write that they
     /// depend on.
     pub(crate) fn submit(
         &self,
         writes: WriteSet,
-        kept: Kept,
+        guards: Guards,
         locks: HeldLocks<'_>,
         seen: Ticket,
     ) -> Result<Submission, CommitError> {
@@ -101,38 +101,39 @@ impl<S: Sink> Committer<S> {
         if state.pending.has_failed(seen) {
             return Err(CommitError::Conflict);
         }
-        let completion = state.pending.enqueue(writes, kept);
+        let completion = state.pending.enqueue(writes, guards);
         self.shared.pending_keys.store(state.pending.keys(), Ordering::Release);
         drop(state);
         drop(locks);
         Ok(self.submission(completion))
     }
 
-    /// Something that is durable once everything is that is pending now, including `seen`.
+    /// Returns a submission that resolves once everything pending now, including `seen`, is
+    /// durable.
     pub(crate) fn submit_nothing(&self, seen: Ticket) -> Result<Submission, CommitError> {
         let mut state = self.shared.state.lock();
         if state.pending.has_failed(seen) {
             return Err(CommitError::Conflict);
         }
         if !state.busy && state.pending.is_empty() {
-            // Without a committer at work it is durable, or has failed.
+            // With no committer active, `seen` is durable or has failed.
             drop(state);
             self.shared.condition.check_not_poisoned().map_err(CommitError::Failed)?;
             return Ok(Submission::durable());
         }
-        let completion = state.pending.enqueue(WriteSet::new(), Kept::new());
+        let completion = state.pending.enqueue(WriteSet::new(), Guards::new());
         drop(state);
         Ok(self.submission(completion))
     }
 
-    /// Asks the sink for something, between two groups. A failure poisons the store.
-    pub(crate) fn ask<T>(
+    /// Calls the sink between two groups. An error poisons the store.
+    pub(crate) fn run_between_groups<T>(
         &self,
-        what: fn(&mut S) -> Result<T, StoreError>,
+        operation: fn(&mut S) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let said = self.shared.tell_sink(what);
+        let result = self.shared.with_sink(operation);
         self.shared.condition.check_not_poisoned()?;
-        said.ok_or_else(closed)
+        result.ok_or_else(closed)
     }
 
     fn submission(&self, completion: Arc<Completion>) -> Submission {
@@ -147,7 +148,7 @@ impl<S: Sink> Committer<S> {
         self.shared.state.lock().pending.newest(key).cloned()
     }
 
-    /// Commits what is queued, closes the sink and ends the thread.
+    /// Commits the queue, closes the sink and joins the thread.
     pub(crate) fn close(&mut self) -> Result<(), StoreError> {
         let Some(thread) = self.thread.take() else { return Ok(()) };
         self.shared.state.lock().closing = true;
@@ -161,7 +162,7 @@ impl<S: Sink> Committer<S> {
 
 impl<S: Sink> Drop for Committer<S> {
     fn drop(&mut self) {
-        // Whoever wants to know how closing went calls `close`.
+        // Call `close` to learn of errors.
         let _ = self.close();
     }
 }
@@ -188,7 +189,7 @@ impl<S: Sink> Commit for Shared<S> {
 }
 
 impl State {
-    /// Makes the caller the committer, if there is work and nobody is at it.
+    /// Makes the caller the committer if there is work and no committer is active.
     fn become_committer(&mut self) -> bool {
         let is_free = !self.busy && !self.pending.is_empty();
         self.busy |= is_free;
@@ -197,42 +198,43 @@ impl State {
 }
 
 impl<S: Sink> Shared<S> {
-    /// Takes a group and makes it durable. The caller must be the committer, and no longer is
-    /// when this returns.
+    /// Takes a group and makes it durable. The caller must be the committer, and ceases to be when
+    /// this returns.
     fn commit_one_group(&self) {
         let mut group = self.state.lock().pending.take_group();
         let outcome = self.run_sink(&group);
         let mut state = self.state.lock();
         state.pending.settle(&group);
         state.groups += 1;
-        let mut given_up = Vec::new();
+        let mut aborted = Vec::new();
         if outcome.is_err() {
-            // They may depend on what was not written.
-            given_up = state.pending.take_all();
-            state.pending.settle(&given_up);
-            state.pending.remember_failure(&group, &given_up);
+            // They may depend on writes that failed.
+            aborted = state.pending.take_all();
+            state.pending.settle(&aborted);
+            state.pending.remember_failure(&group, &aborted);
         }
         self.pending_keys.store(state.pending.keys(), Ordering::Release);
         self.step_down(&mut state);
         drop(state);
-        for queued in group.iter_mut().chain(&mut given_up) {
-            queued.kept.clear();
+        for queued in group.iter_mut().chain(&mut aborted) {
+            queued.guards.clear();
         }
         let mut tasks: Vec<Waker> = Vec::new();
         for queued in group {
             tasks.extend(queued.done.finish(outcome.clone()));
         }
         let refusal = outcome.as_ref().err().map(|error| self.refusal(error));
-        for queued in given_up {
+        for queued in aborted {
             tasks.extend(queued.done.finish(refusal.clone().map_or(Ok(()), Err)));
         }
         for task in tasks {
-            // Its executor may be at its end; the next one's may not.
+            // A waker may panic, for example when its executor has shut down; the others must still
+            // be woken.
             let _ = catch_unwind(AssertUnwindSafe(|| task.wake()));
         }
     }
 
-    /// What those are told who stood in the queue behind a group that failed.
+    /// The error for transactions queued behind a group that failed.
     fn refusal(&self, cause: &CommitError) -> CommitError {
         match cause {
             CommitError::Unknown(error) | CommitError::Failed(error) => {
@@ -243,12 +245,12 @@ impl<S: Sink> Shared<S> {
         }
     }
 
-    /// Hands over to the committer thread if there is work, and wakes it to tidy up later.
+    /// Hands over to the committer thread if there is work, and wakes it for idle work later.
     fn step_down(&self, state: &mut MutexGuard<'_, State>) {
         state.busy = !state.pending.is_empty();
         state.handed_over = state.busy;
-        let news = !std::mem::replace(&mut state.untidy, true);
-        if state.handed_over || state.closing || news {
+        let is_first = !std::mem::replace(&mut state.idle_work_due, true);
+        if state.handed_over || state.closing || is_first {
             self.changed.notify_all();
         }
     }
@@ -272,8 +274,8 @@ impl<S: Sink> Shared<S> {
         })
     }
 
-    /// The life of the committer thread.
-    fn stand_by(&self) {
+    /// Main loop of the committer thread.
+    fn run(&self) {
         let mut state = self.state.lock();
         loop {
             if state.handed_over || (state.closing && state.become_committer()) {
@@ -284,19 +286,19 @@ impl<S: Sink> Shared<S> {
             } else if state.closing && !state.busy {
                 state.busy = true;
                 drop(state);
-                self.tell_sink(S::close);
+                self.with_sink(S::close);
                 drop(self.sink.lock().take());
                 return;
-            } else if state.untidy && !state.closing {
+            } else if state.idle_work_due && !state.closing {
                 let groups = state.groups;
                 let quiet = self.changed.wait_for(&mut state, QUIET).timed_out();
                 if quiet && !state.busy && state.groups == groups {
                     state.busy = true;
-                    state.untidy = false;
+                    state.idle_work_due = false;
                     drop(state);
-                    let is_tidy = self.tell_sink(S::tidy).unwrap_or(true);
+                    let is_done = self.with_sink(S::on_idle).unwrap_or(true);
                     state = self.state.lock();
-                    state.untidy |= !is_tidy;
+                    state.idle_work_due |= !is_done;
                     state.busy = !state.pending.is_empty();
                     state.handed_over = state.busy;
                 }
@@ -306,12 +308,12 @@ impl<S: Sink> Shared<S> {
         }
     }
 
-    /// What the sink says, unless it fails, which poisons the store, or is gone.
-    fn tell_sink<T>(&self, what: fn(&mut S) -> Result<T, StoreError>) -> Option<T> {
+    /// Calls the sink. `None` if it is closed or fails; a failure poisons the store.
+    fn with_sink<T>(&self, operation: fn(&mut S) -> Result<T, StoreError>) -> Option<T> {
         self.condition.check_not_poisoned().ok()?;
-        let tell = || self.sink.lock().as_mut().map(what).transpose();
-        match catch_unwind(AssertUnwindSafe(tell)).unwrap_or_else(|_| Err(panicked())) {
-            Ok(said) => said,
+        let call = || self.sink.lock().as_mut().map(operation).transpose();
+        match catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(panicked())) {
+            Ok(result) => result,
             Err(error) => {
                 self.condition.poison(&error);
                 None

@@ -1,10 +1,10 @@
 //! Whether the store accepts writes.
 //!
-//! After a failed sync nobody knows which pages reached the disk, and a second sync may report
-//! success for pages that the kernel has dropped. So the store stops writing for good: it is
-//! *poisoned*. A disk without room is another matter: as long as the end of the log is known, the store
-//! only refuses writes until there is room again. Reads go on in both cases: they see what was durable
-//! before.
+//! After a failed sync it is unknown which pages reached the disk, and a second sync may report
+//! success for pages that the kernel has dropped. So the store refuses writes for good: it is
+//! *poisoned*. A full disk is recoverable: as long as the end of the log is known, the store
+//! refuses writes only until there is space again. Reads continue in both cases and see what was
+//! durable before.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,33 +13,33 @@ use parking_lot::Mutex;
 
 use crate::{Health, StoreError};
 
-/// Shared by everything that writes for one store.
+/// The write condition of one store, shared by everything that writes to it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Condition(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
     poisoned: OnceLock<Arc<str>>,
-    /// Copy of `full.is_some()`, so that writers need no lock.
+    /// Copy of `full.is_some()`, so that writers can check it without a lock.
     is_full: AtomicBool,
     full: Mutex<Option<Arc<str>>>,
 }
 
 impl Condition {
-    /// Refuses all writes from now on; the first cause wins.
+    /// Refuses all writes from now on; the first cause is kept.
     pub(crate) fn poison(&self, cause: &impl ToString) {
         // A later cause is a consequence of the first one.
         let _ = self.0.poisoned.set(cause.to_string().into());
     }
 
-    /// Refuses writes until [`Condition::has_room`].
+    /// Refuses writes until [`Condition::has_space`].
     pub(crate) fn is_full(&self, cause: &impl ToString) {
         self.0.full.lock().get_or_insert_with(|| cause.to_string().into());
         self.0.is_full.store(true, Ordering::Release);
     }
 
     /// Accepts writes again, unless the store is poisoned.
-    pub(crate) fn has_room(&self) {
+    pub(crate) fn has_space(&self) {
         *self.0.full.lock() = None;
         self.0.is_full.store(false, Ordering::Release);
     }
@@ -61,7 +61,7 @@ impl Condition {
         }
     }
 
-    /// What to tell people.
+    /// The condition as reported to users.
     pub(crate) fn health(&self) -> Health {
         match self.check() {
             Ok(()) => Health::Ready,
@@ -84,10 +84,10 @@ mod tests {
         condition.is_full(&"no space left");
         assert!(matches!(condition.check(), Err(StoreError::Full { .. })));
         assert!(matches!(condition.health(), Health::ReadOnly { restart_needed: false, .. }));
-        condition.has_room();
+        condition.has_space();
         assert_eq!(condition.health(), Health::Ready);
         condition.poison(&"the disk is on fire");
-        condition.has_room();
+        condition.has_space();
         assert!(matches!(condition.check(), Err(StoreError::Poisoned { .. })));
         assert!(matches!(condition.health(), Health::ReadOnly { restart_needed: true, .. }));
     }

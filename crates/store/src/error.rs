@@ -1,4 +1,4 @@
-//! What can go wrong in a store, and what a caller may conclude from it.
+//! Errors of a store, and what a caller may conclude from each.
 
 use std::error::Error;
 use std::fmt;
@@ -8,17 +8,17 @@ use std::sync::Arc;
 
 use crate::disk::files::is_full;
 
-/// Why a store could not do what it was asked.
+/// Why a store operation failed.
 ///
-/// Cheap to clone: one failed sync is reported to every transaction that waited for it.
+/// Cheap to clone: one failed sync is reported to every transaction in its group.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The operating system refused an operation on a file.
+    /// The operating system failed a file operation.
     Io {
-        /// What the store was doing, such as `sync the log`.
+        /// The operation, such as `sync the log`.
         action: String,
-        /// The operating system's answer.
+        /// The operating system's error.
         source: Arc<io::Error>,
     },
     /// Stored bytes are not what was written.
@@ -28,24 +28,24 @@ pub enum StoreError {
         /// Where and how it is damaged.
         detail: String,
     },
-    /// An earlier write or sync failed, so the store accepts no more writes.
+    /// An earlier write or sync failed, so the store no longer accepts writes.
     Poisoned {
         /// The failure that poisoned the store.
         cause: Arc<str>,
     },
-    /// There is no room on the disk. Nothing was written, and writes are accepted again when there is.
+    /// The disk is full. Nothing was written; writes are accepted again once there is space.
     Full {
-        /// What was refused for lack of room.
+        /// The operation that failed for lack of space.
         cause: Arc<str>,
     },
-    /// The store was opened only to be read.
+    /// The store was opened read-only.
     ReadOnly {
         /// The store's directory.
         path: PathBuf,
     },
     /// The store's directory was removed, moved or replaced while the store was open.
     Displaced {
-        /// Where it was.
+        /// The directory's original path.
         path: PathBuf,
     },
     /// Another process has the store open.
@@ -53,9 +53,9 @@ pub enum StoreError {
         /// The store's directory.
         path: PathBuf,
     },
-    /// The directory holds something that this version cannot read.
+    /// The directory has a format that this version cannot read.
     Format {
-        /// The file that tells the format.
+        /// The file that states the format.
         path: PathBuf,
         /// What was found and what was expected.
         detail: String,
@@ -65,17 +65,17 @@ pub enum StoreError {
         /// The limit and the offending length.
         detail: String,
     },
-    /// The storage engine failed for a reason of its own.
+    /// The storage engine failed for another reason.
     Engine {
-        /// What the store was doing.
+        /// The operation.
         action: String,
-        /// The engine's words.
+        /// The engine's error message.
         detail: String,
     },
 }
 
 impl StoreError {
-    /// What the operating system's refusal means, after saying what was being done.
+    /// Wraps an I/O error; a full disk becomes [`StoreError::Full`].
     pub(crate) fn io(action: impl Into<String>, source: io::Error) -> Self {
         if is_full(&source) {
             return Self::Full { cause: format!("could not {}: {source}", action.into()).into() };
@@ -83,7 +83,7 @@ impl StoreError {
         Self::lasting_io(action, source)
     }
 
-    /// A refusal that does not pass, whatever the reason: such as a failed sync.
+    /// Wraps an I/O error that is permanent whatever its kind, such as a failed sync.
     pub(crate) fn lasting_io(action: impl Into<String>, source: io::Error) -> Self {
         Self::Io { action: action.into(), source: Arc::new(source) }
     }
@@ -97,15 +97,15 @@ impl fmt::Display for StoreError {
             Self::Poisoned { cause } => write!(
                 f,
                 "the store accepts no more writes because an earlier one failed ({cause}); \
-                 reopen it to go on from what is durable"
+                 reopen it to continue from the durable state"
             ),
             Self::Full { cause } => write!(
                 f,
                 "the disk is full ({cause}); nothing was written, and writes are accepted again when \
-                 there is room"
+                 space is available"
             ),
             Self::ReadOnly { path } => {
-                write!(f, "{} was opened only to be read", path.display())
+                write!(f, "{} was opened read-only", path.display())
             }
             Self::Displaced { path } => write!(
                 f,
@@ -134,23 +134,23 @@ impl Error for StoreError {
     }
 }
 
-/// Why a commit did not answer "ok".
+/// Why a commit did not succeed.
 #[derive(Debug, Clone)]
 pub enum CommitError {
-    /// Another transaction got in the way; nothing was written. Try again from the start.
+    /// The transaction conflicts with another one; nothing was written. Retry from the start.
     Conflict,
-    /// The store refused; nothing was written, and trying again will not help.
+    /// The store refused the writes; nothing was written, and a retry will not help.
     Failed(StoreError),
-    /// Nobody knows whether it was written. Find out by reading; never guess.
+    /// It is not known whether the writes are durable. Find out by reading; never guess.
     Unknown(StoreError),
 }
 
 impl fmt::Display for CommitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Conflict => f.write_str("another transaction got in the way; try again"),
+            Self::Conflict => f.write_str("conflict with another transaction; retry"),
             Self::Failed(error) => write!(f, "nothing was written: {error}"),
-            Self::Unknown(error) => write!(f, "it is not known whether this was written: {error}"),
+            Self::Unknown(error) => write!(f, "the outcome of the write is unknown: {error}"),
         }
     }
 }
@@ -164,12 +164,14 @@ impl Error for CommitError {
     }
 }
 
-/// For those who only read: what they have seen is durable, or they must not rely on it.
+/// For read-only transactions: what they have read is durable, or must not be relied on.
 impl From<CommitError> for StoreError {
     fn from(error: CommitError) -> Self {
         match error {
             CommitError::Failed(error) | CommitError::Unknown(error) => error,
-            CommitError::Conflict => Self::Poisoned { cause: "a read met a conflict".into() },
+            CommitError::Conflict => {
+                Self::Poisoned { cause: "a read conflicted with a failed write".into() }
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
-//! A store whose commits go wrong on demand, for tests of what is built on a store.
+//! A store that injects commit failures, for tests of code above a store.
 //!
-//! The stores of this crate never answer *conflict*, and *unknown* only when a disk fails. A
-//! distributed store may answer both at any time, so code above the seam must cope with them.
+//! The stores of this crate never return *conflict*, and *unknown* only when a disk fails. A
+//! distributed store may return both at any time, so callers must handle them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,22 +14,22 @@ use crate::{
     Verification,
 };
 
-/// What becomes of a commit.
+/// The injected outcome of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It goes through.
+    /// No fault.
     None,
-    /// It is refused as conflicting; nothing is written.
+    /// Fails with a conflict; nothing is written.
     Conflict,
-    /// It is written, but the caller is told that nobody knows.
+    /// Is written, but reported as unknown.
     UnknownWritten,
-    /// It is not written, and the caller is told that nobody knows.
+    /// Is not written, and reported as unknown.
     UnknownLost,
-    /// It is submitted and not written; who waits for it is told that nobody knows.
+    /// Is submitted but not written; waiting for it reports unknown.
     UnknownLate,
 }
 
-/// A store around another one that lets commits fail as planned.
+/// Wraps a store and injects the planned commit failures.
 ///
 /// ```
 /// use keyloom_store::{CommitError, Fault, FaultyStore, MemoryStore, Store};
@@ -49,12 +49,12 @@ pub struct FaultyStore<S> {
 }
 
 impl<S: Store> FaultyStore<S> {
-    /// A store that does as well as `inner` until told otherwise.
+    /// A store that behaves like `inner` until faults are planned.
     pub fn new(inner: S) -> Self {
         Self { inner, plan: Mutex::default() }
     }
 
-    /// Appends to the fates of the next commits, one each; commits beyond the plan go through.
+    /// Queues the outcomes of the next commits, one each; commits beyond the plan succeed.
     pub fn plan(&self, faults: impl IntoIterator<Item = Fault>) {
         self.plan.lock().extend(faults);
     }
@@ -80,9 +80,9 @@ impl<S: Store> Store for FaultyStore<S> {
     fn begin_within<'a>(
         &'a self,
         locks: &[&[u8]],
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
-        let Some(inner) = self.inner.begin_within(locks, patience)? else { return Ok(None) };
+        let Some(inner) = self.inner.begin_within(locks, timeout)? else { return Ok(None) };
         Ok(Some(Box::new(FaultyTransaction { inner, plan: &self.plan })))
     }
 
@@ -136,7 +136,7 @@ impl Transaction for FaultyTransaction<'_> {
     fn submit(self: Box<Self>) -> Result<Submission, CommitError> {
         let fault = self.plan.lock().pop_front().unwrap_or(Fault::None);
         let planned = || StoreError::Engine {
-            action: "hear of the commit".into(),
+            action: "commit".into(),
             detail: "this failure was planned".into(),
         };
         match fault {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn each_commit_meets_its_planned_fate() {
+    fn each_commit_has_its_planned_outcome() {
         let store = FaultyStore::new(MemoryStore::new());
         store.plan([Fault::Conflict, Fault::UnknownWritten, Fault::None, Fault::UnknownLost]);
         store.plan([Fault::UnknownLate]);
@@ -178,13 +178,13 @@ mod tests {
         assert!(matches!(put(&store, "d"), Err(CommitError::Unknown(_))));
         assert!(matches!(put(&store, "e"), Err(CommitError::Unknown(_))));
         assert!(put(&store, "f").is_ok());
-        let there = store.get_many(&[b"a", b"b", b"c", b"d", b"e", b"f"]).unwrap();
-        let there: Vec<bool> = there.iter().map(Option::is_some).collect();
-        assert_eq!(there, [false, true, true, false, false, true]);
+        let present = store.get_many(&[b"a", b"b", b"c", b"d", b"e", b"f"]).unwrap();
+        let present: Vec<bool> = present.iter().map(Option::is_some).collect();
+        assert_eq!(present, [false, true, true, false, false, true]);
     }
 
     #[test]
-    fn delete_prefix_tries_again_after_a_conflict() {
+    fn delete_prefix_retries_after_a_conflict() {
         let store = FaultyStore::new(MemoryStore::new());
         for key in ["t/1", "t/2", "t/3"] {
             put(&store, key).unwrap();

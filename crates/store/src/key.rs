@@ -1,22 +1,22 @@
-//! The key of an entry that was read.
+//! The key of a scanned entry.
 
 use std::fmt;
 use std::ops::Deref;
 
 use bytes::Bytes;
 
-/// The key of an entry in a scan. Few readers keep keys, so a store that has them in memory lends
-/// them: counting the owners of each would be a good part of the work of a scan.
+/// The key of an entry in a scan. Few readers keep keys, so the memory store lends them:
+/// incrementing each key's reference count would be a large part of the cost of a scan.
 #[derive(Clone)]
 pub enum Key<'a> {
-    /// The store's own.
+    /// Borrowed from the store.
     Lent(&'a Bytes),
-    /// Made for the reader.
+    /// Owned by the reader.
     Own(Bytes),
 }
 
 impl Key<'_> {
-    /// The key, to be kept.
+    /// The key as owned bytes.
     pub fn into_bytes(self) -> Bytes {
         match self {
             Self::Lent(key) => key.clone(),

@@ -1,35 +1,35 @@
 //! Ordered byte keys with snapshots and transactions, in memory and on disk.
 //!
-//! This is the seam beneath the database: everything above it (items, conditions, indexes,
-//! streams) is bytes down here. A [`Store`] can
+//! This is the storage interface below the database: items, conditions, indexes and streams are
+//! plain bytes here. A [`Store`] can
 //!
-//! - read: one key, many keys from one moment, or a [`Snapshot`] to scan in both directions;
+//! - read: one key, many keys from one snapshot, or a [`Snapshot`] that scans in both directions;
 //! - write: a [`Transaction`] that ends as *ok*, *conflict* or *unknown*.
 //!
 //! # How a write happens
 //!
 //! 1. [`Store::begin`] locks the keys whose values decide what will be written. The locks are
-//!    short: they are held while the caller thinks, never while a disk works.
+//!    short: they are held while the caller computes, never during disk I/O.
 //! 2. The transaction reads. It sees the newest values, including those of transactions that are
 //!    committed but not yet durable ("pending").
-//! 3. [`Transaction::submit`] fixes the place of the writes in the one order of all writes and
-//!    unlocks. The [`Submission`] tells when they are durable, to a thread that waits or to a task;
-//!    [`Transaction::commit`] is both in one. Whatever is submitted while the disk works shares its
-//!    next sync.
+//! 3. [`Transaction::submit`] assigns the writes their position in the total order of writes and
+//!    unlocks. The returned [`Submission`] resolves when they are durable; a thread can block on it
+//!    and a task can await it. [`Transaction::commit`] does both steps. All transactions submitted
+//!    during one sync share the next sync (group commit).
 //!
-//! A transaction that decides *against* writing may have done so because of a pending value.
-//! Its caller must not tell the world before that value is durable; [`Transaction::finish_read`]
-//! waits for it.
+//! A transaction that decides *against* writing may have done so because of a pending value. Its
+//! caller must not reveal that decision before the value is durable; [`Transaction::finish_read`]
+//! waits for that.
 //!
-//! Plain reads ([`Store::get`], [`Store::get_many`], [`Snapshot`]) see durable data only, and
-//! never wait for a writer.
+//! Plain reads ([`Store::get`], [`Store::get_many`], [`Snapshot`]) see durable data only and never
+//! wait for a writer.
 //!
-//! # What a transaction promises
+//! # Guarantees of a transaction
 //!
-//! Its writes appear together or not at all. Transactions that lock every key whose value they
-//! depend on behave as if they ran one after another. Reads of keys that are neither locked nor
-//! written are fresh but may change before the commit. A thread must not begin a transaction
-//! while it holds another on the same store: it would wait for itself.
+//! Its writes become visible together or not at all. Transactions that lock every key whose value
+//! they depend on are serializable. Reads of keys that are neither locked nor written return the
+//! newest value, which may change before the commit. A thread must not begin a transaction while it
+//! holds another one on the same store: it would deadlock with itself.
 //!
 //! # Stores
 //!
@@ -37,8 +37,8 @@
 //! |---|---|---|
 //! | [`MemoryStore`] | no | tests, caches; forks in constant time |
 //! | [`DiskStore`] | yes | everything else |
-//! | [`ReadOnlyStore`] | as it was found | looking at a store on disk without changing it |
-//! | [`FaultyStore`] | as the one inside | tests of what is built on a store |
+//! | [`ReadOnlyStore`] | as found | inspecting a store on disk without changing it |
+//! | [`FaultyStore`] | as the wrapped store | fault injection in tests of code above a store |
 
 mod committer;
 mod condition;
@@ -88,57 +88,58 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// The durable value of a key.
     fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError>;
 
-    /// The durable values of these keys, in their order, all from one moment.
+    /// The durable values of these keys, in the same order, all from one snapshot.
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError>;
 
-    /// A view of the durable content at this moment, which no later write changes and which
-    /// blocks no writer.
+    /// A point-in-time view of the durable content. Later writes do not change it, and it blocks no
+    /// writer.
     fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError>;
 
-    /// Begins a transaction that holds a lock on these keys, waiting until it has them all.
+    /// Begins a transaction and locks these keys, waiting until all of them are locked.
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError>;
 
-    /// Begins a transaction like [`begin`](Self::begin), or none if it would have to wait for its locks
-    /// longer than `patience`. A store that cannot tell waits.
+    /// Like [`begin`](Self::begin), but returns `None` if the locks are not acquired within
+    /// `timeout`. A store that cannot bound the wait blocks.
     fn begin_within<'a>(
         &'a self,
         locks: &[&[u8]],
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
-        let _ = patience;
+        let _ = timeout;
         self.begin(locks).map(Some)
     }
 
-    /// Waits until everything that was submitted before has its fate, and plain reads see it.
+    /// Waits until every earlier submission is decided and visible to plain reads.
     fn settle(&self) -> Result<(), StoreError>;
 
-    /// Reads everything and reports what is damaged. Slow on purpose.
+    /// Reads everything and reports damage. Slow: a full scan.
     fn verify(&self) -> Result<Verification, StoreError>;
 
-    /// Figures about the store, cheap to ask for.
+    /// Statistics of the store; cheap.
     fn stats(&self) -> Result<Stats, StoreError>;
 
-    /// Whether the store accepts writes, cheap to ask for.
+    /// Whether the store accepts writes; cheap.
     fn health(&self) -> Health {
         Health::Ready
     }
 
-    /// What tells this opening of the store from others; none from a store that cannot tell.
+    /// Numbers that identify this opening of the store; `None` if the store has no such numbers.
     fn openings(&self) -> Result<Option<Openings>, StoreError> {
         Ok(None)
     }
 
-    /// Fixes the moment of a backup (see [`DiskStore::capture_source`]); none from a store without files.
+    /// Takes a snapshot of the store's files for a backup (see [`DiskStore::capture_source`]);
+    /// `None` from a store without files.
     fn backup_source(&self) -> Option<Result<BackupSource, StoreError>> {
         None
     }
 
     /// Deletes every key that begins with `prefix`, `chunk` keys per transaction.
     ///
-    /// Meant for a background thread, and for keys that are out of use: nobody may write under the
-    /// prefix meanwhile, and what is read there before this returns may be of any time. (Snapshots
-    /// from before go on to see what they saw.) No chunk holds a lock, and a crash in between leaves
-    /// something to delete again.
+    /// For a background thread, and for keys that are no longer in use: nothing may be written
+    /// under the prefix in the meantime, and reads under it return unspecified old or new state
+    /// until this returns. (Earlier snapshots are unaffected.) No lock is held between chunks.
+    /// After a crash in between, call it again.
     fn delete_prefix(&self, prefix: &[u8], chunk: usize) -> Result<(), StoreError> {
         delete_each(self, prefix, chunk)
     }
@@ -164,7 +165,8 @@ fn delete_each<S: Store + ?Sized>(
             transaction.delete(key);
         }
         match transaction.commit() {
-            // Going on behind the last key spares the next scan the fresh tombstones.
+            // Starting after the last key keeps the next scan from stepping over the fresh
+            // tombstones.
             Ok(()) => range.lower = Bound::Excluded(last),
             Err(CommitError::Conflict) => {}
             Err(CommitError::Failed(error) | CommitError::Unknown(error)) => return Err(error),
@@ -172,12 +174,12 @@ fn delete_each<S: Store + ?Sized>(
     }
 }
 
-/// A read-only view of one moment.
+/// A read-only, point-in-time view.
 pub trait Snapshot: Send {
     /// The value of a key.
     fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError>;
 
-    /// The values of these keys, in their order.
+    /// The values of these keys, in the same order.
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError>;
 
     /// The entries in a range. Lazy: entries are read as the iterator is advanced.
@@ -186,32 +188,32 @@ pub trait Snapshot: Send {
 
 /// Reads and writes that take effect together.
 ///
-/// Dropping a transaction lets go of its locks and writes nothing.
+/// Dropping a transaction releases its locks and writes nothing.
 pub trait Transaction {
     /// The newest value of a key: this transaction's own write, else a pending one, else the
     /// durable one.
     fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError>;
 
-    /// The newest values of these keys, in their order.
+    /// The newest values of these keys, in the same order.
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError>;
 
-    /// Sets a key. The key's limits are checked when the transaction is committed.
+    /// Sets a key. Size limits are checked when the transaction is submitted.
     fn put(&mut self, key: Bytes, value: Bytes);
 
     /// Removes a key, whether it exists or not.
     fn delete(&mut self, key: Bytes);
 
-    /// Keeps something until the fate of the writes is decided. It is dropped once plain reads see them,
-    /// or it is known that they never will, and before anybody is told: on any thread, so that its drop
-    /// must not wait for anything.
+    /// Holds a value until the outcome of the writes is decided. It is dropped once the writes are
+    /// visible to plain reads, or are known never to be, and before the submission resolves. The
+    /// drop runs on any thread and must not block.
     fn keep(&mut self, kept: Box<dyn Send>);
 
-    /// Fixes the place of the writes in the one order of all writes and unlocks, without waiting for
-    /// the disk: whether they are durable, the submission tells.
+    /// Assigns the writes their position in the total order of writes and unlocks, without waiting
+    /// for the disk. The submission resolves when they are durable.
     fn submit(self: Box<Self>) -> Result<Submission, CommitError>;
 
-    /// Gives the writes up. The submission is durable when everything is that this transaction has
-    /// read: only then may the caller act on what it saw.
+    /// Discards the writes. The submission resolves when everything this transaction has read is
+    /// durable: only then may the caller act on it.
     fn submit_read(self: Box<Self>) -> Result<Submission, CommitError>;
 
     /// Writes everything and waits until it, and everything this transaction has read, is durable.
@@ -219,27 +221,27 @@ pub trait Transaction {
         self.submit()?.wait()
     }
 
-    /// [`Transaction::submit_read`], waited for.
+    /// [`Transaction::submit_read`], then waits for it.
     fn finish_read(self: Box<Self>) -> Result<(), StoreError> {
         self.submit_read().and_then(Submission::wait).map_err(StoreError::from)
     }
 }
 
-/// Numbers that grow with every opening of a store, whatever version of this crate opens it, and may grow
-/// in between.
+/// Numbers that grow with every opening of a store, whichever version of this crate opens it, and
+/// may also grow while it is open.
 ///
-/// Who notes `current` before the store is closed and finds it as `previous` after it was opened, knows
-/// that nobody else has had it open since. A store that ends with its only opening has zeros.
+/// If `current` is saved before the store is closed and equals `previous` after it is opened again,
+/// nothing else has opened the store in between. A store that cannot be reopened has zeros.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Openings {
-    /// The number that the last opening left behind; zero for a new store.
+    /// The number at the end of the last opening; zero for a new store.
     pub previous: u64,
-    /// The number of this moment.
+    /// The number now.
     pub current: u64,
 }
 
 impl Openings {
-    /// Whether there can be another opening, which then has other numbers.
+    /// Whether the store can be reopened, which yields different numbers.
     pub fn are_told_apart(self) -> bool {
         self.current > self.previous
     }
@@ -248,15 +250,15 @@ impl Openings {
 /// Whether a store accepts writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Health {
-    /// It reads and writes.
+    /// Reads and writes are accepted.
     #[default]
     Ready,
-    /// It only reads.
+    /// Only reads are accepted.
     ReadOnly {
-        /// Why it refuses writes.
+        /// Why writes are refused.
         reason: String,
-        /// Whether it stays so until it is opened again; otherwise it accepts writes again by itself
-        /// once the reason is gone.
+        /// Whether this lasts until the store is reopened; otherwise writes are accepted again as
+        /// soon as the reason is gone.
         restart_needed: bool,
     },
 }
@@ -268,29 +270,29 @@ impl Health {
     }
 }
 
-/// What [`Store::verify`] found.
+/// The result of [`Store::verify`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verification {
     /// How many entries were read.
     pub entries: u64,
     /// Their keys and values, in bytes.
     pub bytes: u64,
-    /// What is wrong, one line per finding; empty when all is well.
+    /// What is damaged, one line per finding; empty if the store is intact.
     pub damage: Vec<String>,
 }
 
 impl Verification {
-    /// Whether nothing is wrong.
+    /// Whether no damage was found.
     pub fn is_intact(&self) -> bool {
         self.damage.is_empty()
     }
 }
 
-/// Figures about a store.
+/// Statistics of a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Entries, give or take those that were overwritten or deleted recently.
+    /// Entries, approximately: recently overwritten or deleted ones may be counted.
     pub approximate_entries: u64,
     /// Bytes on disk, log included; zero for a store in memory.
     pub disk_bytes: u64,

@@ -1,8 +1,8 @@
-//! Short locks on keys, so that reading, deciding and writing happen as one step.
+//! Short key locks that make read-decide-write atomic.
 //!
-//! Keys are hashed onto a fixed number of stripes. Two keys may share a stripe, which costs a
-//! little waiting but no memory per key. A transaction names all its keys at once and takes the
-//! stripes in ascending order, so two transactions never wait for each other in a circle.
+//! Keys are hashed onto a fixed number of lock stripes. Two keys may share a stripe, which costs
+//! some contention but no memory per key. A transaction names all its keys at once and takes the
+//! stripes in ascending order, so transactions cannot deadlock.
 
 use std::hash::BuildHasher;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use foldhash::fast::RandomState;
 use parking_lot::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 
-/// Enough that unrelated keys seldom meet; a stripe is one byte.
+/// Enough that unrelated keys seldom collide; a stripe is one byte.
 const STRIPES: usize = 4096;
 
-/// The stripes of one store.
+/// The lock stripes of one store.
 pub(crate) struct KeyLocks {
     stripes: Box<[Mutex<()>]>,
     hasher: RandomState,
@@ -26,7 +26,7 @@ pub(crate) struct HeldLocks<'a>(
 );
 
 impl KeyLocks {
-    /// Stripes that nobody holds.
+    /// New, unlocked stripes.
     pub(crate) fn new() -> Self {
         Self {
             stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
@@ -34,26 +34,26 @@ impl KeyLocks {
         }
     }
 
-    /// Waits until all these keys are locked for the caller.
+    /// Locks all these keys, waiting as long as necessary.
     pub(crate) fn lock(&self, keys: &[&[u8]]) -> HeldLocks<'_> {
         HeldLocks(self.stripes_of(keys).map(Mutex::lock).collect())
     }
 
-    /// Locks all these keys, or none if one of them is not free for so long.
-    pub(crate) fn lock_within(&self, keys: &[&[u8]], patience: Duration) -> Option<HeldLocks<'_>> {
-        // The clock is asked only where something is not free at once.
+    /// Locks all these keys, or none if one of them is not free within `timeout`.
+    pub(crate) fn lock_within(&self, keys: &[&[u8]], timeout: Duration) -> Option<HeldLocks<'_>> {
+        // The clock is read only if a lock is contended.
         let mut end = None;
         let mut locks = SmallVec::new();
         for stripe in self.stripes_of(keys) {
             let lock = stripe.try_lock().or_else(|| {
-                stripe.try_lock_until(*end.get_or_insert_with(|| Instant::now() + patience))
+                stripe.try_lock_until(*end.get_or_insert_with(|| Instant::now() + timeout))
             });
             locks.push(lock?);
         }
         Some(HeldLocks(locks))
     }
 
-    /// The stripes of keys, in the one order in which they are locked.
+    /// The stripes of these keys in locking order.
     fn stripes_of(&self, keys: &[&[u8]]) -> impl Iterator<Item = &Mutex<()>> {
         let mut wanted: SmallVec<[usize; 4]> =
             keys.iter().map(|key| self.hasher.hash_one(key) as usize % STRIPES).collect();

@@ -1,8 +1,8 @@
-//! Transactions that are committed but not yet durable: the queue to the committer, and an
-//! overlay through which younger transactions already see their values.
+//! Transactions that are committed but not yet durable: the committer's queue, and an overlay
+//! through which later transactions already see their values.
 //!
-//! Both live behind one lock, so a write's place in the queue, its ticket and its appearance in
-//! the overlay are one step.
+//! Both are behind one lock, so a write's position in the queue, its ticket and its visibility in
+//! the overlay are assigned atomically.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use bytes::Bytes;
 use foldhash::fast::RandomState;
 
 use crate::submission::Completion;
-use crate::transaction::{Kept, Newest, Ticket, WriteSet, size_bytes};
+use crate::transaction::{Guards, Newest, Ticket, WriteSet, size_bytes};
 
-/// A group is cut off behind the transaction that makes it larger than this, so that one record
-/// of the log stays within reason however many writers there are.
+/// A group ends with the transaction that makes it larger than this, which bounds the size of a log
+/// record however many writers there are.
 pub(crate) const GROUP_BYTES: usize = 16 << 20;
 
-/// A transaction in the queue.
+/// A queued transaction.
 pub(crate) struct Queued {
     ticket: Ticket,
     bytes: usize,
-    /// What to write; empty for one that only waits for its elders.
+    /// What to write; empty for a transaction that only waits for earlier ones.
     pub(crate) writes: WriteSet,
-    /// What to drop before anybody is told.
-    pub(crate) kept: Kept,
-    /// Whom to tell.
+    /// Dropped before the outcome is announced.
+    pub(crate) guards: Guards,
+    /// Receives the outcome.
     pub(crate) done: Arc<Completion>,
 }
 
@@ -35,14 +35,14 @@ pub(crate) struct Pending {
     queue: VecDeque<Queued>,
     overlay: HashMap<Bytes, Newest, RandomState>,
     last_ticket: Ticket,
-    /// From the first to the last write that failed while the store lives on; no younger write can see
-    /// a value of theirs.
+    /// The ticket range of writes that failed without poisoning the store; later writes cannot see
+    /// their values.
     failed: Option<(Ticket, Ticket)>,
 }
 
 impl Pending {
-    /// Appends a transaction and shows its writes to younger ones.
-    pub(crate) fn enqueue(&mut self, writes: WriteSet, kept: Kept) -> Arc<Completion> {
+    /// Enqueues a transaction and makes its writes visible to later ones.
+    pub(crate) fn enqueue(&mut self, writes: WriteSet, guards: Guards) -> Arc<Completion> {
         self.last_ticket += 1;
         let ticket = self.last_ticket;
         for (key, value) in &writes {
@@ -50,7 +50,7 @@ impl Pending {
         }
         let done = Arc::<Completion>::default();
         let bytes = size_bytes(&writes);
-        self.queue.push_back(Queued { ticket, bytes, writes, kept, done: Arc::clone(&done) });
+        self.queue.push_back(Queued { ticket, bytes, writes, guards, done: Arc::clone(&done) });
         done
     }
 
@@ -59,18 +59,17 @@ impl Pending {
         self.overlay.get(key)
     }
 
-    /// How many keys have pending values.
+    /// The number of keys with pending values.
     pub(crate) fn keys(&self) -> usize {
         self.overlay.len()
     }
 
-    /// Whether nobody waits in the queue.
+    /// Whether the queue is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Takes the next group off the queue; the overlay keeps its values until
-    /// [`Pending::settle`].
+    /// Dequeues the next group; the overlay keeps its values until [`Pending::settle`].
     pub(crate) fn take_group(&mut self) -> Vec<Queued> {
         let mut bytes = 0;
         let fits = |queued: &&Queued| {
@@ -82,12 +81,12 @@ impl Pending {
         self.queue.drain(..count).collect()
     }
 
-    /// Takes everything off the queue.
+    /// Dequeues everything.
     pub(crate) fn take_all(&mut self) -> Vec<Queued> {
         self.queue.drain(..).collect()
     }
 
-    /// Notes that these were not written: who has read their values must try again.
+    /// Records that these writes failed: transactions that have read their values must retry.
     pub(crate) fn remember_failure(&mut self, group: &[Queued], given_up: &[Queued]) {
         let Some(first) = group.iter().chain(given_up).map(|queued| queued.ticket).min() else {
             return;
@@ -101,7 +100,8 @@ impl Pending {
         self.failed.is_some_and(|(first, last)| first <= seen && seen <= last)
     }
 
-    /// Forgets the values of transactions that are in the engine now, or nowhere.
+    /// Removes the values of transactions that are now in the engine, or have failed, from the
+    /// overlay.
     pub(crate) fn settle(&mut self, group: &[Queued]) {
         for queued in group {
             for key in queued.writes.keys() {

@@ -1,4 +1,4 @@
-//! Ranges of keys, and the direction to walk them.
+//! Key ranges and scan directions.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -47,8 +47,8 @@ impl KeyRange {
         Self { lower: Bound::Included(Bytes::copy_from_slice(prefix)), upper: after_prefix(prefix) }
     }
 
-    /// Whether no key at all can lie in the range. Ordered maps panic on such ranges, so every
-    /// store asks first.
+    /// Whether the range can contain no key. Ordered maps panic on such ranges, so every store
+    /// checks this first.
     pub fn is_empty(&self) -> bool {
         match (&self.lower, &self.upper) {
             (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,

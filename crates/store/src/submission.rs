@@ -1,4 +1,4 @@
-//! Transactions between their place in the order of writes and their fate.
+//! Submitted transactions: ordered, but not yet durable.
 
 use std::fmt;
 use std::pin::Pin;
@@ -9,10 +9,11 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::CommitError;
 
-/// A transaction whose place in the order of all writes is fixed, and which is not durable yet.
+/// A transaction whose position in the total order of writes is fixed, and which may not be durable
+/// yet.
 ///
-/// Its fate can be waited for by a thread ([`wait`](Self::wait)) or by a task (it is a future). Dropping
-/// a submission takes nothing back: its fate is decided all the same.
+/// A thread can block on its outcome ([`wait`](Self::wait)) and a task can await it (it is a
+/// future). Dropping a submission does not cancel it: the writes are committed all the same.
 #[must_use = "only its outcome says whether the writes are durable"]
 pub struct Submission(Fate);
 
@@ -27,12 +28,12 @@ struct Pending {
 }
 
 impl Submission {
-    /// One that waits for nothing.
+    /// A submission that is already durable.
     pub(crate) fn durable() -> Self {
         Self::decided(Ok(()))
     }
 
-    /// One whose fate is known before anybody asks.
+    /// A submission whose outcome is already known.
     pub(crate) fn decided(outcome: Result<(), CommitError>) -> Self {
         Self(Fate::Known(outcome))
     }
@@ -41,14 +42,14 @@ impl Submission {
         Self(Fate::Pending(Pending { completion, committer }))
     }
 
-    /// Whether there is nothing to wait for.
+    /// Whether the writes are already durable, so that waiting returns at once.
     pub fn is_durable(&self) -> bool {
         matches!(&self.0, Fate::Known(Ok(())))
     }
 
-    /// Whether a thread that waited for this submission now would do the disk's work itself, because
-    /// nobody else is at it. That spares a thread switch; a task, which must not block, leaves it to
-    /// the store's own thread.
+    /// Whether a thread that waits now would run the group commit itself, because no committer is
+    /// active. That saves a thread switch. A task, which must not block, leaves it to the committer
+    /// thread.
     pub fn would_lead(&self) -> bool {
         match &self.0 {
             Fate::Known(_) => false,
@@ -58,7 +59,7 @@ impl Submission {
         }
     }
 
-    /// Waits until the transaction, and everything it has read, is durable or has failed.
+    /// Waits until the transaction and everything it has read are durable, or it has failed.
     pub fn wait(self) -> Result<(), CommitError> {
         match &self.0 {
             Fate::Known(outcome) => outcome.clone(),
@@ -103,20 +104,20 @@ impl fmt::Debug for Submission {
     }
 }
 
-/// Where groups of transactions are committed.
+/// Runs group commits.
 pub(crate) trait Commit: Send + Sync {
-    /// Whether somebody commits a group, or is about to.
+    /// Whether a committer is active or about to be.
     fn is_busy(&self) -> bool;
 
-    /// Commits a group on this thread, unless somebody else is at it, who will go on until the queue is
-    /// empty.
+    /// Commits a group on this thread unless a committer is active; an active one continues until
+    /// the queue is empty.
     fn lead(&self);
 
-    /// Has the committer thread do it, unless somebody is at it.
+    /// Wakes the committer thread unless a committer is active.
     fn call(&self);
 }
 
-/// Where a writer learns the fate of its transaction.
+/// Carries the outcome of a transaction to its writer.
 #[derive(Default)]
 pub(crate) struct Completion {
     state: Mutex<State>,
@@ -126,13 +127,13 @@ pub(crate) struct Completion {
 #[derive(Default)]
 struct State {
     outcome: Option<Result<(), CommitError>>,
-    /// The task that waits, if one does.
+    /// The waker of the task that waits, if any.
     waker: Option<Waker>,
 }
 
 impl Completion {
-    /// Announces the outcome, of which only the first counts. The task that waits is for the caller to
-    /// wake: what a waker does is not known here, and must not keep others from their outcomes.
+    /// Announces the outcome; only the first counts. The caller must wake the returned task: a
+    /// waker runs foreign code, which must not delay the outcomes of others.
     #[must_use]
     pub(crate) fn finish(&self, outcome: Result<(), CommitError>) -> Option<Waker> {
         let mut state = self.state.lock();
@@ -164,7 +165,7 @@ impl Completion {
         }
         let replaced = state.waker.replace(context.waker().clone());
         drop(state);
-        // Behind it may be a task that owns this very submission.
+        // The waker may own the task that owns this submission, so it is dropped without the lock.
         drop(replaced);
         Poll::Pending
     }

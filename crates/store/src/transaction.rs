@@ -1,5 +1,5 @@
-//! The transaction that all stores of one process share: key locks, a write buffer, and a
-//! read-through to whatever the store calls its newest state.
+//! The transaction that all stores of this crate share: key locks, a write buffer, and read-through
+//! to the store's newest state.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -15,15 +15,15 @@ use crate::{
 /// The edits of one transaction in key order; `None` deletes.
 pub(crate) type WriteSet = BTreeMap<Bytes, Option<Bytes>>;
 
-/// What [`Transaction::keep`] was given.
-pub(crate) type Kept = Vec<Box<dyn Send>>;
+/// The values passed to [`Transaction::keep`].
+pub(crate) type Guards = Vec<Box<dyn Send>>;
 
-/// The size of all keys and values.
+/// The total size of all keys and values.
 pub(crate) fn size_bytes(writes: &WriteSet) -> usize {
     writes.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Bytes::len)).sum()
 }
 
-/// The place of a write in the store's order of writes. Zero is "durable long ago".
+/// The position of a write in the store's total order of writes. Zero means durable.
 pub(crate) type Ticket = u64;
 
 /// A value as a transaction sees it: the newest one, even if it is not durable yet.
@@ -35,22 +35,22 @@ pub(crate) struct Newest {
     pub(crate) ticket: Ticket,
 }
 
-/// What a store does beneath its transactions.
+/// What a store provides to its transactions.
 pub(crate) trait Backend {
-    /// The newest value of a key, be it pending.
+    /// The newest value of a key, pending or durable.
     fn newest(&self, key: &[u8]) -> Result<Newest, StoreError>;
 
-    /// Fixes the place of these writes in the order of all writes and lets go of the locks. `seen` is
-    /// the youngest pending write that they depend on.
+    /// Assigns these writes their position in the total order and releases the locks. `seen` is the
+    /// latest pending write that they depend on.
     fn submit(
         &self,
         writes: WriteSet,
-        kept: Kept,
+        guards: Guards,
         locks: HeldLocks<'_>,
         seen: Ticket,
     ) -> Result<Submission, CommitError>;
 
-    /// Something that is durable once the write with this ticket is.
+    /// Resolves once the write with this ticket is durable.
     fn submit_read(&self, ticket: Ticket) -> Result<Submission, CommitError>;
 }
 
@@ -59,15 +59,15 @@ pub(crate) struct LockedTransaction<'a, B> {
     backend: &'a B,
     locks: HeldLocks<'a>,
     writes: WriteSet,
-    kept: Kept,
-    /// The youngest pending write that this transaction has read.
+    guards: Guards,
+    /// The latest pending write that this transaction has read.
     seen: Cell<Ticket>,
 }
 
 impl<'a, B: Backend> LockedTransaction<'a, B> {
     /// A transaction that holds these locks.
     pub(crate) fn new(backend: &'a B, locks: HeldLocks<'a>) -> Self {
-        Self { backend, locks, writes: WriteSet::new(), kept: Kept::new(), seen: Cell::new(0) }
+        Self { backend, locks, writes: WriteSet::new(), guards: Guards::new(), seen: Cell::new(0) }
     }
 }
 
@@ -93,8 +93,8 @@ impl<B: Backend> Transaction for LockedTransaction<'_, B> {
         self.writes.insert(key, None);
     }
 
-    fn keep(&mut self, kept: Box<dyn Send>) {
-        self.kept.push(kept);
+    fn keep(&mut self, guards: Box<dyn Send>) {
+        self.guards.push(guards);
     }
 
     fn submit(self: Box<Self>) -> Result<Submission, CommitError> {
@@ -102,7 +102,7 @@ impl<B: Backend> Transaction for LockedTransaction<'_, B> {
             return self.submit_read();
         }
         check_limits(&self.writes).map_err(CommitError::Failed)?;
-        self.backend.submit(self.writes, self.kept, self.locks, self.seen.get())
+        self.backend.submit(self.writes, self.guards, self.locks, self.seen.get())
     }
 
     fn submit_read(self: Box<Self>) -> Result<Submission, CommitError> {
@@ -114,7 +114,7 @@ impl<B: Backend> Transaction for LockedTransaction<'_, B> {
     }
 }
 
-/// Refuses what some store could not hold, so that all stores refuse the same.
+/// Applies the limits of the most restrictive store, so that all stores refuse the same writes.
 fn check_limits(writes: &WriteSet) -> Result<(), StoreError> {
     let refuse = |what: &str, len: usize, limit: &str| {
         Err(StoreError::Limit { detail: format!("{what} has {len} bytes; the limit is {limit}") })

@@ -1,7 +1,7 @@
-//! One bit of one file of a closed store is flipped, then another, and so on: whatever the bit, the
-//! store says that it is damaged, or every answer it gives is still right. None is silently wrong.
+//! Flips single bits in the files of a closed store: for each bit, either the store reports damage
+//! or every read is still correct. No read is silently wrong.
 //!
-//! By default about 150 bits are tried, spread over all files. `KEYLOOM_FLIPS` sets how many:
+//! By default about 150 bits are tested, spread over all files. `KEYLOOM_FLIPS` sets the number:
 //! `KEYLOOM_FLIPS=100000 cargo test --release -p keyloom-store --test bit_flips -- --nocapture`
 
 #![expect(clippy::unwrap_used, reason = "tests")]
@@ -80,25 +80,25 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The log is zeroed ahead of its records; little of that is worth a try.
+/// The log is preallocated with zeros; flipping many of those would be a waste.
 fn used_bytes(file: &Path) -> u64 {
     let bytes = fs::read(file).unwrap();
     let last = bytes.iter().rposition(|byte| *byte != 0).unwrap_or(0);
     bytes.len().min(last + 64) as u64
 }
 
-/// Where a flipped bit came to light.
+/// Where a flipped bit was detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Found {
     Opening,
     Reading,
     Verifying,
-    /// Nothing noticed it, and every answer is right.
+    /// Undetected, and every read is correct.
     Harmless,
 }
 
-/// Opens the store and asks it everything in three ways: key by key, forward, backward. Whatever
-/// notices the damage must name the damaged file.
+/// Opens the store and reads everything in three ways: key by key, forward, backward. Any error
+/// must name the damaged file.
 fn examine(path: &Path, damaged: &Path, content: &BTreeMap<Bytes, Bytes>) -> Result<Found, String> {
     let is_damage = |error: &StoreError| is_damage(error, damaged);
     let store = match DiskStore::open(path, options()) {
@@ -147,12 +147,12 @@ fn examine(path: &Path, damaged: &Path, content: &BTreeMap<Bytes, Bytes>) -> Res
     Ok(if verification.is_intact() { Found::Harmless } else { Found::Verifying })
 }
 
-/// Damage must be named as such, since the remedy differs from that for a full disk, and so must the
-/// damaged file.
+/// Damage must be reported as such, since the remedy differs from that for a full disk, and the
+/// error must name the damaged file.
 fn is_damage(error: &StoreError, damaged: &Path) -> Result<bool, String> {
     match error {
         StoreError::Corrupt { .. } | StoreError::Format { .. } => {}
-        other => return Err(format!("not called damage: {other}")),
+        other => return Err(format!("not reported as damage: {other}")),
     }
     if is_named(damaged, &error.to_string()) {
         Ok(true)
@@ -166,7 +166,7 @@ fn is_named(file: &Path, text: &str) -> bool {
     let mut rest = text;
     while let Some(at) = rest.find(&name) {
         rest = &rest[at + name.len()..];
-        // `tables/1` is not named by `tables/12`.
+        // `tables/12` does not name `tables/1`.
         if !rest.starts_with(|next: char| next.is_ascii_alphanumeric()) {
             return true;
         }
@@ -177,8 +177,8 @@ fn is_named(file: &Path, text: &str) -> bool {
 #[test]
 fn no_flipped_bit_is_silently_served() {
     let flips = env::var("KEYLOOM_FLIPS").map_or(DEFAULT_FLIPS, |flips| flips.parse().unwrap());
-    let home = tempfile::tempdir().unwrap();
-    let original = home.path().join("original");
+    let scratch = tempfile::tempdir().unwrap();
+    let original = scratch.path().join("original");
     let content = make(&original);
     let files = files(&original);
     let sizes: Vec<u64> = files.iter().map(|file| used_bytes(file)).collect();
@@ -186,11 +186,11 @@ fn no_flipped_bit_is_silently_served() {
     let mut tally: BTreeMap<(String, Found), usize> = BTreeMap::new();
     let mut failures = Vec::new();
     for (file, size) in files.iter().zip(&sizes) {
-        // Every file is met, however small; beyond that, in proportion to its size.
+        // Every file is covered, however small; beyond that, in proportion to its size.
         let count = (flips as u64 * size / total).max(flips as u64 / 20).min(*size);
         for n in 0..count {
             let at = n * size / count;
-            let path = home.path().join("damaged");
+            let path = scratch.path().join("damaged");
             copy(&original, &path);
             let name = file.strip_prefix(&original).unwrap();
             let damaged = path.join(name);
@@ -220,12 +220,12 @@ fn no_flipped_bit_is_silently_served() {
     );
 }
 
-/// Tables and their lists that are missing or too short. (What the manifest watches over, the log and
-/// `current`, has tests of its own.)
+/// Missing or truncated tables and lists. (The log and `current`, which the manifest protects, have
+/// tests of their own.)
 #[test]
-fn every_missing_or_shortened_table_is_named() {
-    let home = tempfile::tempdir().unwrap();
-    let original = home.path().join("original");
+fn every_missing_or_truncated_table_is_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let original = scratch.path().join("original");
     let content = make(&original);
     let current = fs::read(original.join("tree/current")).unwrap();
     let list = u64::from_le_bytes(current[..8].try_into().unwrap());
@@ -237,7 +237,7 @@ fn every_missing_or_shortened_table_is_named() {
     for file in files {
         let size = fs::metadata(&file).unwrap().len();
         for kept in [None, Some(0), Some(1), Some(size / 2), Some(size - 1)] {
-            let path = home.path().join("damaged");
+            let path = scratch.path().join("damaged");
             copy(&original, &path);
             let damaged = path.join(file.strip_prefix(&original).unwrap());
             match kept {
@@ -258,13 +258,13 @@ fn every_missing_or_shortened_table_is_named() {
 }
 
 #[test]
-fn a_strange_file_among_the_tables_is_named() {
-    let home = tempfile::tempdir().unwrap();
-    make(home.path());
-    let strange = home.path().join("tree/tables/notes.txt");
+fn a_foreign_file_among_the_tables_is_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    make(scratch.path());
+    let strange = scratch.path().join("tree/tables/notes.txt");
     fs::write(&strange, "mine").unwrap();
-    let error = DiskStore::open(home.path(), options()).unwrap_err();
+    let error = DiskStore::open(scratch.path(), options()).unwrap_err();
     assert!(is_named(&strange, &error.to_string()), "{error}");
     fs::remove_file(&strange).unwrap();
-    DiskStore::open(home.path(), options()).unwrap();
+    DiskStore::open(scratch.path(), options()).unwrap();
 }

@@ -1,5 +1,5 @@
-//! The cache of blocks holds no blocks of tables that are gone: a few keys that are overwritten and read
-//! for long do not fill it, however large it may become.
+//! The block cache holds no blocks of removed tables: overwriting and reading a few keys for long
+//! does not fill it, however large its limit.
 //!
 //! `KEYLOOM_OVERWRITES` sets how many times all keys are overwritten (default 24).
 
@@ -17,7 +17,7 @@ const KEYS: u64 = 3_000;
 const VALUE_BYTES: usize = 500;
 const MEMTABLE_BYTES: u64 = 512 << 10;
 
-/// The live data once in memtables and once in the cache, memtables that wait, indexes and filters.
+/// The live data once in memtables and once in the cache, sealed memtables, indexes and filters.
 const MOST_MEGABYTES: f32 = 12.0;
 
 fn key(n: u64) -> Bytes {
@@ -39,7 +39,7 @@ fn overwritten_keys_do_not_fill_the_cache() {
         for first in (0..KEYS).step_by(100) {
             let mut transaction = store.begin(&[]).unwrap();
             for n in first..first + 100 {
-                // Reading what is overwritten is what brings blocks into the cache.
+                // Reading overwritten keys is what brings blocks into the cache.
                 let old = transaction.get(&key(n)).unwrap();
                 assert_eq!(old.map(|old| old[0]), round.checked_sub(1).map(|last| last as u8));
                 transaction.put(key(n), vec![round as u8; VALUE_BYTES].into());
@@ -51,14 +51,17 @@ fn overwritten_keys_do_not_fill_the_cache() {
             eprintln!("after {:3} rounds: {used:.1} MB", round + 1);
         }
     }
-    // What the last compactions replaced goes when the store looks after it.
+    // Blocks of tables replaced last are evicted by the next periodic check.
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
         let used = ALLOCATOR.current_usage_as_mb() - before;
         if used <= MOST_MEGABYTES {
             break;
         }
-        assert!(Instant::now() < deadline, "{used:.1} MB are allocated, {MOST_MEGABYTES} may be");
+        assert!(
+            Instant::now() < deadline,
+            "{used:.1} MB are allocated; the limit is {MOST_MEGABYTES}"
+        );
         thread::sleep(Duration::from_millis(100));
     }
 }

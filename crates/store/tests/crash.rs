@@ -1,5 +1,5 @@
-//! A writer process is killed at random points, over and over, on the same store: what it had
-//! acknowledged must be there, nothing may be there by halves, and the store must always open.
+//! A writer process is killed at random points, repeatedly, on the same store: every acknowledged
+//! transaction must be present and whole, and the store must always open.
 //!
 //! `KEYLOOM_CRASH_ROUNDS` sets the number of kills (default 200). The long form:
 //! `KEYLOOM_CRASH_ROUNDS=2000 cargo test --release -p keyloom-store --test crash`
@@ -22,7 +22,7 @@ const WRITERS: u64 = 4;
 const WINDOW: u64 = 10;
 const STORE: &str = "KEYLOOM_CRASH_STORE";
 
-/// Set for a writer whose commits do not wait for the disk: they survive the end of the process, too.
+/// Set for a writer with relaxed durability: its commits survive the end of the process, too.
 const RELAXED: &str = "KEYLOOM_CRASH_RELAXED";
 
 /// Small buffers: most lives of the writer see flushes and compactions.
@@ -58,8 +58,8 @@ fn payload(writer: u64, round: u64) -> Bytes {
     .collect()
 }
 
-/// One transaction: a new item in two parts, an old one gone, the writer's counter, and a total
-/// that all writers share.
+/// One transaction: inserts a new item in two parts, deletes an old one, and updates the writer's
+/// counter and a total that all writers share.
 fn write_round(store: &DiskStore, writer: u64) -> u64 {
     let mine = counter(writer);
     let mut transaction = store.begin(&[&mine, b"total"]).unwrap();
@@ -77,7 +77,7 @@ fn write_round(store: &DiskStore, writer: u64) -> u64 {
     round
 }
 
-/// The writer process: announces each acknowledged round on its standard output.
+/// The writer process: prints each acknowledged round.
 #[test]
 #[ignore = "run by the crash test in a process of its own"]
 fn writer_process() {
@@ -96,7 +96,7 @@ fn writer_process() {
     });
 }
 
-/// Lets a writer live for a while, kills it, and returns what it acknowledged.
+/// Runs a writer for a while, kills it, and returns what it acknowledged.
 fn live_and_die(
     path: &Path,
     is_relaxed: bool,
@@ -115,7 +115,7 @@ fn live_and_die(
     let reader = thread::spawn(move || {
         let mut newest = BTreeMap::new();
         for line in BufReader::new(output).lines().map_while(Result::ok) {
-            // The last line may be cut short by the kill; it lacks nothing but a guarantee.
+            // The kill may truncate the last line; its round may or may not count as acknowledged.
             if let Some((writer, round)) = line.strip_prefix("ack ").and_then(|l| l.split_once(' '))
             {
                 newest.insert(writer.parse::<u64>().unwrap(), round.parse::<u64>().unwrap());
@@ -146,7 +146,11 @@ fn check(store: &DiskStore, acknowledged: &BTreeMap<u64, u64>) -> u64 {
         rounds += round;
         entries += 2 * round.min(WINDOW) + u64::from(round > 0);
     }
-    assert_eq!(number(store.get(b"total").unwrap()), rounds, "a transaction is there by halves");
+    assert_eq!(
+        number(store.get(b"total").unwrap()),
+        rounds,
+        "a transaction is only partly present"
+    );
     let verification = store.verify().unwrap();
     assert_eq!(verification.damage, Vec::<String>::new());
     assert_eq!(verification.entries, entries + u64::from(rounds > 0));
@@ -157,7 +161,7 @@ fn check(store: &DiskStore, acknowledged: &BTreeMap<u64, u64>) -> u64 {
 }
 
 #[test]
-fn killing_the_writer_loses_nothing_that_was_acknowledged() {
+fn killing_the_writer_loses_no_acknowledged_write() {
     let kills: u64 = env::var("KEYLOOM_CRASH_ROUNDS").map_or(200, |rounds| rounds.parse().unwrap());
     let directory = tempfile::tempdir().unwrap();
     let random = RandomState::new();
@@ -172,6 +176,8 @@ fn killing_the_writer_loses_nothing_that_was_acknowledged() {
         replayed += report.replayed_transactions;
         rounds = check(&store, &acknowledged);
     }
-    eprintln!("{kills} kills, {rounds} transactions, {replayed} replayed, {cuts} torn tails cut");
-    assert!(rounds > kills, "the writer never got to write");
+    eprintln!(
+        "{kills} kills, {rounds} transactions, {replayed} replayed, {cuts} torn tails truncated"
+    );
+    assert!(rounds > kills, "the writer wrote too little");
 }

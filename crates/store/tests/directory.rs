@@ -1,4 +1,4 @@
-//! The directory of a store on disk: who may open it, and what is refused.
+//! The directory of a disk store: locking, formats, and what is refused.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -18,7 +18,7 @@ fn put(store: &DiskStore, key: String, value: Vec<u8>) {
 }
 
 #[test]
-fn a_store_is_open_in_one_place_at_a_time() {
+fn a_store_is_opened_once_at_a_time() {
     let directory = tempfile::tempdir().unwrap();
     let first = open(directory.path()).unwrap();
     let error = open(directory.path()).unwrap_err();
@@ -32,7 +32,7 @@ fn a_store_is_open_in_one_place_at_a_time() {
 }
 
 #[test]
-fn a_newer_or_unknown_format_is_refused_by_name() {
+fn a_newer_or_unknown_format_is_refused_with_its_version() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(directory.path()).unwrap());
     let manifest = directory.path().join("MANIFEST");
@@ -41,8 +41,8 @@ fn a_newer_or_unknown_format_is_refused_by_name() {
     for (content, expected) in [
         ("keyloom-store format 4\n", "the store has format 4, but this version reads up to"),
         ("keyloom-store format 0\n", "format 0, which this version cannot read"),
-        ("something else\n", "does not tell the format of a keyloom store"),
-        ("", "does not tell the format of a keyloom store"),
+        ("something else\n", "is not the format of a keyloom store"),
+        ("", "is not the format of a keyloom store"),
     ] {
         fs::write(&manifest, content).unwrap();
         let error = open(directory.path()).unwrap_err();
@@ -52,12 +52,15 @@ fn a_newer_or_unknown_format_is_refused_by_name() {
     }
     fs::write(&manifest, intact.replace("log 1", "log 2")).unwrap();
     let error = open(directory.path()).unwrap_err();
-    assert!(error.to_string().contains("MANIFEST is damaged: its content is not"), "{error}");
+    assert!(
+        error.to_string().contains("MANIFEST is damaged: its content does not match"),
+        "{error}"
+    );
     fs::write(&manifest, intact).unwrap();
     open(directory.path()).unwrap();
 }
 
-/// Makes what builds before format 3 left behind: the same files, another mark, no manifest.
+/// Recreates the layout of builds before format 3: the same files, a format file, no manifest.
 fn turn_into_format(number: u32, path: &Path) {
     fs::remove_file(path.join("MANIFEST")).unwrap();
     fs::write(path.join("FORMAT"), format!("keyloom-store format {number}\n")).unwrap();
@@ -75,10 +78,13 @@ fn a_store_of_format_2_is_upgraded_when_it_is_opened() {
 }
 
 #[test]
-fn older_and_newer_marks_are_refused_by_name() {
-    for (number, expected) in
-        [(0, "format 0, which"), (1, "export its tables"), (3, "does not tell"), (9, "use a newer")]
-    {
+fn older_and_newer_format_files_are_refused() {
+    for (number, expected) in [
+        (0, "format 0, which"),
+        (1, "export its tables"),
+        (3, "is not the format"),
+        (9, "use a newer"),
+    ] {
         let directory = tempfile::tempdir().unwrap();
         drop(open(directory.path()).unwrap());
         turn_into_format(number, directory.path());
@@ -88,7 +94,7 @@ fn older_and_newer_marks_are_refused_by_name() {
 }
 
 #[test]
-fn a_directory_with_other_peoples_files_is_refused() {
+fn a_directory_with_foreign_files_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("holiday.jpg"), "").unwrap();
     let error = open(directory.path()).unwrap_err();
@@ -98,7 +104,7 @@ fn a_directory_with_other_peoples_files_is_refused() {
 }
 
 #[test]
-fn a_creation_that_was_interrupted_is_begun_again() {
+fn an_interrupted_creation_is_restarted() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("MANIFEST.tmp"), "keyl").unwrap();
     fs::write(directory.path().join("LOCK"), "").unwrap();
@@ -111,17 +117,17 @@ fn a_creation_that_was_interrupted_is_begun_again() {
 fn a_path_that_is_a_file_is_refused() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let error = open(file.path()).unwrap_err();
-    assert!(error.to_string().starts_with("could not make the directory"), "{error}");
+    assert!(error.to_string().starts_with("could not create the directory"), "{error}");
 }
 
 #[test]
-fn a_directory_is_made_with_its_parents() {
+fn a_directory_is_created_with_its_parents() {
     let directory = tempfile::tempdir().unwrap();
     open(&directory.path().join("a/b/c")).unwrap();
 }
 
 #[test]
-fn tables_take_over_from_the_log_which_stays_short() {
+fn flushed_segments_are_removed_from_the_log() {
     let directory = tempfile::tempdir().unwrap();
     let options = DiskOptions {
         memtable_bytes: 200_000,
@@ -134,7 +140,7 @@ fn tables_take_over_from_the_log_which_stays_short() {
     }
     let stats = store.stats().unwrap();
     assert!(stats.disk_bytes - stats.log_bytes > 3_000_000, "{stats:?}");
-    // At most three memtables wait to be flushed; each segment has zeros ahead.
+    // At most three memtables wait to be flushed; each segment is preallocated with zeros.
     assert!(stats.log_bytes < 5 * (200_000 + 300_000), "{stats:?}");
     assert_eq!(store.verify().unwrap().entries, 5000);
     drop(store);
@@ -144,7 +150,7 @@ fn tables_take_over_from_the_log_which_stays_short() {
 }
 
 #[test]
-fn reopening_often_does_not_pile_up_log_segments() {
+fn frequent_reopening_does_not_accumulate_segments() {
     let directory = tempfile::tempdir().unwrap();
     for n in 0..20 {
         put(&open(directory.path()).unwrap(), format!("{n}"), vec![]);
@@ -154,7 +160,7 @@ fn reopening_often_does_not_pile_up_log_segments() {
     assert_eq!(open(directory.path()).unwrap().verify().unwrap().entries, 20);
 }
 
-/// A store whose content is in tables, closed.
+/// A closed store whose content is in tables.
 fn flushed_store(path: &Path) -> Vec<PathBuf> {
     let options = DiskOptions { memtable_bytes: 50_000, ..DiskOptions::default() };
     let (store, _) = DiskStore::open(path, options).unwrap();
@@ -214,7 +220,7 @@ fn a_failed_flush_poisons_the_store_and_loses_nothing() {
             Ok(()) => acknowledged += 1,
             Err(error) => break error.to_string(),
         }
-        assert!(acknowledged < 10_000, "the flush thread must have failed by now");
+        assert!(acknowledged < 10_000, "the flush should have failed by now");
     };
     assert!(error.contains("accepts no more writes"), "{error}");
     assert!(acknowledged > 10);
@@ -225,7 +231,7 @@ fn a_failed_flush_poisons_the_store_and_loses_nothing() {
 }
 
 #[test]
-fn openings_are_told_apart_however_they_ended() {
+fn openings_are_distinguishable_however_they_ended() {
     let directory = tempfile::tempdir().unwrap();
     let small = DiskOptions { memtable_bytes: 10_000, ..DiskOptions::default() };
     let mut left_behind = 0;
@@ -234,7 +240,7 @@ fn openings_are_told_apart_however_they_ended() {
         let opened = store.openings().unwrap().unwrap();
         assert_eq!(opened.previous, left_behind);
         assert!(opened.are_told_apart(), "{opened:?}");
-        // Every other opening writes nothing, every fourth fills segments and has them flushed.
+        // Every other opening writes nothing, every fourth fills segments that are then flushed.
         let count = [0, 1, 0, 40][round % 4];
         (0..count).for_each(|number| put(&store, format!("key {number}"), vec![1; 1000]));
         let left = store.openings().unwrap().unwrap();
@@ -245,7 +251,7 @@ fn openings_are_told_apart_however_they_ended() {
 }
 
 #[test]
-fn what_the_engine_left_unfinished_is_removed() {
+fn unfinished_files_of_the_engine_are_removed() {
     let directory = tempfile::tempdir().unwrap();
     open(directory.path()).unwrap().close().unwrap();
     let unfinished = directory.path().join("tree/.tmpX1y2Z3");
@@ -254,12 +260,12 @@ fn what_the_engine_left_unfinished_is_removed() {
     assert!(!unfinished.exists());
 }
 
-/// An opening makes a segment of the log before it enters it in the manifest. The state of a process
-/// that is killed in between is put together from a store and the segment that its copy begins.
+/// An opening creates a log segment before it adds it to the manifest. The state after a kill in
+/// between is assembled from a store and the segment that its copy creates.
 #[test]
-fn openings_that_are_killed_before_they_are_entered_do_no_harm() {
-    let home = tempfile::tempdir().unwrap();
-    let (path, copy) = (home.path().join("store"), home.path().join("copy"));
+fn an_opening_killed_before_the_manifest_update_is_harmless() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (path, copy) = (scratch.path().join("store"), scratch.path().join("copy"));
     let store = open(&path).unwrap();
     put(&store, "key".to_owned(), b"value".to_vec());
     store.close().unwrap();

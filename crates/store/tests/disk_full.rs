@@ -1,9 +1,9 @@
-//! A disk that fills up, for real: the store lives on a file system of a few megabytes, and a writer
-//! goes on until it is refused. The refusal says why, nothing that was acknowledged is lost, and once
-//! there is room again the store goes on.
+//! A disk that really fills up: the store is on a file system of a few megabytes, and a writer
+//! continues until it is refused. The error gives the reason, no acknowledged write is lost, and
+//! writes are accepted again once there is space.
 //!
-//! The file system is a `tmpfs` in a mount namespace of its own, which `unshare` makes without any
-//! privilege on most systems; where it cannot, the test says so and is not run.
+//! The file system is a `tmpfs` in a mount namespace of its own, which `unshare` creates without
+//! privileges on most systems; where it cannot, the test says so and is not run.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 
 use keyloom_store::{Bytes, CommitError, DiskOptions, DiskStore, Health, Store, StoreError};
 
-/// Where the child mounts its disk, and how large that is.
+/// Where the child mounts its disk, and the size of it.
 const SMALL_DISK: &str = "KEYLOOM_SMALL_DISK";
 /// Exit code of a child that may not mount.
 const CANNOT_MOUNT: i32 = 77;
-/// Kept free at first, so that there is something to give back.
+/// Allocated at first, so that there is something to free.
 const BALLAST_BYTES: usize = 1 << 20;
 
 fn options() -> DiskOptions {
@@ -55,10 +55,10 @@ fn check(store: &DiskStore, acknowledged: u64) {
     }
 }
 
-/// Writes until the disk is full; how many writes were acknowledged.
+/// Writes until the disk is full; returns how many writes were acknowledged.
 fn fill(store: &DiskStore) -> u64 {
     let mut acknowledged = 0;
-    // What a refused write gives back may do for a few more.
+    // The space that a refused write frees may suffice for a few more.
     for _ in 0..3 {
         let error = loop {
             match put(store, acknowledged) {
@@ -66,22 +66,25 @@ fn fill(store: &DiskStore) -> u64 {
                 Err(error) => break error,
             }
         };
-        let told = error.to_string();
-        assert!(told.contains("No space left on device"), "{told}");
+        let output = error.to_string();
+        assert!(output.contains("No space left on device"), "{output}");
         assert!(matches!(error, CommitError::Failed(StoreError::Full { .. })), "{error:?}");
-        // What was durable stays readable, full disk or not.
+        // Durable data stays readable on a full disk.
         check(store, acknowledged);
         assert_eq!(store.get(&key(acknowledged)).unwrap(), None, "it was refused");
     }
     acknowledged
 }
 
-/// Waits until the store accepts writes by itself.
+/// Waits until the store accepts writes again.
 fn wait_until_ready(store: &DiskStore) {
     let start = Instant::now();
     while let Health::ReadOnly { reason, restart_needed } = store.health() {
         assert!(!restart_needed, "{reason}");
-        assert!(start.elapsed() < Duration::from_secs(30), "it does not notice the room: {reason}");
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "the store does not notice the free space: {reason}"
+        );
         sleep(Duration::from_millis(10));
     }
 }
@@ -116,13 +119,13 @@ fn inside_a_small_disk() {
     let (store, _) = DiskStore::open(&store_path, options()).unwrap();
     let mut acknowledged = fill(&store);
     assert!(acknowledged > 100, "only {acknowledged} writes fitted");
-    // With room again it goes on, without a restart.
+    // With free space it accepts writes again, without a restart.
     fs::remove_file(ballast(0)).unwrap();
     wait_until_ready(&store);
     write_more(&store, &mut acknowledged);
     drop(store);
 
-    // Full to the last byte, it opens to be read, and goes on when there is room.
+    // On a completely full disk it opens read-only, and accepts writes when there is space.
     let _ = fs::write(directory.join("the rest"), vec![1; 16 << 20]);
     let (store, _) = DiskStore::open(&store_path, options()).unwrap();
     check(&store, acknowledged);
@@ -138,31 +141,32 @@ fn inside_a_small_disk() {
 }
 
 #[test]
-fn a_full_disk_loses_nothing_that_was_acknowledged() {
-    let home = tempfile::tempdir().unwrap();
-    // Different sizes meet the end at different work: the log, a flush, a compaction.
+fn a_full_disk_loses_no_acknowledged_write() {
+    let scratch = tempfile::tempdir().unwrap();
+    // With different sizes the disk fills up during different operations: log write, flush,
+    // compaction.
     let sizes: usize = env::var("KEYLOOM_DISK_SIZES").map_or(3, |count| count.parse().unwrap());
     for bytes in (5_000_000_u64..8_500_000).step_by(3_500_000 / sizes) {
         let outcome = Command::new("unshare")
             .args(["--user", "--map-root-user", "--mount"])
             .arg(env::current_exe().unwrap())
             .args(["--ignored", "--exact", "inside_a_small_disk", "--nocapture"])
-            .env(SMALL_DISK, format!("{}:{bytes}", home.path().display()))
+            .env(SMALL_DISK, format!("{}:{bytes}", scratch.path().display()))
             .output();
         let Ok(outcome) = outcome else {
             eprintln!("NOT RUN: there is no `unshare` to make a small disk with");
             return;
         };
-        let told = String::from_utf8_lossy(&outcome.stderr);
-        if outcome.status.code() == Some(CANNOT_MOUNT) || told.contains("unshare failed") {
-            eprintln!("NOT RUN: this system does not let `unshare` make a small disk: {told}");
+        let output = String::from_utf8_lossy(&outcome.stderr);
+        if outcome.status.code() == Some(CANNOT_MOUNT) || output.contains("unshare failed") {
+            eprintln!("NOT RUN: this system does not let `unshare` make a small disk: {output}");
             return;
         }
         assert!(
             outcome.status.success(),
-            "{bytes} bytes: {told}\n{}",
+            "{bytes} bytes: {output}\n{}",
             String::from_utf8_lossy(&outcome.stdout)
         );
-        eprint!("{told}");
+        eprint!("{output}");
     }
 }

@@ -1,12 +1,12 @@
-//! Deleted and overwritten data give their disk back within a minute, on a store that is otherwise
-//! idle: the directory is at most half again as large as the live data, plus four memtables.
+//! Deleted and overwritten data are reclaimed within a minute on an otherwise idle store: the
+//! directory is then at most 1.5 times as large as the live data, plus four memtables.
 //!
-//! Each way to make garbage is tried plainly, with a restart in between, and under a snapshot, which
+//! Each kind of garbage is tested as it is, with a restart in between, and under a snapshot, which
 //! must see all of its data until it is dropped.
 //!
 //! `KEYLOOM_SPACE_MB` sets how much is written (default 6, with small memtables; from 256 on with
-//! those of the defaults). The long form:
-//! `KEYLOOM_SPACE_MB=286 cargo test --release -p keyloom-store --test disk_space -- --nocapture`
+//! those of the defaults). The long form: `KEYLOOM_SPACE_MB=286 cargo test --release -p
+//! keyloom-store --test disk_space -- --nocapture`
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -32,7 +32,7 @@ fn options() -> DiskOptions {
 }
 
 fn key(table: &str, n: u64) -> Bytes {
-    // Not in the order in which they are written.
+    // Key order differs from write order.
     format!("{table}/{:016x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15)).into()
 }
 
@@ -49,7 +49,7 @@ fn value(n: u64, round: u64) -> Bytes {
     .collect()
 }
 
-/// Does something to each of these numbers, in transactions of a hundred.
+/// Applies an edit for each of these numbers, in transactions of a hundred.
 fn for_each(
     store: &DiskStore,
     numbers: impl Iterator<Item = u64>,
@@ -71,13 +71,13 @@ fn fill(store: &DiskStore, table: &str, count: u64, round: u64) {
     });
 }
 
-/// The files of a directory, in bytes.
+/// The size of all files in a directory.
 fn disk_bytes(directory: &Path) -> u64 {
     fs::read_dir(directory)
         .unwrap()
         .map(|entry| {
             let path = entry.unwrap().path();
-            // Files come and go meanwhile.
+            // Files are created and removed concurrently.
             if path.is_dir() {
                 disk_bytes(&path)
             } else {
@@ -123,33 +123,33 @@ fn content(snapshot: &dyn Snapshot) -> Vec<(Bytes, Bytes)> {
     entries.map(|entry| entry.map(|(key, value)| (key.into_bytes(), value)).unwrap()).collect()
 }
 
-/// Makes garbage in three ways of life; the store holds `kept` items afterwards.
-fn check(what: &str, make: impl Fn(&DiskStore), spoil: impl Fn(&DiskStore), kept: u64) {
+/// Creates garbage in the three variants; the store holds `kept` items afterwards.
+fn check(what: &str, make: impl Fn(&DiskStore), make_garbage: impl Fn(&DiskStore), kept: u64) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let open = || DiskStore::open(path, options()).unwrap().0;
 
     let store = open();
     make(&store);
-    spoil(&store);
+    make_garbage(&store);
     let expected = content(&*store.snapshot().unwrap());
     assert_eq!(expected.len() as u64, kept);
     wait_for_space(path, kept, what);
-    assert!(content(&*store.snapshot().unwrap()) == expected, "{what}: other content");
+    assert!(content(&*store.snapshot().unwrap()) == expected, "{what}: wrong content");
     store.close().unwrap();
 
     let store = open();
     make(&store);
-    spoil(&store);
+    make_garbage(&store);
     store.close().unwrap();
     let store = open();
     wait_for_space(path, kept, &format!("{what}, after a restart"));
-    assert!(content(&*store.snapshot().unwrap()) == expected, "{what}: other content");
+    assert!(content(&*store.snapshot().unwrap()) == expected, "{what}: wrong content");
 
     make(&store);
     let snapshot = store.snapshot().unwrap();
     let before = content(&*snapshot);
-    spoil(&store);
+    make_garbage(&store);
     thread::sleep(Duration::from_secs(5));
     assert!(content(&*snapshot) == before, "{what}: the snapshot has changed");
     drop(snapshot);
@@ -157,12 +157,12 @@ fn check(what: &str, make: impl Fn(&DiskStore), spoil: impl Fn(&DiskStore), kept
     store.close().unwrap();
 
     let store = open();
-    assert!(content(&*store.snapshot().unwrap()) == expected, "{what}: other content at last");
+    assert!(content(&*store.snapshot().unwrap()) == expected, "{what}: wrong content after all");
     assert_eq!(store.verify().unwrap().damage, Vec::<String>::new());
 }
 
 #[test]
-fn a_dropped_prefix_gives_its_disk_back() {
+fn a_dropped_prefix_is_reclaimed() {
     let items = megabytes() * 1000;
     let make = |store: &DiskStore| {
         fill(store, "b-dropped", items / 2, 0);
@@ -171,25 +171,26 @@ fn a_dropped_prefix_gives_its_disk_back() {
         fill(store, "b-dropped", items, 1);
         fill(store, "c-kept", items / 8, 0);
     };
-    let spoil = |store: &DiskStore| store.delete_prefix(b"b-dropped/", 1000).unwrap();
-    check("drop", make, spoil, items / 8 * 2);
+    let make_garbage = |store: &DiskStore| store.delete_prefix(b"b-dropped/", 1000).unwrap();
+    check("drop", make, make_garbage, items / 8 * 2);
 }
 
 #[test]
-fn deleted_keys_everywhere_give_their_disk_back() {
+fn scattered_deleted_keys_are_reclaimed() {
     let items = megabytes() * 1000;
     let make = |store: &DiskStore| fill(store, "table", items, 0);
-    let spoil = |store: &DiskStore| {
+    let make_garbage = |store: &DiskStore| {
         let second = (0..items).filter(|n| n % 2 == 1);
         for_each(store, second, |transaction, n| transaction.delete(key("table", n)));
     };
-    check("expiry", make, spoil, items / 2);
+    check("expiry", make, make_garbage, items / 2);
 }
 
 #[test]
-fn overwritten_values_give_their_disk_back() {
+fn overwritten_values_are_reclaimed() {
     let items = megabytes() * 250;
     let make = |store: &DiskStore| fill(store, "table", items, 0);
-    let spoil = |store: &DiskStore| (1..4).for_each(|round| fill(store, "table", items, round));
-    check("overwrites", make, spoil, items);
+    let make_garbage =
+        |store: &DiskStore| (1..4).for_each(|round| fill(store, "table", items, round));
+    check("overwrites", make, make_garbage, items);
 }

@@ -1,5 +1,5 @@
-//! The files of a store that somebody removes, shortens, moves or copies: each is an error that names the
-//! file, or the store has everything; never a store with less in it.
+//! Files of a store that are removed, truncated, moved or copied: either an error names the file,
+//! or the store holds everything; it never opens with less.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -14,7 +14,7 @@ use keyloom_store::{
     StoreError,
 };
 
-/// Small buffers: a few hundred writes make tables and several segments.
+/// Small buffers: a few hundred writes create tables and several segments.
 fn options() -> DiskOptions {
     DiskOptions { memtable_bytes: 40_000, ..DiskOptions::default() }
 }
@@ -69,9 +69,9 @@ fn all_files(path: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Opens what was done to a copy; the error must name one of the files that were touched, or the store
-/// must hold everything.
-fn judge(path: &Path, count: u64, touched: &[&Path], what: &str) -> bool {
+/// Opens a modified copy; either the error names one of the files that were touched, or the store
+/// holds everything.
+fn check_opens(path: &Path, count: u64, touched: &[&Path], what: &str) -> bool {
     match DiskStore::open(path, options()) {
         Err(error) => {
             let text = error.to_string();
@@ -96,16 +96,16 @@ fn judge(path: &Path, count: u64, touched: &[&Path], what: &str) -> bool {
 }
 
 #[test]
-fn every_missing_file_or_folder_is_named() {
-    let home = tempfile::tempdir().unwrap();
-    let original = home.path().join("original");
+fn every_missing_file_or_directory_is_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let original = scratch.path().join("original");
     let count = closed_store(&original);
     let mut things: Vec<PathBuf> = all_files(&original);
     things.extend(["log", "tree", "tree/tables"].map(|folder| original.join(folder)));
     let mut refused = 0;
     for thing in things {
         let relative = thing.strip_prefix(&original).unwrap();
-        let damaged = home.path().join("damaged");
+        let damaged = scratch.path().join("damaged");
         copy(&original, &damaged);
         let victim = damaged.join(relative);
         let what = format!("without {}", relative.display());
@@ -117,8 +117,8 @@ fn every_missing_file_or_folder_is_named() {
             fs::remove_file(&victim).unwrap();
         }
         let touched: Vec<&Path> = within.iter().map(PathBuf::as_path).collect();
-        let is_refused = judge(&damaged, count, &touched, &what);
-        // Nobody needs the lock file to be there.
+        let is_refused = check_opens(&damaged, count, &touched, &what);
+        // The lock file need not exist.
         assert_eq!(is_refused, relative != Path::new("LOCK"), "{what}");
         refused += u32::from(is_refused);
         fs::remove_dir_all(&damaged).unwrap();
@@ -126,54 +126,54 @@ fn every_missing_file_or_folder_is_named() {
     assert!(refused > 6, "{refused}");
 }
 
-/// The test above can fail: it does if the manifest is not looked at.
+/// Proves that the test above can fail: it does if the manifest is ignored.
 #[test]
 #[cfg(debug_assertions)]
-fn without_the_manifest_a_missing_file_goes_unnoticed() {
+fn ignoring_the_manifest_hides_a_missing_file() {
     let outcome = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "every_missing_file_or_folder_is_named"])
+        .args(["--exact", "every_missing_file_or_directory_is_named"])
         .env("KEYLOOM_STORE_MUTATION", "manifest-ignored")
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&outcome.stdout);
-    assert!(!outcome.status.success() && told.contains("opened with less"), "{told}");
+    let output = String::from_utf8_lossy(&outcome.stdout);
+    assert!(!outcome.status.success() && output.contains("opened with less"), "{output}");
 }
 
 #[test]
-fn every_shortened_file_is_named() {
-    let home = tempfile::tempdir().unwrap();
-    let original = home.path().join("original");
+fn every_truncated_file_is_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let original = scratch.path().join("original");
     let count = closed_store(&original);
     for file in all_files(&original) {
         let relative = file.strip_prefix(&original).unwrap();
         let length = fs::metadata(&file).unwrap().len();
         let cuts = [0, 1, length / 3, length / 2, length.saturating_sub(1)];
         for cut in cuts.into_iter().filter(|cut| *cut < length) {
-            let damaged = home.path().join("damaged");
+            let damaged = scratch.path().join("damaged");
             copy(&original, &damaged);
             let victim = damaged.join(relative);
             fs::OpenOptions::new().write(true).open(&victim).unwrap().set_len(cut).unwrap();
             let what = format!("{} cut from {length} to {cut}", relative.display());
-            // Behind the last record of the log there are only zeros.
-            judge(&damaged, count, &[&victim], &what);
+            // After the last record of the log there are only zeros.
+            check_opens(&damaged, count, &[&victim], &what);
             fs::remove_dir_all(&damaged).unwrap();
         }
     }
 }
 
 #[test]
-fn a_store_that_was_killed_says_which_segment_is_missing() {
-    let home = tempfile::tempdir().unwrap();
-    let original = home.path().join("original");
+fn a_killed_store_names_a_missing_segment() {
+    let scratch = tempfile::tempdir().unwrap();
+    let original = scratch.path().join("original");
     let (store, _) = DiskStore::open(&original, options()).unwrap();
     (0..300).for_each(|number| put(&store, number).unwrap());
     // As a kill would leave it.
-    let image = home.path().join("image");
+    let image = scratch.path().join("image");
     thread::sleep(Duration::from_millis(300));
     copy(&original, &image);
     drop(store);
     for segment in all_files(&image.join("log")) {
-        let damaged = home.path().join("damaged");
+        let damaged = scratch.path().join("damaged");
         copy(&image, &damaged);
         let victim = damaged.join(segment.strip_prefix(&image).unwrap());
         fs::remove_file(&victim).unwrap();
@@ -200,16 +200,16 @@ fn copy_in_order(from: &Path, to: &Path, seed: u64) {
     for file in files {
         let target = to.join(file.strip_prefix(from).unwrap());
         fs::create_dir_all(target.parent().unwrap()).unwrap();
-        // It may be gone meanwhile; tools report that and go on.
+        // The file may have been removed in the meantime; tools report that and continue.
         let _ = fs::copy(&file, &target);
         thread::sleep(Duration::from_millis(seed % 3));
     }
 }
 
 #[test]
-fn a_copy_made_under_load_is_refused_or_holds_everything_up_to_some_moment() {
-    let home = tempfile::tempdir().unwrap();
-    let original = home.path().join("original");
+fn a_plain_copy_under_load_is_refused_or_consistent() {
+    let scratch = tempfile::tempdir().unwrap();
+    let original = scratch.path().join("original");
     let (store, _) = DiskStore::open(&original, options()).unwrap();
     let (written, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let copies: u64 = std::env::var("KEYLOOM_COPIES").map_or(60, |count| count.parse().unwrap());
@@ -224,7 +224,7 @@ fn a_copy_made_under_load_is_refused_or_holds_everything_up_to_some_moment() {
             }
         });
         for seed in 0..copies {
-            let target = home.path().join("copy");
+            let target = scratch.path().join("copy");
             copy_in_order(&original, &target, seed);
             match DiskStore::open(&target, options()) {
                 Err(_) => refused += 1,
@@ -252,10 +252,10 @@ fn a_copy_made_under_load_is_refused_or_holds_everything_up_to_some_moment() {
 
 #[test]
 #[cfg(unix)]
-fn what_the_store_makes_is_for_its_owner_only() {
+fn created_files_are_private_to_their_owner() {
     use std::os::unix::fs::PermissionsExt;
-    let home = tempfile::tempdir().unwrap();
-    let path = home.path().join("a/store");
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("a/store");
     closed_store(&path);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&path), 0o700);
@@ -265,16 +265,16 @@ fn what_the_store_makes_is_for_its_owner_only() {
 }
 
 #[test]
-fn removing_the_lock_file_does_not_let_another_in() {
-    let home = tempfile::tempdir().unwrap();
-    let (store, _) = DiskStore::open(home.path(), options()).unwrap();
-    fs::remove_file(home.path().join("LOCK")).unwrap();
-    let error = DiskStore::open(home.path(), options()).map(drop).unwrap_err();
+fn removing_the_lock_file_does_not_release_the_lock() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (store, _) = DiskStore::open(scratch.path(), options()).unwrap();
+    fs::remove_file(scratch.path().join("LOCK")).unwrap();
+    let error = DiskStore::open(scratch.path(), options()).map(drop).unwrap_err();
     assert!(matches!(error, StoreError::InUse { .. }), "{error}");
     put(&store, 1).unwrap();
 }
 
-/// Writes until the store refuses, and returns why.
+/// Writes until the store refuses, and returns the error.
 fn write_until_refused(store: &DiskStore) -> String {
     let start = Instant::now();
     let mut number = 1_000;
@@ -282,25 +282,25 @@ fn write_until_refused(store: &DiskStore) -> String {
         if let Err(error) = put(store, number) {
             return error.to_string();
         }
-        assert!(start.elapsed() < Duration::from_secs(20), "it goes on writing");
+        assert!(start.elapsed() < Duration::from_secs(20), "it still accepts writes");
         number += 1;
     }
 }
 
 #[test]
 #[cfg(unix)]
-fn a_removed_moved_or_replaced_directory_stops_the_writes() {
+fn a_removed_moved_or_replaced_directory_fails_writes() {
     for durability in [Durability::Sync, Durability::Relaxed] {
         for what in ["removed", "moved", "replaced", "without a log"] {
-            let home = tempfile::tempdir().unwrap();
-            let path = home.path().join("store");
+            let scratch = tempfile::tempdir().unwrap();
+            let path = scratch.path().join("store");
             let options = DiskOptions { durability, ..options() };
             let (store, _) = DiskStore::open(&path, options).unwrap();
             (0..20).for_each(|number| put(&store, number).unwrap());
             match what {
                 "removed" => fs::remove_dir_all(&path).unwrap(),
                 "without a log" => fs::remove_dir_all(path.join("log")).unwrap(),
-                _ => fs::rename(&path, home.path().join("elsewhere")).unwrap(),
+                _ => fs::rename(&path, scratch.path().join("elsewhere")).unwrap(),
             }
             if what == "replaced" {
                 closed_store(&path);
@@ -314,7 +314,7 @@ fn a_removed_moved_or_replaced_directory_stops_the_writes() {
             drop(store);
             if what == "replaced" {
                 let (other, _) = DiskStore::open(&path, options).unwrap();
-                assert_eq!(other.verify().unwrap().entries, 311, "the other store is untouched");
+                assert_eq!(other.verify().unwrap().entries, 311, "the other store is unchanged");
             }
         }
     }
@@ -329,16 +329,16 @@ fn fingerprint(path: &Path) -> Vec<(PathBuf, Vec<u8>, std::time::SystemTime)> {
 }
 
 #[test]
-fn a_store_that_is_only_read_is_not_changed_in_any_way() {
-    let home = tempfile::tempdir().unwrap();
-    let path = home.path().join("store");
+fn a_read_only_store_is_not_changed_in_any_way() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("store");
     let (store, _) = DiskStore::open(&path, options()).unwrap();
     (0..300).for_each(|number| put(&store, number).unwrap());
     let error = ReadOnlyStore::open(&path, options()).map(drop).unwrap_err();
     assert!(matches!(error, StoreError::InUse { .. }), "{error}");
-    // As a kill would leave it, with a table that no list names, and a torn tail.
+    // As a kill would leave it, with an unlisted table and a torn tail.
     thread::sleep(Duration::from_millis(300));
-    let image = home.path().join("image");
+    let image = scratch.path().join("image");
     copy(&path, &image);
     drop(store);
     fs::write(image.join("tree/tables/999999"), "unfinished").unwrap();
@@ -358,27 +358,27 @@ fn a_store_that_is_only_read_is_not_changed_in_any_way() {
     assert!(matches!(DiskStore::open(&image, options()), Err(StoreError::InUse { .. })));
     assert_eq!(reader.snapshot().unwrap().scan(KeyRange::all(), Direction::Backward).count(), 301);
     let error = reader.begin(&[]).map(drop).unwrap_err();
-    assert!(error.to_string().contains("was opened only to be read"), "{error}");
+    assert!(error.to_string().contains("was opened read-only"), "{error}");
     drop((reader, another));
     assert_eq!(fingerprint(&image), before);
-    let missing = home.path().join("nowhere");
+    let missing = scratch.path().join("nowhere");
     assert!(ReadOnlyStore::open(&missing, options()).is_err());
     assert!(!missing.exists());
     let empty = tempfile::tempdir().unwrap();
     let error = ReadOnlyStore::open(empty.path(), options()).map(drop).unwrap_err();
-    assert!(error.to_string().contains("there is no store"), "{error}");
+    assert!(error.to_string().contains("not a keyloom store"), "{error}");
     assert_eq!(fs::read_dir(empty.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn damage_is_named_where_it_is_not_where_it_was_read() {
-    let home = tempfile::tempdir().unwrap();
-    closed_store(home.path());
-    let table = all_files(&home.path().join("tree/tables")).remove(0);
+fn damage_names_the_original_file_not_the_link() {
+    let scratch = tempfile::tempdir().unwrap();
+    closed_store(scratch.path());
+    let table = all_files(&scratch.path().join("tree/tables")).remove(0);
     let mut bytes = fs::read(&table).unwrap();
     bytes[2000] ^= 1;
     fs::write(&table, bytes).unwrap();
-    let (reader, _) = ReadOnlyStore::open(home.path(), options()).unwrap();
+    let (reader, _) = ReadOnlyStore::open(scratch.path(), options()).unwrap();
     let verification = reader.verify().unwrap();
     assert!(verification.damage[0].contains(&table.display().to_string()), "{verification:?}");
     let snapshot = reader.snapshot().unwrap();

@@ -1,5 +1,6 @@
-//! Damaged stores: whatever is removed, cut or flipped, what is saved opens, holds only what was once
-//! written, and says so when anything is missing. The damaged store is not touched.
+//! Repair of damaged stores: whatever is removed, truncated or flipped, the repaired store opens,
+//! holds only values that were once written, and reports every loss. The damaged store is not
+//! changed.
 //!
 //! `KEYLOOM_REPAIR_FLIPS` sets the number of flipped bits (default 30).
 
@@ -19,12 +20,12 @@ fn options() -> DiskOptions {
     DiskOptions { memtable_bytes: 30_000, cache_bytes: 1 << 20, ..DiskOptions::default() }
 }
 
-/// What a store was told.
+/// The writes made to a store.
 #[derive(Default)]
 struct History {
     /// Every value that a key ever had.
     values: HashMap<Bytes, HashSet<Bytes>>,
-    /// What it must hold.
+    /// What the store must hold.
     state: BTreeMap<Bytes, Bytes>,
 }
 
@@ -96,24 +97,25 @@ fn entries(path: &Path) -> BTreeMap<Bytes, Bytes> {
 }
 
 struct Bench {
-    home: tempfile::TempDir,
+    scratch: tempfile::TempDir,
     history: History,
 }
 
 impl Bench {
     fn new() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let history = closed_store(&home.path().join("original"));
-        Self { home, history }
+        let scratch = tempfile::tempdir().unwrap();
+        let history = closed_store(&scratch.path().join("original"));
+        Self { scratch, history }
     }
 
     fn original(&self) -> PathBuf {
-        self.home.path().join("original")
+        self.scratch.path().join("original")
     }
 
-    /// Repairs a copy that `damage` has been done to, and judges the outcome.
-    fn judge(&self, what: &str, damage: impl FnOnce(&Path)) -> (RepairReport, usize) {
-        let (damaged, saved) = (self.home.path().join("damaged"), self.home.path().join("saved"));
+    /// Repairs a copy after `damage`, and checks the result.
+    fn repair(&self, what: &str, damage: impl FnOnce(&Path)) -> (RepairReport, usize) {
+        let (damaged, saved) =
+            (self.scratch.path().join("damaged"), self.scratch.path().join("saved"));
         copy(&self.original(), &damaged);
         damage(&damaged);
         let before = contents(&damaged);
@@ -130,7 +132,10 @@ impl Bench {
         let wrong =
             self.history.state.iter().filter(|(key, value)| found.get(*key) != Some(value)).count()
                 + found.keys().filter(|key| !self.history.state.contains_key(*key)).count();
-        assert!(wrong == 0 || !report.is_complete(), "{what}: {wrong} wrong, nothing is said");
+        assert!(
+            wrong == 0 || !report.is_complete(),
+            "{what}: {wrong} wrong keys without a reported loss"
+        );
         for directory in [&damaged, &saved] {
             fs::remove_dir_all(directory).unwrap();
         }
@@ -139,15 +144,15 @@ impl Bench {
 }
 
 #[test]
-fn an_intact_store_is_saved_whole() {
+fn an_intact_store_is_recovered_completely() {
     let bench = Bench::new();
-    let (report, wrong) = bench.judge("intact", |_| {});
+    let (report, wrong) = bench.repair("intact", |_| {});
     assert_eq!((report.losses.len(), wrong), (0, 0), "{report:?}");
     assert_eq!(report.entries as usize, bench.history.state.len());
 }
 
 #[test]
-fn each_missing_file_or_folder_is_listed_and_the_rest_saved() {
+fn each_missing_file_or_directory_is_reported_and_the_rest_recovered() {
     let bench = Bench::new();
     let original = bench.original();
     let mut things = all_files(&original);
@@ -156,7 +161,7 @@ fn each_missing_file_or_folder_is_listed_and_the_rest_saved() {
     for thing in things {
         let inside = thing.strip_prefix(&original).unwrap();
         let what = format!("without {}", inside.display());
-        let (report, wrong) = bench.judge(&what, |damaged| {
+        let (report, wrong) = bench.repair(&what, |damaged| {
             let victim = damaged.join(inside);
             if victim.is_dir() {
                 fs::remove_dir_all(victim).unwrap();
@@ -168,7 +173,7 @@ fn each_missing_file_or_folder_is_listed_and_the_rest_saved() {
         let noted = !report.is_complete() || !report.notes.is_empty();
         assert_eq!(noted, is_needed, "{what}: {report:?}");
         if inside == Path::new("MANIFEST") {
-            assert_eq!(wrong, 0, "everything else is there");
+            assert_eq!(wrong, 0, "everything else is recovered");
         }
         if inside.parent() == Some(Path::new("tree/tables")) {
             assert!(report.losses.iter().any(|loss| loss.file.ends_with(inside)), "{report:?}");
@@ -177,7 +182,7 @@ fn each_missing_file_or_folder_is_listed_and_the_rest_saved() {
 }
 
 #[test]
-fn each_shortened_file_is_listed_and_the_rest_saved() {
+fn each_truncated_file_is_reported_and_the_rest_recovered() {
     let bench = Bench::new();
     let original = bench.original();
     for file in all_files(&original) {
@@ -185,7 +190,7 @@ fn each_shortened_file_is_listed_and_the_rest_saved() {
         let length = fs::metadata(&file).unwrap().len();
         for cut in [length / 3, length.saturating_sub(1)] {
             let what = format!("{} cut from {length} to {cut}", inside.display());
-            bench.judge(&what, |damaged| {
+            bench.repair(&what, |damaged| {
                 let victim = fs::OpenOptions::new().write(true).open(damaged.join(inside));
                 victim.unwrap().set_len(cut).unwrap();
             });
@@ -194,7 +199,7 @@ fn each_shortened_file_is_listed_and_the_rest_saved() {
 }
 
 #[test]
-fn flipped_bits_cost_little_and_what_they_cost_is_listed() {
+fn flipped_bits_lose_little_and_losses_are_reported() {
     let bench = Bench::new();
     let original = bench.original();
     let flips: u64 = env::var("KEYLOOM_REPAIR_FLIPS").map_or(30, |count| count.parse().unwrap());
@@ -209,7 +214,7 @@ fn flipped_bits_cost_little_and_what_they_cost_is_listed() {
         }
         let bit = flip.wrapping_mul(0x9E37_79B9_7F4A_7C15) % (length * 8);
         let what = format!("bit {bit} of {}", inside.display());
-        let (report, wrong) = bench.judge(&what, |damaged| {
+        let (report, wrong) = bench.repair(&what, |damaged| {
             let mut bytes = fs::read(damaged.join(inside)).unwrap();
             bytes[bit as usize / 8] ^= 1 << (bit % 8);
             fs::write(damaged.join(inside), bytes).unwrap();
@@ -221,12 +226,12 @@ fn flipped_bits_cost_little_and_what_they_cost_is_listed() {
 }
 
 #[test]
-fn a_damaged_block_costs_its_entries_and_says_between_which_keys() {
+fn a_damaged_block_is_reported_with_its_neighbouring_keys() {
     let bench = Bench::new();
     let tables = all_files(&bench.original().join("tree/tables"));
     let largest = tables.iter().max_by_key(|path| fs::metadata(path).unwrap().len()).unwrap();
     let inside = largest.strip_prefix(bench.original()).unwrap();
-    let (report, wrong) = bench.judge("one block", |damaged| {
+    let (report, wrong) = bench.repair("one block", |damaged| {
         let mut bytes = fs::read(damaged.join(inside)).unwrap();
         bytes[60] ^= 1;
         fs::write(damaged.join(inside), bytes).unwrap();
@@ -238,10 +243,10 @@ fn a_damaged_block_costs_its_entries_and_says_between_which_keys() {
 }
 
 #[test]
-fn tables_whose_index_is_gone_are_read_block_by_block() {
+fn tables_without_an_index_are_read_block_by_block() {
     let bench = Bench::new();
-    // Everything behind the data: index, filter, contents.
-    let (report, wrong) = bench.judge("no index", |damaged| {
+    // Everything after the data: index, filter, table of contents.
+    let (report, wrong) = bench.repair("no index", |damaged| {
         for table in all_files(&damaged.join("tree/tables")) {
             let length = fs::metadata(&table).unwrap().len();
             fs::OpenOptions::new().write(true).open(&table).unwrap().set_len(length - 200).unwrap();
@@ -252,23 +257,23 @@ fn tables_whose_index_is_gone_are_read_block_by_block() {
 }
 
 #[test]
-fn a_killed_store_is_saved_whole() {
+fn a_killed_store_is_recovered_completely() {
     let bench = Bench::new();
-    let home = tempfile::tempdir().unwrap();
+    let scratch = tempfile::tempdir().unwrap();
     let mut history = History::default();
-    let (store, _) = DiskStore::open(home.path().join("store"), options()).unwrap();
+    let (store, _) = DiskStore::open(scratch.path().join("store"), options()).unwrap();
     (0..150).for_each(|number| history.write(&store, number));
     std::thread::sleep(std::time::Duration::from_millis(300));
-    copy(&home.path().join("store"), &bench.original().with_file_name("killed"));
+    copy(&scratch.path().join("store"), &bench.original().with_file_name("killed"));
     drop(store);
-    let (killed, saved) = (bench.home.path().join("killed"), bench.home.path().join("saved"));
+    let (killed, saved) = (bench.scratch.path().join("killed"), bench.scratch.path().join("saved"));
     let report = repair_store(&killed, &saved).unwrap().put_in_place(&saved).unwrap();
     assert_eq!(report.losses, [], "{report:?}");
     assert_eq!(entries(&saved), history.state);
 }
 
 #[test]
-fn what_must_not_be_written_or_is_no_store_is_refused_by_name() {
+fn unsuitable_directories_are_refused_by_name() {
     let bench = Bench::new();
     let original = bench.original();
     let refusal = |from: &Path, to: &Path, named: &Path, why: &str| {
@@ -276,17 +281,17 @@ fn what_must_not_be_written_or_is_no_store_is_refused_by_name() {
         let text = error.to_string();
         assert!(text.contains(&*named.to_string_lossy()) && text.contains(why), "{text}");
     };
-    let other = bench.home.path().join("other");
+    let other = bench.scratch.path().join("other");
     fs::create_dir(&other).unwrap();
     fs::write(other.join("x"), "x").unwrap();
     refusal(&original, &other, &other, "empty or missing");
     refusal(&original, &original, &original, "directory of the store");
-    let new = bench.home.path().join("new");
-    refusal(&other, &new, &other, "there is no store");
+    let new = bench.scratch.path().join("new");
+    refusal(&other, &new, &other, "not a keyloom store");
     let (store, _) = DiskStore::open(&original, options()).unwrap();
     refusal(&original, &new, &original, "open in another process");
     drop(store);
-    // What is not put in place leaves nothing.
+    // A repaired store that is not put in place leaves no files.
     drop(repair_store(&original, &new).unwrap());
-    assert!(!new.exists() && !bench.home.path().join("new.partial").exists());
+    assert!(!new.exists() && !bench.scratch.path().join("new.partial").exists());
 }

@@ -2,24 +2,21 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// SplitMix64: small, fast, and the same on every machine.
+use keyloom_core::hash::SplitMix64;
+
+/// A seeded generator for tests.
 #[derive(Clone, Debug)]
-pub struct Rng {
-    state: u64,
-}
+pub struct Rng(SplitMix64);
 
 impl Rng {
     /// The generator of this seed.
     pub fn new(seed: u64) -> Self {
-        Self { state: seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x9e37_79b9_7f4a_7c15 }
+        Self(SplitMix64::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x9e37_79b9_7f4a_7c15))
     }
 
     /// Any number.
     pub fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.draw()
     }
 
     /// A number below `bound`, which must not be 0.

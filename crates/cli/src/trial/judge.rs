@@ -119,7 +119,7 @@ pub(super) fn calls(
     calls: &[Inputs],
     outcome: &mut Outcome,
 ) {
-    // Of a hand-written request the planner may have nothing to say: then it is only watched.
+    // Of a hand-written request the planner may have nothing to say: then it is only observed.
     let unclaimed = plan.raw.is_some() && plan.proofs.rows == Proof::NotAsked;
     let promised = is_promised(plan) && !unclaimed;
     let lookup = Lookup::new(access, runner.data.rows());

@@ -3,12 +3,14 @@
 //! An expression passes these stages:
 //!
 //! 1. [`lexer`] splits the text into tokens;
-//! 2. [`parser`] makes a syntax tree ([`ast`]) of them, within limits of size and depth;
-//! 3. [`Bindings`] looks up names and values and refuses all that can be refused without an item;
-//! 4. the result, a [`Condition`], [`KeyCondition`], [`Projection`] or [`Update`], is applied to items.
+//! 2. [`parser`] builds a syntax tree ([`ast`]), within limits of size and depth;
+//! 3. [`Bindings`] resolves names and values and refuses everything that can be refused without an
+//!    item;
+//! 4. the result, a [`Condition`], [`KeyCondition`], [`Projection`] or [`Update`], is applied to
+//!    items.
 //!
-//! [`mod@print`] goes back from a syntax tree to text. The legacy parameters ([`crate::legacy`]) become
-//! the same types as step 3 makes.
+//! [`Placeholders`] turns a result back into a syntax tree, and [`mod@print`] prints a syntax tree as text. The
+//! legacy parameters ([`crate::legacy`]) are lowered to the result types of step 3.
 
 mod apply;
 pub mod ast;
@@ -21,6 +23,7 @@ pub mod lexer;
 mod parameters;
 pub mod parser;
 pub(crate) mod path;
+mod placeholders;
 pub mod print;
 mod projection;
 mod reserved;
@@ -38,6 +41,7 @@ pub use key_condition::{
 };
 pub use parameters::Parameters;
 pub use path::{Path, Step, check_keys_are_scalars};
+pub use placeholders::Placeholders;
 pub use projection::Projection;
 pub use reserved::is_reserved;
 pub use search::{ResolvedSearch, SearchCondition};

@@ -1,4 +1,6 @@
-//! Writing stored items.
+//! Encodes stored items.
+
+use std::borrow::Cow;
 
 use super::{Tag, VERSION};
 use crate::number::Number;
@@ -8,7 +10,7 @@ use crate::value::{AttributeValue, Item, Str};
 /// The stored form of an item.
 pub fn encode(item: &Item) -> Vec<u8> {
     let size = item_size(item);
-    // Names and strings are stored as they are, the rest is about as long as DynamoDB counts it.
+    // Names and strings are stored unchanged; the rest is about as long as DynamoDB counts it.
     let mut out = Vec::with_capacity(size + 4 * item.len() + 12);
     write(item, size, &mut out);
     out
@@ -41,7 +43,7 @@ fn text_of_value(value: &AttributeValue, out: &mut Vec<u8>) {
     match value {
         AttributeValue::S(text) => out.extend_from_slice(text.as_bytes()),
         AttributeValue::Ss(members) => {
-            for member in members {
+            for member in in_order(members).iter() {
                 out.extend_from_slice(member.as_bytes());
             }
         }
@@ -51,7 +53,8 @@ fn text_of_value(value: &AttributeValue, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends what refers to the text, and returns how much of it that is, as all functions below.
+/// Appends the attributes, which refer to the text; returns how many bytes of it they use, like all
+/// functions below.
 fn attributes(item: &Item, out: &mut Vec<u8>) -> usize {
     let mut text_bytes = 0;
     for (name, attribute) in item.iter() {
@@ -78,10 +81,10 @@ fn value(value: &AttributeValue, out: &mut Vec<u8>) -> usize {
         AttributeValue::Bool(false) => out.push(Tag::False as u8),
         AttributeValue::Bool(true) => out.push(Tag::True as u8),
         AttributeValue::Null => out.push(Tag::Null as u8),
-        AttributeValue::Ss(members) => return list(Tag::Ss, members, string, out),
-        AttributeValue::Ns(members) => return list(Tag::Ns, members, number, out),
+        AttributeValue::Ss(members) => return list(Tag::Ss, &in_order(members), string, out),
+        AttributeValue::Ns(members) => return list(Tag::Ns, &in_order(members), number, out),
         AttributeValue::Bs(members) => {
-            return list(Tag::Bs, members, |member, out| bytes(member, out), out);
+            return list(Tag::Bs, &in_order(members), |member, out| bytes(member, out), out);
         }
         AttributeValue::L(elements) => return list(Tag::L, elements, self::value, out),
         AttributeValue::M(map) => {
@@ -93,6 +96,17 @@ fn value(value: &AttributeValue, out: &mut Vec<u8>) -> usize {
         }
     }
     0
+}
+
+/// The members of a set in the order in which sets are returned. Decoded requests have them sorted;
+/// items built by a program may not.
+fn in_order<T: Clone + Ord>(members: &[T]) -> Cow<'_, [T]> {
+    if members.is_sorted() {
+        return Cow::Borrowed(members);
+    }
+    let mut sorted = members.to_vec();
+    sorted.sort_unstable();
+    Cow::Owned(sorted)
 }
 
 fn list<T>(
@@ -108,7 +122,7 @@ fn list<T>(
     body(tag, content, out)
 }
 
-/// Writes a container: its lengths are filled in when its content is known.
+/// Writes a container; its lengths are filled in afterwards.
 fn body(tag: Tag, content: impl FnOnce(&mut Vec<u8>) -> usize, out: &mut Vec<u8>) -> usize {
     out.push(tag as u8);
     let (slot, text_slot) = (reserve_length(out), reserve_length(out));
@@ -118,7 +132,7 @@ fn body(tag: Tag, content: impl FnOnce(&mut Vec<u8>) -> usize, out: &mut Vec<u8>
     text_bytes
 }
 
-/// The bytes of a length that is filled in later.
+/// The size of a length that is filled in afterwards.
 const FIXED_LENGTH: usize = 4;
 
 fn reserve_length(out: &mut Vec<u8>) -> usize {
@@ -128,8 +142,8 @@ fn reserve_length(out: &mut Vec<u8>) -> usize {
 }
 
 fn fill_length(slot: usize, value: usize, out: &mut [u8]) {
-    if let Some(room) = out.get_mut(slot..slot + FIXED_LENGTH) {
-        room.copy_from_slice(&(value as u32).to_le_bytes());
+    if let Some(buffer) = out.get_mut(slot..slot + FIXED_LENGTH) {
+        buffer.copy_from_slice(&(value as u32).to_le_bytes());
     }
 }
 

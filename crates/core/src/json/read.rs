@@ -125,7 +125,7 @@ fn string_set(json: &Json<'_>) -> Result<AttributeValue> {
     if has_duplicate(&members) {
         return Err(Error::validation(message::duplicate_strings(&members)));
     }
-    Ok(AttributeValue::Ss(members.into_iter().map(Str::from).collect()))
+    Ok(AttributeValue::string_set(members.into_iter().map(Str::from).collect()))
 }
 
 fn number_set(json: &Json<'_>) -> Result<AttributeValue> {
@@ -140,7 +140,7 @@ fn number_set(json: &Json<'_>) -> Result<AttributeValue> {
     if has_duplicate(&members) {
         return Err(Error::validation(message::DUPLICATE_NUMBERS));
     }
-    Ok(AttributeValue::Ns(members))
+    Ok(AttributeValue::number_set(members))
 }
 
 fn binary_set(json: &Json<'_>) -> Result<AttributeValue> {
@@ -153,7 +153,7 @@ fn binary_set(json: &Json<'_>) -> Result<AttributeValue> {
         let encoded: Vec<String> = members.iter().map(|member| STANDARD.encode(member)).collect();
         return Err(Error::validation(message::duplicate_binaries(&encoded)));
     }
-    Ok(AttributeValue::Bs(members))
+    Ok(AttributeValue::binary_set(members))
 }
 
 fn has_duplicate<T: Eq + Hash>(members: &[T]) -> bool {

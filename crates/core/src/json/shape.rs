@@ -56,7 +56,7 @@ fn check_content(kind: AttributeType, json: &Json<'_>) -> Result<()> {
 }
 
 /// A JSON string.
-pub(super) fn string<'a>(json: &'a Json<'_>) -> Result<&'a str> {
+pub fn string<'a>(json: &'a Json<'_>) -> Result<&'a str> {
     match json {
         Json::Str(text) => Ok(text),
         _ => Err(not_a("String", json)),
@@ -64,7 +64,7 @@ pub(super) fn string<'a>(json: &'a Json<'_>) -> Result<&'a str> {
 }
 
 /// Bytes in Base64.
-pub(super) fn binary(json: &Json<'_>) -> Result<Vec<u8>> {
+pub fn binary(json: &Json<'_>) -> Result<Vec<u8>> {
     match json {
         Json::Str(text) if text.len() % 4 != 0 => Err(message::base64_length(text.len())),
         Json::Str(text) => STANDARD.decode(text.as_bytes()).map_err(|_| message::base64_invalid()),
@@ -75,7 +75,7 @@ pub(super) fn binary(json: &Json<'_>) -> Result<Vec<u8>> {
 }
 
 /// A boolean. The framework takes some strings for one.
-pub(super) fn boolean(json: &Json<'_>) -> Result<bool> {
+pub fn boolean(json: &Json<'_>) -> Result<bool> {
     match json {
         Json::Bool(value) => Ok(*value),
         Json::Str(text) if ["true", "1", "yes"].iter().any(|t| text.eq_ignore_ascii_case(t)) => {
@@ -90,7 +90,7 @@ pub(super) fn boolean(json: &Json<'_>) -> Result<bool> {
 }
 
 /// A list.
-pub(super) fn list<'a, 'b>(json: &'a Json<'b>) -> Result<&'a [Json<'b>]> {
+pub fn list<'a, 'b>(json: &'a Json<'b>) -> Result<&'a [Json<'b>]> {
     match json {
         Json::Array(members) => Ok(members),
         Json::Object(_) => Err(message::unexpected_object()),
@@ -99,7 +99,7 @@ pub(super) fn list<'a, 'b>(json: &'a Json<'b>) -> Result<&'a [Json<'b>]> {
 }
 
 /// Why `json` is not a scalar of the Java class `java.lang.<wanted>`.
-fn not_a(wanted: &str, json: &Json<'_>) -> Error {
+pub fn not_a(wanted: &str, json: &Json<'_>) -> Error {
     let found = match json {
         Json::Array(_) => {
             return message::unexpected_list(&format!("class java.lang.{wanted}"));

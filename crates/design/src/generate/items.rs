@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use keyloom_core::hash::SplitMix64;
 use keyloom_keys::Value;
 
-use super::random::Random;
 use super::shard::set_shards;
 use super::value::{Taste, random_value};
 use crate::evaluate::{Inputs, Row, hash_of};
@@ -42,7 +42,7 @@ pub fn generate_with(
     made: &mut dyn FnMut(usize),
 ) -> Vec<Row> {
     let mut maker = Maker {
-        random: Random::new(options.seed),
+        random: SplitMix64::new(options.seed),
         options,
         pools: HashMap::new(),
         rows: Vec::new(),
@@ -76,7 +76,7 @@ fn shares(design: &Design, items: usize) -> HashMap<&str, usize> {
 }
 
 struct Maker<'a> {
-    random: Random,
+    random: SplitMix64,
     options: &'a GenerateOptions,
     /// Values by field name, so that entities refer to one another.
     pools: HashMap<String, Vec<Value<'static>>>,
@@ -223,7 +223,7 @@ fn is_reference(field: &Field) -> bool {
 
 /// Inputs for calls of a pattern: most of them taken from the rows, so that there is something to find.
 pub fn inputs_for(access: &Access, rows: &[Row], seed: u64, calls: usize) -> Vec<Inputs> {
-    let mut random = Random::new(seed);
+    let mut random = SplitMix64::new(seed);
     let Some(asked) = access.asked() else { return Vec::new() };
     let mine: Vec<&Row> = rows.iter().filter(|row| row.entity.name == asked.name).collect();
     (0..calls)

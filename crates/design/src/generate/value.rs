@@ -1,8 +1,8 @@
 //! Random values of fields: mostly plausible, some of them nasty.
 
+use keyloom_core::hash::SplitMix64;
 use keyloom_keys::{Decimal, FieldFormat, FieldType, Precision, Timestamp, Ulid, Uuid, Value};
 
-use super::random::Random;
 use crate::model::{Escape, Field, FieldKind};
 
 /// Words for names and titles.
@@ -45,7 +45,7 @@ pub(crate) struct Taste<'a> {
     pub(crate) adversarial: bool,
 }
 
-pub(crate) fn random_value(random: &mut Random, field: &Field, taste: Taste) -> Value<'static> {
+pub(crate) fn random_value(random: &mut SplitMix64, field: &Field, taste: Taste) -> Value<'static> {
     match &field.kind {
         FieldKind::Scalar(format) => random_scalar(random, format, taste),
         FieldKind::LooseTime => {
@@ -54,13 +54,13 @@ pub(crate) fn random_value(random: &mut Random, field: &Field, taste: Taste) -> 
         }
         FieldKind::Shard(shards) => Value::from(random.below(shards.count as usize) as u32),
         FieldKind::Number => Value::from(random.below(100_000) as u32),
-        FieldKind::Binary => Value::Bytes(random.next().to_be_bytes().to_vec().into()),
+        FieldKind::Binary => Value::Bytes(random.draw().to_be_bytes().to_vec().into()),
         FieldKind::List | FieldKind::Map | FieldKind::TextSet => word(random),
         FieldKind::NumberSet => Value::Text(random.below(1000).to_string().into()),
     }
 }
 
-fn random_scalar(random: &mut Random, format: &FieldFormat, taste: Taste) -> Value<'static> {
+fn random_scalar(random: &mut SplitMix64, format: &FieldFormat, taste: Taste) -> Value<'static> {
     let nasty = taste.adversarial && random.percent(20);
     match format.kind() {
         FieldType::String | FieldType::Token => random_text(random, format, taste, nasty),
@@ -91,19 +91,19 @@ fn random_scalar(random: &mut Random, format: &FieldFormat, taste: Taste) -> Val
             Decimal::new(unscaled, *scale).map_or(Value::from(0_u32), Value::Decimal)
         }
         FieldType::Uuid => {
-            let bits = u128::from(random.next()) << 64 | u128::from(random.next());
+            let bits = u128::from(random.draw()) << 64 | u128::from(random.draw());
             Value::Uuid(Uuid(bits))
         }
         FieldType::Ulid => {
             let time = u128::from(moment(random).unsigned_abs()) << 80;
             Value::Ulid(Ulid(
-                time | u128::from(random.next()) << 16 | u128::from(random.next() as u16),
+                time | u128::from(random.draw()) << 16 | u128::from(random.draw() as u16),
             ))
         }
         FieldType::Bool => Value::Bool(random.percent(50)),
         FieldType::Hex => {
             let bytes =
-                (0..format.width().unwrap_or(8)).map(|_| random.next() as u8).collect::<Vec<_>>();
+                (0..format.width().unwrap_or(8)).map(|_| random.draw() as u8).collect::<Vec<_>>();
             Value::Bytes(bytes.into())
         }
         _ => {
@@ -114,8 +114,8 @@ fn random_scalar(random: &mut Random, format: &FieldFormat, taste: Taste) -> Val
 }
 
 /// Times with ties and with ends of periods among them.
-fn moment(random: &mut Random) -> i64 {
-    let at = EPOCH_MS + (random.next() % SPAN_MS.unsigned_abs()) as i64;
+fn moment(random: &mut SplitMix64) -> i64 {
+    let at = EPOCH_MS + (random.draw() % SPAN_MS.unsigned_abs()) as i64;
     let day = 86_400_000;
     match random.below(10) {
         0 => at - at.rem_euclid(day),
@@ -125,20 +125,20 @@ fn moment(random: &mut Random) -> i64 {
     }
 }
 
-fn edge(random: &mut Random, nasty: bool, max: u64) -> u64 {
+fn edge(random: &mut SplitMix64, nasty: bool, max: u64) -> u64 {
     if !nasty {
-        return random.next() % (max.min(10_000) + 1);
+        return random.draw() % (max.min(10_000) + 1);
     }
     let edges = [0, 1, 2, 9, 10, 11, 99, 100, 101, max / 2, max - 1, max];
     random.pick(&edges).copied().unwrap_or(0).min(max)
 }
 
-fn word(random: &mut Random) -> Value<'static> {
+fn word(random: &mut SplitMix64) -> Value<'static> {
     Value::Text(random.pick(&WORDS).copied().unwrap_or("word").to_owned().into())
 }
 
 fn random_text(
-    random: &mut Random,
+    random: &mut SplitMix64,
     format: &FieldFormat,
     taste: Taste,
     nasty: bool,

@@ -1,12 +1,10 @@
 //! A key template together with what the design says about it.
 
 use keyloom_keys::{
-    FieldFormat, KeyRole, Order, OrderBreak, Segment, SeparatorPolicy, Template, TemplateError,
-    TemplateOptions, Value,
+    FieldFormat, FieldType, KeyRole, Language, Order, OrderBreak, Segment, SeparatorPolicy,
+    Template, TemplateError, TemplateOptions, Value,
 };
 
-use super::automaton::Language;
-use super::shape::add_field;
 use crate::model::Escape;
 
 /// Beyond so many shards, any number is taken for a shard: listing them would cost more than it tells.
@@ -211,7 +209,13 @@ impl KeyTemplate {
                 let numbers: Vec<String> = (0..*count).map(|n| n.to_string()).collect();
                 language.choice(&numbers);
             }
-            _ => add_field(language, &field.format, self.template.separator(), self.escape),
+            _ if self.escape == Escape::None => language.unguarded_field(&field.format),
+            _ => language.field_of(&self.template, &field.format),
         }
     }
+}
+
+/// Whether values are free text: nothing but a policy keeps a separator out of them.
+pub fn may_hold_separator(format: &FieldFormat) -> bool {
+    matches!(format.kind(), FieldType::String | FieldType::Fixed) && !format.is_desc()
 }

@@ -83,7 +83,7 @@ pub(super) fn unguarded_separator(context: &Context, findings: &mut Findings) {
                     format!("`{first}` may contain `{separator}`, which separates the parts of {}", key_text(key)),
                 )
                 .because(format!(
-                    "with `{first}` = \"a{separator}b\" the key has a part more, equals or precedes keys of other items, and cannot be taken apart again"
+                    "with `{first}` = \"a{separator}b\" the key has a part more, equals or precedes keys of other items, and cannot be parsed"
                 ))
                 .fix("set escape = \"reject\" (or \"percent\", \"order\") on the table, or use the type token".to_owned());
         }

@@ -2,16 +2,11 @@
 
 use std::sync::Arc;
 
-use keyloom_keys::Shards;
+use keyloom_keys::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, Shards};
 
 use super::Context;
 use crate::cost::{cardinality, item_size, items_under};
 use crate::model::{Entity, FieldKind, Index, IndexKey};
-
-/// Write units per second that one physical partition takes.
-pub(super) const PARTITION_WRITES: f64 = 1000.0;
-/// Read units per second that one physical partition takes.
-pub(super) const PARTITION_READS: f64 = 3000.0;
 
 /// The peak load on an index by one entity, in units per second.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,7 +22,7 @@ impl Load {
 
     /// How far it is beyond what one partition takes; more than 1 is too much.
     pub(super) fn excess(self, share: f64) -> f64 {
-        (self.writes * share / PARTITION_WRITES).max(self.reads * share / PARTITION_READS)
+        (self.writes * share / PARTITION_WRITE_UNITS).max(self.reads * share / PARTITION_READ_UNITS)
     }
 
     pub(super) fn describe(self, share: f64) -> String {

@@ -240,7 +240,7 @@ pub(super) fn increasing_heat(context: &Context, findings: &mut Findings) {
             first.and_then(|piece| entity.field(&piece.name)).is_some_and(Field::is_increasing);
         let load = load(context, entity, entity.table.primary());
         let share = hottest_share(context, entity, &key)
-            .filter(|share| load.writes * share > super::load::PARTITION_WRITES);
+            .filter(|share| load.writes * share > keyloom_keys::PARTITION_WRITE_UNITS);
         let (true, Some(share), Some(part)) = (increasing, share, key.range.first()) else {
             continue;
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use keyloom_keys::Value;
 
 use super::Entity;
-use crate::condition::Condition;
+use crate::condition::{self, Comparison, Condition};
 use crate::draft::Rate;
 use crate::source::{Span, Spanned};
 
@@ -178,40 +178,49 @@ impl Access {
 }
 
 impl Test {
-    /// As people write it.
+    /// As people read it: inputs as `?name`.
     pub fn describe(&self, field: &str) -> String {
-        let end = |end: &End, open: &str, closed: &str| {
-            format!(
-                "{field} {} {}",
-                if end.inclusive { closed } else { open },
-                end.operand.describe()
-            )
-        };
-        match self {
-            Self::Equal(value) => format!("{field} = {}", value.describe()),
-            Self::NotEqual(value) => format!("{field} <> {}", value.describe()),
+        self.design_text(field, Operand::describe)
+    }
+
+    /// The conditions in the design language, joined by `and`; `operand` prints the operands.
+    pub(crate) fn design_text(&self, field: &str, operand: impl Fn(&Operand) -> String) -> String {
+        let written: Vec<String> = self
+            .conditions()
+            .iter()
+            .map(|test| test.design_text(field, |value| operand(value)))
+            .collect();
+        written.join(" and ")
+    }
+
+    /// The same as conditions of the design language: a range with an open end is up to two of them.
+    fn conditions(&self) -> Vec<condition::Test<&Operand>> {
+        use condition::Test as Written;
+        vec![match self {
+            Self::Equal(value) => Written::Compare(Comparison::Equal, value),
+            Self::NotEqual(value) => Written::Compare(Comparison::NotEqual, value),
             Self::Range { low: Some(low), high: Some(high) } if low.inclusive && high.inclusive => {
-                format!(
-                    "{field} between {} and {}",
-                    low.operand.describe(),
-                    high.operand.describe()
-                )
+                Written::Between(&low.operand, &high.operand)
             }
             Self::Range { low, high } => {
-                let low = low.iter().map(|low| end(low, ">", ">="));
-                let high = high.iter().map(|high| end(high, "<", "<="));
-                low.chain(high).collect::<Vec<_>>().join(" and ")
+                let sign = |end: &End, open, closed| if end.inclusive { closed } else { open };
+                let low = low.iter().map(|end| {
+                    let sign = sign(end, Comparison::Greater, Comparison::GreaterOrEqual);
+                    Written::Compare(sign, &end.operand)
+                });
+                let high = high.iter().map(|end| {
+                    let sign = sign(end, Comparison::Less, Comparison::LessOrEqual);
+                    Written::Compare(sign, &end.operand)
+                });
+                return low.chain(high).collect();
             }
-            Self::BeginsWith(value) => format!("{field} begins_with {}", value.describe()),
-            Self::In(values) => {
-                let list: Vec<String> = values.iter().map(Operand::describe).collect();
-                format!("{field} in ({})", list.join(", "))
-            }
-            Self::Exists => format!("exists({field})"),
-            Self::Missing => format!("missing({field})"),
-            Self::Contains(value) => format!("contains({field}, {})", value.describe()),
-            Self::Lacks(value) => format!("not contains({field}, {})", value.describe()),
-        }
+            Self::BeginsWith(value) => Written::BeginsWith(value),
+            Self::In(values) => Written::In(values.iter().collect()),
+            Self::Exists => Written::Exists,
+            Self::Missing => Written::Missing,
+            Self::Contains(value) => Written::Contains(value),
+            Self::Lacks(value) => Written::Lacks(value),
+        }]
     }
 }
 

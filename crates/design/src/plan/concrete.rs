@@ -10,7 +10,7 @@ use super::bind::{Fan, Source, is_kept_plain};
 use super::periods;
 use super::range::{SortPart, field_condition};
 use super::{Plan, Read};
-use crate::condition::Comparison;
+use crate::condition::{self, Comparison};
 use crate::evaluate::{Inputs, operand_value};
 use crate::key::{KeyTemplate, Piece, attribute_of, compare, element_of, extent, key_value};
 use crate::model::{
@@ -65,26 +65,19 @@ pub enum SortCondition<V> {
     Compare(Comparison, V),
 }
 
-/// A filter condition on one attribute.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FilterTest<V> {
-    /// A comparison.
-    Compare(Comparison, V),
-    /// From one to another.
-    Between(V, V),
-    /// Starts so.
-    BeginsWith(V),
-    /// One of these.
-    In(Vec<V>),
-    /// There.
-    Exists,
-    /// Not there.
-    Missing,
-    /// Contains.
-    Contains(V),
-    /// Does not contain.
-    Lacks(V),
+impl<V> SortCondition<V> {
+    /// The same as a test of the design language, for printing.
+    pub(crate) fn as_test(&self) -> condition::Test<&V> {
+        match self {
+            Self::BeginsWith(value) => condition::Test::BeginsWith(value),
+            Self::Between(low, high) => condition::Test::Between(low, high),
+            Self::Compare(comparison, value) => condition::Test::Compare(*comparison, value),
+        }
+    }
 }
+
+/// A filter condition on one attribute.
+pub type FilterTest<V> = condition::Test<V>;
 
 /// Whether a range has its ends the wrong way round: it holds nothing, and DynamoDB refuses to look.
 fn is_reversed(low: &AttributeValue, high: &AttributeValue) -> bool {

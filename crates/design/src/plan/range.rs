@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use keyloom_core::AttributeValue;
-use keyloom_keys::{ByteSet, FieldCondition, FieldFormat, FieldType, Operator, Term, Value};
+use keyloom_keys::{
+    ByteSet, FieldCondition, FieldFormat, FieldType, Language, Operator, Term, Value,
+};
 
 use super::bind::{Fan, Source};
 use super::concrete::SortCondition;
 use crate::condition::Comparison;
 use crate::generate::sample_of;
-use crate::key::{FieldPiece, KeyTemplate, Language, Piece};
+use crate::key::{FieldPiece, KeyTemplate, Piece};
 use crate::model::{End, Entity, EntityKey, IndexKey, Operand, Question, Test};
 
 /// A range of keys of one index: a partition key and a part of its sort keys.

@@ -198,19 +198,8 @@ impl ExpressionWriter {
         }
         if let Some((name, condition)) = &read.sort {
             let name = self.name("sk", name);
-            parts.push(match condition {
-                SortCondition::BeginsWith(value) => {
-                    format!("begins_with({name}, {})", self.value("sk", value))
-                }
-                SortCondition::Between(low, high) => format!(
-                    "{name} BETWEEN {} AND {}",
-                    self.value("sk_from", low),
-                    self.value("sk_to", high)
-                ),
-                SortCondition::Compare(comparison, value) => {
-                    format!("{name} {} {}", comparison.as_str(), self.value("sk", value))
-                }
-            });
+            let value = |value: &&V, part: &str| self.value(&format!("sk{part}"), *value);
+            parts.push(condition.as_test().expression_text(&name, value));
         }
         parts.join(" AND ")
     }
@@ -220,35 +209,8 @@ impl ExpressionWriter {
         for (at, (attribute, test)) in tests.iter().enumerate() {
             let alias = format!("f{at}");
             let name = self.name(&alias, attribute);
-            parts.push(match test {
-                FilterTest::Compare(comparison, value) => {
-                    format!("{name} {} {}", comparison.as_str(), self.value(&alias, value))
-                }
-                FilterTest::Between(low, high) => format!(
-                    "{name} BETWEEN {} AND {}",
-                    self.value(&format!("{alias}_from"), low),
-                    self.value(&format!("{alias}_to"), high)
-                ),
-                FilterTest::BeginsWith(value) => {
-                    format!("begins_with({name}, {})", self.value(&alias, value))
-                }
-                FilterTest::In(values) => {
-                    let list: Vec<String> = values
-                        .iter()
-                        .enumerate()
-                        .map(|(n, value)| self.value(&format!("{alias}_{n}"), value))
-                        .collect();
-                    format!("{name} IN ({})", list.join(", "))
-                }
-                FilterTest::Exists => format!("attribute_exists({name})"),
-                FilterTest::Missing => format!("attribute_not_exists({name})"),
-                FilterTest::Contains(value) => {
-                    format!("contains({name}, {})", self.value(&alias, value))
-                }
-                FilterTest::Lacks(value) => {
-                    format!("NOT contains({name}, {})", self.value(&alias, value))
-                }
-            });
+            let value = |value: &V, part: &str| self.value(&format!("{alias}{part}"), value);
+            parts.push(test.expression_text(&name, value));
         }
         parts.join(" AND ")
     }

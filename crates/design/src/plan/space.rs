@@ -3,7 +3,9 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use crate::key::{Language, Piece};
+use keyloom_keys::Language;
+
+use crate::key::Piece;
 use crate::model::{Design, Entity, IndexKey, Table};
 
 /// The occupants of every index of a design.

@@ -14,17 +14,17 @@ use crate::diagnostic::Severity;
 use crate::lint::Finding;
 use crate::source::Span;
 
-/// A change of the design file.
+/// An edit of the design file's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// What is replaced.
+pub struct FileEdit {
+    /// The text to replace.
     pub span: Span,
-    /// What stands there instead.
+    /// The new text.
     pub text: String,
 }
 
-impl Change {
-    /// What leads from one text to another: everything between their common beginning and end.
+impl FileEdit {
+    /// The edit that turns one text into another: it replaces everything between their common beginning and end.
     fn between(old: &str, new: &str) -> Option<Self> {
         if old == new {
             return None;
@@ -45,7 +45,7 @@ impl Change {
         Some(Self { span: Span::new(start, old.len() - end), text })
     }
 
-    /// The text with the change made.
+    /// Applies the edit; nothing if the text is shorter than the edit's place.
     pub fn apply(&self, text: &str) -> Option<String> {
         let (head, tail) = (text.get(..self.span.start())?, text.get(self.span.end()..)?);
         Some(format!("{head}{}{tail}", self.text))
@@ -69,7 +69,8 @@ pub(crate) fn repair(report: &mut CheckReport, check: &dyn Fn(&str) -> CheckRepo
             left = rest;
             let after = check(&new);
             if is_repaired(finding, &before, &after) {
-                found = Change::between(&old, &new).map(|change| (change, text::added(&old, &new)));
+                found =
+                    FileEdit::between(&old, &new).map(|change| (change, text::added(&old, &new)));
                 break;
             }
         }
@@ -114,9 +115,9 @@ mod tests {
         for (old, new) in
             [("abc", "abXc"), ("aéc", "aèc"), ("a\nb\n", "a\n"), ("", "x"), ("aa", "a")]
         {
-            let change = Change::between(old, new).unwrap();
+            let change = FileEdit::between(old, new).unwrap();
             assert_eq!(change.apply(old).unwrap(), new, "{old:?} {new:?}");
         }
-        assert_eq!(Change::between("a", "a"), None);
+        assert_eq!(FileEdit::between("a", "a"), None);
     }
 }

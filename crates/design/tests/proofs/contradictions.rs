@@ -179,3 +179,31 @@ where = "owner = ? and kind = ?"
         }
     }
 }
+
+/// A value is written with its escapes, so another entity can have the escaped text as its literal.
+#[test]
+fn an_escaped_value_meets_the_literal_that_looks_like_it() {
+    let report = checked(
+        r#"
+[table.app]
+partition_key = "PK"
+sort_key = "SK"
+escape = "percent"
+[entity.Note]
+PK = "P#{owner}"
+SK = "{kind}"
+[entity.Note.fields]
+owner = "token"
+kind = { type = "string", values = ["a", "x#y"] }
+[entity.Mark]
+PK = "P#{owner}"
+SK = "x%23y"
+[entity.Mark.fields]
+owner = "token"
+[access."note"]
+find = "Note"
+where = "owner = ? and kind = ?"
+"#,
+    );
+    assert_ne!(plan_of(&report, "note").proofs.purity, Proof::Proven);
+}

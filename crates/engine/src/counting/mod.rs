@@ -26,10 +26,10 @@ use parking_lot::{Condvar, Mutex};
 use crate::catalog::record::Status;
 use crate::catalog::{Stats, Table};
 use crate::database::Inner;
-use crate::image::Stored;
 use crate::layout::{self, Keyspace};
 use crate::store_error;
 use crate::vector::EntryRef;
+use keyloom_core::image::Stored;
 
 /// What is known of the counts as a whole.
 #[derive(Debug, Default)]

@@ -1,83 +1,27 @@
-//! The operations, one file each: decode the input, check it, plan it, run it, encode the output.
+//! The operations, one file each, in rooms: check the input against the tables, plan it, run it.
+//!
+//! `keyloom_api` decodes inputs and encodes outputs, in rooms of the same names.
 
 pub(crate) mod backups;
-mod batch_execute_statement;
-mod batch_get_item;
-pub(crate) mod batch_write_item;
-mod body;
-pub(crate) mod collection;
-pub(crate) mod conditional;
-mod create_table;
-mod delete_item;
-mod delete_table;
-mod describe_endpoints;
-mod describe_limits;
-mod describe_table;
-mod describe_time_to_live;
-mod description;
-mod execute_statement;
-mod execute_transaction;
-mod get_item;
-mod legacy_input;
-mod list_tables;
-mod list_tags_of_resource;
+mod batches;
+pub(crate) mod items;
 mod paging;
-pub(crate) mod parameters;
-pub(crate) mod projected;
-mod put_item;
-mod query;
-pub(crate) mod reading;
-mod scan;
-mod scan_partitions;
-mod search_vectors;
+mod partiql;
+pub(crate) mod queries;
 mod settings;
-mod stream_setting;
 pub(crate) mod streams;
-mod table_input;
-mod tag_resource;
-mod tags;
-mod transact_get_items;
-pub(crate) mod transact_write_items;
+pub(crate) mod tables;
+mod transactions;
 pub(crate) mod transfers;
-mod untag_resource;
-pub(crate) mod update_item;
-mod update_table;
-mod update_time_to_live;
-pub(crate) mod writing;
 
+use keyloom_api::{Fields, Operation};
 use keyloom_core::Result;
 
+pub(crate) use items::{PlannedWrite, WriteAnswer};
+pub use queries::PartitionPrefixInput;
 pub(crate) use settings::policies;
 
-pub use batch_execute_statement::{
-    BatchExecuteStatementInput, BatchExecuteStatementOutput, StatementOutcome,
-};
-pub use batch_get_item::{BatchGetItemInput, BatchGetItemOutput, KeysOfTable};
-pub use batch_write_item::{BatchWriteItemInput, BatchWriteItemOutput, WriteRequest};
-pub use body::FromBody;
-pub use conditional::ConditionInput;
-pub use delete_item::DeleteItemInput;
-pub use execute_statement::{ExecuteStatementInput, ExecuteStatementOutput};
-pub use execute_transaction::{ExecuteTransactionInput, ExecuteTransactionOutput};
-pub use get_item::{GetItemInput, GetItemOutput};
-pub use parameters::{ReturnConsumedCapacity, ReturnValues};
-pub use projected::ProjectionInput;
-pub use put_item::PutItemInput;
-pub use query::QueryInput;
-pub use reading::{PageOutput, ReadInput, Select};
-pub use scan::ScanInput;
-pub use scan_partitions::PartitionPrefixInput;
-pub use search_vectors::{SearchResult, SearchVectorsInput, SearchVectorsOutput};
-pub use transact_get_items::{TransactGet, TransactGetItemsInput, TransactGetItemsOutput};
-pub use transact_write_items::{
-    TransactAction, TransactEdit, TransactWriteItemsInput, TransactWriteItemsOutput,
-};
-pub use update_item::UpdateItemInput;
-pub(crate) use writing::{PlannedWrite, WriteAnswer};
-pub use writing::{WriteOutput, WriteReturns};
-
 use crate::database::Inner;
-use crate::wire::Fields;
 
 /// Whether records of this kind are kept.
 pub(crate) fn is_resource(kind: &str) -> bool {
@@ -86,101 +30,84 @@ pub(crate) fn is_resource(kind: &str) -> bool {
         || transfers::RESOURCES.contains(&kind)
 }
 
-/// Runs an operation on the fields of its request.
-pub(crate) type Handler = fn(&Inner, Fields<'_>) -> Result<Vec<u8>>;
-
-/// The operation that a target such as `DynamoDB_20120810.PutItem` names.
-pub(crate) fn handler(target: &str) -> Option<Handler> {
-    let (service, operation) = target.split_once('.')?;
-    match service {
-        "DynamoDB_20120810" => database_operation(operation),
-        "DynamoDBStreams_20120810" => streams::operation(operation),
-        _ => None,
-    }
+/// How an operation answers a request.
+pub(crate) enum Handler {
+    /// Runs it to its end.
+    Run(fn(&Inner, Fields<'_>) -> Result<Vec<u8>>),
+    /// Plans the write of one item, which can then be submitted without waiting for the disk.
+    Write(fn(&Inner, Fields<'_>) -> Result<PlannedWrite>),
+    /// Reads the body by rules of its own and runs to its end.
+    Body(fn(&Inner, &[u8]) -> Result<Vec<u8>>),
 }
 
-/// The member that is an item, of a request that is about one: it is read while the body is parsed.
-pub(crate) fn item_member(target: &str) -> Option<&'static str> {
-    match target {
-        "DynamoDB_20120810.PutItem" => Some("Item"),
-        "DynamoDB_20120810.GetItem"
-        | "DynamoDB_20120810.UpdateItem"
-        | "DynamoDB_20120810.DeleteItem" => Some("Key"),
-        _ => None,
-    }
-}
-
-/// Whether the reply to this target shows item counts of tables that were there before, and so waits until
-/// they are counted.
-pub(crate) fn shows_counts(target: &str) -> bool {
-    matches!(
-        target,
-        "DynamoDB_20120810.CreateBackup"
-            | "DynamoDB_20120810.DeleteTable"
-            | "DynamoDB_20120810.DescribeTable"
-            | "DynamoDB_20120810.UpdateTable"
-    )
-}
-
-/// An operation that reads its request itself.
-pub(crate) type BodyHandler = fn(&Inner, &[u8]) -> Result<Vec<u8>>;
-
-/// The operation that a target names, if it is one that reads its request itself.
-pub(crate) fn body_handler(target: &str) -> Option<BodyHandler> {
-    match target {
-        "DynamoDB_20120810.SearchVectors" => Some(search_vectors::call),
-        _ => None,
-    }
-}
-
-/// Plans a write of one item.
-pub(crate) type WritePlanner = fn(&Inner, Fields<'_>) -> Result<PlannedWrite>;
-
-/// The planner of the operation that a target names, and that target, if it writes one item.
-pub(crate) fn write_planner(target: &str) -> Option<(&'static str, WritePlanner)> {
-    Some(match target {
-        "DynamoDB_20120810.PutItem" => ("DynamoDB_20120810.PutItem", put_item::plan_request),
-        "DynamoDB_20120810.UpdateItem" => {
-            ("DynamoDB_20120810.UpdateItem", update_item::plan_request)
-        }
-        "DynamoDB_20120810.DeleteItem" => {
-            ("DynamoDB_20120810.DeleteItem", delete_item::plan_request)
-        }
-        _ => return None,
-    })
-}
-
-fn database_operation(operation: &str) -> Option<Handler> {
-    Some(match operation {
-        "BatchExecuteStatement" => batch_execute_statement::call,
-        "BatchGetItem" => batch_get_item::call,
-        "BatchWriteItem" => batch_write_item::call,
-        "CreateTable" => create_table::call,
-        "DeleteItem" => delete_item::call,
-        "DeleteTable" => delete_table::call,
-        "DescribeEndpoints" => describe_endpoints::call,
-        "DescribeLimits" => describe_limits::call,
-        "DescribeTable" => describe_table::call,
-        "DescribeTimeToLive" => describe_time_to_live::call,
-        "ExecuteStatement" => execute_statement::call,
-        "ExecuteTransaction" => execute_transaction::call,
-        "GetItem" => get_item::call,
-        "ListTables" => list_tables::call,
-        "ListTagsOfResource" => list_tags_of_resource::call,
-        "PutItem" => put_item::call,
-        "Query" => query::call,
-        "Scan" => scan::call,
-        "TransactGetItems" => transact_get_items::call,
-        "TransactWriteItems" => transact_write_items::call,
-        "TagResource" => tag_resource::call,
-        "UntagResource" => untag_resource::call,
-        "UpdateItem" => update_item::call,
-        "UpdateTable" => update_table::call,
-        "UpdateTimeToLive" => update_time_to_live::call,
-        _ => {
-            return settings::operation(operation)
-                .or_else(|| backups::operation(operation))
-                .or_else(|| transfers::operation(operation));
-        }
+/// The handler of an operation.
+pub(crate) fn handler(operation: Operation) -> Handler {
+    Handler::Run(match operation {
+        Operation::DeleteItem => return Handler::Write(items::delete_item::plan_request),
+        Operation::PutItem => return Handler::Write(items::put_item::plan_request),
+        Operation::UpdateItem => return Handler::Write(items::update_item::plan_request),
+        Operation::SearchVectors => return Handler::Body(queries::search_vectors::call),
+        Operation::BatchExecuteStatement => partiql::batch_execute_statement::call,
+        Operation::BatchGetItem => batches::batch_get_item::call,
+        Operation::BatchWriteItem => batches::batch_write_item::call,
+        Operation::CancelBulkOperation => transfers::bulk::cancel,
+        Operation::CreateBackup => backups::create_backup::call,
+        Operation::CreateGlobalTable => settings::global_tables::create,
+        Operation::CreateTable => tables::create_table::call,
+        Operation::DeleteBackup => backups::delete_backup::call,
+        Operation::DeleteResourcePolicy => settings::policies::delete,
+        Operation::DeleteTable => tables::delete_table::call,
+        Operation::DescribeBackup => backups::describe_backup::call,
+        Operation::DescribeBulkOperation => transfers::bulk::describe,
+        Operation::DescribeContinuousBackups => backups::continuous::describe,
+        Operation::DescribeContributorInsights => settings::insights::describe,
+        Operation::DescribeEndpoints => tables::describe_endpoints::call,
+        Operation::DescribeExport => transfers::export::describe,
+        Operation::DescribeGlobalTable => settings::global_tables::describe,
+        Operation::DescribeGlobalTableSettings => settings::global_tables::describe_settings,
+        Operation::DescribeImport => transfers::import::describe,
+        Operation::DescribeKinesisStreamingDestination => settings::kinesis::describe,
+        Operation::DescribeLimits => tables::describe_limits::call,
+        Operation::DescribeStream => streams::describe_stream::call,
+        Operation::DescribeTable => tables::describe_table::call,
+        Operation::DescribeTableReplicaAutoScaling => settings::auto_scaling::describe,
+        Operation::DescribeTimeToLive => tables::describe_time_to_live::call,
+        Operation::DisableKinesisStreamingDestination => settings::kinesis::disable,
+        Operation::EnableKinesisStreamingDestination => settings::kinesis::enable,
+        Operation::ExecuteStatement => partiql::execute_statement::call,
+        Operation::ExecuteTransaction => partiql::execute_transaction::call,
+        Operation::ExportTableToPointInTime => transfers::export::start,
+        Operation::GetItem => items::get_item::call,
+        Operation::GetRecords => streams::get_records::call,
+        Operation::GetResourcePolicy => settings::policies::get,
+        Operation::GetShardIterator => streams::get_shard_iterator::call,
+        Operation::ImportTable => transfers::import::start,
+        Operation::ListBackups => backups::list_backups::call,
+        Operation::ListBulkOperations => transfers::bulk::list,
+        Operation::ListContributorInsights => settings::insights::list,
+        Operation::ListExports => transfers::export::list,
+        Operation::ListGlobalTables => settings::global_tables::list,
+        Operation::ListImports => transfers::import::list,
+        Operation::ListStreams => streams::list_streams::call,
+        Operation::ListTables => tables::list_tables::call,
+        Operation::ListTagsOfResource => tables::list_tags_of_resource::call,
+        Operation::PutResourcePolicy => settings::policies::put,
+        Operation::Query => queries::query::call,
+        Operation::RestoreTableFromBackup => backups::restore_from_backup::call,
+        Operation::RestoreTableToPointInTime => backups::restore_to_point::call,
+        Operation::Scan => queries::scan::call,
+        Operation::StartBulkPutItems => transfers::bulk::start,
+        Operation::TagResource => tables::tag_resource::call,
+        Operation::TransactGetItems => transactions::transact_get_items::call,
+        Operation::TransactWriteItems => transactions::transact_write_items::call,
+        Operation::UntagResource => tables::untag_resource::call,
+        Operation::UpdateContinuousBackups => backups::continuous::update,
+        Operation::UpdateContributorInsights => settings::insights::update,
+        Operation::UpdateGlobalTable => settings::global_tables::update,
+        Operation::UpdateGlobalTableSettings => settings::global_tables::update_settings,
+        Operation::UpdateKinesisStreamingDestination => settings::kinesis::update,
+        Operation::UpdateTable => tables::update_table::call,
+        Operation::UpdateTableReplicaAutoScaling => settings::auto_scaling::update,
+        Operation::UpdateTimeToLive => tables::update_time_to_live::call,
     })
 }

@@ -5,13 +5,10 @@
 //! whose pages are one page to the client ([`page`], [`position`]); a write becomes a
 //! [`Write`](crate::write::Write) ([`write`]).
 
-pub(crate) mod input;
 pub(crate) mod page;
 pub(crate) mod position;
 pub(crate) mod select;
 pub(crate) mod write;
-
-pub use input::StatementInput;
 
 use keyloom_core::error::message::partiql as message;
 use keyloom_core::partiql::ast;

@@ -2,15 +2,16 @@
 
 use keyloom_core::capacity::{ConsumedCapacity, ReadMode, Units};
 use keyloom_core::error::message::partiql as message;
+use keyloom_core::image::Row;
+use keyloom_core::image::Stored;
 use keyloom_core::observation::{Operation, Outcome};
 use keyloom_core::partiql::Column;
 use keyloom_core::{Item, Result, limits};
 use keyloom_store::{KeyRange, Snapshot};
 
 use crate::database::Inner;
-use crate::image::Stored;
-use crate::ops::reading::{self, page_cost, page_units};
-use crate::read::{self, Page, ReadPlan, Row};
+use crate::ops::queries::page::{page_cost, page_units, watched};
+use crate::read::{self, Page, ReadPlan};
 use crate::store_error;
 use crate::watch::{self, Ended};
 
@@ -107,7 +108,7 @@ impl Reading {
         read: impl FnOnce() -> Result<Page>,
     ) -> Result<Page> {
         let Some(key) = &range.item_key else {
-            return reading::watched(database, plan, self.mode, read);
+            return watched(database, plan, self.mode, read);
         };
         let Some(watching) = database.watch(Operation::GetItem) else { return read() };
         watching.admit_or_error(&[watch::lookup(&self.table, key, Units::ZERO, 0)])?;

@@ -18,7 +18,7 @@ use crate::catalog::record::Status;
 use crate::catalog::{Index, Table};
 use crate::database::Inner;
 use crate::layout::{self, Keyspace};
-use crate::ops::reading::is_global;
+use crate::ops::queries::page::is_global;
 use crate::read;
 
 /// A read that is ready to be run.

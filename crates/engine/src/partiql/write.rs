@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_api::parameters::ReturnValues;
 use keyloom_core::error::message::{partiql as message, schema as schema_message};
 use keyloom_core::expr::{Change, Condition, Path, Projection, SetValue};
 use keyloom_core::partiql::ast::ReturningScope;
@@ -12,8 +13,7 @@ use keyloom_core::size::{item_size, value_size};
 use keyloom_core::{Error, Item, Result, Str};
 
 use crate::catalog::Table;
-use crate::ops::parameters::ReturnValues;
-use crate::ops::writing::returned;
+use crate::ops::items::write::returned;
 use crate::write::{Edit, Write, Written};
 
 /// A write that is ready to be done.

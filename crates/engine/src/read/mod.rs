@@ -10,6 +10,7 @@ mod start;
 use std::sync::Arc;
 
 use keyloom_core::expr::{Condition, Projection, ResolvedKeyCondition};
+use keyloom_core::image::{Row, Stored};
 use keyloom_core::schema::KeySchema;
 use keyloom_core::{Item, Result, limits};
 use keyloom_store::{Direction, KeyRange, Snapshot};
@@ -19,7 +20,6 @@ pub(crate) use start::{check_start_key, resume_after};
 
 use crate::catalog::{Index, Table};
 use crate::database::Inner;
-use crate::image::Stored;
 use crate::layout::{self, Keyspace};
 use crate::store_error;
 use crate::watch::split_key;
@@ -74,40 +74,6 @@ const NEW_TABLE_PARTITIONS: usize = 4;
 
 /// Rows for which a page has room at once, so that it seldom moves them while it grows.
 const FIRST_ROWS: usize = 32;
-
-/// One row of a page: as stored, or as a projection made it.
-#[derive(Debug)]
-pub(crate) enum Row {
-    Stored(Stored),
-    Item(Item),
-}
-
-impl Row {
-    pub(crate) fn write_json(&self, out: &mut Vec<u8>) -> Result<()> {
-        match self {
-            Self::Stored(stored) => stored.write_json(out),
-            Self::Item(item) => {
-                keyloom_core::json::write_item(item, out);
-                Ok(())
-            }
-        }
-    }
-
-    /// About how long its JSON is; nothing is known of a row that a projection made.
-    pub(crate) fn estimated_json_bytes(&self) -> usize {
-        match self {
-            Self::Stored(stored) => stored.bytes().len() * 3 / 2 + 32,
-            Self::Item(_) => 0,
-        }
-    }
-
-    pub(crate) fn into_item(self) -> Result<Item> {
-        match self {
-            Self::Stored(stored) => stored.into_item(),
-            Self::Item(item) => Ok(item),
-        }
-    }
-}
 
 impl ReadPlan {
     /// The index that is read, if it is one.

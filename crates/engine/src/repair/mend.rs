@@ -10,11 +10,11 @@ use keyloom_core::Result;
 use keyloom_store::{Bytes, Direction, DiskStore, KeyRange, Snapshot, Store};
 
 use crate::catalog::Table;
-use crate::image::Stored;
 use crate::layout::{self, Keyspace};
 use crate::verify::Report;
 use crate::verify::contents::{Contents, present};
 use crate::{commit_error, store_error, write};
+use keyloom_core::image::Stored;
 
 /// What is written at once.
 const BATCH_BYTES: usize = 1 << 20;

@@ -9,11 +9,11 @@ use keyloom_store::{Bytes, Direction, KeyRange, Snapshot, StoreError};
 
 use crate::catalog::record::Status;
 use crate::catalog::{Table, VectorIndex};
-use crate::image::Stored;
 use crate::layout::{self, Keyspace};
 use crate::ops::backups::StoredBackup;
 use crate::vector::EntryRef;
 use crate::write::{self, Entry};
+use keyloom_core::image::Stored;
 
 use super::counts::Expected;
 use super::report::{Finding, Kind, Report};

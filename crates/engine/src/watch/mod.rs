@@ -16,8 +16,8 @@ use std::time::Duration;
 use keyloom_core::capacity::Units;
 use keyloom_core::error::throttle;
 use keyloom_core::observation::{
-    Contributions, InsightQuery, NotCounted, Observation, Observer, Operation, Outcome, Place,
-    Question, Refused, Touch, Work,
+    Contributions, InsightQuery, NotAdmitted, NotCounted, Observation, Observer, Operation,
+    Outcome, Place, Question, Touch, Work,
 };
 use keyloom_core::{Error, Result};
 
@@ -27,7 +27,6 @@ pub(crate) use place::{place_of, split_key, vector_place};
 
 use crate::catalog::Table;
 use crate::database::Inner;
-use crate::ops;
 
 /// Who watches a database.
 pub(crate) struct Watch {
@@ -42,12 +41,13 @@ impl Watch {
         Self { observer, is_gate }
     }
 
-    /// Tells of a request that failed, unless the executors have told of it.
-    pub(crate) fn failed(&self, target: &str, error: &Error) {
+    /// Tells the observer of a request that failed, unless the executors already did. Targets that name no
+    /// operation share one name, so that clients cannot fill an observer's memory with names.
+    pub(crate) fn failed(&self, operation: Option<keyloom_api::Operation>, error: &Error) {
         if let Some(observer) = &self.observer
-            && !Outcome::is_told_of(error)
+            && !Outcome::is_observed(error)
         {
-            observer.failed(operation_of(target), error);
+            observer.failed(operation.map_or("unknown", keyloom_api::Operation::name), error);
         }
     }
 
@@ -72,16 +72,6 @@ impl Watch {
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watch").field("observer", &self.observer).finish_non_exhaustive()
-    }
-}
-
-/// The operation that a target names. What clients make up is not told apart, so that they cannot fill
-/// an observer's memory with names.
-fn operation_of(target: &str) -> &str {
-    let is_known = ops::handler(target).is_some() || ops::body_handler(target).is_some();
-    match target.split_once('.') {
-        Some((_, operation)) if is_known => operation,
-        _ => "unknown",
     }
 }
 
@@ -172,7 +162,7 @@ impl Watching<'_> {
     }
 
     /// Takes the work from its partitions, or says which touch they refuse, and tells the observer.
-    pub(crate) fn admit(&self, touches: &[Touch<'_>]) -> Result<(), Refused> {
+    pub(crate) fn admit(&self, touches: &[Touch<'_>]) -> Result<(), NotAdmitted> {
         self.admit_question(touches, None)
     }
 
@@ -180,7 +170,7 @@ impl Watching<'_> {
         &self,
         touches: &[Touch<'_>],
         question: Option<Question<'_>>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), NotAdmitted> {
         if !self.is_gate {
             return Ok(());
         }
@@ -231,7 +221,7 @@ impl Watching<'_> {
     }
 
     /// A refusal as the client sees it.
-    pub(crate) fn error(&self, touches: &[Touch<'_>], refused: Refused) -> Error {
+    pub(crate) fn error(&self, touches: &[Touch<'_>], refused: NotAdmitted) -> Error {
         let Some(touch) = touches.get(refused.touch) else {
             return Error::InternalServer(
                 "a request was refused at a key it does not touch".into(),

@@ -7,9 +7,8 @@ use keyloom_core::capacity::{ReadMode, Units};
 use keyloom_core::observation::{Operation, Outcome, Place, Question, Touch, Work};
 use keyloom_store::Direction;
 
-use crate::ops::reading::page_units;
+use crate::ops::queries::page::page_units;
 use crate::read::{Page, ReadPlan};
-
 use crate::ttl;
 
 use super::{Ended, Watching, place_of, split_key};

@@ -14,11 +14,11 @@ use keyloom_store::{Bytes, Transaction};
 
 use crate::catalog::{Index, Table};
 use crate::database::Inner;
-use crate::image::Stored;
 use crate::layout;
 use crate::read;
 use crate::stream::{self, Change};
 use crate::ttl;
+use keyloom_core::image::Stored;
 
 use super::vector::{self, VectorEdit};
 use super::{Edit, Origin, Refusal, Write, Written};
@@ -115,13 +115,17 @@ fn judge(write: &Write, old: Option<&Stored>) -> Result<(), Refusal> {
     Err(Refusal::Condition(item.cloned()))
 }
 
-/// The item after the edit; none if it is removed, or only checked.
+/// The item after the edit; none if it is removed or only checked, or if there was none and the update only
+/// removes attributes.
 fn edited(write: &Write, old: Option<&Stored>) -> Result<Option<Arc<Item>>, Refusal> {
     match &write.edit {
         Edit::Put(item) => Ok(Some(Arc::clone(item))),
         Edit::Delete | Edit::Check => Ok(None),
         Edit::Update(update) => {
             let existing = old.map(Stored::item).transpose().map_err(Refusal::Invalid)?;
+            if existing.is_none() && !update.creates_item() {
+                return Ok(None);
+            }
             let item = update.apply(existing, &write.key).map_err(Refusal::Invalid)?;
             check_updated(&write.table, existing, &item).map_err(Refusal::Invalid)?;
             Ok(Some(Arc::new(item)))

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use keyloom_core::Result;
 use keyloom_core::error::request;
+use keyloom_core::image::Stored;
 use keyloom_core::observation::Operation;
 use keyloom_store::{CommitError, Submission, Transaction};
 use smallvec::SmallVec;
 
 use crate::catalog::Shared;
 use crate::database::Inner;
-use crate::image::Stored;
 use crate::store_error;
 
 use super::effect::{self, Effect};

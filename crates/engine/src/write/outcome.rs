@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::{CancellationCode, CancellationReason, request};
+use keyloom_core::image::Stored;
 use keyloom_core::{Error, Item};
-
-use crate::image::Stored;
 
 use super::OneOrMore;
 

@@ -22,8 +22,8 @@ fn every_kind_of_literal_is_inserted() {
         item["l"],
         json!({ "L": [n(1), s("stringval"), { "NULL": true }, { "BOOL": true }] })
     );
-    assert_eq!(item["ns"], json!({ "NS": ["1", "34", "4.5"] }));
-    assert_eq!(item["ss"], json!({ "SS": ["b", "a"] }));
+    assert_eq!(item["ns"], json!({ "NS": ["1", "4.5", "34"] }));
+    assert_eq!(item["ss"], json!({ "SS": ["a", "b"] }));
     assert_eq!(item["q"], s("it's"));
     assert_eq!(item["dot"], json!({ "N": "7.325" }));
 }

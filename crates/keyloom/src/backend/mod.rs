@@ -5,12 +5,15 @@
 #[cfg(feature = "observe")]
 mod report;
 
-use keyloom_core::Item;
-use keyloom_engine::{
-    BatchGetItemInput, BatchWriteItemInput, Database, DeleteItemInput, GetItemInput, PageOutput,
-    PutItemInput, QueryInput, ReturnValues, ScanInput, TransactGetItemsInput,
-    TransactWriteItemsInput, UpdateItemInput, WriteRequest, WriteReturns,
+use keyloom_api::batches::{BatchGetItemInput, BatchWriteItemInput, WriteRequest};
+use keyloom_api::items::{
+    DeleteItemInput, GetItemInput, PutItemInput, UpdateItemInput, WriteReturns,
 };
+use keyloom_api::parameters::ReturnValues;
+use keyloom_api::queries::{PageOutput, QueryInput, ScanInput};
+use keyloom_api::transactions::{TransactGetItemsInput, TransactWriteItemsInput};
+use keyloom_core::Item;
+use keyloom_engine::Database;
 
 #[cfg(feature = "remote")]
 use crate::remote::Remote;
@@ -66,16 +69,6 @@ pub struct RawPage {
 
 /// The keys or writes of a batch, each with its table.
 pub(crate) type Keyed<T> = Vec<(String, T)>;
-
-/// What an earlier request of a batch did not do, and what it found instead.
-#[derive(Clone, Copy, Default)]
-#[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "only who watches endpoints asks"))]
-pub(crate) struct Earlier<'a> {
-    /// Tables and keys, or the whole items of puts, that are asked for again.
-    pub(crate) left: &'a [(&'a str, &'a Item)],
-    /// What a read found.
-    pub(crate) found: &'a [(String, Item)],
-}
 
 type Answer<T> = Result<T, Failure>;
 
@@ -134,12 +127,7 @@ impl Backend {
     }
 
     /// The items found, and the keys that were left.
-    #[cfg_attr(not(feature = "remote"), expect(unused_variables, reason = "see `Earlier`"))]
-    pub(crate) fn batch_get(
-        &self,
-        input: BatchGetItemInput,
-        earlier: Earlier<'_>,
-    ) -> Answer<(Keyed<Item>, Keyed<Item>)> {
+    pub(crate) fn batch_get(&self, input: BatchGetItemInput) -> Answer<(Keyed<Item>, Keyed<Item>)> {
         dispatch!(self,
             database => {
                 let output = database.batch_get_item(input)?;
@@ -151,19 +139,14 @@ impl Backend {
                 }).collect();
                 Ok((found, left))
             },
-            remote => remote.exchange_after(&input, earlier))
+            remote => remote.exchange(&input))
     }
 
     /// The writes that were left.
-    #[cfg_attr(not(feature = "remote"), expect(unused_variables, reason = "see `Earlier`"))]
-    pub(crate) fn batch_write(
-        &self,
-        input: BatchWriteItemInput,
-        earlier: Earlier<'_>,
-    ) -> Answer<Keyed<WriteRequest>> {
+    pub(crate) fn batch_write(&self, input: BatchWriteItemInput) -> Answer<Keyed<WriteRequest>> {
         dispatch!(self,
             database => Ok(database.batch_write_item(input)?.unprocessed),
-            remote => remote.exchange_after(&input, earlier))
+            remote => remote.exchange(&input))
     }
 
     pub(crate) fn transact_write(&self, input: TransactWriteItemsInput) -> Answer<()> {
@@ -189,7 +172,7 @@ impl Backend {
                     Err(crate::wire::error_from(reply.status, &reply.body).into())
                 }
             },
-            remote => remote.state(operation, body))
+            remote => remote.send_json(operation, body))
     }
 
     pub(crate) fn is_embedded(&self) -> bool {

@@ -1,8 +1,11 @@
 //! Tests on attributes, joined to conditions and filters.
 
-use keyloom_core::AttributeValue;
+use keyloom_core::expr::ast::Comparator;
+use keyloom_core::expr::{Condition as Tree, Operand};
+use keyloom_core::{AttributeType, AttributeValue};
 
-use crate::expression::Placeholders;
+use crate::error::{Error, Result};
+use crate::expression;
 
 /// A test on one attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,37 +78,37 @@ impl Op {
         Self::Size(Box::new(test))
     }
 
-    /// The test as an expression.
-    pub(super) fn expression(&self, placeholders: &mut Placeholders, path: &str) -> String {
-        let name = placeholders.path(path);
-        self.test(placeholders, &name)
-    }
-
-    fn test(&self, placeholders: &mut Placeholders, name: &str) -> String {
-        if let Self::Size(test) = self {
-            return test.test(placeholders, &format!("size({name})"));
-        }
-        let mut value = |value: &AttributeValue| placeholders.value(value.clone());
+    /// The test on an operand.
+    pub(super) fn tree(&self, on: Operand) -> Result<Tree> {
+        let value = |value: &AttributeValue| Operand::value(value.clone());
+        let compare = |comparator, on, with| Ok(Tree::Compare(comparator, on, value(with)));
         match self {
-            Self::Eq(v) => format!("{name} = {}", value(v)),
-            Self::Ne(v) => format!("{name} <> {}", value(v)),
-            Self::Lt(v) => format!("{name} < {}", value(v)),
-            Self::Le(v) => format!("{name} <= {}", value(v)),
-            Self::Gt(v) => format!("{name} > {}", value(v)),
-            Self::Ge(v) => format!("{name} >= {}", value(v)),
-            Self::Between(low, high) => {
-                format!("{name} BETWEEN {} AND {}", value(low), value(high))
+            Self::Eq(with) => compare(Comparator::Equal, on, with),
+            Self::Ne(with) => compare(Comparator::NotEqual, on, with),
+            Self::Lt(with) => compare(Comparator::Less, on, with),
+            Self::Le(with) => compare(Comparator::LessOrEqual, on, with),
+            Self::Gt(with) => compare(Comparator::Greater, on, with),
+            Self::Ge(with) => compare(Comparator::GreaterOrEqual, on, with),
+            Self::Between(low, high) => Ok(Tree::Between(on, value(low), value(high))),
+            Self::BeginsWith(prefix) => Ok(Tree::BeginsWith(on, value(prefix))),
+            Self::In(values) => Ok(Tree::In(on, values.iter().map(value).collect())),
+            Self::Contains(part) => Ok(Tree::Contains(on, value(part))),
+            Self::IsType(kind) => {
+                let known = AttributeType::from_wire(kind);
+                let known = known.ok_or_else(|| {
+                    Error::Config(format!(
+                        "`{kind}` is no type: `S`, `N`, `BOOL`, `L` and so on are"
+                    ))
+                })?;
+                Ok(Tree::HasType(on, known))
             }
-            Self::BeginsWith(v) => format!("begins_with({name}, {})", value(v)),
-            Self::In(values) => {
-                let values: Vec<String> = values.iter().map(value).collect();
-                format!("{name} IN ({})", values.join(", "))
+            Self::Size(test) => test.tree(Operand::Size(Box::new(on))),
+            Self::Exists | Self::Missing => {
+                let Operand::Path(path) = on else {
+                    return Err(Error::Config("a size is always there: compare it".into()));
+                };
+                Ok(if *self == Self::Exists { Tree::Exists(path) } else { Tree::NotExists(path) })
             }
-            Self::Contains(v) => format!("contains({name}, {})", value(v)),
-            Self::IsType(kind) => format!("attribute_type({name}, {})", value(&(*kind).into())),
-            Self::Size(_) => String::new(),
-            Self::Exists => format!("attribute_exists({name})"),
-            Self::Missing => format!("attribute_not_exists({name})"),
         }
     }
 }
@@ -123,37 +126,37 @@ impl Op {
 /// # drop(wanted);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition(Tree);
+pub struct Condition(Tests);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Tree {
+enum Tests {
     Test(String, Op),
-    All(Vec<Tree>),
-    Any(Vec<Tree>),
-    Not(Box<Tree>),
+    All(Vec<Tests>),
+    Any(Vec<Tests>),
+    Not(Box<Tests>),
 }
 
 impl Condition {
     /// A test on one attribute. Paths may be nested: `address.city`, `tags[0]`.
     pub fn when(path: &str, op: Op) -> Self {
-        Self(Tree::Test(path.to_owned(), op))
+        Self(Tests::Test(path.to_owned(), op))
     }
 
     /// Both.
     #[must_use]
     pub fn and(self, other: impl Into<Self>) -> Self {
-        Self(Tree::All(vec![self.0, other.into().0]))
+        Self(Tests::All(vec![self.0, other.into().0]))
     }
 
     /// Either, or both.
     #[must_use]
     pub fn or(self, other: impl Into<Self>) -> Self {
-        Self(Tree::Any(vec![self.0, other.into().0]))
+        Self(Tests::Any(vec![self.0, other.into().0]))
     }
 
-    /// The condition as an expression; none if it holds nothing to test.
-    pub(super) fn expression(&self, placeholders: &mut Placeholders) -> Option<String> {
-        self.0.expression(placeholders)
+    /// The tree of the condition; none if it holds nothing to test.
+    pub(super) fn tree(&self) -> Result<Option<Tree>> {
+        self.0.tree()
     }
 }
 
@@ -161,28 +164,25 @@ impl std::ops::Not for Condition {
     type Output = Self;
 
     fn not(self) -> Self {
-        Self(Tree::Not(Box::new(self.0)))
+        Self(Tests::Not(Box::new(self.0)))
     }
 }
 
-impl Tree {
-    fn expression(&self, placeholders: &mut Placeholders) -> Option<String> {
-        let mut joined = |parts: &[Self], word: &str| {
-            let parts: Vec<String> =
-                parts.iter().filter_map(|part| part.expression(placeholders)).collect();
-            match parts.as_slice() {
-                [] => None,
-                [one] => Some(one.clone()),
-                several => Some(format!("({})", several.join(word))),
-            }
+impl Tests {
+    fn tree(&self) -> Result<Option<Tree>> {
+        let joined = |parts: &[Self], join: fn(Vec<Tree>) -> Tree| {
+            let parts = parts.iter().filter_map(|part| part.tree().transpose());
+            let mut parts: Vec<Tree> = parts.collect::<Result<_>>()?;
+            Ok(match parts.len() {
+                0 | 1 => parts.pop(),
+                _ => Some(join(parts)),
+            })
         };
         match self {
-            Self::All(parts) => joined(parts, " AND "),
-            Self::Any(parts) => joined(parts, " OR "),
-            Self::Test(path, op) => Some(op.expression(placeholders, path)),
-            Self::Not(inner) => {
-                inner.expression(placeholders).map(|inner| format!("(NOT {inner})"))
-            }
+            Self::All(parts) => joined(parts, Tree::And),
+            Self::Any(parts) => joined(parts, Tree::Or),
+            Self::Test(path, op) => op.tree(Operand::Path(expression::path(path)?)).map(Some),
+            Self::Not(inner) => Ok(inner.tree()?.map(|inner| Tree::Not(Box::new(inner)))),
         }
     }
 }
@@ -195,35 +195,48 @@ impl From<(&str, Op)> for Condition {
 
 impl<const N: usize> From<[(&str, Op); N]> for Condition {
     fn from(tests: [(&str, Op); N]) -> Self {
-        let tests = tests.into_iter().map(|(path, op)| Tree::Test(path.to_owned(), op));
-        Self(Tree::All(tests.collect()))
+        let tests = tests.into_iter().map(|(path, op)| Tests::Test(path.to_owned(), op));
+        Self(Tests::All(tests.collect()))
     }
 }
 
 impl From<&[(&str, Op)]> for Condition {
     fn from(tests: &[(&str, Op)]) -> Self {
-        let tests = tests.iter().map(|(path, op)| Tree::Test((*path).to_owned(), op.clone()));
-        Self(Tree::All(tests.collect()))
+        let tests = tests.iter().map(|(path, op)| Tests::Test((*path).to_owned(), op.clone()));
+        Self(Tests::All(tests.collect()))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use keyloom_core::expr::Placeholders;
+
     use super::*;
 
     #[test]
     fn joined_conditions_keep_their_meaning_in_parentheses() {
         let text = |condition: Condition| {
-            condition.expression(&mut Placeholders::default()).unwrap_or_default()
+            let tree = condition.tree().unwrap();
+            tree.map(|tree| Placeholders::default().condition(&tree)).unwrap_or_default()
         };
         let when = |path| Condition::when(path, Op::Exists);
         let (a, b, c) = ("attribute_exists(#n0)", "attribute_exists(#n1)", "attribute_exists(#n2)");
-        assert_eq!(text(when("a").or(when("b")).and(when("c"))), format!("(({a} OR {b}) AND {c})"));
-        assert_eq!(text(!when("a").or(when("b"))), format!("(NOT ({a} OR {b}))"));
-        assert_eq!(text([("a", Op::Exists), ("b", Op::Exists)].into()), format!("({a} AND {b})"));
+        assert_eq!(text(when("a").or(when("b")).and(when("c"))), format!("({a} OR {b}) AND {c}"));
+        assert_eq!(text(!when("a").or(when("b"))), format!("NOT ({a} OR {b})"));
+        assert_eq!(text([("a", Op::Exists), ("b", Op::Exists)].into()), format!("{a} AND {b}"));
         assert_eq!(text(Condition::when("a", Op::size(Op::gt(3)))), "size(#n0) > :v0");
         assert_eq!(text(Condition::when("a", Op::IsType("L"))), "attribute_type(#n0, :v0)");
         let nothing: [(&str, Op); 0] = [];
         assert_eq!(text(nothing.into()), "");
+    }
+
+    #[test]
+    fn what_no_expression_can_say_is_refused() {
+        for (path, op) in
+            [("a", Op::IsType("TEXT")), ("a", Op::size(Op::Exists)), ("a[b]", Op::Exists)]
+        {
+            let tree = Condition::when(path, op.clone()).tree();
+            assert!(matches!(tree, Err(Error::Config(_))), "{path} {op:?}");
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Keys: their names, and the values that find an item.
 
+use keyloom_api::JsonWriter;
 use keyloom_core::{AttributeValue, Item, Number};
 
 use crate::error::{Error, Result};
-use crate::wire::Object;
 
 /// A primary key: a partition value, or a pair of partition and sort value.
 ///
@@ -83,10 +83,10 @@ impl KeyNames {
         self.partition.iter().chain(&self.sort)
     }
 
-    pub(super) fn write_schema(&self, body: &mut Object) {
+    pub(super) fn write_schema(&self, body: &mut JsonWriter) {
         let partition = self.partition.iter().map(|key| (key, "HASH"));
         let sort = self.sort.iter().map(|key| (key, "RANGE"));
-        body.list("KeySchema", partition.chain(sort), |object, (key, kind)| {
+        body.objects("KeySchema", partition.chain(sort), |object, (key, kind)| {
             object.string("AttributeName", &key.name);
             object.string("KeyType", kind);
         });

@@ -19,8 +19,8 @@ mod transaction;
 mod update;
 mod write;
 
+use keyloom_api::items::GetItemInput;
 use keyloom_core::Item;
-use keyloom_engine::{GetItemInput, ProjectionInput};
 use serde::de::DeserializeOwned;
 
 pub use condition::{Condition, Op};
@@ -32,13 +32,13 @@ pub use write::RawBatch;
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use crate::expression::Placeholders;
+use crate::expression;
 use crate::item::from_item;
 use crate::retry::Retry;
 use crate::table::get_all;
 use crate::tables;
-use crate::wire::Object;
 use key::KeyNames;
+use keyloom_api::JsonWriter;
 
 /// One table without types.
 #[derive(Clone, Debug)]
@@ -122,7 +122,7 @@ impl TableClient {
     }
 
     fn create_body(&self) -> Vec<u8> {
-        let mut body = Object::new();
+        let mut body = JsonWriter::object();
         body.string("TableName", &self.table);
         let mut attributes: Vec<&key::KeyName> = Vec::new();
         for keys in std::iter::once(&self.keys).chain(self.indexes.iter().map(|(_, keys)| keys)) {
@@ -132,16 +132,16 @@ impl TableClient {
                 }
             }
         }
-        body.list("AttributeDefinitions", attributes, |object, key| {
+        body.objects("AttributeDefinitions", attributes, |object, key| {
             object.string("AttributeName", &key.name);
             object.string("AttributeType", key.kind);
         });
         self.keys.write_schema(&mut body);
         if !self.indexes.is_empty() {
-            body.list("GlobalSecondaryIndexes", &self.indexes, |object, (name, keys)| {
+            body.objects("GlobalSecondaryIndexes", &self.indexes, |object, (name, keys)| {
                 object.string("IndexName", name);
                 keys.write_schema(object);
-                object.object("Projection", |object| object.string("ProjectionType", "ALL"));
+                object.structure("Projection", |object| object.string("ProjectionType", "ALL"));
             });
         }
         body.string("BillingMode", "PAY_PER_REQUEST");
@@ -177,13 +177,7 @@ impl TableClient {
 
     fn find(&self, key: ItemKey, consistent_read: bool, paths: &[&str]) -> Result<Option<Item>> {
         let key = self.key(key)?;
-        let mut placeholders = Placeholders::default();
-        let paths: Vec<String> = paths.iter().map(|path| placeholders.path(path)).collect();
-        let projection = ProjectionInput {
-            expression: (!paths.is_empty()).then(|| paths.join(", ")),
-            names: placeholders.into_parts().0,
-            ..ProjectionInput::default()
-        };
+        let projection = expression::projection(paths.iter().copied())?;
         self.retry.run("GetItem", true, |_| {
             self.backend.get_item(GetItemInput {
                 table_name: self.table.clone(),

@@ -1,14 +1,17 @@
 //! Queries and scans by name.
 
+use keyloom_api::Expression;
+use keyloom_api::queries::{QueryInput, ReadInput, ScanInput, Select};
+use keyloom_core::expr::{Operand, Path};
 use keyloom_core::{AttributeValue, Item};
-use keyloom_engine::{ProjectionInput, QueryInput, ReadInput, ScanInput, Select};
 use serde::de::DeserializeOwned;
 
-use super::{Condition, Op, TableClient};
 use crate::backend::RawPage;
 use crate::error::{Error, Result};
-use crate::expression::Placeholders;
+use crate::expression;
 use crate::item::from_item;
+
+use super::{Condition, Op, TableClient};
 
 /// What queries and scans share.
 #[derive(Clone, Debug, Default)]
@@ -24,29 +27,21 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn input(&self, table: &str, mut placeholders: Placeholders, start: Option<Item>) -> ReadInput {
-        let filter = self.filter.as_ref().and_then(|filter| filter.expression(&mut placeholders));
-        let projected: Vec<String> =
-            self.attributes.iter().map(|path| placeholders.path(path)).collect();
-        let (names, values) = placeholders.into_parts();
+    fn input(&self, table: &str, start: Option<Item>) -> Result<ReadInput> {
+        let filter = self.filter.as_ref().map(Condition::tree).transpose()?.flatten();
         // A page of the number wanted is enough when nothing is filtered away.
         let limit = self.limit.or(self.take.filter(|_| filter.is_none()));
-        ReadInput {
+        Ok(ReadInput {
             table_name: table.to_owned(),
             index_name: self.index.clone(),
             limit: limit.map(|limit| limit.max(1)),
             select: self.count_only.then_some(Select::Count),
             exclusive_start_key: start,
             consistent_read: self.consistent,
-            filter,
-            projection: ProjectionInput {
-                expression: (!projected.is_empty()).then(|| projected.join(", ")),
-                names,
-                ..ProjectionInput::default()
-            },
-            values,
+            filter: filter.map(Expression::Tree),
+            projection: expression::projection(self.attributes.iter().map(String::as_str))?,
             ..ReadInput::default()
-        }
+        })
     }
 
     fn collect(&self, mut page: impl FnMut(Option<Item>) -> Result<RawPage>) -> Result<Vec<Item>> {
@@ -245,14 +240,15 @@ impl<'t> RawQuery<'t> {
         }
         let equal = keys.partition.iter().zip(&self.partition);
         let within = keys.sort.iter().zip(&self.within);
-        let mut placeholders = Placeholders::default();
-        let mut tests: Vec<String> = equal
+        let mut tests: Vec<_> = equal
             .chain(within)
-            .map(|(key, value)| Op::Eq(value.clone()).expression(&mut placeholders, &key.name))
+            .map(|(key, value)| expression::equal(&key.name, value.clone()))
             .collect();
         let next = keys.sort.get(self.within.len());
         match (&self.sort, next) {
-            (Some(op), Some(key)) => tests.push(op.expression(&mut placeholders, &key.name)),
+            (Some(op), Some(key)) => {
+                tests.push(op.tree(Operand::Path(Path::attribute(key.name.as_str())))?);
+            }
             (None, _) if self.within.len() <= keys.sort.len() => {}
             (Some(_) | None, _) => {
                 return Err(Error::Config(
@@ -261,8 +257,8 @@ impl<'t> RawQuery<'t> {
             }
         }
         let input = QueryInput {
-            read: self.wanted.input(&self.table.table, placeholders, start),
-            key_condition: Some(tests.join(" AND ")),
+            read: self.wanted.input(&self.table.table, start)?,
+            key_condition: Some(Expression::Tree(expression::all(tests))),
             forward: !self.descending,
             ..QueryInput::default()
         };
@@ -299,10 +295,8 @@ impl<'t> RawScan<'t> {
     wanted!();
 
     fn fetch(&self, start: Option<Item>) -> Result<RawPage> {
-        let input = ScanInput {
-            read: self.wanted.input(&self.table.table, Placeholders::default(), start),
-            segment: self.segment,
-        };
+        let input =
+            ScanInput { read: self.wanted.input(&self.table.table, start)?, segment: self.segment };
         self.table.retry.run("Scan", true, |_| self.table.backend.scan(&input))
     }
 }

@@ -1,13 +1,13 @@
 //! Writes and reads of several items as one.
 
+use keyloom_api::transactions::{TransactEdit, TransactGet, TransactGetItemsInput};
 use keyloom_core::Item;
-use keyloom_engine::{TransactEdit, TransactGet, TransactGetItemsInput};
+
+use crate::error::{Error, Result};
+use crate::table::step::{Refused, Step, run_together};
 
 use super::write::condition_input;
 use super::{Condition, ItemKey, Op, TableClient, Update};
-use crate::error::{Error, Result};
-use crate::expression::Placeholders;
-use crate::table::step::{Refused, Step, run_together};
 
 impl TableClient {
     /// Up to 100 writes, all or none.
@@ -43,7 +43,7 @@ impl TableClient {
             Ok(TransactGet {
                 table_name: self.table.clone(),
                 key: self.key(key.into())?,
-                projection: keyloom_engine::ProjectionInput::default(),
+                projection: keyloom_api::items::ProjectionInput::default(),
             })
         };
         let gets: Vec<TransactGet> = keys.into_iter().map(get).collect::<Result<_>>()?;
@@ -68,15 +68,15 @@ pub struct RawTransaction<'t> {
 impl<'t> RawTransaction<'t> {
     fn with(
         mut self,
-        edit: impl FnOnce(&TableClient, &mut Placeholders) -> Result<TransactEdit>,
+        edit: impl FnOnce(&TableClient) -> Result<TransactEdit>,
         condition: Option<Condition>,
     ) -> Self {
-        let mut placeholders = Placeholders::default();
-        match edit(self.table, &mut placeholders) {
-            Ok(edit) => {
-                let condition = condition_input(placeholders, condition.as_ref());
-                self.steps.push(Step::new(&self.table.table, edit, condition, Refused::Plain));
-            }
+        let step = edit(self.table).and_then(|edit| {
+            let condition = condition_input(condition.as_ref())?;
+            Ok(Step::new(&self.table.table, edit, condition, Refused::Plain))
+        });
+        match step {
+            Ok(step) => self.steps.push(step),
             Err(error) => drop(self.failed.get_or_insert(error)),
         }
         self
@@ -96,7 +96,7 @@ impl<'t> RawTransaction<'t> {
 
     /// Writes an item, in place of any with the same key.
     pub fn put(self, item: Item) -> Self {
-        self.with(|_, _| Ok(TransactEdit::Put(item)), None)
+        self.with(|_| Ok(TransactEdit::Put(item)), None)
     }
 
     /// Writes an item, unless one with the same key exists: then nothing is done.
@@ -107,7 +107,7 @@ impl<'t> RawTransaction<'t> {
 
     /// Writes an item, if the one with the same key satisfies the condition.
     pub fn put_where(self, item: Item, condition: impl Into<Condition>) -> Self {
-        self.with(|_, _| Ok(TransactEdit::Put(item)), Some(condition.into()))
+        self.with(|_| Ok(TransactEdit::Put(item)), Some(condition.into()))
     }
 
     /// Changes an item, or makes one.
@@ -126,30 +126,27 @@ impl<'t> RawTransaction<'t> {
     }
 
     fn update_if(self, key: ItemKey, update: Update, condition: Option<Condition>) -> Self {
-        let edit = |table: &TableClient, placeholders: &mut Placeholders| {
-            Ok(TransactEdit::Update(table.key(key)?, update.into_expression(placeholders)))
+        let edit = |table: &TableClient| {
+            let update = update.into_expression()?;
+            Ok(TransactEdit::Update(table.key(key)?, update.unwrap_or_else(|| "".into())))
         };
         self.with(edit, condition)
     }
 
     /// Deletes an item, if it exists.
     pub fn delete(self, key: impl Into<ItemKey>) -> Self {
-        self.with(|table, _| Ok(TransactEdit::Delete(table.key(key.into())?)), None)
+        self.with(|table| Ok(TransactEdit::Delete(table.key(key.into())?)), None)
     }
 
     /// Deletes an item, if it satisfies the condition.
     pub fn delete_where(self, key: impl Into<ItemKey>, condition: impl Into<Condition>) -> Self {
-        let edit = |table: &TableClient, _: &mut Placeholders| {
-            Ok(TransactEdit::Delete(table.key(key.into())?))
-        };
+        let edit = |table: &TableClient| Ok(TransactEdit::Delete(table.key(key.into())?));
         self.with(edit, Some(condition.into()))
     }
 
     /// Demands that an item satisfies the condition, and leaves it as it is.
     pub fn check(self, key: impl Into<ItemKey>, condition: impl Into<Condition>) -> Self {
-        let edit = |table: &TableClient, _: &mut Placeholders| {
-            Ok(TransactEdit::Check(table.key(key.into())?))
-        };
+        let edit = |table: &TableClient| Ok(TransactEdit::Check(table.key(key.into())?));
         self.with(edit, Some(condition.into()))
     }
 

@@ -1,8 +1,11 @@
 //! Changes of attributes.
 
+use keyloom_api::Expression;
 use keyloom_core::AttributeValue;
+use keyloom_core::expr::{self as tree, SetValue, Update as Tree};
 
-use crate::expression::Placeholders;
+use crate::error::Result;
+use crate::expression::{self, Changes};
 
 /// Changes to an item. Paths may be nested: `address.city`, `tags[0]`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,37 +80,28 @@ impl Update {
         })
     }
 
-    pub(super) fn into_expression(self, placeholders: &mut Placeholders) -> String {
-        let (mut sets, mut removes) = (Vec::new(), Vec::new());
-        let (mut adds, mut deletes) = (Vec::new(), Vec::new());
+    /// The update as a tree; none if nothing changes.
+    pub(super) fn into_expression(self) -> Result<Option<Expression<Tree>>> {
+        let mut changes = Changes::default();
         for (path, change) in self.changes {
-            let name = placeholders.path(&path);
-            match change {
-                Change::Set(value) => sets.push(format!("{name} = {}", placeholders.value(value))),
-                Change::SetIfAbsent(value) => {
-                    let value = placeholders.value(value);
-                    sets.push(format!("{name} = if_not_exists({name}, {value})"));
+            let path = expression::path(&path)?;
+            let value = |value: AttributeValue| SetValue::Value(value.into());
+            let or = |otherwise| SetValue::IfNotExists(path.clone(), Box::new(value(otherwise)));
+            let change = match change {
+                Change::Set(new) => tree::Change::Set(value(new)),
+                Change::SetIfAbsent(new) => tree::Change::Set(or(new)),
+                Change::Append(new) => {
+                    let before = or(AttributeValue::L(Vec::new()));
+                    let more = value(AttributeValue::L(vec![new]));
+                    tree::Change::Set(SetValue::ListAppend(Box::new(before), Box::new(more)))
                 }
-                Change::Append(value) => {
-                    let more = placeholders.value(AttributeValue::L(vec![value]));
-                    let none = placeholders.value(AttributeValue::L(Vec::new()));
-                    let list = format!("if_not_exists({name}, {none})");
-                    sets.push(format!("{name} = list_append({list}, {more})"));
-                }
-                Change::Add(value) => adds.push(format!("{name} {}", placeholders.value(value))),
-                Change::Delete(value) => {
-                    deletes.push(format!("{name} {}", placeholders.value(value)));
-                }
-                Change::Remove => removes.push(name),
-            }
+                Change::Add(by) => tree::Change::Add(by.into()),
+                Change::Delete(members) => tree::Change::Delete(members.into()),
+                Change::Remove => tree::Change::Remove,
+            };
+            changes.push(path, change);
         }
-        let clauses = [("SET", sets), ("REMOVE", removes), ("ADD", adds), ("DELETE", deletes)];
-        let parts: Vec<String> = clauses
-            .into_iter()
-            .filter(|(_, parts)| !parts.is_empty())
-            .map(|(word, parts)| format!("{word} {}", parts.join(", ")))
-            .collect();
-        parts.join(" ")
+        changes.finish()
     }
 }
 

@@ -1,25 +1,23 @@
 //! Writing items by name.
 
+use keyloom_api::batches::WriteRequest;
+use keyloom_api::items::{ConditionInput, DeleteItemInput, PutItemInput, UpdateItemInput};
+use keyloom_api::parameters::ReturnValues;
 use keyloom_core::Item;
-use keyloom_engine::{
-    ConditionInput, DeleteItemInput, PutItemInput, ReturnValues, UpdateItemInput, WriteRequest,
-};
 use serde::Serialize;
 
-use super::{Condition, ItemKey, Op, TableClient, Update};
 use crate::backend::returning;
 use crate::error::{Error, Result};
-use crate::expression::Placeholders;
+use crate::expression;
 use crate::item::to_item;
 use crate::table::{last_of_each, write_all};
 
-/// A condition over placeholders that an update may share.
-pub(super) fn condition_input(
-    mut placeholders: Placeholders,
-    condition: Option<&Condition>,
-) -> ConditionInput {
-    let expression = condition.and_then(|condition| condition.expression(&mut placeholders));
-    placeholders.condition(expression)
+use super::{Condition, ItemKey, Op, TableClient, Update};
+
+/// A condition as requests carry it.
+pub(super) fn condition_input(condition: Option<&Condition>) -> Result<ConditionInput> {
+    let tree = condition.map(Condition::tree).transpose()?;
+    Ok(expression::when(tree.flatten()))
 }
 
 impl TableClient {
@@ -48,7 +46,7 @@ impl TableClient {
     }
 
     fn put_if(&self, item: Item, condition: Option<&Condition>) -> Result<Option<Item>> {
-        let condition = condition_input(Placeholders::default(), condition);
+        let condition = condition_input(condition)?;
         self.retry.run("PutItem", condition.expression.is_none(), |_| {
             self.backend.put_item(PutItemInput {
                 table_name: self.table.clone(),
@@ -82,14 +80,13 @@ impl TableClient {
     ) -> Result<Item> {
         let key = self.key(key)?;
         let repeatable = update.is_repeatable() && condition.is_none();
-        let mut placeholders = Placeholders::default();
-        let text = update.into_expression(&mut placeholders);
-        let condition = condition_input(placeholders, condition);
+        let update = update.into_expression()?;
+        let condition = condition_input(condition)?;
         let item = self.retry.run("UpdateItem", repeatable, |_| {
             self.backend.update_item(UpdateItemInput {
                 table_name: self.table.clone(),
                 key: key.clone(),
-                update: (!text.is_empty()).then(|| text.clone()),
+                update: update.clone(),
                 condition: condition.clone(),
                 returns: returning(ReturnValues::AllNew),
                 ..UpdateItemInput::default()
@@ -114,7 +111,7 @@ impl TableClient {
 
     fn delete_if(&self, key: ItemKey, condition: Option<&Condition>) -> Result<Option<Item>> {
         let key = self.key(key)?;
-        let condition = condition_input(Placeholders::default(), condition);
+        let condition = condition_input(condition)?;
         self.retry.run("DeleteItem", condition.expression.is_none(), |_| {
             self.backend.delete_item(DeleteItemInput {
                 table_name: self.table.clone(),

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use keyloom_api::Expression;
+use keyloom_api::queries::QueryInput;
 use keyloom_core::Item;
 use keyloom_design::model::Entity;
 use keyloom_design::plan::{Hydrate, target};
-use keyloom_engine::QueryInput;
 
-use super::Planned;
 use crate::design::{Design, earlier};
 use crate::error::Result;
-use crate::expression::Placeholders;
+use crate::expression::{all, equal};
 use crate::table::{Table, get_all, get_placed};
+
+use super::Planned;
 
 /// The items that rows lead to, in the order of the rows; the rows themselves if there is no second step.
 pub(super) fn items<D: Design>(
@@ -94,18 +96,11 @@ fn queried_items<D: Design>(
 
 /// The Query for the items with a key.
 fn query(table: &str, index: Option<&str>, key: Item) -> QueryInput {
-    let mut placeholders = Placeholders::default();
-    let mut tests = Vec::new();
-    for (name, value) in key {
-        tests.push(format!("{} = {}", placeholders.name(&name), placeholders.value(value)));
-    }
-    let (names, values) = placeholders.into_parts();
-    let mut input =
-        QueryInput { key_condition: Some(tests.join(" AND ")), ..QueryInput::default() };
+    let tests = key.into_iter().map(|(name, value)| equal(&name, value));
+    let key_condition = Some(Expression::Tree(all(tests.collect())));
+    let mut input = QueryInput { key_condition, ..QueryInput::default() };
     table.clone_into(&mut input.read.table_name);
     input.read.index_name = index.map(str::to_owned);
-    input.read.projection.names = names;
-    input.read.values = values;
     input
 }
 

@@ -1,11 +1,15 @@
 //! Planned reads as requests.
 
+use keyloom_api::Expression;
+use keyloom_api::items::GetItemInput;
+use keyloom_api::queries::{QueryInput, ReadInput, Select};
+use keyloom_core::expr::ast::Comparator;
+use keyloom_core::expr::{Condition, Operand, Path};
 use keyloom_core::{AttributeValue, Item};
 use keyloom_design::condition::Comparison;
 use keyloom_design::plan::{ConcreteRead, FilterTest, SortCondition};
-use keyloom_engine::{GetItemInput, ProjectionInput, QueryInput, ReadInput, Select};
 
-use crate::expression::Placeholders;
+use crate::expression::{all, equal};
 
 /// The Query of a read.
 pub(super) fn query_input(
@@ -14,20 +18,13 @@ pub(super) fn query_input(
     consistent: bool,
     start: Option<Item>,
 ) -> QueryInput {
-    let mut placeholders = Placeholders::default();
-    let mut tests: Vec<String> = Vec::new();
-    for (attribute, value) in &read.equal {
-        tests.push(compare(&mut placeholders, attribute, "=", value));
-    }
+    let mut tests: Vec<Condition> =
+        read.equal.iter().map(|(attribute, value)| equal(attribute, value.clone())).collect();
     if let Some((attribute, condition)) = &read.sort {
-        tests.push(sort_test(&mut placeholders, attribute, condition));
+        tests.push(sort_test(attribute, condition));
     }
-    let filter: Vec<String> = read
-        .filter
-        .iter()
-        .map(|(attribute, test)| filter_test(&mut placeholders, attribute, test))
-        .collect();
-    let (names, values) = placeholders.into_parts();
+    let filter = read.filter.iter().map(|(attribute, test)| filter_test(attribute, test));
+    let filter: Vec<Condition> = filter.collect();
     QueryInput {
         read: ReadInput {
             table_name: read.table.clone(),
@@ -35,13 +32,11 @@ pub(super) fn query_input(
             limit,
             exclusive_start_key: start,
             consistent_read: read.consistent || consistent,
-            filter: (!filter.is_empty()).then(|| filter.join(" AND ")),
+            filter: (!filter.is_empty()).then(|| Expression::Tree(all(filter))),
             select: read.all_attributes.then_some(Select::AllAttributes),
-            projection: ProjectionInput { names, ..ProjectionInput::default() },
-            values,
             ..ReadInput::default()
         },
-        key_condition: Some(tests.join(" AND ")),
+        key_condition: Some(Expression::Tree(all(tests))),
         forward: read.forward,
         ..QueryInput::default()
     }
@@ -62,83 +57,46 @@ pub(super) fn get_input(read: &ConcreteRead, consistent: bool) -> GetItemInput {
     }
 }
 
-fn compare(
-    placeholders: &mut Placeholders,
-    attribute: &str,
-    operator: &str,
-    value: &AttributeValue,
-) -> String {
-    format!("{} {operator} {}", placeholders.name(attribute), placeholders.value(value.clone()))
+fn on(attribute: &str) -> Operand {
+    Operand::Path(Path::attribute(attribute))
 }
 
-fn call(
-    placeholders: &mut Placeholders,
-    function: &str,
-    attribute: &str,
-    value: &AttributeValue,
-) -> String {
-    let name = placeholders.name(attribute);
-    format!("{function}({name}, {})", placeholders.value(value.clone()))
+fn value(value: &AttributeValue) -> Operand {
+    Operand::value(value.clone())
 }
 
-fn between(
-    placeholders: &mut Placeholders,
-    attribute: &str,
-    low: &AttributeValue,
-    high: &AttributeValue,
-) -> String {
-    let name = placeholders.name(attribute);
-    let low = placeholders.value(low.clone());
-    format!("{name} BETWEEN {low} AND {}", placeholders.value(high.clone()))
-}
-
-fn sort_test(
-    placeholders: &mut Placeholders,
-    attribute: &str,
-    condition: &SortCondition<AttributeValue>,
-) -> String {
+fn sort_test(attribute: &str, condition: &SortCondition<AttributeValue>) -> Condition {
     match condition {
-        SortCondition::BeginsWith(text) => call(placeholders, "begins_with", attribute, text),
-        SortCondition::Between(low, high) => between(placeholders, attribute, low, high),
-        SortCondition::Compare(operator, value) => {
-            compare(placeholders, attribute, sign(*operator), value)
+        SortCondition::BeginsWith(text) => Condition::BeginsWith(on(attribute), value(text)),
+        SortCondition::Between(low, high) => {
+            Condition::Between(on(attribute), value(low), value(high))
         }
+        SortCondition::Compare(operator, with) => compare(attribute, *operator, with),
     }
 }
 
-fn sign(operator: Comparison) -> &'static str {
-    match operator {
-        Comparison::Equal => "=",
-        Comparison::NotEqual => "<>",
-        Comparison::Less => "<",
-        Comparison::LessOrEqual => "<=",
-        Comparison::Greater => ">",
-        Comparison::GreaterOrEqual => ">=",
-    }
+fn compare(attribute: &str, operator: Comparison, with: &AttributeValue) -> Condition {
+    let comparator = match operator {
+        Comparison::Equal => Comparator::Equal,
+        Comparison::NotEqual => Comparator::NotEqual,
+        Comparison::Less => Comparator::Less,
+        Comparison::LessOrEqual => Comparator::LessOrEqual,
+        Comparison::Greater => Comparator::Greater,
+        Comparison::GreaterOrEqual => Comparator::GreaterOrEqual,
+    };
+    Condition::Compare(comparator, on(attribute), value(with))
 }
 
-fn filter_test(
-    placeholders: &mut Placeholders,
-    attribute: &str,
-    test: &FilterTest<AttributeValue>,
-) -> String {
+fn filter_test(attribute: &str, test: &FilterTest<AttributeValue>) -> Condition {
+    let on = on(attribute);
     match test {
-        FilterTest::Compare(operator, value) => {
-            compare(placeholders, attribute, sign(*operator), value)
-        }
-        FilterTest::Between(low, high) => between(placeholders, attribute, low, high),
-        FilterTest::BeginsWith(text) => call(placeholders, "begins_with", attribute, text),
-        FilterTest::In(values) => {
-            let name = placeholders.name(attribute);
-            let values: Vec<String> =
-                values.iter().map(|value| placeholders.value(value.clone())).collect();
-            format!("{name} IN ({})", values.join(", "))
-        }
-        FilterTest::Exists => format!("attribute_exists({})", placeholders.name(attribute)),
-        FilterTest::Missing => format!("attribute_not_exists({})", placeholders.name(attribute)),
-        FilterTest::Contains(value) => call(placeholders, "contains", attribute, value),
-        FilterTest::Lacks(value) => {
-            format!("NOT {}", call(placeholders, "contains", attribute, value))
-        }
+        FilterTest::Compare(operator, with) => compare(attribute, *operator, with),
+        FilterTest::Between(low, high) => Condition::Between(on, value(low), value(high)),
+        FilterTest::BeginsWith(text) => Condition::BeginsWith(on, value(text)),
+        FilterTest::In(values) => Condition::In(on, values.iter().map(value).collect()),
+        FilterTest::Exists => Condition::Exists(Path::attribute(attribute)),
+        FilterTest::Missing => Condition::NotExists(Path::attribute(attribute)),
+        FilterTest::Contains(part) => Condition::Contains(on, value(part)),
+        FilterTest::Lacks(part) => Condition::Not(Box::new(Condition::Contains(on, value(part)))),
     }
 }

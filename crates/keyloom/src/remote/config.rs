@@ -93,24 +93,18 @@ impl Endpoint {
         self
     }
 
-    /// Who is told of requests, as [`Options::observer`](crate::Options::observer) is of those to an embedded database:
-    /// which keys they touched, what they cost, how long they took and how they ended. The feature `observe` has
-    /// collectors of statistics.
+    /// Observes requests, as [`Options::observer`](crate::Options::observer) does those of an embedded database. The feature
+    /// `observe` has collectors of statistics.
     ///
-    /// Told are all requests of tables and clients, and those that are stated as JSON ([`Remote::call`]) and touch keys:
-    /// statements count as what they come down to, each of a batch for itself. What is stated goes out as it is, so its
-    /// answer says what it cost only if the program asked with `ReturnConsumedCapacity`; elsewhere the sizes of items
-    /// tell what it was at least.
+    /// The observer is told what a request asked for and what its answer states: the operation, the keys, the units that
+    /// `ConsumedCapacity` states for each table and index, whether it is a retry, why it was throttled, its latency and its
+    /// outcome. The units of a batch are shared evenly among its keys. What no answer states is not worked out: at which key
+    /// of an index an entry was written, what a failed condition cost, which keys a PartiQL statement names.
     ///
-    /// Some things no answer says: how many rows a statement's filter threw away, how many vectors a search compared, at
-    /// which key of an index a removed entry was, and why a batch left an item. Those count as far as they are known.
-    ///
-    /// Requests that the observer looks at ask for `ReturnConsumedCapacity` (transactions of writes always do, as all
-    /// that is sent under one token must be the same), and their tables are described: once in five minutes, or once
-    /// in ten seconds where the endpoint does not say, or where a request is about an index that the description lacks.
-    /// That takes the permissions `dynamodb:DescribeTable` and `dynamodb:DescribeTimeToLive`; without them requests
-    /// count, but not their keys, or not what has expired. A client refuses nothing and asks no gate: partitions are
-    /// followed by a monitor that watches, not by one that enforces.
+    /// Sampled requests ask for `ReturnConsumedCapacity` (`TransactWriteItems` always does, because all attempts under one
+    /// token need the same body); those that the program writes as JSON ([`Remote::call`]) go out as they are. Each table is
+    /// described once, for its key schema. That takes the permission `dynamodb:DescribeTable`; without it requests count, but
+    /// not their keys. A client throttles nothing, so partitions are followed only by a monitor that does not enforce limits.
     ///
     /// [`Remote::call`]: super::Remote::call
     #[must_use]

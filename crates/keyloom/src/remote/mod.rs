@@ -18,28 +18,27 @@
 mod config;
 mod credentials;
 mod date;
+mod observe;
 mod provider;
+mod send;
 mod sign;
 mod source;
 mod surroundings;
-mod watch;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use keyloom_engine::{Clock, SystemClock};
 use ureq::Agent;
 
 pub use config::Endpoint;
 pub use credentials::Credentials;
 
+use observe::ClientObserver;
 use provider::Provider;
-use watch::Watch;
 
 use crate::error::Result;
-use crate::retry::{Failure, Retry};
-use crate::wire;
+use crate::retry::Retry;
 
 /// A connection to an endpoint; cheap to clone, all clones share the pool.
 #[derive(Clone)]
@@ -53,11 +52,8 @@ struct Inner {
     host: String,
     region: String,
     credentials: Provider,
-    watch: Option<Watch>,
+    observer: Option<ClientObserver>,
 }
-
-/// The largest answer: DynamoDB's are at most 16 MB.
-const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
 impl Remote {
     /// Connects to an endpoint. Nothing is sent until the first request.
@@ -78,64 +74,15 @@ impl Remote {
                 host: settled.host,
                 region: settled.region,
                 credentials: settled.credentials,
-                watch: settled.observer.map(Watch::new),
+                observer: settled.observer.map(ClientObserver::new),
             }),
         })
     }
 
-    /// Makes a request that this crate has no method for, such as `UpdateTable`, and returns the body of the answer.
-    /// It is repeated where no answer came, so it must be one that may be made twice.
+    /// Sends a request that this crate has no method for, such as `UpdateTable`, and returns the body of the answer. It is
+    /// retried when no answer came, so it must be idempotent.
     pub fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>> {
-        Retry::default().run(operation, true, |_| self.state(operation, body))
-    }
-
-    /// Sends one request and takes its answer.
-    pub(crate) fn send(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
-        let answer = self.post(operation, body);
-        if let Some(watch) = &self.inner.watch {
-            watch.sent(operation, body, &answer);
-        }
-        answer
-    }
-
-    fn post(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
-        let Inner { agent, url, host, region, credentials, .. } = &*self.inner;
-        let target = format!("DynamoDB_20120810.{operation}");
-        let mut request = agent
-            .post(url)
-            .header("content-type", "application/x-amz-json-1.0")
-            .header("x-amz-target", &target);
-        let now_ms = SystemClock.now_ms();
-        let credentials = credentials.credentials(now_ms)?;
-        for (name, value) in sign::headers(&credentials, region, host, &target, body, now_ms) {
-            request = request.header(name, &value);
-        }
-        let mut response = request.send(body).map_err(|error| no_answer(&error))?;
-        let status = response.status().as_u16();
-        let answer = response
-            .body_mut()
-            .with_config()
-            .limit(MAX_ANSWER_BYTES)
-            .read_to_vec()
-            .map_err(|error| Failure::NoAnswer(error.to_string()))?;
-        if status == 200 { Ok(answer) } else { Err(wire::error_from(status, &answer).into()) }
-    }
-}
-
-/// Whether anything can have reached the endpoint.
-fn no_answer(error: &ureq::Error) -> Failure {
-    let reason = error.to_string();
-    let refused =
-        matches!(error, ureq::Error::Io(io) if io.kind() == std::io::ErrorKind::ConnectionRefused);
-    match error {
-        ureq::Error::HostNotFound
-        | ureq::Error::ConnectionFailed
-        | ureq::Error::BadUri(_)
-        | ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => {
-            Failure::NotSent(reason)
-        }
-        _ if refused => Failure::NotSent(reason),
-        _ => Failure::NoAnswer(reason),
+        Retry::default().run(operation, true, |_| self.send_json(operation, body))
     }
 }
 

@@ -1,15 +1,17 @@
 //! Batches of any size: chunked, and what the database leaves is tried again.
 
+use keyloom_api::batches::{BatchGetItemInput, BatchWriteItemInput, KeysOfTable, WriteRequest};
 use keyloom_core::Item;
+use keyloom_core::limits::MAX_ITEM_BYTES;
 use keyloom_core::size::item_size;
-use keyloom_engine::{BatchGetItemInput, BatchWriteItemInput, KeysOfTable, WriteRequest};
 
-use super::Table;
-use crate::backend::{Backend, Earlier, Keyed};
+use crate::backend::{Backend, Keyed};
 use crate::design::Design;
 use crate::entity::{Entity, EntityKey, EntityModel, entity_model};
 use crate::error::{Error, Result, Unprocessed};
 use crate::retry::Retry;
+
+use super::Table;
 
 /// The most writes of one request.
 const MAX_WRITES: usize = 25;
@@ -138,7 +140,7 @@ pub(crate) fn write_all(
     writes: Keyed<WriteRequest>,
 ) -> Result<()> {
     let mut waiting = std::collections::VecDeque::from(writes);
-    // How many of those at the front were left by the request before.
+    // How many writes the request before left.
     let mut again = 0;
     let mut idle = 0;
     while !waiting.is_empty() {
@@ -152,12 +154,8 @@ pub(crate) fn write_all(
         let chunk: Vec<_> = waiting.drain(..count).collect();
         let input =
             BatchWriteItemInput { requests: chunk.clone(), ..BatchWriteItemInput::default() };
-        let resent =
-            chunk.iter().take(again).map(|(table, write)| (table.as_str(), item_of(write)));
-        let resent: Vec<_> = resent.collect();
-        let earlier = Earlier { left: &resent, found: &[] };
         let sent =
-            retry.run("BatchWriteItem", true, |_| backend.batch_write(input.clone(), earlier));
+            retry.run_after(again > 0, "BatchWriteItem", |_| backend.batch_write(input.clone()));
         let left = match sent {
             Ok(left) => left,
             Err(error) => {
@@ -286,20 +284,19 @@ fn get_distinct(
 ) -> Result<Keyed<Item>> {
     let mut waiting = std::collections::VecDeque::from(keys);
     let mut found: Keyed<Item> = Vec::with_capacity(waiting.len());
-    // How many keys at the front were left by the request before, and where begins what it found.
-    let (mut again, mut last) = (0, 0);
+    // Whether the request before was refused some of its keys, rather than having no room for them.
+    let mut was_refused = false;
     let mut idle = 0;
     while !waiting.is_empty() {
         let count = waiting.len().min(MAX_KEYS);
         let chunk: Vec<_> = waiting.drain(..count).collect();
         let input = get_input(&chunk, consistent);
-        let resent: Vec<_> =
-            chunk.iter().take(again).map(|(table, key)| (table.as_str(), key)).collect();
-        let earlier = Earlier { left: &resent, found: found.get(last..).unwrap_or_default() };
         let (more, left) =
-            retry.run("BatchGetItem", true, |_| backend.batch_get(input.clone(), earlier))?;
+            retry.run_after(was_refused, "BatchGetItem", |_| backend.batch_get(input.clone()))?;
         idle = if left.len() == count { idle + 1 } else { 0 };
-        (again, last) = (left.len(), found.len());
+        let sizes = || more.iter().map(|(_, item)| item_size(item)).sum();
+        was_refused = !left.is_empty() && had_room(sizes());
+        let is_left = !left.is_empty();
         found.extend(more);
         left.into_iter().rev().for_each(|key| waiting.push_front(key));
         if idle >= retry.max_attempts.max(1) {
@@ -307,11 +304,17 @@ fn get_distinct(
             let left = Unprocessed { attempts: idle, gets, ..Unprocessed::default() };
             return Err(Error::Unprocessed(Box::new(left)));
         }
-        if again > 0 && idle > 0 {
+        if is_left && idle > 0 {
             retry.pause(idle);
         }
     }
     Ok(found)
+}
+
+/// Whether an answer to a BatchGetItem with so many bytes of items had room for one more item, whatever its size: a batch
+/// gets at most 1 MB of one partition. Keys that it left all the same were refused for lack of throughput.
+pub(crate) fn had_room(bytes: usize) -> bool {
+    bytes + MAX_ITEM_BYTES <= 1 << 20
 }
 
 fn get_input(keys: &[(String, Item)], consistent: bool) -> BatchGetItemInput {

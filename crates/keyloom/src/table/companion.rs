@@ -1,12 +1,15 @@
 //! What is written along with an entity: the guards of unique fields, and the counts that others keep.
 
-use keyloom_core::{AttributeValue, Item, Number};
-use keyloom_engine::TransactEdit;
+use keyloom_api::items::ConditionInput;
+use keyloom_api::transactions::TransactEdit;
+use keyloom_core::expr::{Condition, Operand, Path};
+use keyloom_core::{AttributeValue, Item};
 
-use super::step::{Refused, Step};
 use crate::entity::{Entity, EntityModel, key_text};
 use crate::error::Result;
-use crate::expression::Placeholders;
+use crate::expression::{Changes, presence, when};
+
+use super::step::{Refused, Step};
 
 /// The attribute of a guard that names the item it belongs to.
 const OWNER: &str = "owner";
@@ -84,21 +87,15 @@ fn guard_fields<E: Entity>(guard: &EntityModel, entity: &E) -> Vec<(String, Attr
 }
 
 /// The condition that a guard is free or belongs to its owner.
-fn held_by(
-    partition_attribute: &str,
-    owner: &str,
-    previous: Option<&str>,
-) -> keyloom_engine::ConditionInput {
-    let mut placeholders = Placeholders::default();
-    let key = placeholders.name(partition_attribute);
-    let name = placeholders.name(OWNER);
-    let mut owners = vec![placeholders.value(owner.into())];
+fn held_by(partition_attribute: &str, owner: &str, previous: Option<&str>) -> ConditionInput {
+    let mut owners = vec![Operand::value(owner.into())];
     if let Some(previous) = previous.filter(|previous| *previous != owner) {
-        owners.push(placeholders.value(previous.into()));
+        owners.push(Operand::value(previous.into()));
     }
-    let owners = owners.join(", ");
-    let expression = format!("attribute_not_exists({key}) OR {name} IN ({owners})");
-    placeholders.condition(Some(expression))
+    when(Some(Condition::Or(vec![
+        Condition::NotExists(Path::attribute(partition_attribute)),
+        Condition::In(Operand::Path(Path::attribute(OWNER)), owners),
+    ])))
 }
 
 fn counts<E: Entity>(model: &EntityModel, old: Option<&E>, new: Option<&E>) -> Result<Vec<Count>> {
@@ -150,22 +147,15 @@ pub(crate) fn count_steps(counts: Vec<Count>) -> Vec<Step> {
 /// One update of all counts of an item; none if they add up to nothing.
 fn count_step(group: &[Count]) -> Option<Step> {
     let first = group.first()?;
-    let mut placeholders = Placeholders::default();
-    let mut adds: Vec<String> = Vec::new();
+    let mut changes = Changes::default();
     for count in group.iter().filter(|count| count.by != 0) {
-        let by = placeholders.value(Number::from(count.by).into());
-        adds.push(format!("{} {by}", placeholders.name(count.field)));
+        changes.add(count.field, count.by);
     }
-    if adds.is_empty() {
-        return None;
+    if let Some(version) = first.version.filter(|_| !changes.is_empty()) {
+        changes.add(version, 1);
     }
-    if let Some(version) = first.version {
-        let one = placeholders.value(Number::from(1).into());
-        adds.push(format!("{} {one}", placeholders.name(version)));
-    }
-    let present = format!("attribute_exists({})", placeholders.name(&first.partition_attribute));
-    let condition = placeholders.condition(Some(present));
+    let condition = presence(&first.partition_attribute, true);
     let refused = Refused::NotFound { entity: first.entity, key: key_text(&first.key) };
-    let edit = TransactEdit::Update(first.key.clone(), format!("ADD {}", adds.join(", ")));
+    let edit = TransactEdit::Update(first.key.clone(), changes.finish().ok()??);
     Some(Step::new(&first.table, edit, condition, refused))
 }

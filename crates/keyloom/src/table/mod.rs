@@ -19,6 +19,8 @@ use std::sync::Arc;
 use keyloom_engine::{Clock, SystemClock};
 
 pub use batch::Batch;
+#[cfg(feature = "remote")]
+pub(crate) use batch::had_room;
 pub(crate) use batch::{get_all, get_placed, last_of_each, write_all};
 pub use patch::Patch;
 pub use tally::{Tallied, Tally};

@@ -1,19 +1,24 @@
 //! Changing some fields without reading the item.
 
-use keyloom_core::{AttributeValue, Item, Number};
-use keyloom_engine::{ReturnValues, TransactEdit, UpdateItemInput};
+use keyloom_api::Expression;
+use keyloom_api::items::{ConditionInput, UpdateItemInput};
+use keyloom_api::parameters::ReturnValues;
+use keyloom_api::transactions::TransactEdit;
+use keyloom_core::expr::Update;
+use keyloom_core::{AttributeValue, Item};
 use keyloom_keys::Value;
 use serde::Serialize;
 
-use super::Table;
-use super::step::{Refused, Step};
 use crate::backend::returning;
 use crate::design::Design;
 use crate::entity::{Entity, EntityKey, entity_model, key_text, read};
 use crate::error::{Error, Result};
-use crate::expression::Placeholders;
+use crate::expression::{Changes, presence};
 use crate::item::to_value;
 use crate::key_value::{KeyValue, owned};
+
+use super::Table;
+use super::step::{Refused, Step};
 
 /// New values for some fields of one item. Made by the setters that the derive gives to `YourEntityPatch`: fields that
 /// share an index key have one setter together, so that the key can always be made anew.
@@ -83,8 +88,8 @@ impl<E: Entity> Patch<E> {
         !self.adds.is_empty()
     }
 
-    /// The key, the update and its condition.
-    fn into_step(self) -> Result<(Step, Item)> {
+    /// The key, the update, and the condition that the item exists.
+    fn parts(self) -> Result<(Item, Option<Expression<Update>>, ConditionInput)> {
         if let Some(error) = self.failed {
             return Err(error);
         }
@@ -94,50 +99,28 @@ impl<E: Entity> Patch<E> {
             Some(field) => field.in_keys.clone(),
             None => self.key.field(name),
         };
-        let mut placeholders = Placeholders::default();
-        let (mut sets, mut removes) = (Vec::new(), Vec::new());
-        let mut assign = |name: &str, value: Option<AttributeValue>, p: &mut Placeholders| {
-            let name = p.name(name);
-            match value {
-                Some(value) => sets.push(format!("{name} = {}", p.value(value))),
-                None => removes.push(name),
-            }
-        };
+        let mut changes = Changes::default();
         for (attribute, value) in model.rewritten(changed, value)? {
-            assign(attribute, value, &mut placeholders);
+            changes.assign(attribute, value);
         }
         let key = model.key_item(|name| self.key.field(name))?;
         for field in self.fields.into_iter().filter(|field| !model.is_key_only(field.name)) {
-            assign(field.name, field.stored, &mut placeholders);
+            changes.assign(field.name, field.stored);
         }
-        let mut adds = self.adds;
-        adds.extend(E::VERSION.map(|version| (version, 1)));
-        let adds: Vec<String> = adds
-            .into_iter()
-            .map(|(name, by)| {
-                format!(
-                    "{} {}",
-                    placeholders.name(name),
-                    placeholders.value(Number::from(by).into())
-                )
-            })
-            .collect();
-        let clauses = [("SET", sets), ("REMOVE", removes), ("ADD", adds)];
-        let update: Vec<String> = clauses
-            .into_iter()
-            .filter(|(_, parts)| !parts.is_empty())
-            .map(|(word, parts)| format!("{word} {}", parts.join(", ")))
-            .collect();
-        let present =
-            format!("attribute_exists({})", placeholders.name(model.partition_attribute()));
-        let condition = placeholders.condition(Some(present));
-        let refused = Refused::NotFound { entity: E::NAME, key: key_text(&key) };
-        let edit = TransactEdit::Update(key.clone(), update.join(" "));
-        Ok((Step::new(model.table(), edit, condition, refused), key))
+        for (name, by) in self.adds.into_iter().chain(E::VERSION.map(|version| (version, 1))) {
+            changes.add(name, by);
+        }
+        let condition = presence(model.partition_attribute(), true);
+        Ok((key, changes.finish()?, condition))
     }
 
     pub(super) fn step(self) -> Result<Step> {
-        self.into_step().map(|(step, _)| step)
+        let table = entity_model::<E>()?.table();
+        let (key, update, condition) = self.parts()?;
+        let refused = Refused::NotFound { entity: E::NAME, key: key_text(&key) };
+        // DynamoDB refuses an update of nothing in a transaction, and so it is sent.
+        let update = update.unwrap_or_else(|| "".into());
+        Ok(Step::new(table, TransactEdit::Update(key, update), condition, refused))
     }
 }
 
@@ -149,16 +132,13 @@ impl<D: Design> Table<D> {
         self.move_home(patch.key())?;
         let model = entity_model::<E>()?;
         let repeatable = !patch.adds_up();
-        let (step, key) = patch.into_step()?;
-        let TransactEdit::Update(_, update) = &step.action.edit else {
-            return Err(Error::Design("a patch is an update".into()));
-        };
+        let (key, update, condition) = patch.parts()?;
         let done = self.retry.run("UpdateItem", repeatable, |_| {
             self.backend.update_item(UpdateItemInput {
                 table_name: model.table().to_owned(),
                 key: key.clone(),
-                update: (!update.is_empty()).then(|| update.clone()),
-                condition: step.action.condition.clone(),
+                update: update.clone(),
+                condition: condition.clone(),
                 returns: returning(ReturnValues::AllNew),
                 ..UpdateItemInput::default()
             })

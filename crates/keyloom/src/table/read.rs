@@ -1,12 +1,14 @@
 //! Reading items by their keys.
 
+use keyloom_api::items::GetItemInput;
+use keyloom_api::transactions::{TransactGet, TransactGetItemsInput};
 use keyloom_core::Item;
-use keyloom_engine::{GetItemInput, TransactGet, TransactGetItemsInput};
 
-use super::{Table, get_placed, now_seconds};
 use crate::design::Design;
 use crate::entity::{Entity, EntityKey, EntityModel, entity_model, read};
 use crate::error::Result;
+
+use super::{Table, get_placed, now_seconds};
 
 impl<D: Design> Table<D> {
     /// The item with this key. The read may be a moment old, as is every read of DynamoDB that does not ask otherwise.
@@ -96,7 +98,7 @@ impl<D: Design> Table<D> {
         let get = |key| TransactGet {
             table_name: model.table().to_owned(),
             key,
-            projection: keyloom_engine::ProjectionInput::default(),
+            projection: keyloom_api::items::ProjectionInput::default(),
         };
         let gets: Vec<TransactGet> = keys.into_iter().map(get).collect();
         let found = self.retry.run("TransactGetItems", true, |_| {

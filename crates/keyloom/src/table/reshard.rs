@@ -3,14 +3,16 @@
 //! Reads look where the present number puts an item, then where earlier ones did; writes move what they touch. So old and
 //! new numbers live side by side, and [`Table::reshard`] moves the rest.
 
+use keyloom_api::items::GetItemInput;
+use keyloom_api::queries::{ReadInput, ScanInput};
 use keyloom_core::Item;
-use keyloom_engine::{GetItemInput, ReadInput, ScanInput};
 
-use super::Table;
-use super::write::Change;
 use crate::design::Design;
 use crate::entity::{Entity, EntityKey, EntityModel, entity_model, key_text, read};
 use crate::error::{Error, Result};
+
+use super::Table;
+use super::write::Change;
 
 impl<D: Design> Table<D> {
     /// Moves every item of an entity to the shard where the present number puts it, and says how many were moved. Reads the

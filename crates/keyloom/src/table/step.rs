@@ -1,11 +1,13 @@
 //! Steps: writes with a condition, and what it means when the condition fails.
 
-use keyloom_core::error::CancellationCode;
-use keyloom_core::{Error as Refusal, Item};
-use keyloom_engine::{
-    ConditionInput, DeleteItemInput, PutItemInput, TransactAction, TransactEdit,
-    TransactWriteItemsInput, UpdateItemInput, WriteReturns,
+use keyloom_api::Expression;
+use keyloom_api::items::{
+    ConditionInput, DeleteItemInput, PutItemInput, UpdateItemInput, WriteReturns,
 };
+use keyloom_api::transactions::{TransactAction, TransactEdit, TransactWriteItemsInput};
+use keyloom_core::error::CancellationCode;
+use keyloom_core::expr::{Change, Update};
+use keyloom_core::{Error as Refusal, Item};
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
@@ -93,8 +95,7 @@ fn run_alone(backend: &Backend, retry: &Retry, step: Step) -> Result<()> {
         TransactEdit::Delete(_) | TransactEdit::Check(_) => "DeleteItem",
     };
     // Puts and deletes have the same result when repeated; an update may add.
-    let repeatable =
-        !matches!(&action.edit, TransactEdit::Update(_, update) if update.contains("ADD"));
+    let repeatable = !matches!(&action.edit, TransactEdit::Update(_, update) if adds(update));
     let done = retry.run(operation, repeatable, |attempt| match send_alone(backend, &action) {
         Err(Failure::Refused(Refusal::ConditionalCheckFailed { item }))
             if was_ours(&action.edit, item.as_ref(), attempt) =>
@@ -108,6 +109,16 @@ fn run_alone(backend: &Backend, retry: &Retry, step: Step) -> Result<()> {
             Err(refused.into_error(error))
         }
         other => other,
+    }
+}
+
+/// Whether an update changes the item again when it is repeated.
+fn adds(update: &Expression<Update>) -> bool {
+    match update {
+        Expression::Text(text) => text.contains("ADD"),
+        Expression::Tree(tree) => {
+            tree.actions().iter().any(|action| matches!(action.change, Change::Add(_)))
+        }
     }
 }
 

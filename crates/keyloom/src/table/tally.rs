@@ -2,18 +2,19 @@
 
 use std::marker::PhantomData;
 
+use keyloom_api::items::UpdateItemInput;
 use keyloom_core::{AttributeValue, Item, Number};
-use keyloom_engine::UpdateItemInput;
 use keyloom_keys::Value;
 use serde::Serialize;
 
-use super::{Table, get_all};
 use crate::design::Design;
 use crate::entity::{Entity, entity_model};
 use crate::error::{Error, ItemError, Result};
-use crate::expression::Placeholders;
+use crate::expression::Changes;
 use crate::item::to_value;
 use crate::key_value::{KeyValue, owned};
+
+use super::{Table, get_all};
 
 /// An entity that counts: its items are the shards of counters. The derive implements it for entities with
 /// `#[field(counter)]`.
@@ -99,14 +100,10 @@ impl<E: Tallied> Tally<E> {
     /// The update that adds to a shard, and makes it if it is not there.
     fn update(&self, shard: u32, by: i64) -> Result<UpdateItemInput> {
         let model = entity_model::<E>()?;
-        let mut placeholders = Placeholders::default();
-        let mut sets = Vec::new();
-        let mut set = |name: &str, value: AttributeValue, placeholders: &mut Placeholders| {
-            sets.push(format!("{} = {}", placeholders.name(name), placeholders.value(value)));
-        };
+        let mut changes = Changes::default();
         let key = model.key_item(|name| self.value(name, shard))?;
         for (attribute, value) in model.index_keys(|name| self.value(name, shard))? {
-            set(attribute, value, &mut placeholders);
+            changes.assign(attribute, Some(value));
         }
         let shard = (E::SHARD, Some(Number::from(shard).into()));
         let stored = self.fields.iter().map(|field| (field.name, field.stored.clone()));
@@ -115,19 +112,16 @@ impl<E: Tallied> Tally<E> {
             if let Some(value) =
                 value.filter(|_| !key.contains_key(name) && !model.is_key_only(name))
             {
-                set(name, value, &mut placeholders);
+                changes.assign(name, Some(value));
             }
         }
-        let mut adds = Vec::new();
         for (name, by) in std::iter::once((E::COUNT, by)).chain(E::VERSION.map(|name| (name, 1))) {
-            let value = placeholders.value(Number::from(by).into());
-            adds.push(format!("{} {value}", placeholders.name(name)));
+            changes.add(name, by);
         }
         Ok(UpdateItemInput {
             table_name: model.table().to_owned(),
             key,
-            update: Some(format!("SET {} ADD {}", sets.join(", "), adds.join(", "))),
-            condition: placeholders.condition(None),
+            update: changes.finish()?,
             ..UpdateItemInput::default()
         })
     }

@@ -1,16 +1,17 @@
 //! Up to 100 writes, all or none.
 
-use keyloom_engine::TransactEdit;
+use keyloom_api::transactions::TransactEdit;
+
+use crate::design::Design;
+use crate::entity::{Entity, EntityKey, entity_model, key_text, read};
+use crate::error::{Error, Result};
+use crate::expression::presence;
 
 use super::Table;
 use super::companion::{Count, companions, count_steps};
 use super::patch::Patch;
 use super::step::{self, Refused, Step};
 use super::write::{create_step, main_steps};
-use crate::design::Design;
-use crate::entity::{Entity, EntityKey, entity_model, key_text, read};
-use crate::error::{Error, Result};
-use crate::expression::presence;
 
 /// Writes that are done together or not at all.
 ///
@@ -59,7 +60,7 @@ impl<'t, D: Design> Transaction<'t, D> {
                 return transaction.change(entity.key(), Some(entity));
             }
             let edit = TransactEdit::Put(model.item(entity)?);
-            let none = keyloom_engine::ConditionInput::default();
+            let none = keyloom_api::items::ConditionInput::default();
             transaction.steps.push(Step::new(model.table(), edit, none, Refused::Plain));
             Ok(())
         })
@@ -76,7 +77,7 @@ impl<'t, D: Design> Transaction<'t, D> {
                 return transaction.change(key, None);
             }
             let edit = TransactEdit::Delete(model.key_item(|name| key.field(name))?);
-            let none = keyloom_engine::ConditionInput::default();
+            let none = keyloom_api::items::ConditionInput::default();
             transaction.steps.push(Step::new(model.table(), edit, none, Refused::Plain));
             Ok(())
         })

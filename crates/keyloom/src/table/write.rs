@@ -1,16 +1,19 @@
 //! Writing items: blindly, if absent, and by reading, changing and writing back under a guard.
 
+use keyloom_api::items::{ConditionInput, DeleteItemInput, PutItemInput};
+use keyloom_api::parameters::ReturnValues;
+use keyloom_api::transactions::TransactEdit;
 use keyloom_core::Item;
-use keyloom_engine::{ConditionInput, DeleteItemInput, PutItemInput, ReturnValues, TransactEdit};
 
-use super::Table;
-use super::companion::{companions, count_steps};
-use super::step::{self, Refused, Step};
 use crate::backend::returning;
 use crate::design::Design;
 use crate::entity::{Entity, EntityKey, EntityModel, entity_model, key_text, read};
 use crate::error::{Error, Result};
 use crate::expression::{attribute_is, presence, unchanged};
+
+use super::Table;
+use super::companion::{companions, count_steps};
+use super::step::{self, Refused, Step};
 
 /// How often a change is tried when others change the same item.
 const MAX_CONFLICTS: u32 = 12;

@@ -1,14 +1,16 @@
-//! The wire protocol from the client's side: inputs to JSON, JSON to outputs, error bodies to errors.
+//! Answers of an endpoint, decoded.
 
-mod error;
-mod object;
-mod request;
+#[cfg(feature = "remote")]
+mod consumed;
+#[cfg(feature = "remote")]
+pub(crate) mod member;
 #[cfg(feature = "remote")]
 mod response;
 
-pub(crate) use error::error_from;
-pub(crate) use object::Object;
-pub(crate) use request::Request;
+#[cfg(feature = "remote")]
+pub(crate) use consumed::{Arm, Consumed};
+pub(crate) use keyloom_api::Request;
+pub(crate) use keyloom_api::error::error_from;
 #[cfg(feature = "remote")]
 pub(crate) use response::{
     attributes, found_and_left, items_in_order, left_writes, one_item, page, statement_errors,

@@ -1,10 +1,10 @@
 //! Response bodies as outputs.
 
+use keyloom_api::batches::WriteRequest;
+use keyloom_api::error::statement_error;
 use keyloom_core::json::{self, Json, JsonObject};
 use keyloom_core::{Error, Item};
-use keyloom_engine::WriteRequest;
 
-use super::error::statement_error;
 use crate::backend::{Keyed, RawPage};
 use crate::retry::Failure;
 

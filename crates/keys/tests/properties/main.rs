@@ -4,6 +4,7 @@
 
 mod generate;
 mod hostile;
+mod language;
 mod order;
 mod range;
 mod relation;

@@ -49,15 +49,4 @@ proptest! {
             }
         }
     }
-
-    #[test]
-    fn a_key_in_a_range_is_found_to_be_in_it((template, tuples) in template_and_values(3), other in template()) {
-        let found = keys(&template, &tuples);
-        if let Some(key) = found.first() {
-            let range = other.range(&[], None).unwrap();
-            if range.contains(key) {
-                prop_assert!(template.may_meet(&range), "{} lies in {:?}", key, range);
-            }
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! Where in a partition its traffic goes: a small sample, from which a split point is chosen.
 
+use keyloom_core::hash::{SplitMix64, fraction};
 use serde::{Deserialize, Serialize};
 
 /// How many positions are kept.
@@ -43,7 +44,7 @@ pub(super) struct Sample {
     seen: Vec<Seen>,
     total: f64,
     order: u64,
-    random: u64,
+    random: SplitMix64,
 }
 
 impl Sample {
@@ -61,10 +62,10 @@ impl Sample {
         } else {
             // Weighted reservoir sampling (Chao): the newest is kept with its share of the total.
             let chance = MAX_SEEN as f64 * units / self.total;
-            if self.next_fraction() >= chance {
+            if fraction(self.random.draw()) >= chance {
                 return;
             }
-            (self.next_fraction() * MAX_SEEN as f64) as usize
+            (fraction(self.random.draw()) * MAX_SEEN as f64) as usize
         };
         let sort = sort.get(..MAX_SORT_BYTES).unwrap_or(sort).into();
         let seen = Seen { order: self.order, at: Position { hash, sort } };
@@ -72,15 +73,6 @@ impl Sample {
             Some(place) => *place = seen,
             None => self.seen.push(seen),
         }
-    }
-
-    /// A number from 0 up to 1; the same row of numbers in every run (SplitMix64).
-    fn next_fraction(&mut self) -> f64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.random;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Where to split so that each side has about half of the traffic, and the share of the left side.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use keyloom_core::hash::partition_hash;
 use keyloom_core::observation::{Place, ThrottleLimit, Throughput, Touch, Work};
 
 use super::bucket::Bucket;
@@ -98,7 +99,7 @@ impl<'a> Ask<'a> {
             lane: if matches!(touch.work, Work::Write(_)) { Lane::Write } else { Lane::Read },
             units: touch.work.units().as_f64() * f64::from(weight),
             weight: f64::from(weight),
-            hash: (!touch.partition.is_empty()).then(|| hash_of(touch.partition)),
+            hash: (!touch.partition.is_empty()).then(|| partition_hash(touch.partition)),
             sort: touch.sort,
             bytes: touch.bytes,
         }
@@ -234,7 +235,7 @@ impl Space {
     }
 
     /// Takes note of work that has been done, and of whether it would have been refused.
-    pub(super) fn watch(
+    pub(super) fn observe(
         &mut self,
         ask: Ask<'_>,
         has_local: bool,
@@ -459,15 +460,4 @@ fn wanted_partitions(throughput: Throughput, size_bytes: u64) -> usize {
         (reads + writes).ceil() as usize
     };
     for_size.max(for_throughput).max(warm.ceil() as usize).max(1)
-}
-
-/// A stable 64-bit hash of an encoded partition key: FNV-1a, then a finalizer that spreads the high
-/// bits.
-pub(super) fn hash_of(partition: &[u8]) -> u64 {
-    let hash = partition.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    hash ^ (hash >> 33)
 }

@@ -15,7 +15,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use keyloom_core::observation::{Refused, ThrottleLimit, ThrottleReason, Touch};
+use keyloom_core::hash::{SplitMix64, fraction};
+use keyloom_core::observation::{NotAdmitted, ThrottleLimit, ThrottleReason, Touch};
 
 use super::ThrottleSyntax;
 
@@ -66,7 +67,7 @@ pub enum When {
 
 impl Injection {
     /// Refuses a request if a rule says so.
-    pub fn admit(&self, touches: &[Touch<'_>]) -> Result<(), Refused> {
+    pub fn admit(&self, touches: &[Touch<'_>]) -> Result<(), NotAdmitted> {
         for (number, rule) in self.rules.iter().enumerate() {
             let Some(touch) = touches.iter().position(|touch| rule.is_about(touch)) else {
                 continue;
@@ -80,7 +81,7 @@ impl Injection {
                 is_write: touches.get(touch).is_some_and(|touch| touch.work.is_write()),
                 limit: rule.limit,
             };
-            return Err(Refused { touch, reason });
+            return Err(NotAdmitted { touch, reason });
         }
         Ok(())
     }
@@ -106,11 +107,8 @@ impl When {
             Self::Every(step) => count.is_multiple_of(step),
             Self::First(number) => count <= number,
             Self::Probability(share) => {
-                // SplitMix64 of the count: no state, so threads do not wait for each other.
-                let mut bits = seed.wrapping_add(count.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-                bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                (((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 53) as f64) < share
+                // By position, not by state, so that threads do not wait for each other.
+                fraction(SplitMix64::nth(seed, count)) < share
             }
         }
     }

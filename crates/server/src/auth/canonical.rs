@@ -1,13 +1,14 @@
-//! The canonical request: what both sides hash, whatever the way it was written.
+//! The canonical request: the normalised form that both sides hash.
 
 use std::fmt::Write as _;
 
 use hyper::http::request::Parts;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
 /// The canonical request up to the hash of its body, which comes last.
 pub(super) fn request_before_hash(request: &Parts, signed_headers: &[String]) -> String {
     let mut canonical = String::with_capacity(512);
-    // Only the path "/" reaches this point, or one that needs no escapes.
+    // Only the path "/", or one without escapes, gets here.
     let path = request.uri.path();
     let query = canonical_query(request.uri.query().unwrap_or_default());
     let _ = write!(canonical, "{}\n{path}\n{query}\n", request.method);
@@ -42,7 +43,10 @@ fn push_header_values(out: &mut String, request: &Parts, name: &str) {
     }
 }
 
-/// The query string sorted and escaped in the one way that counts, without the signature itself.
+/// What SigV4 escapes: everything but the unreserved characters of RFC 3986.
+const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// The query string sorted and escaped canonically, without the signature itself.
 fn canonical_query(query: &str) -> String {
     let mut pairs: Vec<(String, String)> = pairs(query)
         .filter(|(name, _)| *name != "X-Amz-Signature")
@@ -54,7 +58,7 @@ fn canonical_query(query: &str) -> String {
     joined.join("&")
 }
 
-/// The query string's names and values, without their escapes.
+/// The decoded names and values of the query string.
 pub(crate) fn query_parameters(query: &str) -> Vec<(String, String)> {
     let plain = |text| String::from_utf8_lossy(&unescape(text)).into_owned();
     pairs(query).map(|(name, value)| (plain(name), plain(value))).collect()
@@ -68,43 +72,11 @@ fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 fn unescape(text: &str) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        match (first, tail) {
-            (b'%', [high, low, after @ ..])
-                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
-            {
-                plain.push(hex_digit(*high) << 4 | hex_digit(*low));
-                rest = after;
-            }
-            _ => plain.push(*first),
-        }
-    }
-    plain
-}
-
-fn hex_digit(digit: u8) -> u8 {
-    match digit {
-        b'0'..=b'9' => digit - b'0',
-        _ => (digit | 0x20) - b'a' + 10,
-    }
+    percent_decode_str(text).collect()
 }
 
 fn escape(plain: &[u8]) -> String {
-    let mut escaped = String::with_capacity(plain.len());
-    for byte in plain {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                escaped.push(char::from(*byte));
-            }
-            _ => {
-                let _ = write!(escaped, "%{byte:02X}");
-            }
-        }
-    }
-    escaped
+    percent_encode(plain, &ESCAPED).to_string()
 }
 
 #[cfg(test)]
@@ -148,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_may_stand_in_the_uri() {
+    fn the_host_may_be_in_the_uri() {
         let request = Request::builder().uri("http://example.com:8000/");
         assert_eq!(canonical(request, &["host"]), "GET\n/\n\nhost:example.com:8000\n\nhost\n");
     }

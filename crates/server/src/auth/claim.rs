@@ -1,4 +1,4 @@
-//! What a request says of its sender: key, scope, time, signed headers, signature.
+//! The claim of a request: access key, scope, time, signed headers, signature.
 
 use std::fmt::Write as _;
 
@@ -12,12 +12,12 @@ use super::signature::Scope;
 use super::timestamp::Timestamp;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
-/// How far a signature's time may be from now, and how long one in a URL lasts unless it says.
+/// Maximum clock skew of a signature, and the default lifetime of one in a URL.
 const SKEW_SECONDS: u64 = 15 * 60;
-/// The longest a signature in a URL may last: a week.
+/// Maximum lifetime of a signature in a URL: a week.
 const MAX_EXPIRES_SECONDS: u64 = 604_800;
 
-/// What a request says of its sender. Nothing in it is believed yet.
+/// The unverified claim of a request.
 #[derive(Debug)]
 pub(super) struct Claim {
     pub(super) access_key: String,
@@ -28,11 +28,11 @@ pub(super) struct Claim {
     pub(super) has_session_token: bool,
     algorithm: String,
     terminator: String,
-    /// How long it lasts, when the query string says so.
+    /// The lifetime, if given in the query string.
     expires_seconds: Option<u64>,
 }
 
-/// The parts of a claim by name, before they are taken apart.
+/// The raw fields of a claim.
 struct Fields {
     algorithm: String,
     credential: String,
@@ -44,7 +44,7 @@ struct Fields {
 }
 
 impl Claim {
-    /// Reads the claim of a request, from its header or from its query string.
+    /// Parses the claim of a request, from its header or its query string.
     pub(super) fn of(request: &Parts) -> Result<Self, Error> {
         let header = text(&request.headers, "authorization");
         let query = query_parameters(request.uri.query().unwrap_or_default());
@@ -108,7 +108,7 @@ impl Claim {
         })
     }
 
-    /// Whether the claim can hold now and for this service, before any secret is touched.
+    /// Checks the claim against time and service, before any secret is used.
     pub(super) fn check(&self, now: &Timestamp, service: &str) -> Result<(), Error> {
         self.check_time(now)?;
         if !self.signed_headers.iter().any(|name| name == "host") {
@@ -125,8 +125,9 @@ impl Claim {
         self.check_scope(service)
     }
 
-    /// Whether every header that AWS gives a meaning to is signed. One that is not could be added or
-    /// changed by whoever sees the request: the target of a presigned URL says what it does.
+    /// Whether every header that AWS interprets is signed. An unsigned one could be added or
+    /// changed by anyone who sees the request: the target of a presigned URL determines what it
+    /// does.
     pub(super) fn check_headers(&self, headers: &HeaderMap) -> Result<(), Error> {
         let is_signed = |name: &str| self.signed_headers.iter().any(|signed| signed == name);
         let mut unsigned = headers.keys().map(HeaderName::as_str);
@@ -170,7 +171,7 @@ impl Claim {
         Ok(())
     }
 
-    /// Any region will do: what a region holds is not the server's business.
+    /// Any region is accepted: the server has no regions.
     fn check_scope(&self, service: &str) -> Result<(), Error> {
         let mut faults = Vec::new();
         if self.scope.region.is_empty() {

@@ -1,10 +1,11 @@
-//! Who may ask: AWS Signature Version 4, in a header or in the query string.
+//! Authentication with AWS Signature Version 4, in a header or in the query string.
 //!
-//! A request is judged in two steps, so that a stranger cannot make the server hold a body:
+//! A request is checked in two steps, so that an unknown client cannot make the server buffer a
+//! body:
 //!
-//! 1. [`Auth::admit`], on the headers alone: is there a claim, is it complete, is it of this hour,
-//!    is the access key known?
-//! 2. [`Admission::verify`], with the body: does the signature fit?
+//! 1. [`Auth::admit`] checks the headers: the claim is complete and current, and the access key is
+//!    known.
+//! 2. [`Admission::verify`] checks the signature against the body.
 //!
 //! The order of the checks and their wording are DynamoDB's.
 
@@ -23,10 +24,8 @@ use crate::access::Identity;
 use claim::Claim;
 use timestamp::Timestamp;
 
-/// The service that credentials are scoped to; streams are signed for the same one.
+/// The service in the credential scope; streams are signed for the same one.
 pub(crate) const DYNAMODB: &str = "dynamodb";
-/// The same for CloudWatch.
-pub(crate) const MONITORING: &str = "monitoring";
 
 /// Shorter secrets can be guessed from one signed request.
 pub(crate) const MIN_SECRET_BYTES: usize = 16;
@@ -39,18 +38,17 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// A pair of keys as an SDK is configured with.
+    /// A key pair as configured in an SDK.
     pub fn new(access_key: impl Into<String>, secret_key: impl Into<String>) -> Self {
         Self { access_key: access_key.into(), secret_key: secret_key.into() }
     }
 
-    /// The public half.
+    /// The public access key.
     pub fn access_key(&self) -> &str {
         &self.access_key
     }
 
-    /// The headers that sign a GET of a path without a query, for pages that only their holder may
-    /// see.
+    /// The headers that sign a GET of a path without a query.
     pub fn sign_get(
         &self,
         region: &str,
@@ -104,7 +102,7 @@ impl Credentials {
         self.secret_key.len() < MIN_SECRET_BYTES
     }
 
-    /// Whether a request could ever be signed with them.
+    /// Whether requests can be signed with this key pair.
     pub(crate) fn is_usable(&self) -> bool {
         let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'/' && byte != b',';
         !self.access_key.is_empty()
@@ -120,12 +118,12 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Who may ask.
+/// The authentication policy.
 #[derive(Debug)]
 pub(crate) enum Auth {
-    /// Anyone, with any signature or none.
+    /// Accepts any signature or none.
     Open,
-    /// Holders of one of these keys.
+    /// Requires a signature by one of these keys.
     Signed {
         /// The account's root user, whom no policy limits.
         credentials: Vec<Credentials>,
@@ -135,12 +133,12 @@ pub(crate) enum Auth {
     },
 }
 
-/// A request whose claim stands but for its signature.
+/// A request whose claim is valid except for its signature, which is not verified yet.
 #[derive(Debug)]
 pub(crate) struct Admission {
     claim: Claim,
     secret_key: String,
-    /// Whose policies count; none for the root user.
+    /// The identity whose policies apply; none for the root user.
     pub(crate) identity: Option<Arc<Identity>>,
     /// The canonical request up to the hash of the body.
     canonical: String,
@@ -160,7 +158,7 @@ impl Auth {
         }
     }
 
-    /// Judges the headers of a request to a service. `None` means that nothing is left to verify.
+    /// Checks the headers of a request to a service. `None` means that nothing is left to verify.
     pub(crate) fn admit(&self, request: &Parts, service: &str) -> Result<Option<Admission>, Error> {
         let Self::Signed { credentials, identities, clock } = self else { return Ok(None) };
         let claim = Claim::of(request)?;
@@ -170,7 +168,7 @@ impl Auth {
         let known = root.chain(users).find(|(known, _)| known.access_key == claim.access_key);
         let (credentials, identity) = known.ok_or_else(unrecognized_client)?;
         let (secret_key, identity) = (credentials.secret_key.clone(), identity.cloned());
-        // Sessions do not exist here: these keys are long-term, as a user's own are.
+        // Sessions are not supported: these keys are long-term credentials.
         if claim.has_session_token {
             return Err(unrecognized_client());
         }
@@ -181,7 +179,7 @@ impl Auth {
 }
 
 impl Admission {
-    /// Whether the signature is the one that the holder of the secret makes for this request.
+    /// Verifies the signature over this request.
     pub(crate) fn verify(&self, body: &[u8]) -> Result<(), Error> {
         let canonical = format!("{}{}", self.canonical, signature::sha256_hex(body));
         let expected = signature::sign(&self.secret_key, &self.claim.scope, &canonical);
@@ -210,7 +208,7 @@ mod tests {
 
     use super::*;
 
-    /// Pieces of claims, so that random ones get past the first check.
+    /// Fragments of claims, so that random ones get past the first check.
     fn piece() -> impl Strategy<Value = String> {
         prop_oneof![
             Just("AWS4-HMAC-SHA256 ".to_owned()),
@@ -229,7 +227,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_that_is_claimed_breaks_the_judge_or_gets_past_it(
+        fn random_claims_neither_panic_nor_pass(
             header in proptest::option::of(proptest::collection::vec(piece(), 0..6)),
             query in proptest::collection::vec(piece(), 0..8),
             date in prop_oneof![Just("20261101T120000Z".to_owned()), "[0-9TZ:-]{0,20}"],

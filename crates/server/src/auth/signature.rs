@@ -1,4 +1,4 @@
-//! The signature itself: a chain of HMACs from the secret to the request.
+//! The signature: a chain of HMACs from the secret to the request.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 
 use super::timestamp::Timestamp;
 
-/// What a signing key is good for.
+/// The scope of a signing key.
 #[derive(Debug)]
 pub(super) struct Scope {
     pub(super) time: Timestamp,
@@ -39,7 +39,7 @@ fn signing_key(secret_key: &str, scope: &Scope) -> [u8; 32] {
     hmac(&service, b"aws4_request")
 }
 
-/// Compares two signatures in a time that does not tell where they differ.
+/// Compares two signatures in constant time.
 pub(super) fn equal(expected: &str, given: &str) -> bool {
     expected.as_bytes().ct_eq(given.as_bytes()).into()
 }

@@ -1,8 +1,8 @@
-//! Times as signatures write them: `20150830T123600Z`.
+//! Timestamps of signatures: `20150830T123600Z`.
 
 use crate::calendar::{date_of, days_before};
 
-/// A second of UTC in ISO 8601's basic format.
+/// A UTC time with one-second resolution in ISO 8601's basic format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Timestamp {
     text: String,
@@ -10,7 +10,7 @@ pub(super) struct Timestamp {
 }
 
 impl Timestamp {
-    /// Reads the basic format; nothing else is accepted.
+    /// Parses the basic format only.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let bytes: &[u8; 16] = text.as_bytes().try_into().ok()?;
         let [date @ .., b'T', h1, h2, m1, m2, s1, s2, b'Z'] = bytes else { return None };
@@ -39,7 +39,7 @@ impl Timestamp {
         Self { text, seconds }
     }
 
-    /// Reads the format of the `Date` header, e.g. `Sun, 30 Aug 2015 12:36:00 GMT`.
+    /// Parses the format of the `Date` header, e.g. `Sun, 30 Aug 2015 12:36:00 GMT`.
     pub(super) fn parse_http(text: &str) -> Option<Self> {
         let time = httpdate::parse_http_date(text).ok()?;
         let elapsed = time.duration_since(std::time::UNIX_EPOCH).ok()?;

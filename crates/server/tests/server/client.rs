@@ -1,4 +1,4 @@
-//! A client that writes bytes and reads responses, and backends that stand in for the database.
+//! A raw-bytes HTTP client, and test doubles of the backend.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use keyloom_engine::Reply;
 use keyloom_server::{Backend, Config, Limits, RunningServer, Server};
 
-/// Answers 200 with the body it was given.
+/// Responds 200 with the request's body.
 pub(crate) struct Echo;
 
 impl Backend for Echo {
@@ -18,14 +18,14 @@ impl Backend for Echo {
     }
 }
 
-/// Answers once it is let go on; says when it was called.
+/// Blocks each call until released; signals when it was called.
 pub(crate) struct Gate {
     called: Mutex<Sender<()>>,
     go: Mutex<Receiver<()>>,
 }
 
 impl Gate {
-    /// The gate, a sign of each call, and the key.
+    /// The gate, a signal per call, and the release.
     pub(crate) fn new() -> (Arc<Self>, Receiver<()>, Sender<()>) {
         let ((called, sees_call), (opens, go)) = (channel(), channel());
         let gate = Self { called: Mutex::new(called), go: Mutex::new(go) };
@@ -46,7 +46,7 @@ pub(crate) fn config() -> Config {
     Config { address: ([127, 0, 0, 1], 0).into(), workers: Some(2), ..Config::default() }
 }
 
-/// A configuration whose clients must hurry.
+/// A configuration with short timeouts.
 pub(crate) fn hasty() -> Config {
     let limits = Limits {
         header_timeout: Duration::from_millis(100),
@@ -73,7 +73,7 @@ pub(crate) fn post(target: &str, body: &str) -> String {
     )
 }
 
-/// A response as it came.
+/// A response as received.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -91,7 +91,7 @@ impl Response {
         std::str::from_utf8(&self.body).unwrap()
     }
 
-    /// The error's name, and that it is worded as a JSON error.
+    /// The error type; panics unless the body is a JSON error.
     pub(crate) fn error(&self) -> String {
         let text = self.text();
         let kind = text.strip_prefix("{\"__type\":\"").and_then(|rest| rest.split('"').next());
@@ -131,12 +131,12 @@ impl Client {
         self.try_receive(true).expect("a response")
     }
 
-    /// The answer to a HEAD: its length speaks of a body that is not sent.
+    /// The response to a HEAD, whose length is that of a body that is not sent.
     pub(crate) fn receive_head(&mut self) -> Response {
         self.try_receive(false).expect("a response")
     }
 
-    /// Reads one response; none if the server closed the connection.
+    /// Reads one response; `None` if the server closed the connection.
     pub(crate) fn try_receive(&mut self, with_body: bool) -> Option<Response> {
         let line = self.line()?;
         let status = line.split(' ').nth(1).unwrap().parse().unwrap();
@@ -156,7 +156,7 @@ impl Client {
 
     fn line(&mut self) -> Option<String> {
         let mut line = String::new();
-        // A reset is as good as a close.
+        // A reset counts as a close.
         let read = self.stream.read_line(&mut line).unwrap_or(0);
         (read > 0).then(|| line.trim_end().to_owned())
     }
@@ -170,13 +170,13 @@ impl Client {
     }
 }
 
-/// One request on a connection of its own.
+/// One request on a new connection.
 pub(crate) fn ask(server: &RunningServer, request: impl AsRef<[u8]>) -> Response {
     Client::connect(server.addr()).ask(request)
 }
 
 impl Client {
-    /// The status of whatever comes back; none if nothing that looks like HTTP does.
+    /// The status of the response; `None` if nothing that looks like HTTP arrives.
     pub(crate) fn try_receive_raw_status(&mut self) -> Option<u16> {
         let mut line = Vec::new();
         self.stream.read_until(b'\n', &mut line).ok()?;
@@ -186,14 +186,14 @@ impl Client {
 }
 
 impl Client {
-    /// The status of the answer, if the server took the request.
+    /// The status of the response, if the server accepted the request.
     pub(crate) fn try_ask(&mut self, request: &str) -> Option<u16> {
         self.stream.get_mut().write_all(request.as_bytes()).ok()?;
         self.try_receive(true).map(|response| response.status)
     }
 }
 
-/// A number on the server's page of metrics.
+/// A value on the metrics page.
 pub(crate) fn counter(server: &RunningServer, name: &str) -> u64 {
     let page = ask(server, "GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n");
     let value = page.text().lines().find_map(|line| line.strip_prefix(name));

@@ -1,4 +1,4 @@
-//! CloudWatch at the same address: how its requests are told apart, and who may make them.
+//! CloudWatch on the same address: how its requests are recognised, and who may send them.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn json(operation: &str) -> String {
 }
 
 #[test]
-fn each_protocol_is_answered_in_its_own() {
+fn each_protocol_gets_a_response_in_kind() {
     let server = Server::start(config(), Database::memory()).unwrap();
     let response = ask(&server, json("DescribeInsightRules"));
     assert_eq!((response.status, response.text()), (200, "{\"InsightRules\":[]}"));
@@ -45,7 +45,7 @@ fn each_protocol_is_answered_in_its_own() {
 }
 
 #[test]
-fn what_is_not_answered_says_what_is() {
+fn unsupported_operations_name_the_supported_ones() {
     let server = echo();
     let path = RULES.replace("DescribeInsightRules", "PutMetricData");
     for request in [
@@ -69,7 +69,7 @@ fn what_is_not_answered_says_what_is() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused() {
+fn malformed_requests_are_refused() {
     let server = echo();
     for request in [
         json("DescribeInsightRules").replace("{}", "{["),
@@ -83,7 +83,7 @@ fn what_cannot_be_read_is_refused() {
 }
 
 #[test]
-fn strangers_are_refused_in_every_protocol() {
+fn unsigned_requests_are_refused_in_every_protocol() {
     let credentials = vec![Credentials::new("AKID", "secret")];
     let config = keyloom_server::Config { credentials, ..config() };
     let server = Server::start(config, Database::memory()).unwrap();
@@ -98,7 +98,7 @@ fn strangers_are_refused_in_every_protocol() {
     }
 }
 
-/// Lists its rules once it is let go on.
+/// Lists its rules once released.
 struct Slow(Arc<Gate>);
 
 impl Backend for Slow {

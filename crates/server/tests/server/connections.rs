@@ -1,4 +1,4 @@
-//! Ten thousand clients that connect and do nothing.
+//! Ten thousand idle connections.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,13 +10,13 @@ use keyloom_server::{Config, Limits, Server};
 use crate::client::{Client, Echo, config, counter, post};
 
 const CONNECTIONS: u64 = 10_000;
-/// Tells the test below that it is the other process, and where the server is.
+/// Set for the child process: where the server is.
 const ROLE: &str = "KEYLOOM_TEST_IDLE_CLIENT";
 
-/// The idle clients live in a process of their own, because client and server together need two
-/// open files for each connection.
+/// The idle clients run in a child process, because client and server together need two open files
+/// per connection.
 #[test]
-fn ten_thousand_idle_connections_stop_nobody() {
+fn ten_thousand_idle_connections_do_not_block_others() {
     if let Ok(role) = std::env::var(ROLE) {
         return hold_connections(&role);
     }
@@ -51,14 +51,18 @@ fn ten_thousand_idle_connections_stop_nobody() {
 
     let started = Instant::now();
     server.shutdown();
-    assert!(started.elapsed() < Duration::from_secs(5), "idle connections do not hold up the end");
+    assert!(started.elapsed() < Duration::from_secs(5), "idle connections delay the shutdown");
     holder.kill().unwrap();
     holder.wait().unwrap();
 }
 
 fn start_holder(server: SocketAddr, count: u64) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "connections::ten_thousand_idle_connections_stop_nobody", "--nocapture"])
+        .args([
+            "--exact",
+            "connections::ten_thousand_idle_connections_do_not_block_others",
+            "--nocapture",
+        ])
         .env(ROLE, format!("{server} {count}"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -73,6 +77,6 @@ fn hold_connections(role: &str) {
     let held: Vec<TcpStream> = (0..count).map(|_| TcpStream::connect(server).unwrap()).collect();
     println!("\nholding {}", held.len());
     std::io::stdout().flush().unwrap();
-    // Until the test ends this process, or its own end closes our input.
+    // Until the test kills this process, or the parent's end closes our input.
     let _ = std::io::stdin().read_line(&mut String::new());
 }

@@ -42,7 +42,7 @@ fn write_all(address: SocketAddr) {
 }
 
 #[test]
-fn writers_share_syncs_and_find_their_writes_after_a_restart() {
+fn writers_share_syncs_and_writes_survive_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let (database, server) = start(directory.path());
     assert_eq!(Client::connect(server.addr()).ask(post("CreateTable", TABLE)).status, 200);
@@ -62,9 +62,9 @@ fn writers_share_syncs_and_find_their_writes_after_a_restart() {
     assert_eq!(connection.ask(scan).text(), count);
 }
 
-/// A write is counted whether or not its client waits for the answer.
+/// A write is committed whether or not its client waits for the response.
 #[test]
-fn a_client_that_leaves_does_not_take_its_write_along() {
+fn a_write_survives_its_clients_disconnect() {
     let directory = tempfile::tempdir().unwrap();
     let (_database, server) = start(directory.path());
     let mut witness = Client::connect(server.addr());

@@ -1,4 +1,4 @@
-//! Compressed bodies, both ways.
+//! Compressed requests and responses.
 
 use std::io::{Read, Write};
 
@@ -23,7 +23,7 @@ fn gzipped_post(body: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_gzipped_request_is_unpacked() {
+fn a_gzipped_request_is_decompressed() {
     let plain = b"{\"a\":\"aaaaaaaaaaaaaaaaaaaa\"}".repeat(10_000);
     let response = ask(&echo(), gzipped_post(&gzip(&plain)));
     assert_eq!(response.status, 200);
@@ -32,7 +32,7 @@ fn a_gzipped_request_is_unpacked() {
 }
 
 #[test]
-fn a_gzip_bomb_and_rubbish_are_refused_and_the_connection_lives() {
+fn gzip_bombs_and_garbage_are_refused_on_a_live_connection() {
     let limits = Limits { max_body_bytes: 100_000, ..Limits::default() };
     let server = Server::start(keyloom_server::Config { limits, ..config() }, Echo).unwrap();
     let mut client = Client::connect(server.addr());
@@ -48,7 +48,7 @@ fn a_gzip_bomb_and_rubbish_are_refused_and_the_connection_lives() {
 }
 
 #[test]
-fn a_large_answer_is_packed_for_those_who_accept_it() {
+fn a_large_response_is_compressed_if_accepted() {
     let server = echo();
     let mut client = Client::connect(server.addr());
     let accepting = |body: &str| {
@@ -58,7 +58,7 @@ fn a_large_answer_is_packed_for_those_who_accept_it() {
         let body = "x".repeat(size);
         let response = client.ask(accepting(&body));
         assert_eq!(response.header("content-encoding"), Some("gzip"));
-        // SDKs check the bytes as they came.
+        // SDKs check the bytes as received.
         let crc = crc32fast::hash(&response.body).to_string();
         assert_eq!(response.header("x-amz-crc32"), Some(crc.as_str()));
         let mut plain = String::new();

@@ -1,4 +1,4 @@
-//! A backend that refuses writes: who is told.
+//! A backend that refuses writes.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,11 +7,11 @@ use keyloom_server::{Backend, Health, Server};
 
 use crate::client::{ask, config, counter, post};
 
-/// Answers, and is as well as it is told to be.
+/// Echoes, with a settable health.
 #[derive(Default)]
-struct Patient(Mutex<Health>);
+struct Settable(Mutex<Health>);
 
-impl Backend for Patient {
+impl Backend for Settable {
     fn call(&self, _target: &str, body: &[u8]) -> Reply {
         Reply { status: 200, body: body.to_vec() }
     }
@@ -25,7 +25,7 @@ const HEALTH: &str = "GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 #[test]
 fn a_store_that_refuses_writes_is_not_ready() {
-    let patient = Arc::new(Patient::default());
+    let patient = Arc::new(Settable::default());
     let server = Server::start(config(), Arc::clone(&patient)).unwrap();
     let response = ask(&server, HEALTH);
     assert_eq!((response.status, response.text()), (200, "ok\n"));
@@ -36,17 +36,17 @@ fn a_store_that_refuses_writes_is_not_ready() {
     let said = "writes are refused: no space left; restart needed\n";
     assert_eq!((response.status, response.text()), (503, said));
     assert_eq!(counter(&server, "keyloom_store_writable "), 0);
-    assert_eq!(ask(&server, post("GetItem", "{}")).status, 200, "reads go on");
+    assert_eq!(ask(&server, post("GetItem", "{}")).status, 200, "reads continue");
     *patient.0.lock().unwrap() = Health::Ready;
     assert_eq!(ask(&server, HEALTH).status, 200);
 }
 
-/// The end of the server tells, too, so that the command can.
+/// The server's end reports the health, too, so that the command can.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn the_end_tells_whether_writes_were_refused() {
+async fn the_servers_end_reports_refused_writes() {
     let ill = Health::ReadOnly { reason: "a sync failed".into(), restart_needed: true };
     for health in [Health::Ready, ill] {
-        let server = Server::bind(config(), Patient(Mutex::new(health.clone()))).unwrap();
+        let server = Server::bind(config(), Settable(Mutex::new(health.clone()))).unwrap();
         assert_eq!(server.run(std::future::ready(())).await.unwrap(), health);
     }
 }

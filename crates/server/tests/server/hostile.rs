@@ -1,4 +1,4 @@
-//! Clients that break the rules: an error or a closed socket, and the server lives on.
+//! Clients that violate the protocol: an error or a closed socket, and the server keeps serving.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -61,7 +61,7 @@ fn a_broken_chunk_ends_the_connection() {
 }
 
 #[test]
-fn binary_and_odd_header_values_are_taken_or_refused_but_never_fatal() {
+fn binary_and_unusual_header_values_are_never_fatal() {
     let server = echo();
     let mut request = post("GetItem", "{}").into_bytes();
     let place = request.windows(7).position(|window| window == b"GetItem").unwrap();
@@ -85,7 +85,7 @@ fn a_body_over_the_limit_is_refused_before_and_while_it_is_read() {
     let response = ask(&server, head + &chunks);
     assert_eq!((response.status, response.error().as_str()), (413, code));
 
-    // A promise of a terabyte costs nothing and is answered at once.
+    // A declared terabyte costs nothing and is refused at once.
     let head = post("PutItem", "").replace("content-length: 0", "content-length: 1099511627776");
     assert_eq!(ask(&server, head).status, 413);
     still_serves(&server);
@@ -120,12 +120,12 @@ fn bodies_together_are_bounded() {
         std::thread::sleep(std::time::Duration::from_millis(10));
         counter(&server, "keyloom_memory_used_bytes ") < 1_000_000
     });
-    assert!(freed, "what was held is given back");
+    assert!(freed, "reserved memory is released");
     assert_eq!(ask(&server, post("PutItem", &"x".repeat(10_000_000))).status, 200);
 }
 
 #[test]
-fn half_open_sockets_leave_no_trace() {
+fn half_open_sockets_are_cleaned_up() {
     let server = echo();
     for _ in 0..50 {
         let mut stream = TcpStream::connect(server.addr()).unwrap();
@@ -137,7 +137,7 @@ fn half_open_sockets_leave_no_trace() {
 }
 
 #[test]
-fn damaged_requests_are_never_the_servers_fault() {
+fn corrupted_requests_never_cause_a_server_error() {
     let server = echo();
     let valid = post("GetItem", "{\"a\":1}").replace("host:", "accept-encoding: gzip\r\nhost:");
     let mut runner = TestRunner::new(ProptestConfig::with_cases(200));
@@ -153,7 +153,7 @@ fn damaged_requests_are_never_the_servers_fault() {
             }
         }
         let mut client = Client::connect(server.addr());
-        // The server may have had enough before the end.
+        // The server may close before the end.
         let _ = client.socket().write_all(&request);
         let _ = client.socket().shutdown(std::net::Shutdown::Write);
         let status = client.try_receive_raw_status();
@@ -164,7 +164,7 @@ fn damaged_requests_are_never_the_servers_fault() {
     still_serves(&server);
 }
 
-/// Fails as the engine never should.
+/// Panics, as the engine never should.
 struct Broken;
 
 impl Backend for Broken {
@@ -175,7 +175,7 @@ impl Backend for Broken {
 }
 
 #[test]
-fn a_panic_costs_one_request_only() {
+fn a_panic_fails_one_request_only() {
     let server = Server::start(config(), Broken).unwrap();
     let mut client = Client::connect(server.addr());
     for target in ["GetItem", "Scan"] {

@@ -1,4 +1,4 @@
-//! HTTP/1.1 as clients write it.
+//! HTTP/1.1 as clients send it.
 
 use std::net::Shutdown;
 
@@ -58,7 +58,7 @@ fn a_large_body_arrives_whole() {
 }
 
 #[test]
-fn a_client_that_expects_to_continue_is_told_to() {
+fn expect_continue_gets_100_continue() {
     let server = echo();
     let mut client = Client::connect(server.addr());
     let request = post("GetItem", "{\"a\":1}").replace("host:", "expect: 100-continue\r\nhost:");
@@ -80,7 +80,7 @@ fn a_client_may_ask_to_close() {
 }
 
 #[test]
-fn a_client_that_only_listens_still_gets_its_answer() {
+fn a_half_closed_client_still_gets_its_response() {
     let server = echo();
     let mut client = Client::connect(server.addr());
     client.send(post("GetItem", "{}"));

@@ -1,4 +1,4 @@
-//! Clients that take too long, and too many of them.
+//! Slow clients, and too many of them.
 
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -9,19 +9,19 @@ use keyloom_server::{Backend, Config, Dispatch, Limits, Place, Server};
 use crate::client::{Client, Echo, Gate, ask, config, hasty, post};
 
 #[test]
-fn a_slow_header_is_cut_off_even_if_it_never_stops() {
+fn a_slow_header_times_out_despite_progress() {
     let server = Server::start(hasty(), Echo).unwrap();
     let mut client = Client::connect(server.addr());
     let (started, mut sent) = (Instant::now(), 0);
     client.socket().set_read_timeout(Some(Duration::from_millis(20))).unwrap();
     client.send("POST / HTTP/1.1\r\n");
     while !client.is_closed() {
-        assert!(started.elapsed() < Duration::from_secs(5), "never cut off");
-        // The other side may be gone by now.
+        assert!(started.elapsed() < Duration::from_secs(5), "never disconnected");
+        // The server may have closed the connection by now.
         let _ = std::io::Write::write_all(&mut client.socket(), b"a");
         sent += 1;
     }
-    assert!(sent > 2, "cut off at once");
+    assert!(sent > 2, "disconnected at once");
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn an_idle_connection_is_closed_and_a_used_one_is_not() {
     assert!(asked.is_closed());
 }
 
-/// Answers with many bytes.
+/// Responds with many bytes.
 struct Flood;
 
 impl Backend for Flood {
@@ -61,7 +61,7 @@ impl Backend for Flood {
 }
 
 #[test]
-fn a_client_that_does_not_read_is_cut_off_and_slows_nobody() {
+fn a_client_that_does_not_read_is_disconnected_without_slowing_others() {
     let server = Server::start(Config { workers: Some(1), ..hasty() }, Flood).unwrap();
     let mut slow = Client::connect(server.addr());
     slow.send(post("GetItem", "much"));
@@ -76,7 +76,7 @@ fn a_client_that_does_not_read_is_cut_off_and_slows_nobody() {
 }
 
 #[test]
-fn a_call_that_waits_in_the_pool_stops_nobody() {
+fn a_blocked_pool_call_does_not_block_others() {
     let (gate, called, open) = Gate::new();
     let dispatch = Dispatch { reads: Place::Pool, ..Dispatch::disk() };
     let config = Config { dispatch, workers: Some(1), ..config() };
@@ -90,7 +90,7 @@ fn a_call_that_waits_in_the_pool_stops_nobody() {
 }
 
 #[test]
-fn calls_past_the_limit_wait_for_their_turn() {
+fn calls_over_the_limit_queue() {
     let (gate, called, open) = Gate::new();
     let limits = Limits { max_in_flight: 1, ..Limits::default() };
     let dispatch = Dispatch { reads: Place::Pool, ..Dispatch::memory() };
@@ -110,7 +110,7 @@ fn calls_past_the_limit_wait_for_their_turn() {
 }
 
 #[test]
-fn a_connection_too_many_is_told_so() {
+fn a_connection_over_the_limit_gets_503() {
     let limits = Limits { max_connections: 2, ..Limits::default() };
     let server = Server::start(Config { limits, ..config() }, Echo).unwrap();
     let mut first = Client::connect(server.addr());
@@ -125,11 +125,11 @@ fn a_connection_too_many_is_told_so() {
         std::thread::sleep(Duration::from_millis(5));
         Client::connect(server.addr()).try_ask(&post("GetItem", "{}")) == Some(200)
     });
-    assert!(again, "a place that is given back can be taken");
+    assert!(again, "a released slot can be reused");
 }
 
 #[test]
-fn one_client_does_not_take_every_connection() {
+fn one_client_cannot_take_every_connection() {
     let limits = Limits { max_connections_per_client: 2, ..Limits::default() };
     let server = Server::start(Config { limits, ..config() }, Echo).unwrap();
     let mut held: Vec<Client> = (0..2).map(|_| Client::connect(server.addr())).collect();
@@ -148,10 +148,10 @@ fn one_client_does_not_take_every_connection() {
 }
 
 #[test]
-fn connections_past_their_memory_are_refused() {
+fn connections_over_the_memory_budget_are_refused() {
     let limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
     let server = Server::start(Config { limits, ..config() }, Echo).unwrap();
-    // A quarter of the memory, at 64 KiB for each of them.
+    // A quarter of the memory, at 64 KiB per connection.
     let mut held: Vec<Client> = (0..256).map(|_| Client::connect(server.addr())).collect();
     assert_eq!(held.last_mut().unwrap().ask(post("GetItem", "{}")).status, 200);
     assert_eq!(Client::connect(server.addr()).receive().status, 503);

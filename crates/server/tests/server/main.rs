@@ -4,6 +4,7 @@
 
 mod auth;
 mod client;
+#[cfg(feature = "insights")]
 mod cloudwatch;
 mod connections;
 mod durable;
@@ -14,6 +15,7 @@ mod http1;
 mod http2;
 mod limits;
 mod metrics;
+mod origins;
 mod policies;
 mod routes;
 mod shutdown;
@@ -21,4 +23,3 @@ mod start;
 mod tls;
 mod unsent;
 mod verification;
-mod visitors;

@@ -1,4 +1,4 @@
-//! What the server tells of itself.
+//! The metrics page.
 
 use keyloom_engine::{Clock as _, Reply, SystemClock};
 use keyloom_server::{Backend, Config, Credentials, Server};
@@ -19,7 +19,7 @@ impl Backend for Throttling {
 }
 
 #[test]
-fn the_page_counts_what_happened() {
+fn the_page_counts_requests() {
     let server = Server::start(config(), Throttling).unwrap();
     let mut client = Client::connect(server.addr());
     for _ in 0..3 {
@@ -52,7 +52,7 @@ fn the_page_counts_what_happened() {
 const METRICS: &str = "GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 #[test]
-fn with_credentials_the_page_is_for_their_holders() {
+fn with_credentials_the_page_needs_a_signature() {
     let credentials = Credentials::new("AKIDEXAMPLE", "a secret of more than sixteen");
     let config = Config { credentials: vec![credentials.clone()], ..config() };
     let server = Server::start(config, Throttling).unwrap();
@@ -69,7 +69,7 @@ fn with_credentials_the_page_is_for_their_holders() {
 }
 
 #[test]
-fn metrics_may_have_an_address_of_their_own() {
+fn metrics_may_have_a_separate_address() {
     let config = Config {
         credentials: vec![Credentials::new("AKIDEXAMPLE", "a secret of more than sixteen")],
         metrics_address: Some(([127, 0, 0, 1], 0).into()),
@@ -81,7 +81,7 @@ fn metrics_may_have_an_address_of_their_own() {
     assert_eq!(page.status, 200);
     assert!(page.text().contains("keyloom_store_writable 1"), "{}", page.text());
     assert_eq!(metrics(&METRICS.replace("/metrics", "/health")).text(), "ok\n");
-    // Nothing else is served there, and nobody is let in who would not be at the endpoint.
+    // Nothing else is served there, and origin checks apply as at the endpoint.
     assert_eq!(metrics(&post("GetItem", "{}")).status, 404);
     for path in ["/", "/keyloom/stats"] {
         assert_eq!(metrics(&METRICS.replace("/metrics", path)).status, 404, "{path}");

@@ -1,4 +1,4 @@
-//! What is found where, and what everything else is told.
+//! Routes, and the responses to everything else.
 
 use keyloom_engine::Database;
 use keyloom_server::Server;
@@ -6,7 +6,7 @@ use keyloom_server::Server;
 use crate::client::{Client, ask, config, echo, post};
 
 #[test]
-fn an_operation_reaches_the_backend_and_its_answer_comes_back() {
+fn an_operation_reaches_the_backend_and_returns_its_response() {
     let response = ask(&echo(), post("GetItem", "{\"a\":1}"));
     assert_eq!((response.status, response.text()), (200, "{\"a\":1}"));
     assert_eq!(response.header("content-type"), Some("application/x-amz-json-1.0"));
@@ -20,7 +20,7 @@ fn an_operation_reaches_the_backend_and_its_answer_comes_back() {
 }
 
 #[test]
-fn the_real_database_is_asked_through_its_target() {
+fn the_real_database_is_called_with_its_target() {
     let server = Server::start(config(), Database::memory()).unwrap();
     let response = ask(&server, post("NoSuchOperation", "{}"));
     assert_eq!(response.status, 400);
@@ -37,7 +37,7 @@ fn a_missing_target_is_an_unknown_operation() {
 }
 
 #[test]
-fn health_is_told_as_dynamodb_tells_it() {
+fn the_health_check_matches_dynamodb() {
     let server = echo();
     let response = ask(&server, "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
     assert_eq!(response.status, 200);
@@ -57,7 +57,7 @@ fn head_has_the_length_and_no_body() {
 }
 
 #[test]
-fn what_dynamodb_does_not_know_is_not_found() {
+fn unknown_requests_are_not_found() {
     let server = echo();
     let typed = |kind: &str| {
         format!(
@@ -85,7 +85,7 @@ fn what_dynamodb_does_not_know_is_not_found() {
 }
 
 #[test]
-fn the_answer_has_the_media_type_of_the_question() {
+fn the_response_has_the_media_type_of_the_request() {
     let server = echo();
     for (asked, answered) in [
         ("application/json", "application/json"),

@@ -1,4 +1,4 @@
-//! Ending without losing anything.
+//! Graceful shutdown.
 
 use std::net::TcpStream;
 use std::thread;
@@ -9,7 +9,7 @@ use keyloom_server::{Config, Dispatch, Limits, Server};
 use crate::client::{Client, Echo, Gate, config, echo, post};
 
 #[test]
-fn a_request_under_way_is_answered_and_new_ones_are_not_taken() {
+fn an_open_request_is_answered_and_new_ones_are_refused() {
     for dispatch in [Dispatch::memory(), Dispatch::disk()] {
         let (gate, called, open) = Gate::new();
         let server = Server::start(Config { dispatch, ..config() }, gate).unwrap();
@@ -22,7 +22,7 @@ fn a_request_under_way_is_answered_and_new_ones_are_not_taken() {
         called.recv_timeout(Duration::from_secs(5)).unwrap();
         let ending = thread::spawn(move || server.shutdown());
         assert!(idle.is_closed() && fresh.is_closed(), "idle connections are closed");
-        assert!(TcpStream::connect(address).is_err(), "nobody listens any more");
+        assert!(TcpStream::connect(address).is_err(), "the listener is closed");
         assert!(!ending.is_finished(), "it waits for the request");
         open.send(()).unwrap();
         let response = client.receive();
@@ -48,7 +48,7 @@ fn a_request_that_never_ends_is_dropped_after_the_grace() {
 }
 
 #[test]
-fn a_client_that_does_not_say_goodbye_is_not_waited_for() {
+fn clients_that_do_not_close_do_not_delay_shutdown() {
     let server = echo();
     let mut http2 = Client::connect(server.addr());
     http2.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
@@ -61,7 +61,7 @@ fn a_client_that_does_not_say_goodbye_is_not_waited_for() {
 }
 
 #[test]
-fn a_connection_accepted_at_the_last_moment_does_not_hold_up_the_end() {
+fn a_connection_accepted_last_does_not_delay_shutdown() {
     for _ in 0..50 {
         let server = echo();
         let address = server.addr();
@@ -85,7 +85,7 @@ fn an_idle_server_ends_at_once_and_frees_its_port() {
 }
 
 #[test]
-fn requests_that_race_with_the_end_are_answered_or_refused_whole() {
+fn requests_racing_with_shutdown_are_answered_or_refused() {
     let server = echo();
     let address = server.addr();
     let clients: Vec<_> = (0..8)
@@ -106,7 +106,7 @@ fn requests_that_race_with_the_end_are_answered_or_refused_whole() {
 }
 
 #[test]
-fn a_server_runs_on_a_runtime_of_the_callers() {
+fn a_server_runs_on_the_callers_runtime() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let server = Server::bind(config(), Echo).unwrap();
     let address = server.local_addr();

@@ -1,4 +1,4 @@
-//! Starting, and refusing to.
+//! Startup, and refusals to start.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ fn a_server_starts_in_milliseconds() {
 }
 
 #[test]
-fn a_taken_port_is_named_with_a_way_out() {
+fn a_port_in_use_is_reported_with_a_remedy() {
     let server = echo();
     let taken = Config { address: server.addr(), ..config() };
     let error = Server::start(taken, Echo).err().unwrap();
@@ -29,7 +29,7 @@ fn a_taken_port_is_named_with_a_way_out() {
 }
 
 #[test]
-fn an_open_server_does_not_leave_the_machine() {
+fn a_server_without_credentials_stays_on_loopback() {
     let everywhere = Config { address: ([0, 0, 0, 0], 0).into(), ..config() };
     let error = Server::start(everywhere.clone(), Echo).err().unwrap();
     assert!(matches!(error, StartError::OpenToAll(_)));
@@ -46,12 +46,12 @@ fn an_address_of_another_machine_is_explained() {
 }
 
 #[test]
-fn unusable_tls_files_are_named() {
+fn unusable_tls_files_are_reported() {
     let missing = std::path::PathBuf::from("no/such/file.pem");
     let tls = Some(TlsFiles { certificate: missing.clone(), key: missing });
     let error = Server::start(Config { tls, ..config() }, Echo).err().unwrap();
     assert!(error.to_string().contains("no/such/file.pem"), "{error}");
-    // A file that exists and is no PEM.
+    // A file that exists but is not PEM.
     let manifest = std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
     let tls = Some(TlsFiles { certificate: manifest.clone(), key: manifest });
     let error = Server::start(Config { tls, ..config() }, Echo).err().unwrap();

@@ -15,7 +15,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::client::{Client, Echo, hasty, post};
 
-/// A server with a certificate of its own making, and that certificate.
+/// A server with a self-signed certificate, and that certificate.
 fn server(name: &str) -> (RunningServer, CertificateDer<'static>) {
     let signed = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let write = |kind: &str, text: String| -> PathBuf {
@@ -75,7 +75,7 @@ async fn http2_is_chosen_in_the_handshake() {
 }
 
 #[test]
-fn plain_http_and_silence_end_the_handshake() {
+fn plain_http_and_silence_fail_the_handshake() {
     let (server, _) = server("plain");
     let mut plain = Client::connect(server.addr());
     plain.send(post("GetItem", "{}"));

@@ -1,6 +1,6 @@
-//! Answers that nobody takes, on HTTP/2 with a closed window: counted, bounded, given back.
+//! Unread responses, on HTTP/2 with a closed window: counted, bounded, released.
 //!
-//! What that means for the memory of the process is tested in `crates/cli/tests/hostile`.
+//! The effect on the memory of the process is tested in `crates/cli/tests/hostile`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -19,7 +19,7 @@ use crate::client::{config, counter, hasty};
 
 const ANSWER_BYTES: usize = 1 << 20;
 
-/// Answers with a megabyte, and counts how often.
+/// Responds with a megabyte, and counts its calls.
 #[derive(Default)]
 struct Large(AtomicUsize);
 
@@ -32,7 +32,7 @@ impl Backend for Large {
 
 type Sender = SendRequest<Full<Bytes>>;
 
-/// A client that takes so many bytes of an answer unasked.
+/// A client with this initial window.
 async fn connect(server: &RunningServer, window: u32) -> Sender {
     let stream = TokioIo::new(TcpStream::connect(server.addr()).await.unwrap());
     let mut builder = Builder::new(TokioExecutor::new());
@@ -65,9 +65,9 @@ fn used(server: &RunningServer) -> u64 {
     counter(server, "keyloom_memory_used_bytes ")
 }
 
-async fn is_given_back(server: &RunningServer) -> bool {
+async fn is_released(server: &RunningServer) -> bool {
     for _ in 0..500 {
-        // This very request is counted, and so are connections.
+        // This request itself is counted, and so are connections.
         if used(server) < 8 << 20 {
             return true;
         }
@@ -87,18 +87,18 @@ async fn requests_do_not_run_while_their_connection_has_its_share_unsent() {
             answers.push(asked.await.unwrap());
         }
         let ran = large.0.load(Relaxed);
-        // A share is 32 MiB here, and a Scan that runs reserves what its answer could take.
+        // A share is 32 MiB here, and a running Scan reserves the maximum size of its response.
         assert!((4..=32).contains(&ran), "{ran} of 100 ran");
         let refused = |answer: &&hyper::Response<_>| answer.status() == 503;
         assert_eq!(answers.iter().filter(refused).count(), 100 - ran);
         assert!(used(&server) >= (ran * ANSWER_BYTES) as u64, "{} of {ran}", used(&server));
-        // Another connection has memory of its own.
+        // Another connection has its own share.
         let mut other = connect(&server, 1 << 20).await;
         let answer = other.send_request(scan()).await.unwrap();
         assert_eq!(answer.status(), StatusCode::OK);
         assert_eq!(answer.into_body().collect().await.unwrap().to_bytes().len(), ANSWER_BYTES);
         drop((answers, sender, other));
-        assert!(is_given_back(&server).await, "{} bytes are kept", used(&server));
+        assert!(is_released(&server).await, "{} bytes are still reserved", used(&server));
     }
 }
 
@@ -107,7 +107,8 @@ async fn a_client_that_takes_nothing_is_cut_whatever_else_it_does() {
     let (_, server) = limited(hasty());
     let sender = connect(&server, 0).await;
     let answer = sender.clone().send_request(scan()).await.unwrap();
-    // It goes on asking, which is no excuse: each answer's head is sent, no answer's body is taken.
+    // It keeps sending requests, which is not progress: only the responses' headers are sent, no
+    // body is read.
     let started = Instant::now();
     let mut others = Vec::new();
     while started.elapsed() < Duration::from_secs(5) {
@@ -119,13 +120,13 @@ async fn a_client_that_takes_nothing_is_cut_whatever_else_it_does() {
     }
     assert!(started.elapsed() < Duration::from_secs(5), "still served");
     assert!(answer.into_body().collect().await.is_err());
-    assert!(is_given_back(&server).await, "{} bytes are kept", used(&server));
+    assert!(is_released(&server).await, "{} bytes are still reserved", used(&server));
     assert!(counter(&server, "keyloom_connections_timed_out_total ") >= 1);
 }
 
-/// A slow client that does take its answers is served for as long as that takes.
+/// A slow client that does read its responses is served for as long as that takes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_takes_its_time_gets_everything() {
+async fn a_slow_reader_gets_everything() {
     let mut base = hasty();
     base.limits.write_timeout = Duration::from_secs(1);
     let (_, server) = limited(base);

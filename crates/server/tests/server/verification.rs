@@ -9,7 +9,7 @@ const REQUEST: &str =
     "POST /keyloom/verify HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n";
 
 #[test]
-fn a_database_says_what_it_found() {
+fn a_database_reports_its_findings() {
     let server = Server::start(config(), Database::memory()).unwrap();
     let response = ask(&server, REQUEST);
     assert_eq!(response.status, 200);
@@ -23,7 +23,7 @@ fn a_backend_that_cannot_verify_has_no_such_page() {
 }
 
 #[test]
-fn who_may_not_read_the_data_may_not_verify_it() {
+fn verification_needs_a_signature() {
     let credentials = vec![Credentials::new("key", "a secret that is long enough")];
     let config = Config { credentials, ..config() };
     let server = Server::start(config, Database::memory()).unwrap();

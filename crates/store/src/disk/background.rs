@@ -1,8 +1,8 @@
-//! The threads behind a store on disk: one writes full memtables to tables and removes the log
-//! segments that this makes superfluous, one compacts tables and clears garbage away, and if commits do not wait for the
-//! disk, one syncs the log behind their backs.
+//! The background threads of a disk store: one flushes full memtables to tables and removes the log
+//! segments that this makes obsolete, one compacts tables and reclaims garbage, and with relaxed
+//! durability one syncs the log.
 //!
-//! They are apart because a long compaction must not hold up a flush, which writers may wait for,
+//! They are separate because a long compaction must not delay a flush, which writers may wait for,
 //! nor a flush the sync, which is promised within a second.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,45 +14,45 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::StoreError;
 use crate::condition::Condition;
-use crate::disk::home::Home;
+use crate::disk::directory::StoreDirectory;
 use crate::disk::log::directory::LogDirectory;
 use crate::disk::log::syncing::Unsynced;
 use crate::disk::options::{DiskOptions, Durability};
 use crate::disk::reclaim::{self, Reclaimer};
 use crate::disk::tree::Tree;
 
-/// Writers wait while this many memtables are unflushed …
+/// Write stall: writers wait while this many memtables are unflushed …
 const UNFLUSHED_LIMIT: usize = 3;
 
-/// … or this many layers of tables uncompacted: reads would become slow.
+/// … or this many level-0 runs are uncompacted, because reads would become slow.
 const UNCOMPACTED_LIMIT: usize = 20;
 
-/// Writes are accepted again when a full disk takes so many bytes, or a memtable if that is less.
-const ROOM: u64 = 4 << 20;
+/// Writes are accepted again when a full disk has this much space, or one memtable if that is less.
+const ENOUGH_SPACE: u64 = 4 << 20;
 
-/// How long a thread waits before it tries a full disk again: at first, and at most.
-const ROOM_PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
+/// Retry interval on a full disk: initial and maximum.
+const RETRY_INTERVAL: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
 
-/// The threads of one store.
+/// The background threads of one store.
 pub(crate) struct Background {
     work: Arc<Work>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What the threads and the writers share.
+/// State shared by the threads and the writers.
 pub(crate) struct Work {
     tree: Arc<Tree>,
     log: Arc<LogDirectory>,
-    home: Arc<Home>,
+    store_dir: Arc<StoreDirectory>,
     condition: Condition,
     tail: Arc<Mutex<Option<Unsynced>>>,
     options: DiskOptions,
-    orders: Mutex<Orders>,
+    requests: Mutex<Requests>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Orders {
+struct Requests {
     /// The memtables of all segments up to this one are sealed.
     sealed_to: u64,
     flushed_to: u64,
@@ -60,8 +60,8 @@ struct Orders {
     sync: Option<Unsynced>,
     /// A new segment is about to begin.
     prepare: bool,
-    /// The disk is full, and somebody must find out when there is room again.
-    wants_room: bool,
+    /// The disk is full, and its free space must be probed.
+    wants_space: bool,
     closing: bool,
 }
 
@@ -70,14 +70,15 @@ impl Background {
     pub(crate) fn start(
         tree: Arc<Tree>,
         log: Arc<LogDirectory>,
-        home: Arc<Home>,
+        store_dir: Arc<StoreDirectory>,
         condition: Condition,
         tail: Arc<Mutex<Option<Unsynced>>>,
         options: DiskOptions,
     ) -> Result<Self, StoreError> {
-        let orders = Mutex::new(Orders { compact: true, ..Orders::default() });
+        let requests = Mutex::new(Requests { compact: true, ..Requests::default() });
         let changed = Condvar::new();
-        let work = Arc::new(Work { tree, log, home, condition, tail, options, orders, changed });
+        let work =
+            Arc::new(Work { tree, log, store_dir, condition, tail, options, requests, changed });
         let mut background = Self { work, threads: Vec::new() };
         background.spawn("keyloom-flush", Work::flush_loop)?;
         background.spawn("keyloom-compact", Work::compact_loop)?;
@@ -108,19 +109,19 @@ impl Background {
         Ok(())
     }
 
-    /// What writers need of it.
+    /// The part that writers use.
     pub(crate) fn work(&self) -> Arc<Work> {
         Arc::clone(&self.work)
     }
 }
 
 impl Background {
-    /// Ends the threads, after what they are at.
+    /// Stops the threads after their current step.
     pub(crate) fn stop(&mut self) {
-        self.work.orders.lock().closing = true;
+        self.work.requests.lock().closing = true;
         self.work.changed.notify_all();
         for thread in self.threads.drain(..) {
-            // A panic has poisoned the store already.
+            // A panic has already poisoned the store.
             let _ = thread.join();
         }
     }
@@ -133,104 +134,104 @@ impl Drop for Background {
 }
 
 impl Work {
-    /// Orders a flush: the memtables of all segments up to `segment` have been sealed.
+    /// Requests a flush: the memtables of all segments up to `segment` are sealed.
     pub(crate) fn flush_to(&self, segment: u64) {
-        let mut orders = self.orders.lock();
-        orders.sealed_to = orders.sealed_to.max(segment);
+        let mut requests = self.requests.lock();
+        requests.sealed_to = requests.sealed_to.max(segment);
         self.changed.notify_all();
     }
 
-    /// Orders a sync of the log, and does not wait for it; if a segment is about to begin, its file
-    /// is made first.
+    /// Requests a sync of the log without waiting for it; if a new segment is about to begin, its
+    /// file is created first.
     pub(crate) fn sync_soon(&self, unsynced: Unsynced, is_full: bool) {
-        let mut orders = self.orders.lock();
-        orders.sync = Some(unsynced);
-        orders.prepare |= is_full;
-        drop(orders);
+        let mut requests = self.requests.lock();
+        requests.sync = Some(unsynced);
+        requests.prepare |= is_full;
+        drop(requests);
         self.changed.notify_all();
     }
 
-    /// Orders to find out when a full disk has room again.
-    pub(crate) fn watch_for_room(&self) {
-        self.orders.lock().wants_room = true;
+    /// Requests probing for free space on a full disk.
+    pub(crate) fn probe_for_space(&self) {
+        self.requests.lock().wants_space = true;
         self.changed.notify_all();
     }
 
-    /// Waits while the threads are too far behind the writers.
-    pub(crate) fn wait_for_room(&self) -> Result<(), StoreError> {
+    /// Stalls the writer while the threads are too far behind.
+    pub(crate) fn stall(&self) -> Result<(), StoreError> {
         while self.tree.unflushed() >= UNFLUSHED_LIMIT
             || self.tree.uncompacted() >= UNCOMPACTED_LIMIT
         {
             self.condition.check()?;
-            self.changed.wait_for(&mut self.orders.lock(), Duration::from_millis(10));
+            self.changed.wait_for(&mut self.requests.lock(), Duration::from_millis(10));
         }
         self.condition.check()
     }
 
     fn flush_loop(&self) -> Result<(), StoreError> {
-        let mut pause = ROOM_PAUSE.0;
+        let mut pause = RETRY_INTERVAL.0;
         loop {
-            let mut orders = self.orders.lock();
-            while orders.sealed_to == orders.flushed_to && !orders.wants_room {
-                if orders.closing {
+            let mut requests = self.requests.lock();
+            while requests.sealed_to == requests.flushed_to && !requests.wants_space {
+                if requests.closing {
                     return Ok(());
                 }
-                self.changed.wait(&mut orders);
+                self.changed.wait(&mut requests);
             }
-            let (from, to) = (orders.flushed_to, orders.sealed_to);
-            let wanted_room = std::mem::take(&mut orders.wants_room);
-            drop(orders);
-            match self.flush(from, to, wanted_room) {
+            let (from, to) = (requests.flushed_to, requests.sealed_to);
+            let wanted_space = std::mem::take(&mut requests.wants_space);
+            drop(requests);
+            match self.flush(from, to, wanted_space) {
                 Ok(()) => {}
                 Err(StoreError::Full { cause }) => {
                     self.condition.is_full(&cause);
-                    if self.pause_for_room(&mut pause) {
+                    if self.back_off(&mut pause) {
                         return Ok(());
                     }
                     continue;
                 }
                 Err(error) => return Err(error),
             }
-            if wanted_room {
-                self.condition.has_room();
-                pause = ROOM_PAUSE.0;
+            if wanted_space {
+                self.condition.has_space();
+                pause = RETRY_INTERVAL.0;
             }
-            let mut orders = self.orders.lock();
-            orders.flushed_to = to;
-            orders.compact = true;
+            let mut requests = self.requests.lock();
+            requests.flushed_to = to;
+            requests.compact = true;
             self.changed.notify_all();
         }
     }
 
-    fn flush(&self, from: u64, to: u64, wanted_room: bool) -> Result<(), StoreError> {
-        if wanted_room {
+    fn flush(&self, from: u64, to: u64, wanted_space: bool) -> Result<(), StoreError> {
+        if wanted_space {
             self.tree.remove_orphans()?;
-            self.home.probe_room(self.options.memtable_bytes.min(ROOM))?;
+            self.store_dir.probe_space(self.options.memtable_bytes.min(ENOUGH_SPACE))?;
         }
         if from == to {
             return Ok(());
         }
-        self.home.check()?;
+        self.store_dir.check()?;
         self.tree.flush()?;
         self.remove_segments(from, to)
     }
 
-    /// Waits before the disk is tried again, longer each time; returns whether the store is closing.
-    fn pause_for_room(&self, pause: &mut Duration) -> bool {
-        let mut orders = self.orders.lock();
-        orders.wants_room = true;
-        if !orders.closing {
-            self.changed.wait_for(&mut orders, *pause);
+    /// Backs off before the next attempt on a full disk; returns whether the store is closing.
+    fn back_off(&self, pause: &mut Duration) -> bool {
+        let mut requests = self.requests.lock();
+        requests.wants_space = true;
+        if !requests.closing {
+            self.changed.wait_for(&mut requests, *pause);
         }
-        *pause = (*pause * 2).min(ROOM_PAUSE.1);
-        orders.closing
+        *pause = (*pause * 2).min(RETRY_INTERVAL.1);
+        requests.closing
     }
 
-    /// Removes segments whose content is in tables now, oldest first, after the manifest has stopped
-    /// to expect them.
+    /// Removes segments whose content is in tables, oldest first, after the manifest no longer
+    /// requires them.
     fn remove_segments(&self, from: u64, to: u64) -> Result<(), StoreError> {
         let tables = self.tree.version();
-        self.home.record(|contents| {
+        self.store_dir.record(|contents| {
             contents.first_segment = contents.first_segment.max(to + 1);
             contents.tables = contents.tables.max(tables);
         })?;
@@ -244,90 +245,90 @@ impl Work {
     }
 
     fn sync_loop(&self) -> Result<(), StoreError> {
-        let mut orders = self.orders.lock();
+        let mut requests = self.requests.lock();
         loop {
-            if let Some(unsynced) = orders.sync.take() {
-                let prepare = std::mem::take(&mut orders.prepare);
-                drop(orders);
+            if let Some(unsynced) = requests.sync.take() {
+                let prepare = std::mem::take(&mut requests.prepare);
+                drop(requests);
                 if prepare {
                     self.log.prepare();
                 }
                 unsynced.sync()?;
-                orders = self.orders.lock();
-            } else if orders.closing {
+                requests = self.requests.lock();
+            } else if requests.closing {
                 return Ok(());
             } else {
-                self.changed.wait(&mut orders);
+                self.changed.wait(&mut requests);
             }
         }
     }
 
-    /// Compacts until the levels are in shape; returns whether the store is closing.
+    /// Compacts until no level is over its threshold; returns whether the store is closing.
     fn compact_levels(&self, pause: &mut Duration) -> Result<bool, StoreError> {
         loop {
-            self.home.check()?;
+            self.store_dir.check()?;
             match self.tree.compact() {
                 Ok(false) => return Ok(false),
                 Ok(true) => {
-                    *pause = ROOM_PAUSE.0;
+                    *pause = RETRY_INTERVAL.0;
                     self.changed.notify_all();
                 }
                 Err(StoreError::Full { cause }) => {
                     self.condition.is_full(&cause);
-                    if self.pause_for_room(pause) {
+                    if self.back_off(pause) {
                         return Ok(true);
                     }
                 }
                 Err(error) => return Err(error),
             }
-            if self.orders.lock().closing {
+            if self.requests.lock().closing {
                 return Ok(true);
             }
         }
     }
 
     fn compact_loop(&self) -> Result<(), StoreError> {
-        let mut pause = ROOM_PAUSE.0;
+        let mut pause = RETRY_INTERVAL.0;
         let mut reclaimer = Reclaimer::new(self.options.memtable_bytes, &self.tree);
-        let mut next_look = Instant::now() + reclaim::EVERY;
+        let mut next_check = Instant::now() + reclaim::EVERY;
         loop {
-            let mut orders = self.orders.lock();
-            while !orders.closing && !orders.compact && Instant::now() < next_look {
-                self.changed.wait_until(&mut orders, next_look);
+            let mut requests = self.requests.lock();
+            while !requests.closing && !requests.compact && Instant::now() < next_check {
+                self.changed.wait_until(&mut requests, next_check);
             }
-            if orders.closing {
+            if requests.closing {
                 return Ok(());
             }
-            let is_ordered = std::mem::take(&mut orders.compact);
-            drop(orders);
+            let is_ordered = std::mem::take(&mut requests.compact);
+            drop(requests);
             if is_ordered && self.compact_levels(&mut pause)? {
                 return Ok(());
             }
-            if Instant::now() >= next_look {
+            if Instant::now() >= next_check {
                 let is_urgent = || {
-                    let orders = self.orders.lock();
-                    orders.closing || orders.compact
+                    let requests = self.requests.lock();
+                    requests.closing || requests.compact
                 };
-                let looked =
-                    reclaimer.look(&self.tree, is_urgent, |number| self.enter_flushing(number));
-                // Giving room back takes some at first; without it, the garbage stays.
-                match looked {
+                let result =
+                    reclaimer.run(&self.tree, is_urgent, |number| self.enter_flushing(number));
+                // Reclaiming space needs some at first; without it, the garbage stays.
+                match result {
                     Ok(()) | Err(StoreError::Full { .. }) => {}
                     Err(error) => return Err(error),
                 }
-                next_look = Instant::now() + reclaim::EVERY;
+                next_check = Instant::now() + reclaim::EVERY;
             }
         }
     }
 }
 
 impl Work {
-    /// Notes durably that the tables may hold transactions of the newest segment up to this number, all
-    /// of which are in the log.
+    /// Records durably that the tables may hold transactions of the newest segment up to this
+    /// number, all of which are in the log.
     pub(crate) fn enter_flushing(&self, number: u64) -> Result<(), StoreError> {
         let tail = self.tail.lock().as_ref().map(Unsynced::again);
         tail.map_or(Ok(()), |tail| tail.sync())?;
-        self.home.record(|contents| contents.flushing = contents.flushing.max(number))
+        self.store_dir.record(|contents| contents.flushing = contents.flushing.max(number))
     }
 }
 

@@ -1,24 +1,24 @@
-//! How much memory a store takes for its cache when nobody says.
+//! The default size of the block cache.
 
 use std::fs;
 use std::sync::OnceLock;
 
-/// The part of the memory that the cache may fill: one in so many bytes.
+/// The cache takes one in this many bytes of the memory.
 const SHARE: u64 = 8;
 
 const LEAST: u64 = 64 << 20;
 const MOST: u64 = 2 << 30;
 
-/// The share of a machine whose memory is not known.
+/// The default if the size of the memory is unknown.
 const OTHERWISE: u64 = 128 << 20;
 
-/// An eighth of the memory that this process may use, within bounds.
+/// An eighth of the memory available to this process, within bounds.
 pub(crate) fn default_cache_bytes() -> u64 {
     share_of(machine_memory_bytes())
 }
 
-/// The memory that this process may use: of the machine, or of the container if that has less; none where
-/// the system does not tell.
+/// The memory available to this process: that of the machine, or the container's limit if lower;
+/// `None` if the system does not report it.
 pub fn machine_memory_bytes() -> Option<u64> {
     static BYTES: OnceLock<Option<u64>> = OnceLock::new();
     *BYTES.get_or_init(|| {
@@ -37,7 +37,7 @@ fn share_of(memory: Option<u64>) -> u64 {
     memory.map_or(OTHERWISE, |bytes| (bytes / SHARE).clamp(LEAST, MOST))
 }
 
-/// What the kernel tells of the machine and of the limits of a container, which has either kind or none.
+/// Parses the kernel's figure for the machine and the container's limits, of either cgroup version.
 fn memory_of(meminfo: &str, limits: &[&str]) -> Option<u64> {
     let machine = meminfo.lines().find_map(|line| {
         let kilobytes = line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?;

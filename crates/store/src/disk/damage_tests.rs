@@ -1,4 +1,4 @@
-//! Damage to the files of a store: a torn end of the log is cut, anything else is an error.
+//! Damage to the files of a store: a torn tail of the log is truncated, anything else is an error.
 
 use std::fs;
 use std::ops::Range;
@@ -13,14 +13,14 @@ use crate::{Store, StoreError};
 const PAGE: usize = 4096;
 const ACKNOWLEDGED: usize = 20;
 
-/// A store's files, as they were while it was open: some acknowledged transactions, then a large one
+/// A store's files as they were while it was open: some acknowledged transactions, then a large one
 /// that counts as unacknowledged.
 struct Image {
     segment: Vec<u8>,
     manifest: Vec<u8>,
-    /// Where the last, unacknowledged record lies.
+    /// The range of the last, unacknowledged record.
     tail: Range<usize>,
-    home: tempfile::TempDir,
+    store_dir: tempfile::TempDir,
 }
 
 fn incompressible(seed: u64, len: usize) -> Bytes {
@@ -41,9 +41,9 @@ fn key(n: usize) -> Bytes {
 
 impl Image {
     fn take() -> Self {
-        let home = tempfile::tempdir().unwrap();
+        let store_dir = tempfile::tempdir().unwrap();
         let (store, _) =
-            DiskStore::open(home.path().join("store"), DiskOptions::default()).unwrap();
+            DiskStore::open(store_dir.path().join("store"), DiskOptions::default()).unwrap();
         for n in 0..ACKNOWLEDGED {
             let mut transaction = store.begin(&[]).unwrap();
             transaction.put(key(n), incompressible(n as u64, 1000));
@@ -54,13 +54,13 @@ impl Image {
             transaction.put(format!("tail {n}").into(), incompressible(n + 99, 20_000));
         }
         transaction.commit().unwrap();
-        let mut segment = fs::read(segment_in(&home.path().join("store"))).unwrap();
-        let manifest = fs::read(home.path().join("store/MANIFEST")).unwrap();
+        let mut segment = fs::read(segment_in(&store_dir.path().join("store"))).unwrap();
+        let manifest = fs::read(store_dir.path().join("store/MANIFEST")).unwrap();
         drop(store);
         let tail = last_record(&segment);
-        // A seal may or may not have been written already; it would say that the tail is durable.
+        // A seal may already have been written; it would say that the tail is durable.
         segment[tail.end..].fill(0);
-        Self { segment, manifest, tail, home }
+        Self { segment, manifest, tail, store_dir }
     }
 
     /// Opens a store whose log is this image with some damage.
@@ -68,7 +68,7 @@ impl Image {
         &self,
         damage: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(DiskStore, super::OpenReport), StoreError> {
-        let path = self.home.path().join("store");
+        let path = self.store_dir.path().join("store");
         fs::remove_dir_all(path.join("log")).unwrap();
         fs::create_dir(path.join("log")).unwrap();
         let mut segment = self.segment.clone();
@@ -78,7 +78,7 @@ impl Image {
         DiskStore::open(&path, DiskOptions::default())
     }
 
-    /// Opens the damaged store and checks that all acknowledged data is there, and all or nothing
+    /// Opens the damaged store and checks that all acknowledged data is present, and all or nothing
     /// of the tail.
     fn check_opens(&self, name: &str, damage: impl FnOnce(&mut Vec<u8>)) {
         let (store, report) = self.open(damage).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -129,7 +129,7 @@ fn an_untouched_tail_is_replayed() {
 }
 
 #[test]
-fn a_truncated_tail_is_cut() {
+fn a_short_tail_is_truncated() {
     let image = Image::take();
     for at in image.tail.clone().step_by(4999).chain([image.tail.start, image.tail.end - 1]) {
         image.check_opens(&format!("truncated at {at}"), |segment| segment.truncate(at));
@@ -137,7 +137,7 @@ fn a_truncated_tail_is_cut() {
 }
 
 #[test]
-fn a_tail_with_zeroed_pages_is_cut() {
+fn a_tail_with_zeroed_pages_is_truncated() {
     let image = Image::take();
     for page in pages(image.tail.clone()) {
         let name = format!("zeroed {page:?}");
@@ -151,7 +151,7 @@ fn a_tail_with_zeroed_pages_is_cut() {
 }
 
 #[test]
-fn a_tail_with_garbage_is_cut() {
+fn a_tail_with_garbage_is_truncated() {
     let image = Image::take();
     for (n, page) in pages(image.tail.clone()).enumerate() {
         let garbage = incompressible(n as u64 + 7, page.len());
@@ -166,7 +166,7 @@ fn a_tail_with_garbage_is_cut() {
 }
 
 #[test]
-fn garbage_behind_the_last_record_is_cut() {
+fn garbage_after_the_last_record_is_truncated() {
     let image = Image::take();
     let garbage = incompressible(3, 3 * PAGE);
     let (store, report) = image
@@ -195,21 +195,22 @@ fn damage_before_the_tail_is_an_error() {
 
 #[test]
 fn after_a_clean_close_any_damage_to_the_log_is_an_error() {
-    let home = tempfile::tempdir().unwrap();
-    let (store, _) = DiskStore::open(home.path(), DiskOptions::default()).unwrap();
+    let store_dir = tempfile::tempdir().unwrap();
+    let (store, _) = DiskStore::open(store_dir.path(), DiskOptions::default()).unwrap();
     let mut transaction = store.begin(&[]).unwrap();
     transaction.put("key".into(), "value".into());
     transaction.commit().unwrap();
     store.close().unwrap();
-    let intact = fs::read(segment_in(home.path())).unwrap();
+    let intact = fs::read(segment_in(store_dir.path())).unwrap();
     let record = last_record(&intact);
     for at in 0..record.end {
         let mut damaged = intact.clone();
         damaged[at] ^= 1;
-        fs::write(segment_in(home.path()), damaged).unwrap();
-        let error = DiskStore::open(home.path(), DiskOptions::default()).map(drop).unwrap_err();
+        fs::write(segment_in(store_dir.path()), damaged).unwrap();
+        let error =
+            DiskStore::open(store_dir.path(), DiskOptions::default()).map(drop).unwrap_err();
         assert!(matches!(error, StoreError::Corrupt { .. }), "at {at}: {error}");
     }
-    fs::write(segment_in(home.path()), intact).unwrap();
-    assert!(DiskStore::open(home.path(), DiskOptions::default()).is_ok());
+    fs::write(segment_in(store_dir.path()), intact).unwrap();
+    assert!(DiskStore::open(store_dir.path(), DiskOptions::default()).is_ok());
 }

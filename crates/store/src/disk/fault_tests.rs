@@ -1,6 +1,6 @@
-//! A disk that refuses: each write or sync may fail, and the store must say so and stop.
+//! A failing disk: any write or sync may fail, and the store must report it and be poisoned.
 
-use super::unruly_files::UnrulyFiles;
+use super::faulty_files::FaultyFiles;
 use super::{DiskOptions, DiskStore};
 use crate::{CommitError, Store, StoreError};
 
@@ -10,9 +10,9 @@ fn put(store: &DiskStore, key: &'static str) -> Result<(), CommitError> {
     transaction.commit()
 }
 
-fn with_failing_disk(arm: fn(&UnrulyFiles)) {
+fn with_failing_disk(arm: fn(&FaultyFiles)) {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyFiles::default();
+    let log = FaultyFiles::default();
     let store = log.open_store(directory.path());
 
     put(&store, "before").unwrap();
@@ -21,12 +21,12 @@ fn with_failing_disk(arm: fn(&UnrulyFiles)) {
     assert!(matches!(error, CommitError::Unknown(_)), "{error}");
     assert!(error.to_string().contains("the disk is on fire"), "{error}");
 
-    // The disk works again, but the store does not try its luck.
+    // The disk works again, but the store stays poisoned.
     let error = put(&store, "after").unwrap_err();
     assert!(matches!(error, CommitError::Failed(StoreError::Poisoned { .. })), "{error}");
     assert!(error.to_string().contains("the disk is on fire"), "{error}");
-    assert!(store.get(b"before").unwrap().is_some(), "what was durable stays readable");
-    assert_eq!(store.get(b"unlucky").unwrap(), None, "what is unknown is not shown");
+    assert!(store.get(b"before").unwrap().is_some(), "durable data stays readable");
+    assert_eq!(store.get(b"unlucky").unwrap(), None, "a write of unknown outcome is not visible");
     assert!(matches!(store.close(), Err(StoreError::Poisoned { .. })));
 
     let (store, _) = DiskStore::open(directory.path(), DiskOptions::default()).unwrap();
@@ -46,9 +46,9 @@ fn a_failed_write_poisons_the_store() {
 }
 
 #[test]
-fn everyone_who_waits_learns_of_a_failed_sync() {
+fn a_failed_sync_fails_every_waiting_writer() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyFiles::default();
+    let log = FaultyFiles::default();
     let store = log.open_store(directory.path());
     log.fail_sync_after(20);
     let acknowledged = std::thread::scope(|scope| {
@@ -78,10 +78,10 @@ fn write_until_failure(store: &DiskStore, writer: u64) -> u64 {
             return n;
         }
     }
-    unreachable!("the fuse burns down")
+    unreachable!("the injected failure occurs")
 }
 
-/// Writes transactions of two keys until one fails; how many were acknowledged.
+/// Writes transactions of two keys until one fails; returns how many were acknowledged.
 fn pairs_until_failure(store: &DiskStore) -> u64 {
     for n in 0.. {
         let Ok(mut transaction) = store.begin(&[]) else { return n };
@@ -91,15 +91,15 @@ fn pairs_until_failure(store: &DiskStore) -> u64 {
             return n;
         }
     }
-    unreachable!("the fuse burns down")
+    unreachable!("the injected failure occurs")
 }
 
 #[test]
-fn whichever_write_or_sync_fails_nothing_acknowledged_is_lost_or_halved() {
-    for fail_after in [UnrulyFiles::fail_write_after, UnrulyFiles::fail_sync_after] {
+fn any_failed_write_or_sync_keeps_acknowledged_transactions_whole() {
+    for fail_after in [FaultyFiles::fail_write_after, FaultyFiles::fail_sync_after] {
         for count in 0..25 {
             let directory = tempfile::tempdir().unwrap();
-            let log = UnrulyFiles::default();
+            let log = FaultyFiles::default();
             let store = log.open_store(directory.path());
             fail_after(&log, count);
             let acknowledged = pairs_until_failure(&store);
@@ -108,7 +108,7 @@ fn whichever_write_or_sync_fails_nothing_acknowledged_is_lost_or_halved() {
             for n in 0..=acknowledged {
                 let left = store.get(format!("{n} left").as_bytes()).unwrap();
                 let right = store.get(format!("{n} right").as_bytes()).unwrap();
-                assert_eq!(left, right, "{n} is there by halves");
+                assert_eq!(left, right, "{n} is only half present");
                 assert!(left.is_some() || n == acknowledged, "{n} was acknowledged");
             }
             assert!(store.verify().unwrap().is_intact());

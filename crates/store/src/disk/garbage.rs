@@ -1,7 +1,8 @@
-//! How much of the tables is garbage: values that were deleted or overwritten, and tombstones.
+//! How much of the tables is garbage: overwritten and deleted values, and tombstones.
 //!
-//! The engine counts tombstones, but neither what they hide nor what is overwritten. So there are two
-//! answers: a bound that costs nothing, and an estimate from samples, which reads the upper levels.
+//! The engine counts tombstones, but neither the values they hide nor overwritten values. So there
+//! are two measures: an upper bound that costs nothing, and an estimate from samples, which reads
+//! the upper levels.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,10 +11,10 @@ use lsm_tree::coding::Decode;
 use lsm_tree::table::block::Header;
 use lsm_tree::{InternalValue, Table, TableId};
 
-/// How many entries are looked up for an estimate.
+/// The number of entries sampled for an estimate.
 const SAMPLES: u64 = 500;
 
-/// The tables of a tree: those of the upper levels, newest first, and those of the last.
+/// The tables of a tree: those of the upper levels, newest first, and those of the last level.
 #[derive(Default)]
 pub(super) struct Levels {
     pub(super) upper: Vec<Table>,
@@ -30,15 +31,15 @@ impl Levels {
         self.upper.iter().chain(&self.last)
     }
 
-    /// No more than this is dead because of what the upper levels and the memtables hold, of which
-    /// `deletions` are tombstones in memtables: each entry there hides at most one below.
+    /// Upper bound of the bytes made obsolete by the upper levels and the memtables, which hold
+    /// `deletions` tombstones: each of their entries hides at most one below.
     pub(super) fn most_garbage(&self, deletions: u64) -> u64 {
         let upper: u64 = self.upper.iter().map(|table| table.metadata.file_size).sum();
         let tombstones: u64 = self.upper.iter().map(Table::tombstone_count).sum();
         upper + self.largest(tombstones + deletions)
     }
 
-    /// Bytes of the last level that its own tombstones take, and what they hide from nobody.
+    /// Upper bound of the bytes that tombstones in the last level take; they hide nothing.
     pub(super) fn most_garbage_in_last_level(&self) -> u64 {
         let share = |table: &Table| {
             let metadata = &table.metadata;
@@ -47,8 +48,8 @@ impl Levels {
         self.last.iter().map(share).sum()
     }
 
-    /// The bytes of so many entries, if they are the largest: averages are by table, and items of one
-    /// kind lie together.
+    /// The size of this many entries if they are the largest ones: averages are per table, and
+    /// items of one kind are adjacent.
     fn largest(&self, mut entries: u64) -> u64 {
         let mut sizes: Vec<(u64, u64)> = self
             .all()
@@ -64,8 +65,8 @@ impl Levels {
         sum
     }
 
-    /// An estimate of what is dead because of the entries of the upper levels: some of them are
-    /// looked up, to see what they hide.
+    /// Estimates the bytes made obsolete by the upper levels: sampled entries of these are looked
+    /// up below.
     pub(super) fn sampled_garbage(&self) -> lsm_tree::Result<u64> {
         let entries: u64 = self.upper.iter().map(|table| table.metadata.item_count).sum();
         let step = (entries / SAMPLES).max(1);
@@ -87,7 +88,7 @@ impl Levels {
         Ok(dead * entries / looked_up.max(1))
     }
 
-    /// The bytes on disk of the version that an entry directly follows, if there is one.
+    /// The size on disk of the version that an entry directly supersedes, if any.
     fn hidden_by(
         &self,
         entry: &InternalValue,
@@ -114,7 +115,7 @@ impl Levels {
     }
 }
 
-/// What the first block of a table takes on disk, and what it holds.
+/// The compressed and uncompressed size of a table's first block.
 fn compression(table: &Table) -> lsm_tree::Result<(u64, u64)> {
     let header = Header::decode_from(&mut File::open(&*table.path)?)?;
     Ok((u64::from(header.data_length), u64::from(header.uncompressed_length)))

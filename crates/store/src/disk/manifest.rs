@@ -1,4 +1,4 @@
-//! The manifest: which files a store consists of, and where its log ends if it was closed.
+//! The manifest: the files that make up a store, and the end of its log if it was closed cleanly.
 //!
 //! ```text
 //! keyloom-store format 3
@@ -10,9 +10,10 @@
 //! checksum 1f0c8a44d2b97e30
 //! ```
 //!
-//! It is replaced as a whole whenever a segment of the log begins or goes away, and when the store is
-//! closed. So a file that is missing, shorter or older than the manifest says is an error that names it,
-//! never a store with less in it. `log none` and `tables none` stand in a store that is still being made.
+//! It is replaced as a whole whenever a log segment begins or is removed, and when the store is
+//! closed. So a file that is missing, shorter or older than the manifest says is an error that
+//! names it, never a store with less in it. A store that is still being created has `log none` and
+//! `tables none`.
 
 use std::fmt::Write as _;
 use std::hash::{BuildHasher, RandomState};
@@ -22,35 +23,37 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The name of the file.
 pub(crate) const NAME: &str = "MANIFEST";
 
-/// How the first line begins; the number of the format follows.
+/// Start of the first line; the format version follows.
 pub(super) const MAGIC: &str = "keyloom-store format ";
 
 /// The format that this version writes.
 pub(super) const VERSION: u32 = 3;
 
-/// What the manifest says.
+/// The content of the manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Manifest {
-    /// Random: tells this store and its backups from others.
+    /// Random: identifies this store and its backups.
     pub(crate) store: u64,
-    /// The files; none while the store is being made.
+    /// The files; `None` while the store is being created.
     pub(crate) contents: Option<Contents>,
 }
 
 /// The files of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Contents {
-    /// The oldest segment of the log that is needed.
+    /// The oldest log segment that is needed.
     pub(crate) first_segment: u64,
     /// The newest segment that may hold records.
     pub(crate) last_segment: u64,
     /// The list of tables has at least this number.
     pub(crate) tables: u64,
-    /// Transactions up to this number are in the tables, or dead: they are not read from the log.
+    /// Transactions up to this number are in the tables, or obsolete: they are not replayed from
+    /// the log.
     pub(crate) flushed: u64,
-    /// The tables may hold transactions of the last segment up to this number, which the segment has.
+    /// The tables may hold transactions of the last segment up to this number, all of which are in
+    /// the segment.
     pub(crate) flushing: u64,
-    /// Where the last segment ends, if the store was closed.
+    /// The end of the last segment, if the store was closed cleanly.
     pub(crate) closed_at: Option<u64>,
 }
 
@@ -67,7 +70,7 @@ impl Contents {
 }
 
 impl Manifest {
-    /// The manifest of a store that is about to be made.
+    /// The manifest of a new store.
     pub(crate) fn new() -> Self {
         Self { store: RandomState::new().hash_one("store"), contents: None }
     }
@@ -93,20 +96,20 @@ impl Manifest {
         text.into_bytes()
     }
 
-    /// Reads a manifest, or says what is wrong with it.
+    /// Decodes a manifest; the error says what is wrong with it.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "it is not text".to_owned())?;
         check_version(text.lines().next().unwrap_or_default())?;
         let at = text.rfind("checksum ").ok_or("its checksum is missing")?;
         let (covered, checksum) = text.split_at(at);
         if checksum != format!("checksum {:016x}\n", xxh3_64(covered.as_bytes())) {
-            return Err("its content is not what was written".into());
+            return Err("its content does not match its checksum".into());
         }
-        parse(covered).ok_or_else(|| "it does not say what the store consists of".into())
+        parse(covered).ok_or_else(|| "it cannot be parsed".into())
     }
 }
 
-/// Checks the line that tells the format.
+/// Checks the line with the format version.
 pub(super) fn check_version(line: &str) -> Result<(), String> {
     let version = line.strip_prefix(MAGIC).and_then(|number| number.parse::<u32>().ok());
     match version {
@@ -121,7 +124,7 @@ pub(super) fn check_version(line: &str) -> Result<(), String> {
                 .into())
         }
         Some(other) => Err(format!("the store has format {other}, which this version cannot read")),
-        None => Err("this does not tell the format of a keyloom store".into()),
+        None => Err("this is not the format of a keyloom store".into()),
     }
 }
 
@@ -170,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoding_round_trips() {
         for manifest in examples() {
             assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest));
         }
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_and_every_cut_is_noticed() {
+    fn every_flipped_bit_and_truncation_is_detected() {
         for manifest in examples() {
             let bytes = manifest.encode();
             for at in 0..bytes.len() * 8 {
@@ -197,10 +200,10 @@ mod tests {
     }
 
     #[test]
-    fn other_formats_are_refused_by_name() {
+    fn other_formats_are_refused_with_their_version() {
         let refused = |text: &str| Manifest::decode(text.as_bytes()).unwrap_err();
         assert!(refused("keyloom-store format 4\n").contains("use a newer keyloom"));
         assert!(refused("keyloom-store format 0\n").contains("format 0, which this version"));
-        assert!(refused("holiday").contains("does not tell the format"));
+        assert!(refused("holiday").contains("is not the format"));
     }
 }

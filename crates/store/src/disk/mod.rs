@@ -2,57 +2,58 @@
 //!
 //! ```text
 //! directory/
-//!   MANIFEST        format, and which files the store consists of
-//!   LOCK            locked while a process has the store open, as is the directory
-//!   log/00000007.log …   what tables do not hold yet
-//!   tree/           sorted tables and their lists
+//!   MANIFEST             format version, and the files that make up the store
+//!   LOCK                 locked while a process has the store open, as is the directory
+//!   log/00000007.log …   transactions that are not in tables yet
+//!   tree/                sorted tables and their lists
 //! ```
 //!
-//! # Why an own log
+//! # Why our own log
 //!
-//! The tables are those of `lsm-tree`, the engine inside fjall. Fjall's own journal was weighed
-//! and left out. It refuses to open when the pages of an unsynced batch reach the disk out of
-//! order, and where damage hits the start of an entry it takes that for the end and silently cuts
-//! all that follows, acknowledged or not. It cannot be told which bytes were acknowledged. After
-//! the first reopening it appends to a file that is no longer allocated in advance, so each sync
-//! also writes file-system metadata, and it syncs inside its commit lock. An own log is about as
-//! much code as a repair tool for a private file format would be, and it can say exactly what was
-//! acknowledged (see [`log::recovery`]).
+//! The tables are those of `lsm-tree`, the engine inside fjall. Fjall's own journal was evaluated
+//! and rejected. It refuses to open when the pages of an unsynced batch reach the disk out of
+//! order, and it takes damage at the start of an entry for the end of the journal and silently
+//! truncates everything after it, acknowledged or not. It has no record of which bytes were
+//! acknowledged. After the first reopening it appends to a file that is no longer preallocated, so
+//! each sync also writes file-system metadata, and it syncs inside its commit lock. Our own log is
+//! about as much code as a repair tool for a foreign file format would be, and it knows exactly
+//! what was acknowledged (see [`log::recovery`]).
 //!
 //! # Life of a write
 //!
 //! The committer numbers the transactions of a group, appends them to the log as one record, syncs,
 //! applies them to the memtable and publishes them to readers. When the log segment is full, it
-//! starts a new segment and a new memtable; the flush thread then writes the old memtable to a
+//! starts a new segment and a new memtable; the flush thread then flushes the old memtable to a
 //! table and removes the old segment.
 //!
 //! # Opening
 //!
-//! Tables are opened, then the log is replayed: transactions that a table holds already are
-//! recognised by their number and skipped. Replayed segments stay until their memtable is flushed.
+//! Tables are opened, then the log is replayed: transactions that are already in a table are
+//! recognised by their sequence number and skipped. Replayed segments stay until their memtable is
+//! flushed.
 //!
-//! A process that was killed leaves data that only the system's cache holds. Whatever opening relies on
+//! A killed process leaves data that is only in the page cache. Everything that recovery relies on
 //! is synced before a new file refers to it.
 
 mod background;
 mod backup;
 mod cache_size;
+mod directory;
 pub(crate) mod files;
 mod garbage;
-mod home;
 pub(crate) mod log;
 mod manifest;
-mod moments;
 mod mutation;
+mod obsolete_tables;
 mod options;
 mod read_only;
 mod reclaim;
 mod repair;
-mod retired_tables;
 mod sink;
-mod structure;
+mod snapshots;
 mod table_damage;
 mod table_list;
+mod table_set;
 mod tree;
 
 #[cfg(test)]
@@ -60,13 +61,13 @@ mod damage_tests;
 #[cfg(test)]
 mod fault_tests;
 #[cfg(test)]
+mod faulty_files;
+#[cfg(test)]
 mod pending_tests;
 #[cfg(test)]
 mod relaxed_tests;
 #[cfg(test)]
 mod simulation_tests;
-#[cfg(test)]
-mod unruly_files;
 
 use std::fmt;
 use std::path::Path;
@@ -80,8 +81,8 @@ use parking_lot::Mutex;
 use crate::committer::Committer;
 use crate::condition::Condition;
 use crate::disk::background::Background;
+use crate::disk::directory::{Before, DirectoryLock, StoreDirectory};
 use crate::disk::files::{Files, RealFiles};
-use crate::disk::home::{Before, Claim, Home};
 use crate::disk::log::directory::LogDirectory;
 use crate::disk::log::recovery::{Access, Expected, Recovery, check, recover};
 use crate::disk::log::syncing::Unsynced;
@@ -91,7 +92,7 @@ use crate::disk::sink::DiskSink;
 use crate::disk::tree::{Tree, TreeSnapshot};
 use crate::locks::{HeldLocks, KeyLocks};
 use crate::submission::Submission;
-use crate::transaction::{Backend, Kept, LockedTransaction, Newest, Ticket, WriteSet};
+use crate::transaction::{Backend, Guards, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
     CommitError, Direction, Health, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
     Transaction, Verification, delete_each,
@@ -126,11 +127,11 @@ pub struct DiskStore {
     background: Background,
     tree: Arc<Tree>,
     log: Arc<LogDirectory>,
-    home: Arc<Home>,
+    store_dir: Arc<StoreDirectory>,
     locks: KeyLocks,
     condition: Condition,
     counters: Counters,
-    /// The last segment of the log when the store was opened; zero if there was none.
+    /// The last log segment when the store was opened; zero if there was none.
     last_segment_found: u64,
     is_closed: bool,
 }
@@ -139,51 +140,51 @@ pub struct DiskStore {
 struct Counters {
     commits: Arc<AtomicU64>,
     syncs: Arc<AtomicU64>,
-    /// Where the log ended when the committer stopped; zero before, or if that is not known.
+    /// The end of the log when the committer stopped; zero before that, or if unknown.
     closed_at: Arc<AtomicU64>,
-    /// The newest segment with what has been written to it.
+    /// The newest segment and the end of what has been written to it.
     tail: Arc<Mutex<Option<Unsynced>>>,
-    /// Where the log ends now; changes with transactions only under [`Tree::order`].
+    /// The current end of the log; changes with transactions only under [`Tree::order`].
     log_end: Arc<Mutex<LogEnd>>,
 }
 
-/// Where the records of the last segment end.
+/// The end of the records in the last segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct LogEnd {
-    /// The segment; zero if there is none yet.
+    /// The segment number; zero if there is none yet.
     segment: u64,
     offset: u64,
 }
 
 impl DiskStore {
-    /// Opens the store in `path`, making it if the directory is empty or missing.
+    /// Opens the store in `path`, creating it if the directory is empty or missing.
     ///
-    /// A disk without room is no hindrance: the store is read then, and accepts writes once there is
-    /// room (see [`Store::health`]).
+    /// A full disk does not prevent opening: the store is then read-only until there is space (see
+    /// [`Store::health`]).
     pub fn open(
         path: impl AsRef<Path>,
         options: DiskOptions,
     ) -> Result<(Self, OpenReport), StoreError> {
         let path = path.as_ref();
-        let claim = Claim::take(path, &RealFiles)?;
-        Self::open_in(Arc::new(RealFiles), path, claim, &path.join("tree"), options)
+        let lock = DirectoryLock::take(path, &RealFiles)?;
+        Self::open_in(Arc::new(RealFiles), path, lock, &path.join("tree"), options)
     }
 
-    /// Opens the store whose own files are at `path` of `files`, and whose tables are in `tables`.
+    /// Opens the store whose own files are at `path` of `files` and whose tables are in `tables`.
     fn open_in(
         files: Arc<dyn Files>,
         path: &Path,
-        claim: Claim,
+        lock: DirectoryLock,
         tables: &Path,
         options: DiskOptions,
     ) -> Result<(Self, OpenReport), StoreError> {
-        let (home, before) = Home::open(Arc::clone(&files), path, claim, true)?;
-        let home = Arc::new(home);
-        let tree = Arc::new(open_tree(&home, tables, before, &options)?);
+        let (store_dir, before) = StoreDirectory::open(Arc::clone(&files), path, lock, true)?;
+        let store_dir = Arc::new(store_dir);
+        let tree = Arc::new(open_tree(&store_dir, tables, before, &options)?);
         let log = Arc::new(LogDirectory::new(Arc::clone(&files), &path.join("log")));
-        log.make().map_err(|error| StoreError::io("make the log's directory", error))?;
+        log.make().map_err(|error| StoreError::io("create the log's directory", error))?;
         if !matches!(before, Before::Store(_)) {
-            // The manifest will soon speak of what is in the directories that were just made.
+            // The manifest will refer to the content of the directories that were just created.
             files
                 .sync_directory(path)
                 .map_err(|error| StoreError::io(format!("sync {}", path.display()), error))?;
@@ -193,7 +194,7 @@ impl DiskStore {
         let background = Background::start(
             Arc::clone(&tree),
             Arc::clone(&log),
-            Arc::clone(&home),
+            Arc::clone(&store_dir),
             condition.clone(),
             Arc::clone(&counters.tail),
             options,
@@ -201,7 +202,7 @@ impl DiskStore {
         let mut sink = DiskSink::new(
             Arc::clone(&log),
             Arc::clone(&tree),
-            Arc::clone(&home),
+            Arc::clone(&store_dir),
             background.work(),
             condition.clone(),
             options,
@@ -210,7 +211,7 @@ impl DiskStore {
         let last_segment_found = recovery.segments.last().copied().unwrap_or(0);
         sink.begin(&recovery)?;
         if before == Before::Format2 {
-            home.remove_old_format()?;
+            store_dir.remove_old_format()?;
         }
         let report = OpenReport {
             created: before == Before::New,
@@ -222,7 +223,7 @@ impl DiskStore {
             background,
             tree,
             log,
-            home,
+            store_dir,
             locks: KeyLocks::new(),
             condition,
             counters,
@@ -232,13 +233,13 @@ impl DiskStore {
         Ok((store, report))
     }
 
-    /// Syncs and closes the store. Dropping it does the same, but cannot tell of a failure.
+    /// Syncs and closes the store. Dropping it does the same but cannot report a failure.
     pub fn close(mut self) -> Result<(), StoreError> {
         self.shut_down()
     }
 
-    /// Ends all threads, then leaves word that the store was closed: from then on, everything that is
-    /// missing was removed by somebody else.
+    /// Stops all threads, then records a clean shutdown in the manifest: from then on, any missing
+    /// data is damage.
     fn shut_down(&mut self) -> Result<(), StoreError> {
         if std::mem::replace(&mut self.is_closed, true) {
             return Ok(());
@@ -250,8 +251,8 @@ impl DiskStore {
         if end == 0 {
             return Ok(());
         }
-        match self.home.record(|contents| contents.closed_at = Some(end)) {
-            // The next opening takes it for a crash, which loses nothing.
+        match self.store_dir.record(|contents| contents.closed_at = Some(end)) {
+            // The next opening treats this as a crash, which loses nothing.
             Err(StoreError::Full { .. }) => Ok(()),
             recorded => recorded,
         }
@@ -260,14 +261,14 @@ impl DiskStore {
 
 impl Drop for DiskStore {
     fn drop(&mut self) {
-        // Whoever wants to know how closing went calls `close`.
+        // Call `close` to learn of errors.
         let _ = self.shut_down();
     }
 }
 
-/// Opens the tables, if they are those that the manifest speaks of.
+/// Opens the tables after checking them against the manifest.
 fn open_tree(
-    home: &Arc<Home>,
+    store_dir: &Arc<StoreDirectory>,
     path: &Path,
     before: Before,
     options: &DiskOptions,
@@ -286,15 +287,15 @@ fn open_tree(
     for directory in [path.to_owned(), path.join("tables")] {
         RealFiles
             .make_directory(&directory)
-            .map_err(|error| StoreError::io(format!("make {}", directory.display()), error))?;
+            .map_err(|error| StoreError::io(format!("create {}", directory.display()), error))?;
     }
-    let tree = Tree::open(path, &found.tables, options, Arc::clone(home))?;
+    let tree = Tree::open(path, &found.tables, options, Arc::clone(store_dir))?;
     table_list::remove_unfinished(path)
-        .map_err(|error| StoreError::io(format!("tidy up {}", path.display()), error))?;
+        .map_err(|error| StoreError::io(format!("clean up {}", path.display()), error))?;
     Ok(tree)
 }
 
-/// Reads the log and applies what the tables do not hold.
+/// Reads the log and applies the transactions that are not in the tables.
 fn replay(
     log: &LogDirectory,
     tree: &Tree,
@@ -313,7 +314,7 @@ fn replay(
     };
     let mixed = |detail: String| {
         let detail = format!(
-            "{detail}; the files are from different moments (a store that is open is copied with \
+            "{detail}; the files are from different snapshots (a store that is open is copied with \
              'keyloom backup')"
         );
         StoreError::Corrupt { path: log.name(contents.last_segment), detail }
@@ -327,7 +328,7 @@ fn replay(
             tree.replay(number, &writes);
         } else if is_newest_segment && number > contents.flushing {
             return Err(mixed(format!(
-                "it has transaction {number}, which is in the tables already"
+                "it contains transaction {number}, which is already in the tables"
             )));
         }
         Ok(())
@@ -343,7 +344,7 @@ fn replay(
 
 impl fmt::Debug for DiskStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DiskStore").field("path", &self.home.path()).finish_non_exhaustive()
+        f.debug_struct("DiskStore").field("path", &self.store_dir.path()).finish_non_exhaustive()
     }
 }
 
@@ -368,10 +369,10 @@ impl Store for DiskStore {
     fn begin_within<'a>(
         &'a self,
         locks: &[&[u8]],
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
         self.condition.check()?;
-        let Some(held) = self.locks.lock_within(locks, patience) else { return Ok(None) };
+        let Some(held) = self.locks.lock_within(locks, timeout) else { return Ok(None) };
         Ok(Some(Box::new(LockedTransaction::new(self, held))))
     }
 
@@ -389,19 +390,19 @@ impl Store for DiskStore {
     }
 
     fn delete_prefix(&self, prefix: &[u8], chunk: usize) -> Result<(), StoreError> {
-        // Tables go at once. Whatever made the prefix superfluous must be durable before, and with
-        // relaxed durability it need not be.
-        self.committer.ask(DiskSink::sync)?;
-        // What the tables held must not be read from the log again.
+        // Tables are dropped at once. The transaction that made the prefix obsolete must be durable
+        // first, which relaxed durability does not guarantee.
+        self.committer.run_between_groups(DiskSink::sync)?;
+        // The log must not replay what was in the dropped tables.
         let flushed = self.tree.persisted_number();
-        self.home.record(|contents| contents.flushed = contents.flushed.max(flushed))?;
+        self.store_dir.record(|contents| contents.flushed = contents.flushed.max(flushed))?;
         self.tree.drop_tables(&KeyRange::prefix(prefix))?;
         delete_each(self, prefix, chunk)
     }
 
     fn stats(&self) -> Result<Stats, StoreError> {
         let segments = self.log.list().map_err(|error| StoreError::io("list the log", error))?;
-        // A segment may be flushed and removed between the two questions.
+        // A segment may be flushed and removed after it was listed.
         let log_bytes = segments.iter().filter_map(|id| self.log.size(*id).ok()).sum();
         Ok(Stats {
             approximate_entries: self.tree.approximate_entries(),
@@ -420,8 +421,8 @@ impl Store for DiskStore {
         Some(self.capture_source())
     }
 
-    /// Segments of the log are numbered without gaps, the last one is never removed, and every opening
-    /// begins another, durably, before anything can be written.
+    /// Log segments are numbered without gaps, the last one is never removed, and every opening
+    /// durably creates another one before anything can be written.
     fn openings(&self) -> Result<Option<Openings>, StoreError> {
         let segments = self.log.list().map_err(|error| StoreError::io("list the log", error))?;
         let current = segments.last().copied().unwrap_or(0);
@@ -448,7 +449,7 @@ fn verify_entries(snapshot: &dyn Snapshot, found: &mut Verification) {
 
 impl Backend for DiskStore {
     fn newest(&self, key: &[u8]) -> Result<Newest, StoreError> {
-        // The overlay is asked first: a value leaves it only after it has entered the tree.
+        // The overlay is read first: a value leaves it only after it is in the tree.
         match self.committer.pending(key) {
             Some(newest) => Ok(newest),
             None => Ok(Newest { value: self.tree.get(key)?, ticket: 0 }),
@@ -458,11 +459,11 @@ impl Backend for DiskStore {
     fn submit(
         &self,
         writes: WriteSet,
-        kept: Kept,
+        guards: Guards,
         locks: HeldLocks<'_>,
         seen: Ticket,
     ) -> Result<Submission, CommitError> {
-        self.committer.submit(writes, kept, locks, seen)
+        self.committer.submit(writes, guards, locks, seen)
     }
 
     fn submit_read(&self, seen: Ticket) -> Result<Submission, CommitError> {

@@ -1,17 +1,17 @@
-//! Defects that were found and fixed, kept as switches: tests turn one on and expect their test bed to
-//! find it.
+//! Switches that reintroduce fixed bugs, for mutation testing: a test turns one on and expects its
+//! test harness to find it.
 //!
-//! A build without debug assertions has no switches. In others the environment variable
-//! `KEYLOOM_STORE_MUTATION` names the defect, because a test may run the store in another process.
+//! Release builds (without debug assertions) have no switches. In others the environment variable
+//! `KEYLOOM_STORE_MUTATION` names the bug, because a test may run the store in another process.
 
-/// A defect that can be brought back.
+/// A bug that can be reintroduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mutation {
-    /// Recovery relies on the end of a segment that is only in the system's cache.
+    /// Recovery relies on the end of a segment that is only in the page cache.
     LogNotSynced,
-    /// Recovery relies on a list of tables whose name is only in the system's cache.
+    /// Recovery relies on a list of tables whose name is only in the page cache.
     TablesNotSynced,
-    /// Recovery relies on a manifest whose name is only in the system's cache.
+    /// Recovery relies on a manifest whose name is only in the page cache.
     ManifestNotSynced,
     /// The manifest is not compared with the files.
     ManifestIgnored,
@@ -28,7 +28,7 @@ impl Mutation {
     }
 }
 
-/// Whether this defect is to be there.
+/// Whether this bug is switched on.
 #[cfg(debug_assertions)]
 pub(crate) fn is_on(mutation: Mutation) -> bool {
     use std::sync::OnceLock;
@@ -41,7 +41,7 @@ pub(crate) fn is_on(mutation: Mutation) -> bool {
         == Some(mutation.name())
 }
 
-/// Never.
+/// Always false in release builds.
 #[cfg(not(debug_assertions))]
 pub(crate) fn is_on(mutation: Mutation) -> bool {
     let _ = mutation.name();
@@ -53,7 +53,7 @@ std::thread_local! {
     static ON_THIS_THREAD: std::cell::Cell<Option<Mutation>> = const { std::cell::Cell::new(None) };
 }
 
-/// Brings a defect back for what `run` does on this thread.
+/// Switches a bug on while `run` runs on this thread.
 #[cfg(test)]
 pub(crate) fn with<T>(mutation: Mutation, run: impl FnOnce() -> T) -> T {
     ON_THIS_THREAD.with(|on| on.set(Some(mutation)));

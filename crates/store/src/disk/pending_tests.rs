@@ -1,4 +1,4 @@
-//! Who sees what while a commit waits for the disk.
+//! Visibility while a commit waits for its sync.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::thread::scope;
 use std::time::Duration;
 
 use super::DiskStore;
-use super::unruly_files::UnrulyFiles;
+use super::faulty_files::FaultyFiles;
 use crate::pending::GROUP_BYTES;
 use crate::{Store, Submission};
 
@@ -19,9 +19,9 @@ fn put(store: &DiskStore, key: &'static str, value: &'static str) {
     transaction.commit().unwrap();
 }
 
-fn with_pending_write(then: impl FnOnce(&DiskStore, &UnrulyFiles)) {
+fn with_pending_write(then: impl FnOnce(&DiskStore, &FaultyFiles)) {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyFiles::default();
+    let log = FaultyFiles::default();
     let store = log.open_store(directory.path());
     put(&store, "key", "old");
     log.hold_syncs();
@@ -35,7 +35,7 @@ fn with_pending_write(then: impl FnOnce(&DiskStore, &UnrulyFiles)) {
 }
 
 #[test]
-fn plain_reads_see_only_what_is_durable() {
+fn plain_reads_see_only_durable_values() {
     with_pending_write(|store, _| {
         let snapshot = store.snapshot().unwrap();
         for seen in [
@@ -78,7 +78,7 @@ fn finishing_a_read_of_a_pending_write_waits_until_it_is_durable() {
 }
 
 #[test]
-fn finishing_a_read_of_durable_values_waits_for_nobody() {
+fn finishing_a_read_of_durable_values_does_not_wait() {
     with_pending_write(|store, _| {
         let transaction = store.begin(&[b"other"]).unwrap();
         assert_eq!(transaction.get(b"other").unwrap(), None);
@@ -89,7 +89,7 @@ fn finishing_a_read_of_durable_values_waits_for_nobody() {
 #[test]
 fn writes_on_top_of_pending_writes_share_the_next_sync() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyFiles::default();
+    let log = FaultyFiles::default();
     let store = log.open_store(directory.path());
     log.hold_syncs();
     scope(|scope| {
@@ -104,7 +104,7 @@ fn writes_on_top_of_pending_writes_share_the_next_sync() {
                 transaction.commit().unwrap();
             });
         }
-        // All ten queue up behind the held sync; nobody holds a lock while waiting.
+        // All ten queue up behind the blocked sync; no lock is held while waiting.
         while store.begin(&[b"counter"]).unwrap().get(b"counter").unwrap() != Some("10".into()) {
             std::thread::yield_now();
         }
@@ -116,9 +116,9 @@ fn writes_on_top_of_pending_writes_share_the_next_sync() {
 }
 
 #[test]
-fn a_pending_write_that_fails_is_gone_and_whoever_saw_it_learns_that() {
+fn a_failed_pending_write_vanishes_and_its_readers_fail() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyFiles::default();
+    let log = FaultyFiles::default();
     let store = log.open_store(directory.path());
     put(&store, "key", "old");
     log.hold_syncs();
@@ -152,9 +152,9 @@ fn submit(store: &DiskStore, key: &'static str) -> Submission {
 }
 
 #[test]
-fn what_nobody_waits_for_becomes_durable_too() {
+fn a_dropped_submission_becomes_durable() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyFiles::default();
+    let log = FaultyFiles::default();
     let store = log.open_store(directory.path());
     for key in ["alone", "another"] {
         let submission = submit(&store, key);
@@ -168,7 +168,7 @@ fn what_nobody_waits_for_becomes_durable_too() {
 #[test]
 fn a_task_is_woken_when_its_submission_is_durable() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyFiles::default();
+    let log = FaultyFiles::default();
     let store = log.open_store(directory.path());
     log.hold_syncs();
     let (first, second) = (submit(&store, "first"), submit(&store, "second"));
@@ -177,7 +177,7 @@ fn a_task_is_woken_when_its_submission_is_durable() {
     let (woken, wakes) = channel();
     let waker = Waker::from(Arc::new(Woken(woken)));
     let mut context = Context::from_waker(&waker);
-    // A task does not do the disk's work itself: polling calls the store's thread.
+    // A task does not commit on its own thread: polling wakes the committer thread.
     assert!(first.as_mut().poll(&mut context).is_pending());
     assert!(second.as_mut().poll(&mut context).is_pending());
     log.wait_for_held_sync();
@@ -195,19 +195,19 @@ fn a_task_is_woken_when_its_submission_is_durable() {
 }
 
 #[test]
-fn whoever_waits_does_the_work_of_those_who_do_not() {
+fn a_waiting_writer_commits_dropped_submissions() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyFiles::default();
+    let log = FaultyFiles::default();
     let store = log.open_store(directory.path());
     let idle = submit(&store, "idle");
     store.settle().unwrap();
     assert_eq!(store.get(b"idle").unwrap(), Some("new".into()));
     assert!(!idle.would_lead());
     idle.wait().unwrap();
-    // Nor does closing leave them behind.
+    // Closing commits the rest.
     let left = submit(&store, "left");
     store.close().unwrap();
-    let store = UnrulyFiles::default().open_store(directory.path());
+    let store = FaultyFiles::default().open_store(directory.path());
     assert_eq!(store.get(b"left").unwrap(), Some("new".into()));
     left.wait().unwrap();
 }
@@ -221,7 +221,7 @@ impl Wake for Woken {
 }
 
 #[test]
-fn settling_waits_for_what_is_submitted() {
+fn settle_waits_for_submissions() {
     with_pending_write(|store, log| {
         let released = AtomicBool::new(false);
         scope(|scope| {
@@ -238,36 +238,36 @@ fn settling_waits_for_what_is_submitted() {
 }
 
 #[test]
-fn what_a_transaction_keeps_is_dropped_when_its_writes_can_be_seen_and_before_anybody_is_told() {
-    struct Look(Arc<DiskStore>, Sender<bool>);
-    impl Drop for Look {
+fn guards_are_dropped_after_the_writes_are_visible_and_before_the_outcome() {
+    struct Probe(Arc<DiskStore>, Sender<bool>);
+    impl Drop for Probe {
         fn drop(&mut self) {
             let is_seen = self.0.get(b"key").unwrap().is_some();
             self.1.send(is_seen).unwrap();
         }
     }
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyFiles::default();
+    let log = FaultyFiles::default();
     let store = Arc::new(log.open_store(directory.path()));
-    let (look, seen) = channel();
+    let (probe, seen) = channel();
     let mut transaction = store.begin(&[b"key"]).unwrap();
     transaction.put("key".into(), "value".into());
-    transaction.keep(Box::new(Look(Arc::clone(&store), look.clone())));
+    transaction.keep(Box::new(Probe(Arc::clone(&store), probe.clone())));
     let held = transaction.submit().unwrap();
-    assert!(seen.try_recv().is_err(), "nothing is decided");
-    // Nobody asks for its outcome: whoever commits next sees to it.
+    assert!(seen.try_recv().is_err(), "the outcome is not decided");
+    // Nobody waits for its outcome: the next committer drops the guard.
     put(&store, "other", "value");
     assert!(seen.try_recv().unwrap());
     held.wait().unwrap();
 
-    let mut given_up = store.begin(&[b"key"]).unwrap();
-    given_up.keep(Box::new(Look(Arc::clone(&store), look)));
-    drop(given_up);
+    let mut dropped = store.begin(&[b"key"]).unwrap();
+    dropped.keep(Box::new(Probe(Arc::clone(&store), probe)));
+    drop(dropped);
     assert!(seen.try_recv().unwrap());
 }
 
 #[test]
-fn what_was_kept_is_dropped_before_anybody_is_told_that_the_writes_failed() {
+fn guards_are_dropped_before_a_failure_is_reported() {
     struct Slow(Arc<AtomicBool>);
     impl Drop for Slow {
         fn drop(&mut self) {
@@ -276,7 +276,7 @@ fn what_was_kept_is_dropped_before_anybody_is_told_that_the_writes_failed() {
         }
     }
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyFiles::default();
+    let log = FaultyFiles::default();
     let store = log.open_store(directory.path());
     let submit = |key: &'static str, value: Vec<u8>| {
         let is_dropped = Arc::new(AtomicBool::new(false));
@@ -294,7 +294,7 @@ fn what_was_kept_is_dropped_before_anybody_is_told_that_the_writes_failed() {
         scope.spawn(|| put(&store, "first", "durable"));
         log.wait_for_held_sync();
         log.fail_sync_after(0);
-        // So large that it is a group of its own; the other one is given up with it.
+        // Large enough to be a group of its own; the other transaction is aborted with it.
         scope.spawn(submit("fails", vec![0; GROUP_BYTES]));
         scope.spawn(submit("behind", vec![0]));
         log.release_syncs();

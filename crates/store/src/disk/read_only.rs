@@ -1,8 +1,8 @@
-//! A store that is only read: nothing in its directory changes, not even after a crash.
+//! A read-only store: nothing in its directory changes, not even after a crash.
 //!
-//! The log is replayed into memory and its torn end passed over. The tables are opened through a
-//! directory of links to them, because `lsm-tree` removes what its list does not name when it opens a
-//! directory.
+//! The log is replayed into memory and its torn tail ignored. The tables are opened through a
+//! directory of symbolic links, because `lsm-tree` removes tables that its list does not name when
+//! it opens a directory.
 
 use std::fmt;
 use std::fs;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::directory::{Before, DirectoryLock, StoreDirectory};
 use super::files::{Files, RealFiles};
-use super::home::{Before, Claim, Home};
 use super::log::directory::LogDirectory;
 use super::log::recovery::{Access, check};
 use super::options::{DiskOptions, OpenReport};
@@ -24,13 +24,13 @@ use crate::{
     Transaction, Verification,
 };
 
-/// A store in a directory, opened only to be read.
+/// A store in a directory, opened read-only.
 pub struct ReadOnlyStore {
-    // Dropped in this order: the links stay as long as the tree.
+    // Dropped in this order: the links must outlive the tree.
     tree: Arc<Tree>,
     view: Arc<View>,
     log: LogDirectory,
-    home: Arc<Home>,
+    store_dir: Arc<StoreDirectory>,
 }
 
 /// A directory of links to the tables.
@@ -40,17 +40,17 @@ struct View {
 }
 
 impl ReadOnlyStore {
-    /// Opens the store in `path`. It may be read by several at a time, but not while it is open to be
-    /// written.
+    /// Opens the store in `path`. Several processes may read it at the same time, but not while one
+    /// has it open for writing.
     pub fn open(
         path: impl AsRef<Path>,
         options: DiskOptions,
     ) -> Result<(Self, OpenReport), StoreError> {
         let path = path.as_ref();
         let files: Arc<dyn Files> = Arc::new(RealFiles);
-        let claim = Claim::take_to_read(path)?;
-        let (home, before) = Home::open(Arc::clone(&files), path, claim, false)?;
-        let home = Arc::new(home);
+        let lock = DirectoryLock::take_to_read(path)?;
+        let (store_dir, before) = StoreDirectory::open(Arc::clone(&files), path, lock, false)?;
+        let store_dir = Arc::new(store_dir);
         let original = path.join("tree");
         let found = table_list::check(&original)?;
         if let Before::Store(contents) = before {
@@ -59,7 +59,7 @@ impl ReadOnlyStore {
         let view = View::make(&original)
             .map_err(|error| StoreError::io(format!("link to {}", original.display()), error))?;
         let view = Arc::new(view);
-        let tree = open_tree(&home, &view.path, Before::New, &options)
+        let tree = open_tree(&store_dir, &view.path, Before::New, &options)
             .map_err(|error| view.translate(error))?;
         let log = LogDirectory::new(files, &path.join("log"));
         let recovery = replay(&log, &tree, before, Access::Read)?;
@@ -68,11 +68,11 @@ impl ReadOnlyStore {
             replayed_transactions: recovery.transactions,
             cut: recovery.cut,
         };
-        Ok((Self { tree: Arc::new(tree), view, log, home }, report))
+        Ok((Self { tree: Arc::new(tree), view, log, store_dir }, report))
     }
 
     fn refusal(&self) -> StoreError {
-        StoreError::ReadOnly { path: self.home.path().to_owned() }
+        StoreError::ReadOnly { path: self.store_dir.path().to_owned() }
     }
 }
 
@@ -95,7 +95,7 @@ impl View {
         Ok(view)
     }
 
-    /// Names the file that was meant, not the link to it.
+    /// Replaces the path of a link in an error by the path of the file.
     fn translate(&self, error: StoreError) -> StoreError {
         let back = |path: PathBuf| match path.strip_prefix(&self.path) {
             Ok(rest) => self.original.join(rest),
@@ -120,7 +120,7 @@ impl View {
 
 impl Drop for View {
     fn drop(&mut self) {
-        // Only links; whatever stays behind is in the directory for temporary files.
+        // Only links; any remainder is in the system's directory for temporary files.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -144,7 +144,7 @@ fn link(from: &Path, to: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(from, to)
 }
 
-/// Elsewhere a link needs a right that few have.
+/// Outside Unix, creating a symbolic link needs a privilege that few users have.
 #[cfg(not(unix))]
 fn link(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to).map(drop)
@@ -152,7 +152,9 @@ fn link(from: &Path, to: &Path) -> io::Result<()> {
 
 impl fmt::Debug for ReadOnlyStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReadOnlyStore").field("path", &self.home.path()).finish_non_exhaustive()
+        f.debug_struct("ReadOnlyStore")
+            .field("path", &self.store_dir.path())
+            .finish_non_exhaustive()
     }
 }
 
@@ -200,7 +202,7 @@ impl Store for ReadOnlyStore {
         })
     }
 
-    /// Reading is no opening: the numbers are those that the last one has left.
+    /// Opening read-only does not count: the numbers are those of the last opening.
     fn openings(&self) -> Result<Option<Openings>, StoreError> {
         let segments = self.log.list().map_err(|error| StoreError::io("list the log", error))?;
         let last = segments.last().copied().unwrap_or(0);
@@ -212,7 +214,7 @@ impl Store for ReadOnlyStore {
     }
 }
 
-/// A snapshot whose errors name the files that were meant.
+/// A snapshot whose errors name the original files.
 struct ViewSnapshot {
     inner: TreeSnapshot,
     view: Arc<View>,

@@ -1,17 +1,17 @@
-//! Commits that do not wait for the disk: the log is synced behind their backs.
+//! Relaxed durability: the log is synced in the background.
 
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use super::faulty_files::FaultyFiles;
 use super::log::record::SEGMENT_HEADER;
-use super::unruly_files::UnrulyFiles;
 use super::{DiskOptions, DiskStore, Durability};
 use crate::{CommitError, Store, StoreError};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-fn open_relaxed(log: &UnrulyFiles, path: &Path, memtable_bytes: u64) -> DiskStore {
+fn open_relaxed(log: &FaultyFiles, path: &Path, memtable_bytes: u64) -> DiskStore {
     let durability = Durability::Relaxed;
     let options = DiskOptions { durability, memtable_bytes, ..DiskOptions::default() };
     log.open_store_with(path, options)
@@ -23,12 +23,12 @@ fn put(store: &DiskStore, key: u64, bytes: usize) -> Result<(), CommitError> {
     transaction.commit()
 }
 
-/// Puts items, slowly, until a sync is being held back, and returns how many there are then. No
-/// assertion may fail while it is held: the store would wait for it when it is dropped.
-fn put_until_sync(store: &DiskStore, log: &UnrulyFiles, first: u64) -> Result<u64, CommitError> {
+/// Writes items slowly until a sync is blocked; returns how many were written. No assertion may
+/// fail while the sync is blocked: dropping the store would wait for it.
+fn put_until_sync(store: &DiskStore, log: &FaultyFiles, first: u64) -> Result<u64, CommitError> {
     let start = Instant::now();
     let mut count = first;
-    while !log.is_sync_held() && start.elapsed() < PATIENCE {
+    while !log.is_sync_held() && start.elapsed() < TIMEOUT {
         put(store, count, 1000)?;
         count += 1;
         sleep(Duration::from_millis(2));
@@ -42,9 +42,9 @@ fn entries_of(directory: &Path) -> u64 {
 }
 
 #[test]
-fn writes_do_not_wait_for_the_sync_of_earlier_ones() {
+fn writes_do_not_wait_for_a_running_sync() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyFiles::default();
+    let log = FaultyFiles::default();
     let store = open_relaxed(&log, directory.path(), 32 << 20);
     log.hold_syncs();
     let count = put_until_sync(&store, &log, 0).unwrap();
@@ -53,18 +53,18 @@ fn writes_do_not_wait_for_the_sync_of_earlier_ones() {
     }
     let is_held = log.is_sync_held();
     log.release_syncs();
-    assert!(is_held, "these writes passed a sync");
+    assert!(is_held, "the writes did not wait for the sync");
     store.close().unwrap();
     assert_eq!(entries_of(directory.path()), count + 100);
 }
 
 #[test]
-fn a_full_segment_is_synced_behind_the_writers_before_the_next_begins() {
+fn a_full_segment_is_synced_in_the_background_before_the_next_begins() {
     const FULL: u64 = 2 << 20;
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyFiles::default();
+    let log = FaultyFiles::default();
     let store = open_relaxed(&log, directory.path(), FULL);
-    let segments = || UnrulyFiles::log(directory.path()).list().unwrap().len();
+    let segments = || FaultyFiles::log(directory.path()).list().unwrap().len();
     for key in 0..FULL / 1100 {
         put(&store, key, 1000).unwrap();
     }
@@ -74,9 +74,9 @@ fn a_full_segment_is_synced_behind_the_writers_before_the_next_begins() {
     let (is_held, segments_meanwhile) = (log.is_sync_held(), segments());
     log.release_syncs();
     assert!(is_held, "nothing was synced");
-    assert_eq!(segments_meanwhile, 1, "a new segment claims that the one before is durable");
+    assert_eq!(segments_meanwhile, 1, "a new segment asserts that the previous one is durable");
     let start = Instant::now();
-    while segments() == 1 && start.elapsed() < PATIENCE {
+    while segments() == 1 && start.elapsed() < TIMEOUT {
         count += 1;
         put(&store, count, 1000).unwrap();
     }
@@ -86,9 +86,9 @@ fn a_full_segment_is_synced_behind_the_writers_before_the_next_begins() {
 }
 
 #[test]
-fn a_failed_sync_behind_the_writers_poisons_the_store() {
+fn a_failed_background_sync_poisons_the_store() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyFiles::default();
+    let log = FaultyFiles::default();
     let store = open_relaxed(&log, directory.path(), 32 << 20);
     log.fail_sync_after(0);
     let error = put_until_sync(&store, &log, 0).unwrap_err();
@@ -97,17 +97,17 @@ fn a_failed_sync_behind_the_writers_poisons_the_store() {
     assert!(matches!(store.close(), Err(StoreError::Poisoned { .. })));
 }
 
-/// What is durable is marked as such once the store is quiet, so that damage to it is not taken for the
-/// torn end of a crash.
+/// Durable data is sealed once the store is idle, so that damage to it is not taken for a torn
+/// tail.
 #[test]
-fn damage_to_what_was_synced_in_a_quiet_moment_is_an_error() {
+fn damage_to_data_synced_while_idle_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
-    let log = UnrulyFiles::default();
+    let log = FaultyFiles::default();
     let store = open_relaxed(&log, directory.path(), 32 << 20);
     put(&store, 1, 1000).unwrap();
     let start = Instant::now();
     loop {
-        let bytes = UnrulyFiles::log(directory.path()).read(1).unwrap();
+        let bytes = FaultyFiles::log(directory.path()).read(1).unwrap();
         let damaged = tempfile::tempdir().unwrap();
         let copy = DiskStore::open(damaged.path(), DiskOptions::default()).unwrap().0;
         copy.close().unwrap();
@@ -116,7 +116,7 @@ fn damage_to_what_was_synced_in_a_quiet_moment_is_an_error() {
         std::fs::write(damaged.path().join("log/00000001.log"), bytes).unwrap();
         match DiskStore::open(damaged.path(), DiskOptions::default()) {
             Err(StoreError::Corrupt { .. }) => return,
-            outcome => assert!(start.elapsed() < PATIENCE, "{outcome:?}"),
+            outcome => assert!(start.elapsed() < TIMEOUT, "{outcome:?}"),
         }
         sleep(Duration::from_millis(20));
     }

@@ -1,8 +1,8 @@
-//! The store on a simulated disk: random writes, kills, restarts, power losses, full and failing disks,
-//! all from a seed that can be run again.
+//! The store on a simulated disk: random writes, kills, restarts, power losses, full and failing
+//! disks, reproducible from a seed.
 //!
-//! The log, the manifest and their directory are simulated. The tables lie in a real directory and keep
-//! whatever was written to them; `tests/crash_points.rs` is about what a crash does to those.
+//! The log, the manifest and their directory are simulated. The tables are in a real directory and
+//! keep whatever was written to them; `tests/crash_points` covers crashes of those.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
+use super::directory::DirectoryLock;
 use super::files::RealFiles;
 use super::files::simulated::{Dice, FaultKind, SimulatedFiles};
-use super::home::Claim;
 use super::mutation::{self, Mutation};
 use super::{DiskOptions, DiskStore, Durability};
 use crate::{CommitError, Direction, Health, KeyRange, Store, StoreError};
@@ -24,11 +24,11 @@ const PATH: &str = "/store";
 /// What the store must hold.
 #[derive(Debug, Default, Clone)]
 struct Promise {
-    /// After each transaction in order: all keys with their values.
+    /// All keys and values after each transaction, in order.
     states: Vec<BTreeMap<Bytes, Bytes>>,
-    /// The oldest of these that a power loss may bring back.
+    /// The oldest of these states that a power loss may bring back.
     durable: usize,
-    /// The oldest of these that a kill may bring back.
+    /// The oldest of these states that a kill may bring back.
     acknowledged: usize,
 }
 
@@ -37,7 +37,7 @@ impl Promise {
         Self { states: vec![BTreeMap::new()], ..Self::default() }
     }
 
-    /// Goes on from the state that was found.
+    /// Continues from the state that was found.
     fn settle(&mut self, state: usize) {
         self.states = vec![self.states[state].clone()];
         (self.durable, self.acknowledged) = (0, 0);
@@ -51,13 +51,13 @@ struct World {
     promise: Promise,
     relaxed: bool,
     next: u64,
-    /// The prefix that is written to now, under which nothing is promised; lower ones are deleted.
+    /// The prefix that is written to now, whose content is unspecified; lower ones are deleted.
     doomed: u64,
     /// Prefixes below this one must stay empty.
     dead: u64,
 }
 
-/// What a run has seen.
+/// Statistics of a run.
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     transactions: u64,
@@ -87,14 +87,14 @@ impl World {
     fn open(&self) -> Result<DiskStore, StoreError> {
         let durability = if self.relaxed { Durability::Relaxed } else { Durability::Sync };
         let options = DiskOptions { durability, memtable_bytes: 20_000, cache_bytes: 1 << 20 };
-        let claim = Claim::take(&self.tables, &RealFiles)?;
+        let lock = DirectoryLock::take(&self.tables, &RealFiles)?;
         let files = Arc::new(self.files.clone());
         let (store, _) =
-            DiskStore::open_in(files, Path::new(PATH), claim, &self.tables.join("tree"), options)?;
+            DiskStore::open_in(files, Path::new(PATH), lock, &self.tables.join("tree"), options)?;
         Ok(store)
     }
 
-    /// Runs one transaction of a few keys; what it would leave is noted whatever becomes of it.
+    /// Runs one transaction of a few keys, and records the resulting state whatever its outcome.
     fn write(&mut self, store: &DiskStore) -> Result<(), CommitError> {
         let mut state = self.promise.states.last().unwrap().clone();
         let mut transaction = store.begin(&[]).map_err(CommitError::Failed)?;
@@ -117,7 +117,8 @@ impl World {
             }
         }
         let committed = transaction.commit();
-        // A failed transaction is nowhere; an unknown one may be there after a crash.
+        // A failed transaction is never present; one of unknown outcome may be present after a
+        // crash.
         if !matches!(committed, Err(CommitError::Failed(_) | CommitError::Conflict)) {
             self.promise.states.push(state);
         }
@@ -130,7 +131,7 @@ impl World {
         committed
     }
 
-    /// Checks that what was deleted with its prefix has not come back, and leaves out what may be there.
+    /// Checks that deleted prefixes have not come back, and filters out unspecified keys.
     fn without_doomed(
         &mut self,
         mut found: BTreeMap<Bytes, Bytes>,
@@ -150,7 +151,7 @@ impl World {
         Ok(found)
     }
 
-    /// Does what the store does by itself when it has been quiet for long, or a prefix is out of use.
+    /// Runs the idle work of the store, or deletes a prefix.
     fn tidy_up(&mut self, store: &DiskStore) -> Result<(), StoreError> {
         match self.dice.roll(12) {
             0 => {
@@ -170,9 +171,9 @@ impl World {
         }
     }
 
-    /// Opens the store after a crash and compares it with what was promised.
+    /// Opens the store after a crash and compares it with the acknowledged state.
     fn reopen(&mut self, lost_power: bool) -> Result<DiskStore, String> {
-        let store = self.open().map_err(|error| format!("it does not open: {error}"))?;
+        let store = self.open().map_err(|error| format!("the store does not open: {error}"))?;
         let snapshot = store.snapshot().unwrap();
         let found: BTreeMap<Bytes, Bytes> = snapshot
             .scan(KeyRange::all(), Direction::Forward)
@@ -185,13 +186,15 @@ impl World {
         let state = (least..self.promise.states.len())
             .rev()
             .find(|state| self.promise.states[*state] == found)
-            .ok_or_else(|| format!("it holds no state since {least}: {:?}", found.keys()))?;
+            .ok_or_else(|| {
+                format!("its content matches no state since {least}: {:?}", found.keys())
+            })?;
         self.promise.settle(state);
         let verification = store.verify().map_err(|error| error.to_string())?;
         if verification.is_intact() { Ok(store) } else { Err(verification.damage.join("; ")) }
     }
 
-    /// Writes a while, with luck or without, and ends in one way or the other.
+    /// Writes for a while, with or without faults, then ends by close, kill or power loss.
     fn live(&mut self, store: DiskStore, tally: &mut Tally) -> Result<bool, String> {
         let fault = match self.dice.roll(6) {
             0 => Some(FaultKind::Broken),
@@ -206,12 +209,12 @@ impl World {
             match self.write(&store) {
                 Ok(()) => {}
                 Err(_) if fault.is_some() => break,
-                Err(error) => return Err(format!("a write fails without a reason: {error}")),
+                Err(error) => return Err(format!("a write fails without a fault: {error}")),
             }
             match self.tidy_up(&store) {
                 Ok(()) => {}
                 Err(_) if fault.is_some() => break,
-                Err(error) => return Err(format!("tidying fails without a reason: {error}")),
+                Err(error) => return Err(format!("idle work fails without a fault: {error}")),
             }
         }
         if fault == Some(FaultKind::Full) && self.files.heal() {
@@ -219,13 +222,13 @@ impl World {
             Self::wait_until_ready(&store)?;
             tally.transactions += 1;
             self.write(&store)
-                .map_err(|error| format!("no write after the disk has room: {error}"))?;
+                .map_err(|error| format!("a write fails although the disk has space: {error}"))?;
         }
         tally.faults += u64::from(self.files.heal());
         tally.crashes += 1;
         let end = self.dice.roll(4);
         if end == 0 {
-            // Whatever is closed without an error is as good as synced.
+            // After a successful close everything is durable.
             if store.close().is_ok() {
                 self.promise.durable = self.promise.states.len() - 1;
             }
@@ -248,7 +251,7 @@ impl World {
                     return Err(format!("a full disk needs a restart: {reason}"));
                 }
                 Health::ReadOnly { reason, .. } if start.elapsed() > Duration::from_secs(10) => {
-                    return Err(format!("it does not notice the room: {reason}"));
+                    return Err(format!("the store does not notice the free space: {reason}"));
                 }
                 Health::ReadOnly { .. } => std::thread::sleep(Duration::from_millis(5)),
             }
@@ -256,7 +259,7 @@ impl World {
     }
 }
 
-/// Lives and crashes of one store.
+/// Runs several lives of one store, each ended by a crash.
 fn run(seed: u64, lives: u64, tally: &mut Tally) -> Result<(), String> {
     let tables = tempfile::tempdir_in(shared_memory()).unwrap();
     let mut world = World::new(seed, tables.path());
@@ -274,7 +277,7 @@ fn seeds(short: u64) -> u64 {
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_whatever_happens_to_the_process_the_system_and_the_disk() {
+fn no_acknowledged_write_is_lost_by_kills_power_loss_or_disk_faults() {
     let start = Instant::now();
     let mut tally = Tally::default();
     let count = seeds(25);
@@ -285,7 +288,7 @@ fn nothing_acknowledged_is_lost_whatever_happens_to_the_process_the_system_and_t
     assert!(tally.faults > 0 && tally.crashes > 250, "{tally:?}");
 }
 
-/// The first seed that finds a defect which is brought back.
+/// The first seed that finds a reintroduced bug.
 fn first_find(mutation: Mutation) -> Option<String> {
     (0..200)
         .find_map(|seed| mutation::with(mutation, || run(seed, 12, &mut Tally::default())).err())
@@ -294,5 +297,8 @@ fn first_find(mutation: Mutation) -> Option<String> {
 #[test]
 fn the_simulation_finds_a_log_that_recovery_did_not_sync() {
     let found = first_find(Mutation::LogNotSynced).unwrap();
-    assert!(found.contains("had been acknowledged") || found.contains("holds no state"), "{found}");
+    assert!(
+        found.contains("had been acknowledged") || found.contains("matches no state"),
+        "{found}"
+    );
 }

@@ -1,4 +1,4 @@
-//! Where groups of transactions become durable: the log, then the memtable.
+//! Makes groups of transactions durable: first in the log, then in the memtable.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,7 +8,7 @@ use super::{Counters, LogEnd};
 use crate::committer::Sink;
 use crate::condition::Condition;
 use crate::disk::background::Work;
-use crate::disk::home::Home;
+use crate::disk::directory::StoreDirectory;
 use crate::disk::log::Log;
 use crate::disk::log::directory::LogDirectory;
 use crate::disk::log::recovery::Recovery;
@@ -17,47 +17,48 @@ use crate::disk::tree::Tree;
 use crate::transaction::WriteSet;
 use crate::{CommitError, StoreError};
 
-/// Replayed segments beyond this many are flushed right after opening, so that reopening often
-/// does not pile up small files.
+/// More replayed segments than this are flushed right after opening, so that frequent reopening
+/// does not accumulate small files.
 const SEGMENTS_KEPT: usize = 4;
 
-/// So many bytes are synced in the time that a sync of nothing takes.
+/// Syncing this many bytes takes about as long as an empty sync.
 const QUICKLY_SYNCED: u64 = 256 << 10;
 
-/// What the committer writes to.
+/// The committer's sink.
 pub(crate) struct DiskSink {
     tail: Tail,
     directory: Arc<LogDirectory>,
     tree: Arc<Tree>,
-    home: Arc<Home>,
+    store_dir: Arc<StoreDirectory>,
     work: Arc<Work>,
     condition: Condition,
     options: DiskOptions,
     counters: Counters,
     last_sync: Instant,
-    /// How far the full segment is being synced before the next begins; zero while it is not full.
+    /// How far the full segment is being synced before the next one begins; zero while it is not
+    /// full.
     rotation_sync_to: u64,
 }
 
 /// The end of the log.
 enum Tail {
-    /// The segment that is being written.
+    /// The current segment.
     Written(Log),
-    /// The segment that has yet to begin: there was no room for it when the store was opened.
+    /// The segment is not created yet: the disk was full when the store was opened.
     Unbegun {
-        /// Its number.
+        /// The segment number.
         id: u64,
-        /// Where the segment before ends.
+        /// The end of the previous segment.
         previous_end: u64,
     },
 }
 
 impl DiskSink {
-    /// A sink without a segment to write to; see [`DiskSink::begin`].
+    /// A sink without a current segment; see [`DiskSink::begin`].
     pub(super) fn new(
         directory: Arc<LogDirectory>,
         tree: Arc<Tree>,
-        home: Arc<Home>,
+        store_dir: Arc<StoreDirectory>,
         work: Arc<Work>,
         condition: Condition,
         options: DiskOptions,
@@ -67,7 +68,7 @@ impl DiskSink {
             tail: Tail::Unbegun { id: 1, previous_end: 0 },
             directory,
             tree,
-            home,
+            store_dir,
             work,
             condition,
             options,
@@ -77,8 +78,8 @@ impl DiskSink {
         }
     }
 
-    /// Begins the segment after those that were found, and flushes those if there are many or they are
-    /// large. Without room for it, the store begins without a segment.
+    /// Creates the segment after those that were recovered, and flushes these if they are many or
+    /// large. If the disk is full, the store starts without a segment.
     pub(super) fn begin(&mut self, recovery: &Recovery) -> Result<(), StoreError> {
         let last = recovery.segments.last().copied().unwrap_or(0);
         let first = recovery.segments.first().copied().unwrap_or(last + 1);
@@ -86,21 +87,21 @@ impl DiskSink {
         self.note_end();
         let is_long =
             recovery.segments.len() > SEGMENTS_KEPT || recovery.bytes > self.options.memtable_bytes;
-        self.home.expect_segments_from(first);
+        self.store_dir.expect_segments_from(first);
         match self.log().map(drop) {
             Ok(()) if is_long => self.rotate(),
             Err(error @ StoreError::Full { .. }) => {
-                self.wait_for_room(&error);
+                self.stall(&error);
                 Ok(())
             }
             begun => begun,
         }
     }
 
-    /// The segment that is being written, begun if need be.
+    /// The current segment, created if necessary.
     fn log(&mut self) -> Result<&mut Log, StoreError> {
         if let Tail::Unbegun { id, previous_end } = self.tail {
-            self.home.check()?;
+            self.store_dir.check()?;
             let (directory, syncs) =
                 (Arc::clone(&self.directory), Arc::clone(&self.counters.syncs));
             let log = Log::create(directory, id, previous_end, syncs)?;
@@ -111,7 +112,7 @@ impl DiskSink {
         self.written()
     }
 
-    /// Notes where the log ends, for backups.
+    /// Records the end of the log, for backups.
     fn note_end(&self) {
         let (segment, offset) = match &self.tail {
             Tail::Written(log) => (log.id(), log.len()),
@@ -120,21 +121,21 @@ impl DiskSink {
         *self.counters.log_end.lock() = LogEnd { segment, offset };
     }
 
-    /// The segment that is being written.
+    /// The current segment.
     fn written(&mut self) -> Result<&mut Log, StoreError> {
         match &mut self.tail {
             Tail::Written(log) => Ok(log),
             Tail::Unbegun { .. } => Err(StoreError::Engine {
                 action: "write the log".into(),
-                detail: "its segment has not begun".into(),
+                detail: "its segment is not created".into(),
             }),
         }
     }
 
-    /// Enters a new segment in the manifest; only then may it have records.
+    /// Adds a new segment to the manifest; records may be written only after that.
     fn enter(&self, log: &Log) -> Result<(), StoreError> {
         let tables = self.tree.version();
-        self.home.record(|contents| {
+        self.store_dir.record(|contents| {
             contents.last_segment = log.id();
             contents.tables = tables;
             contents.flushing = 0;
@@ -142,25 +143,25 @@ impl DiskSink {
         })
     }
 
-    /// Has the background find out when there is room again.
-    fn wait_for_room(&self, error: &StoreError) {
+    /// Makes the background threads probe for free space.
+    fn stall(&self, error: &StoreError) {
         if let StoreError::Full { cause } = error {
             self.condition.is_full(cause);
-            self.work.watch_for_room();
+            self.work.probe_for_space();
         }
     }
 
-    /// Makes room, and may fail without consequence: nothing of the group has been written.
+    /// Allocates space. May fail without consequence: nothing of the group has been written.
     fn prepare(&mut self) -> Result<(), StoreError> {
         let full_at = self.options.memtable_bytes;
         if self.log()?.len() >= full_at && !self.rotation_can_wait()? {
             self.rotate()?;
         }
-        self.work.wait_for_room()
+        self.work.stall()
     }
 
-    /// A segment may begin only when the one before is durable. Where commits do not wait for the
-    /// disk, that is made so in the background while the full segment grows a little further.
+    /// A segment may begin only when the previous one is durable. With relaxed durability it is
+    /// synced in the background while the full segment grows a little further.
     fn rotation_can_wait(&mut self) -> Result<bool, StoreError> {
         let overfull = self.options.memtable_bytes + self.options.memtable_bytes / 4;
         let is_sync = self.options.durability == Durability::Sync;
@@ -169,7 +170,7 @@ impl DiskSink {
         if is_sync || log.unsynced_bytes() < QUICKLY_SYNCED || log.len() >= overfull {
             return Ok(false);
         }
-        // Fast writers write much while a sync runs; then another one follows it.
+        // Fast writers append much during a sync; then another sync follows.
         if log.durable_to() >= sync_ordered_to {
             self.rotation_sync_to = log.len();
             self.sync_behind()?;
@@ -178,7 +179,7 @@ impl DiskSink {
     }
 
     fn rotate(&mut self) -> Result<(), StoreError> {
-        self.home.check()?;
+        self.store_dir.check()?;
         let log = self.log()?;
         let full = log.id();
         let next = log.next()?;
@@ -191,7 +192,7 @@ impl DiskSink {
         Ok(())
     }
 
-    /// Makes a record as durable as its writers were promised.
+    /// Makes a record as durable as configured.
     fn secure(&mut self) -> Result<(), StoreError> {
         match self.options.durability {
             Durability::Sync => self.log()?.sync(),
@@ -202,7 +203,7 @@ impl DiskSink {
         }
     }
 
-    /// Makes everything durable that was committed.
+    /// Makes everything committed durable.
     pub(super) fn sync(&mut self) -> Result<(), StoreError> {
         match &mut self.tail {
             Tail::Written(log) => log.sync(),
@@ -210,7 +211,7 @@ impl DiskSink {
         }
     }
 
-    /// Has the log synced in the background.
+    /// Requests a sync in the background.
     fn sync_behind(&mut self) -> Result<(), StoreError> {
         let unsynced = self.log()?.unsynced();
         self.work.sync_soon(unsynced, self.rotation_sync_to > 0);
@@ -224,7 +225,7 @@ impl DiskSink {
         let numbered: Vec<(u64, &WriteSet)> =
             group.iter().map(|writes| (tree.next_number(&order), *writes)).collect();
         let log = self.log().map_err(CommitError::Failed)?;
-        log.append(&numbered).map_err(|error| took_back(log, error))?;
+        log.append(&numbered).map_err(|error| roll_back(log, error))?;
         let written = log.unsynced();
         *self.counters.tail.lock() = Some(written);
         self.note_end();
@@ -233,10 +234,10 @@ impl DiskSink {
         Ok(())
     }
 
-    /// Leaves word in the log that all of it is durable, if there is room for it.
+    /// Appends a seal, which says that the whole log is durable, if there is space for it.
     fn seal(&mut self) -> Result<(), StoreError> {
         let Tail::Written(log) = &mut self.tail else { return Ok(()) };
-        match log.seal().map_err(|error| took_back(log, error)) {
+        match log.seal().map_err(|error| roll_back(log, error)) {
             Ok(()) | Err(CommitError::Failed(StoreError::Full { .. })) => {}
             Err(error) => return Err(error.into()),
         }
@@ -245,9 +246,9 @@ impl DiskSink {
     }
 }
 
-/// What a failed append means: without room it was not written, if the log can be cut where it ended.
-/// Otherwise nobody knows.
-fn took_back(log: &mut Log, error: StoreError) -> CommitError {
+/// Classifies a failed append: on a full disk nothing was written if the log can be truncated to
+/// its old end; otherwise the outcome is unknown.
+fn roll_back(log: &mut Log, error: StoreError) -> CommitError {
     match error {
         StoreError::Full { .. } => match log.cut_back() {
             Ok(()) => CommitError::Failed(error),
@@ -262,18 +263,18 @@ impl Sink for DiskSink {
         let committed =
             self.prepare().map_err(CommitError::Failed).and_then(|()| self.write(group));
         if let Err(CommitError::Failed(error)) = &committed {
-            self.wait_for_room(error);
+            self.stall(error);
         }
         committed?;
         self.counters.commits.fetch_add(group.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
-    fn tidy(&mut self) -> Result<bool, StoreError> {
+    fn on_idle(&mut self) -> Result<bool, StoreError> {
         let Tail::Written(log) = &mut self.tail else { return Ok(true) };
         match self.options.durability {
             Durability::Sync => log.sync()?,
-            // Who comes just now must not wait for the disk.
+            // A writer that arrives now must not wait for the disk.
             Durability::Relaxed if log.unsynced_bytes() > 0 => {
                 self.sync_behind()?;
                 return Ok(false);

@@ -1,7 +1,7 @@
-//! Which file is behind an error of the engine, whose errors name none.
+//! Finds the damaged file behind an error of the engine, whose errors name none.
 //!
-//! The list of tables holds a checksum of each of them, so the file is found after the fact: those
-//! that may have been read are compared with their checksums, and the first that differs is named.
+//! The list of tables holds a checksum of each table, so the file is found afterwards: all files
+//! that may have been read are verified, and the first mismatch is reported.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,7 @@ use crate::StoreError;
 use crate::disk::files::is_full;
 use crate::disk::table_list::TableFile;
 
-/// The tables that were found to be damaged. A store that is asked again and again for a damaged key
-/// reads each table once to find out.
+/// The tables known to be damaged. Repeated reads of a damaged key verify each table only once.
 #[derive(Default)]
 pub(super) struct KnownDamage {
     found: Mutex<Vec<(PathBuf, StoreError)>>,
@@ -35,8 +34,8 @@ impl KnownDamage {
     }
 }
 
-/// Whether a failure may come from what is in a file. Others (a full disk, too many open files) say
-/// nothing about the files, and reading all of them would take long.
+/// Whether an error may be caused by a file's content. Others (a full disk, too many open files)
+/// are not, and verifying all files would take long.
 pub(super) fn may_be_damage(error: &lsm_tree::Error) -> bool {
     use io::ErrorKind::{InvalidData, InvalidInput, NotFound, Other, UnexpectedEof};
     match error {
@@ -47,7 +46,7 @@ pub(super) fn may_be_damage(error: &lsm_tree::Error) -> bool {
     }
 }
 
-/// An error of the engine, in our words; `found` is the damaged file behind it, if one was found.
+/// Converts an engine error; `found` is the damaged file behind it, if one was found.
 pub(super) fn engine_error(
     tree: &Path,
     action: &str,

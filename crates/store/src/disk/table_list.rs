@@ -1,8 +1,9 @@
-//! The list of tables: which files the tree consists of, and whether they are what was written.
+//! The list of tables: the files that the tree consists of, and their checksums.
 //!
-//! `tree/current` names the newest list and its checksum, and the list names the tables with theirs,
-//! but `lsm-tree` compares none of them when it opens a tree (as of 3.1.10), and its errors name no
-//! file. One flipped bit in the list could bring back an older value or lose a table without a word.
+//! `tree/current` contains the number and checksum of the newest list, and the list the checksums
+//! of the tables, but `lsm-tree` verifies none of them when it opens a tree (as of 3.1.10), and its
+//! errors name no file. One flipped bit in the list could silently bring back an older value or
+//! lose a table.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -12,12 +13,12 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 
 use crate::StoreError;
 
-/// The number of the list (8 bytes), its checksum (16), and the kind of checksum (1).
+/// List number (8 bytes), list checksum (16), checksum type (1).
 const CURRENT_BYTES: usize = 25;
-/// XXH3 with 128 bits.
+/// XXH3, 128 bits.
 const KNOWN_KIND: u8 = 0;
 
-/// A file of the tree, and the checksum that it must have.
+/// A file of the tree with its expected checksum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TableFile {
     pub(super) path: PathBuf,
@@ -25,11 +26,11 @@ pub(super) struct TableFile {
 }
 
 impl TableFile {
-    /// What is wrong with the file, if anything: it is read from front to back.
+    /// Reads the whole file and reports damage, if any.
     pub(super) fn damage(&self) -> Option<StoreError> {
         match checksum_of(&self.path) {
             Ok(checksum) if checksum == self.checksum => None,
-            Ok(_) => Some(damaged(&self.path, "the table is not the one that was written")),
+            Ok(_) => Some(damaged(&self.path, "the table does not match its checksum")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Some(damaged(&self.path, "the table is missing"))
             }
@@ -41,13 +42,13 @@ impl TableFile {
 /// The tables of a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct TableList {
-    /// The number of the list; none if there is no tree yet.
+    /// The number of the list; `None` if there is no tree yet.
     pub(super) number: Option<u64>,
     pub(super) tables: Vec<TableFile>,
 }
 
-/// Checks the list of tables that the tree in this directory will be opened with, if it has one,
-/// and that its tables exist; returns it.
+/// Reads and verifies the list of tables that this tree will be opened with, if any, and checks
+/// that its tables exist.
 pub(super) fn check(tree: &Path) -> Result<TableList, StoreError> {
     let current = tree.join("current");
     let content = match fs::read(&current) {
@@ -61,7 +62,7 @@ pub(super) fn check(tree: &Path) -> Result<TableList, StoreError> {
     let list = tree.join(format!("v{number}"));
     match fs::read(&list) {
         Ok(content) if xxh3_128(&content) == checksum => {}
-        // Either of the two may be the damaged one.
+        // Either of the two files may be the damaged one.
         Ok(_) => {
             let detail = format!("it is not the list of tables that {} names", current.display());
             return Err(damaged(&list, &detail));
@@ -83,17 +84,20 @@ pub(super) fn check(tree: &Path) -> Result<TableList, StoreError> {
                 return Err(damaged(&table.path, "the table is missing"));
             }
             Err(error) => {
-                return Err(StoreError::io(format!("look at {}", table.path.display()), error));
+                return Err(StoreError::io(
+                    format!("read the metadata of {}", table.path.display()),
+                    error,
+                ));
             }
         }
     }
-    check_for_strangers(&tree.join("tables"))?;
+    check_for_foreign_files(&tree.join("tables"))?;
     Ok(TableList { number: Some(number), tables })
 }
 
-/// `lsm-tree` opens nothing if there is a file among the tables that it has not made, and removes
-/// what is called like a table but is not listed.
-fn check_for_strangers(tables: &Path) -> Result<(), StoreError> {
+/// `lsm-tree` refuses to open if the directory of tables contains a foreign file, and removes files
+/// that are named like a table but are not listed.
+fn check_for_foreign_files(tables: &Path) -> Result<(), StoreError> {
     let entries = match fs::read_dir(tables) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -105,7 +109,7 @@ fn check_for_strangers(tables: &Path) -> Result<(), StoreError> {
         let name = entry.file_name();
         let is_number = name.to_str().is_some_and(|name| name.parse::<u64>().is_ok());
         let is_known = is_number && entry.path().is_file();
-        // Left by macOS; `lsm-tree` passes over them, too.
+        // Created by macOS; `lsm-tree` ignores them, too.
         let is_ignored = name == ".DS_Store" || name.to_string_lossy().starts_with("._");
         if !is_known && !is_ignored {
             let detail = "it is not a table of this store; move it elsewhere".to_owned();
@@ -131,7 +135,7 @@ pub(super) fn checksum_of(path: &Path) -> io::Result<u128> {
     }
 }
 
-/// Checks that the list is there and not older than the store has seen.
+/// Checks that the list exists and is not older than the manifest says.
 pub(super) fn check_number(
     tree: &Path,
     found: Option<u64>,
@@ -142,14 +146,14 @@ pub(super) fn check_number(
         None => "it is missing".to_owned(),
         Some(number) => format!(
             "it names list {number} of the tables, but the store has seen list {at_least}; the files are \
-             from different moments (a store that is open is copied with 'keyloom backup')"
+             from different snapshots (a store that is open is copied with 'keyloom backup')"
         ),
     };
     Err(StoreError::Corrupt { path: tree.join("current"), detail })
 }
 
-/// Makes durable what a process that was killed may have left in the system's cache: the newest list of
-/// tables and its name. Opening the tree removes what that list does not need.
+/// Makes durable what a killed process may have left in the page cache: the newest list of tables
+/// and its name. Opening the tree removes what that list does not need.
 pub(super) fn secure(tree: &Path) -> Result<(), StoreError> {
     let sync = |path: &Path| {
         File::open(path)
@@ -165,14 +169,15 @@ pub(super) fn secure(tree: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The bytes of the newest list of tables, and of the file that names it.
+/// The content of the newest list of tables, and of the file that names it.
 pub(super) struct ListBytes {
     pub(super) number: u64,
     pub(super) current: Vec<u8>,
     pub(super) list: Vec<u8>,
 }
 
-/// Reads the newest list; none if it is being replaced, missing or damaged: [`check`] tells which.
+/// Reads the newest list; `None` if it is being replaced, missing or damaged: [`check`] tells
+/// which.
 pub(super) fn read_bytes(tree: &Path) -> io::Result<Option<ListBytes>> {
     let found = |read: io::Result<Vec<u8>>| match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -203,7 +208,8 @@ pub(super) fn read_list(list: &Path, tables: &Path) -> io::Result<Vec<TableFile>
         .ok_or_else(|| io::Error::other("it has no section of tables"))?;
     let mut bytes = Vec::new();
     section.reader(list)?.read_to_end(&mut bytes)?;
-    parse_tables(&bytes, tables).ok_or_else(|| io::Error::other("its section of tables is cut"))
+    parse_tables(&bytes, tables)
+        .ok_or_else(|| io::Error::other("its section of tables is truncated"))
 }
 
 fn parse_tables(mut bytes: &[u8], directory: &Path) -> Option<Vec<TableFile>> {
@@ -233,7 +239,7 @@ fn parse_tables(mut bytes: &[u8], directory: &Path) -> Option<Vec<TableFile>> {
     bytes.is_empty().then_some(tables)
 }
 
-/// Removes the files of lists that a process had not finished when it ended; the engine leaves them.
+/// Removes lists that a process did not finish writing; the engine leaves them.
 pub(super) fn remove_unfinished(tree: &Path) -> io::Result<()> {
     for entry in fs::read_dir(tree)? {
         let entry = entry?;

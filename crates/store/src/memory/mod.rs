@@ -1,8 +1,8 @@
-//! A store in memory: for tests, and for embedded use that needs no durability.
+//! An in-memory store: for tests, and for embedded use without durability.
 //!
-//! All state is one [`Tree`] behind a lock. A snapshot or a fork is a clone of its root, so a reader
-//! holds the lock for nanoseconds however long it reads, and a writer copies only the nodes on its
-//! path, and only those that a snapshot still shares.
+//! All state is one [`Tree`] behind a lock. A snapshot or fork clones its root, so readers hold the
+//! lock for nanoseconds however long they read, and a writer copies only the nodes on its path that
+//! a snapshot still shares (copy-on-write).
 
 mod read_ahead;
 mod tree;
@@ -17,13 +17,13 @@ use self::read_ahead::ReadAhead;
 use self::tree::Tree;
 use crate::locks::{HeldLocks, KeyLocks};
 use crate::submission::Submission;
-use crate::transaction::{Backend, Kept, LockedTransaction, Newest, Ticket, WriteSet};
+use crate::transaction::{Backend, Guards, LockedTransaction, Newest, Ticket, WriteSet};
 use crate::{
     CommitError, Direction, Entries, Key, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
     Transaction, Verification,
 };
 
-/// An ordered store in memory; what is committed is visible at once.
+/// An ordered in-memory store; commits are visible at once.
 ///
 /// ```
 /// use keyloom_store::{MemoryStore, Store};
@@ -53,7 +53,7 @@ impl MemoryStore {
         Self::over(Tree::default())
     }
 
-    /// An independent store with the same content, made in constant time.
+    /// An independent store with the same content, forked in constant time.
     #[must_use]
     pub fn fork(&self) -> Self {
         Self::over(self.content.read().clone())
@@ -99,9 +99,9 @@ impl Store for MemoryStore {
     fn begin_within<'a>(
         &'a self,
         locks: &[&[u8]],
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
-        let Some(held) = self.locks.lock_within(locks, patience) else { return Ok(None) };
+        let Some(held) = self.locks.lock_within(locks, timeout) else { return Ok(None) };
         Ok(Some(Box::new(LockedTransaction::new(self, held))))
     }
 
@@ -136,7 +136,7 @@ impl Backend for MemoryStore {
     fn submit(
         &self,
         writes: WriteSet,
-        kept: Kept,
+        guards: Guards,
         locks: HeldLocks<'_>,
         _seen: Ticket,
     ) -> Result<Submission, CommitError> {
@@ -148,7 +148,7 @@ impl Backend for MemoryStore {
             }
         }
         drop(content);
-        drop(kept);
+        drop(guards);
         drop(locks);
         Ok(Submission::durable())
     }

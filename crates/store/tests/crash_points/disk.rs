@@ -1,11 +1,11 @@
-//! A disk with a page cache, as far as POSIX, ext4 and XFS promise anything about it.
+//! A disk with a page cache, with no more guarantees than POSIX, ext4 and XFS give.
 //!
 //! - A file's content is durable when the file has been synced. Until then each of its pages may be
-//!   on disk in the form that it had after any of the writes to it, or in sectors of two such forms,
-//!   and the length of the file in any that it has had.
+//!   on disk as of any of the writes to it, or torn between two of them by sector, and the file may
+//!   have any length that it has had.
 //! - A name is durable when its directory has been synced. Until then each new, changed or removed
-//!   name may be on disk or not, in any combination, or all up to some moment, as journals have it.
-//!   A rename is one change.
+//!   name may be on disk or not, in any combination, or all up to some point in time, as in a
+//!   journaling file system. A rename is one change.
 //! - The end of a process changes none of this.
 
 use std::collections::{BTreeMap, HashMap};
@@ -22,7 +22,7 @@ use crate::trace::{Event, without_zeros};
 const PAGE: u64 = 4096;
 const SECTOR: u64 = 512;
 
-/// The content of a file: zeros behind what is stored.
+/// The content of a file: zeros after the stored part.
 #[derive(Debug, Clone, Default)]
 struct Content {
     stored: Vec<u8>,
@@ -42,7 +42,7 @@ impl PartialEq for Content {
 
 #[derive(Debug, Clone)]
 enum Change {
-    /// Data without the zeros at its end, which may be many, and its whole length.
+    /// Data without its trailing zeros, which may be many, and its whole length.
     Write {
         offset: u64,
         data: Bytes,
@@ -68,7 +68,7 @@ struct NameChange {
 
 type Names = BTreeMap<PathBuf, usize>;
 
-/// The disk after some events.
+/// The disk after a sequence of events.
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
     inodes: Vec<Inode>,
@@ -79,7 +79,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// A disk with nothing but this directory.
+    /// A disk with only this directory.
     pub(crate) fn new(root: &Path) -> Self {
         let mut disk = Self::default();
         disk.inodes.push(Inode { is_directory: true, ..Inode::default() });
@@ -88,7 +88,7 @@ impl Disk {
         disk
     }
 
-    /// Lets something happen.
+    /// Applies an event.
     pub(crate) fn apply(&mut self, event: &Event) {
         match event {
             Event::Process => self.open.clear(),
@@ -96,7 +96,7 @@ impl Disk {
                 let inode = match self.names.get(path) {
                     Some(inode) => *inode,
                     None if *creates => self.make(path, false),
-                    None => panic!("{} was opened, but never made", path.display()),
+                    None => panic!("{} was opened, but never created", path.display()),
                 };
                 if *truncates {
                     self.change(inode, Change::SetLength(0));
@@ -175,7 +175,7 @@ impl Disk {
         self.unsynced_names = rest;
     }
 
-    /// Compares with what the process has really left, to be sure that nothing escaped the recorder.
+    /// Compares with the real files, to be sure that the recorder missed nothing.
     pub(crate) fn check_against(&self, root: &Path) {
         let mut found = BTreeMap::new();
         list(root, &mut found);
@@ -189,8 +189,8 @@ impl Disk {
         assert!(found.is_empty(), "never recorded: {:?}", found.keys());
     }
 
-    /// One of the states that the disk may be in after a power failure: files and their contents,
-    /// written below `root`, which stands for `original`.
+    /// One of the states that the disk may have after a power failure: files and their contents,
+    /// written below `root`, which replaces `original`.
     pub(crate) fn crash(
         &self,
         random: &mut Random,
@@ -198,15 +198,15 @@ impl Disk {
         root: &Path,
     ) -> io::Result<()> {
         let mut names = self.durable_names.clone();
-        let whim = Whim::any(random);
+        let survival = Survival::any(random);
         let count = self.unsynced_names.len() as u64;
         let upto = random.below(count + 1);
         for (n, change) in self.unsynced_names.iter().enumerate() {
-            let is_kept = match whim {
-                Whim::NothingKept => false,
-                Whim::AllKept => true,
-                Whim::UpTo => (n as u64) < upto,
-                Whim::Anything => random.below(2) == 0,
+            let is_kept = match survival {
+                Survival::NothingKept => false,
+                Survival::AllKept => true,
+                Survival::UpTo => (n as u64) < upto,
+                Survival::Anything => random.below(2) == 0,
             };
             if is_kept {
                 change.apply(&mut names);
@@ -214,7 +214,7 @@ impl Disk {
         }
         fs::create_dir_all(root)?;
         for (path, inode) in &names {
-            // What lies in a lost directory is lost.
+            // The content of a lost directory is lost.
             let is_reachable = path
                 .ancestors()
                 .skip(1)
@@ -237,17 +237,17 @@ impl Disk {
     }
 }
 
-/// How much of what was not synced has reached the disk.
+/// Which unsynced changes have reached the disk.
 #[derive(Debug, Clone, Copy)]
-enum Whim {
+enum Survival {
     NothingKept,
     AllKept,
-    /// All that was done before some moment.
+    /// All changes before some point in time.
     UpTo,
     Anything,
 }
 
-impl Whim {
+impl Survival {
     fn any(random: &mut Random) -> Self {
         match random.below(6) {
             0 => Self::NothingKept,
@@ -281,16 +281,16 @@ impl Inode {
     /// The content after a power failure.
     fn crashed(&self, random: &mut Random) -> Content {
         let mut content = self.durable.clone();
-        match Whim::any(random) {
-            Whim::NothingKept => {}
-            Whim::AllKept => content = self.newest(),
-            Whim::UpTo => {
+        match Survival::any(random) {
+            Survival::NothingKept => {}
+            Survival::AllKept => content = self.newest(),
+            Survival::UpTo => {
                 let upto = random.below(self.unsynced.len() as u64 + 1) as usize;
                 for change in &self.unsynced[..upto] {
                     content.apply(change);
                 }
             }
-            Whim::Anything => self.mix(&mut content, random),
+            Survival::Anything => self.mix(&mut content, random),
         }
         let newest = self.newest().length;
         if newest > content.length && random.below(2) == 0 {
@@ -299,7 +299,7 @@ impl Inode {
         content
     }
 
-    /// Each page in the form after some of its writes, or torn between two.
+    /// Each page as of some of its writes, or torn between two.
     fn mix(&self, content: &mut Content, random: &mut Random) {
         let mut touches: HashMap<u64, u64> = HashMap::new();
         for change in &self.unsynced {
@@ -319,7 +319,7 @@ impl Inode {
             for (page, piece) in change.pages() {
                 match left.get_mut(&page) {
                     Some(0) => {
-                        // The first write that did not make it may have made it in part.
+                        // The first write that was lost may have been partially written.
                         left.remove(&page);
                         if random.below(3) == 0 {
                             content.apply(&piece.torn(random));

@@ -1,16 +1,16 @@
-//! Power failures at every point of what a store does with its files, the log and the engine alike,
-//! and after processes that were killed before.
+//! Power failures at every point of a store's file operations, of the log and the engine alike, and
+//! after earlier processes were killed.
 //!
-//! Processes that write to a store run with a recorder (`recorder.c`, a preloaded library) that notes
-//! each write, sync, rename and removal; some of them are killed right after one of these. From the
-//! record, states are rebuilt that the disk may be in if the power fails at some point of it
-//! (`disk.rs` says which are legal). Each is opened: all that was acknowledged must be there, nothing
-//! by halves, and nothing damaged (`workload.rs`).
+//! Processes that write to a store run with a recorder (`recorder.c`, a preloaded library) that
+//! logs each write, sync, rename and removal; some of them are killed right after one of these.
+//! From the record, states are reconstructed that the disk may have after a power failure at some
+//! point (`disk.rs` defines which are legal). Each is opened: all acknowledged transactions must be
+//! present and whole, and nothing damaged (`workload.rs`).
 //!
 //! `KEYLOOM_CRASH_POINTS` sets the number of states (default 5,000), `KEYLOOM_CRASH_SEED` the first
 //! seed. The long form: `KEYLOOM_CRASH_POINTS=1000000 cargo test --release -p keyloom-store --test
-//! crash_points -- --nocapture`. The record behind a failure is kept, and `KEYLOOM_CRASH_RECORD` tries
-//! the points of such a file again.
+//! crash_points -- --nocapture`. The record of a failure is kept, and `KEYLOOM_CRASH_RECORD` tests
+//! such a file again.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
@@ -34,7 +34,7 @@ use random::Random;
 use trace::Event;
 use workload::{Expected, Promises, live};
 
-/// States that are made from one record.
+/// The number of states tested per record.
 const POINTS_PER_RECORD: u64 = 2_500;
 const LIVES: u64 = 8;
 const TRANSACTIONS: u64 = 30;
@@ -43,7 +43,7 @@ const ROOT: &str = "KEYLOOM_TRACE_ROOT";
 const MARKS: &str = "KEYLOOM_TRACE_MARKS";
 const RELAXED: &str = "KEYLOOM_CRASH_RELAXED";
 
-/// Where to put files: in memory if the system has a place for that.
+/// A directory for files: in memory if the system has one.
 fn place() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() {
@@ -53,7 +53,7 @@ fn place() -> tempfile::TempDir {
     }
 }
 
-/// The process that is recorded.
+/// The recorded process.
 #[test]
 #[ignore = "run by the crash tests in a process of its own"]
 fn recorded_process() {
@@ -63,8 +63,8 @@ fn recorded_process() {
 }
 
 /// Compiles the recorder.
-fn recorder(home: &Path) -> PathBuf {
-    let library = home.join("recorder.so");
+fn recorder(scratch: &Path) -> PathBuf {
+    let library = scratch.join("recorder.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/crash_points/recorder.c");
     let status = Command::new("cc")
         .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
@@ -77,7 +77,7 @@ fn recorder(home: &Path) -> PathBuf {
     library
 }
 
-/// Lives of a store, one after the other, some of them killed.
+/// Consecutive lives of a store, some of them killed.
 struct Record {
     bytes: Bytes,
     events: Vec<Event>,
@@ -86,14 +86,14 @@ struct Record {
 
 impl Record {
     fn make(seed: u64, mutation: Option<&str>) -> Self {
-        let home = place();
-        let library = recorder(home.path());
-        let (root, trace) = (home.path().join("store"), home.path().join("trace"));
+        let scratch = place();
+        let library = recorder(scratch.path());
+        let (root, trace) = (scratch.path().join("store"), scratch.path().join("trace"));
         fs::create_dir(&root).unwrap();
         let mut random = Random::new(seed);
         for n in 0..LIVES {
             let kill = match random.below(8) {
-                // At the end of each record stands a life that ends well.
+                // The last life of each record ends with a clean close.
                 _ if n + 1 == LIVES => String::new(),
                 0 => format!("R{}", 1 + random.below(12)),
                 1 => format!("U{}", 1 + random.below(12)),
@@ -105,7 +105,7 @@ impl Record {
                 .args(["--ignored", "--exact", "recorded_process", "--nocapture"])
                 .env("LD_PRELOAD", &library)
                 .env(ROOT, &root)
-                .env(MARKS, home.path().join("marks"))
+                .env(MARKS, scratch.path().join("marks"))
                 .env("KEYLOOM_TRACE_FILE", &trace)
                 .env("KEYLOOM_TRACE_KILL", &kill)
                 .envs((random.below(3) == 0).then_some((RELAXED, "1")))
@@ -135,7 +135,7 @@ impl Record {
         Self { root: root.to_owned(), bytes, events }
     }
 
-    /// Puts the record where it can be read again.
+    /// Saves the record for another run.
     fn keep(&self, seed: u64) -> PathBuf {
         let file =
             Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("crash-points-{seed}.record"));
@@ -143,14 +143,14 @@ impl Record {
         file
     }
 
-    /// Tries `points` states, spread over the whole record, and returns what was wrong with some.
+    /// Tests `points` states, spread over the whole record, and returns the failures.
     fn try_points(&self, seed: u64, points: u64) -> Vec<String> {
         let mut promises = Promises::default();
         let marks = self.events.iter().filter_map(|event| match event {
             Event::Mark(mark) => Some(mark),
             _ => None,
         });
-        marks.for_each(|mark| promises.hear(mark));
+        marks.for_each(|mark| promises.process(mark));
         let expected = Expected::up_to(promises.tried() + 1);
         let failures = Mutex::new(Vec::new());
         let share = points.div_ceil(WORKERS);
@@ -163,7 +163,7 @@ impl Record {
         failures.into_inner().unwrap()
     }
 
-    /// One of the workers: each walks through the whole record and stops at points of its own.
+    /// A worker: each replays the whole record and stops at its own points.
     fn work(
         &self,
         seed: u64,
@@ -179,7 +179,7 @@ impl Record {
         for (n, event) in self.events.iter().enumerate() {
             disk.apply(event);
             if let Event::Mark(mark) = event {
-                promises.hear(mark);
+                promises.process(mark);
             }
             let n = n as u64;
             let due = points * (n + 1) / count - points * n / count;
@@ -200,7 +200,7 @@ impl Record {
 
 const WORKERS: u64 = 2;
 
-/// Tries so many points and returns how many events were recorded, and the failures.
+/// Tests this many points; returns the number of recorded events, and the failures.
 fn run(first_seed: u64, points: u64, mutation: Option<&str>) -> (u64, Vec<String>) {
     let mut events = 0;
     let mut failures = Vec::new();
@@ -231,7 +231,7 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn power_failures_at_any_point_and_after_kills_lose_nothing() {
+fn power_failures_at_any_point_and_after_kills_lose_no_acknowledged_write() {
     let points = setting("KEYLOOM_CRASH_POINTS", 5_000);
     let seed = setting("KEYLOOM_CRASH_SEED", 1);
     let (events, failures) = match env::var_os("KEYLOOM_CRASH_RECORD") {
@@ -242,7 +242,7 @@ fn power_failures_at_any_point_and_after_kills_lose_nothing() {
         None => run(seed, points, None),
     };
     eprintln!("{points} states of records with {events} events");
-    assert!(events > 500, "little was recorded");
+    assert!(events > 500, "too few events were recorded");
     assert!(
         failures.is_empty(),
         "{} of {points} states, e.g. {:#?}",
@@ -251,8 +251,8 @@ fn power_failures_at_any_point_and_after_kills_lose_nothing() {
     );
 }
 
-/// The test bed can fail: with the defects that it is there for, it does. Each is that recovery relies
-/// on what a killed process left in the system's cache.
+/// Proves that the test can fail: it finds each reintroduced bug, all of which make recovery rely
+/// on what a killed process left in the page cache.
 #[test]
 #[cfg(debug_assertions)]
 fn recovery_that_relies_on_unsynced_data_is_found() {

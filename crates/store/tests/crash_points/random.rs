@@ -1,11 +1,11 @@
-//! Random numbers from a seed, the same on every run.
+//! Seeded random numbers, the same on every run.
 
 /// A xorshift generator.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The generator of a seed.
+    /// A generator with this seed.
     pub(crate) fn new(seed: u64) -> Self {
         let mut random = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         for _ in 0..4 {

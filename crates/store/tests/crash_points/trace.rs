@@ -1,13 +1,13 @@
-//! What a process did to its files, as `recorder.c` wrote it down.
+//! Decodes the file operations recorded by `recorder.c`.
 
 use std::path::PathBuf;
 
 use keyloom_store::Bytes;
 
-/// One thing that happened.
+/// A recorded event.
 #[derive(Debug, Clone)]
 pub(crate) enum Event {
-    /// A process began; those before are gone, and with them what they had open.
+    /// A process began; earlier ones have ended, and their files are closed.
     Process,
     Open {
         fd: u32,
@@ -18,9 +18,9 @@ pub(crate) enum Event {
     Write {
         fd: u32,
         offset: u64,
-        /// Without the zeros at its end, which may be many.
+        /// Without trailing zeros, which may be many.
         data: Bytes,
-        /// With them.
+        /// Including trailing zeros.
         length: u64,
     },
     Sync {
@@ -47,7 +47,7 @@ pub(crate) enum Event {
     Close {
         fd: u32,
     },
-    /// The process says something about itself.
+    /// A message from the process.
     Mark(String),
 }
 
@@ -55,7 +55,7 @@ const O_CREAT: u64 = 0o100;
 const O_TRUNC: u64 = 0o1000;
 const HEAD: usize = 17;
 
-/// Reads a whole record.
+/// Parses a whole record.
 pub(crate) fn parse(trace: &Bytes) -> Vec<Event> {
     let mut events = Vec::new();
     let mut at = 0;
@@ -99,12 +99,12 @@ fn event(kind: u8, fd: u32, number: u64, data: Bytes) -> Event {
         b'C' => Event::Close { fd },
         b'K' => Event::Mark(text()),
         other => {
-            panic!("the recorder met something it does not know: {} {}", other as char, text())
+            panic!("unknown event of the recorder: {} {}", other as char, text())
         }
     }
 }
 
-/// What is left without the zeros at its end.
+/// Strips trailing zeros.
 pub(crate) fn without_zeros(data: Bytes) -> Bytes {
     const ZEROS: [u8; 4096] = [0; 4096];
     let mut used = data.len();

@@ -1,7 +1,7 @@
-//! What the recorded processes do, and how to tell from a store whether it is what they left.
+//! What the recorded processes do, and how to check a store against it.
 //!
-//! Transactions are numbered; each writes its number and two of a few slots, so that the whole content
-//! follows from the number. Some of them fill a prefix, which is dropped later.
+//! Transactions are numbered; each writes its number and two of a few slots, so that the whole
+//! content follows from the number. Some of them fill a prefix, which is deleted later.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -17,7 +17,7 @@ use keyloom_store::{
 use crate::random::Random;
 
 const SLOTS: u64 = 24;
-/// How many transactions lie between a prefix and the next.
+/// The number of transactions between one prefix and the next.
 const ERA: u64 = 25;
 const FILLED_AT: u64 = 5;
 const DROPPED_AT: u64 = 20;
@@ -43,21 +43,21 @@ fn prefix(era: u64) -> String {
     format!("era {era:06}/")
 }
 
-/// The slots that a transaction writes, and the one that it removes.
+/// The slots that a transaction writes, and the one that it deletes.
 fn edits(n: u64) -> ([(Bytes, Bytes); 2], Option<Bytes>) {
     let written = [(slot(n), payload(n, 0)), (slot(n * 7 + 3), payload(n, 1))];
     let removed = Some(slot(n * 5 + 1)).filter(|_| n.is_multiple_of(3));
     (written, removed)
 }
 
-/// What the store holds after this transaction, apart from prefixes.
+/// The content of the store after this transaction, apart from prefixes.
 #[derive(Default)]
 pub(crate) struct Expected {
     contents: Vec<BTreeMap<Bytes, Bytes>>,
 }
 
 impl Expected {
-    /// Up to this transaction.
+    /// The content after this transaction.
     pub(crate) fn up_to(last: u64) -> Self {
         let mut contents = vec![BTreeMap::new()];
         for n in 1..=last {
@@ -78,8 +78,8 @@ fn number_of(value: Option<Bytes>) -> u64 {
     value.map_or(0, |value| u64::from_be_bytes(value.as_ref().try_into().unwrap()))
 }
 
-/// A process that writes on, from where the store is, until it has made `count` transactions. What it
-/// is about to do and has done, it says in marks.
+/// A process that continues from the store's state until it has committed `count` transactions. It
+/// reports what it is about to do and has done in marks.
 pub(crate) fn live(path: &Path, marks: &Path, is_relaxed: bool, count: u64) {
     let marks = OpenOptions::new().append(true).create(true).open(marks).unwrap();
     let mark = |text: String| (&marks as &File).write_all(text.as_bytes()).unwrap();
@@ -91,7 +91,7 @@ pub(crate) fn live(path: &Path, marks: &Path, is_relaxed: bool, count: u64) {
         store.delete_prefix(prefix(era).as_bytes(), 4).unwrap();
         mark(format!("dropped {era}"));
     };
-    // What a kill may have interrupted is dropped again.
+    // Deletions that a kill may have interrupted are repeated.
     (0..=first / ERA).filter(|era| era * ERA + DROPPED_AT < first).for_each(drop_era);
     for n in first..first + count {
         if n % ERA == DROPPED_AT {
@@ -103,7 +103,7 @@ pub(crate) fn live(path: &Path, marks: &Path, is_relaxed: bool, count: u64) {
         transaction.commit().unwrap();
         mark(format!("done {n}"));
         if n % 10 == 3 {
-            // Long enough for the store to fall quiet, and seal its log.
+            // Long enough for the store to become idle and seal its log.
             thread::sleep(Duration::from_millis(30));
         }
     }
@@ -127,22 +127,22 @@ fn write(transaction: &mut dyn Transaction, n: u64) {
     }
 }
 
-/// What is known about a store from the marks of its processes.
+/// What the marks of the processes say about a store.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Promises {
     is_relaxed: bool,
-    /// The last transaction that was begun, and the last that was acknowledged.
+    /// The last transaction begun, and the last one acknowledged.
     tried: u64,
     done: u64,
-    /// The last that must be there whatever happens.
+    /// The last transaction that must be present whatever happens.
     durable: u64,
-    /// Per prefix, whether it is being dropped, or has been.
+    /// Per prefix, whether it is being deleted (false) or has been (true).
     drops: BTreeMap<u64, bool>,
 }
 
 impl Promises {
-    /// Hears a mark.
-    pub(crate) fn hear(&mut self, mark: &str) {
+    /// Processes a mark.
+    pub(crate) fn process(&mut self, mark: &str) {
         let (word, number) = mark.split_once(' ').unwrap_or((mark, "0"));
         let number: u64 = number.parse().unwrap();
         match word {
@@ -162,15 +162,15 @@ impl Promises {
         }
     }
 
-    /// The last transaction that was begun.
+    /// The last transaction begun.
     pub(crate) fn tried(&self) -> u64 {
         self.tried
     }
 
-    /// Opens what a power failure has left, and says what is wrong with it.
+    /// Opens the state after a power failure; returns what is wrong with it.
     pub(crate) fn check(&self, path: &Path, expected: &Expected) -> Result<(), String> {
         let (store, _) = DiskStore::open(path, options(self.is_relaxed))
-            .map_err(|error| format!("it does not open: {error}"))?;
+            .map_err(|error| format!("the store does not open: {error}"))?;
         let number = number_of(store.get(b"number").map_err(|error| error.to_string())?);
         if number < self.durable || number > self.tried {
             let (durable, tried) = (self.durable, self.tried);
@@ -186,18 +186,18 @@ impl Promises {
                 let era = String::from_utf8_lossy(&rest[..6]).parse().unwrap();
                 *eras.entry(era).or_default() += 1;
             } else if wanted.next() != Some((&key, &value)) {
-                return Err(format!("transaction {number} is there by halves: {key:?}"));
+                return Err(format!("transaction {number} is only partly present: {key:?}"));
             }
         }
         if let Some((key, _)) = wanted.next() {
-            return Err(format!("transaction {number} is there by halves: {key:?} is missing"));
+            return Err(format!("transaction {number} is only partly present: {key:?} is missing"));
         }
         self.check_eras(number, &eras)?;
         drop(snapshot);
         let verification = store.verify().map_err(|error| error.to_string())?;
         match verification.damage.first() {
             Some(damage) => Err(format!("damage: {damage}")),
-            None => store.close().map_err(|error| format!("it does not close: {error}")),
+            None => store.close().map_err(|error| format!("the store does not close: {error}")),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What every store promises. Each test runs over each store.
+//! The contract of every store. Each test runs on each store.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn count(value: Option<Bytes>) -> u64 {
 }
 
 on_every_store! {
-    fn what_a_transaction_keeps_lives_until_its_fate_is_decided(subject: Subject) {
+    fn guards_live_until_the_outcome_is_decided(subject: Subject) {
         let store = subject.store();
         let kept = Arc::new(());
         let begin = || {
@@ -43,12 +43,12 @@ on_every_store! {
         begin().commit().unwrap();
         assert_eq!(Arc::strong_count(&kept), 1, "committed");
         begin().finish_read().unwrap();
-        assert_eq!(Arc::strong_count(&kept), 1, "given up");
+        assert_eq!(Arc::strong_count(&kept), 1, "dropped");
         drop(begin());
         assert_eq!(Arc::strong_count(&kept), 1, "dropped");
     }
 
-    fn what_is_put_can_be_got_until_it_is_deleted(subject: Subject) {
+    fn a_put_is_readable_until_deleted(subject: Subject) {
         let store = subject.store();
         assert_eq!(store.get(b"key").unwrap(), None);
         put_all(store, &[("key", "value"), ("empty", "")]);
@@ -132,7 +132,7 @@ on_every_store! {
         assert_eq!(store.get(b"added").unwrap(), Some("2".into()));
     }
 
-    fn a_scan_goes_on_while_others_write(subject: Subject) {
+    fn a_scan_continues_during_writes(subject: Subject) {
         let store = subject.store();
         put_all(store, &[("a", "1"), ("c", "1"), ("e", "1")]);
         let snapshot = store.snapshot().unwrap();
@@ -158,7 +158,7 @@ on_every_store! {
         assert_eq!(store.get_many(&[b"a", b"b"]).unwrap(), [Some("new".into()), None]);
     }
 
-    fn a_transaction_that_is_dropped_or_only_read_writes_nothing(subject: Subject) {
+    fn a_dropped_or_read_only_transaction_writes_nothing(subject: Subject) {
         let store = subject.store();
         let mut transaction = store.begin(&[b"key"]).unwrap();
         transaction.put("key".into(), "value".into());
@@ -176,12 +176,12 @@ on_every_store! {
         assert_eq!(transaction.get(b"key").unwrap(), None);
     }
 
-    fn who_must_not_wait_is_told_that_a_key_is_locked(subject: Subject) {
+    fn begin_within_times_out_on_a_locked_key(subject: Subject) {
         let (store, patience) = (subject.store(), Duration::from_micros(50));
         let begin = |keys: &[&[u8]]| store.begin_within(keys, patience).unwrap();
         let mut first = begin(&[b"key"]).unwrap();
         assert!(begin(&[b"key"]).is_none());
-        // Which key takes its lock first is chance; whichever it was must be free again.
+        // Which key is locked first is random; either must be free again.
         for other in 0..20_u8 {
             assert!(begin(&[&[other], b"key"]).is_none());
             assert!(begin(&[]).is_some());
@@ -202,7 +202,7 @@ on_every_store! {
             for thread in 0..threads {
                 scope.spawn(move || {
                     for round in 0..rounds {
-                        // Named in different orders, to provoke a deadlock.
+                        // In different orders, to provoke a deadlock.
                         let mut keys: [&[u8]; 2] = [b"left", b"right"];
                         keys.rotate_left((thread + round) % 2);
                         let mut transaction = store.begin(&keys).unwrap();
@@ -220,7 +220,7 @@ on_every_store! {
         assert_eq!(counts, [expected.clone(), expected]);
     }
 
-    fn readers_see_whole_transactions_only(subject: Subject) {
+    fn transactions_are_atomic_to_readers(subject: Subject) {
         let store = subject.store();
         let done = AtomicBool::new(false);
         let keys: Vec<Bytes> = (0..20).map(|n| format!("account {n:02}").into()).collect();
@@ -248,7 +248,8 @@ on_every_store! {
                             .map(|entry| entry.unwrap().1)
                             .collect();
                         assert!(all.iter().all(|value| *value == all[0]), "{all:?}");
-                        // Single reads may not show a transaction in pieces either, nor go back.
+                        // Single reads must not see part of a transaction either, nor go back in
+                        // time.
                         for key in &keys {
                             let now = count(store.get(key).unwrap());
                             assert!(now >= newest, "{now} after {newest}");
@@ -260,7 +261,7 @@ on_every_store! {
         });
     }
 
-    fn what_was_committed_is_visible_to_the_committer_at_once(subject: Subject) {
+    fn a_commit_is_visible_to_its_thread_at_once(subject: Subject) {
         let store = subject.store();
         scope(|scope| {
             for thread in 0..4 {
@@ -279,7 +280,7 @@ on_every_store! {
         assert_eq!(store.verify().unwrap().entries, 200);
     }
 
-    fn keys_outside_the_limits_are_refused_and_nothing_is_written(subject: Subject) {
+    fn keys_outside_the_limits_are_refused_without_any_write(subject: Subject) {
         let store = subject.store();
         for key in [Bytes::new(), vec![b'k'; MAX_KEY_BYTES + 1].into()] {
             let mut transaction = store.begin(&[]).unwrap();
@@ -305,7 +306,7 @@ on_every_store! {
         assert_eq!(store.get(&longest).unwrap(), Some("value".into()));
     }
 
-    fn large_values_survive(subject: Subject) {
+    fn large_values_round_trip(subject: Subject) {
         let store = subject.store();
         let value: Bytes = (0..3_000_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         let mut transaction = store.begin(&[]).unwrap();

@@ -1,4 +1,4 @@
-//! One contract for every store, as single promises and as random histories.
+//! The contract of every store, as single guarantees and as random histories.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

@@ -22,7 +22,7 @@ enum Step {
     Reopen,
 }
 
-/// Few bytes and short keys, so that keys collide and nest.
+/// Short keys of few bytes, so that keys collide and share prefixes.
 fn key() -> impl Strategy<Value = Bytes> {
     let byte = prop_oneof![Just(0_u8), Just(1), Just(b'a'), Just(b'b'), Just(254), Just(255)];
     proptest::collection::vec(byte, 1..4).prop_map(Bytes::from)

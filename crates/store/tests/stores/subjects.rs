@@ -1,9 +1,9 @@
-//! The stores that contract and model tests run over.
+//! The stores that the contract and model tests run on.
 
 use keyloom_store::{DiskOptions, DiskStore, Durability, MemoryStore, Store};
 use tempfile::TempDir;
 
-/// A store under test, with what it needs to be opened again.
+/// A store under test, and what is needed to reopen it.
 pub(crate) struct Subject {
     store: Box<dyn Store>,
     disk: Option<(TempDir, DiskOptions)>,
@@ -25,12 +25,12 @@ impl Subject {
         Self::on_disk(DiskOptions::default())
     }
 
-    /// A store on disk that acknowledges before it syncs.
+    /// A store on disk with relaxed durability.
     pub(crate) fn relaxed_disk() -> Self {
         Self::on_disk(DiskOptions { durability: Durability::Relaxed, ..DiskOptions::default() })
     }
 
-    /// A store on disk with so small buffers that it flushes and compacts all the time.
+    /// A store on disk with buffers so small that it flushes and compacts all the time.
     pub(crate) fn busy_disk() -> Self {
         Self::on_disk(DiskOptions {
             durability: Durability::Relaxed,
@@ -51,7 +51,7 @@ impl Subject {
         &*self.store
     }
 
-    /// Closes the store and opens it again; a store in memory just goes on.
+    /// Closes and reopens the store; a no-op for a store in memory.
     #[must_use]
     pub(crate) fn reopen(self) -> Self {
         let Some((directory, options)) = self.disk else { return self };
@@ -62,7 +62,7 @@ impl Subject {
     }
 }
 
-/// Makes each function a test per store.
+/// Generates a test per store from each function.
 macro_rules! on_every_store {
     ($(fn $name:ident($subject:ident: Subject) $body:block)*) => {
         $(fn $name($subject: Subject) $body)*

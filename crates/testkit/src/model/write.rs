@@ -86,7 +86,9 @@ impl Write {
             Edit::Update(update) => {
                 let new = update.apply(old, &self.key)?;
                 table.check_item(&new, old)?;
-                Some(new)
+                // Where there was no item, an update that adds nothing to the key creates none.
+                let adds = new.len() > self.key.len() || update.actions().is_empty();
+                Some(new).filter(|_| old.is_some() || adds)
             }
         };
         Ok(Change { old: old.cloned(), new })

@@ -3,8 +3,10 @@
 use std::rc::Rc;
 
 use super::{Case, CounterExample, distinct, pool, stranger};
+use keyloom_core::hash::SplitMix64;
+
 use crate::evaluate::{Inputs, Row};
-use crate::generate::{Random, shard_of};
+use crate::generate::shard_of;
 use crate::model::FieldKind;
 use crate::plan::concrete::ConcreteRead;
 use crate::plan::simulate::{Entries, Entry};
@@ -70,7 +72,7 @@ fn crowd_of(
 }
 
 fn shuffle(rows: &mut [Row], seed: u64) {
-    let mut random = Random::new(seed);
+    let mut random = SplitMix64::new(seed);
     for at in (1..rows.len()).rev() {
         rows.swap(at, random.below(at + 1));
     }

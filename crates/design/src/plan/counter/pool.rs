@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use keyloom_core::hash::SplitMix64;
 use keyloom_keys::{FieldType, Timestamp, Value};
 
 use super::Case;
 use super::rows::{LOOSE_TIMES, NESTED, NUMBERS, wanted_row};
 use crate::evaluate::{Inputs, Row, holds, operand_value};
-use crate::generate::{Random, sample, set_shards};
+use crate::generate::{sample, set_shards};
 use crate::key::{compare, extent, may_hold_separator};
 use crate::model::{Entity, Field, FieldKind, Operand, Question, Test};
 
@@ -56,7 +57,7 @@ impl<'a> Pool<'a> {
 
     /// The wanted row with this number.
     pub(super) fn wanted(&self, n: u32) -> Row {
-        let mut random = Random::new(u64::from(n));
+        let mut random = SplitMix64::new(u64::from(n));
         let mut free: BTreeMap<&str, Value<'static>> = BTreeMap::new();
         for choice in &self.fields {
             let counted = sample(choice.field, 5 + n);
@@ -90,7 +91,7 @@ impl<'a> Pool<'a> {
     /// A row with this number that fails one of the conditions.
     pub(super) fn unwanted(&self, n: u32) -> Row {
         let mut row = self.wanted(n);
-        let mut random = Random::new(u64::from(n) + 1_000_003);
+        let mut random = SplitMix64::new(u64::from(n) + 1_000_003);
         let failing: Vec<&Choice> = self
             .fields
             .iter()

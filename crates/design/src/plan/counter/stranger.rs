@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keyloom_core::AttributeValue;
-use keyloom_keys::Value;
+use keyloom_keys::{Language, Value};
 
 use super::Case;
 use super::rows::sample_row;
 use crate::evaluate::{Inputs, Row};
 use crate::generate::{sample, set_shards};
-use crate::key::{KeyTemplate, Language, Piece};
+use crate::key::{KeyTemplate, Piece};
 use crate::model::{Access, Design, Entity, EntityKey, Escape, Index, Operand};
 use crate::plan::concrete::ConcreteRead;
 use crate::plan::range::{SortPart, condition_language};

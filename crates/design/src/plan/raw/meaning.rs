@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use keyloom_keys::PrefixMatch;
+use keyloom_keys::{ByteSet, Language, PrefixMatch};
 
 use super::form::{RawForm, placeholders};
 use super::{RawProblem, RawRule};
 use crate::condition::Comparison;
 use crate::evaluate::Inputs;
-use crate::key::{KeyTemplate, Language, Piece, may_hold_separator};
+use crate::key::{KeyTemplate, Piece, may_hold_separator};
 use crate::model::{Access, Entity, Escape, Index, IndexKey, IndexKind, Operand, Test, same};
 use crate::plan::bind::Source;
 use crate::plan::candidate::candidates;
@@ -139,10 +139,7 @@ fn meets(template: &KeyTemplate, sample: &str, written: &str) -> bool {
     let mut rest = written;
     while let Some((before, after)) = rest.split_once('{') {
         shape.literal(before.as_bytes());
-        shape.text(
-            keyloom_keys::ByteSet::range(0x20, 0x7e),
-            template.template().separator().as_bytes(),
-        );
+        shape.text(ByteSet::range(0x20, 0x7e), template.template().separator().as_bytes());
         rest = after.split_once('}').map_or("", |(_, tail)| tail);
     }
     shape.literal(rest.as_bytes());
@@ -378,7 +375,7 @@ fn text_language(sample: &str, written: &str, separator: &str) -> Language {
     let mut rest = written;
     while let Some((before, after)) = rest.split_once('{') {
         language.literal(before.as_bytes());
-        language.text(keyloom_keys::ByteSet::range(0x20, 0x7e), separator.as_bytes());
+        language.text(ByteSet::range(0x20, 0x7e), separator.as_bytes());
         rest = after.split_once('}').map_or("", |(_, tail)| tail);
     }
     language.literal(rest.as_bytes());
@@ -568,8 +565,8 @@ fn key_text(access: &Access, plan: &Plan) -> Option<String> {
     let mut parts: Vec<String> =
         form.equal.iter().map(|(name, value)| format!("{name} = \"{}\"", value.text)).collect();
     match &form.sort {
-        Some((name, SortCondition::BeginsWith(text))) => {
-            parts.push(format!("begins_with({name}, \"{}\")", text.text));
+        Some((name, begins @ SortCondition::BeginsWith(_))) => {
+            parts.push(begins.as_test().design_text(name, |value| format!("\"{}\"", value.text)));
         }
         Some(_) => return None,
         None => {}

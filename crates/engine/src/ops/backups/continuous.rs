@@ -3,16 +3,16 @@
 //! The switch and the window are kept and shown. What can be recovered is the present: no history of
 //! changes is kept yet, and a request for the past says so.
 
+use keyloom_api::parameters::described_table;
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::resource as message;
 use keyloom_core::{Result, limits};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::TableRecord;
 use crate::database::Inner;
-use crate::ops::description::seconds;
-use crate::ops::parameters::described_table;
 use crate::ops::settings::change_table;
-use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::ops::tables::description::seconds;
 
 const RECOVERY: &str = "PointInTimeRecovery";
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -62,12 +62,12 @@ pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let name = described_table(&fields)?;
     let mut constraints = Constraints::new();
     let path = "pointInTimeRecoverySpecification";
-    let specification = fields.structure("PointInTimeRecoverySpecification")?;
+    let specification = fields.structure("PointInTimeRecoverySpecification");
     constraints.required(specification.is_some(), path);
     let (mut enabled, mut days) = (None, None);
     if let Some(specification) = specification {
-        enabled = specification.boolean("PointInTimeRecoveryEnabled")?;
-        days = specification.integer("RecoveryPeriodInDays")?;
+        enabled = specification.boolean("PointInTimeRecoveryEnabled");
+        days = specification.integer("RecoveryPeriodInDays");
         constraints.required(enabled.is_some(), &format!("{path}.pointInTimeRecoveryEnabled"));
     }
     let most = i64::from(limits::MAX_RECOVERY_DAYS);

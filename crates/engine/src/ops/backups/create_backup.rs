@@ -1,16 +1,16 @@
 //! CreateBackup.
 
+use keyloom_api::parameters::described_table;
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::resource as message;
+use keyloom_core::image::Stored;
 use keyloom_core::schema::model::check_new_name;
 use keyloom_core::{Error, Result};
 use keyloom_store::Snapshot;
 
 use crate::catalog::record::Status;
 use crate::database::Inner;
-use crate::image::Stored;
 use crate::layout::{self, Keyspace};
-use crate::ops::parameters::described_table;
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::{commit_error, identity, resource, store_error};
 
 use super::{Backup, Copying, KIND, has_entries, source_gone};
@@ -22,7 +22,7 @@ const CHUNK: usize = 256;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let name = described_table(&fields)?;
-    let backup_name = fields.string("BackupName")?;
+    let backup_name = fields.string("BackupName");
     let mut constraints = Constraints::new();
     match backup_name {
         None => constraints.required(false, "backupName"),

@@ -3,12 +3,12 @@
 //! A backup that a table is being restored from can be deleted: its entries are kept until the restore
 //! is complete.
 
+use keyloom_api::Fields;
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 
 use crate::database::Inner;
 use crate::resource;
-use crate::wire::Fields;
 
 use super::{KIND, describe_backup, find};
 

@@ -1,11 +1,11 @@
 //! DescribeBackup.
 
+use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::Result;
 
 use crate::catalog::record::{IndexRecord, OnDemandLimit, Throughput};
 use crate::database::Inner;
-use crate::ops::description::{key_schema, projection, seconds};
-use crate::wire::{Fields, JsonWriter};
+use crate::ops::tables::description::{key_schema, projection, seconds};
 
 use super::{Backup, find};
 

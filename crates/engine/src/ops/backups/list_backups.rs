@@ -1,33 +1,33 @@
 //! ListBackups.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 
 use crate::catalog::table_name;
 use crate::database::Inner;
 use crate::ops::paging;
 use crate::resource;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::{Backup, KIND};
 
 const MAX_PAGE: usize = 100;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let table = fields.string("TableName")?;
-    let limit = fields.integer("Limit")?;
-    let start = fields.string("ExclusiveStartBackupArn")?;
+    let table = fields.string("TableName");
+    let limit = fields.integer("Limit");
+    let start = fields.string("ExclusiveStartBackupArn");
     let mut constraints = Constraints::new();
     if table.is_some() {
         constraints.table_name(table);
     }
     constraints.range(limit, "limit", 1, MAX_PAGE as i64);
     let types = [("USER", true), ("SYSTEM", false), ("AWS_BACKUP", false), ("ALL", true)];
-    let kind = fields.string("BackupType")?;
+    let kind = fields.string("BackupType");
     // All backups here are made by users.
     let wanted = constraints.one_of(kind, "backupType", &types).unwrap_or(true);
     constraints.finish()?;
     let milliseconds = |name: &str| -> Result<Option<u64>> {
-        Ok(fields.timestamp(name)?.map(|seconds| (seconds * 1000.0) as u64))
+        Ok(fields.decimal(name).map(|seconds| (seconds * 1000.0) as u64))
     };
     let lower = milliseconds("TimeRangeLowerBound")?.unwrap_or(0);
     let upper = milliseconds("TimeRangeUpperBound")?.unwrap_or(u64::MAX);

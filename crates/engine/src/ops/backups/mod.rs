@@ -10,18 +10,19 @@
 //! keeps its entries until the copy is made ([`sources_in_use`]). What cannot be copied because it is
 //! damaged ends with the status `FAILED` and a `FailureMessage`, neither of which AWS has.
 
-mod continuous;
-mod create_backup;
-mod delete_backup;
-mod describe_backup;
-mod list_backups;
+pub(super) mod continuous;
+pub(super) mod create_backup;
+pub(super) mod delete_backup;
+pub(super) mod describe_backup;
+pub(super) mod list_backups;
 mod restore;
-mod restore_from_backup;
-mod restore_to_point;
+pub(super) mod restore_from_backup;
+pub(super) mod restore_to_point;
 mod restoring;
 
 use std::collections::BTreeSet;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::resource as message;
 use keyloom_core::{Error, Result};
 use keyloom_store::{Bytes, Direction, KeyRange, Snapshot};
@@ -30,29 +31,12 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::TableRecord;
 use crate::database::Inner;
 use crate::layout::Keyspace;
-use crate::ops::Handler;
-use crate::ops::description::seconds;
-use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::ops::tables::description::seconds;
 use crate::{layout, resource, store_error};
 
 pub(crate) use continuous::{Moment, recovery_of};
 
 const KIND: &str = "backup";
-
-/// The operation of this name.
-pub(crate) fn operation(name: &str) -> Option<Handler> {
-    Some(match name {
-        "CreateBackup" => create_backup::call,
-        "DeleteBackup" => delete_backup::call,
-        "DescribeBackup" => describe_backup::call,
-        "DescribeContinuousBackups" => continuous::describe,
-        "ListBackups" => list_backups::call,
-        "RestoreTableFromBackup" => restore_from_backup::call,
-        "RestoreTableToPointInTime" => restore_to_point::call,
-        "UpdateContinuousBackups" => continuous::update,
-        _ => return None,
-    })
-}
 
 /// What a verification needs to know of a backup.
 #[derive(Debug, Deserialize)]
@@ -125,7 +109,7 @@ impl Backup {
 
 /// `BackupArn` and the backup that it names.
 fn find(database: &Inner, fields: &Fields<'_>) -> Result<Backup> {
-    let arn = fields.string("BackupArn")?;
+    let arn = fields.string("BackupArn");
     let mut constraints = Constraints::new();
     constraints.required(arn.is_some(), "backupArn");
     if let Some(arn) = arn {

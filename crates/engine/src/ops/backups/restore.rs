@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::{request, resource as message};
 use keyloom_core::schema::model::check_new_name;
 use keyloom_core::{Error, Result};
@@ -18,9 +19,8 @@ use crate::catalog::record::{
 use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;
 use crate::layout::Keyspace;
-use crate::ops::table_input::{self, IndexInput};
-use crate::ops::{create_table, description};
-use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::ops::tables::table_input::{self, IndexInput};
+use crate::ops::tables::{create_table, description};
 use crate::{identity, store_error};
 
 use super::restoring::{self, Restore};
@@ -45,13 +45,13 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
-        let name = fields.owned_string("TargetTableName")?;
+        let name = fields.owned_string("TargetTableName");
         match &name {
             None => constraints.required(false, "targetTableName"),
             Some(name) => check_new_name(name, "targetTableName", constraints.violations()),
         }
         let modes = [("PROVISIONED", false), ("PAY_PER_REQUEST", true)];
-        let mode = fields.string("BillingModeOverride")?;
+        let mode = fields.string("BillingModeOverride");
         let mut indexes =
             |member: &str, path: &str| table_input::indexes(fields, constraints, member, path);
         let global = indexes("GlobalSecondaryIndexOverride", "globalSecondaryIndexOverride")?;
@@ -59,15 +59,15 @@ impl Target {
         Ok(Self {
             name: name.unwrap_or_default(),
             on_demand: constraints.one_of(mode, "billingModeOverride", &modes),
-            throughput: units(fields)?,
-            on_demand_limit: table_input::on_demand_at(fields, "OnDemandThroughputOverride")?,
+            throughput: units(fields),
+            on_demand_limit: table_input::on_demand_at(fields, "OnDemandThroughputOverride"),
             global,
             local,
             encryption: create_table::encryption_at(
                 fields,
                 "SSESpecificationOverride",
                 constraints,
-            )?,
+            ),
         })
     }
 
@@ -138,12 +138,12 @@ impl Target {
 }
 
 /// `ProvisionedThroughputOverride`.
-fn units(fields: &Fields<'_>) -> Result<Option<Throughput>> {
-    let Some(units) = fields.structure("ProvisionedThroughputOverride")? else { return Ok(None) };
-    Ok(Some(Throughput {
-        read: units.integer("ReadCapacityUnits")?.unwrap_or(1),
-        write: units.integer("WriteCapacityUnits")?.unwrap_or(1),
-    }))
+fn units(fields: &Fields<'_>) -> Option<Throughput> {
+    let units = fields.structure("ProvisionedThroughputOverride")?;
+    Some(Throughput {
+        read: units.integer("ReadCapacityUnits").unwrap_or(1),
+        write: units.integer("WriteCapacityUnits").unwrap_or(1),
+    })
 }
 
 /// The indexes of one kind that the new table has: a restore can only leave some out.

@@ -1,10 +1,10 @@
 //! RestoreTableFromBackup.
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 
 use crate::database::Inner;
-use crate::wire::{Constraints, Fields};
 
 use super::find;
 use super::restore::{self, Source, Target};

@@ -2,12 +2,12 @@
 //!
 //! The present state can be restored; see [`super::continuous`].
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 
 use crate::catalog::record::Status;
 use crate::database::Inner;
-use crate::wire::{Constraints, Fields};
 
 use super::continuous::{Moment, recovery_of};
 use super::restore::{self, Source, Target};
@@ -15,14 +15,14 @@ use super::restore::{self, Source, Target};
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
     let target = Target::decode(&fields, &mut constraints)?;
-    let name = fields.string("SourceTableArn")?.or(fields.string("SourceTableName")?);
+    let name = fields.string("SourceTableArn").or(fields.string("SourceTableName"));
     if name.is_some() {
         constraints.table_name_at(name, "sourceTableName");
     }
     constraints.finish()?;
     let name = name.ok_or_else(message::restore_source_missing)?;
-    let latest = fields.boolean("UseLatestRestorableTime")?.unwrap_or(false);
-    let time = fields.timestamp("RestoreDateTime")?;
+    let latest = fields.boolean("UseLatestRestorableTime").unwrap_or(false);
+    let time = fields.decimal("RestoreDateTime");
 
     restore::begin(database, &target, || {
         let table = database.catalog.find(name).ok_or_else(|| message::table_not_found(name))?;

@@ -8,10 +8,10 @@ use keyloom_store::Snapshot;
 use crate::catalog::record::Status;
 use crate::catalog::{Alongside, Table};
 use crate::database::Inner;
-use crate::image::Stored;
 use crate::layout::{self, Keyspace};
 use crate::loading::Loader;
 use crate::store_error;
+use keyloom_core::image::Stored;
 
 use super::{Copying, has_entries, restore, source_gone};
 

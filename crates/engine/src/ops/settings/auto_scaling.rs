@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::parameters::described_table;
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::request;
 use serde::{Deserialize, Serialize};
@@ -10,8 +12,6 @@ use serde_json::{Map, Value, json};
 use crate::catalog::Table;
 use crate::catalog::TableRecord;
 use crate::database::Inner;
-use crate::ops::parameters::described_table;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::change_table;
 use super::scaling_settings::{decode, merge};
@@ -40,7 +40,7 @@ struct Change {
 pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let name = described_table(&fields)?;
     let mut constraints = Constraints::new();
-    let changes = changes(&fields, &mut constraints)?;
+    let changes = changes(&fields, &mut constraints);
     constraints.finish()?;
     let find = || database.catalog.described_table(name);
     let (table, ()) = change_table(database, find, |record| {
@@ -54,39 +54,38 @@ pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     Ok(answer(database, &table))
 }
 
-fn changes(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Vec<Change>> {
+fn changes(fields: &Fields<'_>, constraints: &mut Constraints) -> Vec<Change> {
     let mut changes = Vec::new();
     let (member, path) =
         ("ProvisionedWriteCapacityAutoScalingUpdate", "provisionedWriteCapacityAutoScalingUpdate");
-    if let Some(settings) = decode(fields, member, constraints, path)? {
+    if let Some(settings) = decode(fields, member, constraints, path) {
         changes.push(Change { region: None, index: None, member: WRITE, settings });
     }
-    for update in fields.structures("GlobalSecondaryIndexUpdates")?.unwrap_or_default() {
-        let index = update.owned_string("IndexName")?;
-        if let Some(settings) = decode(&update, member, constraints, path)? {
+    for update in fields.structures("GlobalSecondaryIndexUpdates").unwrap_or_default() {
+        let index = update.owned_string("IndexName");
+        if let Some(settings) = decode(&update, member, constraints, path) {
             changes.push(Change { region: None, index, member: INDEX_WRITE, settings });
         }
     }
-    for replica in fields.structures("ReplicaUpdates")?.unwrap_or_default() {
-        let region = replica.owned_string("RegionName")?;
+    for replica in fields.structures("ReplicaUpdates").unwrap_or_default() {
+        let region = replica.owned_string("RegionName");
         constraints.required(region.is_some(), "replicaUpdates.1.member.regionName");
         let member = "ReplicaProvisionedReadCapacityAutoScalingUpdate";
         let path = "replicaProvisionedReadCapacityAutoScalingUpdate";
-        if let Some(settings) = decode(&replica, member, constraints, path)? {
+        if let Some(settings) = decode(&replica, member, constraints, path) {
             changes.push(Change { region: region.clone(), index: None, member: READ, settings });
         }
-        for update in replica.structures("ReplicaGlobalSecondaryIndexUpdates")?.unwrap_or_default()
-        {
-            let index = update.owned_string("IndexName")?;
+        for update in replica.structures("ReplicaGlobalSecondaryIndexUpdates").unwrap_or_default() {
+            let index = update.owned_string("IndexName");
             let member = "ProvisionedReadCapacityAutoScalingUpdate";
             let path = "provisionedReadCapacityAutoScalingUpdate";
-            if let Some(settings) = decode(&update, member, constraints, path)? {
+            if let Some(settings) = decode(&update, member, constraints, path) {
                 let region = region.clone();
                 changes.push(Change { region, index, member: INDEX_READ, settings });
             }
         }
     }
-    Ok(changes)
+    changes
 }
 
 /// What is kept: the settings of each replica by its region.

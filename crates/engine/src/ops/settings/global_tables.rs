@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::resource as message;
 use keyloom_core::schema::model::check_new_name;
 use keyloom_core::{Error, Result};
@@ -10,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::database::Inner;
-use crate::ops::{description, paging};
+use crate::ops::paging;
+use crate::ops::tables::description;
 use crate::resource;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::scaling_settings::decode;
 
@@ -37,15 +38,15 @@ struct Replica {
 
 pub(crate) fn create(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let name = name_parameter(&fields, &mut constraints)?;
-    let group = fields.structures("ReplicationGroup")?;
+    let name = name_parameter(&fields, &mut constraints);
+    let group = fields.structures("ReplicationGroup");
     constraints.required(group.is_some(), "replicationGroup");
     constraints.finish()?;
     let regions: Vec<String> = group
         .unwrap_or_default()
         .iter()
-        .filter_map(|replica| replica.owned_string("RegionName").transpose())
-        .collect::<Result<_>>()?;
+        .filter_map(|replica| replica.owned_string("RegionName"))
+        .collect();
 
     let _change = database.catalog.change(database.store.as_ref());
     if resource::get::<GlobalTable>(database, KIND, name)?.is_some() {
@@ -66,19 +67,19 @@ pub(crate) fn create(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let name = name_parameter(&fields, &mut constraints)?;
-    let updates = fields.structures("ReplicaUpdates")?;
+    let name = name_parameter(&fields, &mut constraints);
+    let updates = fields.structures("ReplicaUpdates");
     constraints.required(updates.is_some(), "replicaUpdates");
     constraints.finish()?;
     let _change = database.catalog.change(database.store.as_ref());
     let mut table = find(database, name)?;
     for update in updates.unwrap_or_default() {
         let region = |action: &Fields<'_>| action.owned_string("RegionName");
-        if let Some(create) = update.structure("Create")? {
-            table.add(region(&create)?.unwrap_or_default())?;
+        if let Some(create) = update.structure("Create") {
+            table.add(region(&create).unwrap_or_default())?;
         }
-        if let Some(delete) = update.structure("Delete")? {
-            let region = region(&delete)?.unwrap_or_default();
+        if let Some(delete) = update.structure("Delete") {
+            let region = region(&delete).unwrap_or_default();
             table.replica(&region)?;
             table.replicas.retain(|replica| replica.region != region);
         }
@@ -89,15 +90,15 @@ pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let name = name_parameter(&fields, &mut constraints)?;
+    let name = name_parameter(&fields, &mut constraints);
     constraints.finish()?;
     Ok(find(database, name)?.answer(database, "ACTIVE"))
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let start = fields.string("ExclusiveStartGlobalTableName")?;
-    let limit = fields.integer("Limit")?;
-    let region = fields.string("RegionName")?;
+    let start = fields.string("ExclusiveStartGlobalTableName");
+    let limit = fields.integer("Limit");
+    let region = fields.string("RegionName");
     let mut constraints = Constraints::new();
     constraints.range(limit, "limit", 1, i64::MAX);
     constraints.finish()?;
@@ -124,23 +125,23 @@ pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn describe_settings(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let name = name_parameter(&fields, &mut constraints)?;
+    let name = name_parameter(&fields, &mut constraints);
     constraints.finish()?;
     Ok(find(database, name)?.answer_settings(database))
 }
 
 pub(crate) fn update_settings(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let name = name_parameter(&fields, &mut constraints)?;
-    let common = common_settings(&fields, &mut constraints)?;
+    let name = name_parameter(&fields, &mut constraints);
+    let common = common_settings(&fields, &mut constraints);
     let mut own = Vec::new();
     for (position, update) in
-        fields.structures("ReplicaSettingsUpdate")?.unwrap_or_default().iter().enumerate()
+        fields.structures("ReplicaSettingsUpdate").unwrap_or_default().iter().enumerate()
     {
         let path = format!("replicaSettingsUpdate.{}.member", position + 1);
-        own.push(replica_settings(update, &mut constraints, &path)?);
+        own.push(replica_settings(update, &mut constraints, &path));
     }
-    let indexes = index_settings(&fields, &mut constraints)?;
+    let indexes = index_settings(&fields, &mut constraints);
     constraints.finish()?;
 
     let _change = database.catalog.change(database.store.as_ref());
@@ -162,13 +163,13 @@ pub(crate) fn update_settings(database: &Inner, fields: Fields<'_>) -> Result<Ve
     Ok(table.answer_settings(database))
 }
 
-fn name_parameter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> Result<&'a str> {
-    let name = fields.string("GlobalTableName")?;
+fn name_parameter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> &'a str {
+    let name = fields.string("GlobalTableName");
     match name {
         None => constraints.required(false, "globalTableName"),
         Some(name) => check_new_name(name, "globalTableName", constraints.violations()),
     }
-    Ok(name.unwrap_or_default())
+    name.unwrap_or_default()
 }
 
 fn find(database: &Inner, name: &str) -> Result<GlobalTable> {
@@ -176,28 +177,25 @@ fn find(database: &Inner, name: &str) -> Result<GlobalTable> {
 }
 
 /// The settings that hold for all replicas.
-fn common_settings(
-    fields: &Fields<'_>,
-    constraints: &mut Constraints,
-) -> Result<Map<String, Value>> {
+fn common_settings(fields: &Fields<'_>, constraints: &mut Constraints) -> Map<String, Value> {
     let mut settings = Map::new();
     let modes = [("PROVISIONED", ()), ("PAY_PER_REQUEST", ())];
-    let mode = fields.string("GlobalTableBillingMode")?;
+    let mode = fields.string("GlobalTableBillingMode");
     constraints.one_of(mode, "globalTableBillingMode", &modes);
     if let Some(mode) = mode {
         let summary = serde_json::json!({ "BillingMode": mode });
         settings.insert("ReplicaBillingModeSummary".into(), summary);
     }
-    if let Some(units) = fields.integer("GlobalTableProvisionedWriteCapacityUnits")? {
+    if let Some(units) = fields.integer("GlobalTableProvisionedWriteCapacityUnits") {
         constraints.range(Some(units), "globalTableProvisionedWriteCapacityUnits", 1, i64::MAX);
         settings.insert("ReplicaProvisionedWriteCapacityUnits".into(), units.into());
     }
     let member = "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate";
     let path = "globalTableProvisionedWriteCapacityAutoScalingSettingsUpdate";
-    if let Some(scaling) = decode(fields, member, constraints, path)? {
+    if let Some(scaling) = decode(fields, member, constraints, path) {
         settings.insert("ReplicaProvisionedWriteCapacityAutoScalingSettings".into(), scaling);
     }
-    Ok(settings)
+    settings
 }
 
 /// The settings of one replica.
@@ -205,51 +203,51 @@ fn replica_settings(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
     path: &str,
-) -> Result<(String, Map<String, Value>)> {
-    let region = fields.owned_string("RegionName")?;
+) -> (String, Map<String, Value>) {
+    let region = fields.owned_string("RegionName");
     constraints.required(region.is_some(), &format!("{path}.regionName"));
     let mut settings = Map::new();
-    if let Some(units) = fields.integer("ReplicaProvisionedReadCapacityUnits")? {
+    if let Some(units) = fields.integer("ReplicaProvisionedReadCapacityUnits") {
         let path = format!("{path}.replicaProvisionedReadCapacityUnits");
         constraints.range(Some(units), &path, 1, i64::MAX);
         settings.insert("ReplicaProvisionedReadCapacityUnits".into(), units.into());
     }
     let member = "ReplicaProvisionedReadCapacityAutoScalingSettingsUpdate";
-    if let Some(scaling) = decode(fields, member, constraints, path)? {
+    if let Some(scaling) = decode(fields, member, constraints, path) {
         settings.insert("ReplicaProvisionedReadCapacityAutoScalingSettings".into(), scaling);
     }
-    if let Some(class) = fields.string("ReplicaTableClass")? {
+    if let Some(class) = fields.string("ReplicaTableClass") {
         let summary = serde_json::json!({ "TableClass": class });
         settings.insert("ReplicaTableClassSummary".into(), summary);
     }
-    Ok((region.unwrap_or_default(), settings))
+    (region.unwrap_or_default(), settings)
 }
 
 /// The settings of global indexes that hold for all replicas, by the indexes' names.
 fn index_settings(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
-) -> Result<Vec<(String, Map<String, Value>)>> {
+) -> Vec<(String, Map<String, Value>)> {
     let member = "GlobalTableGlobalSecondaryIndexSettingsUpdate";
-    let updates = fields.structures(member)?.unwrap_or_default();
+    let updates = fields.structures(member).unwrap_or_default();
     let mut indexes = Vec::with_capacity(updates.len());
     for (position, update) in updates.iter().enumerate() {
         let path = format!("globalTableGlobalSecondaryIndexSettingsUpdate.{}.member", position + 1);
-        let name = update.owned_string("IndexName")?;
+        let name = update.owned_string("IndexName");
         constraints.required(name.is_some(), &format!("{path}.indexName"));
         let mut settings = Map::new();
-        if let Some(units) = update.integer("ProvisionedWriteCapacityUnits")? {
+        if let Some(units) = update.integer("ProvisionedWriteCapacityUnits") {
             let path = format!("{path}.provisionedWriteCapacityUnits");
             constraints.range(Some(units), &path, 1, i64::MAX);
             settings.insert("ProvisionedWriteCapacityUnits".into(), units.into());
         }
         let member = "ProvisionedWriteCapacityAutoScalingSettingsUpdate";
-        if let Some(scaling) = decode(update, member, constraints, &path)? {
+        if let Some(scaling) = decode(update, member, constraints, &path) {
             settings.insert("ProvisionedWriteCapacityAutoScalingSettings".into(), scaling);
         }
         indexes.push((name.unwrap_or_default(), settings));
     }
-    Ok(indexes)
+    indexes
 }
 
 impl GlobalTable {

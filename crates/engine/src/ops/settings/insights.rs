@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use keyloom_api::parameters::described_table;
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::request;
 
 use crate::catalog::{Insight, InsightMode, Table};
 use crate::database::Inner;
-use crate::ops::parameters::described_table;
-use crate::ops::{description, paging};
+use crate::ops::paging;
+use crate::ops::tables::description;
 use crate::watch::rules_of;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::change_table;
 
@@ -18,14 +19,14 @@ const MAX_PAGE: usize = 100;
 
 pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let name = described_table(&fields)?;
-    let index = fields.string("IndexName")?;
+    let index = fields.string("IndexName");
     let mut constraints = Constraints::new();
     constraints.index_name(index);
-    let action = fields.string("ContributorInsightsAction")?;
+    let action = fields.string("ContributorInsightsAction");
     constraints.required(action.is_some(), "contributorInsightsAction");
     let actions = [("ENABLE", true), ("DISABLE", false)];
     let enables = constraints.one_of(action, "contributorInsightsAction", &actions);
-    let mode = fields.string("ContributorInsightsMode")?;
+    let mode = fields.string("ContributorInsightsMode");
     let mode = constraints.one_of(mode, "contributorInsightsMode", &InsightMode::ALL);
     constraints.finish()?;
 
@@ -62,7 +63,7 @@ pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let name = described_table(&fields)?;
-    let index = fields.string("IndexName")?;
+    let index = fields.string("IndexName");
     let mut constraints = Constraints::new();
     constraints.index_name(index);
     constraints.finish()?;
@@ -85,15 +86,15 @@ pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> 
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let table = fields.string("TableName")?;
-    let limit = fields.integer("MaxResults")?;
+    let table = fields.string("TableName");
+    let limit = fields.integer("MaxResults");
     let mut constraints = Constraints::new();
     if table.is_some() {
         constraints.table_name(table);
     }
     constraints.range(limit, "maxResults", 1, MAX_PAGE as i64);
     constraints.finish()?;
-    let after = paging::decode_token(fields.string("NextToken")?)?;
+    let after = paging::decode_token(fields.string("NextToken"))?;
     let after = after.as_deref().map(|last| last.split_once('/').unwrap_or((last, "")));
     let tables: Vec<Arc<Table>> = match table {
         Some(name) => vec![database.catalog.described_table(name)?],

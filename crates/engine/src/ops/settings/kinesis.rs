@@ -3,14 +3,14 @@
 //! Destinations are kept and shown; no record goes to Kinesis, and DescribeKinesisStreamingDestination
 //! says so.
 
+use keyloom_api::parameters::described_table;
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::TableRecord;
 use crate::database::Inner;
-use crate::ops::parameters::described_table;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::change_table;
 
@@ -36,14 +36,14 @@ struct Input<'a> {
 impl<'a> Input<'a> {
     fn decode(fields: &Fields<'a>, configuration: &str, path: &str) -> Result<Self> {
         let table = described_table(fields)?;
-        let stream = fields.string("StreamArn")?;
+        let stream = fields.string("StreamArn");
         let mut constraints = Constraints::new();
         constraints.required(stream.is_some(), "streamArn");
         if let Some(stream) = stream {
             constraints.length(stream, "streamArn", 37, 1024);
         }
-        let precision = match fields.structure(configuration)? {
-            Some(configuration) => configuration.string("ApproximateCreationDateTimePrecision")?,
+        let precision = match fields.structure(configuration) {
+            Some(configuration) => configuration.string("ApproximateCreationDateTimePrecision"),
             None => None,
         };
         let choices = [("MILLISECOND", ()), ("MICROSECOND", ())];

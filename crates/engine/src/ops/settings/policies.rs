@@ -3,6 +3,7 @@
 //! A table's policy is stored with the table, a stream's under the stream's ARN. The server evaluates
 //! them ([`crate::access`]), so a policy that cannot be evaluated is refused here.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::{resource as message, stream as stream_message};
 use keyloom_core::policy::{Policy, PolicyError};
 use keyloom_core::{Result, limits};
@@ -11,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{TableRecord, table_name};
 use crate::database::Inner;
 use crate::ops::streams;
-use crate::wire::{Constraints, Fields, JsonWriter};
 use crate::{identity, resource};
 
 use super::change_table;
@@ -36,9 +36,9 @@ pub(crate) fn attach(record: &mut TableRecord, text: &str) -> Result<()> {
 }
 
 pub(crate) fn put(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let text = fields.string("Policy")?;
+    let text = fields.string("Policy");
     let mut constraints = Constraints::new();
-    let (arn, expected) = parameters(&fields, &mut constraints)?;
+    let (arn, expected) = parameters(&fields, &mut constraints);
     constraints.required(text.is_some(), "policy");
     constraints.finish()?;
     let text = text.unwrap_or_default();
@@ -56,7 +56,7 @@ pub(crate) fn put(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn get(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let (arn, _) = parameters(&fields, &mut constraints)?;
+    let (arn, _) = parameters(&fields, &mut constraints);
     constraints.finish()?;
     let policy = find(database, arn)?.ok_or_else(|| message::policy_not_found(arn))?;
     Ok(answer(Some(&policy.text), Some(&policy.revision)))
@@ -64,7 +64,7 @@ pub(crate) fn get(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn delete(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let (arn, expected) = parameters(&fields, &mut constraints)?;
+    let (arn, expected) = parameters(&fields, &mut constraints);
     constraints.finish()?;
     let deleted = exchange(database, arn, |current| {
         check_revision(arn, expected, current)?;
@@ -76,17 +76,17 @@ pub(crate) fn delete(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 fn parameters<'a>(
     fields: &Fields<'a>,
     constraints: &mut Constraints,
-) -> Result<(&'a str, Option<&'a str>)> {
-    let arn = fields.string("ResourceArn")?;
+) -> (&'a str, Option<&'a str>) {
+    let arn = fields.string("ResourceArn");
     constraints.required(arn.is_some(), "resourceArn");
     if let Some(arn) = arn {
         constraints.length(arn, "resourceArn", 1, 1283);
     }
-    let expected = fields.string("ExpectedRevisionId")?;
+    let expected = fields.string("ExpectedRevisionId");
     if let Some(expected) = expected {
         constraints.length(expected, "expectedRevisionId", 1, 255);
     }
-    Ok((arn.unwrap_or_default(), expected))
+    (arn.unwrap_or_default(), expected)
 }
 
 fn answer(policy: Option<&str>, revision: Option<&str>) -> Vec<u8> {

@@ -1,24 +1,25 @@
 //! DescribeStream.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::{Result, limits};
 
 use crate::database::Inner;
-use crate::ops::{description, paging};
+use crate::ops::paging;
+use crate::ops::tables::description;
 use crate::stream::Shard;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::{arn_parameter, find, sequence_number};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let arn = arn_parameter(&fields, &mut constraints)?;
-    let limit = fields.integer("Limit")?;
-    let start = fields.string("ExclusiveStartShardId")?;
+    let arn = arn_parameter(&fields, &mut constraints);
+    let limit = fields.integer("Limit");
+    let start = fields.string("ExclusiveStartShardId");
     constraints.range(limit, "limit", 1, limits::MAX_STREAM_LIST as i64);
     if let Some(start) = start {
         constraints.length(start, "exclusiveStartShardId", 28, 65);
     }
-    let parent = parent_filter(&fields, &mut constraints)?;
+    let parent = parent_filter(&fields, &mut constraints);
     constraints.finish()?;
 
     let stream = find(database, arn)?;
@@ -52,19 +53,16 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 }
 
 /// The shard whose children are wanted, if not all shards are.
-fn parent_filter<'a>(
-    fields: &Fields<'a>,
-    constraints: &mut Constraints,
-) -> Result<Option<&'a str>> {
-    let Some(filter) = fields.structure("ShardFilter")? else { return Ok(None) };
-    let kind = filter.string("Type")?;
+fn parent_filter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> Option<&'a str> {
+    let filter = fields.structure("ShardFilter")?;
+    let kind = filter.string("Type");
     constraints.one_of(kind, "shardFilter.type", &[("CHILD_SHARDS", ())]);
-    let shard = filter.string("ShardId")?;
+    let shard = filter.string("ShardId");
     constraints.required(shard.is_some(), "shardFilter.shardId");
     if let Some(shard) = shard {
         constraints.length(shard, "shardFilter.shardId", 28, 65);
     }
-    Ok(shard)
+    shard
 }
 
 fn write_shard(json: &mut JsonWriter, shard: &Shard) {

@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::stream as message;
 use keyloom_core::size::item_size;
 use keyloom_core::{Result, limits};
@@ -11,14 +12,13 @@ use crate::database::Inner;
 use crate::layout::{self, Keyspace};
 use crate::store_error;
 use crate::stream::{Record, StreamRecord, decode_record, registry, retention};
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::iterator::Position;
 use super::{is_named, sequence_number};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let iterator = fields.string("ShardIterator")?;
-    let limit = fields.integer("Limit")?;
+    let iterator = fields.string("ShardIterator");
+    let limit = fields.integer("Limit");
     let mut constraints = Constraints::new();
     constraints.required(iterator.is_some(), "shardIterator");
     if let Some(iterator) = iterator {

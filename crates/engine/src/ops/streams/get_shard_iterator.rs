@@ -1,11 +1,11 @@
 //! GetShardIterator.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::stream as message;
 
 use crate::database::Inner;
 use crate::stream::{NUMBERS_PER_MS, Shard, retention};
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::iterator::Position;
 use super::{arn_parameter, find, parse_sequence_number};
@@ -22,14 +22,14 @@ enum Start {
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let arn = arn_parameter(&fields, &mut constraints)?;
-    let shard_id = fields.string("ShardId")?;
+    let arn = arn_parameter(&fields, &mut constraints);
+    let shard_id = fields.string("ShardId");
     constraints.required(shard_id.is_some(), "shardId");
     let shard_id = shard_id.unwrap_or_default();
     if !shard_id.is_empty() {
         constraints.length(shard_id, "shardId", 28, 65);
     }
-    let kind = fields.string("ShardIteratorType")?;
+    let kind = fields.string("ShardIteratorType");
     constraints.required(kind.is_some(), "shardIteratorType");
     let starts = [
         ("AFTER_SEQUENCE_NUMBER", Start::After),
@@ -39,7 +39,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         ("TRIM_HORIZON", Start::TrimHorizon),
     ];
     let start = constraints.one_of(kind, "shardIteratorType", &starts);
-    let sequence = fields.string("SequenceNumber")?;
+    let sequence = fields.string("SequenceNumber");
     if let Some(sequence) = sequence {
         constraints.length(sequence, "sequenceNumber", 21, 40);
     }
@@ -52,7 +52,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
             return Err(message::sequence_number_unexpected(kind.unwrap_or_default()));
         }
     }
-    let time_ms = fields.timestamp("Timestamp")?.map(|seconds| (seconds * 1000.0) as u64);
+    let time_ms = fields.decimal("Timestamp").map(|seconds| (seconds * 1000.0) as u64);
 
     let stream = find(database, arn)?;
     let now_ms = database.clock.now_ms();

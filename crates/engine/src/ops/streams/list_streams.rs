@@ -1,19 +1,19 @@
 //! ListStreams.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::{Result, limits};
 
 use crate::catalog::table_name;
 use crate::database::Inner;
 use crate::ops::paging;
 use crate::stream::registry;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::stream_arn;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let table = fields.string("TableName")?;
-    let limit = fields.integer("Limit")?;
-    let start = fields.string("ExclusiveStartStreamArn")?;
+    let table = fields.string("TableName");
+    let limit = fields.integer("Limit");
+    let start = fields.string("ExclusiveStartStreamArn");
     let mut constraints = Constraints::new();
     if table.is_some() {
         constraints.table_name(table);

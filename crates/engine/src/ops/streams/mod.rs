@@ -1,33 +1,20 @@
 //! The operations of the streams service.
 
-mod describe_stream;
-mod get_records;
-mod get_shard_iterator;
+pub(super) mod describe_stream;
+pub(super) mod get_records;
+pub(super) mod get_shard_iterator;
 pub(crate) mod iterator;
-mod list_streams;
+pub(super) mod list_streams;
 
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::stream as message;
 
 use crate::database::Inner;
 use crate::stream::{StreamRecord, registry};
-use crate::wire::{Constraints, Fields};
-
-use super::Handler;
 
 /// Added to our numbers so that they have the 21 digits that SDKs ask for.
 const SEQUENCE_BASE: u128 = 100_000_000_000_000_000_000;
-
-/// The operation of this name.
-pub(crate) fn operation(name: &str) -> Option<Handler> {
-    Some(match name {
-        "DescribeStream" => describe_stream::call,
-        "GetRecords" => get_records::call,
-        "GetShardIterator" => get_shard_iterator::call,
-        "ListStreams" => list_streams::call,
-        _ => return None,
-    })
-}
 
 /// A sequence number on the wire.
 fn sequence_number(number: u64) -> String {
@@ -48,13 +35,13 @@ pub(crate) fn stream_arn(database: &Inner, stream: &StreamRecord) -> String {
 }
 
 /// `StreamArn`, as the model wants it.
-fn arn_parameter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> Result<&'a str> {
-    let arn = fields.string("StreamArn")?;
+fn arn_parameter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> &'a str {
+    let arn = fields.string("StreamArn");
     constraints.required(arn.is_some(), "streamArn");
     if let Some(arn) = arn {
         constraints.length(arn, "streamArn", 37, 1024);
     }
-    Ok(arn.unwrap_or_default())
+    arn.unwrap_or_default()
 }
 
 /// The stream of this ARN, unless it is gone.
@@ -72,8 +59,7 @@ fn is_named(stream: &StreamRecord, arn: &str) -> bool {
     parts(arn) == Some((&stream.table, &stream.label))
 }
 
-/// The table and the label in the ARN of a stream. Its region and account choose nothing here, as with
-/// tables.
+/// The table and the label in the ARN of a stream. Its region and account are ignored, as with tables.
 pub(crate) fn parts(arn: &str) -> Option<(&str, &str)> {
     arn.split_once(":table/")?.1.split_once("/stream/")
 }

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use keyloom_api::parameters::described_table;
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::resource as message;
 use keyloom_core::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -12,8 +14,6 @@ use crate::catalog::{Table, table_name};
 use crate::database::Inner;
 use crate::loading::Loader;
 use crate::ops::paging;
-use crate::ops::parameters::described_table;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::bucket::{Bucket, Failure, check_prefix};
 use super::import;
@@ -62,23 +62,23 @@ const LISTING: Listing = Listing {
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let name = described_table(&fields)?;
     let mut constraints = Constraints::new();
-    let input = fields.structure("InputS3Configuration")?;
+    let input = fields.structure("InputS3Configuration");
     constraints.required(input.is_some(), "inputS3Configuration");
     let mut compression = Ok(Compression::None);
     if let Some(input) = &input {
         let path = "inputS3Configuration.";
-        request::bucket(input, &mut constraints, path)?;
+        request::bucket(input, &mut constraints, path);
         constraints.required(input.has("InputFormat"), "inputS3Configuration.inputFormat");
-        compression = import::input(input, &mut constraints, path)?;
+        compression = import::input(input, &mut constraints, path);
     }
-    let output = fields.structure("OutputS3Configuration")?;
+    let output = fields.structure("OutputS3Configuration");
     constraints.required(output.is_some(), "outputS3Configuration");
     if let Some(output) = &output {
         constraints.required(output.has("OutputType"), "outputS3Configuration.outputType");
         if output.has("S3Bucket") {
-            request::bucket(output, &mut constraints, "outputS3Configuration.")?;
+            request::bucket(output, &mut constraints, "outputS3Configuration.");
         }
-        let prefix = output.string("S3KeyPrefix")?.unwrap_or_default();
+        let prefix = output.string("S3KeyPrefix").unwrap_or_default();
         check_prefix("OutputS3Configuration.S3KeyPrefix", prefix)?;
     }
     constraints.finish()?;

@@ -1,7 +1,7 @@
 //! `BulkOperationDescription`.
 
 use crate::database::Inner;
-use crate::wire::JsonWriter;
+use keyloom_api::JsonWriter;
 
 use super::bulk::BulkOperation;
 use super::request;

@@ -1,5 +1,6 @@
 //! ExportTableToPointInTime, DescribeExport, ListExports.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 use keyloom_store::Snapshot;
@@ -9,11 +10,10 @@ use serde_json::{Map, Value, json};
 use crate::catalog::{TableRecord, table_name};
 use crate::database::Inner;
 use crate::ops::backups::{Moment, recovery_of};
-use crate::ops::description::seconds;
 use crate::ops::paging;
-use crate::ops::stream_setting::label;
+use crate::ops::tables::description::seconds;
+use crate::ops::tables::stream_setting::label;
 use crate::store_error;
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 use super::bucket::{Bucket, Failure, check_prefix};
 use super::export_files;
@@ -43,18 +43,16 @@ const LISTING: Listing = Listing {
 
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let stored = ["ClientToken", "S3BucketOwner", "S3SseAlgorithm", "S3SseKmsKeyId"];
-    request::check_strings(&fields, &stored)?;
-    let arn = fields.string("TableArn")?;
+    let arn = fields.string("TableArn");
     constraints.required(arn.is_some(), "tableArn");
-    request::bucket(&fields, &mut constraints, "")?;
-    let prefix = fields.string("S3Prefix")?.unwrap_or_default();
+    request::bucket(&fields, &mut constraints, "");
+    let prefix = fields.string("S3Prefix").unwrap_or_default();
     constraints.length(prefix, "s3Prefix", 0, 1024);
     let formats = [("DYNAMODB_JSON", true), ("ION", false)];
-    let format = fields.string("ExportFormat")?;
+    let format = fields.string("ExportFormat");
     let is_json = constraints.one_of(format, "exportFormat", &formats).unwrap_or(true);
     let types = [("FULL_EXPORT", true), ("INCREMENTAL_EXPORT", false)];
-    let kind = fields.string("ExportType")?;
+    let kind = fields.string("ExportType");
     let is_full = constraints.one_of(kind, "exportType", &types).unwrap_or(true);
     constraints.finish()?;
     check_prefix("S3Prefix", prefix)?;
@@ -64,7 +62,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     }
     let table = database.catalog.find(arn);
     let table = table.ok_or_else(|| message::table_not_found(table_name(arn)))?;
-    check_time(database, &table.record, fields.timestamp("ExportTime")?)?;
+    check_time(database, &table.record, fields.decimal("ExportTime"))?;
     for (missing, what, instead) in [
         (!is_json, "ExportFormat ION", "export DYNAMODB_JSON"),
         (!is_full, "ExportType INCREMENTAL_EXPORT", "make a FULL_EXPORT, or read the stream"),
@@ -111,7 +109,7 @@ pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> 
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let table = fields.string("TableArn")?.map(table_name);
+    let table = fields.string("TableArn").map(table_name);
     LISTING.page(database, &fields, table, |json, export: &Export| {
         json.string("ExportArn", &export.arn(database));
         json.string("ExportStatus", export.status());

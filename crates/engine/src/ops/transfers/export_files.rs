@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use crate::database::Inner;
 use crate::identity;
-use crate::image::Stored;
 use crate::layout::{self, Keyspace};
 use crate::store_error;
+use keyloom_core::image::Stored;
 
 use super::bucket::{Bucket, Failure};
 

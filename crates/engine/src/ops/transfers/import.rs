@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 use serde::{Deserialize, Serialize};
@@ -10,8 +11,8 @@ use crate::catalog::record::Status;
 use crate::catalog::{Alongside, Table, table_name};
 use crate::database::Inner;
 use crate::loading::Loader;
-use crate::ops::{create_table, paging};
-use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::ops::paging;
+use crate::ops::tables::create_table;
 
 use super::bucket::{Bucket, Failure};
 use super::lines::{self, Compression, Flow};
@@ -49,20 +50,17 @@ struct Progress {
 
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    request::check_strings(&fields, &["ClientToken"])?;
-    let source = fields.structure("S3BucketSource")?;
+    let source = fields.structure("S3BucketSource");
     constraints.required(source.is_some(), "s3BucketSource");
     if let Some(source) = &source {
-        request::check_strings(source, &["S3BucketOwner", "S3KeyPrefix"])?;
-        request::bucket(source, &mut constraints, "s3BucketSource.")?;
+        request::bucket(source, &mut constraints, "s3BucketSource.");
     }
-    let format = fields.string("InputFormat")?;
+    let format = fields.string("InputFormat");
     constraints.required(format.is_some(), "inputFormat");
     let compression = input(&fields, &mut constraints, "")?;
-    let parameters = fields.structure("TableCreationParameters")?;
+    let parameters = fields.structure("TableCreationParameters");
     constraints.required(parameters.is_some(), "tableCreationParameters");
     constraints.finish()?;
-    let compression = compression?;
     let Some(parameters) = parameters else { return Ok(Vec::new()) };
 
     let request = fields.whole();
@@ -89,20 +87,20 @@ pub(super) fn input(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
     path: &str,
-) -> Result<Result<Compression>> {
+) -> Result<Compression> {
     let formats = [("DYNAMODB_JSON", true), ("ION", false), ("CSV", false)];
-    let format = fields.string("InputFormat")?;
+    let format = fields.string("InputFormat");
     let is_json = constraints.one_of(format, &format!("{path}inputFormat"), &formats);
     let kinds =
         [("GZIP", Some(Compression::Gzip)), ("ZSTD", None), ("NONE", Some(Compression::None))];
-    let kind = fields.string("InputCompressionType")?;
+    let kind = fields.string("InputCompressionType");
     let compression = constraints.one_of(kind, &format!("{path}inputCompressionType"), &kinds);
     if is_json == Some(false) {
         let what = format!("InputFormat {}", format.unwrap_or_default());
-        return Ok(Err(message::not_available(&what, "use DYNAMODB_JSON")));
+        return Err(message::not_available(&what, "use DYNAMODB_JSON"));
     }
     let zstd = || message::not_available("InputCompressionType ZSTD", "use GZIP or NONE");
-    Ok(compression.unwrap_or(Some(Compression::None)).ok_or_else(zstd))
+    compression.unwrap_or(Some(Compression::None)).ok_or_else(zstd)
 }
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
@@ -122,7 +120,7 @@ pub(super) fn abandon(database: &Inner) -> Result<()> {
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let table = fields.string("TableArn")?.map(table_name);
+    let table = fields.string("TableArn").map(table_name);
     LISTING.page(database, &fields, table, |json, import: &Import| {
         json.string("ImportArn", &import.arn(database));
         json.string("ImportStatus", import.status());

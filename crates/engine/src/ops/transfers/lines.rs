@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
 use flate2::read::MultiGzDecoder;
+use keyloom_core::Item;
 use keyloom_core::error::resource as message;
+use keyloom_core::json::{self, Json};
 use keyloom_core::schema::KeyContext;
-use keyloom_core::{Item, json};
 
 use crate::catalog::Table;
 
@@ -76,8 +77,11 @@ pub(super) fn read(
 /// The item in a line `{"Item": {…}}`, checked against the table.
 pub(super) fn item(line: &[u8], table: &Table) -> keyloom_core::Result<Item> {
     let document = json::parse(line)?;
-    let fields = crate::wire::Fields::of(&document)?;
-    let item = fields.item("Item")?.ok_or_else(message::line_without_item)?;
+    let item = match &document {
+        Json::Object(line) => line.get("Item").map(json::item_from).transpose()?,
+        _ => None,
+    };
+    let item = item.ok_or_else(message::line_without_item)?;
     table.schema.check_item(&item, KeyContext::Put)?;
     Ok(item)
 }

@@ -4,11 +4,11 @@
 //! bucket, a transfer ends as it does on AWS when the bucket is missing: with the status `FAILED`.
 
 mod bucket;
-mod bulk;
+pub(super) mod bulk;
 mod bulk_description;
-mod export;
+pub(super) mod export;
 mod export_files;
-mod import;
+pub(super) mod import;
 mod lines;
 mod request;
 mod transfer;
@@ -16,30 +16,12 @@ mod transfer;
 use keyloom_core::Result;
 
 use crate::database::Inner;
-use crate::ops::Handler;
 
 use transfer::{Kind, Transfer};
 
 /// What the records of transfers are kept under.
 pub(crate) const RESOURCES: [&str; 3] =
     [export::Exported::NAME, import::Imported::NAME, bulk::BulkPut::NAME];
-
-/// The operation of this name.
-pub(crate) fn operation(name: &str) -> Option<Handler> {
-    Some(match name {
-        "CancelBulkOperation" => bulk::cancel,
-        "DescribeBulkOperation" => bulk::describe,
-        "DescribeExport" => export::describe,
-        "DescribeImport" => import::describe,
-        "ExportTableToPointInTime" => export::start,
-        "ImportTable" => import::start,
-        "ListBulkOperations" => bulk::list,
-        "ListExports" => export::list,
-        "ListImports" => import::list,
-        "StartBulkPutItems" => bulk::start,
-        _ => return None,
-    })
-}
 
 /// Ends what was under way when the database was closed.
 pub(crate) fn resume(database: &Inner) -> Result<()> {

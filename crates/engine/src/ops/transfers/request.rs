@@ -1,28 +1,22 @@
 //! What the requests of transfers share: buckets, ARNs, members that are shown again.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use serde_json::Value;
-
-use crate::wire::{Constraints, Fields, JsonWriter};
 
 /// `S3Bucket` and the members that go with it.
 pub(super) fn bucket<'a>(
     fields: &Fields<'a>,
     constraints: &mut Constraints,
     path: &str,
-) -> Result<&'a str> {
-    let name = fields.string("S3Bucket")?;
+) -> &'a str {
+    let name = fields.string("S3Bucket");
     let path = format!("{path}s3Bucket");
     match name {
         None => constraints.required(false, &path),
         Some(name) => check_bucket_name(name, constraints, &path),
     }
-    Ok(name.unwrap_or_default())
-}
-
-/// Checks that members which are only stored and shown again are strings.
-pub(super) fn check_strings(fields: &Fields<'_>, members: &[&str]) -> Result<()> {
-    members.iter().try_for_each(|member| fields.string(member).map(drop))
+    name.unwrap_or_default()
 }
 
 /// Letters and digits; points, hyphens and underscores only inside.
@@ -45,7 +39,7 @@ pub(super) fn named<'a>(
     path: &str,
     kind: &str,
 ) -> Result<(&'a str, &'a str)> {
-    let arn = fields.string(member)?;
+    let arn = fields.string(member);
     let mut constraints = Constraints::new();
     constraints.required(arn.is_some(), path);
     if let Some(arn) = arn {

@@ -1,5 +1,6 @@
 //! What exports, imports and bulk operations have in common: their records and how they end.
 
+use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_store::Bytes;
 use serde::de::DeserializeOwned;
@@ -8,9 +9,8 @@ use serde_json::Value;
 
 use crate::catalog::TableRecord;
 use crate::database::Inner;
-use crate::ops::description::seconds;
 use crate::ops::paging;
-use crate::wire::{Constraints, Fields, JsonWriter};
+use crate::ops::tables::description::seconds;
 use crate::{identity, resource};
 
 use super::bucket::Failure;
@@ -178,11 +178,11 @@ impl Listing {
         write: impl Fn(&mut JsonWriter, &Transfer<Work>),
     ) -> Result<Vec<u8>> {
         let (member, path) = self.limit;
-        let limit = fields.integer(member)?;
+        let limit = fields.integer(member);
         let mut constraints = Constraints::new();
         constraints.range(limit, path, 1, MAX_PAGE as i64);
         constraints.finish()?;
-        let after = (self.decode_token)(fields.string("NextToken")?)?;
+        let after = (self.decode_token)(fields.string("NextToken"))?;
         let transfers = Transfer::<Work>::all(database)?;
         let limit = limit.map_or(MAX_PAGE, |limit| limit as usize);
         let (page, more) = paging::page(transfers.iter(), limit, |transfer| {

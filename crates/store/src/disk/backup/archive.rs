@@ -1,6 +1,6 @@
-//! A backup as a tar archive, to be sent.
+//! Streams a backup as a tar archive.
 //!
-//! The manifest is the last entry, so an archive that breaks off is never taken for a whole one.
+//! The manifest is the last entry, so a truncated archive is never taken for a complete one.
 
 use std::io::{Read, Write};
 
@@ -9,7 +9,7 @@ use super::{BackupReport, BackupSource, BackupTarget, Inventory};
 use crate::StoreError;
 
 impl BackupSource {
-    /// Writes the files that `inventory` does not have as a tar archive. Holds no more than a buffer in
+    /// Writes the files that `inventory` does not have as a tar archive. Buffers a fixed amount of
     /// memory.
     pub fn write_archive(self, inventory: &Inventory, out: impl Write) -> Result<(), StoreError> {
         let mut archive = tar::Builder::new(out);
@@ -30,8 +30,8 @@ fn append(archive: &mut tar::Builder<impl Write>, part: Part) -> Result<(), Stor
 }
 
 impl BackupTarget {
-    /// Takes a backup that [`BackupSource::write_archive`] has written, and completes it. One that broke
-    /// off is an error, and leaves the backup before as it was.
+    /// Receives a backup written by [`BackupSource::write_archive`] and completes it. A truncated
+    /// archive is an error and leaves the previous backup unchanged.
     pub fn take_archive(mut self, archive: impl Read) -> Result<BackupReport, StoreError> {
         let taken = self.take_entries(archive);
         self.finish_after(taken)

@@ -1,12 +1,13 @@
-//! The file `BACKUP`, which tells a backup from a store in use, and the list of what a backup has.
+//! The file `BACKUP`, which distinguishes a backup from a store in use, and the inventory of a
+//! backup.
 //!
 //! ```text
 //! keyloom-backup format 1
 //! manifest 1f0c8a44d2b97e30
 //! ```
 //!
-//! It holds the checksum of the manifest. Whoever opens the backup as a store changes the manifest, and
-//! from then on the directory is no backup any more: it may hold data that is nowhere else.
+//! It holds the checksum of the manifest. Opening the backup as a store changes the manifest, and
+//! from then on the directory is not a backup any more: it may hold data that exists nowhere else.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -39,7 +40,7 @@ pub(super) struct Backup {
     pub(super) tables: Vec<TableFile>,
 }
 
-/// Reads what a directory holds; the error says why it is no backup.
+/// Reads a backup; the error says why the directory is not one.
 pub(super) fn read(directory: &Path) -> Result<Backup, StoreError> {
     let format = |path: PathBuf, detail: &str| StoreError::Format { path, detail: detail.into() };
     let marker = read_file(&directory.join(NAME))?;
@@ -56,7 +57,7 @@ pub(super) fn read(directory: &Path) -> Result<Backup, StoreError> {
         return Err(format(directory.into(), detail));
     };
     if !marker.starts_with(FIRST_LINE.as_bytes()) {
-        let detail = "this does not tell the format of a keyloom backup that this version reads";
+        let detail = "this is not a backup format that this version can read";
         return Err(format(directory.join(NAME), detail));
     }
     let manifest = Manifest::decode(&bytes)
@@ -82,17 +83,17 @@ fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-/// What a backup has already, so that it need not be copied again.
+/// What a backup already has, so that it need not be copied again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Inventory {
-    /// The store that it is a backup of; none if there is no backup yet.
+    /// The store that it is a backup of; `None` if there is no backup yet.
     pub(super) store: Option<u64>,
     /// Tables by number and checksum.
     pub(super) tables: Vec<(u64, u128)>,
 }
 
 impl Inventory {
-    /// The list as text, to be sent.
+    /// The inventory as text, for transfer.
     pub fn encode(&self) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
@@ -105,7 +106,7 @@ impl Inventory {
         text
     }
 
-    /// Reads the list, or says what is wrong with it.
+    /// Decodes an inventory; the error says what is wrong with it.
     pub fn decode(text: &str) -> Result<Self, String> {
         let mut inventory = Self::default();
         for line in text.lines() {
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_inventory_survives_being_sent() {
+    fn an_inventory_round_trips() {
         for inventory in [
             Inventory::default(),
             Inventory { store: Some(7), tables: vec![(3, 1 << 100), (18, 0)] },

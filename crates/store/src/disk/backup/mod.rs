@@ -1,15 +1,15 @@
-//! Backups: a copy of a store from one moment, made while the store is written.
+//! Backups: a snapshot of a store's files, copied while the store is written.
 //!
-//! A backup is itself a store, cleanly closed: it opens as it is, though [`restore_backup`] is the way
-//! to take one into use, because it gives the copy a name of its own. A file `BACKUP` beside the
-//! manifest tells a backup from a store in use (see [`marker`]).
+//! A backup is itself a cleanly closed store and can be opened as it is. [`restore_backup`] is the
+//! way to put one into use, because it gives the copy its own store id. A file `BACKUP` beside the
+//! manifest distinguishes a backup from a store in use (see [`marker`]).
 //!
-//! 1. [`source`] fixes the moment: it opens the segments of the log, notes where the last one ends, and
-//!    holds the tables. Writers wait only for that.
-//! 2. [`target`] takes the files, here or at the other end of a connection ([`archive`]), next to the
-//!    directory where the backup before is. Tables that this one has already are linked.
-//! 3. Everything is compared with its checksums and synced; then the new backup takes the place of the
-//!    one before in one step.
+//! 1. [`source`] takes the snapshot: it opens the log segments, records the end of the last one,
+//!    and holds the tables. Writers wait only for that.
+//! 2. [`target`] receives the files, locally or over a connection ([`archive`]), in a directory
+//!    beside the previous backup. Tables that the previous backup already has are hard-linked.
+//! 3. Everything is verified against its checksums and synced; then the new backup atomically
+//!    replaces the previous one.
 
 mod archive;
 mod marker;
@@ -29,29 +29,30 @@ pub use target::BackupTarget;
 use super::DiskStore;
 use crate::StoreError;
 
-/// What a backup consists of, and what of it had to be copied.
+/// What a backup consists of, and how much of it was copied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackupReport {
-    /// Tables that were copied.
+    /// Tables copied.
     pub tables_copied: u64,
-    /// Tables that the backup before had already.
+    /// Tables linked from the previous backup.
     pub tables_linked: u64,
-    /// Bytes that were copied, log included.
+    /// Bytes copied, log included.
     pub bytes_copied: u64,
     /// Bytes of the linked tables.
     pub bytes_linked: u64,
-    /// How long writers had to wait; zero if the store was not open.
+    /// How long writers were blocked; zero if the store was not open.
     pub pause: Duration,
 }
 
 impl DiskStore {
-    /// Copies the store as it is now to a directory, while it is read and written.
+    /// Copies a snapshot of the store to a directory, while the store is read and written.
     ///
-    /// `to` may be missing, empty, or hold an earlier backup of this store: that one stays as it is until
-    /// the new one is complete and takes its place, and tables that both have are not copied again.
+    /// `to` may be missing, empty, or hold an earlier backup of this store: that one stays
+    /// unchanged until the new one is complete and replaces it, and tables that both have are not
+    /// copied again.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<BackupReport, StoreError> {
-        let target = BackupTarget::prepare(to.as_ref(), Some(self.home.path()))?;
+        let target = BackupTarget::prepare(to.as_ref(), Some(self.store_dir.path()))?;
         self.capture_source()?.copy_to(target)
     }
 }

@@ -1,4 +1,4 @@
-//! The files of a backup, as they are read from the store.
+//! The files of a backup, read from the store.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,11 +8,11 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::StoreError;
 
-/// One file of a backup. Reading it compares it with its checksum, if it has one.
+/// One file of a backup. Reading it verifies its checksum, if it has one.
 pub(super) struct Part {
     /// The name inside the backup.
     pub(super) name: String,
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub(super) length: u64,
     content: Content,
     left: u64,
@@ -21,7 +21,7 @@ pub(super) struct Part {
 enum Content {
     /// Held in memory.
     Bytes(io::Cursor<Vec<u8>>),
-    /// A part of the log: an open file.
+    /// A prefix of an open log segment.
     Segment { file: File, path: PathBuf },
     /// A table.
     Table { file: File, path: PathBuf, checksum: u128, hash: Box<Xxh3Default> },
@@ -54,11 +54,11 @@ impl Part {
         }
     }
 
-    /// What a table that ends here should have been.
+    /// Verifies the checksum of a table at its end.
     fn check_end(&self) -> io::Result<()> {
         match &self.content {
             Content::Table { path, checksum, hash, .. } if hash.digest128() != *checksum => {
-                let detail = "the table is not the one that was written".to_owned();
+                let detail = "the table does not match its checksum".to_owned();
                 Err(io::Error::other(StoreError::Corrupt { path: path.clone(), detail }))
             }
             _ => Ok(()),
@@ -79,7 +79,7 @@ impl Read for Part {
         };
         let read = match (read, path) {
             (Ok(0), Some(path)) => {
-                let detail = "it is shorter than it was".to_owned();
+                let detail = "it has become shorter".to_owned();
                 return Err(io::Error::other(StoreError::Corrupt { path, detail }));
             }
             (Err(error), Some(path)) if error.kind() != io::ErrorKind::Interrupted => {
@@ -99,7 +99,7 @@ impl Read for Part {
     }
 }
 
-/// The store's own error inside one of reading, or what else went wrong.
+/// Unwraps a store error from inside an I/O error, or wraps the I/O error.
 pub(super) fn unwrap_error(action: impl Into<String>, error: io::Error) -> StoreError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<StoreError>()) {
         Some(inner) => inner.clone(),

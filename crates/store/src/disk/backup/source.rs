@@ -1,4 +1,4 @@
-//! The store's side of a backup: its files at one moment.
+//! The source of a backup: a snapshot of the store's files.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,23 +12,23 @@ use super::parts::Part;
 use super::target::BackupTarget;
 use super::{BackupReport, DiskStore};
 use crate::StoreError;
+use crate::disk::directory::{Before, DirectoryLock, StoreDirectory};
 use crate::disk::files::RealFiles;
-use crate::disk::home::{Before, Claim, Home};
 use crate::disk::log::directory::LogDirectory;
 use crate::disk::log::record::{SEGMENT_HEADER, SegmentHeader};
 use crate::disk::log::recovery::{Access, Expected, recover};
 use crate::disk::manifest::{self, Contents, Manifest};
+use crate::disk::obsolete_tables::file_of;
 use crate::disk::options::DiskOptions;
 use crate::disk::read_only::ReadOnlyStore;
-use crate::disk::retired_tables::file_of;
 use crate::disk::table_list::{self, ListBytes, TableFile};
 use crate::disk::tree::Tree;
 
-/// How often the files are looked at again if they changed while they were looked at.
-const TRIES: u32 = 200;
+/// Number of attempts to read a consistent set of files while they change.
+const ATTEMPTS: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The files of a store at one moment. None of them goes away while this is held, though the store may
+/// A snapshot of a store's files. None of them is removed while this is held, though the store may
 /// be written, compacted or closed.
 pub struct BackupSource {
     path: PathBuf,
@@ -47,12 +47,12 @@ struct Segment {
     end: u64,
 }
 
-/// What keeps the files.
+/// Keeps the files from being removed.
 enum Held {
-    /// Of a store that is open here.
+    /// For a store that is open in this process.
     Tables(#[expect(dead_code, reason = "held for its drop")] (Vec<lsm_tree::Table>, Arc<Tree>)),
-    /// Of a directory that nobody may write.
-    Home(#[expect(dead_code, reason = "held for its drop")] Home),
+    /// For a directory that is locked against writers.
+    StoreDirectory(#[expect(dead_code, reason = "held for its drop")] StoreDirectory),
 }
 
 impl std::fmt::Debug for BackupSource {
@@ -62,34 +62,38 @@ impl std::fmt::Debug for BackupSource {
 }
 
 impl DiskStore {
-    /// Fixes the moment of a backup. Everything that was acknowledged before is in it, each transaction
-    /// whole. Writers wait while this runs: some file handles are opened and two small files are read.
+    /// Takes the snapshot for a backup. It contains every transaction acknowledged before, each
+    /// whole. Writers are blocked while this runs: it opens some file handles and reads two small
+    /// files.
     pub fn capture_source(&self) -> Result<BackupSource, StoreError> {
-        for _ in 0..TRIES {
+        for _ in 0..ATTEMPTS {
             if let Some(source) = self.try_capture()? {
                 return Ok(source);
             }
             thread::sleep(PAUSE);
         }
-        // A list that stays unreadable is missing or damaged, and this names it.
+        // If the list stays unreadable, it is missing or damaged, and this names it.
         table_list::check(self.tree.path())?;
         Err(StoreError::Engine {
             action: "begin a backup".into(),
-            detail: format!("files of {} go away as they are opened", self.home.path().display()),
+            detail: format!(
+                "files of {} are removed faster than they can be opened",
+                self.store_dir.path().display()
+            ),
         })
     }
 
-    /// The files as they are, or none if the log or the list of tables was changed meanwhile.
+    /// The current files, or `None` if the log or the list of tables changed in the meantime.
     ///
-    /// No lock is held that a flush or compaction needs: one that runs long would hold up all writers.
-    /// Instead the log is looked at first, then the tables: a flush in between puts into tables what the
-    /// log has, too, and replaying skips that. What the manifest says of such flushes is read last: it
-    /// is written before they begin.
+    /// No lock is held that a flush or compaction needs: a long one would block all writers.
+    /// Instead the log is read first, then the tables: a flush in between puts into tables what the
+    /// log has, too, and replaying skips that. The manifest's record of such flushes is read last:
+    /// it is written before they begin.
     fn try_capture(&self) -> Result<Option<BackupSource>, StoreError> {
         let order = self.tree.order();
         let begin = Instant::now();
         let end = *self.counters.log_end.lock();
-        let first = self.home.contents().first_segment;
+        let first = self.store_dir.contents().first_segment;
         let log = match open_segments(&self.log, first, end.segment, end.offset) {
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 return Ok(None);
@@ -99,8 +103,8 @@ impl DiskStore {
         let (number, held) = self.tree.tables();
         let list = table_list::read_bytes(self.tree.path())
             .map_err(|error| StoreError::io("read the list of tables", error))?;
-        let contents = self.home.contents();
-        // A new segment may begin meanwhile, empty; what the manifest says is then about that one.
+        let contents = self.store_dir.contents();
+        // A new, empty segment may begin in the meantime; the manifest then describes that one.
         let is_settled = contents.last_segment <= end.segment
             && self.counters.log_end.lock().segment == end.segment;
         drop(order);
@@ -116,8 +120,8 @@ impl DiskStore {
             ..contents
         };
         Ok(Some(BackupSource {
-            path: self.home.path().to_owned(),
-            manifest: Manifest { store: self.home.store_id(), contents: Some(contents) },
+            path: self.store_dir.path().to_owned(),
+            manifest: Manifest { store: self.store_dir.store_id(), contents: Some(contents) },
             log,
             list,
             tables: held.iter().map(file_of).collect(),
@@ -128,14 +132,14 @@ impl DiskStore {
 }
 
 impl BackupSource {
-    /// The files of a store that is not open, or only to be read. The store must be one that opens.
+    /// The files of a store that is not open, or only read-only. The store must be one that opens.
     pub fn of_directory(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        // Says what is wrong with it, if anything.
+        // Fails with the reason if the store cannot be opened.
         let options = DiskOptions { cache_bytes: 1 << 20, ..DiskOptions::default() };
         drop(ReadOnlyStore::open(path, options)?);
-        let claim = Claim::take_to_read(path)?;
-        let (home, before) = Home::open(Arc::new(RealFiles), path, claim, false)?;
+        let lock = DirectoryLock::take_to_read(path)?;
+        let (store_dir, before) = StoreDirectory::open(Arc::new(RealFiles), path, lock, false)?;
         let Before::Store(contents) = before else {
             let detail =
                 "the store has format 2; open it once with this version of keyloom, which \
@@ -164,12 +168,12 @@ impl BackupSource {
         };
         Ok(Self {
             path: path.to_owned(),
-            manifest: Manifest { store: home.store_id(), contents: Some(contents) },
+            manifest: Manifest { store: store_dir.store_id(), contents: Some(contents) },
             log: open_segments(&log, first, last, recovery.last_end)?,
             list,
             tables,
             pause: Duration::ZERO,
-            _held: Held::Home(home),
+            _held: Held::StoreDirectory(store_dir),
         })
     }
 
@@ -186,7 +190,7 @@ impl BackupSource {
         Ok(report)
     }
 
-    /// Whether a directory with this inventory may take a backup of this store.
+    /// Whether a directory with this inventory may receive a backup of this store.
     pub fn may_go_to(&self, inventory: &Inventory) -> bool {
         inventory.store.is_none_or(|store| store == self.manifest.store)
     }
@@ -196,7 +200,7 @@ impl BackupSource {
         &self.path
     }
 
-    /// Hands over every file but the tables that are there already; the manifest is the last.
+    /// Passes every file except the tables already present to `take`; the manifest comes last.
     pub(super) fn each(
         self,
         inventory: &Inventory,
@@ -234,7 +238,7 @@ fn open_segments(
         move |error| StoreError::lasting_io(action, error)
     };
     if last == 0 || last < first {
-        let detail = "its log has not begun, for lack of room on the disk".to_owned();
+        let detail = "its log does not exist yet because the disk is full".to_owned();
         return Err(StoreError::Engine { action: "back up the store".into(), detail });
     }
     let mut segments = Vec::new();

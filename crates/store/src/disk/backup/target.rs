@@ -1,8 +1,8 @@
-//! The other side of a backup: the directory that takes the files.
+//! The target of a backup: the directory that receives the files.
 //!
-//! They are gathered in a directory beside it, `<name>.partial/files`, which is locked meanwhile. A backup
-//! that was there before stays untouched until the new one is complete, checked and durable; then the two
-//! change places in one step. What an interrupted backup leaves is cleaned up by the next.
+//! They are collected in a locked directory beside it, `<name>.partial/files`. A previous backup
+//! stays unchanged until the new one is complete, verified and durable; then the two are exchanged
+//! atomically. The next backup removes what an interrupted one has left.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -16,8 +16,8 @@ use super::BackupReport;
 use super::marker::{self, Inventory};
 use super::parts::unwrap_error;
 use crate::StoreError;
+use crate::disk::directory::{DirectoryLock, make_durably};
 use crate::disk::files::{Files, RealFiles};
-use crate::disk::home::{Claim, make_durably};
 use crate::disk::log::directory::LogDirectory;
 use crate::disk::log::recovery::{Access, Expected, recover};
 use crate::disk::manifest::{self, Manifest};
@@ -25,40 +25,40 @@ use crate::disk::table_list::{self, TableFile};
 
 const BUFFER: usize = 256 << 10;
 
-/// A directory that a backup is being made in.
+/// A directory that receives a backup.
 #[derive(Debug)]
 pub struct BackupTarget {
     to: PathBuf,
-    gathered: Gathered,
-    /// What the files are copies of, to be named in errors.
+    partial: PartialCopy,
+    /// The directory that the files are copied from, for error messages.
     source: PathBuf,
     inventory: Inventory,
-    /// The tables of the backup before.
+    /// The tables of the previous backup.
     earlier: HashMap<(u64, u128), PathBuf>,
-    /// The checksums of the tables that were taken.
+    /// The checksums of the tables received.
     taken: HashMap<u64, u128>,
     manifest: Option<Vec<u8>>,
     report: BackupReport,
-    /// Keeps others from opening the backup before while it is replaced.
-    before: Option<Claim>,
+    /// Keeps the previous backup from being opened while it is replaced.
+    before: Option<DirectoryLock>,
 }
 
-/// Says that a directory holds an unfinished copy, and may be removed.
+/// Marks a directory as an unfinished copy that may be removed.
 const PARTIAL: &str = "PARTIAL";
 
-/// The directory of an unfinished copy, removed when it is dropped.
+/// The directory of an unfinished copy, removed when dropped.
 #[derive(Debug)]
-pub(in crate::disk) struct Gathered {
+pub(in crate::disk) struct PartialCopy {
     around: PathBuf,
     pub(in crate::disk) path: PathBuf,
     _lock: File,
 }
 
-impl Gathered {
-    /// Makes an empty directory beside `to`, of which nobody else makes use.
+impl PartialCopy {
+    /// Creates an empty, locked directory beside `to`.
     pub(in crate::disk) fn beside(to: &Path) -> Result<Self, StoreError> {
         let around = to.with_added_extension("partial");
-        let failed = |error| StoreError::lasting_io(format!("make {}", around.display()), error);
+        let failed = |error| StoreError::lasting_io(format!("create {}", around.display()), error);
         make_durably(&around, &RealFiles).map_err(failed)?;
         let lock = File::open(&around).map_err(failed)?;
         if cfg!(unix) {
@@ -69,8 +69,7 @@ impl Gathered {
             }
         }
         if !is_vacant(&around)? && !around.join(PARTIAL).exists() {
-            let detail =
-                "it is in the way: an unfinished copy would be made there; move it elsewhere";
+            let detail = "it is needed for the unfinished copy; move it elsewhere";
             return Err(StoreError::Format { path: around, detail: detail.into() });
         }
         fs::write(around.join(PARTIAL), []).map_err(failed)?;
@@ -82,19 +81,19 @@ impl Gathered {
         Ok(Self { around, path, _lock: lock })
     }
 
-    /// Makes the directories of a store.
-    pub(super) fn make_folders(&self) -> Result<(), StoreError> {
+    /// Creates the directories of a store.
+    pub(super) fn make_directories(&self) -> Result<(), StoreError> {
         let path = &self.path;
         for directory in [path, &path.join("log"), &path.join("tree"), &path.join("tree/tables")] {
             let made = RealFiles.make_directory(directory);
             made.map_err(|error| {
-                StoreError::lasting_io(format!("make {}", directory.display()), error)
+                StoreError::lasting_io(format!("create {}", directory.display()), error)
             })?;
         }
         Ok(())
     }
 
-    /// Takes a file: what `content` has, and syncs it. Returns its checksum.
+    /// Writes and syncs a file with this content. Returns its checksum.
     pub(super) fn write(&self, name: &str, length: u64, content: &mut dyn Read) -> Written {
         let path = self.path.join(name);
         let failed = |error| StoreError::lasting_io(format!("write {}", path.display()), error);
@@ -122,8 +121,8 @@ impl Gathered {
         Ok(hash.digest128())
     }
 
-    /// Makes all names durable, and the directory what `to` names. A directory that was there before
-    /// changes places with it.
+    /// Makes all names durable and renames the directory to `to`; an existing directory is
+    /// exchanged with it.
     pub(in crate::disk) fn put_in_place(&self, to: &Path) -> Result<(), StoreError> {
         let failed =
             |error| StoreError::lasting_io(format!("put {} in place", to.display()), error);
@@ -142,26 +141,26 @@ impl Gathered {
 
 type Written = Result<u128, StoreError>;
 
-impl Drop for Gathered {
+impl Drop for PartialCopy {
     fn drop(&mut self) {
-        // The mark goes last, and what stays is removed by the next copy.
+        // The marker is removed last; the next copy removes anything left.
         let _ = fs::remove_dir_all(&self.path);
         let _ = fs::remove_dir_all(&self.around);
     }
 }
 
 impl BackupTarget {
-    /// Makes `to` ready to take a backup of the store in the directory `source`, if it is on this machine.
-    /// Refuses whatever is neither empty nor an earlier backup.
+    /// Prepares `to` to receive a backup of the store in the directory `source`, if that is on this
+    /// machine. Refuses a directory that is neither empty nor an earlier backup.
     pub fn prepare(to: &Path, source: Option<&Path>) -> Result<Self, StoreError> {
         if let Some(source) = source {
             refuse_inside(to, source)?;
         }
-        // What a link leads to is replaced, not the link.
+        // The target of a symbolic link is replaced, not the link.
         let to = &fs::canonicalize(to).unwrap_or_else(|_| to.to_owned());
         let mut target = Self {
             to: to.clone(),
-            gathered: Gathered::beside(to)?,
+            partial: PartialCopy::beside(to)?,
             source: source.unwrap_or(to).to_owned(),
             inventory: Inventory::default(),
             earlier: HashMap::new(),
@@ -170,11 +169,11 @@ impl BackupTarget {
             report: BackupReport::default(),
             before: None,
         };
-        target.gathered.make_folders()?;
+        target.partial.make_directories()?;
         if is_vacant(to)? {
             return Ok(target);
         }
-        target.before = Some(Claim::take_to_read(to)?);
+        target.before = Some(DirectoryLock::take_to_read(to)?);
         let before = match marker::read(to) {
             Err(StoreError::Corrupt { .. }) if to.join(marker::NAME).exists() => {
                 return Err(StoreError::Format {
@@ -187,7 +186,7 @@ impl BackupTarget {
             read => read?,
         };
         target.inventory.store = Some(before.store);
-        // A damaged table is taken anew, not linked.
+        // A damaged table is copied again, not linked.
         for table in before.tables.into_iter().filter(|table| table.damage().is_none()) {
             if let Some(number) = number_of(&table.path) {
                 target.inventory.tables.push((number, table.checksum));
@@ -197,7 +196,7 @@ impl BackupTarget {
         Ok(target)
     }
 
-    /// What the directory has already.
+    /// What the directory already has.
     pub fn inventory(&self) -> &Inventory {
         &self.inventory
     }
@@ -211,7 +210,7 @@ impl BackupTarget {
         Err(StoreError::Format { path: self.to.clone(), detail })
     }
 
-    /// Takes a file of the backup.
+    /// Receives a file of the backup.
     pub(super) fn add(
         &mut self,
         name: &str,
@@ -230,7 +229,7 @@ impl BackupTarget {
             self.manifest = Some(bytes);
             return Ok(());
         }
-        let checksum = self.gathered.write(name, length, content)?;
+        let checksum = self.partial.write(name, length, content)?;
         self.report.bytes_copied += length;
         if let Some(number) =
             number_of(Path::new(name)).filter(|_| name.starts_with("tree/tables/"))
@@ -241,7 +240,7 @@ impl BackupTarget {
         Ok(())
     }
 
-    /// Completes the backup if all files have come.
+    /// Completes the backup if all files were received.
     pub(super) fn finish_after(
         self,
         copied: Result<(), StoreError>,
@@ -258,23 +257,23 @@ impl BackupTarget {
         self.check_store(manifest.store)?;
         let contents = manifest.contents.ok_or_else(|| not_a_backup(manifest::NAME))?;
         self.link_tables()?;
-        let tree = self.gathered.path.join("tree");
+        let tree = self.partial.path.join("tree");
         let list = table_list::check(&tree).map_err(|error| self.translate(error))?;
         table_list::check_number(&tree, list.number, contents.tables)
             .map_err(|error| self.translate(error))?;
-        let log = LogDirectory::new(Arc::new(RealFiles), &self.gathered.path.join("log"));
+        let log = LogDirectory::new(Arc::new(RealFiles), &self.partial.path.join("log"));
         recover(&log, Some(Expected::from(contents)), Access::Read, |_, _, _| Ok(()))
             .map_err(|error| self.translate(error))?;
-        self.gathered.write(manifest::NAME, bytes.len() as u64, &mut bytes.as_slice())?;
+        self.partial.write(manifest::NAME, bytes.len() as u64, &mut bytes.as_slice())?;
         let mark = marker::encode(&bytes);
-        self.gathered.write(marker::NAME, mark.len() as u64, &mut mark.as_slice())?;
-        self.gathered.put_in_place(&self.to)?;
+        self.partial.write(marker::NAME, mark.len() as u64, &mut mark.as_slice())?;
+        self.partial.put_in_place(&self.to)?;
         Ok(self.report.clone())
     }
 
-    /// Checks the tables that have come, and links those that were there before.
+    /// Verifies the tables received, and links those of the previous backup.
     fn link_tables(&mut self) -> Result<(), StoreError> {
-        let tree = self.gathered.path.join("tree");
+        let tree = self.partial.path.join("tree");
         let tables = listed_tables(&tree).map_err(|error| self.translate(error))?;
         let mut wanted = HashSet::new();
         for TableFile { path, checksum } in tables {
@@ -283,7 +282,7 @@ impl BackupTarget {
             match (self.taken.get(&number), self.earlier.get(&(number, checksum))) {
                 (Some(taken), _) if *taken == checksum => {}
                 (Some(_), _) => {
-                    let detail = "the table is not the one that was written".to_owned();
+                    let detail = "the table does not match its checksum".to_owned();
                     return Err(self.translate(StoreError::Corrupt { path, detail }));
                 }
                 (None, Some(before)) => {
@@ -302,12 +301,12 @@ impl BackupTarget {
         }
     }
 
-    /// An error about a copy, said of what it is a copy of.
+    /// Replaces the path of the copy in an error by the path of its original.
     fn translate(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Corrupt { path, detail } => {
                 let path = path
-                    .strip_prefix(&self.gathered.path)
+                    .strip_prefix(&self.partial.path)
                     .map_or_else(|_| path.clone(), |inside| self.source.join(inside));
                 StoreError::Corrupt { path, detail }
             }
@@ -316,7 +315,7 @@ impl BackupTarget {
     }
 }
 
-/// The tables that the list in this directory names, whether they are there or not.
+/// The tables in the list of this directory, whether they exist or not.
 fn listed_tables(tree: &Path) -> Result<Vec<TableFile>, StoreError> {
     let unreadable = |error| StoreError::lasting_io("read the list of tables", error);
     let Some(list) = table_list::read_bytes(tree).map_err(unreadable)? else {
@@ -327,7 +326,7 @@ fn listed_tables(tree: &Path) -> Result<Vec<TableFile>, StoreError> {
         .map_err(unreadable)
 }
 
-/// Links a file, or copies it where that is not possible; returns its length.
+/// Hard-links a file, or copies it if that fails; returns its length.
 fn link(from: &Path, to: &Path) -> io::Result<u64> {
     if fs::hard_link(from, to).is_err() {
         fs::copy(from, to)?;
@@ -336,7 +335,7 @@ fn link(from: &Path, to: &Path) -> io::Result<u64> {
     Ok(fs::metadata(to)?.len())
 }
 
-/// Whether this may be the name of a file in a backup; nothing else is written.
+/// Whether this is a valid name of a file in a backup; others are refused.
 fn is_known(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if let Some(table) = name.strip_prefix("tree/tables/") {
@@ -358,13 +357,15 @@ fn number_of(path: &Path) -> Option<u64> {
 fn broke_off(what: &str) -> StoreError {
     StoreError::Engine {
         action: "complete the backup".into(),
-        detail: format!("it broke off before {what}; the backup before, if any, is untouched"),
+        detail: format!(
+            "it is incomplete: {what} is missing; the previous backup, if any, is unchanged"
+        ),
     }
 }
 
 fn not_a_backup(what: &str) -> StoreError {
     StoreError::Engine {
-        action: "take the backup".into(),
+        action: "receive the backup".into(),
         detail: format!("{what} is not part of a backup of this version"),
     }
 }
@@ -378,7 +379,7 @@ pub(in crate::disk) fn is_vacant(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Refuses a directory that is the store's own, or inside it.
+/// Refuses the store's own directory and any directory inside it.
 pub(in crate::disk) fn refuse_inside(to: &Path, store: &Path) -> Result<(), StoreError> {
     let failed = |path: &Path| {
         let action = format!("find {}", path.display());
@@ -401,7 +402,7 @@ pub(in crate::disk) fn refuse_inside(to: &Path, store: &Path) -> Result<(), Stor
     Ok(())
 }
 
-/// Has two directories change places.
+/// Exchanges two directories.
 fn exchange(new: &Path, old: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
@@ -411,8 +412,8 @@ fn exchange(new: &Path, old: &Path) -> io::Result<()> {
             exchanged => return exchanged.map_err(io::Error::from),
         }
     }
-    // Where there is no such call: for a moment the old one has another name, by which it is found if
-    // the process ends just then.
+    // Without an atomic exchange the old directory briefly has another name, under which it is
+    // found if the process ends in between.
     let aside = old.with_added_extension("before");
     fs::rename(old, &aside)?;
     fs::rename(new, old)?;

@@ -1,4 +1,4 @@
-//! The files of the operating system.
+//! Files of the operating system.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{Files, OpenFile};
 
-/// The file system that the operating system offers.
+/// The operating system's file system.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RealFiles;
 
@@ -57,7 +57,7 @@ impl Files for RealFiles {
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        // Elsewhere a directory cannot be synced.
+        // Only Unix can sync a directory.
         if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
     }
 }
@@ -84,8 +84,9 @@ impl OpenFile for File {
         self.sync_data()
     }
 
-    /// Asks for nothing but the number of names: a file whose times were asked for gets new ones with its
-    /// next write, and each sync of the log would write them too (a quarter of the write throughput).
+    /// Requests only the link count: after its timestamps have been read, a file gets new ones with
+    /// its next write, and each sync of the log would write them too (a quarter of the write
+    /// throughput).
     #[cfg(target_os = "linux")]
     fn has_name(&self) -> io::Result<bool> {
         use rustix::fs::{AtFlags, StatxFlags, statx};
@@ -97,7 +98,7 @@ impl OpenFile for File {
         Ok(std::os::unix::fs::MetadataExt::nlink(&self.metadata()?) > 0)
     }
 
-    /// Elsewhere a file that is open cannot be removed.
+    /// On other systems an open file cannot be removed.
     #[cfg(not(unix))]
     fn has_name(&self) -> io::Result<bool> {
         Ok(true)

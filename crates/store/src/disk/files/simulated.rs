@@ -1,15 +1,16 @@
-//! A file system in memory that can be killed, lose power, fill up and fail, from a seed.
+//! An in-memory file system that simulates kills, power loss, full and failing disks, from a seed.
 //!
 //! # What it models
 //!
-//! A file has what is durable and what processes see. A sync makes the one the other. When the power
-//! fails, each page that was not synced is lost, written, torn or garbage, independently of all others.
-//! A sync that fails loses its pages: the system takes them for clean, and a later sync succeeds without
-//! them. Names work alike: creating, renaming and removing change what processes see, and become durable
-//! when the directory is synced; when the power fails, any of the unsynced changes may have happened.
+//! A file has durable content and the content that processes see. A sync copies the latter to the
+//! former. On power loss, each unsynced page is lost, written, torn or garbage, independently of
+//! all others. A failed sync loses its pages: the system marks them clean, and a later sync
+//! succeeds without them. Names behave alike: creating, renaming and removing change what processes
+//! see and become durable when the directory is synced; on power loss, any of the unsynced changes
+//! may have happened.
 //!
-//! When a process is killed, everything stays as processes see it, unsynced or not, and the handles that
-//! the process had stop working.
+//! When a process is killed, everything stays as processes see it, synced or not, and the handles
+//! of that process stop working.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -23,11 +24,11 @@ use super::{Files, OpenFile};
 const PAGE: usize = 4096;
 const SECTOR: usize = 512;
 
-/// The disk as one process sees it; a copy is the same disk.
+/// The disk as one process sees it; a clone is the same disk.
 #[derive(Debug, Clone)]
 pub(crate) struct SimulatedFiles {
     disk: Arc<Mutex<Disk>>,
-    /// Which process this is: after a kill, calls of older ones fail.
+    /// The process number: after a kill, calls of older processes fail.
     process: u64,
 }
 
@@ -48,12 +49,12 @@ struct Fault {
     at: u64,
 }
 
-/// How calls fail.
+/// How injected calls fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FaultKind {
     /// One call fails, and what it was to write or sync is lost.
     Broken,
-    /// All calls that need room fail until there is some.
+    /// All calls that need space fail until there is some.
     Full,
 }
 
@@ -74,7 +75,7 @@ struct Directory {
     has_durable_name: bool,
 }
 
-/// Random numbers from a seed.
+/// Seeded random numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct Dice(u64);
 
@@ -102,7 +103,7 @@ impl SimulatedFiles {
         Self { disk: Arc::new(Mutex::new(disk)), process: 0 }
     }
 
-    /// Ends the process and returns the disk as the next one sees it.
+    /// Kills the process and returns the disk as the next one sees it.
     pub(crate) fn kill(&self) -> Self {
         let mut disk = self.disk.lock();
         disk.process += 1;
@@ -110,7 +111,7 @@ impl SimulatedFiles {
         Self { disk: Arc::clone(&self.disk), process: disk.process }
     }
 
-    /// Ends the process and the system, and returns what the disk is found to hold.
+    /// Cuts the power and returns the disk as found after it.
     pub(crate) fn lose_power(&self, dice: &mut Dice) -> Self {
         let next = self.kill();
         let mut disk = next.disk.lock();
@@ -133,20 +134,20 @@ impl SimulatedFiles {
         next
     }
 
-    /// Lets `count` calls pass, then has calls fail.
+    /// Injects a fault after `count` successful calls.
     pub(crate) fn fail_after(&self, count: u64, kind: FaultKind) {
         let mut disk = self.disk.lock();
         disk.calls = 0;
         disk.fault = Some(Fault { kind, at: count });
     }
 
-    /// Has no more calls fail; returns whether the planned failure came.
+    /// Removes the fault; returns whether it occurred.
     pub(crate) fn heal(&self) -> bool {
         let mut disk = self.disk.lock();
         disk.fault.take().is_some_and(|fault| disk.calls > fault.at)
     }
 
-    /// Changes a file as damage would.
+    /// Changes a file's content, synced and unsynced.
     pub(crate) fn damage(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
         let mut disk = self.disk.lock();
         let inode = disk.find(path).unwrap();
@@ -156,11 +157,11 @@ impl SimulatedFiles {
         inode.dirty.clear();
     }
 
-    /// Runs a call of a process that lives.
+    /// Runs a call unless the process has been killed.
     fn call<T>(&self, run: impl FnOnce(&mut Disk) -> io::Result<T>) -> io::Result<T> {
         let mut disk = self.disk.lock();
         if disk.process != self.process {
-            return Err(io::Error::other("the process has ended"));
+            return Err(io::Error::other("the process was killed"));
         }
         run(&mut disk)
     }
@@ -184,7 +185,7 @@ impl Inode {
             let Some(first) = page.clone().find(|at| found[*at] != self.seen[*at]) else {
                 continue;
             };
-            // A sync guards the bytes it covered even in a page that is written again.
+            // A sync protects the bytes it covered even in a page that is written again.
             let dirty = first..page.end;
             match dice.roll(4) {
                 0 => {}
@@ -248,7 +249,7 @@ impl Disk {
         self.directory(&directory)?.seen.get(&name).copied().ok_or_else(not_found)
     }
 
-    /// Frees the content of files that no name can lead to any more.
+    /// Frees the content of files without any name.
     fn forget_removed(&mut self) {
         let names = |directory: &Directory| {
             let pending = directory.unsynced.iter().flatten().filter_map(|(_, inode)| *inode);
@@ -274,7 +275,7 @@ impl Disk {
         }
     }
 
-    /// Whether this call fails as planned.
+    /// Fails the call if the fault is due.
     fn fault(&mut self, needs_room: bool) -> io::Result<()> {
         let Some(fault) = self.fault else { return Ok(()) };
         let call = self.calls;
@@ -328,7 +329,7 @@ impl Files for SimulatedFiles {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let ((directory, old), (same, new)) = (parts(from), parts(to));
-        assert_eq!(directory, same, "files stay in their directory");
+        assert_eq!(directory, same, "files cannot move between directories");
         self.call(|disk| {
             disk.fault(false)?;
             let inode = disk.find(from)?;
@@ -380,7 +381,7 @@ impl OpenFile for SimulatedFile {
         self.files.call(|disk| {
             let failed = disk.fault(true);
             let Inode { seen: content, dirty, .. } = &mut disk.inodes[self.inode];
-            // A write that fails may have been done in part.
+            // A failed write may have been partially done.
             let bytes = &bytes[..if failed.is_ok() { bytes.len() } else { bytes.len() / 2 }];
             let (start, end) = (offset as usize, offset as usize + bytes.len());
             content.resize(content.len().max(end), 0);

@@ -1,4 +1,4 @@
-//! The directory of the log: numbered segments, each a file.
+//! The log directory: numbered segments, one file each.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use crate::disk::files::{Files, OpenFile};
 
-/// What a file takes of the disk at once.
+/// The allocation unit of the file system.
 const BLOCK: usize = 4096;
 
 /// Segments as files of a directory.
@@ -16,7 +16,7 @@ const BLOCK: usize = 4096;
 pub(crate) struct LogDirectory {
     files: Arc<dyn Files>,
     path: PathBuf,
-    /// The file of the next segment, if it is there already: empty, with a block of its own.
+    /// The file of the next segment, if created in advance: one block of zeros.
     prepared: Mutex<Prepared>,
 }
 
@@ -35,7 +35,8 @@ impl LogDirectory {
         Self { files, path: path.to_owned(), prepared: Mutex::default() }
     }
 
-    /// Makes the directory if need be; its name becomes durable with the next sync of its parent.
+    /// Creates the directory if it does not exist; its name becomes durable with the next sync of
+    /// its parent.
     pub(crate) fn make(&self) -> io::Result<()> {
         self.files.make_directory(&self.path)
     }
@@ -50,7 +51,7 @@ impl LogDirectory {
         Ok(file)
     }
 
-    /// The numbers of all segments, ascending; none if there is no directory.
+    /// The numbers of all segments, ascending; empty if there is no directory.
     pub(crate) fn list(&self) -> io::Result<Vec<u64>> {
         let names = match self.files.list(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -67,12 +68,13 @@ impl LogDirectory {
         self.files.read(&self.name(id))
     }
 
-    /// The size of a segment, zeros included.
+    /// The file size of a segment, preallocated zeros included.
     pub(crate) fn size(&self, id: u64) -> io::Result<u64> {
         self.files.length(&self.name(id))
     }
 
-    /// Does what [`LogDirectory::create`] can do beforehand. A failure is left for it to meet again.
+    /// Does the first part of [`LogDirectory::create`] in advance. A failure is ignored: `create`
+    /// will report it.
     pub(crate) fn prepare(&self) {
         let mut prepared = self.prepared.lock();
         if prepared.0.is_none() {
@@ -80,10 +82,11 @@ impl LogDirectory {
         }
     }
 
-    /// Makes a segment that begins with `header`. When this returns, segment and header are
-    /// durable; after a crash, either both are there or neither.
+    /// Creates a segment that begins with `header`. Segment and header are durable when this
+    /// returns; after a crash, both exist or neither.
     pub(crate) fn create(&self, id: u64, header: &[u8]) -> io::Result<Box<dyn OpenFile>> {
-        // Held until the file has its own name: until then, preparing another would take this one.
+        // Held until the file has its final name: preparing another one before that would reuse
+        // this file.
         let mut prepared = self.prepared.lock();
         let file = prepared.0.take().map_or_else(|| self.begin(), Ok)?;
         file.write_at(header, 0)?;
@@ -94,27 +97,27 @@ impl LogDirectory {
         Ok(file)
     }
 
-    /// Writes bytes of a segment to where they were read, and makes all of it durable.
+    /// Rewrites bytes of a segment where they were read, and makes the whole segment durable.
     pub(crate) fn write_again(&self, id: u64, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let file = self.files.open(&self.name(id))?;
         file.write_at(bytes, offset)?;
         file.sync()
     }
 
-    /// Cuts a segment to `length` bytes, durably.
+    /// Truncates a segment to `length` bytes, durably.
     pub(crate) fn truncate(&self, id: u64, length: u64) -> io::Result<()> {
         let file = self.files.open(&self.name(id))?;
         file.set_length(length)?;
         file.sync()
     }
 
-    /// Removes a segment, durably: segments must not come back in another order.
+    /// Removes a segment, durably, so that removals cannot be reordered by a crash.
     pub(crate) fn remove(&self, id: u64) -> io::Result<()> {
         self.files.remove(&self.name(id))?;
         self.files.sync_directory(&self.path)
     }
 
-    /// The file of a segment.
+    /// The path of a segment.
     pub(crate) fn name(&self, id: u64) -> PathBuf {
         self.path.join(format!("{id:08}.log"))
     }

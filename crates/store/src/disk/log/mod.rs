@@ -1,11 +1,10 @@
-//! The write-ahead log: what is here is durable, whatever the engine has done with it.
+//! The write-ahead log: its content is durable, whether or not the engine has applied it to tables.
 //!
-//! The log is a row of numbered segments. Groups of transactions are appended to the last one as
-//! one record each; a segment is removed once the engine has written its content to tables.
+//! The log is a sequence of numbered segments. Groups of transactions are appended to the last one
+//! as one record each; a segment is removed once its content has been flushed to tables.
 //!
-//! The file is kept ahead of the writer: zeros are written in steps before records need their
-//! place. Most syncs then change neither the file's size nor its list of blocks, which saves the
-//! file system a write of its own.
+//! The file is preallocated: zeros are written in steps ahead of the records. Most syncs then
+//! change neither the file's size nor its block list, which saves the file system a metadata write.
 
 pub(crate) mod directory;
 pub(crate) mod record;
@@ -25,12 +24,12 @@ use crate::disk::log::record::{SEGMENT_HEADER, SegmentHeader, encode_record};
 use crate::disk::log::syncing::{Segment, Unsynced};
 use crate::transaction::WriteSet;
 
-/// How far the log is kept ahead of the writer.
+/// How far the log is preallocated.
 const AHEAD: u64 = 256 << 10;
 
 const PAGE: u64 = 4096;
 
-/// A buffer that grew larger than this for one group is not kept for the next.
+/// A buffer that grew larger than this for one group is not reused.
 const BUFFER_KEPT: usize = 4 << 20;
 
 /// The last segment, open for appending.
@@ -38,18 +37,18 @@ pub(crate) struct Log {
     directory: Arc<LogDirectory>,
     segment: Arc<Segment>,
     header: SegmentHeader,
-    /// Where the next record goes.
+    /// The offset of the next record.
     end: u64,
-    /// Everything before this offset has been written, be it with zeros.
+    /// Everything before this offset has been written, possibly with zeros.
     filled_to: u64,
-    /// No record says yet that all of the log is durable.
+    /// No record says yet that the whole log is durable.
     unsealed: bool,
-    /// Reused for encoding.
+    /// Reused for encoding records.
     buffer: Vec<u8>,
 }
 
 impl Log {
-    /// Starts a new segment.
+    /// Creates a new segment.
     pub(crate) fn create(
         directory: Arc<LogDirectory>,
         id: u64,
@@ -58,7 +57,7 @@ impl Log {
     ) -> Result<Self, StoreError> {
         let header = SegmentHeader { id, previous_end, salt: RandomState::new().hash_one(id) };
         let file = directory.create(id, &header.encode()).map_err(|error| {
-            StoreError::io(format!("make {}", directory.name(id).display()), error)
+            StoreError::io(format!("create {}", directory.name(id).display()), error)
         })?;
         let end = SEGMENT_HEADER as u64;
         Ok(Self {
@@ -77,12 +76,12 @@ impl Log {
         self.header.id
     }
 
-    /// Bytes in the segment that matter.
+    /// Length of the header and all records.
     pub(crate) fn len(&self) -> u64 {
         self.end
     }
 
-    /// Writes a group as one record, without waiting for the disk.
+    /// Appends a group as one record, without syncing.
     pub(crate) fn append(&mut self, group: &[(u64, &WriteSet)]) -> Result<(), StoreError> {
         self.buffer.clear();
         self.buffer.shrink_to(BUFFER_KEPT);
@@ -100,8 +99,8 @@ impl Log {
         Ok(())
     }
 
-    /// Takes back what a failed [`Log::append`] may have left behind the last record, durably. If this
-    /// succeeds, the end of the log is known again.
+    /// Truncates what a failed [`Log::append`] may have left after the last record, durably. After
+    /// that the end of the log is known again.
     pub(crate) fn cut_back(&mut self) -> Result<(), StoreError> {
         self.filled_to = self.end;
         self.segment.cut(self.end)
@@ -112,7 +111,7 @@ impl Log {
         self.segment.sync_to(self.end)
     }
 
-    /// What a sync now would make durable, for another thread to do it.
+    /// What a sync now would make durable, so that another thread can run it.
     pub(crate) fn unsynced(&self) -> Unsynced {
         Unsynced { segment: Arc::clone(&self.segment), to: self.end }
     }
@@ -122,18 +121,18 @@ impl Log {
         self.segment.durable_to()
     }
 
-    /// How many bytes are not durable yet.
+    /// The number of bytes that are not durable yet.
     pub(crate) fn unsynced_bytes(&self) -> u64 {
         self.end.saturating_sub(self.segment.durable_to())
     }
 
-    /// Leaves word in the log that all of it is durable; call it after [`Log::sync`]. The word
-    /// itself is in no hurry to reach the disk.
+    /// Appends a seal, a record that says that the whole log is durable; call it after
+    /// [`Log::sync`]. The seal itself need not be synced soon.
     pub(crate) fn seal(&mut self) -> Result<(), StoreError> {
         if std::mem::take(&mut self.unsealed) { self.append(&[]) } else { Ok(()) }
     }
 
-    /// The segment that follows this one. This one is durable when it is made.
+    /// Creates the next segment, after making this one durable.
     pub(crate) fn next(&mut self) -> Result<Self, StoreError> {
         self.sync()?;
         let (directory, syncs) = (Arc::clone(&self.directory), self.segment.syncs());

@@ -1,5 +1,5 @@
-//! A simulated disk that loses power: of what was not synced, each page survives or not, in any
-//! combination, and some pages come back as garbage.
+//! Power loss on a simulated disk: each unsynced page survives or not, in any combination, and some
+//! pages become garbage.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -76,9 +76,9 @@ fn recover_numbers(disk: &Subject) -> Result<(Vec<u64>, Recovery), StoreError> {
 enum Step {
     Append(usize),
     Sync,
-    /// Orders a sync of what is there, for another thread.
+    /// Requests a sync of what has been appended, for another thread.
     Order,
-    /// That thread does it.
+    /// That thread runs the sync.
     SyncOrdered,
     Seal,
     Rotate,
@@ -101,7 +101,7 @@ fn rotate(log: &mut Log) {
     *log = log.next().unwrap();
 }
 
-/// Runs the steps and returns how many transactions were appended and how many acknowledged.
+/// Runs the steps; returns how many transactions were appended and how many acknowledged.
 fn run(log: &mut Log, steps: &[Step]) -> (u64, u64) {
     let (mut appended, mut synced) = (0, 0);
     let mut ordered = None;
@@ -139,7 +139,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn power_loss_keeps_what_was_synced_and_a_prefix_of_the_rest(
+    fn power_loss_keeps_synced_records_and_a_prefix_of_the_rest(
         steps in steps(), seed in any::<u64>(),
     ) {
         let mut disk = Subject::new();
@@ -154,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn damage_to_anything_sealed_is_an_error(
+    fn damage_to_sealed_records_is_an_error(
         steps in steps(), at in any::<prop::sample::Index>(),
     ) {
         let disk = Subject::new();
@@ -186,7 +186,7 @@ proptest! {
 }
 
 #[test]
-fn an_earlier_segment_that_ends_too_soon_is_an_error() {
+fn a_truncated_earlier_segment_is_an_error() {
     let disk = Subject::new();
     let mut log = new_log(&disk);
     run(&mut log, &[Step::Append(10), Step::Append(10)]);
@@ -207,11 +207,11 @@ fn a_missing_segment_is_an_error() {
     let error = recover_numbers(&disk).unwrap_err().to_string();
     assert!(error.contains("2.log is damaged: the segment is missing"), "{error}");
     disk.log.remove(1).unwrap();
-    assert!(recover_numbers(&disk).is_ok(), "the oldest segments go away by design");
+    assert!(recover_numbers(&disk).is_ok(), "the oldest segments are removed by design");
 }
 
 #[test]
-fn a_torn_tail_is_cut_and_reported() {
+fn a_torn_tail_is_truncated_and_reported() {
     let disk = Subject::new();
     let mut log = new_log(&disk);
     run(&mut log, &[Step::Append(10), Step::Sync]);

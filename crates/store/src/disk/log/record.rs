@@ -19,7 +19,7 @@
 //! | 8 | checksum of the payload |
 //! | 4 | checksum of the next 12 bytes, lower half |
 //! | 4 | length of the payload |
-//! | 8 | up to which offset this segment was durable when the record was written |
+//! | 8 | offset up to which this segment was durable when the record was written |
 //! | … | payload: per transaction its sequence number (8), its count of edits (4), and per edit the key's length (2), the value's length (4; all ones delete), key and value |
 //!
 //! Both checksums of a record are seeded with the segment's salt and the record's offset. So

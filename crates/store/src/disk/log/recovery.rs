@@ -1,20 +1,20 @@
-//! What a log says after a crash: which transactions it holds, and whether its end is torn (to be
-//! expected, and harmless) or damaged (an error).
+//! Log recovery: which transactions the log holds, and whether its end is a torn write (expected
+//! after a crash, and harmless) or damage (an error).
 //!
 //! # Telling a torn tail from damage
 //!
 //! A group is acknowledged only after its sync has returned, and the next group is written only
-//! after that. So when power fails, whatever the disk made of the *last* group (nothing, some of
-//! its pages, garbage) was never acknowledged and may be cut. Everything before it was.
+//! after that. So after a power failure, whatever the disk made of the *last* group (nothing, some
+//! of its pages, garbage) was never acknowledged and may be truncated. Everything before it was.
 //!
-//! Each record says up to which offset the log was durable when it was written. So a damaged spot
-//! is proven to hold acknowledged data by any intact record behind it that was written when that
-//! spot was already durable. To leave no acknowledged record without such a witness, a store that
-//! falls quiet or is closed appends a *seal*, an empty record. With relaxed durability many groups
-//! may be unsynced at once, and the same rule still holds, because only witnesses count.
+//! Each record states the offset up to which the log was durable when it was written. So damage is
+//! proven to affect acknowledged data by any intact record after it that was written when that
+//! offset was already durable: a *witness*. To leave no acknowledged record without a witness, a
+//! store that becomes idle or is closed appends a *seal*, an empty record. With relaxed durability
+//! many groups may be unsynced at once, and the same rule holds, because only witnesses count.
 //!
-//! A segment that is not the last was durable before its successor was made, and the successor's
-//! header says where it ends: damage in it is always an error.
+//! A segment that is not the last was durable before its successor was created, and the successor's
+//! header states where it ends: damage in it is always an error.
 
 use std::io;
 use std::path::PathBuf;
@@ -28,42 +28,42 @@ use crate::disk::manifest::Contents;
 use crate::disk::mutation::{self, Mutation};
 use crate::transaction::WriteSet;
 
-/// The unacknowledged end of a log that a crash tore, and that was cut.
+/// The unacknowledged, torn tail of a log after a crash, which was truncated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CutTail {
     /// The log segment.
     pub file: PathBuf,
-    /// Where it was cut.
+    /// The offset at which it was truncated.
     pub offset: u64,
-    /// How many bytes that were not zero, or behind such, went away.
+    /// The length of the tail without trailing zeros.
     pub bytes: u64,
 }
 
-/// What was found in a log.
+/// The result of log recovery.
 #[derive(Debug, Default)]
 pub(crate) struct Recovery {
     /// All segments, ascending.
     pub(crate) segments: Vec<u64>,
     /// Transactions replayed.
     pub(crate) transactions: u64,
-    /// Where the records of the last segment end; zero without segments.
+    /// The end of the records in the last segment; zero without segments.
     pub(crate) last_end: u64,
-    /// What of the last segment may never have reached the disk, and where it begins.
+    /// The offset and content of the part of the last segment that may not be durable.
     unsure: (u64, Vec<u8>),
-    /// Bytes of all segments that matter.
+    /// Bytes of all segments, headers and records.
     pub(crate) bytes: u64,
-    /// The torn end; it has been cut unless nothing may be changed.
+    /// The torn tail; truncated unless access is read-only.
     pub(crate) cut: Option<CutTail>,
 }
 
-/// What is known of the log before it is read.
+/// What the manifest says about the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Expected {
     /// The oldest segment that is needed.
     pub(crate) first: u64,
-    /// The newest that may hold records; zero if none was begun.
+    /// The newest segment that may hold records; zero if there is none.
     pub(crate) last: u64,
-    /// Where that one ends, if the store was closed.
+    /// The end of that segment, if the store was closed cleanly.
     pub(crate) closed_at: Option<u64>,
 }
 
@@ -80,15 +80,15 @@ impl From<Contents> for Expected {
 /// What [`recover`] may do to the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Cut a torn end, remove segments that are not needed, and make durable what was read.
+    /// Truncate a torn tail, remove obsolete segments, and make durable what was read.
     Repair,
-    /// Nothing.
+    /// Change nothing.
     Read,
 }
 
-/// Reads all segments in order and hands every transaction to `replay` with its segment's number. What
-/// later files refer to is durable when this returns: the process that wrote the last segment may have
-/// ended before it was synced.
+/// Reads all segments in order and passes every transaction to `replay` with its segment's number.
+/// When this returns, everything that later files refer to is durable: the process that wrote the
+/// last segment may have ended before it was synced.
 pub(crate) fn recover(
     log: &LogDirectory,
     expected: Option<Expected>,
@@ -121,8 +121,8 @@ pub(crate) fn recover(
         if let Some(expected) = expected {
             check_end(expected, id, &end).map_err(damaged)?;
             if id > expected.last {
-                // Made by a process that ended before the manifest knew it; nothing is in it. Kept,
-                // it would be one of two when this process ends as early.
+                // Created by a process that ended before the manifest named it, so it is empty. If
+                // it stayed, there would be two such segments when this process ends as early.
                 recovery.segments.retain(|kept| *kept != id);
                 if access == Access::Repair {
                     log.remove(id).map_err(|error| {
@@ -148,8 +148,7 @@ pub(crate) fn recover(
     Ok(recovery)
 }
 
-/// Removes segments that are not needed from the list, and complains of those that are missing or that
-/// nobody knows.
+/// Removes obsolete segments from the list, and fails if a segment is missing or unknown.
 fn check_expected(
     log: &LogDirectory,
     segments: &mut Vec<u64>,
@@ -162,7 +161,7 @@ fn check_expected(
             return Err(StoreError::Corrupt { path: log.name(id), detail });
         }
     }
-    // A segment is made before the manifest knows it.
+    // A segment is created before it is added to the manifest.
     if let Some(&id) = segments.iter().find(|id| **id > expected.last + 1) {
         return Err(StoreError::Corrupt { path: log.name(id), detail: mixed(expected.last) });
     }
@@ -174,7 +173,7 @@ fn check_expected(
     Ok(())
 }
 
-/// Checks where a segment ends against what is known.
+/// Checks the end of a segment against the manifest.
 fn check_end(expected: Expected, id: u64, end: &End) -> Result<(), String> {
     if id > expected.last && (end.offset > SEGMENT_HEADER || end.torn > 0) {
         return Err(mixed(expected.last));
@@ -184,7 +183,7 @@ fn check_end(expected: Expected, id: u64, end: &End) -> Result<(), String> {
             if id == expected.last && (end.offset as u64 != closed_at || end.torn > 0) =>
         {
             Err(format!(
-                "its records end at offset {}, but the store was closed with {closed_at}",
+                "its records end at offset {}, but the store was closed at {closed_at}",
                 end.offset
             ))
         }
@@ -194,15 +193,15 @@ fn check_end(expected: Expected, id: u64, end: &End) -> Result<(), String> {
 
 fn mixed(last: u64) -> String {
     format!(
-        "it has records, but the manifest knows segments up to {last}; the files are from different \
-         moments (a store that is open is copied with 'keyloom backup')"
+        "it has records, but the manifest knows segments up to {last}; the files were copied at \
+         different times (use 'keyloom backup' to copy an open store)"
     )
 }
 
-/// Makes durable what was read but may only be in the system's cache, and cuts a torn end.
+/// Makes durable what was read but may be only in the page cache, and truncates a torn tail.
 ///
-/// Syncing is not enough: where a sync of the process before has failed, the system takes the pages for
-/// written, and another sync succeeds without them. So they are written again.
+/// A sync is not enough: if a sync of the previous process has failed, the system has marked the
+/// pages clean, and another sync succeeds without them. So they are written again.
 fn secure(
     log: &LogDirectory,
     expected: Option<Expected>,
@@ -220,12 +219,12 @@ fn secure(
     }
     if let (Some(cut), Some(&id)) = (&recovery.cut, recovery.segments.last()) {
         log.truncate(id, cut.offset)
-            .map_err(|error| StoreError::io(format!("cut {}", cut.file.display()), error))?;
+            .map_err(|error| StoreError::io(format!("truncate {}", cut.file.display()), error))?;
     }
     Ok(())
 }
 
-/// Reads all segments again and lists what is wrong with them. No writer may be at work.
+/// Reads all segments again and lists damage. Must not run concurrently with a writer.
 pub(crate) fn check(log: &LogDirectory) -> Result<Vec<String>, StoreError> {
     let segments = log.list().map_err(|error| StoreError::io("list the log", error))?;
     let mut damage = Vec::new();
@@ -247,7 +246,8 @@ pub(crate) fn check(log: &LogDirectory) -> Result<Vec<String>, StoreError> {
     Ok(damage)
 }
 
-/// Checks a segment against its name, and the segment before against what this one says of it.
+/// Checks a segment's header against its name, and the end of the previous segment against the
+/// header.
 fn check_header(
     log: &LogDirectory,
     before: &Recovery,
@@ -268,7 +268,7 @@ fn check_header(
     Ok(())
 }
 
-/// Segments are removed from the front only, so a missing one in the middle is a loss.
+/// Segments are removed only from the front, so a gap is a loss.
 fn check_no_gap(log: &LogDirectory, segments: &[u64]) -> Result<(), StoreError> {
     for (&id, &next) in segments.iter().zip(segments.iter().skip(1)) {
         if next != id + 1 {
@@ -279,16 +279,16 @@ fn check_no_gap(log: &LogDirectory, segments: &[u64]) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// Where the intact part of a segment ends, and how many bytes of a torn tail follow.
+/// The end of the intact part of a segment, and the length of the torn tail after it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) offset: usize,
-    /// The records say that everything before this offset was synced.
+    /// According to the records, everything before this offset was synced.
     pub(crate) durable_to: usize,
     pub(crate) torn: usize,
 }
 
-/// Walks one segment. Fails with a description if it is damaged where it was durable.
+/// Scans one segment. Fails with a description if it is damaged where it was durable.
 pub(crate) fn read_segment(
     segment: &[u8],
     salt: u64,
@@ -315,8 +315,7 @@ pub(crate) fn read_segment(
     Ok(End { offset, durable_to, torn })
 }
 
-/// What is left without the zeros at its end. There are many in a segment that was filled ahead, so
-/// they are compared by the page.
+/// Strips trailing zeros. A preallocated segment has many, so whole pages are compared.
 fn without_zeros(mut bytes: &[u8]) -> &[u8] {
     const ZEROS: [u8; 4096] = [0; 4096];
     while let Some((rest, page)) = bytes.split_last_chunk::<4096>()
@@ -328,7 +327,7 @@ fn without_zeros(mut bytes: &[u8]) -> &[u8] {
     bytes.get(..used).unwrap_or_default()
 }
 
-/// An intact record behind `damage` which was written when the damaged spot was durable.
+/// An intact record after `damage` that was written when the damaged offset was already durable.
 pub(crate) fn find_witness(segment: &[u8], salt: u64, damage: usize, torn: usize) -> Option<usize> {
     let mut offset = damage + 1;
     while offset < damage + torn {

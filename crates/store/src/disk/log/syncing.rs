@@ -1,7 +1,7 @@
-//! A segment that one thread writes and another may sync meanwhile.
+//! A segment that one thread writes while another may sync it.
 //!
-//! Whoever syncs, a failure must reach everyone: the operating system tells of it once, and a second
-//! sync of the same file may succeed although data is lost.
+//! Whichever thread syncs, every thread must see a failure: the operating system reports it once,
+//! and a second sync of the same file may succeed although data is lost.
 
 use std::io;
 use std::path::PathBuf;
@@ -41,27 +41,27 @@ impl Segment {
         self.durable_to.load(Ordering::Acquire)
     }
 
-    /// Where syncs are counted.
+    /// The counter of syncs.
     pub(crate) fn syncs(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.syncs)
     }
 
-    /// Writes to the file; one thread at a time may do so.
+    /// Writes to the file; only one thread may do so.
     pub(crate) fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
         let written = self.file.write_at(bytes, offset);
         written.map_err(|error| StoreError::io("write the log", error))
     }
 
-    /// Cuts the file at `to`, durably, in the place of the one thread that writes.
+    /// Truncates the file to `to`, durably; only for the writing thread.
     pub(crate) fn cut(&self, to: u64) -> Result<(), StoreError> {
         let cut = self.file.set_length(to).and_then(|()| self.file.sync());
         cut.map_err(|error| {
             *self.has_failed.lock() = true;
-            StoreError::lasting_io("cut what a full disk left at the end of the log", error)
+            StoreError::lasting_io("truncate the log after a write failed on a full disk", error)
         })
     }
 
-    /// Waits until everything before `to`, which has been written, is durable.
+    /// Makes everything before `to`, which has been written, durable.
     pub(crate) fn sync_to(&self, to: u64) -> Result<(), StoreError> {
         if self.durable_to() >= to {
             return Ok(());
@@ -84,7 +84,7 @@ impl Segment {
 }
 
 impl Segment {
-    /// What is synced to a file that was removed is not durable.
+    /// Data synced to an unlinked file is not durable.
     fn check_name(&self) -> io::Result<()> {
         if self.file.has_name()? {
             return Ok(());
@@ -94,21 +94,21 @@ impl Segment {
     }
 }
 
-/// A part of a segment that waits for a sync.
+/// A part of a segment that is to be synced.
 pub(crate) struct Unsynced {
     /// The segment.
     pub(crate) segment: Arc<Segment>,
-    /// Where the part ends.
+    /// The end of the part.
     pub(crate) to: u64,
 }
 
 impl Unsynced {
-    /// The same part.
+    /// Another handle to the same part.
     pub(crate) fn again(&self) -> Self {
         Self { segment: Arc::clone(&self.segment), to: self.to }
     }
 
-    /// Waits until it is durable.
+    /// Makes the part durable.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
         self.segment.sync_to(self.to)
     }

@@ -1,4 +1,4 @@
-//! Which files a damaged store has, and which it should have.
+//! Finds the files of a damaged store, and which ones are missing.
 
 use std::fs;
 use std::io;
@@ -12,18 +12,18 @@ use crate::disk::table_list::{self, TableFile};
 /// The files of a damaged store.
 pub(super) struct Found {
     pub(super) path: PathBuf,
-    /// What the manifest says, if it can be read.
+    /// The content of the manifest, if it can be read.
     pub(super) contents: Option<Contents>,
     /// The tables, with their checksums if the list of tables can be read.
     pub(super) tables: Vec<(PathBuf, Option<u128>)>,
-    /// Whether these are the tables that the store was made of last.
+    /// Whether these are the tables of the store's newest list.
     pub(super) list_is_known: bool,
 }
 
-/// Looks at a directory; fails if there is nothing of a store in it.
-pub(super) fn look(path: &Path, report: &mut RepairReport) -> Result<Found, StoreError> {
+/// Reads a directory; fails if it contains no part of a store.
+pub(super) fn find(path: &Path, report: &mut RepairReport) -> Result<Found, StoreError> {
     if !path.join("log").is_dir() && !path.join("tree").is_dir() {
-        let detail = "there is no store, not even a damaged one".to_owned();
+        let detail = "this is not a keyloom store, not even a damaged one".to_owned();
         return Err(StoreError::Format { path: path.to_owned(), detail });
     }
     let contents = read_manifest(path, report)?;
@@ -41,7 +41,7 @@ pub(super) fn look(path: &Path, report: &mut RepairReport) -> Result<Found, Stor
 
 fn read_manifest(path: &Path, report: &mut RepairReport) -> Result<Option<Contents>, StoreError> {
     let file = path.join(manifest::NAME);
-    let unknown = "whether the newest or oldest parts of the store are missing cannot be told";
+    let unknown = "the newest or oldest parts of the store may be missing unnoticed";
     match read(&file)? {
         None if path.join("FORMAT").exists() => Ok(None),
         None => {
@@ -58,7 +58,7 @@ fn read_manifest(path: &Path, report: &mut RepairReport) -> Result<Option<Conten
     }
 }
 
-/// The tables of the newest list; none if it cannot be read.
+/// The tables of the newest list; `None` if it cannot be read.
 fn read_list(
     tree: &Path,
     contents: Option<Contents>,
@@ -105,7 +105,7 @@ fn read_list(
     Ok(None)
 }
 
-/// The lists that are there, newest first.
+/// The numbers of the existing lists, newest first.
 fn list_numbers(tree: &Path) -> Result<Vec<u64>, StoreError> {
     let mut numbers: Vec<u64> =
         names(tree)?.iter().filter_map(|name| name.strip_prefix('v')?.parse().ok()).collect();

@@ -1,4 +1,4 @@
-//! What is left of the log.
+//! Recovers the intact part of the log.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,17 +17,17 @@ use crate::disk::log::record::{
 };
 use crate::disk::log::recovery::find_witness;
 
-/// The newest version of each key in the log: the number of its transaction, and its value.
+/// The newest version of each key in the log: its transaction number and value.
 pub(super) type LogEntries = BTreeMap<Bytes, (u64, Option<Bytes>)>;
 
-/// Where a segment must end, as far as is known.
+/// Where a segment must end, as far as known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MustEnd {
-    /// Here: everything before was acknowledged.
+    /// At this offset: everything before was acknowledged.
     At(u64),
-    /// Behind its last record.
+    /// At its last record.
     Somewhere,
-    /// Where a crash has torn it.
+    /// Wherever a crash has torn it.
     Torn,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn read(
     let last = ids.last().copied().unwrap_or(0);
     let last = last.max(found.contents.map_or(0, |contents| contents.last_segment));
     let mut reading = Reading { log: &log, found, last, entries: LogEntries::new(), newest: 0 };
-    // What tables hold is read from the log again only where a table is lost.
+    // The part of the log that is also in tables is read only if a table is lost.
     let are_whole = found.list_is_known && tables.iter().all(|table| table.is_whole);
     let all_there = are_whole && tables.len() == found.tables.len();
     let persisted = tables.iter().map(|table| table.highest).max().unwrap_or(0);
@@ -92,7 +92,7 @@ impl Reading<'_> {
         };
         let salt = match SegmentHeader::decode(&bytes) {
             Ok(header) if header.id == id => Some(header.salt),
-            // One bit of the header may be enough to damage it, and the salt may be intact.
+            // Often one flipped bit of the header is the only damage, and the salt is intact.
             _ => salt_of(&bytes).filter(|salt| {
                 decode_record(&bytes, *salt, SEGMENT_HEADER).is_some()
                     || find_witness(&bytes, *salt, SEGMENT_HEADER, bytes.len()).is_some()
@@ -127,7 +127,9 @@ impl Reading<'_> {
             MustEnd::Torn => {
                 if has_more(&bytes, offset) {
                     let path = path.display();
-                    report.notes.push(format!("{path} has a torn end, which nobody was promised"));
+                    report
+                        .notes
+                        .push(format!("{path} has a torn tail, which was never acknowledged"));
                 }
                 false
             }
@@ -139,7 +141,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Where a segment must end: the next one says it, and the manifest of a closed store.
+    /// Where a segment must end, according to the next one's header or the manifest of a closed
+    /// store.
     fn must_end(&self, id: u64) -> Result<MustEnd, StoreError> {
         if id < self.last {
             let next = match self.log.read(id + 1) {
@@ -174,7 +177,7 @@ fn has_more(bytes: &[u8], offset: usize) -> bool {
     bytes.get(offset..).is_some_and(|rest| rest.iter().any(|byte| *byte != 0))
 }
 
-/// Where records go on behind a damaged spot. Behind a torn end they were never acknowledged.
+/// The next intact record after damage. After a torn tail, later records were never acknowledged.
 fn next_record(bytes: &[u8], salt: u64, damage: usize, must_end: MustEnd) -> Option<usize> {
     let rest = bytes.len().saturating_sub(damage);
     if must_end == MustEnd::Torn {

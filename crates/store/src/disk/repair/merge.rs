@@ -1,4 +1,4 @@
-//! Merging what was saved: the newest version of each key wins.
+//! Merges what was recovered: the newest version of each key wins.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque, btree_map};
@@ -12,10 +12,10 @@ use super::report::RepairReport;
 use super::table::{Salvaged, read_entries};
 use crate::{DiskStore, Store, StoreError};
 
-/// What is written at once.
+/// Size of a batch of writes.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// A version of a key. Ordered by key, newest first.
+/// A version of a key, ordered by key, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Version {
     key: Bytes,
@@ -23,7 +23,7 @@ struct Version {
     value: Option<Bytes>,
 }
 
-/// Versions in order.
+/// A sorted sequence of versions.
 enum Source {
     Table { table: Salvaged, next: usize, entries: VecDeque<Version> },
     Log(btree_map::IntoIter<Bytes, (u64, Option<Bytes>)>),
@@ -49,8 +49,8 @@ impl Source {
     }
 }
 
-/// Reads a block that was intact a moment ago. The file is opened for it: there may be more tables than a
-/// process may have open files.
+/// Reads a block that was intact before. The file is opened for each block: there may be more
+/// tables than the process may have open files.
 fn read_block(table: &Salvaged, offset: u64) -> Result<VecDeque<Version>, StoreError> {
     let failed = |error| StoreError::io(format!("read {}", table.path.display()), error);
     let mut file = File::open(&table.path).map_err(failed)?;
@@ -58,7 +58,7 @@ fn read_block(table: &Salvaged, offset: u64) -> Result<VecDeque<Version>, StoreE
     let entries = read_entries(&mut BufReader::new(file), table.compression).ok_or_else(|| {
         StoreError::Corrupt {
             path: table.path.clone(),
-            detail: format!("the block at offset {offset} could be read before, and cannot now"),
+            detail: format!("the block at offset {offset} could be read before, but not now"),
         }
     })?;
     let version = |entry: lsm_tree::InternalValue| Version {

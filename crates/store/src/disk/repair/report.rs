@@ -1,20 +1,20 @@
-//! What was saved and what was lost.
+//! The report of a repair.
 
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-/// What became of a damaged store.
+/// What was recovered from a damaged store, and what was lost.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairReport {
-    /// Entries that were saved.
+    /// Entries recovered.
     pub entries: u64,
     /// Their keys and values, in bytes.
     pub bytes: u64,
-    /// What could not be read, or cannot be ruled out to be missing.
+    /// What could not be read, or may be missing.
     pub losses: Vec<Loss>,
-    /// What else was found, and cost nothing.
+    /// Findings that caused no loss.
     pub notes: Vec<String>,
 }
 
@@ -26,18 +26,18 @@ pub struct Loss {
     pub file: PathBuf,
     /// What is wrong with it.
     pub detail: String,
-    /// The nearest keys before and behind the lost ones, where they are known. A loss of the log may
-    /// concern any key.
+    /// The nearest keys before and after the loss, where known. A loss in the log may affect any
+    /// key.
     pub between: (Option<Bytes>, Option<Bytes>),
-    /// How many entries are lost, where that is known: newer and older versions of a key, and deletions,
-    /// count as one each.
+    /// The number of lost entries, where known: each version of a key and each tombstone counts as
+    /// one.
     pub entries: Option<u64>,
     /// Whether deleted or overwritten values may have come back because of it.
     pub may_revive: bool,
 }
 
 impl Loss {
-    /// A loss of which nothing more is known.
+    /// A loss without further details.
     pub(super) fn new(file: &Path, detail: impl Into<String>) -> Self {
         let (file, detail) = (file.to_owned(), detail.into());
         Self { file, detail, between: (None, None), entries: None, may_revive: true }
@@ -49,7 +49,7 @@ impl RepairReport {
         self.losses.push(Loss::new(file, detail));
     }
 
-    /// Whether everything was saved, for certain.
+    /// Whether it is certain that nothing was lost.
     pub fn is_complete(&self) -> bool {
         self.losses.is_empty()
     }

@@ -1,7 +1,7 @@
-//! What is left of a table.
+//! Recovers the intact part of a table.
 //!
-//! A table begins with its data blocks, one behind the other, each with checksums of its own. Its index
-//! says where they are; where that is damaged, they are found by looking for their headers.
+//! A table begins with its data blocks, one after another, each with its own checksums. Its index
+//! has their offsets; if the index is damaged, the blocks are found by scanning for their headers.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,10 +17,10 @@ use lsm_tree::{Cache, Checksum, CompressionType, InternalValue, Table};
 
 use super::files::Found;
 use super::report::{Loss, RepairReport};
-use crate::disk::retired_tables::indexed;
+use crate::disk::obsolete_tables::indexed;
 use crate::disk::table_list::TableFile;
 
-/// What every block begins with.
+/// Start of every block.
 const MAGIC: &[u8] = b"LSM\x03";
 
 /// The intact blocks of a table.
@@ -28,7 +28,7 @@ pub(super) struct Salvaged {
     pub(super) path: PathBuf,
     pub(super) blocks: Vec<BlockHandle>,
     pub(super) compression: CompressionType,
-    /// The highest number of a transaction in it, as far as is known.
+    /// The highest transaction number in it, as far as known.
     pub(super) highest: u64,
     /// Whether nothing is missing.
     pub(super) is_whole: bool,
@@ -58,7 +58,7 @@ pub(super) fn open_all(found: &Found, report: &mut RepairReport) -> Vec<Salvaged
     tables
 }
 
-/// A table that is what was written.
+/// A table that matches its checksum.
 fn open_whole(path: &Path) -> lsm_tree::Result<Salvaged> {
     let (table, blocks) = open_index(path)?;
     Ok(Salvaged {
@@ -70,10 +70,10 @@ fn open_whole(path: &Path) -> lsm_tree::Result<Salvaged> {
     })
 }
 
-/// The table, and the data blocks that its index names.
+/// The table, and the data blocks in its index.
 fn open_index(path: &Path) -> lsm_tree::Result<(Table, Vec<BlockHandle>)> {
     let cache = Arc::new(Cache::with_capacity_bytes(0));
-    // The checksum is not compared when a table is opened.
+    // The checksum is not verified when a table is opened.
     let checksum = Checksum::from_raw(0);
     let table = Table::recover(path.to_owned(), checksum, 0, 0, cache, None, false, false)?;
     let file = File::open(path)?;
@@ -87,13 +87,13 @@ fn open_index(path: &Path) -> lsm_tree::Result<(Table, Vec<BlockHandle>)> {
     Ok((table, blocks))
 }
 
-/// A stretch of a table's data.
+/// A section of a table's data.
 enum Piece {
     Block(BlockHandle),
     Damage,
 }
 
-/// What can be read of a table that may be damaged. `is_damaged` says that it is for certain.
+/// Recovers a table that may be damaged; `is_damaged` if it certainly is.
 fn salvage(
     path: &Path,
     bytes: &[u8],
@@ -143,14 +143,14 @@ fn salvage(
     Some(Salvaged { path: path.to_owned(), blocks, compression, highest, is_whole })
 }
 
-/// The last key of a table whose end is missing, if the table still says it.
+/// The last key of a table whose end is missing, if its metadata is readable.
 fn upper_end(index: Option<&(Table, Vec<BlockHandle>)>, last: Option<&Bytes>) -> Option<Bytes> {
     let (table, _) = index?;
     let end = Bytes::copy_from_slice(table.metadata.key_range.max());
     (last != Some(&end)).then_some(end)
 }
 
-/// The way through a table: its intact blocks, and between which keys others are missing.
+/// State of reading a table: its intact blocks, and the keys around missing ones.
 #[derive(Default)]
 struct Reading {
     blocks: Vec<BlockHandle>,
@@ -164,7 +164,7 @@ struct Reading {
 impl Reading {
     fn take(&mut self, block: Option<(BlockHandle, Vec<InternalValue>)>) {
         let first = block.as_ref().and_then(|(_, entries)| Some(key(entries.first()?)));
-        // Out of order, it cannot be a block of this table.
+        // A block with keys out of order cannot belong to this table.
         let fits = first.as_ref().is_some_and(|first| self.last.as_ref() <= Some(first));
         let Some((handle, entries)) = block.filter(|_| fits) else {
             if !std::mem::replace(&mut self.in_gap, true) {
@@ -200,7 +200,7 @@ fn decode(
     read_entries(&mut bytes, compression)
 }
 
-/// The entries of the block that a reader is in front of.
+/// Decodes the entries of the block at the reader's position.
 pub(super) fn read_entries(
     reader: &mut impl io::Read,
     compression: CompressionType,
@@ -213,8 +213,8 @@ pub(super) fn read_entries(
     Some(block.iter().map(|entry| entry.materialize(&block.inner.data)).collect())
 }
 
-/// Looks for blocks without an index: what they are, how they are packed, and whether the data ends where
-/// it should.
+/// Finds blocks without an index: the blocks, their compression, and whether the data ends where it
+/// should.
 fn find_blocks(bytes: &[u8]) -> (Vec<Piece>, CompressionType, bool) {
     let (mut pieces, mut offset) = (Vec::new(), 0);
     let mut is_packed = false;
@@ -227,7 +227,7 @@ fn find_blocks(bytes: &[u8]) -> (Vec<Piece>, CompressionType, bool) {
                 pieces.push(Piece::Block(handle));
                 offset += size;
             }
-            // The index, the filter and the rest follow the data.
+            // The index, the filter and the metadata follow the data.
             Some(_) => {
                 has_end = true;
                 break;

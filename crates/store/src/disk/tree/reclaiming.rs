@@ -1,4 +1,4 @@
-//! The tree's part in giving disk back: what garbage it holds, and how it gets rid of it.
+//! Garbage statistics of the tree, and the operations that reclaim it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,16 +12,15 @@ use crate::disk::garbage::Levels;
 use crate::{KeyRange, StoreError};
 
 impl Tree {
-    /// Removes the tables that lie wholly in a range, whatever they hold. Values below them that they
-    /// had hidden come to light, so this is for ranges that nobody reads any more. Readers of
-    /// earlier moments keep their tables.
+    /// Removes the tables whose keys are all in a range. Older values that they hid become visible,
+    /// so this is for ranges that are no longer read. Existing snapshots keep their tables.
     pub(crate) fn drop_tables(&self, range: &KeyRange) -> Result<(), StoreError> {
         let version = self.inner.current_version();
         let is_inside = version.iter_tables().any(|table| {
             let keys = &table.metadata.key_range;
             range.contains(keys.min()) && range.contains(keys.max())
         });
-        // The engine would write a new list of tables even without any.
+        // The engine would write a new list of tables even if nothing changes.
         if is_inside {
             let drop_range = || self.inner.drop_range::<&[u8], _>(range.as_bounds());
             self.replace_tables("drop tables", drop_range)?;
@@ -29,27 +28,27 @@ impl Tree {
         Ok(())
     }
 
-    /// Bytes of keys and values that have been written since the tree was opened.
+    /// Bytes of keys and values written since the tree was opened.
     pub(crate) fn written_bytes(&self) -> u64 {
         self.written_bytes.load(Ordering::Relaxed)
     }
 
-    /// The moment that new readers look at.
-    pub(crate) fn newest_moment(&self) -> u64 {
-        self.moments.newest()
+    /// The sequence number that new snapshots use.
+    pub(crate) fn newest_snapshot(&self) -> u64 {
+        self.snapshots.newest()
     }
 
-    /// A moment before which no reader looks.
-    pub(crate) fn oldest_moment(&self) -> u64 {
-        self.moments.oldest()
+    /// A sequence number at or below that of every snapshot.
+    pub(crate) fn oldest_snapshot(&self) -> u64 {
+        self.snapshots.oldest()
     }
 
-    /// Removes the tables that no reader needs any more, if any wait for that.
+    /// Removes tables that no snapshot needs any more.
     pub(crate) fn remove_unread(&self) -> Result<(), StoreError> {
         if self.inner.version_free_list_len() > 0 { self.catch_up() } else { Ok(()) }
     }
 
-    /// The tables as they are now.
+    /// The current tables.
     pub(crate) fn levels(&self) -> Levels {
         let version = self.inner.current_version();
         let mut levels = Levels::default();
@@ -64,30 +63,32 @@ impl Tree {
         levels
     }
 
-    /// No more than this is garbage because of the memtables and the upper levels.
+    /// Upper bound of the garbage caused by the memtables and the upper levels.
     pub(crate) fn most_garbage(&self) -> u64 {
         self.levels().most_garbage(self.deletions.load(Ordering::Relaxed))
     }
 
-    /// No more than this is garbage that the last level has taken over.
+    /// Upper bound of the garbage in the last level.
     pub(crate) fn garbage_in_last_level(&self) -> u64 {
         let kept_for_readers = self.compacted_while_held.load(Ordering::Relaxed);
         self.levels().most_garbage_in_last_level() + kept_for_readers
     }
 
-    /// An estimate of the garbage because of the upper levels.
+    /// Estimate of the garbage caused by the upper levels.
     pub(crate) fn sampled_garbage(&self) -> Result<u64, StoreError> {
         let sampled = self.levels().sampled_garbage();
-        sampled.map_err(|error| self.failed("look for garbage in the tables", &error))
+        sampled.map_err(|error| self.failed("sample the tables for garbage", &error))
     }
 
-    /// Writes all memtables to tables; false if there is no room. The log keeps its segment: `enter` is
-    /// told up to which number the tables may hold its transactions, before they do.
+    /// Flushes all memtables to tables; false if the disk is full. The log keeps its segment:
+    /// before the flush, `enter` records the sequence number up to which the tables may hold its
+    /// transactions.
     pub(crate) fn flush_all(
         &self,
         enter: impl FnOnce(u64) -> Result<(), StoreError>,
     ) -> Result<bool, StoreError> {
-        // A group that is half in the one memtable and half in the next would be taken for whole.
+        // A group must not be split between two memtables: its first half would be taken for the
+        // whole.
         let between_groups = self.order();
         if self.unflushed() == 0 {
             self.rotate();
@@ -95,25 +96,25 @@ impl Tree {
         let newest = self.newest_number.load(Ordering::Acquire);
         drop(between_groups);
         enter(newest)?;
-        let _changing = self.structure.change();
+        let _changing = self.table_set.change();
         let lock = self.inner.get_flush_lock();
         let flushed = self.inner.flush(&lock, self.forgettable()).map(drop);
         drop(lock);
-        let has_room = unless_full(flushed).map_err(|error| self.failed("flush", &error))?;
-        self.note_structure();
+        let has_space = unless_full(flushed).map_err(|error| self.failed("flush", &error))?;
+        self.note_table_set();
         self.catch_up()?;
-        Ok(has_room)
+        Ok(has_space)
     }
 
-    /// Does one piece of compaction towards the last level; false if there is none left, or no room
-    /// for it. Tables at the ends of a level whose keys go beyond those of the last level may stay:
-    /// the engine finds no piece of the last level to merge them with.
+    /// Runs one compaction step towards the last level; false if there is none left, or the disk is
+    /// full. Tables at either end of a level whose keys lie outside the range of the last level may
+    /// stay: the engine finds no table of the last level to merge them with.
     pub(crate) fn push_down(&self) -> Result<bool, StoreError> {
         let version = self.inner.current_version();
         let last = version.level_count() - 1;
         let mut filled = (1..last).filter(|n| version.level(*n).is_some_and(|l| !l.is_empty()));
         let strategy: Arc<dyn CompactionStrategy> = if version.l0().is_empty() {
-            // Without a threshold, any level but the last is too large.
+            // With a threshold of zero, any level but the last is too large.
             let leveled = Leveled::default().with_table_target_size(self.table_bytes);
             Arc::new(leveled.with_l0_threshold(0).with_level_ratio_policy(vec![0.0]))
         } else {
@@ -126,7 +127,7 @@ impl Tree {
         })
     }
 
-    /// Rewrites all tables into the last level; false if there is no room.
+    /// Compacts all tables into the last level; false if the disk is full.
     pub(crate) fn rewrite(&self) -> Result<bool, StoreError> {
         let is_done = self.replace_tables("compact tables", || {
             unless_full(self.inner.major_compact(self.table_bytes, self.forgettable())).map(drop)
@@ -138,7 +139,7 @@ impl Tree {
     }
 }
 
-/// To clear garbage away takes room at first. A full disk is no reason to give up the store.
+/// Reclaiming garbage needs space at first. A full disk must not poison the store.
 fn unless_full(outcome: lsm_tree::Result<()>) -> lsm_tree::Result<bool> {
     match outcome {
         Ok(()) => Ok(true),

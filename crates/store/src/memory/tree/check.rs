@@ -1,9 +1,9 @@
-//! Whether a tree is what it should be.
+//! Checks the invariants of a tree.
 
 use super::{MAX_KEYS, Node, Tree};
 
 impl Tree {
-    /// Looks at every node, and says what is wrong with the first that is not in order.
+    /// Checks every node and reports the first violation.
     pub(in crate::memory) fn check(&self) -> Result<(), String> {
         let mut depths = Vec::new();
         check(&self.root, 0, &mut depths)?;
@@ -15,7 +15,7 @@ impl Tree {
             return Err("keys of the tree are not in order".into());
         }
         if !self.iter().all(|(key, _)| self.get(key).is_some()) {
-            return Err("a key of the tree is not found".into());
+            return Err("a key of the tree cannot be found".into());
         }
         match self.iter().count() {
             count if count == self.len => Ok(()),
@@ -24,7 +24,7 @@ impl Tree {
     }
 }
 
-/// Checks a node and all below it, and notes the depth of each leaf.
+/// Checks a node and its subtree, and records the depth of each leaf.
 fn check(node: &Node, depth: usize, depths: &mut Vec<usize>) -> Result<(), String> {
     let keys = match node {
         Node::Leaf(leaf) => {
@@ -56,13 +56,13 @@ fn check(node: &Node, depth: usize, depths: &mut Vec<usize>) -> Result<(), Strin
     }
     let is_found = |(place, key): (usize, &bytes::Bytes)| keys.search(key) == Ok(place);
     if !keys.as_slice().iter().enumerate().all(is_found) {
-        return Err("a key is not found in its own node".into());
+        return Err("a key cannot be found in its own node".into());
     }
     Ok(())
 }
 
 impl Node {
-    /// The first and the last key of a node itself.
+    /// The first and last key of this node.
     fn ends(&self) -> impl Iterator<Item = &[u8]> {
         let keys = match self {
             Self::Leaf(leaf) => leaf.keys.as_slice(),

@@ -1,9 +1,9 @@
-//! Where a key lies among the keys of a node, found without looking at most of them.
+//! Finds the position of a key in a node with few cache misses.
 //!
-//! Comparing with a key means going to its bytes, which lie somewhere else in memory, and in a large
-//! tree the processor waits for each. So a node keeps what its keys have in common, and of each the
-//! few bytes that follow, side by side: those are compared first, and all at once. Only keys whose
-//! few bytes are the same have to be looked at.
+//! A comparison reads the other key's bytes, which are elsewhere in memory; in a large tree that is
+//! a cache miss each. So a node stores the common prefix of its keys and, in one array, the four
+//! bytes of each key that follow it (its *head*). Heads are compared first, all at once; only keys
+//! with equal heads are read.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -13,28 +13,29 @@ use smallvec::SmallVec;
 
 use super::MAX_KEYS;
 
-/// What a key has behind the common beginning, filled with zeros: in the order of the keys. Signed,
-/// because that is what all processors can compare in blocks.
+/// The bytes of a key after the common prefix, zero-padded, as an integer in key order. Signed,
+/// because every SIMD instruction set can compare signed integers.
 type Head = i32;
 
-/// The beginning that all keys share, and the heads of what follows it.
+/// The common prefix of all keys, and the head of each key after it.
 #[derive(Clone)]
 pub(super) struct Heads {
-    /// Longer ones than fit lie elsewhere, which costs a way.
+    /// Prefixes that do not fit inline are on the heap, which costs a cache miss.
     shared: SmallVec<[u8; 64]>,
-    /// Unused ones are the greatest, so that nothing has to ask how many there are.
+    /// Unused slots hold the maximum, so that a search need not know the count.
     heads: [Head; MAX_KEYS],
 }
 
 impl Heads {
-    /// The heads of keys in order.
+    /// The heads of keys in ascending order.
     pub(super) fn of(keys: &[Bytes]) -> Self {
         let mut heads = Self { shared: SmallVec::new(), heads: [Head::MAX; MAX_KEYS] };
         heads.rebuild(keys);
         heads
     }
 
-    /// Where `key` may be: it is greater than all keys before the range and less than those behind.
+    /// The range where `key` may be: it is greater than all keys before the range and less than
+    /// those after it.
     #[inline]
     pub(super) fn search(&self, count: usize, key: &[u8]) -> Range<usize> {
         let rest = match key.split_at_checked(self.shared.len()) {
@@ -54,7 +55,7 @@ impl Heads {
         less as usize..not_greater.min(count)
     }
 
-    /// Takes note of a key that was inserted at `place`.
+    /// Updates the heads after a key was inserted at `place`.
     pub(super) fn insert(&mut self, place: usize, keys: &[Bytes]) {
         let inserted = keys.get(place).and_then(|key| key.strip_prefix(self.shared.as_slice()));
         let Some(rest) = inserted.filter(|_| keys.len() > 1) else { return self.rebuild(keys) };
@@ -66,7 +67,7 @@ impl Heads {
         }
     }
 
-    /// Takes note that the key at `place` was removed.
+    /// Updates the heads after the key at `place` was removed.
     pub(super) fn remove(&mut self, place: usize) {
         if place < MAX_KEYS {
             self.heads.copy_within(place + 1.., place);
@@ -76,11 +77,11 @@ impl Heads {
         }
     }
 
-    /// Begins anew with these keys.
+    /// Recomputes everything from these keys.
     pub(super) fn rebuild(&mut self, keys: &[Bytes]) {
         self.shared.clear();
         if let (Some(first), Some(last)) = (keys.first(), keys.last()) {
-            self.shared.extend_from_slice(shared_beginning(first, last));
+            self.shared.extend_from_slice(common_prefix(first, last));
         }
         self.heads = [Head::MAX; MAX_KEYS];
         for (slot, key) in self.heads.iter_mut().zip(keys) {
@@ -89,8 +90,8 @@ impl Heads {
     }
 }
 
-/// The order of two keys. For short ones of the same length, which most are, quicker than the call
-/// that slices make of it.
+/// Compares two keys. Faster than slice comparison, which is a function call, for short keys of
+/// equal length, the common case.
 #[inline]
 pub(super) fn compare(left: &[u8], right: &[u8]) -> Ordering {
     let (Some(left_end), Some(right_end)) = (left.last_chunk(), right.last_chunk()) else {
@@ -100,7 +101,7 @@ pub(super) fn compare(left: &[u8], right: &[u8]) -> Ordering {
         return left.cmp(right);
     }
     let words = left.as_chunks().0.iter().zip(right.as_chunks().0);
-    // The last word begins within the one before, of which it is known then that both are the same.
+    // The last word overlaps the one before it, which is already known to be equal.
     for (left, right) in words.chain([(left_end, right_end)]) {
         let (left, right) = (u64::from_be_bytes(*left), u64::from_be_bytes(*right));
         if left != right {
@@ -110,8 +111,8 @@ pub(super) fn compare(left: &[u8], right: &[u8]) -> Ordering {
     Ordering::Equal
 }
 
-/// What two keys begin with.
-pub(super) fn shared_beginning<'a>(left: &'a [u8], right: &[u8]) -> &'a [u8] {
+/// The common prefix of two keys.
+pub(super) fn common_prefix<'a>(left: &'a [u8], right: &[u8]) -> &'a [u8] {
     let count = left.iter().zip(right).take_while(|(left, right)| left == right).count();
     left.get(..count).unwrap_or_default()
 }

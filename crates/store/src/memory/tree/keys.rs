@@ -1,11 +1,11 @@
-//! The keys of a node, in order.
+//! The sorted keys of a node.
 
 use bytes::Bytes;
 
 use super::MAX_KEYS;
-use super::heads::{Heads, compare, shared_beginning};
+use super::heads::{Heads, common_prefix, compare};
 
-/// Keys in order, and what finds one of them quickly.
+/// Sorted keys with an index for fast search.
 #[derive(Clone)]
 pub(super) struct Keys {
     heads: Heads,
@@ -13,7 +13,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// These keys, which are in order.
+    /// Wraps keys in ascending order.
     pub(super) fn new(keys: Vec<Bytes>) -> Self {
         Self { heads: Heads::of(&keys), keys }
     }
@@ -26,12 +26,12 @@ impl Keys {
         self.keys.len()
     }
 
-    /// The place of a key, or else the place where it would be.
+    /// The index of a key, or else the index where it would be inserted.
     pub(super) fn search(&self, key: &[u8]) -> Result<usize, usize> {
         let alike = self.heads.search(self.keys.len(), key);
         let start = alike.start;
         let alike = self.keys.get(alike).unwrap_or_default();
-        // Mostly it is none or one, which needs no search.
+        // Usually there is none or one, which needs no binary search.
         let place = alike.binary_search_by(|other| compare(other, key));
         place.map(|place| start + place).map_err(|place| start + place)
     }
@@ -46,12 +46,13 @@ impl Keys {
         self.keys.remove(place)
     }
 
-    /// Where a full node is split that grows at `place`: near its end if it grows there, else near the
-    /// middle, and where two neighbours have least in common, so that on both sides keys have more.
+    /// Where to split a full node that grows at `place`: near its end if it grows there, else near
+    /// the middle; within that range between the two neighbours with the shortest common prefix, so
+    /// that both halves have longer ones.
     pub(super) fn split_place(&self, place: usize) -> usize {
         let (from, best) =
             if place == MAX_KEYS { (MAX_KEYS / 2, MAX_KEYS) } else { (MAX_KEYS / 4, MAX_KEYS / 2) };
-        let shared = |(before, behind): (&Bytes, &Bytes)| shared_beginning(before, behind).len();
+        let shared = |(before, behind): (&Bytes, &Bytes)| common_prefix(before, behind).len();
         let pairs = self.keys.iter().zip(self.keys.iter().skip(1)).map(shared);
         let places = (1..MAX_KEYS).zip(pairs).skip(from - 1).take(MAX_KEYS / 2);
         let least = places.min_by_key(|&(place, shared)| (shared, place.abs_diff(best)));
@@ -65,7 +66,7 @@ impl Keys {
         Self::new(others)
     }
 
-    /// Takes the keys of a right neighbour.
+    /// Appends the keys of the right sibling.
     pub(super) fn append(&mut self, between: Option<Bytes>, other: Self) {
         self.keys.extend(between);
         self.keys.extend(other.keys);

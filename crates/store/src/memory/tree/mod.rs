@@ -1,13 +1,13 @@
-//! An ordered map from bytes to bytes whose copies share what they have in common.
+//! A copy-on-write ordered map from bytes to bytes.
 //!
-//! A B+ tree of shared nodes. A copy is the root, counted up; a change copies those nodes on its way
-//! that a copy still shares, and changes the others where they are. All values are in leaves, all
-//! leaves at the same depth. A branch has one key less than children: each key is the least that may
-//! be in the child behind it.
+//! A B+ tree of reference-counted nodes. A clone shares the root; a change copies the nodes on its
+//! path that are shared and modifies the others in place. All values are in leaves, and all leaves
+//! have the same depth. A branch has one key fewer than children: each key is a lower bound of the
+//! child after it.
 //!
-//! A node is split when it is full; near its end if that is where it grew, so that keys in order fill
-//! nodes well. It is merged with a neighbour when it has become sparse and both fit into one; nothing
-//! is moved for balance alone, so a node may have any number of keys, but none is empty.
+//! A node is split when it is full: near its end if it grew there, so that ascending inserts fill
+//! nodes well. It is merged with a neighbour when it is sparse and both fit into one node. Nodes
+//! are never rebalanced otherwise, so a node may have any number of keys except zero.
 
 mod check;
 mod heads;
@@ -24,25 +24,25 @@ use self::keys::Keys;
 pub(super) use self::range::Range;
 use crate::{Direction, KeyRange};
 
-/// The most keys of a node.
+/// Maximum number of keys of a node.
 #[cfg(not(test))]
 const MAX_KEYS: usize = 64;
 
-/// Few, so that small tests have many levels.
+/// Small, so that small tests have many levels.
 #[cfg(test)]
 const MAX_KEYS: usize = 8;
 
-/// A node with fewer is merged with a neighbour if both fit into one.
+/// A node with fewer keys is merged with a neighbour if both fit into one.
 const SPARSE: usize = MAX_KEYS / 4;
 
-/// The map.
+/// A copy-on-write B+ tree.
 #[derive(Clone)]
 pub(super) struct Tree {
     root: Node,
     len: usize,
 }
 
-/// A node and all below it.
+/// A node and its subtree.
 #[derive(Clone)]
 enum Node {
     Leaf(Arc<Leaf>),
@@ -61,7 +61,7 @@ struct Branch {
     children: Vec<Node>,
 }
 
-/// What a node gives to its parent when it is split: its new right neighbour and the least key there.
+/// What a split passes to the parent: the new right sibling and its least key.
 type Split = Option<(Bytes, Node)>;
 
 impl Default for Tree {
@@ -91,7 +91,7 @@ impl Tree {
         Range::new(&self.root, range, direction)
     }
 
-    /// All entries in order.
+    /// All entries in key order.
     pub(super) fn iter(&self) -> Range<'_> {
         self.range(&KeyRange::all(), Direction::Forward)
     }
@@ -106,9 +106,9 @@ impl Tree {
         }
     }
 
-    /// Removes a key, if it is there.
+    /// Removes a key, if it exists.
     pub(super) fn remove(&mut self, key: &[u8]) {
-        // Nothing is copied for a key that is not there.
+        // Checked first so that no node is copied for a missing key.
         if self.get(key).is_none() {
             return;
         }
@@ -123,7 +123,7 @@ impl Tree {
 }
 
 impl Node {
-    /// How much there is in the node itself.
+    /// The number of keys of a leaf, or children of a branch.
     fn width(&self) -> usize {
         match self {
             Self::Leaf(leaf) => leaf.values.len(),
@@ -131,7 +131,7 @@ impl Node {
         }
     }
 
-    /// Sets a value, and tells whether the key is new.
+    /// Sets a value; returns whether the key is new.
     fn insert(&mut self, key: Bytes, value: Bytes) -> (bool, Split) {
         match self {
             Self::Leaf(leaf) => Arc::make_mut(leaf).insert(key, value),
@@ -139,7 +139,7 @@ impl Node {
         }
     }
 
-    /// Removes a key that is there.
+    /// Removes an existing key.
     fn remove(&mut self, key: &[u8]) {
         match self {
             Self::Leaf(leaf) => Arc::make_mut(leaf).remove(key),
@@ -147,7 +147,7 @@ impl Node {
         }
     }
 
-    /// Takes all of a right neighbour, whose least key is `between`.
+    /// Appends all entries of the right sibling, whose least key is `between`.
     fn append(&mut self, between: Bytes, right: Self) {
         match (self, right) {
             (Self::Leaf(left), Self::Leaf(right)) => {
@@ -160,7 +160,7 @@ impl Node {
                 left.keys.append(Some(between), right.keys);
                 left.children.extend(right.children);
             }
-            _ => debug_assert!(false, "neighbours have the same height"),
+            _ => debug_assert!(false, "siblings have the same height"),
         }
     }
 }
@@ -204,7 +204,7 @@ impl Leaf {
 }
 
 impl Branch {
-    /// Which child a key belongs to.
+    /// The index of the child that a key belongs to.
     fn place(&self, key: &[u8]) -> usize {
         self.keys.search(key).map_or_else(|place| place, |place| place + 1)
     }
@@ -225,7 +225,7 @@ impl Branch {
         (is_new, Some(self.insert_and_split(place, least, right)))
     }
 
-    /// Inserts a child behind the one at `place`.
+    /// Inserts a child after the one at `place`.
     fn insert_child(&mut self, place: usize, least: Bytes, child: Node) {
         self.keys.insert(place, least);
         self.children.insert(place + 1, child);
@@ -235,7 +235,7 @@ impl Branch {
         let middle = self.keys.split_place(place);
         let mut right =
             Self { keys: self.keys.split_off(middle), children: self.children.split_off(middle) };
-        // The last key on the left is the least that may be on the right.
+        // The last key of the left half is the lower bound of the right half.
         let between = self.keys.remove(middle - 1);
         let (side, place) =
             if place < middle { (self, place) } else { (&mut right, place - middle) };
@@ -243,7 +243,7 @@ impl Branch {
         (between, Node::Branch(Arc::new(right)))
     }
 
-    /// Removes a key that is there.
+    /// Removes an existing key.
     fn remove(&mut self, key: &[u8]) {
         let place = self.place(key);
         let Some(child) = self.children.get_mut(place) else { return };

@@ -1,4 +1,4 @@
-//! Walking through the entries of a tree.
+//! Iterates over the entries of a tree.
 
 use std::ops::Bound;
 
@@ -9,14 +9,14 @@ use super::keys::Keys;
 use super::{Leaf, Node};
 use crate::{Direction, KeyRange};
 
-/// The entries in a range of keys, in the order of a direction.
+/// The entries in a key range, in scan order.
 pub(in crate::memory) struct Range<'a> {
     direction: Direction,
-    /// The last key that is wanted: greatest or least, as the direction says.
+    /// The bound at which the scan ends.
     end: Bound<Bytes>,
-    /// Of each branch on the way down the children that are still to come, the root's first.
+    /// For each branch from the root down, the children not yet visited.
     path: SmallVec<[&'a [Node]; 8]>,
-    /// What is left of the leaf.
+    /// The rest of the current leaf.
     keys: &'a [Bytes],
     values: &'a [Bytes],
 }
@@ -33,7 +33,7 @@ impl<'a> Range<'a> {
         entries
     }
 
-    /// Goes down to the leaf where `start` is, or to the first one on this side.
+    /// Descends to the leaf that contains `start`, or to the first one in scan order.
     fn descend(&mut self, mut node: &'a Node, start: Bound<&[u8]>) {
         let leaf = loop {
             let branch = match node {
@@ -57,7 +57,7 @@ impl<'a> Range<'a> {
         self.enter(leaf, start);
     }
 
-    /// Takes what is wanted of a leaf.
+    /// Selects the wanted part of a leaf.
     fn enter(&mut self, leaf: &'a Leaf, start: Bound<&[u8]>) {
         let end = self.end.as_ref().map(AsRef::as_ref);
         let (lower, upper) = match self.direction {
@@ -76,7 +76,7 @@ impl<'a> Range<'a> {
         self.values = leaf.values.get(wanted).unwrap_or_default();
     }
 
-    /// Goes on to the next leaf; false when there is none.
+    /// Moves to the next leaf; false if there is none.
     fn advance(&mut self) -> bool {
         while let Some(rest) = self.path.last_mut() {
             let next = match self.direction {
@@ -93,7 +93,7 @@ impl<'a> Range<'a> {
     }
 }
 
-/// Where the keys begin that are not before the bound.
+/// The index of the first key within the lower bound.
 fn lower_place(keys: &Keys, bound: Bound<&[u8]>) -> usize {
     match bound {
         Bound::Unbounded => 0,
@@ -102,7 +102,7 @@ fn lower_place(keys: &Keys, bound: Bound<&[u8]>) -> usize {
     }
 }
 
-/// Where the keys end that are not behind the bound.
+/// The index after the last key within the upper bound.
 fn upper_place(keys: &Keys, bound: Bound<&[u8]>) -> usize {
     match bound {
         Bound::Unbounded => keys.len(),

@@ -1,4 +1,4 @@
-//! The tree beside the standard library's map.
+//! Compares the tree with the standard library's ordered map.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -17,15 +17,15 @@ type Model = BTreeMap<Bytes, Bytes>;
 enum Step {
     Insert(Bytes),
     Remove(Bytes),
-    /// So many keys in order behind a beginning.
+    /// Inserts this many ascending keys with a common prefix.
     Fill(Bytes, u16),
-    /// Removes every key in a range but one in so many.
+    /// Removes every key in a range except one in this many.
     Thin(Bytes, Bytes, usize),
-    /// Keeps a copy, which no later step may change.
+    /// Clones the tree; later steps must not change the clone.
     Copy,
 }
 
-/// Keys that share beginnings, are beginnings of others, or differ after zeros.
+/// Keys that share prefixes, are prefixes of others, or differ only after zeros.
 fn key() -> impl Strategy<Value = Bytes> {
     let bytes = prop_oneof![Just(0_u8), Just(1), Just(b'a'), Just(b'b'), Just(u8::MAX)];
     let beginning = prop_oneof![Just(0), Just(1), Just(70)];
@@ -119,7 +119,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn it_holds_what_an_ordered_map_holds(steps in vec(step(), 1..60)) {
+    fn content_equals_an_ordered_map(steps in vec(step(), 1..60)) {
         let (mut tree, mut model) = (Tree::default(), Model::new());
         let mut copies = Vec::new();
         for (turn, step) in steps.into_iter().enumerate() {
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn ranges_and_single_keys_are_those_of_an_ordered_map(
+    fn gets_and_ranges_equal_an_ordered_map(
         steps in vec(step(), 1..30),
         ranges in vec((bound(), bound()), 20),
         keys in vec(key(), 50),
@@ -159,14 +159,14 @@ proptest! {
 }
 
 #[test]
-fn keys_in_order_fill_nodes_well_and_leave_nothing_when_they_are_removed() {
+fn ascending_inserts_fill_nodes_and_removals_free_them() {
     let key = |number: usize| Bytes::from(format!("order#{number:06}"));
     let count = MAX_KEYS.pow(4) * 3;
     let mut tree = Tree::default();
     (0..count).for_each(|number| tree.insert(key(number), Bytes::new()));
     tree.check().unwrap();
     let full = count / MAX_KEYS;
-    assert!(tree.leaves() <= full * 3 / 2, "{} leaves, {full} were enough", tree.leaves());
+    assert!(tree.leaves() <= full * 3 / 2, "{} leaves; {full} would suffice", tree.leaves());
     for number in 0..count {
         tree.remove(&key(number));
     }
@@ -175,7 +175,7 @@ fn keys_in_order_fill_nodes_well_and_leave_nothing_when_they_are_removed() {
 }
 
 #[test]
-fn a_thinned_tree_shrinks() {
+fn sparse_nodes_are_merged() {
     let key = |number: usize| Bytes::from(format!("order#{number:06}"));
     let mut tree = Tree::default();
     (0..10_000).for_each(|number| tree.insert(key(number), Bytes::new()));

@@ -1,0 +1,129 @@
+//! BatchWriteItem.
+
+use keyloom_core::capacity::ConsumedCapacity;
+use keyloom_core::error::request;
+use keyloom_core::{Item, Result, limits};
+
+use crate::collection::write_collections;
+use crate::parameters::{ReturnConsumedCapacity, wants_collection_metrics};
+use crate::{Constraints, Fields, ItemCollectionMetrics, JsonWriter, Operation, Request};
+
+/// What BatchWriteItem is asked.
+#[derive(Clone, Debug, Default)]
+pub struct BatchWriteItemInput {
+    /// What to write, each with the table's name or ARN.
+    pub requests: Vec<(String, WriteRequest)>,
+    /// What to say of the capacity.
+    pub return_consumed_capacity: ReturnConsumedCapacity,
+    /// Whether to say how large the item collections are.
+    pub return_collection_metrics: bool,
+}
+
+impl BatchWriteItemInput {
+    /// Decodes the request.
+    pub fn decode(fields: &Fields<'_>) -> Result<Self> {
+        let entries = fields.entries("RequestItems").unwrap_or_default();
+        if entries.is_empty() {
+            return Err(request::request_items_missing("BatchWriteItem"));
+        }
+        let mut constraints = Constraints::new();
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
+        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints);
+        for (name, _) in &entries {
+            constraints.table_name_at(Some(name), "requestItems");
+        }
+        constraints.finish()?;
+        let tables = fields.structure("RequestItems");
+        let mut requests = Vec::new();
+        for (name, _) in entries {
+            let list = tables.as_ref().and_then(|tables| tables.structures(name));
+            let list = list.unwrap_or_default();
+            if list.is_empty() || list.len() > limits::MAX_BATCH_WRITE_REQUESTS {
+                return Err(request::batch_write_count(name, list.len()));
+            }
+            for element in &list {
+                requests.push((name.to_owned(), WriteRequest::decode(element)?));
+            }
+        }
+        if requests.len() > limits::MAX_BATCH_WRITE_REQUESTS {
+            return Err(request::too_many_batch_writes());
+        }
+        Ok(Self { requests, return_consumed_capacity, return_collection_metrics })
+    }
+}
+
+/// One write of a batch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WriteRequest {
+    /// Put this item.
+    Put(Item),
+    /// Delete the item with this key.
+    Delete(Item),
+}
+
+impl WriteRequest {
+    fn decode(fields: &Fields<'_>) -> Result<Self> {
+        let put = fields.structure("PutRequest");
+        let delete = fields.structure("DeleteRequest");
+        match (put, delete) {
+            (Some(put), None) => Ok(Self::Put(put.item("Item")?.unwrap_or_default())),
+            (None, Some(delete)) => Ok(Self::Delete(delete.item("Key")?.unwrap_or_default())),
+            _ => Err(request::write_request_ambiguous()),
+        }
+    }
+
+    fn write_members(&self, json: &mut JsonWriter) {
+        match self {
+            Self::Put(item) => json.structure("PutRequest", |json| json.item("Item", item)),
+            Self::Delete(key) => json.structure("DeleteRequest", |json| json.item("Key", key)),
+        }
+    }
+}
+
+/// What BatchWriteItem answers.
+#[derive(Debug, Default)]
+pub struct BatchWriteItemOutput {
+    /// What was not written and should be tried again.
+    pub unprocessed: Vec<(String, WriteRequest)>,
+    /// What it cost, table by table.
+    pub consumed_capacity: Vec<ConsumedCapacity>,
+    /// The item collections that were touched, if that was asked for.
+    pub collections: Vec<ItemCollectionMetrics>,
+}
+
+impl BatchWriteItemOutput {
+    /// The reply's body.
+    pub fn encode(&self, shown: ReturnConsumedCapacity) -> Vec<u8> {
+        let mut json = JsonWriter::object();
+        write_requests(&mut json, "UnprocessedItems", &self.unprocessed);
+        write_collections(&mut json, &self.collections);
+        shown.write_list(&mut json, &self.consumed_capacity);
+        json.finish()
+    }
+}
+
+impl Request for BatchWriteItemInput {
+    const OPERATION: Operation = Operation::BatchWriteItem;
+
+    fn write_members(&self, json: &mut JsonWriter) {
+        write_requests(json, "RequestItems", &self.requests);
+    }
+}
+
+/// Writes requests grouped by table, as the wire has them.
+fn write_requests(json: &mut JsonWriter, name: &str, requests: &[(String, WriteRequest)]) {
+    let mut tables: Vec<&str> = Vec::new();
+    for (table, _) in requests {
+        if !tables.contains(&table.as_str()) {
+            tables.push(table);
+        }
+    }
+    json.structure(name, |json| {
+        for table in tables {
+            let of_table = requests.iter().filter(|(name, _)| name == table);
+            json.list(table, of_table, |json, (_, request)| {
+                json.nested(|json| request.write_members(json));
+            });
+        }
+    });
+}

@@ -1,0 +1,100 @@
+//! The condition of a write, in both its forms: `ConditionExpression`, and the legacy `Expected`.
+
+use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters, Update};
+use keyloom_core::legacy::{self as lowering, ConditionalOperator, ExpectedAttribute};
+use keyloom_core::{AttributeValue, Result, Str, json};
+
+use crate::expression::ExpressionWriter;
+use crate::{Constraints, Expression, Fields, JsonWriter};
+
+use super::legacy;
+
+/// The expression parameters of a write.
+#[derive(Clone, Debug, Default)]
+pub struct ConditionInput {
+    /// `ConditionExpression`.
+    pub expression: Option<Expression<Condition>>,
+    /// `ExpressionAttributeNames`.
+    pub names: Option<Vec<(Str, Str)>>,
+    /// `ExpressionAttributeValues`.
+    pub values: Option<Vec<(Str, AttributeValue)>>,
+    /// The legacy `Expected`.
+    pub expected: Option<Vec<(Str, ExpectedAttribute)>>,
+    /// The legacy `ConditionalOperator`.
+    pub operator: Option<ConditionalOperator>,
+}
+
+impl ConditionInput {
+    /// Decodes everything but the attribute values.
+    pub fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
+        Ok(Self {
+            expression: fields.string("ConditionExpression").map(Expression::from),
+            names: fields.string_map("ExpressionAttributeNames"),
+            values: None,
+            expected: legacy::expected(fields, constraints)?,
+            operator: legacy::conditional_operator(fields, constraints),
+        })
+    }
+
+    /// Reads the attribute values, which come after the model's constraints.
+    pub fn decode_values(&mut self, fields: &Fields<'_>) -> Result<()> {
+        self.values = expression_values(fields)?;
+        Ok(())
+    }
+
+    /// Checks which parameters go together in a request whose only expression this is.
+    pub fn check_parameters(&self, fields: &Fields<'_>) -> Result<()> {
+        let expressions = [(ExpressionKind::Condition, self.expression.is_some())];
+        let legacy = self.legacy_parameters();
+        Parameters {
+            expressions: &expressions,
+            legacy: &legacy,
+            names: self.names.is_some(),
+            values: fields.has("ExpressionAttributeValues"),
+        }
+        .check()
+    }
+
+    /// The legacy parameters, each with whether the request has it.
+    pub fn legacy_parameters(&self) -> [(&'static str, bool); 2] {
+        [("Expected", self.expected.is_some()), ("ConditionalOperator", self.operator.is_some())]
+    }
+
+    /// The condition of a request that has no other expression.
+    pub fn alone(self) -> Result<Option<Condition>> {
+        let Some(expression) = &self.expression else { return self.legacy_condition() };
+        let mut bindings = Bindings::new(self.names, self.values)?;
+        let condition = expression.condition(&mut bindings)?;
+        bindings.finish()?;
+        Ok(Some(condition))
+    }
+
+    /// The condition that the legacy parameters state.
+    pub fn legacy_condition(&self) -> Result<Option<Condition>> {
+        lowering::check_conditional_operator(self.operator, self.expected.as_ref().map(Vec::len))?;
+        match &self.expected {
+            Some(expected) => lowering::expected(expected.clone(), self.operator),
+            None => Ok(None),
+        }
+    }
+}
+
+impl ConditionInput {
+    /// Writes the condition, and beside it the update that shares its names and values.
+    pub(crate) fn write_members(&self, json: &mut JsonWriter, update: Option<&Expression<Update>>) {
+        let mut writer = ExpressionWriter::new(json, self.names.as_ref(), self.values.as_ref());
+        writer.update(update);
+        writer.condition(ExpressionKind::Condition, self.expression.as_ref());
+        writer.finish();
+    }
+}
+
+/// `ExpressionAttributeValues`, in the order of the request.
+pub(crate) fn expression_values(fields: &Fields<'_>) -> Result<Option<Vec<(Str, AttributeValue)>>> {
+    let Some(entries) = fields.entries("ExpressionAttributeValues") else { return Ok(None) };
+    entries
+        .into_iter()
+        .map(|(name, value)| Ok((Str::from(name), json::value_from(value)?)))
+        .collect::<Result<_>>()
+        .map(Some)
+}

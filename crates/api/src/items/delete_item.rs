@@ -1,0 +1,48 @@
+//! DeleteItem.
+
+use keyloom_core::{Item, Result};
+
+use crate::parameters::item_table;
+use crate::{Constraints, Fields, JsonWriter, Operation, Request};
+
+use super::{ConditionInput, WriteReturns};
+
+/// What DeleteItem is asked.
+#[derive(Clone, Debug, Default)]
+pub struct DeleteItemInput {
+    /// The table's name or ARN.
+    pub table_name: String,
+    /// The item's primary key.
+    pub key: Item,
+    /// When to do it.
+    pub condition: ConditionInput,
+    /// What to return.
+    pub returns: WriteReturns,
+}
+
+impl DeleteItemInput {
+    /// Decodes the request.
+    pub fn decode(fields: &Fields<'_>) -> Result<Self> {
+        let table_name = item_table(fields)?;
+        let mut constraints = Constraints::new();
+        constraints.required(fields.has("Key"), "key");
+        let returns = WriteReturns::decode(fields, &mut constraints);
+        let mut condition = ConditionInput::decode(fields, &mut constraints)?;
+        constraints.finish()?;
+        condition.check_parameters(fields)?;
+        let key = fields.item("Key")?.unwrap_or_default();
+        condition.decode_values(fields)?;
+        Ok(Self { table_name: table_name.to_owned(), key, condition, returns })
+    }
+}
+
+impl Request for DeleteItemInput {
+    const OPERATION: Operation = Operation::DeleteItem;
+
+    fn write_members(&self, json: &mut JsonWriter) {
+        json.string("TableName", &self.table_name);
+        json.item("Key", &self.key);
+        self.condition.write_members(json, None);
+        self.returns.write_members(json);
+    }
+}

@@ -1,0 +1,48 @@
+//! PutItem.
+
+use keyloom_core::{Item, Result};
+
+use crate::parameters::item_table;
+use crate::{Constraints, Fields, JsonWriter, Operation, Request};
+
+use super::{ConditionInput, WriteReturns};
+
+/// What PutItem is asked.
+#[derive(Clone, Debug, Default)]
+pub struct PutItemInput {
+    /// The table's name or ARN.
+    pub table_name: String,
+    /// The item.
+    pub item: Item,
+    /// When to do it.
+    pub condition: ConditionInput,
+    /// What to return.
+    pub returns: WriteReturns,
+}
+
+impl PutItemInput {
+    /// Decodes the request.
+    pub fn decode(fields: &Fields<'_>) -> Result<Self> {
+        let table_name = item_table(fields)?;
+        let mut constraints = Constraints::new();
+        constraints.required(fields.has("Item"), "item");
+        let returns = WriteReturns::decode(fields, &mut constraints);
+        let mut condition = ConditionInput::decode(fields, &mut constraints)?;
+        constraints.finish()?;
+        condition.check_parameters(fields)?;
+        let item = fields.item("Item")?.unwrap_or_default();
+        condition.decode_values(fields)?;
+        Ok(Self { table_name: table_name.to_owned(), item, condition, returns })
+    }
+}
+
+impl Request for PutItemInput {
+    const OPERATION: Operation = Operation::PutItem;
+
+    fn write_members(&self, json: &mut JsonWriter) {
+        json.string("TableName", &self.table_name);
+        json.item("Item", &self.item);
+        self.condition.write_members(json, None);
+        self.returns.write_members(json);
+    }
+}

@@ -1,0 +1,91 @@
+//! UpdateItem.
+
+use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters, Update};
+use keyloom_core::legacy::{self, AttributeUpdate};
+use keyloom_core::{Item, Result, Str};
+
+use crate::parameters::item_table;
+use crate::{Constraints, Expression, Fields, JsonWriter, Operation, Request};
+
+use super::{ConditionInput, WriteReturns};
+
+/// What UpdateItem is asked.
+#[derive(Clone, Debug, Default)]
+pub struct UpdateItemInput {
+    /// The table's name or ARN.
+    pub table_name: String,
+    /// The item's primary key.
+    pub key: Item,
+    /// `UpdateExpression`.
+    pub update: Option<Expression<Update>>,
+    /// The legacy `AttributeUpdates`.
+    pub attribute_updates: Option<Vec<(Str, AttributeUpdate)>>,
+    /// When to do it; its names and values serve the update, too.
+    pub condition: ConditionInput,
+    /// What to return.
+    pub returns: WriteReturns,
+}
+
+impl UpdateItemInput {
+    /// Decodes the request.
+    pub fn decode(fields: &Fields<'_>) -> Result<Self> {
+        let table_name = item_table(fields)?;
+        let mut constraints = Constraints::new();
+        constraints.required(fields.has("Key"), "key");
+        let returns = WriteReturns::decode(fields, &mut constraints);
+        let mut condition = ConditionInput::decode(fields, &mut constraints)?;
+        let update = fields.string("UpdateExpression").map(Expression::from);
+        let attribute_updates = super::legacy::attribute_updates(fields, &mut constraints)?;
+        constraints.finish()?;
+        let [expected, operator] = condition.legacy_parameters();
+        Parameters {
+            expressions: &[
+                (ExpressionKind::Update, update.is_some()),
+                (ExpressionKind::Condition, condition.expression.is_some()),
+            ],
+            legacy: &[("AttributeUpdates", attribute_updates.is_some()), expected, operator],
+            names: condition.names.is_some(),
+            values: fields.has("ExpressionAttributeValues"),
+        }
+        .check()?;
+        let key = fields.item("Key")?.unwrap_or_default();
+        condition.decode_values(fields)?;
+        Ok(Self {
+            table_name: table_name.to_owned(),
+            key,
+            update,
+            attribute_updates,
+            condition,
+            returns,
+        })
+    }
+
+    /// The update and the condition, in the order in which AWS reads them.
+    pub fn expressions(&self) -> Result<(Update, Option<Condition>)> {
+        if self.update.is_none() && self.condition.expression.is_none() {
+            let update =
+                legacy::attribute_updates(self.attribute_updates.clone().unwrap_or_default())?;
+            return Ok((update, self.condition.legacy_condition()?));
+        }
+        let ConditionInput { names, values, expression, .. } = &self.condition;
+        let mut bindings = Bindings::new(names.clone(), values.clone())?;
+        let update = match &self.update {
+            Some(update) => update.update(&mut bindings)?,
+            None => Update::default(),
+        };
+        let condition = expression.as_ref().map(|one| one.condition(&mut bindings)).transpose()?;
+        bindings.finish()?;
+        Ok((update, condition))
+    }
+}
+
+impl Request for UpdateItemInput {
+    const OPERATION: Operation = Operation::UpdateItem;
+
+    fn write_members(&self, json: &mut JsonWriter) {
+        json.string("TableName", &self.table_name);
+        json.item("Key", &self.key);
+        self.condition.write_members(json, self.update.as_ref());
+        self.returns.write_members(json);
+    }
+}

@@ -1,0 +1,69 @@
+//! What PutItem, UpdateItem and DeleteItem share: what they return.
+
+use keyloom_core::Item;
+use keyloom_core::capacity::ConsumedCapacity;
+
+use crate::parameters::{
+    ReturnConsumedCapacity, ReturnValues, wants_collection_metrics, wants_item_on_failure,
+};
+use crate::{Constraints, Fields, ItemCollectionMetrics, JsonWriter};
+
+/// What a write is asked to return.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WriteReturns {
+    /// Which attributes.
+    pub values: ReturnValues,
+    /// Whether a failed condition returns the item.
+    pub item_on_failure: bool,
+    /// What to say of the capacity.
+    pub consumed_capacity: ReturnConsumedCapacity,
+    /// Whether to say how large the item collection is.
+    pub collection_metrics: bool,
+}
+
+impl WriteReturns {
+    /// Decodes the parameters.
+    pub fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
+        Self {
+            consumed_capacity: ReturnConsumedCapacity::decode(fields, constraints),
+            collection_metrics: wants_collection_metrics(fields, constraints),
+            values: ReturnValues::decode(fields, constraints),
+            item_on_failure: wants_item_on_failure(fields, constraints),
+        }
+    }
+
+    /// Writes what the request asks for; capacity and metrics are not among it.
+    pub(crate) fn write_members(self, json: &mut JsonWriter) {
+        json.optional_string("ReturnValues", self.values.name());
+        write_item_on_failure(json, self.item_on_failure);
+    }
+}
+
+/// Writes that a failed condition returns the item, if it does.
+pub(crate) fn write_item_on_failure(json: &mut JsonWriter, wanted: bool) {
+    if wanted {
+        json.string("ReturnValuesOnConditionCheckFailure", "ALL_OLD");
+    }
+}
+
+/// What a write answers.
+#[derive(Clone, Debug, Default)]
+pub struct WriteOutput {
+    /// The attributes that were asked for, if there are any.
+    pub attributes: Option<Item>,
+    /// What it cost.
+    pub consumed_capacity: ConsumedCapacity,
+    /// The item collection that was touched, if that was asked for.
+    pub collection: Option<ItemCollectionMetrics>,
+}
+
+impl WriteOutput {
+    /// The reply's body.
+    pub fn encode(&self, returns: WriteReturns) -> Vec<u8> {
+        let mut json = JsonWriter::object();
+        json.optional_item("Attributes", self.attributes.as_ref());
+        returns.consumed_capacity.write(&mut json, &self.consumed_capacity);
+        ItemCollectionMetrics::write(&mut json, self.collection.as_ref());
+        json.finish()
+    }
+}

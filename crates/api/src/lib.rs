@@ -1,0 +1,31 @@
+//! DynamoDB's wire surface in one place, for the engine that answers requests and the client that makes them.
+//!
+//! [`Operation`] names every operation. [`Body`] parses a request and judges its shape by [`model`] before anything
+//! else looks at it; then the operation's file decodes it into an input, and [`Constraints`] collects violations of
+//! the API model. The rooms have one file per operation, with input, output, and their JSON in both directions:
+//! [`items`], [`queries`], [`batches`], [`transactions`], [`partiql`]. [`error`] turns errors into bodies and back.
+
+pub mod batches;
+mod collection;
+mod constraints;
+mod consumed;
+pub mod error;
+mod expression;
+pub mod items;
+mod json;
+pub mod model;
+mod operation;
+pub mod parameters;
+pub mod partiql;
+pub mod queries;
+mod reply;
+mod request;
+pub mod transactions;
+
+pub use collection::ItemCollectionMetrics;
+pub use constraints::Constraints;
+pub use expression::Expression;
+pub use json::{Body, Fields, JsonWriter};
+pub use operation::{Operation, Service, Work};
+pub use reply::Reply;
+pub use request::{FromBody, Request};

@@ -1,0 +1,46 @@
+//! A page of Query or Scan.
+
+use keyloom_core::capacity::ConsumedCapacity;
+use keyloom_core::image::Row;
+use keyloom_core::{Item, Result};
+
+use crate::JsonWriter;
+use crate::parameters::ReturnConsumedCapacity;
+
+/// A page of Query or Scan.
+#[derive(Debug)]
+pub struct PageOutput {
+    /// The rows that passed the filter.
+    pub rows: Vec<Row>,
+    /// How many rows passed the filter.
+    pub count: usize,
+    /// How many entries were evaluated.
+    pub scanned_count: usize,
+    /// Where the next page goes on; none if there is no more.
+    pub last_evaluated_key: Option<Item>,
+    /// What it cost.
+    pub consumed_capacity: ConsumedCapacity,
+    /// Whether only the numbers were asked for.
+    pub count_only: bool,
+}
+
+impl PageOutput {
+    /// The rows, decoded.
+    pub fn into_items(self) -> Result<Vec<Item>> {
+        self.rows.into_iter().map(Row::into_item).collect()
+    }
+
+    /// The reply's body.
+    pub fn encode(&self, shown: ReturnConsumedCapacity) -> Result<Vec<u8>> {
+        // Room at once for the whole page, which would otherwise be copied as it grows.
+        let mut json = JsonWriter::object_of(self.rows.iter().map(Row::estimated_json_bytes).sum());
+        if !self.count_only {
+            json.rows("Items", &self.rows)?;
+        }
+        json.integer("Count", self.count as i64);
+        json.integer("ScannedCount", self.scanned_count as i64);
+        json.optional_item("LastEvaluatedKey", self.last_evaluated_key.as_ref());
+        shown.write(&mut json, &self.consumed_capacity);
+        Ok(json.finish())
+    }
+}

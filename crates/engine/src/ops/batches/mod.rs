@@ -1,0 +1,4 @@
+//! Batches of reads and of writes.
+
+pub(super) mod batch_get_item;
+pub(super) mod batch_write_item;

@@ -1,0 +1,78 @@
+//! GetItem.
+
+use keyloom_api::Fields;
+use keyloom_api::items::{GetItemInput, GetItemOutput};
+use keyloom_core::Result;
+use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units};
+use keyloom_core::expr::Projection;
+use keyloom_core::image::{Row, Stored};
+use keyloom_core::observation::{Operation, Outcome};
+
+use crate::catalog::Table;
+use crate::database::{Database, Inner};
+use crate::read;
+use crate::ttl;
+use crate::watch::{self, Ended};
+
+impl Database {
+    /// Gets an item by its primary key.
+    pub fn get_item(&self, input: GetItemInput) -> Result<GetItemOutput> {
+        run(self.inner(), input)
+    }
+}
+
+pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let input = GetItemInput::decode(&fields)?;
+    let shown = input.return_consumed_capacity;
+    run(database, input)?.encode(shown)
+}
+
+fn run(database: &Inner, input: GetItemInput) -> Result<GetItemOutput> {
+    let projection = input.projection.alone()?;
+    let table = database.catalog.table(&input.table_name)?;
+    table.schema.check_key(&input.key)?;
+    let key = table.item_key(&input.key)?;
+    let mode = if input.consistent_read { ReadMode::Strong } else { ReadMode::Eventual };
+    let (stored, units) = watched_lookup(database, &table, &key, mode, projection.is_some())?;
+    let mut consumed_capacity = ConsumedCapacity::new(input.table_name);
+    consumed_capacity.add_table(Arm::new(units));
+    let row = stored.map(|stored| row(stored, projection.as_ref())).transpose()?;
+    Ok(GetItemOutput { row, consumed_capacity })
+}
+
+/// Looks up one item of a table by its store key; the item with its price.
+pub(crate) fn watched_lookup(
+    database: &Inner,
+    table: &Table,
+    key: &[u8],
+    mode: ReadMode,
+    is_projected: bool,
+) -> Result<(Option<Stored>, Units)> {
+    let watching = database.watch(Operation::GetItem);
+    if let Some(watching) = &watching {
+        watching.admit_or_error(&[watch::lookup(table, key, Units::ZERO, 0)])?;
+    }
+    let stored = read::lookup(database, key)?;
+    let size = stored.as_ref().map_or(Ok(0), Stored::size_bytes)?;
+    let units = read_units(size, mode);
+    if let Some(watching) = watching {
+        let ended = Ended {
+            returned: usize::from(stored.is_some()),
+            expired: watching
+                .expired(|| usize::from(ttl::has_expired(database, table, stored.as_ref()))),
+            is_projected,
+            is_consistent: mode == ReadMode::Strong,
+            ..Ended::with(Outcome::Done)
+        };
+        watching.done(&[watch::lookup(table, key, units, size)], ended);
+    }
+    Ok((stored, units))
+}
+
+/// A stored item as a request sees it through its projection.
+pub(crate) fn row(stored: Stored, projection: Option<&Projection>) -> Result<Row> {
+    Ok(match projection {
+        Some(projection) => Row::Item(projection.apply(stored.item()?)),
+        None => Row::Stored(stored),
+    })
+}

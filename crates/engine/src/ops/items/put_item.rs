@@ -1,0 +1,40 @@
+//! PutItem.
+
+use keyloom_api::Fields;
+use keyloom_api::items::{PutItemInput, WriteOutput};
+use keyloom_api::parameters::ReturnValues;
+use keyloom_core::Result;
+use keyloom_core::error::request;
+use keyloom_core::expr::Projection;
+use keyloom_core::schema::KeyContext;
+
+use crate::database::{Database, Inner};
+use crate::write::Write;
+
+use super::collection::CollectionMetrics;
+use super::write::{PlannedWrite, WriteAnswer};
+
+impl Database {
+    /// Puts an item, replacing any with the same key.
+    pub fn put_item(&self, input: PutItemInput) -> Result<WriteOutput> {
+        plan(self.inner(), input)?.run(self.inner())
+    }
+}
+
+pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<PlannedWrite> {
+    plan(database, PutItemInput::decode(&fields)?)
+}
+
+fn plan(database: &Inner, input: PutItemInput) -> Result<PlannedWrite> {
+    let PutItemInput { table_name, item, condition, returns } = input;
+    if !matches!(returns.values, ReturnValues::None | ReturnValues::AllOld) {
+        return Err(request::return_values_not_allowed());
+    }
+    let condition = condition.alone()?;
+    let table = database.catalog.table(&table_name)?;
+    table.schema.check_item(&item, KeyContext::Put)?;
+    let write = Write::put(table, item, condition)?;
+    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &write);
+    let answer = WriteAnswer { table_name, returns, metrics, targets: Projection::default() };
+    Ok(PlannedWrite { write, answer })
+}

@@ -1,0 +1,34 @@
+//! UpdateItem.
+
+use keyloom_api::Fields;
+use keyloom_api::items::{UpdateItemInput, WriteOutput};
+use keyloom_core::Result;
+
+use crate::database::{Database, Inner};
+use crate::write::Write;
+
+use super::collection::CollectionMetrics;
+use super::write::{PlannedWrite, WriteAnswer};
+
+impl Database {
+    /// Updates an item, creating it if it does not exist.
+    pub fn update_item(&self, input: UpdateItemInput) -> Result<WriteOutput> {
+        plan(self.inner(), input)?.run(self.inner())
+    }
+}
+
+pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<PlannedWrite> {
+    plan(database, UpdateItemInput::decode(&fields)?)
+}
+
+fn plan(database: &Inner, input: UpdateItemInput) -> Result<PlannedWrite> {
+    let (update, condition) = input.expressions()?;
+    let UpdateItemInput { table_name, key, returns, .. } = input;
+    let table = database.catalog.table(&table_name)?;
+    table.schema.check_key(&key)?;
+    let targets = update.targets().clone();
+    let write = Write::update(table, key, condition, update)?;
+    let metrics = CollectionMetrics::wanted(returns.collection_metrics, &write);
+    let answer = WriteAnswer { table_name, returns, metrics, targets };
+    Ok(PlannedWrite { write, answer })
+}

@@ -1,0 +1,9 @@
+//! Query, Scan and SearchVectors, and reads over many partitions.
+
+pub(crate) mod page;
+pub(super) mod query;
+pub(super) mod scan;
+mod scan_partitions;
+pub(super) mod search_vectors;
+
+pub use scan_partitions::PartitionPrefixInput;

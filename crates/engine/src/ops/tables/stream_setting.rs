@@ -1,0 +1,115 @@
+//! `StreamSpecification`, as CreateTable and UpdateTable take it.
+
+use keyloom_api::{Constraints, Fields};
+use keyloom_core::Result;
+use keyloom_core::error::request;
+
+use crate::catalog::TableRecord;
+use crate::catalog::record::{OpenShard, StreamSetting};
+use crate::database::Inner;
+use crate::layout::Keyspace;
+use crate::stream::{Moment, StreamRecord, registry};
+
+/// What shall become of a table's stream.
+#[derive(Clone, Debug)]
+pub(crate) enum StreamChange {
+    /// A new stream of this view type.
+    Begin(String),
+    /// No stream.
+    End,
+}
+
+/// What the request wants, if it says anything of a stream.
+pub(crate) fn decode(
+    fields: &Fields<'_>,
+    constraints: &mut Constraints,
+) -> Result<Option<StreamChange>> {
+    let Some(stream) = fields.structure("StreamSpecification") else { return Ok(None) };
+    let enabled = stream.boolean("StreamEnabled");
+    constraints.required(enabled.is_some(), "streamSpecification.streamEnabled");
+    let views =
+        [("NEW_IMAGE", ()), ("OLD_IMAGE", ()), ("NEW_AND_OLD_IMAGES", ()), ("KEYS_ONLY", ())];
+    let view = stream.string("StreamViewType");
+    constraints.one_of(view, "streamSpecification.streamViewType", &views);
+    match (enabled.unwrap_or(false), view) {
+        (true, Some(view)) => Ok(Some(StreamChange::Begin(view.to_owned()))),
+        (true, None) => Err(request::stream_view_missing()),
+        (false, Some(_)) => Err(request::stream_view_without_stream()),
+        (false, None) => Ok(Some(StreamChange::End)),
+    }
+}
+
+/// The stream that a table begins to write to, in this keyspace.
+pub(crate) fn begin(
+    database: &Inner,
+    table: &str,
+    keyspace: Keyspace,
+    view: &str,
+) -> Result<StreamSetting> {
+    let known = registry::all(database.store.as_ref())?;
+    let is_taken = |label: &String| known.iter().any(|s| s.table == table && s.label == *label);
+    // Two streams of one table never share a label, even if the clock stands still.
+    let mut now_ms = database.clock.now_ms();
+    while is_taken(&label(now_ms)) {
+        now_ms += 1;
+    }
+    Ok(StreamSetting {
+        keyspace,
+        enabled: true,
+        view: view.to_owned(),
+        label: label(now_ms),
+        shards: vec![OpenShard { number: 0, first_hash: 0 }],
+    })
+}
+
+/// What is stored when a table's stream begins.
+pub(crate) fn begun(database: &Inner, record: &TableRecord) -> Option<StreamRecord> {
+    let setting = record.stream.as_ref()?;
+    Some(StreamRecord::begin(record, setting, Moment::now(database)))
+}
+
+/// What is stored when a table's stream ends, if it has one that is open.
+pub(crate) fn ended(database: &Inner, record: &TableRecord) -> Result<Option<StreamRecord>> {
+    let Some(setting) = record.stream.as_ref().filter(|stream| stream.enabled) else {
+        return Ok(None);
+    };
+    let mut stream = registry::find(database.store.as_ref(), setting.keyspace)?;
+    if let Some(stream) = &mut stream {
+        stream.close(Moment::now(database));
+    }
+    Ok(stream)
+}
+
+/// The label of a stream that begins now: the time, to the millisecond.
+pub(crate) fn label(now_ms: u64) -> String {
+    let days = i64::try_from(now_ms / 86_400_000).unwrap_or_default();
+    let (year, month, day) = civil_from_days(days);
+    let ms = now_ms % 86_400_000;
+    let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}", ms % 1000)
+}
+
+/// The date of a day since 1970-01-01 in the Gregorian calendar: years are counted from March, so
+/// that the leap day is the last of its year.
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn labels_are_utc_to_the_millisecond() {
+        assert_eq!(super::label(0), "1970-01-01T00:00:00.000");
+        assert_eq!(super::label(951_826_154_321), "2000-02-29T12:09:14.321");
+        assert_eq!(super::label(1_794_700_800_007), "2026-11-15T00:00:00.007");
+    }
+}

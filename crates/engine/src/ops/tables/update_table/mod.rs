@@ -1,0 +1,165 @@
+//! UpdateTable.
+//!
+//! The request is read ([`input`]), then applied part by part to a copy of the table's record:
+//! [`billing`], [`indexes`], [`vectors`], the stream and the other settings. The answer shows the table as it was
+//! before the change took effect, with the status `UPDATING`; the change itself takes effect at once.
+//! Only a new index takes longer: its items are copied in the background.
+
+mod billing;
+mod indexes;
+mod input;
+mod replicas;
+mod vectors;
+
+use input::UpdateTableInput;
+use keyloom_api::{Fields, JsonWriter};
+use keyloom_core::Result;
+use keyloom_core::error::{request, table as message};
+use keyloom_store::Snapshot;
+
+use crate::backfill::Backfill;
+use crate::catalog::record::{Status, TableClassSetting};
+use crate::catalog::{Alongside, Change, Table, TableRecord};
+use crate::database::Inner;
+use crate::layout::Keyspace;
+use crate::store_error;
+
+use super::stream_setting::StreamChange;
+use super::{description, stream_setting};
+
+pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let input = UpdateTableInput::decode(&fields)?;
+    let change = database.catalog.change(database.store.as_ref());
+    let table = database.catalog.described_table(&input.table_name)?;
+    if table.record.status != Status::Active {
+        return Err(request::table_being_changed(table.name(), table.record.status.as_str()));
+    }
+    let mut update = Update::of(&table.record, database.clock.now_ms());
+    billing::apply(&input, &mut update)?;
+    indexes::apply(&input, &change, &mut update)?;
+    vectors::apply(&input, &database.options, &change, &mut update)?;
+    update.apply_stream(&input, database, &change)?;
+    update.apply_settings(&input)?;
+    let shown = update.publish(database, &change, &table)?;
+    drop(change);
+    // It is done: if the items cannot be counted, the answer says nothing of them.
+    let _ = database.counted.wait();
+    let mut json = JsonWriter::object();
+    description::write(&mut json, "TableDescription", database, &shown, Status::Updating);
+    Ok(json.finish())
+}
+
+/// A change of a table, as it is put together.
+struct Update {
+    /// The table as it will be.
+    record: TableRecord,
+    /// The table as the answer shows it.
+    shown: TableRecord,
+    now_ms: u64,
+    /// The index that is to be filled.
+    created: Option<Keyspace>,
+    /// Keyspaces that are no longer used.
+    dropped: Vec<Keyspace>,
+    stream: Option<StreamChange>,
+}
+
+impl Update {
+    fn of(record: &TableRecord, now_ms: u64) -> Self {
+        Self {
+            record: record.clone(),
+            shown: record.clone(),
+            now_ms,
+            created: None,
+            dropped: Vec::new(),
+            stream: None,
+        }
+    }
+
+    fn apply_stream(
+        &mut self,
+        input: &UpdateTableInput,
+        database: &Inner,
+        change: &Change<'_>,
+    ) -> Result<()> {
+        let Some(wanted) = &input.stream else { return Ok(()) };
+        if input.throughput.is_some() {
+            return Err(message::stream_with_throughput());
+        }
+        let name = &self.record.name;
+        let is_open = self.record.stream.as_ref().is_some_and(|stream| stream.enabled);
+        match wanted {
+            StreamChange::Begin(_) if is_open => return Err(message::stream_already_enabled(name)),
+            StreamChange::Begin(view) => {
+                let keyspace = change.allocate_keyspaces(1)?;
+                let setting = stream_setting::begin(database, name, keyspace, view)?;
+                self.record.stream = Some(setting);
+            }
+            StreamChange::End if !is_open => return Err(message::stream_already_disabled(name)),
+            StreamChange::End => {
+                if let Some(stream) = &mut self.record.stream {
+                    stream.enabled = false;
+                }
+            }
+        }
+        self.shown.stream = self.record.stream.clone();
+        self.stream = Some(wanted.clone());
+        Ok(())
+    }
+
+    fn apply_settings(&mut self, input: &UpdateTableInput) -> Result<()> {
+        let record = &mut self.record;
+        record.drop_stale_insights();
+        if let Some(protected) = input.deletion_protection {
+            record.deletion_protection = protected;
+        }
+        if let Some(class) = &input.table_class {
+            record.table_class =
+                Some(TableClassSetting { class: class.clone(), changed_ms: Some(self.now_ms) });
+        }
+        if input.encryption.is_some() {
+            record.encryption.clone_from(&input.encryption);
+        }
+        replicas::apply(input, record)?;
+        self.shown.deletion_protection = record.deletion_protection;
+        self.shown.table_class.clone_from(&record.table_class);
+        self.shown.encryption.clone_from(&record.encryption);
+        self.shown.settings.clone_from(&record.settings);
+        Ok(())
+    }
+
+    /// Makes the change and gives the table that the answer shows.
+    fn publish(self, database: &Inner, change: &Change<'_>, before: &Table) -> Result<Table> {
+        let Self { record, shown, created, dropped, stream, .. } = self;
+        let mut snapshot: Option<Box<dyn Snapshot>> = None;
+        let after = record.clone();
+        let table = change.put(record, || {
+            if created.is_some() {
+                snapshot = Some(database.store.snapshot().map_err(store_error)?);
+            }
+            let streams = match &stream {
+                None => None,
+                Some(StreamChange::Begin(_)) => stream_setting::begun(database, &after),
+                Some(StreamChange::End) => stream_setting::ended(database, &before.record)?,
+            };
+            let streams = streams.into_iter().collect();
+            Ok(Alongside { dropped, streams, ..Alongside::default() })
+        })?;
+        if let (Some(index), Some(before)) = (created, snapshot) {
+            Backfill { table, index, before }.submit(database);
+        }
+        for (name, keyspace) in indexes_of(&before.record) {
+            if !indexes_of(&after).any(|(_, kept)| kept == keyspace) {
+                database.watch.forget(&after.name, Some(name));
+            }
+        }
+        database.background.wake();
+        Ok(Table::new(shown, Some(before)))
+    }
+}
+
+/// The indexes of a table, those over vectors included, by what tells them apart.
+fn indexes_of(record: &TableRecord) -> impl Iterator<Item = (&str, Keyspace)> {
+    let secondary = record.indexes.iter().map(|index| (index.name.as_str(), index.keyspace));
+    let vectors = record.vector_indexes.iter();
+    secondary.chain(vectors.map(|index| (index.name.as_str(), index.keyspace)))
+}

@@ -1,0 +1,71 @@
+//! UpdateTimeToLive.
+
+use keyloom_api::parameters::described_table;
+use keyloom_api::{Constraints, Fields, JsonWriter};
+use keyloom_core::error::table as message;
+use keyloom_core::{Result, limits};
+
+use crate::catalog::Alongside;
+use crate::catalog::record::TtlSetting;
+use crate::database::Inner;
+
+pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let name = described_table(&fields)?;
+    let (enabled, attribute) = specification(&fields)?;
+    let change = database.catalog.change(database.store.as_ref());
+    let table = database.catalog.described_table(name)?;
+    let now_ms = database.clock.now_ms();
+    check(table.record.ttl.as_ref(), enabled, attribute)?;
+    if let Some(ttl) = &table.record.ttl {
+        let interval_ms = database.options.ttl_change_interval.as_millis();
+        if u128::from(now_ms.saturating_sub(ttl.changed_ms)) < interval_ms {
+            return Err(message::ttl_changed_too_often());
+        }
+    }
+    let mut record = table.record.clone();
+    record.ttl = Some(TtlSetting { attribute: attribute.into(), enabled, changed_ms: now_ms });
+    let table = change.put(record, || Ok(Alongside::default()))?;
+    drop(change);
+    if enabled {
+        crate::ttl::look_through(&table);
+        database.background.wake();
+    }
+    let mut json = JsonWriter::object();
+    json.structure("TimeToLiveSpecification", |json| {
+        json.boolean("Enabled", enabled);
+        json.string("AttributeName", attribute);
+    });
+    Ok(json.finish())
+}
+
+fn specification<'a>(fields: &Fields<'a>) -> Result<(bool, &'a str)> {
+    let mut constraints = Constraints::new();
+    let path = "timeToLiveSpecification";
+    let Some(specification) = fields.structure("TimeToLiveSpecification") else {
+        constraints.required(false, path);
+        constraints.finish()?;
+        return Ok((false, ""));
+    };
+    let enabled = specification.boolean("Enabled");
+    let attribute = specification.string("AttributeName");
+    let attribute_path = format!("{path}.attributeName");
+    match attribute {
+        None => constraints.required(false, &attribute_path),
+        Some(name) => constraints.length(name, &attribute_path, 1, limits::MAX_KEY_NAME_BYTES),
+    }
+    constraints.required(enabled.is_some(), &format!("{path}.enabled"));
+    constraints.finish()?;
+    Ok((enabled.unwrap_or(false), attribute.unwrap_or_default()))
+}
+
+/// Time to live can be switched on when it is off, and off when it is on for the same attribute.
+fn check(current: Option<&TtlSetting>, enabled: bool, attribute: &str) -> Result<()> {
+    match current.filter(|ttl| ttl.enabled) {
+        Some(ttl) if ttl.attribute != attribute => {
+            Err(message::ttl_other_attribute(&ttl.attribute))
+        }
+        Some(_) if enabled => Err(message::ttl_already_enabled()),
+        None if !enabled => Err(message::ttl_already_disabled()),
+        _ => Ok(()),
+    }
+}

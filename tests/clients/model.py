@@ -1,0 +1,9 @@
+"""Prints AWS's own model of DynamoDB and DynamoDB Streams, as botocore brings it: operations and shapes."""
+
+import json
+import sys
+
+from botocore.loaders import Loader
+
+services = [Loader().load_service_model(name, "service-2") for name in ("dynamodb", "dynamodbstreams")]
+json.dump(services, sys.stdout)
