@@ -2,7 +2,7 @@
 //!
 //! `args` says what can be typed, `commands` has one file per command, `output` is how they speak;
 //! `trial` runs a design's patterns on the embedded engine, `deployment` creates its tables at an
-//! endpoint, `watching` serves a database with its statistics, `admin` asks one that is served.
+//! endpoint, `observed` serves a database with its statistics, `admin` asks one that is served.
 
 mod admin;
 mod args;
@@ -10,10 +10,10 @@ mod commands;
 mod deployment;
 mod design_file;
 mod nearest;
+mod observed;
 mod output;
 mod progress;
 mod trial;
-mod watching;
 
 use std::process::ExitCode;
 

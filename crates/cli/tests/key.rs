@@ -95,7 +95,9 @@ fn what_differs_in_old_keys_is_reported() {
     let text =
         answer(&["V#{n:u32:4}#{at:datetime}", "parse", "--lenient", "V#2#2023-05-15T14:22:10Z"]);
     assert!(
-        text.contains("! field n, byte 2: `2` is not how this value is written, which is `0002`"),
+        text.contains(
+            "! field n, byte 2: `2` is not the canonical form of this value, which is `0002`"
+        ),
         "{text}"
     );
     assert!(text.contains("should be  V#0002#2023-05-15T14:22:10Z"), "{text}");
@@ -107,16 +109,16 @@ fn refusals_say_what_and_how() {
         (
             &["{a}{b}", "describe"][..],
             1,
-            "nobody can tell where `a` ends and `b` begins\n  {a}{b}\n  ^^^^^^\n",
+            "it is ambiguous where `a` ends and `b` begins\n  {a}{b}\n  ^^^^^^\n",
         ),
         (&["U#{id:u8}", "build", "id=256"], 1, "field `id`: 256 is outside 0 to 255"),
         (&["U#{id}", "build"], 1, "template `U#{id}`: no value for field `id`"),
         (&["U#{id}", "build", "name=x"], 1, "has no field `name`; its fields are id"),
-        (&["U#{id}", "build", "id=a#b"], 1, "contains or runs into the separator `#`"),
+        (&["U#{id}", "build", "id=a#b"], 1, "contains the separator `#` or ends with a part of it"),
         (
             &["U#{id}", "parse", "X#1"],
             1,
-            "key `X#1` does not fit template `U#{id}`: at byte 0: `U#` is missing",
+            "key `X#1` does not match template `U#{id}`: at byte 0: `U#` is missing",
         ),
         (&["U#{id}", "range", "id ~ 5"], 1, "at byte 3: expected `=`"),
         (&["U#{id}", "build", "id"], 2, "write it as name=value, for example id=id"),

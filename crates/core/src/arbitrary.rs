@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use crate::number::Number;
 use crate::value::{AttributeValue, Item, Str};
 
-/// Numbers of every size, with many near the limits and many short ones.
+/// Numbers of every magnitude, with many near the limits and many short ones.
 pub(crate) fn number() -> impl Strategy<Value = Number> {
     let coefficient = prop_oneof![
         4 => (0u64..2000).prop_map(u128::from),
@@ -20,7 +20,7 @@ pub(crate) fn number() -> impl Strategy<Value = Number> {
     })
 }
 
-/// Strings with what codecs and JSON trip over.
+/// Strings with characters that are special to codecs and JSON.
 pub(crate) fn text() -> impl Strategy<Value = Str> {
     let character = prop_oneof![
         4 => any::<char>(),
@@ -30,7 +30,7 @@ pub(crate) fn text() -> impl Strategy<Value = Str> {
     vec(character, 0..12).prop_map(|characters| characters.into_iter().collect())
 }
 
-/// Bytes with many zeros and ones of all bits.
+/// Binaries with many `00` and `FF` bytes.
 pub(crate) fn bytes() -> impl Strategy<Value = Vec<u8>> {
     vec(prop_oneof![Just(0u8), Just(0xFF), Just(1), any::<u8>()], 0..12)
 }
@@ -62,7 +62,7 @@ pub(crate) fn value() -> impl Strategy<Value = AttributeValue> {
     })
 }
 
-/// Items.
+/// Items with random attributes.
 pub(crate) fn item() -> impl Strategy<Value = Item> {
     vec((text(), value()), 0..6).prop_map(|attributes| attributes.into_iter().collect())
 }

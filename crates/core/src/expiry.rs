@@ -1,21 +1,21 @@
-//! When items expire: the attribute of a table's time to live.
+//! Item expiry by a table's time-to-live attribute.
 
 use crate::value::AttributeValue;
 
-/// Items that expired longer ago than five years stay: their times are likely mistakes.
+/// Items that expired longer ago than five years are kept: such timestamps are likely mistakes.
 pub const OLDEST_EXPIRY_S: u64 = 5 * 365 * 24 * 60 * 60;
 
 /// When an item expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
-    /// It never does, or too long ago to be meant.
+    /// Never, or so long ago that the timestamp is taken for a mistake.
     Never,
-    /// At this second since 1970, which may be past.
+    /// At this second since 1970, possibly in the past.
     At(u64),
 }
 
 impl Expiry {
-    /// Reads the attribute that says it, at this second. Only numbers count, in seconds.
+    /// Reads the time-to-live attribute. Only numbers count, as seconds since 1970.
     ///
     /// ```
     /// use keyloom_core::expiry::Expiry;
@@ -33,7 +33,7 @@ impl Expiry {
         Self::At(seconds.ceil() as u64)
     }
 
-    /// Whether it is past.
+    /// Whether the item has expired.
     pub fn is_past(self, now_s: u64) -> bool {
         matches!(self, Self::At(second) if second < now_s)
     }

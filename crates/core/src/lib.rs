@@ -1,4 +1,4 @@
-//! The meaning of DynamoDB as pure functions: values, 38-digit numbers, the order-preserving key
+//! DynamoDB's semantics as pure functions: values, 38-digit numbers, the order-preserving key
 //! codec, schemas, sizes, capacity, expressions, PartiQL and errors. No I/O, clock or threads.
 
 pub mod capacity;

@@ -1,4 +1,4 @@
-//! DynamoDB's limits, each in one place.
+//! DynamoDB's limits, each defined once.
 
 /// The largest item, names and values together.
 pub const MAX_ITEM_BYTES: usize = 409_600;
@@ -6,7 +6,7 @@ pub const MAX_ITEM_BYTES: usize = 409_600;
 pub const MAX_HASH_KEY_BYTES: usize = 2048;
 /// The longest sort key value.
 pub const MAX_RANGE_KEY_BYTES: usize = 1024;
-/// Levels of lists and maps: the value of a top-level attribute is the first.
+/// Nesting depth of lists and maps: the value of a top-level attribute is level 1.
 pub const MAX_NESTING: usize = 32;
 
 /// The longest attribute name.
@@ -26,7 +26,7 @@ pub const MAX_EXPRESSION_BYTES: usize = 4096;
 pub const MAX_EXPRESSION_OPERATORS: usize = 300;
 /// Operands of `IN`.
 pub const MAX_IN_OPERANDS: usize = 100;
-/// Key ranges that one PartiQL read is taken apart into, as by `IN` on the partition key.
+/// Key ranges that one PartiQL read is split into, as by `IN` on the partition key.
 pub const MAX_PARTIQL_READS: usize = 50;
 /// The longest `#name` or `:value` token.
 pub const MAX_SUBSTITUTION_TOKEN_BYTES: usize = 255;
@@ -52,7 +52,7 @@ pub const CLIENT_TOKEN_SECONDS: u64 = 10 * 60;
 /// The longest client request token.
 pub const MAX_CLIENT_TOKEN_CHARS: usize = 36;
 
-/// What a Query or Scan page evaluates before it stops.
+/// How much data a Query or Scan page evaluates before it stops.
 pub const MAX_PAGE_BYTES: usize = 1024 * 1024;
 /// Segments of a parallel scan.
 pub const MAX_SCAN_SEGMENTS: i64 = 1_000_000;
@@ -113,7 +113,7 @@ pub const MAX_STREAM_RECORDS: usize = 1000;
 pub const MAX_STREAM_PAGE_BYTES: usize = 1024 * 1024;
 /// Streams or shards in one page of a listing.
 pub const MAX_STREAM_LIST: usize = 100;
-/// How long a shard iterator lives.
+/// Lifetime of a shard iterator.
 pub const SHARD_ITERATOR_SECONDS: u64 = 15 * 60;
-/// How long a stream keeps its records.
+/// Retention of stream records.
 pub const STREAM_RETENTION_SECONDS: u64 = 24 * 60 * 60;

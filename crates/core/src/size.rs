@@ -1,4 +1,4 @@
-//! The size of items, byte for byte as DynamoDB counts it.
+//! Item sizes, exactly as DynamoDB counts them.
 //!
 //! | type | bytes |
 //! |---|---|
@@ -14,9 +14,9 @@
 use crate::number::Number;
 use crate::value::{AttributeValue, Item, Str};
 
-/// What a list or a map costs by itself.
+/// Overhead of a list or map.
 const CONTAINER_BYTES: usize = 3;
-/// What each element of a list or a map costs besides its content.
+/// Overhead per element of a list or map.
 const ELEMENT_BYTES: usize = 1;
 
 /// The size of an item in bytes.
@@ -48,8 +48,9 @@ pub fn value_size(value: &AttributeValue) -> usize {
     }
 }
 
-/// The size of a number: one byte, one for every two digits begun before the point, one for every
-/// two begun after it, and one for a minus sign. Zeros at either end do not count.
+/// The size of a number: one byte, plus one for every two digits before the point or part thereof,
+/// one for every two after it or part thereof, and one for a minus sign. Leading and trailing zeros
+/// do not count.
 pub fn number_size(number: &Number) -> usize {
     let digits = number.digits() as usize;
     let fraction = usize::try_from(-number.exponent()).unwrap_or(0);

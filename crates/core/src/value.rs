@@ -6,7 +6,7 @@ use compact_str::CompactString;
 
 use crate::number::Number;
 
-/// An attribute name or a string value. Up to 24 bytes live inline.
+/// An attribute name or a string value. Up to 24 bytes are stored inline.
 pub type Str = CompactString;
 
 /// One DynamoDB attribute value.
@@ -194,7 +194,7 @@ impl From<bool> for AttributeValue {
     }
 }
 
-/// Equality as DynamoDB's `=` sees it: deep, with sets compared without regard to order.
+/// DynamoDB's `=`: deep equality, with sets compared regardless of order.
 impl PartialEq for AttributeValue {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -215,7 +215,7 @@ impl PartialEq for AttributeValue {
 
 impl Eq for AttributeValue {}
 
-/// Whether two sets (without duplicates) hold the same members.
+/// Whether two sets without duplicates have the same members.
 fn same_set<T: Ord>(a: &[T], b: &[T]) -> bool {
     if a.len() != b.len() {
         return false;
@@ -327,18 +327,18 @@ impl Item {
 }
 
 /// Compares two names byte by byte: they are short and differ early, and `memcmp` loads more than a
-/// word at once, which has to wait for words that were written just before.
+/// word at once, which stalls on words that were just written (store forwarding).
 fn compare_names(a: &str, b: &str) -> Ordering {
     a.bytes().cmp(b.bytes())
 }
 
 impl FromIterator<(Str, AttributeValue)> for Item {
-    /// Collects attributes in any order; of two with one name the later wins.
+    /// Collects attributes in any order; of duplicates the last wins.
     fn from_iter<I: IntoIterator<Item = (Str, AttributeValue)>>(attributes: I) -> Self {
         let mut attributes: Vec<_> = attributes.into_iter().collect();
         if !attributes.is_sorted_by(|a, b| compare_names(&a.0, &b.0).is_lt()) {
             attributes.sort_by(|a, b| compare_names(&a.0, &b.0));
-            // `dedup_by` keeps the first of equals and hands us the later one first.
+            // `dedup_by` keeps the first of equals and passes the later one first.
             attributes.dedup_by(|later, earlier| {
                 let same = later.0 == earlier.0;
                 if same {
@@ -374,7 +374,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_two_attributes_with_one_name_the_later_wins() {
+    fn the_last_of_duplicate_attributes_wins() {
         let item: Item = [("b", "1"), ("a", "2"), ("b", "3")]
             .map(|(n, v)| (n.into(), v.into()))
             .into_iter()
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_equal_whatever_their_order() {
+    fn set_equality_ignores_order() {
         let set =
             |members: &[&str]| AttributeValue::Ss(members.iter().map(|&m| m.into()).collect());
         assert_eq!(set(&["a", "b"]), set(&["b", "a"]));

@@ -39,7 +39,7 @@ pub enum Code {
     UnknownName,
     /// `D05`: a key template that cannot be used.
     BadTemplate,
-    /// `K03`: a key template whose keys cannot be taken apart again.
+    /// `K03`: a key template whose keys cannot be parsed.
     AmbiguousTemplate,
     /// `D06`: a `where`, `order`, `key` or `filter` text that cannot be understood.
     BadCondition,

@@ -35,7 +35,7 @@ pub use check::{CheckReport, check, check_text};
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use inputs::inputs_from;
 pub use model::Design;
-pub use repair::Change;
+pub use repair::FileEdit;
 pub use rust_module::rust_module;
 pub use schema::SCHEMA;
 pub use suggest::nearest;

@@ -9,7 +9,7 @@ use keyloom_keys::{FieldType, Value};
 use crate::draft::Rate;
 use crate::model::{
     Access, Billing, Design, Entity, Escape, Field, FieldKind, Index, IndexKind, Operand,
-    Projection, Relationship, RelationshipKind, StreamView, Table, TableClass, Test, Write,
+    Projection, Relationship, RelationshipKind, StreamView, Table, TableClass, Write,
 };
 
 /// Writes the module, or says what the macro has no words for.
@@ -401,7 +401,7 @@ fn write_access(out: &mut String, access: &Access, title: &str, missing: &mut Ve
     let mut words = vec![find, format!("name = {:?}", access.name)];
     words.extend(access.via.iter().map(|via| format!("via = {}", via.name)));
     let tests: Vec<String> =
-        access.terms.iter().map(|term| test_text(&term.field, &term.test)).collect();
+        access.terms.iter().map(|term| term.test.design_text(&term.field, operand)).collect();
     if !tests.is_empty() {
         words.push(format!("where = {:?}", tests.join(" and ")));
     }
@@ -473,34 +473,6 @@ fn type_name(text: &str) -> String {
         name.insert_str(0, "Pattern");
     }
     name
-}
-
-fn test_text(field: &str, test: &Test) -> String {
-    let list = |operands: &[Operand]| operands.iter().map(operand).collect::<Vec<_>>().join(", ");
-    match test {
-        Test::Equal(value) => format!("{field} = {}", operand(value)),
-        Test::NotEqual(value) => format!("{field} <> {}", operand(value)),
-        Test::BeginsWith(value) => format!("begins_with({field}, {})", operand(value)),
-        Test::In(values) => format!("{field} in ({})", list(values)),
-        Test::Exists => format!("exists({field})"),
-        Test::Missing => format!("missing({field})"),
-        Test::Contains(value) => format!("contains({field}, {})", operand(value)),
-        Test::Lacks(value) => format!("not contains({field}, {})", operand(value)),
-        Test::Range { low: Some(low), high: Some(high) } if low.inclusive && high.inclusive => {
-            format!("{field} between {} and {}", operand(&low.operand), operand(&high.operand))
-        }
-        Test::Range { low, high } => {
-            let low = low.as_ref().map(|end| {
-                let sign = if end.inclusive { ">=" } else { ">" };
-                format!("{field} {sign} {}", operand(&end.operand))
-            });
-            let high = high.as_ref().map(|end| {
-                let sign = if end.inclusive { "<=" } else { "<" };
-                format!("{field} {sign} {}", operand(&end.operand))
-            });
-            low.into_iter().chain(high).collect::<Vec<_>>().join(" and ")
-        }
-    }
 }
 
 fn operand(operand: &Operand) -> String {

@@ -104,7 +104,9 @@ pub use keyloom_keys as keys;
 pub use keyloom_keys::{Decimal, Timestamp, Ulid, Uuid, Value};
 #[cfg(feature = "observe")]
 pub use keyloom_observe as observe;
-pub use query::{Access, Cursor, Explanation, Output, Page, Query};
+pub use query::{
+    Access, Cursor, Explanation, Output, Page, PlanAnswer, PlanRunner, Query, ReadTrace,
+};
 pub use retry::Retry;
 pub use table::{Batch, Patch, Table, Tallied, Tally, Transaction};
 

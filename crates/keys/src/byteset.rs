@@ -1,4 +1,4 @@
-//! Sets of bytes: the alphabets from which order and ambiguity are proved.
+//! Sets of bytes: the alphabets of fields, used to prove sort order and unambiguous parsing.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use std::fmt;
 pub struct ByteSet([u128; 2]);
 
 impl ByteSet {
-    /// No byte.
+    /// The empty set.
     pub const EMPTY: ByteSet = ByteSet([0, 0]);
-    /// Every byte.
+    /// The set of all 256 bytes.
     pub const ALL: ByteSet = ByteSet([u128::MAX, u128::MAX]);
 
     /// Bytes that are characters by themselves in UTF-8.
     pub const ASCII: ByteSet = ByteSet([u128::MAX, 0]);
 
-    /// The bytes of a text.
+    /// The set of the bytes that occur in a text.
     pub fn of(bytes: &[u8]) -> Self {
         bytes.iter().fold(ByteSet::EMPTY, |set, &byte| set.with(byte))
     }
@@ -25,7 +25,7 @@ impl ByteSet {
         (first..=last).fold(ByteSet::EMPTY, ByteSet::with)
     }
 
-    /// This set and one more byte.
+    /// This set with one more byte.
     #[must_use]
     pub const fn with(self, byte: u8) -> Self {
         let ByteSet([low, high]) = self;
@@ -43,14 +43,14 @@ impl ByteSet {
         ByteSet([low & !other_low, high & !other_high])
     }
 
-    /// The bytes of both sets.
+    /// The bytes that are in either set.
     #[must_use]
     pub const fn union(self, other: ByteSet) -> Self {
         let (ByteSet([low, high]), ByteSet([other_low, other_high])) = (self, other);
         ByteSet([low | other_low, high | other_high])
     }
 
-    /// The bytes in both sets.
+    /// The bytes that are in both sets.
     #[must_use]
     pub const fn intersection(self, other: ByteSet) -> Self {
         let (ByteSet([low, high]), ByteSet([other_low, other_high])) = (self, other);
@@ -63,7 +63,7 @@ impl ByteSet {
         if byte < 128 { low >> byte & 1 == 1 } else { high >> (byte - 128) & 1 == 1 }
     }
 
-    /// Whether the set has no byte.
+    /// Whether the set is empty.
     pub fn is_empty(self) -> bool {
         self == ByteSet::EMPTY
     }
@@ -73,12 +73,12 @@ impl ByteSet {
         (0..=u8::MAX).filter(move |&byte| self.contains(byte))
     }
 
-    /// The smallest byte.
+    /// The smallest byte; `None` for the empty set.
     pub fn min(self) -> Option<u8> {
         self.iter().next()
     }
 
-    /// The largest byte.
+    /// The largest byte; `None` for the empty set.
     pub fn max(self) -> Option<u8> {
         self.iter().next_back()
     }

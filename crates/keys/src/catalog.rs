@@ -1,4 +1,4 @@
-//! Several templates that share one key attribute, told apart by their keys.
+//! Sets of templates that share one key attribute and are recognised by their keys.
 
 use std::error::Error;
 use std::fmt;
@@ -6,30 +6,30 @@ use std::fmt;
 use crate::relation::Relation;
 use crate::template::{Fields, Template};
 
-/// Two templates of one set that could make the same key.
+/// Two templates of one set that can build the same key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collision {
     /// The name of one template.
     pub first: String,
     /// The name of the other.
     pub second: String,
-    /// A key of both, when one was found.
+    /// A key of both, if one was found.
     pub example: Option<String>,
 }
 
 impl fmt::Display for Collision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` and `{}` can make the same key", self.first, self.second)?;
+        write!(f, "`{}` and `{}` can build the same key", self.first, self.second)?;
         if let Some(example) = &self.example {
             write!(f, ", such as `{example}`")?;
         }
-        f.write_str("; begin each with a text of its own")
+        f.write_str("; give each a literal prefix of its own")
     }
 }
 
 impl Error for Collision {}
 
-/// Named templates of which every key belongs to at most one.
+/// A set of named templates without collisions: every key belongs to at most one.
 ///
 /// ```
 /// use keyloom_keys::{Template, TemplateSet};
@@ -49,7 +49,7 @@ pub struct TemplateSet {
 }
 
 impl TemplateSet {
-    /// Makes a set, or names two templates that could make the same key.
+    /// Creates a set; fails if two templates can build the same key.
     pub fn new<N: Into<String>>(
         templates: impl IntoIterator<Item = (N, Template)>,
     ) -> Result<Self, Collision> {
@@ -66,7 +66,7 @@ impl TemplateSet {
         Ok(TemplateSet { entries })
     }
 
-    /// Which template a key belongs to, and its fields.
+    /// Finds the template of a key and parses its fields.
     pub fn detect<'k>(&self, key: &'k str) -> Option<(&str, Fields<'_, 'k>)> {
         self.entries.iter().find_map(|(name, template)| {
             let fields = template.parse_key(key).ok()?;
@@ -74,7 +74,7 @@ impl TemplateSet {
         })
     }
 
-    /// Names and templates.
+    /// The names and templates in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Template)> {
         self.entries.iter().map(|(name, template)| (name.as_str(), template))
     }

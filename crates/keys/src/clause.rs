@@ -20,7 +20,7 @@ use crate::value::Value;
 
 const FORMS: &str = "write for example `at >= 2024-01-01`, `at between 2024-01-01 and 2024-01-31` or `name begins_with Sam`";
 
-/// Why a condition's text is not understood.
+/// Why a condition cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClauseError {
     text: String,
@@ -29,12 +29,12 @@ pub struct ClauseError {
 }
 
 impl ClauseError {
-    /// The bytes of the text that are to blame.
+    /// The byte range of the text with the error.
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
-    /// What is wrong there.
+    /// The reason.
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -52,14 +52,14 @@ impl fmt::Display for ClauseError {
 
 impl Error for ClauseError {}
 
-/// Terms read from text, each with its field, in the order written.
+/// Parsed conditions: terms with their fields, in the order of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clause<'a> {
     terms: Vec<(&'a str, Term<'a>)>,
 }
 
 impl<'a> Clause<'a> {
-    /// Reads conditions joined by `and`.
+    /// Parses conditions joined by `and`.
     ///
     /// ```
     /// use keyloom_keys::{Clause, Template};
@@ -85,12 +85,12 @@ impl<'a> Clause<'a> {
         }
     }
 
-    /// Fields and what is asked of them.
+    /// The fields and the terms on them.
     pub fn terms(&self) -> &[(&'a str, Term<'a>)] {
         &self.terms
     }
 
-    /// The field that the condition is on: the one with more than an equality, or else the last one of the template.
+    /// The field that the range is on: the one with a term other than equality, or else the last one of the template.
     fn conditioned(&self, template: &Template) -> &'a str {
         let place = |name: &str| template.fields().position(|field| field.name() == name);
         let ranged =
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes a word in any case, if it is next and ends there.
+    /// Consumes a keyword in any case, if it is next.
     fn keyword(&mut self, word: &str) -> bool {
         self.skip_space();
         let rest = self.rest();

@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use crate::error::ValueError;
 
-/// The most digits a decimal key field can have, as in DynamoDB's numbers.
+/// The maximum number of digits of a decimal, as in DynamoDB's numbers.
 pub(crate) const MAX_DIGITS: u32 = 38;
 
-/// A decimal number: an integer and how many of its digits stand after the point.
+/// A decimal number: an integer and the number of its digits after the point.
 ///
 /// ```
 /// use keyloom_keys::Decimal;
@@ -38,7 +38,7 @@ impl Decimal {
         self.unscaled
     }
 
-    /// How many digits stand after the point.
+    /// The number of digits after the point.
     pub const fn scale(self) -> u8 {
         self.scale
     }

@@ -1,13 +1,13 @@
-//! Refusals. Each names the template or field concerned, the reason, and where it can, the way out.
+//! Error types. Each message names the template or field, the reason and, where possible, the fix.
 
 use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
-/// Longest excerpt of user input repeated in a message.
+/// The longest excerpt of user input in a message.
 const EXCERPT_BYTES: usize = 80;
 
-/// The text itself, or its beginning when it is long.
+/// The text, truncated if it is long.
 pub(crate) fn excerpt(text: &str) -> String {
     if text.len() <= EXCERPT_BYTES {
         return text.to_owned();
@@ -18,18 +18,18 @@ pub(crate) fn excerpt(text: &str) -> String {
     kept
 }
 
-/// Why a value cannot stand in a field.
+/// Why a value is invalid for a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ValueError {
-    /// The value is of a kind that the field does not hold.
+    /// The value has the wrong type for the field.
     WrongType {
-        /// What the field holds.
+        /// The type of the field.
         expected: &'static str,
-        /// What was given.
+        /// The type of the value.
         got: &'static str,
     },
-    /// The text cannot be read as the field's type.
+    /// The text cannot be parsed as the field's type.
     Malformed {
         /// The text given.
         text: String,
@@ -38,7 +38,7 @@ pub enum ValueError {
     },
     /// Key parts cannot be empty.
     Empty,
-    /// The value takes more bytes than the field allows.
+    /// The value is longer than the field allows.
     TooLong {
         /// Bytes of the value.
         bytes: usize,
@@ -52,23 +52,23 @@ pub enum ValueError {
         /// Bytes required.
         expected: usize,
     },
-    /// The value contains the separator, or would run into it.
+    /// The value contains the separator, or ends with a part of it.
     ContainsSeparator {
         /// The value.
         value: String,
         /// The separator.
         separator: String,
     },
-    /// The value has a character that the field's alphabet leaves out.
+    /// The value has a character outside the field's alphabet.
     OutsideAlphabet {
         /// The character.
         character: char,
         /// The characters allowed, in words.
         allowed: &'static str,
     },
-    /// U+10FFFF is kept back as the upper end of ranges.
+    /// The value contains U+10FFFF, which is reserved as the upper bound of ranges.
     Reserved,
-    /// The number or time is outside what the field can hold.
+    /// The number or time is outside the range of the field.
     OutOfRange {
         /// The value.
         value: String,
@@ -77,14 +77,14 @@ pub enum ValueError {
         /// The largest value allowed.
         max: String,
     },
-    /// A time or decimal is finer than the field keeps, so building would lose part of it.
+    /// A time or decimal has more precision than the field stores, so building the key would lose some.
     TooFine {
         /// The value.
         value: String,
-        /// What the field keeps.
+        /// What the field stores.
         keeps: &'static str,
     },
-    /// A time is given too coarsely to be one point.
+    /// A time has too little precision to be an instant.
     TooCoarse {
         /// The value.
         value: String,
@@ -98,11 +98,11 @@ pub enum ValueError {
         /// The values allowed.
         members: Vec<String>,
     },
-    /// The text is not what this value is written as: zero padding, case or escapes differ.
+    /// The text is not the canonical encoding of its value: zero padding, case or escapes differ.
     NotCanonical {
         /// The text found.
         text: String,
-        /// How the field would write it.
+        /// The canonical encoding.
         canonical: String,
     },
 }
@@ -120,7 +120,7 @@ impl fmt::Display for ValueError {
             ValueError::Malformed { text, expected } => {
                 write!(f, "`{text}` is not {expected}")
             }
-            ValueError::Empty => f.write_str("the value is empty; leave the whole key out instead"),
+            ValueError::Empty => f.write_str("the value is empty; omit the whole key instead"),
             ValueError::TooLong { bytes, max } => {
                 write!(f, "the value has {bytes} bytes, at most {max} are allowed")
             }
@@ -129,29 +129,32 @@ impl fmt::Display for ValueError {
             }
             ValueError::ContainsSeparator { value, separator } => write!(
                 f,
-                "`{value}` contains or runs into the separator `{separator}`; choose another separator or an \
+                "`{value}` contains the separator `{separator}` or ends with a part of it; choose another separator or an \
                  escaping policy"
             ),
             ValueError::OutsideAlphabet { character, allowed } => {
                 write!(f, "the character {character:?} is not allowed here, only {allowed}")
             }
             ValueError::Reserved => {
-                f.write_str("the character U+10FFFF is kept back as the upper end of ranges")
+                f.write_str("the character U+10FFFF is reserved as the upper bound of ranges")
             }
             ValueError::OutOfRange { value, min, max } => {
                 write!(f, "{value} is outside {min} to {max}")
             }
             ValueError::TooFine { value, keeps } => {
-                write!(f, "{value} is finer than the field keeps ({keeps})")
+                write!(f, "{value} has more precision than the field stores ({keeps})")
             }
             ValueError::TooCoarse { value, needs } => {
-                write!(f, "{value} is a period, not one point; give {needs}")
+                write!(f, "{value} is a period, not an instant; give {needs}")
             }
             ValueError::NotAMember { text, members } => {
                 write!(f, "`{text}` is not one of {}", members.join(", "))
             }
             ValueError::NotCanonical { text, canonical } => {
-                write!(f, "`{text}` is not how this value is written, which is `{canonical}`")
+                write!(
+                    f,
+                    "`{text}` is not the canonical form of this value, which is `{canonical}`"
+                )
             }
         }
     }
@@ -159,7 +162,7 @@ impl fmt::Display for ValueError {
 
 impl Error for ValueError {}
 
-/// Why a field format cannot be made.
+/// Why a field format is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatError {
     pub(crate) format: String,
@@ -171,7 +174,7 @@ impl FormatError {
         FormatError { format: format.into(), reason: reason.into() }
     }
 
-    /// The reason alone.
+    /// The reason, without the format.
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -185,7 +188,7 @@ impl fmt::Display for FormatError {
 
 impl Error for FormatError {}
 
-/// Why a template is refused, where, and what to do about it.
+/// Why a template is invalid, at which position, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateError {
     pub(crate) template: String,
@@ -201,7 +204,7 @@ impl TemplateError {
         &self.template
     }
 
-    /// The bytes of the text that are to blame.
+    /// The byte range of the text with the error.
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
@@ -211,12 +214,12 @@ impl TemplateError {
         &self.reason
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn fix(&self) -> &str {
         &self.fix
     }
 
-    /// Whether the text is well formed, but different values would make the same key.
+    /// Whether the text is well-formed but ambiguous: different values would build the same key.
     pub fn is_ambiguous(&self) -> bool {
         self.ambiguous
     }
@@ -230,7 +233,7 @@ impl fmt::Display for TemplateError {
 
 impl Error for TemplateError {}
 
-/// Why a key was not built.
+/// Why a key cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -259,12 +262,12 @@ pub enum BuildError {
     Count {
         /// The template.
         template: String,
-        /// How many values were given.
+        /// The number of values given.
         given: usize,
-        /// How many fields there are.
+        /// The number of fields.
         fields: usize,
     },
-    /// A value does not fit its field.
+    /// A value is invalid for its field.
     Value {
         /// The field.
         field: String,
@@ -287,14 +290,14 @@ pub enum BuildError {
         /// The later field that was given.
         given: String,
     },
-    /// A prefix would end in a field whose end nothing marks, so that longer values would match too.
+    /// A prefix would end after a field without a separator, so that longer values would match, too.
     Open {
         /// The field.
         field: String,
         /// The field that follows it directly.
         next: String,
     },
-    /// A prefix was asked for with every field given.
+    /// A prefix was requested, but every field is given.
     WholeKey {
         /// The key.
         key: String,
@@ -359,7 +362,7 @@ impl Error for BuildError {
     }
 }
 
-/// Why a key does not belong to a template.
+/// Why a key does not match a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     pub(crate) template: String,
@@ -370,12 +373,12 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// The byte of the key where it stops fitting.
+    /// The byte offset of the first mismatch.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// The field that could not be read, if it is a field.
+    /// The field that could not be parsed, if the mismatch is in a field.
     pub fn field(&self) -> Option<&str> {
         self.field.as_deref()
     }
@@ -388,7 +391,7 @@ impl ParseError {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "key `{}` does not fit template `{}`: ", self.key, self.template)?;
+        write!(f, "key `{}` does not match template `{}`: ", self.key, self.template)?;
         match &self.field {
             Some(field) => write!(f, "field `{field}` at byte {}: {}", self.at, self.reason),
             None => write!(f, "at byte {}: {}", self.at, self.reason),
@@ -398,11 +401,11 @@ impl fmt::Display for ParseError {
 
 impl Error for ParseError {}
 
-/// Why a condition cannot become one range of keys.
+/// Why a condition cannot be compiled to one range of keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RangeError {
-    /// A value or a bound field is refused.
+    /// A value or a bound field is invalid.
     Build(BuildError),
     /// The condition is on a field that does not follow the bound ones directly.
     NotNext {
@@ -423,20 +426,20 @@ pub enum RangeError {
         /// The second field.
         second: String,
     },
-    /// The keys that satisfy the condition are not next to each other.
+    /// The keys that satisfy the condition are not contiguous.
     NotContiguous {
         /// The field.
         field: String,
         /// Why, with an example.
         reason: String,
-        /// The way out.
+        /// How to fix it.
         fix: String,
     },
     /// `begins_with` has no meaning for this field.
     NoPrefix {
         /// The field.
         field: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// No key can satisfy the condition.
@@ -462,7 +465,7 @@ impl fmt::Display for RangeError {
                 "conditions on both `{first}` and `{second}`; only the last field used may have anything but `=`"
             ),
             RangeError::NotContiguous { field, reason, fix } => {
-                write!(f, "field `{field}` cannot be ranged over: {reason}; {fix}")
+                write!(f, "field `{field}` has no contiguous range: {reason}; {fix}")
             }
             RangeError::NoPrefix { field, reason } => {
                 write!(f, "field `{field}` has no partial values: {reason}")

@@ -1,13 +1,13 @@
 //! What happens to a value that contains the separator.
 //!
-//! | policy | `a#b` becomes | price |
+//! | policy | `a#b` becomes | cost |
 //! |---|---|---|
 //! | [`Reject`](SeparatorPolicy::Reject) | an error | none |
-//! | [`PercentEscape`](SeparatorPolicy::PercentEscape) | `a%23b` | escaped values change their place in the order |
+//! | [`PercentEscape`](SeparatorPolicy::PercentEscape) | `a%23b` | escaped values sort differently |
 //! | [`OrderPreserving`](SeparatorPolicy::OrderPreserving) | `a$23b` | every byte up to the one after the separator is escaped |
 //!
 //! The order-preserving escape works because of one rule: let `s` be the separator's first byte and `e = s + 1`. Each
-//! byte `b <= e` is written as `e` and two upper-case hex digits, each byte above `e` stands for itself. Escapes begin
+//! byte `b <= e` is encoded as `e` and two upper-case hex digits, each byte above `e` stands for itself. Escapes begin
 //! with `e`, so they sort below all plain bytes and among each other by number, and everything sorts above the separator.
 //! Hence values keep their order, and a value sorts before all longer values that begin with it.
 
@@ -16,22 +16,22 @@ use std::borrow::Cow;
 use crate::byteset::ByteSet;
 use crate::error::{ValueError, excerpt};
 
-/// The greatest character. Values may not contain it, so that it can close a range from above.
+/// The greatest character, reserved: values may not contain it, so it can be the upper bound of a range.
 pub(crate) const SENTINEL: char = '\u{10FFFF}';
 
 /// What to do with a text value that contains the separator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SeparatorPolicy {
-    /// Refuse the value.
+    /// Reject the value with an error.
     #[default]
     Reject,
-    /// Write the separator's characters and `%` as `%XX`. Readable, but moves values in the order.
+    /// Write the separator's characters and `%` as `%XX`. Readable, but escaped values sort differently.
     PercentEscape,
-    /// Escape so that neither value order nor tuple order changes.
+    /// Escape so that the sort order of values and of tuples of values stays the same.
     OrderPreserving,
 }
 
-/// Writes and reads text values between separators.
+/// Encodes and decodes text values between separators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TextCodec {
     separator: String,
@@ -39,7 +39,7 @@ pub(crate) struct TextCodec {
 }
 
 impl TextCodec {
-    /// Text as it is: no separator to keep clear of.
+    /// Encodes text unchanged: there is no separator to escape.
     pub(crate) const fn verbatim() -> Self {
         TextCodec { separator: String::new(), policy: SeparatorPolicy::Reject }
     }
@@ -53,7 +53,7 @@ impl TextCodec {
                 return Err("the separator contains a brace".to_owned());
             }
             _ if separator.contains(SENTINEL) => {
-                return Err("the separator contains U+10FFFF, the upper end of ranges".to_owned());
+                return Err("the separator contains U+10FFFF, the upper bound of ranges".to_owned());
             }
             SeparatorPolicy::Reject => {}
             _ if hex => {
@@ -95,7 +95,7 @@ impl TextCodec {
         }
     }
 
-    /// Whether a value contains the separator, or ends in its beginning so that the two would be found too early.
+    /// Whether a value contains the separator, or ends with a part of it so that parsing would find the separator too early.
     #[inline]
     pub(crate) fn collides(&self, text: &str) -> bool {
         match self.separator.as_bytes() {
@@ -105,7 +105,7 @@ impl TextCodec {
         }
     }
 
-    /// Appends the value's written form.
+    /// Appends the encoded value.
     #[inline]
     pub(crate) fn encode(&self, text: &str, out: &mut String) -> Result<(), ValueError> {
         if self.policy == SeparatorPolicy::Reject {
@@ -143,12 +143,12 @@ impl TextCodec {
         }
     }
 
-    /// Appends the written form of a text that may be no value, such as the end of a range.
+    /// Appends the encoding of a text that need not be a valid value, such as the bound of a range.
     pub(crate) fn write_unchecked(&self, text: &str, out: &mut String) {
         self.escape(text, out);
     }
 
-    /// Appends the written form of the beginning of a value.
+    /// Appends the encoding of a prefix of a value.
     pub(crate) fn write_beginning(&self, text: &str, out: &mut String) -> Result<(), ValueError> {
         let refused = self.policy == SeparatorPolicy::Reject
             && !self.separator.is_empty()
@@ -163,7 +163,7 @@ impl TextCodec {
         Ok(())
     }
 
-    /// Reads a written form back; refuses what [`TextCodec::encode`] would not have written.
+    /// Decodes an encoded value; rejects what [`TextCodec::encode`] would not have produced.
     pub(crate) fn decode<'k>(&self, text: &'k str) -> Result<Cow<'k, str>, ValueError> {
         let mark = match self.policy {
             SeparatorPolicy::Reject if self.collides(text) => {
@@ -193,14 +193,14 @@ impl TextCodec {
         Ok(Cow::Owned(raw))
     }
 
-    /// The bytes that a written value can consist of, for values over an alphabet.
+    /// The bytes that can occur in encoded values over an alphabet.
     pub(crate) fn written(&self, alphabet: ByteSet) -> ByteSet {
         let escapes = self.escape_sequences(alphabet);
         let escaped = escapes.iter().map(|escape| ByteSet::of(escape.as_bytes()));
         escaped.fold(self.plain(alphabet), ByteSet::union)
     }
 
-    /// The bytes of an alphabet that are written as they are.
+    /// The bytes of an alphabet that are not escaped.
     pub(crate) fn plain(&self, alphabet: ByteSet) -> ByteSet {
         let kept_out = match self.policy {
             SeparatorPolicy::Reject => match self.separator.as_bytes() {
@@ -216,7 +216,7 @@ impl TextCodec {
         alphabet.without(kept_out)
     }
 
-    /// What the escaped characters of an alphabet are written as.
+    /// The escape sequences of the characters of an alphabet that are escaped.
     pub(crate) fn escape_sequences(&self, alphabet: ByteSet) -> Vec<String> {
         let characters: Vec<char> = match self.policy {
             SeparatorPolicy::Reject => Vec::new(),
@@ -233,11 +233,10 @@ impl TextCodec {
         characters.into_iter().filter_map(written).collect()
     }
 
-    /// The smallest byte that can continue a written value, for values over an alphabet: what a longer value has where
-    /// a shorter one has ended.
+    /// The smallest byte that can follow in a longer encoded value where a shorter one has ended, over an alphabet.
     pub(crate) fn least_continuation(&self, alphabet: ByteSet) -> u8 {
         let least = match self.policy {
-            // Hex digits stand only inside an escape, so they never begin a continuation.
+            // Hex digits occur only inside an escape, so no continuation begins with one.
             SeparatorPolicy::OrderPreserving => {
                 let low = ByteSet::range(0, self.escape_byte());
                 if alphabet.intersection(low).is_empty() {
@@ -251,7 +250,7 @@ impl TextCodec {
         least.unwrap_or_default()
     }
 
-    /// Whether written values over an alphabet sort as the values do. Percent escapes begin with `%`, so they keep the
+    /// Whether encoded values over an alphabet sort as the values do. Percent escapes begin with `%`, so they keep the
     /// order only if no plain byte lies between `%` and an escaped one.
     pub(crate) fn keeps_order(&self, alphabet: ByteSet) -> bool {
         if self.policy != SeparatorPolicy::PercentEscape {
@@ -263,7 +262,7 @@ impl TextCodec {
         escaped.iter().all(|byte| plain.iter().all(|other| (byte < other) == (b'%' < other)))
     }
 
-    /// How many times longer a written value can be than the value, over an alphabet.
+    /// How many times longer the encoding of a value can be than the value, over an alphabet.
     pub(crate) fn growth(&self, alphabet: ByteSet) -> usize {
         let grows = match self.policy {
             SeparatorPolicy::Reject => false,
@@ -278,8 +277,8 @@ impl TextCodec {
     }
 }
 
-/// Whether a text ends in the beginning of the separator such that, followed by one, the separator is found too early:
-/// `a:` before `::`.
+/// Whether a text ends with a prefix of the separator such that, followed by the separator, parsing finds the separator
+/// too early: `a:` before `::`.
 pub(crate) fn runs_into(text: &[u8], separator: &[u8]) -> bool {
     (1..separator.len()).any(|overlap| {
         let (head, tail) = separator.split_at_checked(overlap).unwrap_or_default();
@@ -287,7 +286,7 @@ pub(crate) fn runs_into(text: &[u8], separator: &[u8]) -> bool {
     })
 }
 
-/// Replaces each mark and two upper-case hex digits by the byte they stand for.
+/// Replaces each escape (a mark and two upper-case hex digits) by the byte it encodes.
 fn unescape(text: &[u8], mark: u8) -> Option<Vec<u8>> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),

@@ -32,7 +32,7 @@ impl Uuid {
         text
     }
 
-    /// Reads 32 hex digits with hyphens in their places; only lower case when `strict`.
+    /// Parses 32 hex digits with hyphens; only lower case if `strict`.
     pub(crate) fn decode(text: &[u8], strict: bool) -> Option<Self> {
         if text.len() != Self::TEXT_LEN {
             return None;
@@ -55,7 +55,7 @@ impl Uuid {
     }
 }
 
-/// Whether the canonical UUID text has a hyphen here.
+/// Whether the canonical UUID text has a hyphen at this position.
 pub(crate) const fn is_hyphen(at: usize) -> bool {
     matches!(at, 8 | 13 | 18 | 23)
 }
@@ -80,7 +80,7 @@ impl Ulid {
         text
     }
 
-    /// Reads 26 digits; only canonical upper case when `strict`.
+    /// Parses 26 digits; only canonical upper case if `strict`.
     pub(crate) fn decode(text: &[u8], strict: bool) -> Option<Self> {
         let text: &[u8; Self::TEXT_LEN] = text.try_into().ok()?;
         let (head, tail) = text.split_at(2);
@@ -101,7 +101,7 @@ impl Ulid {
     }
 }
 
-/// What each byte is worth as a canonical Crockford digit: `I`, `L`, `O` and `U` are left out of the alphabet.
+/// The value of each byte as a canonical Crockford digit: `I`, `L`, `O` and `U` are left out of the alphabet.
 const CROCKFORD_VALUES: [u8; 256] = {
     let mut values = [NO_DIGIT; 256];
     let mut rest: &[u8] = CROCKFORD;
@@ -120,7 +120,7 @@ const CROCKFORD_VALUES: [u8; 256] = {
     values
 };
 
-/// Marks a byte that is no digit.
+/// Marks a byte that is not a digit.
 const NO_DIGIT: u8 = u8::MAX;
 
 fn crockford_value(byte: u8) -> Option<u8> {

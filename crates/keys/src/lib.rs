@@ -1,8 +1,8 @@
 //! Composite-key templates: build, parse, prefix, range, shard, order, limits.
 //!
 //! A DynamoDB-style table finds items by a partition key and a sort key, and most designs put several facts into one
-//! key: `ORDER#2024-01-15T10:30:00Z#01HM5KXJ8M0000000000000001`. This crate makes such keys from a [`Template`] that is
-//! checked when it is made:
+//! key: `ORDER#2024-01-15T10:30:00Z#01HM5KXJ8M0000000000000001`. This crate builds and parses such keys by a
+//! [`Template`], which is validated when it is parsed:
 //!
 //! ```
 //! use keyloom_keys::{FieldCondition, Template};
@@ -26,13 +26,13 @@
 //! | to | use |
 //! |---|---|
 //! | build and parse keys | [`Template::build`], [`Template::parse_key`], [`Template::parse_lenient`] |
-//! | ask for many keys | [`Template::prefix`], [`Template::partial_prefix`], [`Template::range`], [`Clause`] |
-//! | know what a template does | [`Template::lengths`], [`Template::order`], [`Template::relation`], [`Template::match_prefix`] |
+//! | query many keys | [`Template::prefix`], [`Template::partial_prefix`], [`Template::range`], [`Clause`] |
+//! | analyse a template | [`Template::lengths`], [`Template::order`], [`Template::relation`], [`Template::match_prefix`] |
 //! | share one table | [`TemplateSet`], [`Template::language`], [`Template::with_namespace`] |
 //! | spread load | [`Shards`] |
-//! | use a well-known pattern | [`patterns`] |
+//! | use a common pattern | [`patterns`] |
 //!
-//! How each field type is written is said at [`FieldFormat`].
+//! [`FieldFormat`] documents the encoding of each field type.
 
 mod byteset;
 mod catalog;
@@ -76,7 +76,7 @@ pub use template::{
 pub use time::{Precision, Timestamp};
 pub use value::Value;
 
-/// The most bytes DynamoDB accepts as a partition key.
+/// The maximum length of a partition key in DynamoDB.
 pub const MAX_PARTITION_KEY_BYTES: usize = 2048;
-/// The most bytes DynamoDB accepts as a sort key.
+/// The maximum length of a sort key in DynamoDB.
 pub const MAX_SORT_KEY_BYTES: usize = 1024;

@@ -1,8 +1,8 @@
-//! Whether keys sort as their fields do.
+//! Proofs that keys sort as their fields do.
 //!
 //! Keys sort by bytes; people want them sorted by the first field, then the second, and so on. The two agree when each
-//! field's written form keeps its order, and when wherever one value ends and a longer one goes on, the byte that goes
-//! on is above the byte that follows the end. `a b#1` sorts before `a#1` because a space is below `#`.
+//! field's encoding preserves its order, and when, wherever one value is a prefix of a longer one, the next byte of the
+//! longer one is above the byte that follows the shorter one. `a b#1` sorts before `a#1` because a space is below `#`.
 
 use std::cmp::Ordering;
 
@@ -13,38 +13,38 @@ use crate::range::End;
 use crate::template::{Field, Segment, Template};
 use crate::value::Value;
 
-/// What is known about the order of a template's keys.
+/// Whether a template's keys sort by their fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Keys sort as the tuple of their fields, a descending field counting backwards.
+    /// Keys sort as the tuple of their fields, descending fields in reverse.
     Proven,
-    /// Keys do not sort as their fields.
+    /// Keys do not sort as their fields; there is a counter-example.
     Broken(OrderBreak),
 }
 
-/// A counter-example to field order.
+/// Two keys that do not sort as their fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderBreak {
     /// The field that breaks the order.
     pub field: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// The way out.
+    /// How to fix it.
     pub fix: String,
-    /// A key whose fields come first, although its bytes come second.
+    /// The key whose fields sort first, although its bytes sort second.
     pub lesser: String,
-    /// A key whose fields come second, although its bytes come first.
+    /// The key whose fields sort second, although its bytes sort first.
     pub greater: String,
 }
 
-/// Why one field is out of order.
+/// Why one field breaks the order.
 pub(crate) struct Disorder {
     pub(crate) reason: String,
     pub(crate) fix: String,
 }
 
 impl Template {
-    /// Whether byte order is field order, with two keys as counter-example if not.
+    /// Whether keys sort by their fields; if not, two keys as a counter-example.
     ///
     /// ```
     /// use keyloom_keys::{Order, Template};
@@ -71,7 +71,7 @@ impl Template {
         Order::Proven
     }
 
-    /// Why the field at this segment is out of order, if it is.
+    /// Why the field at this segment breaks the order, if it does.
     pub(crate) fn field_disorder(&self, segment: usize) -> Option<Disorder> {
         let field = self.segments().get(segment)?.as_field()?;
         let format = field.format();
@@ -148,7 +148,7 @@ impl Template {
         })
     }
 
-    /// Two keys that differ in this field and are out of order. Candidates are tried until one pair really is.
+    /// Two keys that differ in this field and are out of order: the first candidate pair that really is.
     fn out_of_order(&self, segment: usize) -> Option<(String, String)> {
         let format = self.segments().get(segment)?.as_field()?.format();
         for (lesser, greater) in self.suspects(format) {
@@ -206,7 +206,7 @@ impl Template {
         self.build_values(&values.collect::<Vec<_>>())
     }
 
-    /// A value of a field that is not in the separator's way.
+    /// An example value of a field that the separator policy accepts.
     fn example_of(&self, field: &Field) -> Value<'static> {
         let example = field.format().example();
         if self.write(field, &example, &mut String::new()).is_ok() {
@@ -215,7 +215,7 @@ impl Template {
         Value::from(if self.separator().contains('b') { "x" } else { "b" })
     }
 
-    /// Some key of this template.
+    /// An example key of this template.
     ///
     /// ```
     /// use keyloom_keys::Template;

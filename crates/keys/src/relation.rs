@@ -1,26 +1,27 @@
-//! How the keys of one template relate to those of another, and to beginnings of keys.
+//! How the keys of one template relate to those of another, and to prefixes.
 
+use crate::byteset::ByteSet;
 use crate::language::{Language, completion, search};
 use crate::template::Template;
 
-/// How two templates' keys relate.
+/// The relation between the keys of two templates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// No key belongs to both, and no key of one begins a key of the other.
+    /// No key belongs to both, and no key of one is a prefix of a key of the other.
     Disjoint,
     /// A key may belong to both.
     MayCollide {
-        /// Such a key, when one was found that both templates parse.
+        /// Such a key, if one was found that both templates parse.
         example: Option<String>,
     },
-    /// A key of the first begins a key of the second: `begins_with` the shorter finds the longer too.
+    /// A key of the first is a prefix of a key of the second: `begins_with` the shorter finds the longer too.
     PrefixOf {
         /// A key of the first template.
         shorter: String,
         /// A key of the second that begins with it.
         longer: String,
     },
-    /// A key of the second begins a key of the first.
+    /// A key of the second is a prefix of a key of the first.
     ExtensionOf {
         /// A key of the second template.
         shorter: String,
@@ -32,26 +33,26 @@ pub enum Relation {
 /// Whether keys of a template can begin with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrefixMatch {
-    /// Some keys may, and the text ends where a literal does: it closes the field before it.
+    /// Some keys may, and the text ends with a literal, so that it includes the end of the field before.
     AtBoundary,
-    /// Some keys may, and the text ends inside a field, so that longer values match too.
+    /// Some keys may, and the text ends inside a field, so that longer values match, too.
     InsideField {
         /// The field.
         field: String,
     },
     /// The text is a whole key.
     WholeKey,
-    /// No key can.
+    /// No key begins with the text.
     Never {
-        /// The longest beginning of the text that some keys have: what was probably meant.
+        /// The longest prefix of the text with which some keys begin: probably what was meant.
         longest: String,
-        /// What the keys have there instead.
+        /// How keys continue instead.
         reason: String,
     },
 }
 
 impl Template {
-    /// How this template's keys relate to another's.
+    /// The relation between the keys of this template and another.
     ///
     /// ```
     /// use keyloom_keys::{Relation, Template};
@@ -134,10 +135,11 @@ impl Template {
             longest = prefix.get(..cut);
         }
         let longest = longest.unwrap_or_default().to_owned();
-        let expected: Vec<String> = states
+        let edges = states.iter().flat_map(|&state| language.edges(state));
+        let expected: Vec<String> = edges
+            .fold(ByteSet::EMPTY, |set, (bytes, _)| set.union(*bytes))
             .iter()
-            .flat_map(|&state| language.edges(state))
-            .flat_map(|(bytes, _)| bytes.iter().take(12))
+            .take(12)
             .map(|byte| char::from(byte).escape_debug().to_string())
             .collect();
         let segment = states.first().map_or(0, |&state| language.segment(state));
@@ -147,9 +149,9 @@ impl Template {
         };
         let reason = match expected.as_slice() {
             [] => format!("every key ends after `{longest}`"),
-            [only] => format!("{place}keys go on after `{longest}` with `{only}`"),
+            [only] => format!("{place}keys continue after `{longest}` with `{only}`"),
             many => {
-                format!("{place}keys go on after `{longest}` with one of `{}`", many.concat())
+                format!("{place}keys continue after `{longest}` with one of `{}`", many.concat())
             }
         };
         PrefixMatch::Never { longest, reason }
@@ -239,6 +241,12 @@ mod tests {
             };
             assert_eq!(found, longest);
         }
+        // Several states expect the same byte; it is named once.
+        let order = Template::parse("ORDER#{at:datetime}#{id}").unwrap();
+        let PrefixMatch::Never { reason, .. } = order.match_prefix("ORDER#2024-12#") else {
+            panic!("no key has this prefix")
+        };
+        assert_eq!(reason, "in field `at`, keys continue after `ORDER#2024-12` with `-`");
     }
 
     #[test]

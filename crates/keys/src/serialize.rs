@@ -1,4 +1,4 @@
-//! Times, identifiers and decimals in serde: as the text that keys show.
+//! Times, identifiers and decimals in serde: as their canonical text.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use crate::decimal::Decimal;
 use crate::id::{Ulid, Uuid};
 use crate::time::Timestamp;
 
-/// Reads a text without copying it.
+/// Deserializes from a text without copying it.
 struct Text<T>(&'static str, PhantomData<T>);
 
 impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Text<T> {

@@ -1,4 +1,4 @@
-//! Calendar time in UTC: the one kind of time that sorts as text.
+//! Calendar time in UTC, the only time zone whose texts sort chronologically.
 //!
 //! A [`Timestamp`] is an instant in milliseconds together with the precision it was written with, so that `2024-01-31`
 //! in a condition can mean the whole day and not its first instant.
@@ -26,7 +26,7 @@ pub(crate) const MAX_MS: i64 = 253_402_300_799_999;
 const EXPECTED: &str =
     "a UTC time such as 2024-01-15, 2024-01-15T10:30:00Z or 2024-01-15T10:30:00.250Z";
 
-/// How finely a time is given; coarser precisions come first.
+/// The precision of a time; coarser precisions sort first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Precision {
     /// A whole year, `2024`.
@@ -46,7 +46,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// The number of this precision's steps from 1970 to the instant, rounded down.
+    /// The number of periods of this precision from 1970 to the instant, rounded down.
     pub(crate) fn index_of(self, ms: i64) -> i64 {
         match self {
             Precision::Year => Civil::from_ms(ms).year,
@@ -62,7 +62,7 @@ impl Precision {
         }
     }
 
-    /// The first instant of the step with this index; the inverse of [`Precision::index_of`].
+    /// The first instant of the period with this index; the inverse of [`Precision::index_of`].
     pub(crate) fn start_of(self, index: i64) -> i64 {
         match self {
             Precision::Year => days_from_civil(index, 1, 1).saturating_mul(DAY),
@@ -79,7 +79,7 @@ impl Precision {
     }
 }
 
-/// An instant in UTC and the precision it was given with.
+/// An instant or period in UTC: a time with a precision.
 ///
 /// ```
 /// use keyloom_keys::{Precision, Timestamp};
@@ -109,7 +109,7 @@ impl Timestamp {
         Timestamp { ms: seconds.saturating_mul(SECOND), precision: Precision::Second }
     }
 
-    /// A time that is known to be the start of a step of its precision.
+    /// A time that is known to be the start of a period of its precision.
     pub(crate) const fn aligned(ms: i64, precision: Precision) -> Self {
         Timestamp { ms, precision }
     }
@@ -125,22 +125,22 @@ impl Timestamp {
         Some(Timestamp { ms: civil.to_ms()?, precision: Precision::Day })
     }
 
-    /// Milliseconds since 1970-01-01T00:00:00Z of the first instant meant.
+    /// The start in milliseconds since 1970-01-01T00:00:00Z.
     pub const fn millis(self) -> i64 {
         self.ms
     }
 
-    /// Whole seconds since 1970-01-01T00:00:00Z, rounded down: the form of a TTL attribute.
+    /// Whole seconds since 1970-01-01T00:00:00Z, rounded down, as in a TTL attribute.
     pub const fn seconds(self) -> i64 {
         self.ms.div_euclid(SECOND)
     }
 
-    /// How finely this time was given.
+    /// The precision of this time.
     pub const fn precision(self) -> Precision {
         self.precision
     }
 
-    /// The same instant cut down to a coarser precision; a finer one changes nothing but the precision.
+    /// The time truncated to a coarser precision; a finer one changes only the precision.
     #[must_use]
     pub fn at(self, precision: Precision) -> Self {
         Timestamp { ms: precision.start_of(precision.index_of(self.ms)), precision }
@@ -153,7 +153,7 @@ impl Timestamp {
         Timestamp::from_millis(next.saturating_sub(1))
     }
 
-    /// This time moved by a number of milliseconds.
+    /// Adds milliseconds.
     #[must_use]
     pub const fn plus_millis(self, ms: i64) -> Self {
         Timestamp { ms: self.ms.saturating_add(ms), precision: self.precision }
@@ -204,7 +204,7 @@ impl FromStr for Timestamp {
     }
 }
 
-/// Reads ISO 8601 from a year down to milliseconds, with `Z`, an offset, or neither (UTC).
+/// Parses ISO 8601 with any precision from years to milliseconds, with `Z`, an offset, or neither (UTC).
 fn read(text: &str) -> Option<Timestamp> {
     let mut rest = text;
     let mut civil = Civil { month: 1, day: 1, ..Civil::default() };
@@ -253,7 +253,7 @@ fn digits(rest: &mut &str, count: usize) -> Option<u32> {
     head.bytes().all(|b| b.is_ascii_digit()).then(|| head.parse().ok())?
 }
 
-/// One to nine digits after a point; what lies below a millisecond must be zero, since it could not be kept.
+/// One to nine digits after a point; digits below a millisecond must be zero, because they cannot be stored.
 fn fraction(rest: &mut &str) -> Option<u32> {
     let body = rest.strip_prefix('.')?;
     let length = body.bytes().take_while(u8::is_ascii_digit).count();
@@ -280,7 +280,7 @@ fn offset_minutes(rest: &str) -> Option<i64> {
     (body.is_empty() && hours < 24 && minutes < 60).then(|| sign * i64::from(hours * 60 + minutes))
 }
 
-/// A moment broken into calendar parts.
+/// The calendar and clock fields of an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Civil {
     pub(crate) year: i64,
@@ -309,7 +309,7 @@ impl Civil {
         }
     }
 
-    /// The instant, or `None` when no calendar or clock shows these numbers.
+    /// The instant; `None` if there is no such date or time.
     pub(crate) fn to_ms(self) -> Option<i64> {
         let valid = (0..=9999).contains(&self.year)
             && (1..=12).contains(&self.month)

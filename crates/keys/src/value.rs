@@ -1,4 +1,4 @@
-//! Values that fields hold.
+//! Values of fields.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,9 +9,9 @@ use crate::format::{FieldFormat, FieldType};
 use crate::id::{Ulid, Uuid, hex_digit, hex_value};
 use crate::time::Timestamp;
 
-/// One field's value.
+/// The value of a field.
 ///
-/// Text stands for any type: `"2024-01-15T10:30:00Z"` given to a date-time field is read as one.
+/// Text is accepted for any type: `"2024-01-15T10:30:00Z"` is parsed if the field is a date-time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Value<'a> {
@@ -27,16 +27,16 @@ pub enum Value<'a> {
     Uuid(Uuid),
     /// A ULID.
     Ulid(Ulid),
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
-    /// Bytes, written as hex.
+    /// Binary data, encoded as hex.
     Bytes(Cow<'a, [u8]>),
 }
 
 impl<'a> Value<'a> {
-    /// Reads the text form of a value for a format.
+    /// Parses the text form of a value for a format.
     ///
-    /// Times may be given more coarsely than the format keeps, as conditions do: `2024-01-31` for a date-time field is
+    /// Times may have a coarser precision than the format, as in conditions: `2024-01-31` for a date-time field is
     /// the whole day.
     ///
     /// ```
@@ -95,7 +95,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The text, when this is text.
+    /// The text, if this is text.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
@@ -103,7 +103,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The kind of value in words, for messages.
+    /// The type of the value in words, for error messages.
     pub(crate) fn kind_name(&self) -> &'static str {
         match self {
             Value::Text(_) => "text",
@@ -135,7 +135,7 @@ fn bytes_from_hex(text: &str) -> Result<Vec<u8>, ValueError> {
         .ok_or_else(|| ValueError::malformed(text, "an even number of hex digits such as 0aff"))
 }
 
-/// The text form, which [`Value::parse_for`] reads back.
+/// The text form, which [`Value::parse_for`] parses.
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

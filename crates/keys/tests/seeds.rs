@@ -155,5 +155,5 @@ fn a_collection_tells_its_entities_apart() {
     let colliding =
         TemplateSet::new([("a", template("ITEM#{id}")), ("b", template("{kind}#{id}"))]);
     let error = colliding.unwrap_err().to_string();
-    assert!(error.starts_with("`a` and `b` can make the same key, such as `ITEM#"), "{error}");
+    assert!(error.starts_with("`a` and `b` can build the same key, such as `ITEM#"), "{error}");
 }

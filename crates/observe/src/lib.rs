@@ -1,6 +1,6 @@
-//! What happens in a composite-key database, watched in bounded memory.
+//! Observation of a composite-key database in bounded memory.
 //!
-//! 1. [`Sampling`] says which requests are looked at; `sketch` and `window` have the summaries of
+//! 1. [`Sampling`] says which requests are sampled; `sketch` and `window` have the summaries of
 //!    fixed size that they are put into.
 //! 2. `attribution` says which access pattern of a design a request is, or what shape it has.
 //! 3. [`StatsCollector`] is told of each request and keeps, for every table and index, its load over

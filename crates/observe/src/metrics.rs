@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use crate::partitions::PlaceHeat;
-use crate::report::{Pattern, Place, Report};
+use crate::report::{Pattern, PlaceReport, Report};
 
 /// Upper bounds of the latency buckets, in nanoseconds.
 const BOUNDS: [u64; 12] = [
@@ -35,9 +35,10 @@ pub fn prometheus(report: &Report, page: &mut String) {
 }
 
 /// What was asked of tables and indexes.
-fn places(places: &[Place], page: &mut String) {
-    let places: Vec<(String, &Place)> = places.iter().map(|place| (labels(place), place)).collect();
-    let mut metric = |name: &str, kind: &str, help: &str, value: &dyn Fn(&Place) -> f64| {
+fn places(places: &[PlaceReport], page: &mut String) {
+    let places: Vec<(String, &PlaceReport)> =
+        places.iter().map(|place| (labels(place), place)).collect();
+    let mut metric = |name: &str, kind: &str, help: &str, value: &dyn Fn(&PlaceReport) -> f64| {
         describe(page, name, kind, help);
         for (labels, place) in &places {
             let _ = writeln!(page, "{name}{{{labels}}} {}", value(place));
@@ -106,7 +107,7 @@ fn partitions(places: &[PlaceHeat], page: &mut String) {
     }
 }
 
-fn throttles(places: &[(String, &Place)], page: &mut String) {
+fn throttles(places: &[(String, &PlaceReport)], page: &mut String) {
     let name = "keyloom_throttles_total";
     describe(page, name, "counter", "Requests refused for throughput, by reason.");
     for (labels, place) in places {
@@ -116,7 +117,7 @@ fn throttles(places: &[(String, &Place)], page: &mut String) {
     }
 }
 
-fn operations(places: &[(String, &Place)], page: &mut String) {
+fn operations(places: &[(String, &PlaceReport)], page: &mut String) {
     let name = "keyloom_operation_duration_seconds";
     describe(page, name, "histogram", "Time in the engine, by table, index and operation.");
     let mut items = String::new();
@@ -152,7 +153,7 @@ fn operations(places: &[(String, &Place)], page: &mut String) {
 }
 
 /// Table and index names have no character that would need an escape.
-fn labels(place: &Place) -> String {
+fn labels(place: &PlaceReport) -> String {
     let index = place.index.as_deref().unwrap_or_default();
     format!("table=\"{}\",index=\"{index}\"", place.table)
 }

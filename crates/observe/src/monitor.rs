@@ -1,11 +1,11 @@
-//! The one observer that a database is opened with: it joins all that watch.
+//! The observer that a database is opened with: it combines several.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use keyloom_core::Error;
 use keyloom_core::observation::{
-    Contributions, InsightQuery, NotCounted, Observation, Observer, Refused, Touch,
+    Contributions, InsightQuery, NotAdmitted, NotCounted, Observation, Observer, Touch,
 };
 
 use crate::partitions::Partitions;
@@ -19,7 +19,7 @@ use crate::throttle::Throttle;
 /// use std::sync::Arc;
 /// use keyloom_observe::{Monitor, Throttle};
 ///
-/// let monitor = Arc::new(Monitor::new(Throttle::Watch));
+/// let monitor = Arc::new(Monitor::new(Throttle::Observe));
 /// assert!(monitor.partitions().all(0).is_empty());
 /// ```
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// A monitor that refuses, or only watches, as `throttle` says.
+    /// A monitor that throttles, or only observes, as `throttle` says.
     pub fn new(throttle: Throttle) -> Self {
         let partitions = match &throttle {
             Throttle::Enforce { burst_seconds } => Partitions::with_burst(*burst_seconds),
@@ -41,7 +41,7 @@ impl Monitor {
     }
 
     /// Another observer that is told the same, such as a collector of statistics. It decides which
-    /// requests are looked at.
+    /// requests are sampled.
     #[must_use]
     pub fn with(mut self, companion: Arc<dyn Observer>) -> Self {
         self.companion = Some(companion);
@@ -70,7 +70,7 @@ impl Observer for Monitor {
     fn sample(&self) -> Option<NonZeroU32> {
         match (&self.companion, &self.throttle) {
             (Some(companion), _) => companion.sample(),
-            // A gate counts what it admits, whether it is looked at or not.
+            // A gate counts what it admits, sampled or not.
             (None, Throttle::Off | Throttle::Enforce { .. }) => None,
             (None, _) => self.sampler.next(),
         }
@@ -80,11 +80,11 @@ impl Observer for Monitor {
         matches!(self.throttle, Throttle::Enforce { .. } | Throttle::Inject(_))
     }
 
-    fn admit(&self, touches: &[Touch<'_>], now_ms: u64) -> Result<(), Refused> {
+    fn admit(&self, touches: &[Touch<'_>], now_ms: u64) -> Result<(), NotAdmitted> {
         match &self.throttle {
             Throttle::Enforce { .. } => self.partitions.admit(touches, now_ms),
             Throttle::Inject(injection) => injection.admit(touches),
-            Throttle::Off | Throttle::Watch => Ok(()),
+            Throttle::Off | Throttle::Observe => Ok(()),
         }
     }
 
@@ -96,8 +96,8 @@ impl Observer for Monitor {
 
     fn observe(&self, observation: &Observation<'_>) {
         // A gate has counted the work when it was admitted.
-        if matches!(self.throttle, Throttle::Watch | Throttle::Inject(_)) {
-            self.partitions.watch(observation);
+        if matches!(self.throttle, Throttle::Observe | Throttle::Inject(_)) {
+            self.partitions.observe(observation);
         }
         if let Some(companion) = &self.companion {
             companion.observe(observation);

@@ -1,8 +1,8 @@
-//! Which requests are looked at.
+//! Which requests are sampled.
 //!
-//! Looking costs a few microseconds, and a request may take less than one. So an observer looks, on each
+//! A sample costs a few microseconds, and a request may take less than one. So an observer samples, on each
 //! thread, at every request while there are few, and at runs of consecutive ones, further and further
-//! apart, when there are many: what is spent on looking stays the same share of a thread's time. Runs,
+//! apart, when there are many: what is spent on samples stays the same share of a thread's time. Runs,
 //! because some mistakes show only in what follows what. The gaps are random, because a fixed step could
 //! fall in with a loop of the program. Each request that is seen stands for as many as the gap is wide.
 
@@ -14,21 +14,21 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// Requests that are looked at in a row.
+/// Requests that are sampled in a row.
 pub(crate) const RUN: u32 = 8;
 /// Looks per second that a thread is allowed.
 const LOOKS_PER_SECOND: u32 = 500;
-/// The most requests that one look stands for.
+/// The most requests that one sample stands for.
 const MAX_STRIDE: u32 = 4096;
 /// After how many unseen requests the clock is asked whether they have become few.
 const UNSEEN: u32 = 128;
-/// When a thread needs longer than this for the looks after which its rate is judged, requests have
+/// When a thread needs longer than this for the samples after which its rate is judged, requests have
 /// become few, and all are seen again: after [`UNSEEN`] unseen ones at the latest.
 const SILENCE: Duration = Duration::from_secs(1);
-/// After how many looks the rate is judged.
-const JUDGED_LOOKS: u32 = 8 * RUN;
+/// After how many samples the rate is judged.
+const JUDGED_SAMPLES: u32 = 8 * RUN;
 
-/// Which requests are looked at.
+/// Which requests are sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sampling {
     /// All of them while there are few, one in up to 4,096 when there are many.
@@ -43,7 +43,7 @@ pub enum Sampling {
 /// Observers that have a pace of their own on a thread; one more shares that of a newer one.
 const SLOTS: usize = 16;
 
-/// Says for one observer which requests it looks at.
+/// Decides for one observer which requests it samples.
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
     sampling: Sampling,
@@ -58,10 +58,10 @@ struct Pace {
     owner: u64,
     /// Requests left to see in this run.
     run: u32,
-    /// How many requests one look stands for.
+    /// How many requests one sample stands for.
     stride: u32,
     /// Looks since `since`.
-    looks: u32,
+    samples: u32,
     since: Option<Instant>,
     random: u64,
 }
@@ -82,7 +82,7 @@ impl Sampler {
         *self.number.get_or_init(|| NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Whether to look at the next request of this thread, and how many it stands for.
+    /// Whether to sample the next request of this thread, and how many it stands for.
     pub(crate) fn next(&self) -> Option<NonZeroU32> {
         if self.sampling == Sampling::All {
             return Some(NonZeroU32::MIN);
@@ -97,11 +97,11 @@ impl Sampler {
                 skips.set(if is_over { 0 } else { skip - 1 });
                 return None;
             }
-            self.look(number, slot, skips)
+            self.sample(number, slot, skips)
         })
     }
 
-    fn look(&self, number: u64, slot: usize, skips: &Cell<u32>) -> Option<NonZeroU32> {
+    fn sample(&self, number: u64, slot: usize, skips: &Cell<u32>) -> Option<NonZeroU32> {
         PACES.with(|paces| {
             let cell = paces.get(slot)?;
             let mut pace = cell.get();
@@ -126,10 +126,10 @@ fn begins_anew(number: u64, slot: usize) -> bool {
 
 impl Pace {
     const fn of(owner: u64) -> Self {
-        Self { owner, run: 0, stride: 1, looks: 0, since: None, random: 0 }
+        Self { owner, run: 0, stride: 1, samples: 0, since: None, random: 0 }
     }
 
-    /// How many requests a look at the next one stands for.
+    /// How many requests a sample of the next one stands for.
     fn stride_of_look(&mut self, sampling: Sampling) -> u32 {
         if self.run == 0 {
             self.begin_run(sampling);
@@ -150,7 +150,7 @@ impl Pace {
         }
     }
 
-    /// Widens or narrows the gaps so that looks stay near what is allowed.
+    /// Widens or narrows the gaps so that samples stay near what is allowed.
     fn adapt(&mut self) {
         let now = Instant::now();
         let Some(since) = self.since else {
@@ -160,24 +160,24 @@ impl Pace {
         let elapsed = now.duration_since(since);
         // Little happened for a while: whatever comes now is seen from the start.
         if elapsed > SILENCE {
-            (self.stride, self.looks, self.since) = (1, 0, Some(now));
+            (self.stride, self.samples, self.since) = (1, 0, Some(now));
             return;
         }
-        self.looks += RUN;
-        if self.looks < JUDGED_LOOKS {
+        self.samples += RUN;
+        if self.samples < JUDGED_SAMPLES {
             return;
         }
-        let rate = f64::from(self.looks) / elapsed.as_secs_f64().max(1e-6);
+        let rate = f64::from(self.samples) / elapsed.as_secs_f64().max(1e-6);
         let allowed = f64::from(LOOKS_PER_SECOND);
         if rate > allowed {
             self.stride = (self.stride * 2).min(MAX_STRIDE);
         } else if rate < allowed / 3.0 {
             self.stride = (self.stride / 2).max(1);
         }
-        (self.looks, self.since) = (0, Some(now));
+        (self.samples, self.since) = (0, Some(now));
     }
 
-    /// Requests between two runs: on average as many as make one look in `stride`.
+    /// Requests between two runs: on average as many as make one sample in `stride`.
     fn gap(&mut self) -> u32 {
         let mean = RUN * (self.stride - 1);
         if mean == 0 {
@@ -206,12 +206,12 @@ mod tests {
     fn weights_add_up_to_the_requests() {
         let stride = NonZeroU32::new(16).unwrap_or(NonZeroU32::MIN);
         let sampler = Sampler::new(Sampling::OneIn(stride));
-        let (looks, stands_for) = on_a_new_thread(|| {
+        let (samples, stands_for) = on_a_new_thread(|| {
             let seen = (0..400_000).filter_map(|_| sampler.next());
-            seen.fold((0_u32, 0_u32), |(looks, sum), weight| (looks + 1, sum + weight.get()))
+            seen.fold((0_u32, 0_u32), |(samples, sum), weight| (samples + 1, sum + weight.get()))
         });
         assert!((380_000..420_000).contains(&stands_for), "{stands_for}");
-        assert!(looks < 30_000, "{looks}");
+        assert!(samples < 30_000, "{samples}");
     }
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
             (first, all)
         });
         assert_eq!(first, 50);
-        assert!(all < 300_000, "{all} looks at 3,000,000 requests");
+        assert!(all < 300_000, "{all} samples of 3,000,000 requests");
     }
 
     fn numbered(sampling: Sampling, number: u64) -> Sampler {
@@ -255,18 +255,18 @@ mod tests {
         let stride = NonZeroU32::new(1000).unwrap_or(NonZeroU32::MIN);
         let busy = numbered(Sampling::OneIn(stride), 3);
         let quiet = numbered(Sampling::Adaptive, 4);
-        let (looks, weights) = on_a_new_thread(|| {
-            let mut looks = 0;
+        let (samples, weights) = on_a_new_thread(|| {
+            let mut samples = 0;
             let mut weights = 0_u64;
             for turn in 0..2_000_000 {
                 weights += busy.next().map_or(0, |weight| u64::from(weight.get()));
                 if turn % 40_000 == 0 {
-                    looks += usize::from(quiet.next().is_some());
+                    samples += usize::from(quiet.next().is_some());
                 }
             }
-            (looks, weights)
+            (samples, weights)
         });
-        assert_eq!(looks, 50, "all of the few requests of the quiet one");
+        assert_eq!(samples, 50, "all of the few requests of the quiet one");
         assert!((1_500_000..2_500_000).contains(&weights), "{weights}");
     }
 

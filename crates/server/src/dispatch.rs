@@ -1,4 +1,4 @@
-//! Which thread runs a call.
+//! Chooses the thread of a call.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,43 +17,43 @@ use crate::limits::Limits;
 use crate::memory::{Full, Reservation};
 use crate::operation::{Operation, SLOTS};
 
-/// A body larger than this is never handled on the reactor: hashing, unpacking and parsing it takes
+/// A larger body is never handled on the reactor: hashing, decompressing and parsing it takes
 /// longer than the hop to another thread.
 const MAX_INLINE_BODY_BYTES: usize = 64 << 10;
 
-/// An operation whose calls take longer than this on average is not run on the reactor. A hop to
-/// the pool and back costs some ten microseconds, so such calls hardly notice it.
+/// An operation whose calls take longer than this on average does not run on the reactor. A hop to
+/// the pool and back costs about ten microseconds, which is small for such calls.
 const MAX_INLINE_MICROS: u32 = 500;
 
-/// Where calls of one kind run.
+/// Where calls of one class of work run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// On the reactor's thread that read the request.
+    /// On the reactor thread that read the request.
     Inline,
-    /// On the reactor's thread as long as such calls are quick there, otherwise on the pool.
+    /// On the reactor thread while such calls are fast, otherwise in the pool.
     InlineWhileQuick,
-    /// On a thread of the pool, while the reactor serves others.
+    /// On a pool thread, while the reactor serves other connections.
     Pool,
 }
 
 /// Which thread runs which call.
 ///
-/// A call that waits must not do so on a reactor thread, because other connections would wait with it. But a hop to another thread and back means two wake-ups, several
-/// times the work of a point read: measured with bodies of 1 KB, a server keeps over 80 % of a bare echo
-/// server's throughput when it answers inline and about 40 % when it hops. So the choice is made per
-/// kind of work:
+/// A blocking call must not run on a reactor thread, because other connections would wait for it.
+/// But a hop to another thread and back means two wake-ups, several times the work of a point read:
+/// with bodies of 1 KB, a server keeps over 80 % of a bare echo server's throughput inline and
+/// about 40 % with the hop. So the choice depends on the class of work:
 ///
-/// | kind | in memory | on disk |
+/// | class | in memory | on disk |
 /// |---|---|---|
-/// | reads of a few items | inline while quick | inline while quick: most find their block in memory |
-/// | writes of one item | inline while quick | inline while quick, up to their place in the order of all writes; they wait for the disk as tasks, and for a change of their table or for an item that is held in the pool |
-/// | changes of tables and settings | inline while quick | pool: they wait for a sync |
+/// | reads of a few items | inline while fast | inline while fast: most find their block in the cache |
+/// | writes of one item | inline while fast | inline while fast, until they are submitted; they await the disk as tasks, and wait in the pool for a change of their table or a locked item |
+/// | changes of tables and settings | inline while fast | pool: they wait for a sync |
 /// | scans, batches, transactions, PartiQL | pool | pool |
 ///
-/// *While quick* is judged per operation by a running average of its calls, wherever they ran and
-/// without their wait for the disk: when a disk gets slow or queries get large, that operation moves to
-/// the pool within a few calls, and comes back when it is quick again. Whatever the kind, a large body
-/// goes to the pool.
+/// *While fast* is decided per operation by a moving average of its calls, wherever they ran and
+/// without their wait for the disk: when a disk becomes slow or queries become large, that
+/// operation moves to the pool within a few calls, and returns when it is fast again. Large bodies
+/// always go to the pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispatch {
     /// `GetItem`, `Query` and descriptions.
@@ -62,24 +62,24 @@ pub struct Dispatch {
     pub writes: Place,
     /// Small changes of tables and settings.
     pub changes: Place,
-    /// Threads of the pool at most; they start on demand and end when idle.
+    /// Maximum number of pool threads; they start on demand and end when idle.
     pub pool_threads: usize,
 }
 
 impl Dispatch {
-    /// For a database in memory, where small calls never wait.
+    /// For a database in memory, where small calls never block.
     pub fn memory() -> Self {
         let quick = Place::InlineWhileQuick;
         Self { reads: quick, writes: quick, changes: quick, pool_threads: 32 }
     }
 
-    /// For a database on disk, where every change waits.
+    /// For a database on disk, where every change blocks.
     pub fn disk() -> Self {
         Self { changes: Place::Pool, pool_threads: 256, ..Self::memory() }
     }
 }
 
-/// Runs calls where they belong.
+/// Runs calls on the right thread.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
     policy: Dispatch,
@@ -87,14 +87,14 @@ pub(crate) struct Dispatcher {
     memory_timeout: Duration,
     /// Calls in the pool, running and queued.
     pool: Semaphore,
-    /// How long calls take on average, per operation, in sixteenths of a microsecond.
+    /// Moving average of the duration per operation, in sixteenths of a microsecond.
     averages: [AtomicU32; SLOTS],
 }
 
-/// Why there is no result of a call.
+/// Why a call has no result.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NotRun {
-    /// It panicked. The message went to standard error when it happened.
+    /// It panicked. The panic message has been printed to standard error.
     Panicked,
     /// There was no memory for it.
     NoMemory,
@@ -126,13 +126,13 @@ impl Dispatcher {
         }
     }
 
-    /// Remembers how long a call took.
+    /// Updates the moving average with a call's duration.
     pub(crate) fn learn(&self, operation: Operation, took: Duration) {
         let Some(average) = self.averages.get(operation.slot()) else { return };
         let before = average.load(Relaxed);
-        // Capped, so that one call held up by the system does not decide for long.
+        // Capped, so that a single delayed call does not dominate the average for long.
         let micros = took.as_micros().min(u128::from(16 * MAX_INLINE_MICROS)) as u32;
-        // An update lost to another thread does no harm.
+        // A lost update by another thread is harmless.
         average.store(before - before / 16 + micros, Relaxed);
     }
 
@@ -140,9 +140,9 @@ impl Dispatcher {
         self.averages.get(operation.slot()).map_or(0, |average| average.load(Relaxed) / 16)
     }
 
-    /// Runs `work`, which takes so many bytes more, on a thread of the pool. A panic in it stays in it,
-    /// too. The memory is reserved first: who waits for that holds nobody up. It stays reserved until
-    /// the work is done, even if nobody waits for the result any more.
+    /// Runs `work`, which needs `bytes` more memory, on a pool thread. A panic is caught. The
+    /// memory is reserved first, so that waiting for it blocks no thread. It stays reserved until
+    /// the work is done, even if the caller no longer waits for the result.
     pub(crate) async fn in_pool<T: Send + 'static>(
         &self,
         memory: &mut Reservation,
@@ -151,7 +151,7 @@ impl Dispatcher {
     ) -> Result<T, NotRun> {
         let grown = memory.grow_within(bytes, self.memory_timeout).await;
         grown.map_err(|Full| NotRun::NoMemory)?;
-        // The semaphore is never closed; were it, the work would still run.
+        // The semaphore is never closed; if it were, the work would still run.
         let _turn = self.pool.acquire().await;
         let reserved = memory.take();
         let run = tokio::task::spawn_blocking(move || (work(), reserved)).await;
@@ -160,14 +160,14 @@ impl Dispatcher {
         Ok(result)
     }
 
-    /// Waits until the connection may have another small call: it holds no more than its share.
+    /// Waits until the connection is within its memory share and may run another small call.
     pub(crate) async fn turn(&self, memory: &mut Reservation) -> Result<(), NotRun> {
         memory.turn_within(self.memory_timeout).await.map_err(|Full| NotRun::NoMemory)
     }
 
-    /// Waits until a write is durable. One that is alone does the disk's work here: nobody waits behind
-    /// it, and whoever comes meanwhile is served by another thread of the reactor. Where there are more,
-    /// the store's thread does it for all of them.
+    /// Waits until a write is durable. A lone write runs the group commit on this thread: no other
+    /// request waits for it, and new ones are served by other reactor threads. With several writes,
+    /// the committer thread does it for all of them.
     pub(crate) async fn wait(&self, call: WaitingCall, is_alone: bool) -> Result<Reply, NotRun> {
         if is_alone && call.would_lead() {
             let has_others = Handle::current().metrics().num_workers() > 1;
@@ -184,12 +184,12 @@ impl Dispatcher {
     }
 }
 
-/// Runs `work` here. A panic in it stays in it: one request fails, the server lives.
+/// Runs `work` on this thread. A panic is caught: one request fails, the server continues.
 pub(crate) fn inline<T>(work: impl FnOnce() -> T) -> Result<T, NotRun> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| NotRun::Panicked)
 }
 
-/// A call whose client may leave: then a thread waits in its place, not the reactor.
+/// A call whose client may disconnect: then a pool thread waits for it instead of the reactor.
 struct Awaited(Option<WaitingCall>);
 
 impl Awaited {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn small_work_stays_and_what_waits_moves() {
+    fn small_work_runs_inline_and_blocking_work_in_the_pool() {
         let memory = dispatcher(Dispatch::memory());
         let disk = dispatcher(Dispatch::disk());
         let (get, put, scan) = (operation("GetItem"), operation("PutItem"), operation("Scan"));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_that_gets_slow_moves_and_comes_back_alone() {
+    fn a_slow_operation_moves_to_the_pool_and_returns() {
         let dispatcher = dispatcher(Dispatch::memory());
         let (get, query) = (operation("GetItem"), operation("Query"));
         dispatcher.learn(query, Duration::from_secs(3));

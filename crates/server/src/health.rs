@@ -53,7 +53,7 @@ pub(crate) fn complaint(health: &Health) -> Option<String> {
 }
 
 /// Polls the backend until the server ends.
-pub(crate) async fn watch(shared: Arc<Shared>) {
+pub(crate) async fn poll(shared: Arc<Shared>) {
     let mut lifecycle = shared.lifecycle.subscribe();
     loop {
         tokio::select! {

@@ -1,4 +1,5 @@
-//! What a request is counted and scheduled as: an operation of DynamoDB, of CloudWatch, or nothing known.
+//! The operation by which a request is counted and scheduled: of DynamoDB, of CloudWatch, or
+//! unknown.
 
 use keyloom_api::{Operation as Api, Work};
 

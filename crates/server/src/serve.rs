@@ -89,7 +89,7 @@ impl Server {
         let Self { config, listener, address, metrics, tls, shared } = self;
         let listener = to_tokio(listener, address)?;
         let metrics = metrics.map(|(listener, address)| to_tokio(listener, address)).transpose()?;
-        tokio::spawn(health::watch(Arc::clone(&shared)));
+        tokio::spawn(health::poll(Arc::clone(&shared)));
         let limit = connection_limit(config.limits.max_connections);
         let connections = Arc::new(Semaphore::new(limit as usize));
         tokio::select! {

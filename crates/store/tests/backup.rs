@@ -115,8 +115,8 @@ fn refusal<T>(outcome: Result<T, StoreError>, named: &Path, why: &str) {
 #[test]
 fn a_backup_under_load_holds_all_acknowledged_transactions_whole() {
     const WRITERS: u64 = 3;
-    let home = tempfile::tempdir().unwrap();
-    let (original, to) = (home.path().join("store"), home.path().join("backup"));
+    let scratch = tempfile::tempdir().unwrap();
+    let (original, to) = (scratch.path().join("store"), scratch.path().join("backup"));
     // Without waiting for the disk, they flush and compact all the time.
     let relaxed = DiskOptions { durability: Durability::Relaxed, ..options() };
     let (store, _) = DiskStore::open(&original, relaxed).unwrap();
@@ -145,7 +145,7 @@ fn a_backup_under_load_holds_all_acknowledged_transactions_whole() {
             longest = longest.max(report.pause);
             linked += report.tables_linked;
             // A copy is opened: a backup that was opened is not a backup any more.
-            let restored = home.path().join("restored");
+            let restored = scratch.path().join("restored");
             restore_backup(&to, &restored).unwrap();
             let copy = open(&restored);
             for (writer, before) in before.iter().enumerate() {
@@ -167,9 +167,9 @@ fn a_backup_under_load_holds_all_acknowledged_transactions_whole() {
 
 #[test]
 fn a_backup_opens_as_a_store_and_is_private_to_its_owner() {
-    let home = tempfile::tempdir().unwrap();
-    let to = home.path().join("deep/er/backup");
-    let store = store_with(&home.path().join("store"), 700);
+    let scratch = tempfile::tempdir().unwrap();
+    let to = scratch.path().join("deep/er/backup");
+    let store = store_with(&scratch.path().join("store"), 700);
     store.backup(&to).unwrap();
     #[cfg(unix)]
     for path in all_files(&to).iter().chain([&to, &to.join("tree/tables")]) {
@@ -177,7 +177,7 @@ fn a_backup_opens_as_a_store_and_is_private_to_its_owner() {
         let mode = fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
     }
-    assert!(!home.path().join("deep/er/backup.partial").exists());
+    assert!(!scratch.path().join("deep/er/backup.partial").exists());
     let copy = open(&to);
     assert_eq!(check(&copy, 0, 700), 700);
     assert_eq!(verify(&copy), verify(&store));
@@ -186,14 +186,14 @@ fn a_backup_opens_as_a_store_and_is_private_to_its_owner() {
     refusal(store.backup(&to), &to, "open in another process");
     copy.close().unwrap();
     refusal(store.backup(&to), &to, "has been opened as a store");
-    refusal(restore_backup(&to, &home.path().join("new")).map(drop), &to, "has been opened");
+    refusal(restore_backup(&to, &scratch.path().join("new")).map(drop), &to, "has been opened");
 }
 
 #[test]
 fn a_second_backup_copies_only_new_tables() {
-    let home = tempfile::tempdir().unwrap();
-    let to = home.path().join("backup");
-    let store = store_with(&home.path().join("store"), 900);
+    let scratch = tempfile::tempdir().unwrap();
+    let to = scratch.path().join("backup");
+    let store = store_with(&scratch.path().join("store"), 900);
     let first = store.backup(&to).unwrap();
     assert!(first.tables_copied > 0 && first.tables_linked == 0, "{first:?}");
     let again = store.backup(&to).unwrap();
@@ -206,9 +206,9 @@ fn a_second_backup_copies_only_new_tables() {
 
 #[test]
 fn a_table_damaged_in_the_previous_backup_is_copied_again() {
-    let home = tempfile::tempdir().unwrap();
-    let to = home.path().join("backup");
-    let store = store_with(&home.path().join("store"), 3000);
+    let scratch = tempfile::tempdir().unwrap();
+    let to = scratch.path().join("backup");
+    let store = store_with(&scratch.path().join("store"), 3000);
     store.backup(&to).unwrap();
     let table = all_files(&to.join("tree/tables"))[0].clone();
     let mut bytes = fs::read(&table).unwrap();
@@ -216,46 +216,46 @@ fn a_table_damaged_in_the_previous_backup_is_copied_again() {
     fs::write(&table, bytes).unwrap();
     let again = store.backup(&to).unwrap();
     assert_eq!(again.tables_copied, 1, "{again:?}");
-    restore_backup(&to, &home.path().join("restored")).unwrap();
-    verify(&open(&home.path().join("restored")));
+    restore_backup(&to, &scratch.path().join("restored")).unwrap();
+    verify(&open(&scratch.path().join("restored")));
 }
 
 #[test]
 fn unsuitable_directories_are_refused_by_name() {
-    let home = tempfile::tempdir().unwrap();
-    let original = home.path().join("store");
+    let scratch = tempfile::tempdir().unwrap();
+    let original = scratch.path().join("store");
     let store = store_with(&original, 50);
     refusal(store.backup(&original), &original, "directory of the store");
     refusal(store.backup(original.join("a/b")), &original.join("a/b"), "directory of the store");
     assert!(!original.join("a").exists());
-    let full = home.path().join("holiday");
+    let full = scratch.path().join("holiday");
     fs::create_dir(&full).unwrap();
     fs::write(full.join("photo"), "x").unwrap();
     refusal(store.backup(&full), &full, "neither empty nor a backup");
-    let other = home.path().join("other");
+    let other = scratch.path().join("other");
     store_with(&other, 3).close().unwrap();
     refusal(store.backup(&other), &other, "is a store, not a backup");
-    let backup = home.path().join("backup");
-    store_with(&home.path().join("third"), 3).backup(&backup).unwrap();
+    let backup = scratch.path().join("backup");
+    store_with(&scratch.path().join("third"), 3).backup(&backup).unwrap();
     refusal(store.backup(&backup), &backup, "backup of another store");
     // A foreign file where the copy would be collected is not removed.
-    let mine = home.path().join("new.partial");
+    let mine = scratch.path().join("new.partial");
     fs::create_dir(&mine).unwrap();
     fs::write(mine.join("diary"), "x").unwrap();
-    refusal(store.backup(home.path().join("new")), &mine, "needed for the unfinished copy");
+    refusal(store.backup(scratch.path().join("new")), &mine, "needed for the unfinished copy");
     assert!(mine.join("diary").exists());
     refusal(restore_backup(&backup, &full).map(drop), &full, "empty or missing");
-    refusal(restore_backup(&other, &home.path().join("x")).map(drop), &other, "not a backup");
+    refusal(restore_backup(&other, &scratch.path().join("x")).map(drop), &other, "not a backup");
     assert_eq!(fs::read_dir(&full).unwrap().count(), 1);
     for left in ["holiday.partial", "other.partial", "backup.partial", "x", "x.partial"] {
-        assert!(!home.path().join(left).exists(), "{left}");
+        assert!(!scratch.path().join(left).exists(), "{left}");
     }
 }
 
 #[test]
 fn a_closed_store_is_backed_up_without_changing_it() {
-    let home = tempfile::tempdir().unwrap();
-    let (original, image) = (home.path().join("store"), home.path().join("image"));
+    let scratch = tempfile::tempdir().unwrap();
+    let (original, image) = (scratch.path().join("store"), scratch.path().join("image"));
     let store = store_with(&original, 600);
     // As a kill would leave it; idle, so that a plain copy is consistent.
     thread::sleep(Duration::from_millis(300));
@@ -266,7 +266,7 @@ fn a_closed_store_is_backed_up_without_changing_it() {
     refusal(BackupSource::of_directory(&original), &original, "open in another process");
     store.close().unwrap();
     for (round, path) in [&original, &image].into_iter().enumerate() {
-        let to = home.path().join(format!("backup {round}"));
+        let to = scratch.path().join(format!("backup {round}"));
         let before = contents(path);
         let source = BackupSource::of_directory(path).unwrap();
         source.copy_to(BackupTarget::prepare(&to, Some(path)).unwrap()).unwrap();
@@ -277,8 +277,8 @@ fn a_closed_store_is_backed_up_without_changing_it() {
 
 #[test]
 fn backing_up_a_damaged_store_fails_and_names_the_file() {
-    let home = tempfile::tempdir().unwrap();
-    let (original, to) = (home.path().join("store"), home.path().join("backup"));
+    let scratch = tempfile::tempdir().unwrap();
+    let (original, to) = (scratch.path().join("store"), scratch.path().join("backup"));
     let store = store_with(&original, 2000);
     store.backup(&to).unwrap();
     let good = contents(&to);
@@ -286,7 +286,7 @@ fn backing_up_a_damaged_store_fails_and_names_the_file() {
     (2000..3000).for_each(|number| put(&store, 0, number).unwrap());
     thread::sleep(Duration::from_millis(300));
     // Replaced tables still exist, but are not part of a backup.
-    let probe = home.path().join("probe");
+    let probe = scratch.path().join("probe");
     store.backup(&probe).unwrap();
     let new: Vec<PathBuf> =
         contents(&probe).into_keys().filter(|name| !good.contains_key(name)).collect();
@@ -317,9 +317,9 @@ fn flip(path: &Path, offset: u64) {
 
 #[test]
 fn restoring_a_damaged_backup_fails_and_names_the_file() {
-    let home = tempfile::tempdir().unwrap();
-    let (backup, to) = (home.path().join("backup"), home.path().join("restored"));
-    store_with(&home.path().join("store"), 1000).backup(&backup).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let (backup, to) = (scratch.path().join("backup"), scratch.path().join("restored"));
+    store_with(&scratch.path().join("store"), 1000).backup(&backup).unwrap();
     for victim in all_files(&backup) {
         if fs::metadata(&victim).unwrap().len() > 0 {
             let offset = fs::metadata(&victim).unwrap().len() / 2;
@@ -339,9 +339,9 @@ fn restoring_a_damaged_backup_fails_and_names_the_file() {
 
 #[test]
 fn a_restored_store_has_its_own_id() {
-    let home = tempfile::tempdir().unwrap();
-    let (backup, restored) = (home.path().join("backup"), home.path().join("restored"));
-    store_with(&home.path().join("store"), 400).backup(&backup).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let (backup, restored) = (scratch.path().join("backup"), scratch.path().join("restored"));
+    store_with(&scratch.path().join("store"), 400).backup(&backup).unwrap();
     let summary = restore_backup(&backup, &restored).unwrap();
     assert!(summary.bytes > 100_000, "{summary:?}");
     let store = open(&restored);
@@ -372,9 +372,9 @@ impl<R: io::Read> io::Read for Broken<R> {
 
 #[test]
 fn a_truncated_archive_leaves_the_previous_backup() {
-    let home = tempfile::tempdir().unwrap();
-    let to = home.path().join("backup");
-    let store = store_with(&home.path().join("store"), 300);
+    let scratch = tempfile::tempdir().unwrap();
+    let to = scratch.path().join("backup");
+    let store = store_with(&scratch.path().join("store"), 300);
     store.backup(&to).unwrap();
     let good = contents(&to);
     (300..900).for_each(|number| put(&store, 0, number).unwrap());
@@ -400,7 +400,7 @@ fn a_truncated_archive_leaves_the_previous_backup() {
         changed[at] ^= 1;
         if target().take_archive(changed.as_slice()).is_ok() {
             // Fields of the archive format that do not concern the files.
-            let copy = home.path().join("restored");
+            let copy = scratch.path().join("restored");
             restore_backup(&to, &copy).unwrap();
             assert_eq!(check(&open(&copy), 0, 900), 900, "changed at {at}");
             fs::remove_dir_all(&copy).unwrap();
@@ -417,7 +417,7 @@ fn a_truncated_archive_leaves_the_previous_backup() {
 
 #[test]
 fn names_outside_the_backup_are_not_written() {
-    let home = tempfile::tempdir().unwrap();
+    let scratch = tempfile::tempdir().unwrap();
     for name in ["../x", "/tmp/x", "tree/tables/../../x", "log/x", "LOCK", "tree/tables/"] {
         let mut builder = tar::Builder::new(Vec::new());
         let mut header = tar::Header::new_gnu();
@@ -426,11 +426,11 @@ fn names_outside_the_backup_are_not_written() {
         header.set_cksum();
         builder.append(&header, &b"x"[..]).unwrap();
         let archive = builder.into_inner().unwrap();
-        let target = BackupTarget::prepare(&home.path().join("backup"), None).unwrap();
+        let target = BackupTarget::prepare(&scratch.path().join("backup"), None).unwrap();
         let error = target.take_archive(archive.as_slice()).unwrap_err().to_string();
         assert!(error.contains("not part of a backup"), "{name}: {error}");
     }
-    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
 }
 
 const CHILD: &str = "KEYLOOM_BACKUP_CHILD";
@@ -439,10 +439,10 @@ const CHILD: &str = "KEYLOOM_BACKUP_CHILD";
 #[test]
 #[ignore = "run by the test below in a process of its own"]
 fn backs_up_until_it_is_killed() {
-    let Ok(home) = env::var(CHILD) else { return };
-    let home = PathBuf::from(home);
+    let Ok(scratch) = env::var(CHILD) else { return };
+    let scratch = PathBuf::from(scratch);
     let relaxed = DiskOptions { durability: Durability::Relaxed, ..options() };
-    let (store, _) = DiskStore::open(home.join("store"), relaxed).unwrap();
+    let (store, _) = DiskStore::open(scratch.join("store"), relaxed).unwrap();
     let first = check(&store, 0, 0);
     let mut number = first;
     loop {
@@ -450,30 +450,30 @@ fn backs_up_until_it_is_killed() {
             put(&store, 0, number).unwrap();
             number += 1;
         }
-        fs::write(home.join("begun"), "").unwrap();
-        store.backup(home.join("backup")).unwrap();
-        fs::write(home.join("complete.tmp"), number.to_string()).unwrap();
-        fs::rename(home.join("complete.tmp"), home.join("complete")).unwrap();
+        fs::write(scratch.join("begun"), "").unwrap();
+        store.backup(scratch.join("backup")).unwrap();
+        fs::write(scratch.join("complete.tmp"), number.to_string()).unwrap();
+        fs::rename(scratch.join("complete.tmp"), scratch.join("complete")).unwrap();
     }
 }
 
 #[test]
 fn killing_a_backup_leaves_the_previous_one_usable() {
     let kills: u64 = env::var("KEYLOOM_BACKUP_KILLS").map_or(10, |count| count.parse().unwrap());
-    let home = tempfile::tempdir().unwrap();
+    let scratch = tempfile::tempdir().unwrap();
     let program = env::current_exe().unwrap();
     let begin = Instant::now();
     let mut unfinished = 0;
     for kill in 0..kills {
         let mut child = Command::new(&program)
             .args(["--ignored", "--exact", "backs_up_until_it_is_killed"])
-            .env(CHILD, home.path())
+            .env(CHILD, scratch.path())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
         // The first process is to complete a backup; most of the others end in the middle of one.
-        let sign = home.path().join(if kill == 0 { "complete" } else { "begun" });
+        let sign = scratch.path().join(if kill == 0 { "complete" } else { "begun" });
         while !sign.exists() {
             assert!(child.try_wait().unwrap().is_none(), "the child ended by itself");
             thread::sleep(Duration::from_millis(1));
@@ -481,11 +481,11 @@ fn killing_a_backup_leaves_the_previous_one_usable() {
         thread::sleep(Duration::from_micros(kill * 7_813 % 60_000));
         child.kill().unwrap();
         child.wait().unwrap();
-        fs::remove_file(home.path().join("begun")).unwrap();
-        unfinished += u64::from(home.path().join("backup.partial").exists());
-        let complete = fs::read_to_string(home.path().join("complete")).unwrap();
-        let restored = home.path().join("restored");
-        restore_backup(&home.path().join("backup"), &restored).unwrap();
+        fs::remove_file(scratch.path().join("begun")).unwrap();
+        unfinished += u64::from(scratch.path().join("backup.partial").exists());
+        let complete = fs::read_to_string(scratch.path().join("complete")).unwrap();
+        let restored = scratch.path().join("restored");
+        restore_backup(&scratch.path().join("backup"), &restored).unwrap();
         let copy = open(&restored);
         check(&copy, 0, complete.parse().unwrap());
         verify(&copy);
@@ -493,8 +493,8 @@ fn killing_a_backup_leaves_the_previous_one_usable() {
         fs::remove_dir_all(&restored).unwrap();
     }
     // The next one cleans up.
-    open_any(&home.path().join("store")).backup(home.path().join("backup")).unwrap();
-    assert!(!home.path().join("backup.partial").exists());
+    open_any(&scratch.path().join("store")).backup(scratch.path().join("backup")).unwrap();
+    assert!(!scratch.path().join("backup.partial").exists());
     eprintln!("{kills} kills, {unfinished} in the middle, in {:?}", begin.elapsed());
     assert!(unfinished > kills / 5, "{unfinished} of {kills}");
 }
@@ -516,8 +516,8 @@ fn inside_a_small_disk() {
     if !mounted.is_ok_and(|status| status.success()) {
         std::process::exit(CANNOT_MOUNT);
     }
-    let home = tempfile::tempdir().unwrap();
-    let store = store_with(&home.path().join("store"), 300);
+    let scratch = tempfile::tempdir().unwrap();
+    let store = store_with(&scratch.path().join("store"), 300);
     let to = disk.join("backup");
     store.backup(&to).unwrap();
     let good = contents(&to);
@@ -531,8 +531,8 @@ fn inside_a_small_disk() {
     // The store itself has lost nothing and still accepts writes.
     assert!(store.health().is_ready());
     put(&store, 0, 300).unwrap();
-    restore_backup(&to, &home.path().join("restored")).unwrap();
-    assert_eq!(check(&open(&home.path().join("restored")), 0, 300), 300);
+    restore_backup(&to, &scratch.path().join("restored")).unwrap();
+    assert_eq!(check(&open(&scratch.path().join("restored")), 0, 300), 300);
 }
 
 #[test]

@@ -177,8 +177,8 @@ fn is_named(file: &Path, text: &str) -> bool {
 #[test]
 fn no_flipped_bit_is_silently_served() {
     let flips = env::var("KEYLOOM_FLIPS").map_or(DEFAULT_FLIPS, |flips| flips.parse().unwrap());
-    let home = tempfile::tempdir().unwrap();
-    let original = home.path().join("original");
+    let scratch = tempfile::tempdir().unwrap();
+    let original = scratch.path().join("original");
     let content = make(&original);
     let files = files(&original);
     let sizes: Vec<u64> = files.iter().map(|file| used_bytes(file)).collect();
@@ -190,7 +190,7 @@ fn no_flipped_bit_is_silently_served() {
         let count = (flips as u64 * size / total).max(flips as u64 / 20).min(*size);
         for n in 0..count {
             let at = n * size / count;
-            let path = home.path().join("damaged");
+            let path = scratch.path().join("damaged");
             copy(&original, &path);
             let name = file.strip_prefix(&original).unwrap();
             let damaged = path.join(name);
@@ -224,8 +224,8 @@ fn no_flipped_bit_is_silently_served() {
 /// tests of their own.)
 #[test]
 fn every_missing_or_truncated_table_is_named() {
-    let home = tempfile::tempdir().unwrap();
-    let original = home.path().join("original");
+    let scratch = tempfile::tempdir().unwrap();
+    let original = scratch.path().join("original");
     let content = make(&original);
     let current = fs::read(original.join("tree/current")).unwrap();
     let list = u64::from_le_bytes(current[..8].try_into().unwrap());
@@ -237,7 +237,7 @@ fn every_missing_or_truncated_table_is_named() {
     for file in files {
         let size = fs::metadata(&file).unwrap().len();
         for kept in [None, Some(0), Some(1), Some(size / 2), Some(size - 1)] {
-            let path = home.path().join("damaged");
+            let path = scratch.path().join("damaged");
             copy(&original, &path);
             let damaged = path.join(file.strip_prefix(&original).unwrap());
             match kept {
@@ -259,12 +259,12 @@ fn every_missing_or_truncated_table_is_named() {
 
 #[test]
 fn a_foreign_file_among_the_tables_is_named() {
-    let home = tempfile::tempdir().unwrap();
-    make(home.path());
-    let strange = home.path().join("tree/tables/notes.txt");
+    let scratch = tempfile::tempdir().unwrap();
+    make(scratch.path());
+    let strange = scratch.path().join("tree/tables/notes.txt");
     fs::write(&strange, "mine").unwrap();
-    let error = DiskStore::open(home.path(), options()).unwrap_err();
+    let error = DiskStore::open(scratch.path(), options()).unwrap_err();
     assert!(is_named(&strange, &error.to_string()), "{error}");
     fs::remove_file(&strange).unwrap();
-    DiskStore::open(home.path(), options()).unwrap();
+    DiskStore::open(scratch.path(), options()).unwrap();
 }

@@ -264,8 +264,8 @@ fn unfinished_files_of_the_engine_are_removed() {
 /// between is assembled from a store and the segment that its copy creates.
 #[test]
 fn an_opening_killed_before_the_manifest_update_is_harmless() {
-    let home = tempfile::tempdir().unwrap();
-    let (path, copy) = (home.path().join("store"), home.path().join("copy"));
+    let scratch = tempfile::tempdir().unwrap();
+    let (path, copy) = (scratch.path().join("store"), scratch.path().join("copy"));
     let store = open(&path).unwrap();
     put(&store, "key".to_owned(), b"value".to_vec());
     store.close().unwrap();

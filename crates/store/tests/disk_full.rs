@@ -66,8 +66,8 @@ fn fill(store: &DiskStore) -> u64 {
                 Err(error) => break error,
             }
         };
-        let told = error.to_string();
-        assert!(told.contains("No space left on device"), "{told}");
+        let output = error.to_string();
+        assert!(output.contains("No space left on device"), "{output}");
         assert!(matches!(error, CommitError::Failed(StoreError::Full { .. })), "{error:?}");
         // Durable data stays readable on a full disk.
         check(store, acknowledged);
@@ -142,7 +142,7 @@ fn inside_a_small_disk() {
 
 #[test]
 fn a_full_disk_loses_no_acknowledged_write() {
-    let home = tempfile::tempdir().unwrap();
+    let scratch = tempfile::tempdir().unwrap();
     // With different sizes the disk fills up during different operations: log write, flush,
     // compaction.
     let sizes: usize = env::var("KEYLOOM_DISK_SIZES").map_or(3, |count| count.parse().unwrap());
@@ -151,22 +151,22 @@ fn a_full_disk_loses_no_acknowledged_write() {
             .args(["--user", "--map-root-user", "--mount"])
             .arg(env::current_exe().unwrap())
             .args(["--ignored", "--exact", "inside_a_small_disk", "--nocapture"])
-            .env(SMALL_DISK, format!("{}:{bytes}", home.path().display()))
+            .env(SMALL_DISK, format!("{}:{bytes}", scratch.path().display()))
             .output();
         let Ok(outcome) = outcome else {
             eprintln!("NOT RUN: there is no `unshare` to make a small disk with");
             return;
         };
-        let told = String::from_utf8_lossy(&outcome.stderr);
-        if outcome.status.code() == Some(CANNOT_MOUNT) || told.contains("unshare failed") {
-            eprintln!("NOT RUN: this system does not let `unshare` make a small disk: {told}");
+        let output = String::from_utf8_lossy(&outcome.stderr);
+        if outcome.status.code() == Some(CANNOT_MOUNT) || output.contains("unshare failed") {
+            eprintln!("NOT RUN: this system does not let `unshare` make a small disk: {output}");
             return;
         }
         assert!(
             outcome.status.success(),
-            "{bytes} bytes: {told}\n{}",
+            "{bytes} bytes: {output}\n{}",
             String::from_utf8_lossy(&outcome.stdout)
         );
-        eprint!("{told}");
+        eprint!("{output}");
     }
 }

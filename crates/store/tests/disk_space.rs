@@ -124,14 +124,14 @@ fn content(snapshot: &dyn Snapshot) -> Vec<(Bytes, Bytes)> {
 }
 
 /// Creates garbage in the three variants; the store holds `kept` items afterwards.
-fn check(what: &str, make: impl Fn(&DiskStore), spoil: impl Fn(&DiskStore), kept: u64) {
+fn check(what: &str, make: impl Fn(&DiskStore), make_garbage: impl Fn(&DiskStore), kept: u64) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let open = || DiskStore::open(path, options()).unwrap().0;
 
     let store = open();
     make(&store);
-    spoil(&store);
+    make_garbage(&store);
     let expected = content(&*store.snapshot().unwrap());
     assert_eq!(expected.len() as u64, kept);
     wait_for_space(path, kept, what);
@@ -140,7 +140,7 @@ fn check(what: &str, make: impl Fn(&DiskStore), spoil: impl Fn(&DiskStore), kept
 
     let store = open();
     make(&store);
-    spoil(&store);
+    make_garbage(&store);
     store.close().unwrap();
     let store = open();
     wait_for_space(path, kept, &format!("{what}, after a restart"));
@@ -149,7 +149,7 @@ fn check(what: &str, make: impl Fn(&DiskStore), spoil: impl Fn(&DiskStore), kept
     make(&store);
     let snapshot = store.snapshot().unwrap();
     let before = content(&*snapshot);
-    spoil(&store);
+    make_garbage(&store);
     thread::sleep(Duration::from_secs(5));
     assert!(content(&*snapshot) == before, "{what}: the snapshot has changed");
     drop(snapshot);
@@ -171,25 +171,26 @@ fn a_dropped_prefix_is_reclaimed() {
         fill(store, "b-dropped", items, 1);
         fill(store, "c-kept", items / 8, 0);
     };
-    let spoil = |store: &DiskStore| store.delete_prefix(b"b-dropped/", 1000).unwrap();
-    check("drop", make, spoil, items / 8 * 2);
+    let make_garbage = |store: &DiskStore| store.delete_prefix(b"b-dropped/", 1000).unwrap();
+    check("drop", make, make_garbage, items / 8 * 2);
 }
 
 #[test]
 fn scattered_deleted_keys_are_reclaimed() {
     let items = megabytes() * 1000;
     let make = |store: &DiskStore| fill(store, "table", items, 0);
-    let spoil = |store: &DiskStore| {
+    let make_garbage = |store: &DiskStore| {
         let second = (0..items).filter(|n| n % 2 == 1);
         for_each(store, second, |transaction, n| transaction.delete(key("table", n)));
     };
-    check("expiry", make, spoil, items / 2);
+    check("expiry", make, make_garbage, items / 2);
 }
 
 #[test]
 fn overwritten_values_are_reclaimed() {
     let items = megabytes() * 250;
     let make = |store: &DiskStore| fill(store, "table", items, 0);
-    let spoil = |store: &DiskStore| (1..4).for_each(|round| fill(store, "table", items, round));
-    check("overwrites", make, spoil, items);
+    let make_garbage =
+        |store: &DiskStore| (1..4).for_each(|round| fill(store, "table", items, round));
+    check("overwrites", make, make_garbage, items);
 }

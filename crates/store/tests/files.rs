@@ -97,15 +97,15 @@ fn check_opens(path: &Path, count: u64, touched: &[&Path], what: &str) -> bool {
 
 #[test]
 fn every_missing_file_or_directory_is_named() {
-    let home = tempfile::tempdir().unwrap();
-    let original = home.path().join("original");
+    let scratch = tempfile::tempdir().unwrap();
+    let original = scratch.path().join("original");
     let count = closed_store(&original);
     let mut things: Vec<PathBuf> = all_files(&original);
     things.extend(["log", "tree", "tree/tables"].map(|folder| original.join(folder)));
     let mut refused = 0;
     for thing in things {
         let relative = thing.strip_prefix(&original).unwrap();
-        let damaged = home.path().join("damaged");
+        let damaged = scratch.path().join("damaged");
         copy(&original, &damaged);
         let victim = damaged.join(relative);
         let what = format!("without {}", relative.display());
@@ -135,21 +135,21 @@ fn ignoring_the_manifest_hides_a_missing_file() {
         .env("KEYLOOM_STORE_MUTATION", "manifest-ignored")
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&outcome.stdout);
-    assert!(!outcome.status.success() && told.contains("opened with less"), "{told}");
+    let output = String::from_utf8_lossy(&outcome.stdout);
+    assert!(!outcome.status.success() && output.contains("opened with less"), "{output}");
 }
 
 #[test]
 fn every_truncated_file_is_named() {
-    let home = tempfile::tempdir().unwrap();
-    let original = home.path().join("original");
+    let scratch = tempfile::tempdir().unwrap();
+    let original = scratch.path().join("original");
     let count = closed_store(&original);
     for file in all_files(&original) {
         let relative = file.strip_prefix(&original).unwrap();
         let length = fs::metadata(&file).unwrap().len();
         let cuts = [0, 1, length / 3, length / 2, length.saturating_sub(1)];
         for cut in cuts.into_iter().filter(|cut| *cut < length) {
-            let damaged = home.path().join("damaged");
+            let damaged = scratch.path().join("damaged");
             copy(&original, &damaged);
             let victim = damaged.join(relative);
             fs::OpenOptions::new().write(true).open(&victim).unwrap().set_len(cut).unwrap();
@@ -163,17 +163,17 @@ fn every_truncated_file_is_named() {
 
 #[test]
 fn a_killed_store_names_a_missing_segment() {
-    let home = tempfile::tempdir().unwrap();
-    let original = home.path().join("original");
+    let scratch = tempfile::tempdir().unwrap();
+    let original = scratch.path().join("original");
     let (store, _) = DiskStore::open(&original, options()).unwrap();
     (0..300).for_each(|number| put(&store, number).unwrap());
     // As a kill would leave it.
-    let image = home.path().join("image");
+    let image = scratch.path().join("image");
     thread::sleep(Duration::from_millis(300));
     copy(&original, &image);
     drop(store);
     for segment in all_files(&image.join("log")) {
-        let damaged = home.path().join("damaged");
+        let damaged = scratch.path().join("damaged");
         copy(&image, &damaged);
         let victim = damaged.join(segment.strip_prefix(&image).unwrap());
         fs::remove_file(&victim).unwrap();
@@ -208,8 +208,8 @@ fn copy_in_order(from: &Path, to: &Path, seed: u64) {
 
 #[test]
 fn a_plain_copy_under_load_is_refused_or_consistent() {
-    let home = tempfile::tempdir().unwrap();
-    let original = home.path().join("original");
+    let scratch = tempfile::tempdir().unwrap();
+    let original = scratch.path().join("original");
     let (store, _) = DiskStore::open(&original, options()).unwrap();
     let (written, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let copies: u64 = std::env::var("KEYLOOM_COPIES").map_or(60, |count| count.parse().unwrap());
@@ -224,7 +224,7 @@ fn a_plain_copy_under_load_is_refused_or_consistent() {
             }
         });
         for seed in 0..copies {
-            let target = home.path().join("copy");
+            let target = scratch.path().join("copy");
             copy_in_order(&original, &target, seed);
             match DiskStore::open(&target, options()) {
                 Err(_) => refused += 1,
@@ -254,8 +254,8 @@ fn a_plain_copy_under_load_is_refused_or_consistent() {
 #[cfg(unix)]
 fn created_files_are_private_to_their_owner() {
     use std::os::unix::fs::PermissionsExt;
-    let home = tempfile::tempdir().unwrap();
-    let path = home.path().join("a/store");
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("a/store");
     closed_store(&path);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&path), 0o700);
@@ -266,10 +266,10 @@ fn created_files_are_private_to_their_owner() {
 
 #[test]
 fn removing_the_lock_file_does_not_release_the_lock() {
-    let home = tempfile::tempdir().unwrap();
-    let (store, _) = DiskStore::open(home.path(), options()).unwrap();
-    fs::remove_file(home.path().join("LOCK")).unwrap();
-    let error = DiskStore::open(home.path(), options()).map(drop).unwrap_err();
+    let scratch = tempfile::tempdir().unwrap();
+    let (store, _) = DiskStore::open(scratch.path(), options()).unwrap();
+    fs::remove_file(scratch.path().join("LOCK")).unwrap();
+    let error = DiskStore::open(scratch.path(), options()).map(drop).unwrap_err();
     assert!(matches!(error, StoreError::InUse { .. }), "{error}");
     put(&store, 1).unwrap();
 }
@@ -292,15 +292,15 @@ fn write_until_refused(store: &DiskStore) -> String {
 fn a_removed_moved_or_replaced_directory_fails_writes() {
     for durability in [Durability::Sync, Durability::Relaxed] {
         for what in ["removed", "moved", "replaced", "without a log"] {
-            let home = tempfile::tempdir().unwrap();
-            let path = home.path().join("store");
+            let scratch = tempfile::tempdir().unwrap();
+            let path = scratch.path().join("store");
             let options = DiskOptions { durability, ..options() };
             let (store, _) = DiskStore::open(&path, options).unwrap();
             (0..20).for_each(|number| put(&store, number).unwrap());
             match what {
                 "removed" => fs::remove_dir_all(&path).unwrap(),
                 "without a log" => fs::remove_dir_all(path.join("log")).unwrap(),
-                _ => fs::rename(&path, home.path().join("elsewhere")).unwrap(),
+                _ => fs::rename(&path, scratch.path().join("elsewhere")).unwrap(),
             }
             if what == "replaced" {
                 closed_store(&path);
@@ -330,15 +330,15 @@ fn fingerprint(path: &Path) -> Vec<(PathBuf, Vec<u8>, std::time::SystemTime)> {
 
 #[test]
 fn a_read_only_store_is_not_changed_in_any_way() {
-    let home = tempfile::tempdir().unwrap();
-    let path = home.path().join("store");
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("store");
     let (store, _) = DiskStore::open(&path, options()).unwrap();
     (0..300).for_each(|number| put(&store, number).unwrap());
     let error = ReadOnlyStore::open(&path, options()).map(drop).unwrap_err();
     assert!(matches!(error, StoreError::InUse { .. }), "{error}");
     // As a kill would leave it, with an unlisted table and a torn tail.
     thread::sleep(Duration::from_millis(300));
-    let image = home.path().join("image");
+    let image = scratch.path().join("image");
     copy(&path, &image);
     drop(store);
     fs::write(image.join("tree/tables/999999"), "unfinished").unwrap();
@@ -361,7 +361,7 @@ fn a_read_only_store_is_not_changed_in_any_way() {
     assert!(error.to_string().contains("was opened read-only"), "{error}");
     drop((reader, another));
     assert_eq!(fingerprint(&image), before);
-    let missing = home.path().join("nowhere");
+    let missing = scratch.path().join("nowhere");
     assert!(ReadOnlyStore::open(&missing, options()).is_err());
     assert!(!missing.exists());
     let empty = tempfile::tempdir().unwrap();
@@ -372,13 +372,13 @@ fn a_read_only_store_is_not_changed_in_any_way() {
 
 #[test]
 fn damage_names_the_original_file_not_the_link() {
-    let home = tempfile::tempdir().unwrap();
-    closed_store(home.path());
-    let table = all_files(&home.path().join("tree/tables")).remove(0);
+    let scratch = tempfile::tempdir().unwrap();
+    closed_store(scratch.path());
+    let table = all_files(&scratch.path().join("tree/tables")).remove(0);
     let mut bytes = fs::read(&table).unwrap();
     bytes[2000] ^= 1;
     fs::write(&table, bytes).unwrap();
-    let (reader, _) = ReadOnlyStore::open(home.path(), options()).unwrap();
+    let (reader, _) = ReadOnlyStore::open(scratch.path(), options()).unwrap();
     let verification = reader.verify().unwrap();
     assert!(verification.damage[0].contains(&table.display().to_string()), "{verification:?}");
     let snapshot = reader.snapshot().unwrap();

@@ -97,24 +97,25 @@ fn entries(path: &Path) -> BTreeMap<Bytes, Bytes> {
 }
 
 struct Bench {
-    home: tempfile::TempDir,
+    scratch: tempfile::TempDir,
     history: History,
 }
 
 impl Bench {
     fn new() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let history = closed_store(&home.path().join("original"));
-        Self { home, history }
+        let scratch = tempfile::tempdir().unwrap();
+        let history = closed_store(&scratch.path().join("original"));
+        Self { scratch, history }
     }
 
     fn original(&self) -> PathBuf {
-        self.home.path().join("original")
+        self.scratch.path().join("original")
     }
 
     /// Repairs a copy after `damage`, and checks the result.
     fn repair(&self, what: &str, damage: impl FnOnce(&Path)) -> (RepairReport, usize) {
-        let (damaged, saved) = (self.home.path().join("damaged"), self.home.path().join("saved"));
+        let (damaged, saved) =
+            (self.scratch.path().join("damaged"), self.scratch.path().join("saved"));
         copy(&self.original(), &damaged);
         damage(&damaged);
         let before = contents(&damaged);
@@ -258,14 +259,14 @@ fn tables_without_an_index_are_read_block_by_block() {
 #[test]
 fn a_killed_store_is_recovered_completely() {
     let bench = Bench::new();
-    let home = tempfile::tempdir().unwrap();
+    let scratch = tempfile::tempdir().unwrap();
     let mut history = History::default();
-    let (store, _) = DiskStore::open(home.path().join("store"), options()).unwrap();
+    let (store, _) = DiskStore::open(scratch.path().join("store"), options()).unwrap();
     (0..150).for_each(|number| history.write(&store, number));
     std::thread::sleep(std::time::Duration::from_millis(300));
-    copy(&home.path().join("store"), &bench.original().with_file_name("killed"));
+    copy(&scratch.path().join("store"), &bench.original().with_file_name("killed"));
     drop(store);
-    let (killed, saved) = (bench.home.path().join("killed"), bench.home.path().join("saved"));
+    let (killed, saved) = (bench.scratch.path().join("killed"), bench.scratch.path().join("saved"));
     let report = repair_store(&killed, &saved).unwrap().put_in_place(&saved).unwrap();
     assert_eq!(report.losses, [], "{report:?}");
     assert_eq!(entries(&saved), history.state);
@@ -280,17 +281,17 @@ fn unsuitable_directories_are_refused_by_name() {
         let text = error.to_string();
         assert!(text.contains(&*named.to_string_lossy()) && text.contains(why), "{text}");
     };
-    let other = bench.home.path().join("other");
+    let other = bench.scratch.path().join("other");
     fs::create_dir(&other).unwrap();
     fs::write(other.join("x"), "x").unwrap();
     refusal(&original, &other, &other, "empty or missing");
     refusal(&original, &original, &original, "directory of the store");
-    let new = bench.home.path().join("new");
+    let new = bench.scratch.path().join("new");
     refusal(&other, &new, &other, "not a keyloom store");
     let (store, _) = DiskStore::open(&original, options()).unwrap();
     refusal(&original, &new, &original, "open in another process");
     drop(store);
     // A repaired store that is not put in place leaves no files.
     drop(repair_store(&original, &new).unwrap());
-    assert!(!new.exists() && !bench.home.path().join("new.partial").exists());
+    assert!(!new.exists() && !bench.scratch.path().join("new.partial").exists());
 }

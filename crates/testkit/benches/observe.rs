@@ -85,8 +85,8 @@ fn enable_insights(database: &Database) {
     }
 }
 
-fn watched(collector: &Arc<StatsCollector>) -> Database {
-    let monitor = Monitor::new(Throttle::Watch).with(Arc::clone(collector) as _);
+fn observed(collector: &Arc<StatsCollector>) -> Database {
+    let monitor = Monitor::new(Throttle::Observe).with(Arc::clone(collector) as _);
     database(Some(Arc::new(monitor)))
 }
 
@@ -99,16 +99,16 @@ fn turn(database: &Database, request: fn(&Database, u32), start: u32) -> Duratio
     began.elapsed()
 }
 
-fn compare(name: &str, plain: &Database, watched: &Database, request: fn(&Database, u32)) {
+fn compare(name: &str, plain: &Database, observed: &Database, request: fn(&Database, u32)) {
     let (mut off, mut on) = (Vec::with_capacity(TURNS), Vec::with_capacity(TURNS));
     for number in 0..TURNS {
         let start = number as u32 * 31;
         // Who comes first changes, so that neither gains by it.
         if number % 2 == 0 {
             off.push(turn(plain, request, start));
-            on.push(turn(watched, request, start));
+            on.push(turn(observed, request, start));
         } else {
-            on.push(turn(watched, request, start));
+            on.push(turn(observed, request, start));
             off.push(turn(plain, request, start));
         }
     }
@@ -127,19 +127,16 @@ fn compare(name: &str, plain: &Database, watched: &Database, request: fn(&Databa
 
 fn main() {
     let collector = Arc::new(StatsCollector::new(StatsOptions::default()));
-    let (plain, watched) = (database(None), watched(&collector));
-    let insights = self::watched(&Arc::new(StatsCollector::new(StatsOptions::default())));
+    let (plain, observed) = (database(None), observed(&collector));
+    let insights = self::observed(&Arc::new(StatsCollector::new(StatsOptions::default())));
     enable_insights(&insights);
     let (same, again) = (database(None), database(None));
     compare("noise", &same, &again, get);
-    compare("GetItem", &plain, &watched, get);
-    compare("PutItem", &plain, &watched, put);
+    compare("GetItem", &plain, &observed, get);
+    compare("PutItem", &plain, &observed, put);
     compare("GetItem with insights", &plain, &insights, get);
     compare("PutItem with insights", &plain, &insights, put);
     let report = collector.snapshot();
-    let share = report.requests as f64 / report.looked_at.max(1) as f64;
-    println!(
-        "one request in {share:.1} was looked at, {} of {}",
-        report.looked_at, report.requests
-    );
+    let share = report.requests as f64 / report.sampled.max(1) as f64;
+    println!("one request in {share:.1} was looked at, {} of {}", report.sampled, report.requests);
 }

@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 
 const MINUTE_MS: u64 = 60_000;
 
-struct Watched {
+struct Observed {
     database: Database,
     clock: Arc<ManualClock>,
 }
 
-impl Watched {
+impl Observed {
     /// With a table `orders` (PK, SK) that has an index `by_status` (status) and a local one, `by_time`
     /// (PK, at).
     fn new(throttle: &str, redaction: Redaction) -> Self {
@@ -34,9 +34,9 @@ impl Watched {
             background: false,
             ..Options::default()
         });
-        let watched = Self { database, clock };
-        watched.create("orders");
-        watched
+        let observed = Self { database, clock };
+        observed.create("orders");
+        observed
     }
 
     fn create(&self, table: &str) {
@@ -115,10 +115,10 @@ fn values(found: &Contributions) -> Vec<(&str, f64)> {
 
 #[test]
 fn values_are_three_times_the_write_units_and_the_read_units() {
-    let watched = Watched::new("watch", Redaction::None);
-    watched.put("a", "before", "OPEN", 10);
-    watched.insights(None, "ENABLE");
-    watched.insights(Some("by_status"), "ENABLE");
+    let observed = Observed::new("observe", Redaction::None);
+    observed.put("a", "before", "OPEN", 10);
+    observed.insights(None, "ENABLE");
+    observed.insights(Some("by_status"), "ENABLE");
     let mut truth: HashMap<(String, String), f64> = HashMap::new();
     let mut index_truth: HashMap<String, f64> = HashMap::new();
     for step in 0..400_usize {
@@ -129,7 +129,7 @@ fn values_are_three_times_the_write_units_and_the_read_units() {
         };
         let cost = if step % 2 == 0 {
             let status = ["OPEN", "DONE"][step / 2 % 2];
-            let (_, answer) = watched.put(&partition, &sort, status, step % 30 * 100);
+            let (_, answer) = observed.put(&partition, &sort, status, step % 30 * 100);
             // A status that changes is a removal and an addition: two entries of one write.
             let index = "/ConsumedCapacity/GlobalSecondaryIndexes/by_status/CapacityUnits";
             *index_truth.entry("all".into()).or_default() += 3.0 * units(&answer, index);
@@ -138,28 +138,28 @@ fn values_are_three_times_the_write_units_and_the_read_units() {
             let key = json!({"PK": {"S": partition}, "SK": {"S": sort}});
             let body = json!({"TableName": "orders", "Key": key, "ConsistentRead": true,
                 "ReturnConsumedCapacity": "TOTAL"});
-            units(&watched.call("GetItem", &body), "/ConsumedCapacity/CapacityUnits")
+            units(&observed.call("GetItem", &body), "/ConsumedCapacity/CapacityUnits")
         };
         *truth.entry((partition, sort)).or_default() += cost;
-        watched.clock.advance(Duration::from_secs(1));
+        observed.clock.advance(Duration::from_secs(1));
     }
     let mut partitions: HashMap<&str, f64> = HashMap::new();
     for ((partition, _), units) in &truth {
         *partitions.entry(partition).or_default() += units;
     }
-    let found = watched.found("PKC");
+    let found = observed.found("PKC");
     assert_eq!(values(&found).into_iter().collect::<HashMap<_, _>>(), partitions);
     assert!(found.contributors.is_sorted_by(|a, b| a.value >= b.value));
     assert!((found.total - truth.values().sum::<f64>()).abs() < 1e-9);
     assert_eq!(found.periods.len(), 7, "400 seconds");
-    let items = watched.found("SKC");
+    let items = observed.found("SKC");
     let pair = |keys: &[String]| (keys[0].clone(), keys[1].clone());
     let items: HashMap<_, _> =
         items.contributors.iter().map(|one| (pair(&one.keys), one.value)).collect();
     assert_eq!(items, truth);
-    let rules = watched.rule_names();
+    let rules = observed.rule_names();
     assert_eq!(rules.iter().filter(|name| name.contains("orders-by_status")).count(), 2);
-    let index = watched.database.insight_rules();
+    let index = observed.database.insight_rules();
     let index = index.iter().find(|rule| rule.index.is_some()).unwrap();
     let span = InsightSpan {
         from_ms: 0,
@@ -168,55 +168,55 @@ fn values_are_three_times_the_write_units_and_the_read_units() {
         rank: Rank::Sum,
         count: 1,
     };
-    let index = watched.database.contributors(index, span).unwrap();
+    let index = observed.database.contributors(index, span).unwrap();
     assert!((index.total - index_truth["all"]).abs() < 1e-9, "{} {index_truth:?}", index.total);
 }
 
 #[test]
 fn a_query_counts_for_its_partition_and_for_no_item() {
-    let watched = Watched::new("watch", Redaction::None);
-    watched.put("a", "1", "OPEN", 10);
-    watched.insights(None, "ENABLE");
-    watched.call(
+    let observed = Observed::new("observe", Redaction::None);
+    observed.put("a", "1", "OPEN", 10);
+    observed.insights(None, "ENABLE");
+    observed.call(
         "Query",
         &json!({"TableName": "orders", "KeyConditionExpression": "PK = :p",
             "ExpressionAttributeValues": {":p": {"S": "a"}}}),
     );
-    watched.call("Scan", &json!({"TableName": "orders"}));
-    assert_eq!(values(&watched.found("PKC")), [("a", 0.5)]);
-    assert!(watched.found("SKC").contributors.is_empty());
+    observed.call("Scan", &json!({"TableName": "orders"}));
+    assert_eq!(values(&observed.found("PKC")), [("a", 0.5)]);
+    assert!(observed.found("SKC").contributors.is_empty());
 }
 
 #[test]
 fn a_local_index_is_a_part_of_its_table() {
-    let watched = Watched::new("watch", Redaction::None);
+    let observed = Observed::new("observe", Redaction::None);
     let put = |sort: &str| {
         let item = json!({"PK": {"S": "a"}, "SK": {"S": sort}, "at": {"S": "noon"}});
-        watched.call("PutItem", &json!({"TableName": "orders", "Item": item}));
+        observed.call("PutItem", &json!({"TableName": "orders", "Item": item}));
     };
     put("1");
-    watched.insights(None, "ENABLE");
+    observed.insights(None, "ENABLE");
     // Nothing was asked of the table itself yet.
-    watched.call(
+    observed.call(
         "Query",
         &json!({"TableName": "orders", "IndexName": "by_time", "KeyConditionExpression": "PK = :p",
             "ExpressionAttributeValues": {":p": {"S": "a"}}}),
     );
-    assert_eq!(values(&watched.found("PKC")), [("a", 0.5)]);
-    assert!(watched.found("SKC").contributors.is_empty());
+    assert_eq!(values(&observed.found("PKC")), [("a", 0.5)]);
+    assert!(observed.found("SKC").contributors.is_empty());
     put("2");
-    let found = watched.found("PKC");
+    let found = observed.found("PKC");
     assert_eq!(values(&found), [("a", 6.5)], "one unit of the table and one of the index");
     assert_eq!((found.periods[0].samples, found.periods[0].maximum), (2.0, 6.0));
-    let items = watched.found("SKC");
+    let items = observed.found("SKC");
     assert_eq!((items.contributors[0].keys[1].as_str(), items.contributors[0].value), ("2", 6.0));
     assert_eq!(items.contributors.len(), 1);
 
     let both = json!({"PutRequest": {"Item": {"PK": {"S": "a"}, "SK": {"S": "3"},
         "at": {"S": "noon"}, "status": {"S": "OPEN"}}}});
     let other = json!({"PutRequest": {"Item": {"PK": {"S": "a"}, "SK": {"S": "4"}}}});
-    watched.call("BatchWriteItem", &json!({"RequestItems": {"orders": [both, other]}}));
-    let items = watched.found("SKC");
+    observed.call("BatchWriteItem", &json!({"RequestItems": {"orders": [both, other]}}));
+    let items = observed.found("SKC");
     let sorts: HashMap<&str, f64> =
         items.contributors.iter().map(|one| (one.keys[1].as_str(), one.value)).collect();
     assert_eq!(sorts, HashMap::from([("2", 6.0), ("3", 6.0), ("4", 3.0)]));
@@ -225,7 +225,7 @@ fn a_local_index_is_a_part_of_its_table() {
         let answer = |index: &str| {
             let body = json!({"TableName": "orders", "IndexName": index,
                 "ContributorInsightsAction": "ENABLE"});
-            watched.try_call(operation, &body)
+            observed.try_call(operation, &body)
         };
         assert_eq!(answer("by_time"), answer("none"));
         assert_eq!(answer("by_time").0, 400);
@@ -234,99 +234,99 @@ fn a_local_index_is_a_part_of_its_table() {
 
 #[test]
 fn another_mode_makes_new_rules_of_units_and_keeps_those_of_refusals() {
-    let watched = Watched::new("inject=table=orders:write:every=2", Redaction::None);
+    let observed = Observed::new("inject=table=orders:write:every=2", Redaction::None);
     let enable = |mode: &str| {
         let body = json!({"TableName": "orders", "ContributorInsightsAction": "ENABLE",
             "ContributorInsightsMode": mode});
-        watched.call("UpdateContributorInsights", &body);
+        observed.call("UpdateContributorInsights", &body);
     };
     enable("ACCESSED_AND_THROTTLED_KEYS");
-    let statuses: Vec<u16> = (0..40).map(|_| watched.put("a", "1", "OPEN", 10).0).collect();
+    let statuses: Vec<u16> = (0..40).map(|_| observed.put("a", "1", "OPEN", 10).0).collect();
     let refused = statuses.iter().filter(|status| **status == 400).count() as f64;
     assert!(refused > 0.0);
-    let before = watched.rule_names();
+    let before = observed.rule_names();
     enable("THROTTLED_KEYS");
     enable("ACCESSED_AND_THROTTLED_KEYS");
-    let after = watched.rule_names();
+    let after = observed.rule_names();
     let kept: Vec<_> = before.iter().filter(|name| after.contains(name)).collect();
     assert!(kept.len() == 2 && kept.iter().all(|name| name.contains("T-orders")), "{kept:?}");
-    assert!(watched.found("PKC").contributors.is_empty());
-    assert_eq!(values(&watched.found("PKT")), [("a", refused)]);
-    let (status, _) = watched.try_call(
+    assert!(observed.found("PKC").contributors.is_empty());
+    assert_eq!(values(&observed.found("PKT")), [("a", refused)]);
+    let (status, _) = observed.try_call(
         "GetItem",
         &json!({"TableName": "orders", "Key": {"PK": {"S": "a"}, "SK": {"S": "1"}}}),
     );
     assert_eq!(status, 200);
-    assert_eq!(values(&watched.found("PKC")), [("a", 0.5)]);
-    assert_eq!(values(&watched.found("PKT")), [("a", refused)]);
+    assert_eq!(values(&observed.found("PKC")), [("a", 0.5)]);
+    assert_eq!(values(&observed.found("PKT")), [("a", refused)]);
 }
 
 #[test]
 fn refusals_are_counted_by_key_and_only_the_tables_own() {
-    let watched = Watched::new("inject=table=orders:write:every=2", Redaction::None);
-    watched.insights(None, "ENABLE");
+    let observed = Observed::new("inject=table=orders:write:every=2", Redaction::None);
+    observed.insights(None, "ENABLE");
     let statuses: Vec<u16> =
-        (0..40).map(|turn| watched.put(["a", "b"][turn / 30], "1", "OPEN", 10).0).collect();
+        (0..40).map(|turn| observed.put(["a", "b"][turn / 30], "1", "OPEN", 10).0).collect();
     let refused = |range: &[u16]| range.iter().filter(|status| **status == 400).count() as f64;
     assert!(refused(&statuses) >= 10.0);
     let expected = [("a", refused(&statuses[..30])), ("b", refused(&statuses[30..]))];
-    assert_eq!(values(&watched.found("PKT")), expected);
-    assert_eq!(values(&watched.found("SKT")), expected);
+    assert_eq!(values(&observed.found("PKT")), expected);
+    assert_eq!(values(&observed.found("SKT")), expected);
     // What was refused took nothing.
     let taken = 40.0 - refused(&statuses);
-    assert!((watched.found("PKC").total - 3.0 * taken).abs() < 1e-9);
+    assert!((observed.found("PKC").total - 3.0 * taken).abs() < 1e-9);
 
-    let watched = Watched::new("inject=index=by_status:write:every=2", Redaction::None);
-    watched.insights(None, "ENABLE");
-    watched.insights(Some("by_status"), "ENABLE");
+    let observed = Observed::new("inject=index=by_status:write:every=2", Redaction::None);
+    observed.insights(None, "ENABLE");
+    observed.insights(Some("by_status"), "ENABLE");
     let refused =
-        (0..20).filter(|turn| watched.put("a", &turn.to_string(), "OPEN", 10).0 == 400).count();
+        (0..20).filter(|turn| observed.put("a", &turn.to_string(), "OPEN", 10).0 == 400).count();
     assert!(refused > 0);
     for rule in ["PKT-orders", "PKT-orders-by_status"] {
-        assert!(watched.found(rule).contributors.is_empty(), "{rule}");
+        assert!(observed.found(rule).contributors.is_empty(), "{rule}");
     }
 }
 
 #[test]
 fn a_rule_that_was_disabled_is_gone_and_a_new_one_begins_anew() {
-    let watched = Watched::new("watch", Redaction::None);
-    watched.insights(None, "ENABLE");
-    watched.put("a", "1", "OPEN", 10);
+    let observed = Observed::new("observe", Redaction::None);
+    observed.insights(None, "ENABLE");
+    observed.put("a", "1", "OPEN", 10);
     // In the same minute, even in the same millisecond, and before anybody has come.
     for advance in [0, 1, 120_000] {
-        let before = watched.rule_names();
-        watched.clock.advance(Duration::from_millis(advance));
-        watched.insights(None, "DISABLE");
-        assert!(watched.rule_names().is_empty());
-        watched.clock.advance(Duration::from_millis(advance));
-        watched.insights(None, "ENABLE");
-        assert!(watched.rule_names().iter().all(|name| !before.contains(name)), "{before:?}");
-        assert!(watched.found("PKC").contributors.is_empty(), "nothing of the old rule");
-        watched.put("b", "1", "OPEN", 10);
-        assert_eq!(values(&watched.found("PKC")), [("b", 3.0)]);
+        let before = observed.rule_names();
+        observed.clock.advance(Duration::from_millis(advance));
+        observed.insights(None, "DISABLE");
+        assert!(observed.rule_names().is_empty());
+        observed.clock.advance(Duration::from_millis(advance));
+        observed.insights(None, "ENABLE");
+        assert!(observed.rule_names().iter().all(|name| !before.contains(name)), "{before:?}");
+        assert!(observed.found("PKC").contributors.is_empty(), "nothing of the old rule");
+        observed.put("b", "1", "OPEN", 10);
+        assert_eq!(values(&observed.found("PKC")), [("b", 3.0)]);
     }
     // The same for a table of the same name.
-    watched.call("DeleteTable", &json!({"TableName": "orders"}));
-    assert!(watched.rule_names().is_empty());
-    watched.create("orders");
-    watched.insights(None, "ENABLE");
-    assert!(watched.found("PKC").contributors.is_empty());
+    observed.call("DeleteTable", &json!({"TableName": "orders"}));
+    assert!(observed.rule_names().is_empty());
+    observed.create("orders");
+    observed.insights(None, "ENABLE");
+    assert!(observed.found("PKC").contributors.is_empty());
 }
 
 #[test]
 fn keys_are_hidden_where_they_are_to_be() {
-    let watched = Watched::new("watch", Redaction::Prefix);
-    watched.insights(None, "ENABLE");
-    watched.put("USER#ann", "ORDER#7", "OPEN", 10);
-    assert_eq!(watched.found("SKC").contributors[0].keys, ["USER#…", "ORDER#…"]);
+    let observed = Observed::new("observe", Redaction::Prefix);
+    observed.insights(None, "ENABLE");
+    observed.put("USER#ann", "ORDER#7", "OPEN", 10);
+    assert_eq!(observed.found("SKC").contributors[0].keys, ["USER#…", "ORDER#…"]);
 
     // By their hashes they can still be told apart.
-    let watched = Watched::new("watch", Redaction::Hash);
-    watched.insights(None, "ENABLE");
+    let observed = Observed::new("observe", Redaction::Hash);
+    observed.insights(None, "ENABLE");
     for user in ["ann", "ben", "ben"] {
-        watched.put(&format!("USER#{user}"), "ORDER#7", "OPEN", 10);
+        observed.put(&format!("USER#{user}"), "ORDER#7", "OPEN", 10);
     }
-    let found = watched.found("SKC");
+    let found = observed.found("SKC");
     let keys: Vec<&[String]> = found.contributors.iter().map(|one| &one.keys[..]).collect();
     let [[ben, order], [ann, same]] = keys[..] else { panic!("{keys:?}") };
     assert_eq!(
@@ -339,28 +339,28 @@ fn keys_are_hidden_where_they_are_to_be() {
 
 #[test]
 fn without_statistics_there_is_a_reason() {
-    let mut watched = Watched::new("watch", Redaction::None);
-    watched.database = Database::memory();
-    watched.create("orders");
-    watched.insights(None, "ENABLE");
-    assert_eq!(watched.report("PKC", 0, MINUTE_MS), Err(NotCounted::Nobody));
+    let mut observed = Observed::new("observe", Redaction::None);
+    observed.database = Database::memory();
+    observed.create("orders");
+    observed.insights(None, "ENABLE");
+    assert_eq!(observed.report("PKC", 0, MINUTE_MS), Err(NotCounted::Nobody));
 }
 
 #[test]
 fn a_table_beyond_those_that_are_counted_is_not_called_idle() {
-    let watched = Watched::new("watch", Redaction::None);
+    let observed = Observed::new("observe", Redaction::None);
     for number in 0..33 {
         let table = format!("other{number}");
-        watched.create(&table);
+        observed.create(&table);
         for index in [Value::Null, "by_status".into()] {
             let body = json!({"TableName": table, "IndexName": index,
                 "ContributorInsightsAction": "ENABLE"});
-            watched.call("UpdateContributorInsights", &body);
+            observed.call("UpdateContributorInsights", &body);
         }
         let item = json!({"PK": {"S": "a"}, "SK": {"S": "b"}, "status": {"S": "c"}});
-        watched.call("PutItem", &json!({"TableName": table, "Item": item}));
+        observed.call("PutItem", &json!({"TableName": table, "Item": item}));
     }
-    watched.insights(None, "ENABLE");
-    watched.put("a", "1", "OPEN", 10);
-    assert_eq!(watched.report("PKC", 0, MINUTE_MS), Err(NotCounted::TooManyPlaces));
+    observed.insights(None, "ENABLE");
+    observed.put("a", "1", "OPEN", 10);
+    assert_eq!(observed.report("PKC", 0, MINUTE_MS), Err(NotCounted::TooManyPlaces));
 }

@@ -13,19 +13,19 @@ use keyloom_observe::{
 };
 use serde_json::{Value, json};
 
-struct Watched {
+struct Observed {
     database: Database,
     statistics: Arc<StatsCollector>,
 }
 
-impl Watched {
+impl Observed {
     fn new(sampling: Sampling) -> Self {
         let options = StatsOptions { sampling, ..StatsOptions::default() };
         let statistics = Arc::new(StatsCollector::new(options));
-        let monitor = Monitor::new(Throttle::Watch).with(Arc::clone(&statistics) as _);
+        let monitor = Monitor::new(Throttle::Observe).with(Arc::clone(&statistics) as _);
         let observer = Some(Arc::new(monitor) as _);
         let options = Options { background: false, observer, ..Options::default() };
-        let watched = Self { database: Database::memory_with(options), statistics };
+        let observed = Self { database: Database::memory_with(options), statistics };
         let attributes = ["PK", "SK", "status"]
             .map(|name| json!({ "AttributeName": name, "AttributeType": "S" }));
         let key = |hash: &str, range: &str| {
@@ -34,7 +34,7 @@ impl Watched {
                 { "AttributeName": range, "KeyType": "RANGE" },
             ])
         };
-        watched.call(
+        observed.call(
             "CreateTable",
             &json!({
                 "TableName": "orders",
@@ -48,7 +48,7 @@ impl Watched {
                 }],
             }),
         );
-        watched
+        observed
     }
 
     fn call(&self, operation: &str, body: &Value) -> Value {
@@ -88,24 +88,24 @@ fn units(answer: &Value, path: &str) -> f64 {
 
 #[test]
 fn units_by_key_are_what_the_engine_charged() {
-    let watched = Watched::new(Sampling::All);
+    let observed = Observed::new(Sampling::All);
     let mut by_key: HashMap<String, (f64, f64)> = HashMap::new();
     let mut index_units = 0.0;
     for step in 0..600_usize {
         let key = format!("ORDER#{}", step % 7 * (step % 5));
         if step % 3 == 0 {
             let status = ["OPEN", "DONE"][step % 2];
-            let answer = watched.put(&key, status, step % 40 * 100);
+            let answer = observed.put(&key, status, step % 40 * 100);
             by_key.entry(key).or_default().1 +=
                 units(&answer, "/ConsumedCapacity/Table/CapacityUnits");
             index_units +=
                 units(&answer, "/ConsumedCapacity/GlobalSecondaryIndexes/by_status/CapacityUnits");
         } else {
-            let answer = watched.get(&key);
+            let answer = observed.get(&key);
             by_key.entry(key).or_default().0 += units(&answer, "/ConsumedCapacity/CapacityUnits");
         }
     }
-    let report = watched.report();
+    let report = observed.report();
     let table = report.place("orders", None).unwrap();
     assert_eq!(table.keys.len(), by_key.len());
     for key in &table.keys {
@@ -121,12 +121,12 @@ fn units_by_key_are_what_the_engine_charged() {
 
 #[test]
 fn what_queries_scan_and_return_is_counted_by_shape() {
-    let watched = Watched::new(Sampling::All);
+    let observed = Observed::new(Sampling::All);
     for order in 0..40 {
-        watched.put(&format!("ORDER#{order}"), if order % 4 == 0 { "OPEN" } else { "DONE" }, 100);
+        observed.put(&format!("ORDER#{order}"), if order % 4 == 0 { "OPEN" } else { "DONE" }, 100);
     }
     for _ in 0..10 {
-        watched.call(
+        observed.call(
             "Query",
             &json!({
                 "TableName": "orders", "IndexName": "by_status",
@@ -136,9 +136,9 @@ fn what_queries_scan_and_return_is_counted_by_shape() {
                 "ExpressionAttributeValues": { ":s": { "S": "OPEN" }, ":none": { "S": "B" } },
             }),
         );
-        watched.call("Scan", &json!({ "TableName": "orders", "Limit": 7 }));
+        observed.call("Scan", &json!({ "TableName": "orders", "Limit": 7 }));
     }
-    let report = watched.report();
+    let report = observed.report();
     let index = report.place("orders", Some("by_status")).unwrap();
     let query = &index.patterns[0];
     assert_eq!(query.shape, "Query status = OPEN, filter on SK");
@@ -155,17 +155,17 @@ fn what_queries_scan_and_return_is_counted_by_shape() {
 #[test]
 fn a_busy_database_is_sampled_and_its_totals_stay_right() {
     let busy = |sampling, requests: u64| {
-        let watched = Watched::new(sampling);
-        watched.put("ORDER#1", "OPEN", 100);
-        // A thread of its own: how often it is looked at depends on what it did before.
+        let observed = Observed::new(sampling);
+        observed.put("ORDER#1", "OPEN", 100);
+        // A thread of its own: how often it is sampled depends on what it did before.
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for _ in 0..requests {
-                    watched.get("ORDER#1");
+                    observed.get("ORDER#1");
                 }
             });
         });
-        watched.report()
+        observed.report()
     };
     // The faster the machine, the wider are the gaps, and the more depends on a few of them: how right the
     // totals are is shown where they are always the same.
@@ -174,7 +174,7 @@ fn a_busy_database_is_sampled_and_its_totals_stay_right() {
     let off = (report.requests as f64 - requests as f64).abs() / requests as f64;
     assert!(off < 0.15, "{} of {requests}", report.requests);
     let report = busy(Sampling::Adaptive, 6_000);
-    assert!(report.looked_at < report.requests, "{}", report.looked_at);
+    assert!(report.sampled < report.requests, "{}", report.sampled);
 }
 
 #[test]
@@ -192,26 +192,26 @@ fn the_weights_of_looks_add_up_however_wide_their_gaps_become() {
 }
 
 #[test]
-fn errors_are_counted_whether_requests_are_looked_at_or_not() {
-    let watched = Watched::new(Sampling::Adaptive);
+fn errors_are_counted_whether_requests_are_sampled_or_not() {
+    let observed = Observed::new(Sampling::Adaptive);
     for _ in 0..500 {
         let reply =
-            watched.database.call("DynamoDB_20120810.GetItem", br#"{"TableName":"orders"}"#);
+            observed.database.call("DynamoDB_20120810.GetItem", br#"{"TableName":"orders"}"#);
         assert_eq!(reply.status, 400);
     }
-    let report = watched.report();
+    let report = observed.report();
     assert_eq!(report.errors.iter().map(|error| error.count).sum::<u64>(), 500);
     assert_eq!(report.errors[0].code, "ValidationException");
 }
 
 #[test]
 fn what_is_removed_leaves_no_bytes() {
-    let watched = Watched::new(Sampling::All);
-    watched.put("a", "new", 3000);
+    let observed = Observed::new(Sampling::All);
+    observed.put("a", "new", 3000);
     let key = json!({ "PK": { "S": "a" }, "SK": { "S": "A" } });
     let delete = json!([{ "DeleteRequest": { "Key": key } }]);
-    watched.call("BatchWriteItem", &json!({ "RequestItems": { "orders": delete } }));
-    let report = watched.report();
+    observed.call("BatchWriteItem", &json!({ "RequestItems": { "orders": delete } }));
+    let report = observed.report();
     let table = report.place("orders", None).unwrap();
     assert!((table.writes - 6.0).abs() < f64::EPSILON, "both are paid for: {}", table.writes);
     assert_eq!((table.sizes.count(), table.keys.first().unwrap().written_bytes), (1, 3019));
@@ -230,8 +230,8 @@ fn expired_items_are_counted_where_they_are_read_until_they_are_removed() {
     let observer = Some(Arc::clone(&statistics) as _);
     let options =
         Options { background: false, observer, clock: clock.clone(), ..Options::default() };
-    let watched = Watched { database: Database::memory_with(options), statistics };
-    let call = |operation: &str, body: Value| watched.call(operation, &body);
+    let observed = Observed { database: Database::memory_with(options), statistics };
+    let call = |operation: &str, body: Value| observed.call(operation, &body);
     call(
         "CreateTable",
         json!({
@@ -255,7 +255,7 @@ fn expired_items_are_counted_where_they_are_read_until_they_are_removed() {
             json!({ "N": (1_700_000_000 + if id % 4 == 0 { 10 } else { 9999 }).to_string() });
         call("PutItem", json!({ "TableName": "sessions", "Item": item }));
     }
-    watched.database.run_maintenance().unwrap();
+    observed.database.run_maintenance().unwrap();
     let read = || {
         call(
             "Query",
@@ -270,7 +270,7 @@ fn expired_items_are_counted_where_they_are_read_until_they_are_removed() {
         call("BatchGetItem", json!({ "RequestItems": { "sessions": { "Keys": keys } } }));
         let get = |id| json!({ "Get": { "TableName": "sessions", "Key": key(id) } });
         call("TransactGetItems", json!({ "TransactItems": [get(4), get(5)] }));
-        let report = watched.report();
+        let report = observed.report();
         let mut all: Vec<(String, u64)> = report
             .patterns()
             .filter(|(_, pattern)| !pattern.operation.starts_with("Put"))
@@ -281,13 +281,13 @@ fn expired_items_are_counted_where_they_are_read_until_they_are_removed() {
     };
     assert_eq!(read(), [0, 0, 0, 0]);
     clock.advance(std::time::Duration::from_mins(1));
-    assert_eq!(watched.database.tables()[0].overdue_s, Some(50));
-    // Of the 200 rows of a page 64 are looked at.
+    assert_eq!(observed.database.tables()[0].overdue_s, Some(50));
+    // Of the 200 rows of a page 64 are sampled.
     let [batch, get, query, transaction] = read()[..] else { panic!() };
     assert_eq!((batch, get, transaction), (2, 1, 1));
     assert!((45..=55).contains(&query), "{query}");
-    watched.database.run_maintenance().unwrap();
-    assert_eq!(watched.database.tables()[0].overdue_s, None);
+    observed.database.run_maintenance().unwrap();
+    assert_eq!(observed.database.tables()[0].overdue_s, None);
     call("GetItem", json!({ "TableName": "sessions", "Key": key(4) }));
     assert_eq!(read(), [2, 1, query, 1]);
 }
@@ -303,7 +303,7 @@ fn vector_indexes_are_watched_by_bytes_and_those_that_nobody_searches_are_named(
     );
     let observer = Some(Arc::clone(&monitor) as _);
     let options = Options { background: false, observer, ..Options::default() };
-    let watched = Watched { database: Database::memory_with(options), statistics };
+    let observed = Observed { database: Database::memory_with(options), statistics };
     let index = |name: &str| {
         json!({
             "IndexName": name, "VectorAttribute": { "AttributeName": "embedding" },
@@ -313,7 +313,7 @@ fn vector_indexes_are_watched_by_bytes_and_those_that_nobody_searches_are_named(
         })
     };
     let attribute = |name: &str| json!({ "AttributeName": name, "AttributeType": "S" });
-    watched.call(
+    observed.call(
         "CreateTable",
         &json!({
             "TableName": "docs", "BillingMode": "PAY_PER_REQUEST",
@@ -327,10 +327,10 @@ fn vector_indexes_are_watched_by_bytes_and_those_that_nobody_searches_are_named(
         let tenant = format!("T#{}", id % 3);
         let embedding = json!({ "L": [number(id), number(1), number(2)] });
         let item = json!({ "pk": { "S": id.to_string() }, "tenant": { "S": tenant }, "embedding": embedding });
-        watched.call("PutItem", &json!({ "TableName": "docs", "Item": item }));
+        observed.call("PutItem", &json!({ "TableName": "docs", "Item": item }));
     }
     for _ in 0..5 {
-        watched.call(
+        observed.call(
             "SearchVectors",
             &json!({
                 "TableName": "docs", "IndexName": "near", "TopK": 4,
@@ -340,7 +340,7 @@ fn vector_indexes_are_watched_by_bytes_and_those_that_nobody_searches_are_named(
             }),
         );
     }
-    let facts = &watched.database.tables()[0];
+    let facts = &observed.database.tables()[0];
     let indexes = facts.indexes.iter().map(|index| IndexFacts {
         name: index.schema.name.to_string(),
         kind: if index.is_vector { Kind::Vector } else { Kind::Global },
@@ -348,7 +348,7 @@ fn vector_indexes_are_watched_by_bytes_and_those_that_nobody_searches_are_named(
     });
     let indexes = indexes.collect();
     let table = TableFacts { name: facts.name.clone(), indexes, ..TableFacts::default() };
-    let report = Report { tables: vec![table], ..watched.report() };
+    let report = Report { tables: vec![table], ..observed.report() };
     let near = report.place("docs", Some("near")).unwrap();
     assert_eq!((near.kind, near.reads, near.writes), (Kind::Vector, 0.0, 0.0));
     let [search] = near.patterns.as_slice() else { panic!("{:?}", near.patterns) };

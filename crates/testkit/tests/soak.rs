@@ -111,7 +111,7 @@ impl Soak {
         let clock = Arc::new(FastClock(Instant::now()));
         // As `keyloom serve` has it by default: what watches must stay bounded, too.
         let statistics = Arc::new(StatsCollector::new(StatsOptions::default()));
-        let monitor = Monitor::new(Throttle::Watch).with(statistics);
+        let monitor = Monitor::new(Throttle::Observe).with(statistics);
         let options = Options {
             clock: Arc::<FastClock>::clone(&clock),
             observer: Some(Arc::new(monitor)),

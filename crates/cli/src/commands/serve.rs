@@ -15,13 +15,13 @@ use keyloom_server::{
 };
 
 use crate::design_file::{check_file, design_of};
+use crate::observed::ObservedDatabase;
 use crate::output::{self, Failure, Output};
-use crate::watching::Watched;
 
 /// Serve a DynamoDB endpoint.
 ///
-/// Every AWS SDK, the AWS CLI and every DynamoDB tool can be pointed at it. Data is kept in
-/// ./keyloom-data unless you say otherwise; a write is durable when it is answered.
+/// Point any AWS SDK, the AWS CLI or any DynamoDB tool at it. Data is stored in ./keyloom-data by
+/// default, and a write is durable when it is acknowledged.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom serve
@@ -30,96 +30,95 @@ use crate::watching::Watched;
   keyloom serve --throttle inject=table=Orders:write:every=10
   aws dynamodb list-tables --endpoint-url http://localhost:8000")]
 pub(crate) struct Serve {
-    /// The directory that keeps the data.
+    /// Data directory.
     #[arg(long, value_name = "DIR", default_value = "keyloom-data", conflicts_with = "memory")]
     data: PathBuf,
-    /// Keep nothing: the data is gone when the server ends.
+    /// Keep data in memory only; it is lost when the server stops.
     #[arg(long)]
     memory: bool,
-    /// Answer writes before they are synced to disk; a power failure may lose the last second.
+    /// Acknowledge writes before they are synced to disk; a power failure may lose the last second.
     #[arg(long, conflicts_with = "memory")]
     relaxed: bool,
-    /// The address to listen on. Any but a loopback address needs credentials.
+    /// The address to listen on. Anything but a loopback address requires credentials.
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     host: IpAddr,
-    /// The port to listen on; 0 takes any free one.
+    /// The port to listen on; 0 picks a free one.
     #[arg(long, default_value_t = 8000)]
     port: u16,
-    /// The AWS region that ARNs name.
+    /// AWS region used in ARNs.
     #[arg(long, default_value = "us-east-1")]
     region: String,
-    /// An access key that may ask; with it, signatures are verified.
+    /// Access key to accept. Turns on signature verification.
     #[arg(long, requires = "secret_key", env = "KEYLOOM_ACCESS_KEY")]
     access_key: Option<String>,
-    /// The secret of the access key. Better given in the environment: arguments can be seen by others.
+    /// Secret of the access key. Prefer the environment variable: other users can see arguments.
     #[arg(long, requires = "access_key", env = "KEYLOOM_SECRET_KEY", hide_env_values = true)]
     secret_key: Option<String>,
-    /// The certificate chain for TLS, a PEM file.
+    /// TLS certificate chain (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// The certificate's key, a PEM file.
+    /// TLS private key (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// A design whose access patterns requests are attributed to; may be given several times.
+    /// Design file whose access patterns requests are attributed to; may be repeated.
     #[arg(long, value_name = "FILE")]
     design: Vec<PathBuf>,
-    /// Whether requests are counted, for `keyloom doctor`, /metrics and the reports of Contributor
-    /// Insights. Costs less than 3 %.
+    /// Statistics for `keyloom doctor`, /metrics and Contributor Insights. They cost less than 3 % CPU.
     #[arg(long, value_enum, default_value_t = Stats::On)]
     stats: Stats,
-    /// How much of key values statistics show: none hides nothing, hash and prefix hide values.
+    /// How statistics show key values: in full (none), hashed, or cut to a prefix.
     ///
-    /// With either, keys are still told apart by a hash: who can guess a key can confirm the guess.
+    /// Hashed and cut keys still carry a hash, so whoever can guess a key can confirm the guess.
     #[arg(long, value_name = "none|hash|prefix", default_value = "none")]
     redact: Redaction,
-    /// Whether requests are refused for lack of throughput.
+    /// How requests are throttled.
     ///
-    /// off: never. watch: never, but what AWS would have refused is counted. enforce: as AWS would,
-    /// by partitions of 3,000 read and 1,000 write units per second and by what the table may take;
-    /// five minutes of unused capacity are saved up, or enforce:burst=SECONDS.
-    /// inject=RULES: on order, to test how a program bears it. Rules are separated by commas, the
-    /// parts of a rule by colons: read or write, table=NAME, index=NAME,
+    /// off: not at all. observe: not at all, but count what AWS would have throttled. enforce: as AWS
+    /// does, with partitions of 3,000 read and 1,000 write units per second and the table's own limits;
+    /// bursts use up to five minutes of unused capacity, or enforce:burst=SECONDS.
+    /// inject=RULES: throttle chosen requests, to test a program's retries. Rules are separated by commas,
+    /// the parts of a rule by colons: read or write, table=NAME, index=NAME,
     /// reason=key-range|provisioned|max-on-demand|account, and how many: a probability such as 0.1,
-    /// every=N or first=N. seed=N chooses other random numbers.
-    #[arg(long, value_name = "off|watch|enforce|inject=…", default_value = "watch")]
+    /// every=N or first=N. seed=N seeds the random choice.
+    #[arg(long, value_name = "off|observe|enforce|inject=…", default_value = "observe")]
     throttle: Throttle,
-    /// The directory whose subdirectories are the buckets of exports, imports and bulk operations.
+    /// Directory whose subdirectories serve as S3 buckets for exports, imports and bulk operations.
     #[arg(long, value_name = "DIR")]
     bucket_root: Option<PathBuf>,
-    /// A host and port that clients reach the server under, if that is another one than it listens on;
-    /// may be given several times. DescribeEndpoints names the first.
+    /// Host and port under which clients reach the server, if they differ from the listening address; may
+    /// be repeated. DescribeEndpoints returns the first.
     ///
-    /// On a loopback address without credentials, requests must be for one of these hosts or for a
-    /// loopback name or address: any other is refused, because a web page could have made it up.
+    /// On a loopback address without credentials, the Host header must name one of these or a loopback
+    /// name or address; anything else is refused as a possible DNS rebinding attack.
     #[arg(long, value_name = "HOST:PORT", value_parser = endpoint)]
     advertise: Vec<String>,
-    /// The origins of web pages that may ask, besides those of this machine (localhost, 127.0.0.0/8 and
-    /// ::1 on any port): https://app.example.com, null for files, * for all.
+    /// Allowed CORS origins besides loopback ones (localhost, 127.0.0.0/8 and ::1 on any port):
+    /// https://app.example.com, null for local files, * for all.
     ///
-    /// Without credentials, requests of pages of other origins are refused. With credentials, they need
-    /// a signature as all do, and browsers do not show them the answers.
+    /// Without credentials, requests from other origins are refused. With credentials they need a
+    /// signature like all others, and browsers withhold the responses.
     #[arg(long, value_name = "ORIGIN", num_args = 1.., value_delimiter = ',')]
     #[arg(value_parser = origin)]
     cors: Vec<String>,
-    /// An address of its own for /metrics and /health, without credentials and TLS. Where there are
-    /// credentials, /metrics needs a signature anywhere else.
+    /// Separate address for /metrics and /health, without credentials or TLS. With credentials, /metrics
+    /// requires a signature on the main address.
     #[arg(long, value_name = "ADDRESS:PORT")]
     metrics_listen: Option<SocketAddr>,
-    /// Memory for data read from disk, in MiB. [default: an eighth of the machine's memory, at least
+    /// Block cache for data read from disk, in MiB. [default: an eighth of the machine's memory, at least
     /// 64 and at most 2048]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(conflicts_with = "memory")]
     cache: Option<u32>,
-    /// Memory that clients may use, in MiB: for connections, requests, their decoded form, and answers
-    /// that wait to be sent. Past it, requests are answered 503. [default: a quarter of the memory of
+    /// Memory budget for clients, in MiB: connections, request bodies, their decoded form, and responses
+    /// that wait to be sent. Beyond it, requests get a 503. [default: a quarter of the memory of
     /// the machine or container, at least 64]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(64..))]
     memory_limit: Option<u32>,
-    /// How many connections may be open.
+    /// Maximum number of open connections.
     #[arg(long, value_name = "N", default_value_t = Limits::default().max_connections)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     max_connections: u32,
-    /// How many of them one client may have: an address, or a network of IPv6 (/64).
+    /// Maximum number of open connections per client: an IPv4 address or an IPv6 /64 network.
     #[arg(long, value_name = "N", default_value_t = Limits::default().max_connections_per_client)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     max_connections_per_client: u32,
@@ -127,9 +126,9 @@ pub(crate) struct Serve {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Stats {
-    /// They are counted.
+    /// Collect statistics.
     On,
-    /// They are not.
+    /// Collect nothing.
     Off,
 }
 
@@ -150,7 +149,8 @@ impl Serve {
             format!("data in {}", self.data.display())
         };
         let backend = database.clone();
-        let server = Server::bind(config, Watched { database: backend, statistics, monitor });
+        let server =
+            Server::bind(config, ObservedDatabase { database: backend, statistics, monitor });
         let server = server.map_err(Failure::refused)?;
         database.advertise(self.advertised(server.local_addr()));
         drop(database);
@@ -191,14 +191,14 @@ impl Serve {
         Ok(Some(Arc::new(statistics)))
     }
 
-    /// What watches the database, and may refuse.
+    /// The observer of the database, which may throttle.
     fn monitor(&self, statistics: Option<&Arc<StatsCollector>>) -> Monitor {
         match (statistics, &self.throttle) {
             (Some(statistics), throttle) => {
                 Monitor::new(throttle.clone()).with(Arc::clone(statistics) as Arc<dyn Observer>)
             }
-            // What is only watched is only counted, and nothing is to be counted.
-            (None, Throttle::Watch) => Monitor::new(Throttle::Off),
+            // Observing only counts, and nothing is to be counted.
+            (None, Throttle::Observe) => Monitor::new(Throttle::Off),
             (None, throttle) => Monitor::new(throttle.clone()),
         }
     }

@@ -1,7 +1,7 @@
 //! Hand-written requests that the planner refuses: the engine must refuse them too, and says how.
 
 use keyloom_core::{AttributeValue, Number};
-use keyloom_design::condition::{Condition, Operand, Term, Test};
+use keyloom_design::condition::{Condition, Operand, Term};
 use keyloom_design::evaluate::Inputs;
 use keyloom_design::model::{Access, KeyType, Table};
 use serde_json::{Map, Value as Json, json};
@@ -49,24 +49,7 @@ impl Writer<'_> {
         let bare = term.name.trim_start_matches('#');
         let name = format!("#n{}", self.names.len());
         self.names.insert(name.clone(), json!(bare));
-        let mut value = |operand: &Operand| self.value(bare, operand);
-        match &term.test {
-            Test::Compare(comparison, operand) => {
-                format!("{name} {} {}", comparison.as_str(), value(operand))
-            }
-            Test::Between(low, high) => {
-                format!("{name} BETWEEN {} AND {}", value(low), value(high))
-            }
-            Test::BeginsWith(operand) => format!("begins_with({name}, {})", value(operand)),
-            Test::In(list) => {
-                let list: Vec<String> = list.iter().map(value).collect();
-                format!("{name} IN ({})", list.join(", "))
-            }
-            Test::Contains(operand) => format!("contains({name}, {})", value(operand)),
-            Test::Lacks(operand) => format!("NOT contains({name}, {})", value(operand)),
-            Test::Exists => format!("attribute_exists({name})"),
-            Test::Missing => format!("attribute_not_exists({name})"),
-        }
+        term.test.expression_text(&name, |operand, _| self.value(bare, operand))
     }
 
     fn value(&mut self, attribute: &str, operand: &Operand) -> String {

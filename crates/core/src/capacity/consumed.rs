@@ -1,4 +1,4 @@
-//! What a request consumed, as responses report it.
+//! `ConsumedCapacity`, as responses report it.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use super::Units;
 use crate::value::Str;
 
-/// What one table or index consumed. The split is known for transactions only.
+/// The consumption of one table or index. Reads and writes are split for transactions only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arm {
     /// Reads and writes together.
@@ -18,22 +18,22 @@ pub struct Arm {
 }
 
 impl Arm {
-    /// An arm without a split.
+    /// Consumption without a split.
     pub fn new(total: Units) -> Self {
         Self { total, read: None, write: None }
     }
 
-    /// An arm of a transaction that reads.
+    /// Consumption of a transactional read.
     pub fn transactional_read(units: Units) -> Self {
         Self { total: units, read: Some(units), write: None }
     }
 
-    /// An arm of a transaction that writes.
+    /// Consumption of a transactional write.
     pub fn transactional_write(units: Units) -> Self {
         Self { total: units, read: None, write: Some(units) }
     }
 
-    /// Adds what another arm consumed.
+    /// Adds the consumption of another request.
     pub fn merge(&mut self, other: Self) {
         self.total += other.total;
         self.read = sum(self.read, other.read);
@@ -48,39 +48,39 @@ fn sum(a: Option<Units>, b: Option<Units>) -> Option<Units> {
     }
 }
 
-/// What a vector index consumed, in bytes.
+/// The consumption of a vector index, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VectorArm {
-    /// Bytes of searches.
+    /// Bytes searched.
     pub search_bytes: Option<u64>,
-    /// Bytes of writes.
+    /// Bytes written.
     pub write_bytes: Option<u64>,
 }
 
-/// What a request consumed on one table.
+/// The consumption of a request on one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConsumedCapacity {
-    /// The table, named as the request named it.
+    /// The table, named as in the request.
     pub table_name: Str,
     /// The table itself.
     pub table: Arm,
-    /// Local secondary indexes that were touched.
+    /// The local secondary indexes used.
     pub local: BTreeMap<Str, Arm>,
-    /// Global secondary indexes that were touched.
+    /// The global secondary indexes used.
     pub global: BTreeMap<Str, Arm>,
-    /// Vector indexes that were touched.
+    /// The vector indexes used.
     pub vector: BTreeMap<Str, VectorArm>,
-    /// Units that count in the total only: statements of a batch that failed.
+    /// Units that count in the total only: failed statements of a batch.
     pub unattributed: Units,
 }
 
 impl ConsumedCapacity {
-    /// Nothing consumed on a table yet.
+    /// No consumption on a table yet.
     pub fn new(table_name: impl Into<Str>) -> Self {
         Self { table_name: table_name.into(), ..Self::default() }
     }
 
-    /// The table and all its indexes together.
+    /// The total of the table and all its indexes.
     pub fn total(&self) -> Arm {
         let mut total = self.table;
         for arm in self.local.values().chain(self.global.values()) {
@@ -123,7 +123,7 @@ impl ConsumedCapacity {
         }
     }
 
-    /// Adds what another request consumed on the same table.
+    /// Adds the consumption of another request on the same table.
     pub fn merge(&mut self, other: Self) {
         self.unattributed += other.unattributed;
         self.add_table(other.table);

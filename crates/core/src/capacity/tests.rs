@@ -1,4 +1,4 @@
-//! Capacity: what AWS was seen to charge.
+//! Capacity: costs measured on AWS.
 
 use super::*;
 use crate::schema::{KeyAttribute, ScalarType};
@@ -32,7 +32,7 @@ fn writes_cost_the_larger_image() {
 }
 
 #[test]
-fn index_writes_climb_the_ladder() {
+fn index_writes_cost_by_the_kind_of_change() {
     let entry = |key: &str, size: usize| -> Item {
         [("k".into(), key.into()), ("d".into(), "x".repeat(size).into())].into_iter().collect()
     };

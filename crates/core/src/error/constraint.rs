@@ -1,30 +1,31 @@
 //! The envelope of AWS's service framework: `2 validation errors detected: …; …`.
 //!
-//! Constraints of the API model (lengths, patterns, enumerations) are reported together, up to ten.
+//! Violations of the API model's constraints (lengths, patterns, enumerations) are reported
+//! together, up to ten.
 
 use std::fmt;
 
 use super::{Error, Result};
 
-/// The most errors that one answer lists.
+/// Maximum number of violations in one response.
 const MAX_REPORTED: usize = 10;
 
-/// What the API model asks of a member.
+/// A constraint of the API model on a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constraint<'a> {
-    /// It must be there.
+    /// Required.
     NotNull,
-    /// At least so many characters or elements.
+    /// Minimum number of characters or elements.
     MinLength(usize),
-    /// At most so many characters or elements.
+    /// Maximum number of characters or elements.
     MaxLength(usize),
-    /// At least this number.
+    /// Minimum value.
     MinValue(i64),
-    /// At most this number.
+    /// Maximum value.
     MaxValue(i64),
     /// A regular expression.
     Pattern(&'a str),
-    /// One of these.
+    /// An enumeration.
     OneOf(&'a [&'a str]),
 }
 
@@ -73,13 +74,13 @@ pub struct Constraints {
 }
 
 impl Constraints {
-    /// Notes that a member is missing.
+    /// Records a missing member.
     pub fn null(&mut self, path: impl fmt::Display) {
         let constraint = Constraint::NotNull;
         self.add(format!("Value null at '{path}' failed to satisfy constraint: {constraint}"));
     }
 
-    /// Notes that a member's value breaks a constraint.
+    /// Records a violated constraint with the member's value.
     pub fn violated(
         &mut self,
         value: impl fmt::Display,
@@ -89,7 +90,7 @@ impl Constraints {
         self.add(format!("Value '{value}' at '{path}' failed to satisfy constraint: {constraint}"));
     }
 
-    /// Notes that a member breaks a constraint, without quoting its value.
+    /// Records a violated constraint without quoting the value.
     pub fn violated_unquoted(&mut self, path: impl fmt::Display, constraint: Constraint<'_>) {
         self.add(format!("Value at '{path}' failed to satisfy constraint: {constraint}"));
     }
@@ -99,7 +100,7 @@ impl Constraints {
         self.violations.is_empty()
     }
 
-    /// The error that lists all violations, if there were any.
+    /// The error with all violations, if there are any.
     pub fn finish(self) -> Result<()> {
         let plural = match self.violations.len() {
             0 => return Ok(()),

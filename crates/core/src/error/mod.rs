@@ -1,6 +1,6 @@
 //! One error type over DynamoDB's error codes.
 //!
-//! The wording lives here and in the submodules, nowhere else: [`message`] has the sentences.
+//! All messages are defined here and in the submodules ([`message`]), nowhere else.
 
 pub mod constraint;
 pub mod message;
@@ -14,17 +14,17 @@ use std::fmt;
 
 use crate::value::Item;
 
-/// The result of anything that can fail the way DynamoDB fails.
+/// The result of an operation with DynamoDB's errors.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error as DynamoDB reports it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Error {
-    /// The request breaks a rule of the API.
+    /// The request violates a rule of the API.
     Validation(String),
     /// The request's framework-level shape is wrong; the wire type has the coral prefix.
     CoralValidation(String),
-    /// The body is not what the operation's shape asks for.
+    /// The body does not match the operation's shape.
     Serialization(String),
     /// The target names no operation.
     UnknownOperation(String),
@@ -35,11 +35,11 @@ pub enum Error {
     },
     /// A transaction was cancelled; one reason per action.
     TransactionCanceled(Vec<CancellationReason>),
-    /// A single-item write met an ongoing transaction on its item.
+    /// A single-item write conflicts with an ongoing transaction on its item.
     TransactionConflict(String),
-    /// The same client token is being executed.
+    /// A request with the same client token is being executed.
     TransactionInProgress(String),
-    /// The same client token came with other parameters.
+    /// The same client token was used with other parameters.
     IdempotentParameterMismatch(String),
     /// PartiQL INSERT of an item that exists.
     DuplicateItem(String),
@@ -83,9 +83,9 @@ pub enum Error {
     ReplicaNotFound(String),
     /// The replica exists already.
     ReplicaAlreadyExists(String),
-    /// The request would pass an account limit.
+    /// The request would exceed an account limit.
     LimitExceeded(String),
-    /// An item collection passed 10 GB.
+    /// An item collection exceeded 10 GB.
     ItemCollectionSizeLimitExceeded(String),
     /// Throughput of a table or index was exceeded.
     ProvisionedThroughputExceeded(Throttled),
@@ -93,54 +93,54 @@ pub enum Error {
     Throttling(Throttled),
     /// Too many requests for the account.
     RequestLimitExceeded(Throttled),
-    /// The shard iterator is too old.
+    /// The shard iterator has expired.
     ExpiredIterator(String),
-    /// The records asked for are gone.
+    /// The requested records have been trimmed.
     TrimmedDataAccess(String),
     /// Credentials are missing.
     MissingAuthenticationToken(String),
     /// The access key is not known.
     UnrecognizedClient(String),
-    /// The signature does not fit the request.
+    /// The signature does not match the request.
     InvalidSignature(String),
     /// The signature's headers are incomplete.
     IncompleteSignature(String),
-    /// The caller may not do this.
+    /// The caller is not authorized.
     AccessDenied(String),
-    /// The body is larger than is accepted.
+    /// The body is too large.
     RequestEntityTooLarge(String),
-    /// The store failed; the outcome of a write is not known.
+    /// The store failed; the outcome of a write is unknown.
     InternalServer(String),
 }
 
-/// Why a transaction's action failed, or that it did not.
+/// The outcome of one action of a cancelled transaction.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct CancellationReason {
-    /// What happened.
+    /// The code.
     pub code: CancellationCode,
-    /// In words; none for [`CancellationCode::None`].
+    /// The message; `None` for [`CancellationCode::None`].
     pub message: Option<String>,
-    /// The existing item, if the action asked for it.
+    /// The existing item, if requested.
     pub item: Option<Item>,
 }
 
 /// The codes of [`CancellationReason`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CancellationCode {
-    /// This action was not at fault.
+    /// This action did not cause the cancellation.
     #[default]
     None,
     /// Its condition was false.
     ConditionalCheckFailed,
-    /// Its item collection would pass 10 GB.
+    /// Its item collection would exceed 10 GB.
     ItemCollectionSizeLimitExceeded,
-    /// Another request holds its item.
+    /// Another request has locked its item.
     TransactionConflict,
     /// Throughput was exceeded.
     ProvisionedThroughputExceeded,
     /// The account was throttled.
     ThrottlingError,
-    /// The action cannot be done on this item.
+    /// The action is not valid for this item.
     ValidationError,
     /// PartiQL INSERT of an existing item.
     DuplicateItem,
@@ -149,7 +149,7 @@ pub enum CancellationCode {
 }
 
 impl CancellationCode {
-    /// The name on the wire.
+    /// The wire name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "None",
@@ -165,10 +165,10 @@ impl CancellationCode {
     }
 }
 
-/// A throttled request: the sentence and the machine-readable reasons.
+/// A throttled request: the message and the machine-readable reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Throttled {
-    /// In words.
+    /// The message.
     pub message: String,
     /// `(reason, resource ARN)` pairs, e.g. `TableWriteKeyRangeThroughputExceeded`.
     pub reasons: Vec<(String, String)>,
@@ -229,7 +229,7 @@ impl Error {
         }
     }
 
-    /// The namespace in front of the code in `__type`.
+    /// The namespace before the code in `__type`.
     pub fn namespace(&self) -> &'static str {
         match self {
             Self::Validation(_) | Self::CoralValidation(_) => "com.amazon.coral.validate",
@@ -254,7 +254,7 @@ impl Error {
         }
     }
 
-    /// The sentence for people.
+    /// The human-readable message.
     pub fn message(&self) -> String {
         match self {
             Self::ConditionalCheckFailed { .. } => message::CONDITIONAL_REQUEST_FAILED.to_owned(),

@@ -1,4 +1,4 @@
-//! Sentences about requests as a whole: tables, paging, batches and transactions.
+//! Messages about requests as a whole: tables, paging, batches and transactions.
 
 use super::{CancellationCode, Error};
 use crate::schema::{KeyAttribute, ScalarType};
@@ -12,12 +12,12 @@ pub fn unknown_operation() -> Error {
     Error::UnknownOperation(String::new())
 }
 
-/// A table, index or stream that a data operation names does not exist.
+/// The table, index or stream of a data operation does not exist.
 pub fn resource_not_found() -> Error {
     Error::ResourceNotFound("Requested resource not found".into())
 }
 
-/// A table that a control operation names does not exist.
+/// The table of a control operation does not exist.
 pub fn table_not_found(name: &str) -> Error {
     Error::ResourceNotFound(format!("Requested resource not found: Table: {name} not found"))
 }
@@ -27,34 +27,34 @@ pub fn table_exists(name: &str) -> Error {
     Error::ResourceInUse(format!("Table already exists: {name}"))
 }
 
-/// The index that a read names does not exist.
+/// The index of a read does not exist.
 pub fn index_not_found(name: &str) -> Error {
     Error::validation(format!("The table does not have the specified index: {name}"))
 }
 
-/// The index that a read names is still being built.
+/// The index of a read is still being built.
 pub fn index_backfilling(name: &str) -> Error {
     Error::validation(format!("Cannot read from backfilling global secondary index: {name}"))
 }
 
-/// A required parameter is missing, as the framework says it for some operations.
+/// A required parameter is missing, in the framework's wording of some operations.
 pub fn parameter_missing(name: &str) -> Error {
     Error::validation(format!(
         "The parameter '{name}' is required but was not present in the request"
     ))
 }
 
-/// An item that is put is too large.
+/// A put item is too large.
 pub fn item_too_large() -> Error {
     Error::validation("Item size has exceeded the maximum allowed size")
 }
 
-/// An item would become too large by an update.
+/// An update would make an item too large.
 pub fn updated_item_too_large() -> Error {
     Error::validation("Item size to update has exceeded the maximum allowed size")
 }
 
-/// `ExclusiveStartKey` does not fit what is read.
+/// `ExclusiveStartKey` does not match the read.
 pub fn start_key_invalid() -> Error {
     Error::validation("The provided starting key is invalid")
 }
@@ -66,7 +66,7 @@ pub fn start_key_does_not_match_schema() -> Error {
     )
 }
 
-/// `ExclusiveStartKey` lies outside the key condition.
+/// `ExclusiveStartKey` is outside the key condition.
 pub fn start_key_outside_range() -> Error {
     Error::validation(
         "The provided starting key is outside query boundaries based on provided conditions",
@@ -78,12 +78,12 @@ pub fn consistent_read_on_global_index() -> Error {
     Error::validation("Consistent reads are not supported on global secondary indexes")
 }
 
-/// A single write met a transaction.
+/// A single write conflicts with a transaction.
 pub fn transaction_conflict() -> Error {
     Error::TransactionConflict("Transaction is ongoing for the item".into())
 }
 
-/// The code that an error has as a cancellation reason.
+/// The cancellation code of an error.
 pub fn cancellation_code(error: &Error) -> CancellationCode {
     match error {
         Error::ConditionalCheckFailed { .. } => CancellationCode::ConditionalCheckFailed,
@@ -107,7 +107,7 @@ pub fn deletion_protected() -> Error {
     )
 }
 
-/// A table that is being changed cannot be changed again yet.
+/// A table with a pending change cannot be changed again yet.
 pub fn table_being_changed(name: &str, status: &str) -> Error {
     Error::ResourceInUse(format!(
         "Attempt to change a resource which is still in use: Table is being {}: {name}",
@@ -115,12 +115,12 @@ pub fn table_being_changed(name: &str, status: &str) -> Error {
     ))
 }
 
-/// `ReturnValues` that only UpdateItem can honour.
+/// `ReturnValues` that only UpdateItem supports.
 pub fn return_values_not_allowed() -> Error {
     Error::validation("Return values set to invalid value")
 }
 
-/// The account has as many tables as it may have.
+/// The account has reached its limit of tables.
 pub fn too_many_tables() -> Error {
     Error::LimitExceeded(
         "Subscriber limit exceeded: Account exceeded the maximum number of tables".into(),
@@ -183,7 +183,7 @@ pub fn stream_view_without_stream() -> Error {
     )
 }
 
-/// Two tags with one key.
+/// Two tags with the same key.
 pub fn duplicate_tag(key: &str) -> Error {
     Error::validation(format!(
         "One or more parameter values were invalid: Duplicate tag key: {key}"
@@ -206,7 +206,7 @@ pub fn no_key_condition() -> Error {
     )
 }
 
-/// A read over a prefix of the partition key that this key cannot have. Not one of AWS's: only the
+/// A read by a prefix of the partition key with an unsuitable type. Not an AWS error: only the
 /// embedded database has such reads.
 pub fn partition_prefix_type(key: &KeyAttribute, prefix: &AttributeValue) -> Error {
     let (name, kind) = (&key.name, key.kind);
@@ -235,7 +235,7 @@ pub fn specific_without_projection() -> Error {
     )
 }
 
-/// A projection beside a `Select` that leaves it no room.
+/// A projection with a `Select` that excludes one.
 pub fn projection_with_select(parameter: &str, select: &str) -> Error {
     let what = match select {
         "COUNT" => "only the Count",
@@ -244,7 +244,7 @@ pub fn projection_with_select(parameter: &str, select: &str) -> Error {
     Error::validation(format!("Cannot specify the {parameter} when choosing to get {what}"))
 }
 
-/// `ALL_ATTRIBUTES` of a global index that does not hold them.
+/// `ALL_ATTRIBUTES` on a global index that does not project them.
 pub fn all_attributes_of_index(index: &str) -> Error {
     Error::validation(format!(
         "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for \
@@ -252,7 +252,7 @@ pub fn all_attributes_of_index(index: &str) -> Error {
     ))
 }
 
-/// A projection on a global index that does not hold the attributes.
+/// A projection of attributes that a global index does not project.
 pub fn attributes_not_projected(index: &str, attributes: &[String]) -> Error {
     Error::validation(format!(
         "One or more parameter values were invalid: Global secondary index {index} does not project \
@@ -313,7 +313,7 @@ pub fn too_many_keys() -> Error {
 
 /// No requests, or more than 25, for one table of a BatchWriteItem.
 pub fn batch_write_count(table: &str, count: usize) -> Error {
-    // AWS prints the whole list here, as its Java classes do; the number says as much.
+    // AWS prints the whole list here, as its Java classes do; the number conveys as much.
     Error::validation(format!(
         "1 validation error detected: Value '{{{table}=[{count} requests]}}' at 'requestItems' \
          failed to satisfy constraint: Map value must satisfy constraint: [Member must have length \
@@ -334,24 +334,24 @@ pub fn write_request_ambiguous() -> Error {
     )
 }
 
-/// Two keys of a batch are the same.
+/// A batch contains the same key twice.
 pub fn duplicate_keys() -> Error {
     Error::validation("Provided list of item keys contains duplicates")
 }
 
-/// A transaction's action without content.
+/// A transaction action without an operation.
 pub fn transact_item_empty() -> Error {
     Error::validation(
         "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request",
     )
 }
 
-/// A transaction's action with several contents.
+/// A transaction action with several operations.
 pub fn transact_item_ambiguous() -> Error {
     Error::validation("TransactItems can only contain one of Check, Put, Update or Delete")
 }
 
-/// A transaction that touches one item twice.
+/// A transaction with two actions on one item.
 pub fn transaction_repeats_item() -> Error {
     Error::validation("Transaction request cannot include multiple operations on one item")
 }
@@ -361,14 +361,14 @@ pub fn transaction_too_large() -> Error {
     Error::validation("Collection size of items in the transaction request exceeds the limit: 4MB")
 }
 
-/// The same token is being executed.
+/// A request with the same token is being executed.
 pub fn transaction_in_progress() -> Error {
     Error::TransactionInProgress(
         "The transaction with the given request token is already in progress.".into(),
     )
 }
 
-/// The same token came with other parameters.
+/// The same token was used with other parameters.
 pub fn idempotent_parameter_mismatch() -> Error {
     Error::IdempotentParameterMismatch(
         "DynamoDB rejected the request because you retried a request with a different payload but \

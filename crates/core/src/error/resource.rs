@@ -1,4 +1,4 @@
-//! Sentences about what belongs to tables: policies, backups, global tables, exports, imports.
+//! Messages about resources of tables: policies, backups, global tables, exports, imports.
 
 use super::Error;
 
@@ -19,7 +19,7 @@ pub fn policy_not_found(arn: &str) -> Error {
     ))
 }
 
-/// A policy that is no JSON document.
+/// A policy that is not a JSON document.
 pub fn policy_invalid(problem: &str) -> Error {
     Error::Validation(format!("Policy document is not a valid JSON object: {problem}"))
 }
@@ -29,7 +29,7 @@ pub fn policy_too_large(limit: usize) -> Error {
     Error::LimitExceeded(format!("Policy size exceeds the limit of {limit} bytes"))
 }
 
-/// A destination that is switched on already.
+/// A destination that is already enabled.
 pub fn destination_enabled(table: &str, stream: &str) -> Error {
     Error::ResourceInUse(format!(
         "Table {table} already has an enabled Kinesis streaming destination: {stream}"
@@ -55,7 +55,7 @@ pub fn global_table_not_found(name: &str) -> Error {
     ))
 }
 
-/// A replica that a global table has already.
+/// A replica that a global table already has.
 pub fn replica_exists(name: &str, region: &str) -> Error {
     Error::ReplicaAlreadyExists(format!(
         "Replica in region: '{region}' already exists for global table: '{name}'."
@@ -69,7 +69,7 @@ pub fn replica_not_found(name: &str, region: &str) -> Error {
     ))
 }
 
-/// An index that a setting names does not exist.
+/// The index of a setting does not exist.
 pub fn index_not_found(table: &str, index: &str) -> Error {
     Error::IndexNotFound(format!("Index not found: {index} on table: {table}"))
 }
@@ -79,12 +79,12 @@ pub fn backup_not_found(arn: &str) -> Error {
     Error::BackupNotFound(format!("Backup not found: {arn}"))
 }
 
-/// A backup that is still being made.
+/// A backup that is still being created.
 pub fn backup_in_use(arn: &str) -> Error {
     Error::BackupInUse(format!("Backup is being created: {arn}"))
 }
 
-/// A backup that could not be made.
+/// A backup that failed.
 pub fn backup_failed(arn: &str, reason: &str) -> Error {
     Error::BackupInUse(format!("Backup cannot be restored, because it failed ({reason}): {arn}"))
 }
@@ -99,7 +99,7 @@ pub fn restore_target_exists(name: &str) -> Error {
     Error::TableAlreadyExists(format!("Table already exists: {name}"))
 }
 
-/// A restore names an index that the source does not have like this.
+/// A restore overrides an index that the source does not have, or has differently.
 pub fn override_unknown(index: &str) -> Error {
     Error::Validation(format!(
         "One or more parameter values were invalid: index {index} is not an index of the source \
@@ -139,7 +139,7 @@ pub fn restore_time_invalid() -> Error {
     )
 }
 
-/// A time inside the window of which no record is kept.
+/// A time inside the window for which no data is kept.
 pub fn past_not_kept(parameter: &str, latest: &str) -> Error {
     Error::Validation(format!(
         "{parameter} names a time in the past: this database keeps no history of changes for \
@@ -162,21 +162,21 @@ pub fn bulk_operation_not_found(arn: &str) -> Error {
     Error::ResourceNotFound(format!("Requested resource not found: BulkOperation: {arn} not found"))
 }
 
-/// An export with the same token was asked with other parameters.
+/// An export with the same token was requested with other parameters.
 pub fn export_conflict(token: &str) -> Error {
     Error::ExportConflict(format!(
         "An export with the same client token but different parameters exists: {token}"
     ))
 }
 
-/// An import with the same token was asked with other parameters.
+/// An import with the same token was requested with other parameters.
 pub fn import_conflict(token: &str) -> Error {
     Error::ImportConflict(format!(
         "An import with the same client token but different parameters exists: {token}"
     ))
 }
 
-/// A bulk operation with the same token was asked with other parameters.
+/// A bulk operation with the same token was requested with other parameters.
 pub fn bulk_operation_conflict(token: &str) -> Error {
     Error::IdempotentParameterMismatch(format!(
         "A bulk operation with the same client token but different parameters exists: {token}"
@@ -195,7 +195,7 @@ pub fn table_arn_invalid(arn: &str) -> Error {
     Error::Validation(format!("Invalid TableArn: {arn}"))
 }
 
-/// A name in a bucket that cannot be mapped to a file.
+/// An object key that cannot be mapped to a file.
 pub fn object_key_invalid(parameter: &str, key: &str) -> Error {
     Error::Validation(format!(
         "{parameter} '{key}' cannot be mapped to a directory: it must be relative, without empty \
@@ -203,12 +203,12 @@ pub fn object_key_invalid(parameter: &str, key: &str) -> Error {
     ))
 }
 
-/// A request for something that this database does not have.
+/// A feature that this database does not have.
 pub fn not_available(what: &str, instead: &str) -> Error {
     Error::Validation(format!("{what} is not available in this database: {instead}"))
 }
 
-/// A line of an import that is no item.
+/// A line of an import that is not an item.
 pub fn line_without_item() -> Error {
     Error::validation("A line must be a JSON object with the member Item")
 }

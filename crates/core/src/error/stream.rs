@@ -1,4 +1,4 @@
-//! Sentences about streams.
+//! Messages about streams.
 
 use super::Error;
 
@@ -14,7 +14,7 @@ pub fn shard_not_found(shard: &str, arn: &str) -> Error {
     ))
 }
 
-/// An iterator that GetShardIterator or GetRecords did not give out.
+/// An iterator that was not issued by GetShardIterator or GetRecords.
 pub fn iterator_invalid() -> Error {
     Error::validation("Invalid ShardIterator")
 }
@@ -31,7 +31,7 @@ pub fn trimmed() -> Error {
     Error::TrimmedDataAccess("The data you are trying to access has been trimmed".into())
 }
 
-/// An iterator at a sequence number, without one.
+/// An iterator type that needs a sequence number, without one.
 pub fn sequence_number_missing() -> Error {
     Error::validation(
         "SequenceNumber must be specified for ShardIteratorType AT_SEQUENCE_NUMBER and \
@@ -39,22 +39,22 @@ pub fn sequence_number_missing() -> Error {
     )
 }
 
-/// A sequence number for an iterator that takes none.
+/// A sequence number for an iterator type without one.
 pub fn sequence_number_unexpected(kind: &str) -> Error {
     Error::Validation(format!("SequenceNumber cannot be specified for ShardIteratorType {kind}"))
 }
 
-/// A sequence number that cannot be of this shard.
+/// A sequence number that cannot belong to this shard.
 pub fn sequence_number_invalid(number: &str, shard: &str) -> Error {
     Error::Validation(format!("Invalid SequenceNumber: {number} is not in the range of {shard}"))
 }
 
-/// An iterator at a time, without one.
+/// An iterator type that needs a timestamp, without one.
 pub fn timestamp_missing() -> Error {
     Error::validation("Timestamp must be specified for ShardIteratorType AT_TIMESTAMP")
 }
 
-/// A table whose stream was to be changed has none.
+/// The table has no stream to change.
 pub fn no_stream(table: &str) -> Error {
     Error::Validation(format!("Table has no enabled stream: TableName: {table}"))
 }

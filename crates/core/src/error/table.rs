@@ -1,8 +1,8 @@
-//! Sentences about tables: UpdateTable, time to live, tags.
+//! Messages about tables: UpdateTable, time to live, tags.
 
 use super::Error;
 
-/// The prefix of many sentences.
+/// The prefix of many messages.
 const INVALID: &str = "One or more parameter values were invalid: ";
 
 fn invalid(what: impl std::fmt::Display) -> Error {
@@ -17,7 +17,7 @@ pub fn nothing_to_update() -> Error {
     )
 }
 
-/// An element of `GlobalSecondaryIndexUpdates` that says nothing.
+/// An empty element of `GlobalSecondaryIndexUpdates`.
 pub fn index_update_empty() -> Error {
     invalid(
         "One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, \
@@ -32,7 +32,7 @@ pub fn index_updated_twice(index: &str) -> Error {
     ))
 }
 
-/// A second index is created or deleted while one is.
+/// A second index is created or deleted at the same time.
 pub fn one_index_at_a_time() -> Error {
     Error::LimitExceeded(
         "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously \
@@ -57,7 +57,7 @@ pub fn index_being_created(table: &str, index: &str) -> Error {
     ))
 }
 
-/// A switch to provisioned billing that leaves out indexes.
+/// A switch to provisioned billing without the throughput of some indexes.
 pub fn indexes_without_throughput(indexes: &[&str]) -> Error {
     invalid(format_args!(
         "ProvisionedThroughput must be specified for index: {}",
@@ -70,12 +70,12 @@ pub fn switch_without_throughput() -> Error {
     invalid("ProvisionedThroughput must be specified when BillingMode is PROVISIONED")
 }
 
-/// More units than can be counted.
+/// Units out of range.
 pub fn units_out_of_bounds(member: &str, value: i64) -> Error {
     Error::Validation(format!("Given value {value} for {member} is out of bounds"))
 }
 
-/// New throughput that is the old one. `of` is `table` or `index …`.
+/// The throughput is unchanged. `of` is `table` or `index …`.
 pub fn throughput_unchanged(of: &str, read: i64, write: i64) -> Error {
     let kind = if of == "table" { "table" } else { "index" };
     Error::Validation(format!(
@@ -87,7 +87,7 @@ pub fn throughput_unchanged(of: &str, read: i64, write: i64) -> Error {
     ))
 }
 
-/// Throughput is lowered too often in one day.
+/// Throughput is decreased too often in one day.
 pub fn too_many_decreases(decreases_today: u32) -> Error {
     Error::LimitExceeded(format!(
         "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC \
@@ -127,12 +127,12 @@ pub fn warm_throughput_lowered(member: &str) -> Error {
     ))
 }
 
-/// A stream is switched on that is on.
+/// The stream is already enabled.
 pub fn stream_already_enabled(table: &str) -> Error {
     Error::Validation(format!("Table already has an enabled stream: TableName: {table}"))
 }
 
-/// A stream is switched off that is off.
+/// The stream is already disabled.
 pub fn stream_already_disabled(table: &str) -> Error {
     Error::Validation(format!("Table already has a disabled stream: TableName: {table}"))
 }
@@ -155,22 +155,22 @@ pub fn replica_missing(region: &str) -> Error {
     invalid(format_args!("Replica specified in the Replica Update does not exist: {region}"))
 }
 
-/// A request about tags that names no resource.
+/// A tag request without a resource.
 pub fn resource_arn_missing() -> Error {
     Error::validation("Invalid TableArn")
 }
 
-/// A resource that is no table's ARN.
+/// A resource that is not a table's ARN.
 pub fn resource_arn_invalid(arn: &str) -> Error {
     Error::Validation(format!("Invalid TableArn: Invalid ResourceArn provided as input {arn}"))
 }
 
-/// No table has the ARN that TagResource names. The misspelling is AWS's.
+/// The table of TagResource does not exist. The misspelling is AWS's.
 pub fn tagged_resource_not_found(arn: &str) -> Error {
     Error::ResourceNotFound(format!("Requested resource not found: ResourcArn: {arn} not found"))
 }
 
-/// Tags are listed of something that is not there, or not the caller's.
+/// The resource of ListTagsOfResource does not exist or belongs to another account.
 pub fn not_authorized(account: &str, operation: &str, arn: &str) -> Error {
     Error::AccessDenied(format!(
         "User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on \
@@ -195,27 +195,27 @@ pub fn too_many_tags(limit: usize) -> Error {
     ))
 }
 
-/// A tag key that only AWS may use.
+/// A tag key that is reserved for AWS.
 pub fn reserved_tag(key: &str) -> Error {
     invalid(format_args!("Tag keys beginning with aws: are reserved: {key}"))
 }
 
-/// A token that no earlier page gave out.
+/// A token that no earlier page returned.
 pub fn next_token_invalid() -> Error {
     Error::validation("Invalid NextToken")
 }
 
-/// Time to live is switched on that is on.
+/// Time to live is already enabled.
 pub fn ttl_already_enabled() -> Error {
     Error::validation("TimeToLive is already enabled")
 }
 
-/// Time to live is switched off that is off.
+/// Time to live is already disabled.
 pub fn ttl_already_disabled() -> Error {
     Error::validation("TimeToLive is already disabled")
 }
 
-/// Time to live is on for another attribute.
+/// Time to live is enabled for another attribute.
 pub fn ttl_other_attribute(attribute: &str) -> Error {
     Error::Validation(format!(
         "TimeToLive is active on a different AttributeName: current AttributeName is {attribute}"

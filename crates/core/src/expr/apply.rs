@@ -1,8 +1,8 @@
-//! What an update makes of an item.
+//! Applies updates to items.
 //!
-//! All right-hand sides read the item as it was. Then values are written, lists grow at their end in the
-//! order of the indexes given, and last the removals are made, so that every index means the element it
-//! meant in the original item.
+//! All right-hand sides are evaluated against the original item. Then values are set, lists are
+//! extended in index order, and removals come last, so that every index refers to the original
+//! item's element.
 
 use std::cmp::Reverse;
 
@@ -60,7 +60,7 @@ fn number(result: Result<Number, NumberError>) -> Result<AttributeValue> {
     result.map(AttributeValue::N).map_err(Error::from)
 }
 
-/// The writes and removals that an update comes down to for one item.
+/// The writes and removals of an update for one item.
 #[derive(Default)]
 struct Edits<'a> {
     writes: Vec<(&'a Path, AttributeValue)>,
@@ -84,7 +84,7 @@ impl<'a> Edits<'a> {
                 self.writes.push((path, sum));
             }
             Change::Delete(value) | Change::LegacyDelete(value) => {
-                // Where there is nothing, the removal only checks that the path leads somewhere.
+                // If there is no value, the removal only checks that the path is valid.
                 let rest = path.get(item).map_or(Rest::Nothing, |old| Rest::of(old, value));
                 let by_legacy = matches!(action.change, Change::LegacyDelete(_));
                 match rest {
@@ -99,8 +99,8 @@ impl<'a> Edits<'a> {
     }
 
     fn make(mut self, mut item: Item, existed: bool) -> Result<Item> {
-        // List elements beyond the end are appended in the order of their indexes. Deeper paths come
-        // first, so that none of them leads into an element that was only just appended.
+        // List elements beyond the end are appended in index order. Deeper paths come first, so
+        // that none of them leads into a just appended element.
         self.writes.sort_by_key(|(path, _)| match path.steps.last() {
             Some(Step::Index(index)) => (Reverse(path.steps.len()), *index),
             _ => (Reverse(path.steps.len()), 0),
@@ -108,12 +108,12 @@ impl<'a> Edits<'a> {
         for (path, value) in self.writes {
             write(&mut item, path, value)?;
         }
-        // From the back, so that no removal moves an element that another one means.
+        // From the back, so that no removal shifts an element that another one refers to.
         self.removals.sort_by_key(|path| Reverse((&path.attribute, &path.steps)));
         for path in self.removals {
             match remove(&mut item, path) {
                 Ok(()) => {}
-                // AWS ignores paths that lead nowhere only when there is no item at all.
+                // AWS ignores invalid paths only if there is no item at all.
                 Err(_) if !existed => {}
                 Err(error) => return Err(error),
             }
@@ -122,7 +122,7 @@ impl<'a> Edits<'a> {
     }
 }
 
-/// The parent of what a nested path names, and the last step.
+/// The parent of a nested path's target, and the last step.
 fn parent<'a, 'p>(
     item: &'a mut Item,
     path: &'p Path,
@@ -156,7 +156,7 @@ fn write(item: &mut Item, path: &Path, value: AttributeValue) -> Result<()> {
     Ok(())
 }
 
-/// How many levels of maps and lists lead to the deepest part of a value.
+/// The nesting depth of a value.
 fn levels(value: &AttributeValue) -> usize {
     let below = match value {
         AttributeValue::L(list) => list.iter().map(levels).max(),
@@ -184,7 +184,7 @@ fn remove(item: &mut Item, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `old` with `more` added; none if they do not go together.
+/// `old` with `more` added; `None` if their types do not match.
 fn add(
     old: Option<&AttributeValue>,
     more: &AttributeValue,
@@ -202,11 +202,11 @@ fn add(
     }))
 }
 
-/// What remains of a set without some members.
+/// The result of removing members from a set.
 enum Rest {
     Set(AttributeValue),
     Nothing,
-    /// They are not sets of one type.
+    /// The values are not sets of one type.
     TypeMismatch,
 }
 

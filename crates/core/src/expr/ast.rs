@@ -1,4 +1,4 @@
-//! Syntax trees: what an expression says, before its `#names` and `:values` are known.
+//! Syntax trees of expressions, before `#names` and `:values` are resolved.
 //!
 //! The depth of a tree is bounded by the parser ([`super::parser`]), so walking one recursively is safe.
 
@@ -7,7 +7,7 @@ use crate::value::Str;
 /// An attribute name in a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// Written out.
+    /// A literal name.
     Literal(Str),
     /// `#name`, with the `#`.
     Placeholder(Str),
@@ -26,7 +26,7 @@ pub enum PathPart {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path(pub Vec<PathPart>);
 
-/// Something with a value: a path, a `:value`, or a function of such.
+/// An operand: a path, a `:value`, or a function call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// The value at a path of the item.
@@ -37,7 +37,7 @@ pub enum Operand {
     Call(Call),
 }
 
-/// A function call; whether there is such a function is asked later.
+/// A function call; whether the function exists is checked later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The function's name, which is case-sensitive.
@@ -91,7 +91,7 @@ pub enum Condition {
     },
     /// `operand BETWEEN low AND high`
     Between {
-        /// What is looked at.
+        /// The tested operand.
         operand: Operand,
         /// The lower bound, inclusive.
         low: Operand,
@@ -100,12 +100,12 @@ pub enum Condition {
     },
     /// `operand IN (candidates…)`
     In {
-        /// What is looked at.
+        /// The tested operand.
         operand: Operand,
-        /// At least one.
+        /// At least one operand.
         candidates: Vec<Operand>,
     },
-    /// A function that is a condition by itself.
+    /// A boolean function.
     Call(Call),
     /// Two or more conditions joined by `AND`.
     And(Vec<Condition>),
@@ -115,15 +115,15 @@ pub enum Condition {
     Not(Box<Condition>),
 }
 
-/// A projection: one path or more.
+/// A projection: one or more paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Projection(pub Vec<Path>);
 
-/// An update: one section or more.
+/// An update: one or more sections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update(pub Vec<Section>);
 
-/// A section of an update, with one action or more.
+/// A section of an update with one or more actions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Section {
     /// `SET path = value, …`
@@ -148,7 +148,7 @@ impl Section {
     }
 }
 
-/// What `SET` assigns.
+/// The right-hand side of `SET`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetValue {
     /// One operand.

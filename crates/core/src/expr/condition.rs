@@ -1,4 +1,4 @@
-//! Conditions with their names and values known. [`super::eval`] says whether one holds.
+//! Conditions with resolved names and values, evaluated by [`super::eval`].
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::value::{AttributeType, AttributeValue};
 pub enum Condition {
     /// A comparison of two operands.
     Compare(Comparator, Operand, Operand),
-    /// The first operand lies between the others, or is one of them.
+    /// The first operand is between the others, inclusive.
     Between(Operand, Operand, Operand),
     /// The operand equals one of the candidates.
     In(Operand, Vec<Operand>),
-    /// There is something at the path.
+    /// The path has a value.
     Exists(Path),
-    /// There is nothing at the path.
+    /// The path has no value.
     NotExists(Path),
     /// The operand has this type.
     HasType(Operand, AttributeType),
@@ -26,29 +26,29 @@ pub enum Condition {
     BeginsWith(Operand, Operand),
     /// The first operand, a string, binary, set or list, contains the second.
     Contains(Operand, Operand),
-    /// All of these.
+    /// All of these conditions hold.
     And(Vec<Condition>),
-    /// Any of these.
+    /// Any of these conditions holds.
     Or(Vec<Condition>),
-    /// Not this.
+    /// The condition does not hold.
     Not(Box<Condition>),
 }
 
-/// What a condition compares.
+/// An operand of a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
     /// The value at a path of the item.
     Path(Path),
     /// A value of the request.
     Value(Arc<AttributeValue>),
-    /// The size of what is at the path, or of the value.
+    /// The `size()` of an operand.
     Size(Box<Operand>),
-    /// Whether a condition holds: a boolean. Only PartiQL can say this.
+    /// The boolean result of a condition. Only PartiQL has these.
     Truth(Box<Condition>),
 }
 
 impl Condition {
-    /// All paths of the condition, in the order they are written.
+    /// All paths of the condition, in source order.
     pub fn paths(&self) -> Vec<&Path> {
         let mut paths = Vec::new();
         self.collect_paths(&mut paths);
@@ -83,7 +83,7 @@ impl Condition {
         }
     }
 
-    /// Refuses a filter that looks at an attribute of the key that is queried.
+    /// Refuses a filter on a key attribute of the query.
     ///
     /// `parameter` is the name AWS's message gives the filter: `Filter Expression`, `QueryFilter`…
     pub fn check_excludes_keys<'a>(

@@ -1,4 +1,4 @@
-//! Whether a condition holds for an item.
+//! Evaluates conditions on items.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -11,7 +11,7 @@ use crate::value::{AttributeValue, Item};
 static NO_ITEM: Item = Item::new();
 
 impl Condition {
-    /// Whether the condition holds for `item`; none is an item without attributes.
+    /// Whether the condition holds for `item`; a missing item counts as one without attributes.
     pub fn matches(&self, item: Option<&Item>) -> bool {
         self.holds(item.unwrap_or(&NO_ITEM))
     }
@@ -54,7 +54,7 @@ fn both<'a>(one: &'a Operand, two: &'a Operand, item: &'a Item) -> Option<(Value
 }
 
 impl Operand {
-    /// The value of the operand for this item; none if there is none.
+    /// The value of the operand for this item, if it has one.
     fn evaluate<'a>(&'a self, item: &'a Item) -> Option<Value<'a>> {
         match self {
             Self::Path(path) => path.get(item).map(Cow::Borrowed),
@@ -69,7 +69,7 @@ impl Operand {
     }
 }
 
-/// What `size()` says. Strings are measured in UTF-16 units, as AWS does.
+/// `size()`. Strings are measured in UTF-16 code units, as AWS does.
 fn size(value: &AttributeValue) -> Option<usize> {
     match value {
         AttributeValue::S(text) => Some(text.encode_utf16().count()),
@@ -83,7 +83,7 @@ fn size(value: &AttributeValue) -> Option<usize> {
     }
 }
 
-/// A comparison; what is missing is unequal to everything and neither less nor greater.
+/// Compares two values; a missing one is unequal to everything and neither less nor greater.
 fn compare(comparator: Comparator, left: Option<Value<'_>>, right: Option<Value<'_>>) -> bool {
     let (Some(left), Some(right)) = (left, right) else {
         return comparator == Comparator::NotEqual;
@@ -99,7 +99,7 @@ fn compare(comparator: Comparator, left: Option<Value<'_>>, right: Option<Value<
     }
 }
 
-/// The order of two scalars of one type; other values have none.
+/// The order of two scalars of one type; `None` for other values.
 pub(crate) fn order(left: &AttributeValue, right: &AttributeValue) -> Option<Ordering> {
     match (left, right) {
         (AttributeValue::S(a), AttributeValue::S(b)) => Some(a.as_bytes().cmp(b.as_bytes())),

@@ -1,6 +1,6 @@
 //! The functions that expressions may call.
 
-/// A function.
+/// A function of the expression language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Function {
     AttributeExists,
@@ -25,7 +25,7 @@ impl Function {
         Self::ListAppend,
     ];
 
-    /// The function of this name; case matters.
+    /// The function of this name, which is case-sensitive.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|function| function.name() == name)
     }
@@ -43,7 +43,7 @@ impl Function {
         }
     }
 
-    /// How many operands it takes.
+    /// The number of operands.
     pub(crate) fn operand_count(self) -> usize {
         match self {
             Self::AttributeExists | Self::AttributeNotExists | Self::Size => 1,
@@ -51,7 +51,7 @@ impl Function {
         }
     }
 
-    /// Whether it belongs to updates; the others belong to conditions.
+    /// Whether it is for updates; the others are for conditions.
     pub(crate) fn is_for_updates(self) -> bool {
         matches!(self, Self::IfNotExists | Self::ListAppend)
     }

@@ -1,9 +1,9 @@
-//! Key conditions: which items of a table or index a query reads.
+//! Key conditions: the range of a table or index that a query reads.
 //!
-//! A `KeyConditionExpression` passes three stages: it is read as any condition
+//! A `KeyConditionExpression` passes three stages: it is parsed as any condition
 //! ([`Bindings::key_condition`](super::Bindings::key_condition)), its shape is checked
-//! ([`KeyConditionTree::into_clauses`]), and once the table is known its clauses are matched with the key
-//! ([`KeyCondition::resolve`]).
+//! ([`KeyConditionTree::into_clauses`]), and once the table is known its clauses are matched with
+//! the key ([`KeyCondition::resolve`]).
 
 use super::ast::Comparator;
 use super::condition::{Condition, Operand};
@@ -11,11 +11,11 @@ use crate::error::{Result, message::expression, message::legacy};
 use crate::schema::KeyAttribute;
 use crate::value::{AttributeValue, Str};
 
-/// A key condition of which only the syntax, names and values have been checked.
+/// A key condition whose syntax, names and values have been checked, but not its shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyConditionTree(pub(crate) Condition);
 
-/// One clause for each of some attributes, in the order they are written.
+/// One clause per attribute, in source order.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct KeyCondition {
     clauses: Vec<KeyClause>,
@@ -26,11 +26,11 @@ pub struct KeyCondition {
 pub struct KeyClause {
     /// The attribute.
     pub attribute: Str,
-    /// What its value must be.
+    /// The test of its value.
     pub operator: KeyOperator,
 }
 
-/// What a key attribute is compared with.
+/// The test of a key attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KeyOperator {
     /// `=`
@@ -47,7 +47,7 @@ pub enum KeyOperator {
     Between(AttributeValue, AttributeValue),
     /// `begins_with`
     BeginsWith(AttributeValue),
-    /// A legacy operator that no key can be searched by; [`KeyCondition::resolve`] refuses it.
+    /// A legacy operator that keys do not support; [`KeyCondition::resolve`] refuses it.
     NotIndexable,
 }
 
@@ -87,13 +87,12 @@ pub struct ResolvedKeyCondition {
     pub hash: Vec<AttributeValue>,
     /// The values of the leading sort key attributes that are compared with `=`, in key order.
     pub range_prefix: Vec<AttributeValue>,
-    /// What the sort key attribute behind those is compared with, if anything; never
-    /// [`KeyOperator::Equal`].
+    /// The test of the next sort key attribute, if any; never [`KeyOperator::Equal`].
     pub range: Option<KeyOperator>,
 }
 
 impl KeyConditionTree {
-    /// Checks that the condition is a conjunction of clauses that keys can be searched by.
+    /// Checks that the condition is a conjunction of clauses on key attributes.
     pub fn into_clauses(self) -> Result<KeyCondition> {
         let mut clauses = Vec::new();
         collect(self.0, &mut clauses)?;
@@ -158,7 +157,7 @@ fn mirrored(comparator: Comparator) -> Comparator {
     }
 }
 
-/// The attribute that an operand names, or else its value.
+/// The attribute or the value of an operand.
 fn attribute(operand: Operand) -> Result<Result<Str, AttributeValue>> {
     match operand {
         Operand::Path(path) if path.is_nested() => {
@@ -179,7 +178,7 @@ fn key_first(operator: &str, operand: Operand) -> Result<Str> {
     }
 }
 
-/// The value of an operand that follows a key attribute.
+/// The value of an operand after a key attribute.
 fn constant(operand: Operand) -> Result<AttributeValue> {
     match operand {
         Operand::Value(value) => Ok(AttributeValue::clone(&value)),
@@ -189,7 +188,7 @@ fn constant(operand: Operand) -> Result<AttributeValue> {
 }
 
 impl KeyCondition {
-    /// A key condition of these clauses; refused if two of them are on one attribute.
+    /// A key condition of these clauses; refused if two of them have the same attribute.
     pub fn of(clauses: Vec<KeyClause>) -> Result<Self> {
         let again = |(position, clause): (usize, &KeyClause)| {
             clauses.iter().take(position).any(|other| other.attribute == clause.attribute)
@@ -205,7 +204,7 @@ impl KeyCondition {
         Self { clauses }
     }
 
-    /// The clauses, in the order they are written.
+    /// The clauses, in source order.
     pub fn clauses(&self) -> &[KeyClause] {
         &self.clauses
     }
@@ -251,7 +250,8 @@ impl KeyCondition {
         }
     }
 
-    /// Refuses clauses on attributes outside the key; AWS names the sort key that has none instead.
+    /// Refuses clauses on attributes outside the key; AWS reports the sort key without a clause
+    /// instead.
     fn check_attributes(&self, hash_count: usize, range: &[KeyAttribute]) -> Result<()> {
         let with_clause = range.iter().filter(|key| self.operator(&key.name).is_some()).count();
         if hash_count + with_clause == self.clauses.len() {
@@ -278,7 +278,7 @@ impl KeyCondition {
     }
 }
 
-/// The operator, if it can search this key attribute.
+/// The operator, if it is valid for this key attribute.
 fn checked<'a>(operator: &'a KeyOperator, key: &KeyAttribute) -> Result<&'a KeyOperator> {
     if *operator == KeyOperator::NotIndexable {
         return Err(legacy::not_indexable());

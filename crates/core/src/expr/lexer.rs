@@ -1,17 +1,17 @@
-//! Splits an expression into tokens with their places in the text.
+//! Splits an expression into tokens with their positions.
 //!
-//! Keywords are ordinary identifiers here: `set` is a keyword in an update and a (reserved) name in a
-//! projection, so the parsers decide. Characters that belong to no token become tokens of their own; the
-//! parser refuses them where it meets them, as DynamoDB does.
+//! Keywords are ordinary identifiers here: `set` is a keyword in an update and a (reserved) name in
+//! a projection, so the parsers decide. Invalid characters become tokens of their own; the parser
+//! refuses them where they occur, as DynamoDB does.
 
-/// A piece of an expression: what it is and where it stands.
+/// A token: its kind and position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// The kind.
     pub kind: TokenKind,
-    /// Where it starts, in bytes.
+    /// The start, in bytes.
     pub start: usize,
-    /// Where it ends, in bytes.
+    /// The end, in bytes.
     pub end: usize,
 }
 
@@ -54,7 +54,7 @@ pub enum TokenKind {
     OpenBracket,
     /// `]`
     CloseBracket,
-    /// A character that no expression can hold.
+    /// A character that is not valid in expressions.
     Unknown,
     /// The end of the expression.
     End,
@@ -76,7 +76,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// The kind and length of the token at the start of `rest`; none for white space.
+/// The kind and length of the token at the start of `rest`; `None` for white space.
 fn first_token(rest: &str) -> Option<(TokenKind, usize)> {
     use TokenKind::*;
     let bytes = rest.as_bytes();

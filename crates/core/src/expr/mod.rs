@@ -3,12 +3,14 @@
 //! An expression passes these stages:
 //!
 //! 1. [`lexer`] splits the text into tokens;
-//! 2. [`parser`] makes a syntax tree ([`ast`]) of them, within limits of size and depth;
-//! 3. [`Bindings`] looks up names and values and refuses all that can be refused without an item;
-//! 4. the result, a [`Condition`], [`KeyCondition`], [`Projection`] or [`Update`], is applied to items.
+//! 2. [`parser`] builds a syntax tree ([`ast`]), within limits of size and depth;
+//! 3. [`Bindings`] resolves names and values and refuses everything that can be refused without an
+//!    item;
+//! 4. the result, a [`Condition`], [`KeyCondition`], [`Projection`] or [`Update`], is applied to
+//!    items.
 //!
-//! [`Placeholders`] goes back from those to syntax trees, and [`mod@print`] from syntax trees to text. The legacy parameters ([`crate::legacy`]) become
-//! the same types as step 3 makes.
+//! [`Placeholders`] turns a result back into a syntax tree, and [`mod@print`] prints a syntax tree as text. The
+//! legacy parameters ([`crate::legacy`]) are lowered to the result types of step 3.
 
 mod apply;
 pub mod ast;

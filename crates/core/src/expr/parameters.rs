@@ -1,4 +1,4 @@
-//! Which parameters of a request go together.
+//! Checks which parameters of a request may be combined.
 
 use super::ExpressionKind;
 use crate::error::{Result, message::expression};
@@ -6,9 +6,9 @@ use crate::error::{Result, message::expression};
 /// The expression and legacy parameters of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters<'a> {
-    /// All expressions the operation takes, in AWS's order, each with whether the request has it.
+    /// All expressions of the operation in AWS's order, each with whether the request has it.
     pub expressions: &'a [(ExpressionKind, bool)],
-    /// All legacy parameters the operation takes, in AWS's order, each with whether the request has it.
+    /// All legacy parameters of the operation in AWS's order, each with whether the request has it.
     pub legacy: &'a [(&'a str, bool)],
     /// Whether the request has `ExpressionAttributeNames`.
     pub names: bool,
@@ -17,7 +17,8 @@ pub struct Parameters<'a> {
 }
 
 impl Parameters<'_> {
-    /// Refuses expressions beside legacy parameters, and names and values without an expression.
+    /// Refuses expressions combined with legacy parameters, and names and values without an
+    /// expression.
     pub fn check(&self) -> Result<()> {
         let present = |kind| self.expressions.contains(&(kind, true));
         let expressions: Vec<&str> = self
@@ -31,7 +32,8 @@ impl Parameters<'_> {
             .iter()
             .filter(|(_, present)| *present)
             .map(|(name, _)| *name)
-            // `KeyConditions` goes with a filter or projection expression, but not with its own.
+            // `KeyConditions` may be combined with a filter or projection expression, but not with
+            // a `KeyConditionExpression`.
             .filter(|name| *name != "KeyConditions" || present(ExpressionKind::KeyCondition))
             .collect();
         if !expressions.is_empty() && !legacy.is_empty() {

@@ -1,4 +1,4 @@
-//! Document paths with their names known.
+//! Document paths with resolved names.
 
 use std::fmt;
 
@@ -6,21 +6,21 @@ use crate::error::message::expression::{self as problem, Problem};
 use crate::error::{Result, message::expression};
 use crate::value::{AttributeValue, Item, Str};
 
-/// The most elements a path may have.
+/// Maximum number of elements of a path.
 pub(crate) const MAX_DEPTH: usize = 32;
-/// The highest list index a path may have.
+/// Maximum list index in a path.
 pub(crate) const MAX_INDEX: u64 = i32::MAX as u64;
 
-/// A place in an item: an attribute, or something inside its maps and lists.
+/// A path to an attribute, or to a value inside its maps and lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
     /// The top-level attribute.
     pub attribute: Str,
-    /// The way down from there.
+    /// The steps from there.
     pub steps: Vec<Step>,
 }
 
-/// One step down into a document.
+/// One step into a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     /// Into a map.
@@ -35,7 +35,7 @@ impl Path {
         Self { attribute: name.into(), steps: Vec::new() }
     }
 
-    /// Whether the path goes inside its attribute.
+    /// Whether the path is nested.
     pub fn is_nested(&self) -> bool {
         !self.steps.is_empty()
     }
@@ -64,13 +64,13 @@ impl Path {
     }
 }
 
-/// How two paths stand to each other.
+/// The relation of two paths.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
     Apart,
-    /// The same, or one inside the other.
+    /// Equal, or one is a prefix of the other.
     Overlap,
-    /// One takes for a map what the other takes for a list.
+    /// One treats a value as a map, the other as a list.
     Conflict,
 }
 
@@ -94,7 +94,7 @@ impl Step {
     }
 }
 
-/// As messages show it: `[a, b, [1]]`.
+/// AWS's form in messages: `[a, b, [1]]`.
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}", self.attribute)?;
@@ -108,7 +108,7 @@ impl fmt::Display for Path {
     }
 }
 
-/// Refuses paths of which one lies inside another or contradicts it.
+/// Refuses paths that overlap or conflict.
 pub(super) fn check_distinct(paths: &[&Path]) -> Result<(), Problem> {
     let clash = |wanted| {
         paths.iter().enumerate().find_map(|(position, two)| {
@@ -125,7 +125,7 @@ pub(super) fn check_distinct(paths: &[&Path]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Refuses paths that go inside a key attribute of the table or of one of its indexes.
+/// Refuses paths into a key attribute of the table or of one of its indexes.
 pub fn check_keys_are_scalars<'a>(
     paths: &[&Path],
     table_key: impl IntoIterator<Item = &'a str>,

@@ -1,4 +1,4 @@
-//! Projections: the parts of an item that a request asks for.
+//! Projections: the requested parts of an item.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use super::path::{self, Path, Step};
 use crate::error::message::expression::Problem;
 use crate::value::{AttributeValue, Item, Str};
 
-/// Paths to keep. They neither overlap nor contradict each other.
+/// Paths to keep, without overlaps or conflicts.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Projection {
     paths: Vec<Path>,
     attributes: BTreeMap<Str, Part>,
 }
 
-/// What to keep of a value.
+/// The part of a value to keep.
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
     All,
@@ -22,14 +22,14 @@ enum Part {
 }
 
 impl Projection {
-    /// A projection to these paths; refused if they overlap or contradict each other.
+    /// A projection to these paths; refused if they overlap or conflict.
     pub fn of(paths: Vec<Path>) -> Result<Self, Problem> {
         path::check_distinct(&paths.iter().collect::<Vec<_>>())?;
         Ok(Self::new(paths))
     }
 
-    /// A projection to these paths, which must not overlap (the binder and the legacy parameters see
-    /// to that; of overlapping paths the later one wins).
+    /// A projection to these paths, which must not overlap (the binder and the legacy parameters
+    /// ensure that; of overlapping paths the later one wins).
     pub(crate) fn new(paths: Vec<Path>) -> Self {
         let mut attributes = BTreeMap::new();
         for path in &paths {
@@ -39,7 +39,7 @@ impl Projection {
         Self { paths, attributes }
     }
 
-    /// The paths, in the order they are written.
+    /// The paths, in source order.
     pub fn paths(&self) -> &[Path] {
         &self.paths
     }
@@ -49,9 +49,9 @@ impl Projection {
         self.attributes.keys().map(Str::as_str)
     }
 
-    /// The parts of `item` that the paths name.
+    /// The parts of `item` at the paths.
     ///
-    /// Maps and lists around them are kept; lists hold only the elements asked for, in order.
+    /// Enclosing maps and lists are kept; lists contain only the requested elements, in order.
     pub fn apply(&self, item: &Item) -> Item {
         select(&self.attributes, item)
     }
@@ -66,7 +66,7 @@ fn select(parts: &BTreeMap<Str, Part>, map: &Item) -> Item {
 }
 
 impl Part {
-    /// Narrows this part to `steps`, besides what it has already been narrowed to.
+    /// Adds `steps` to this part.
     fn add(&mut self, steps: &[Step]) {
         let mut part = self;
         for step in steps {
@@ -89,7 +89,7 @@ impl Part {
         }
     }
 
-    /// What is to be kept of `value`; none if that is nothing.
+    /// The part of `value` to keep, if any.
     fn apply(&self, value: &AttributeValue) -> Option<AttributeValue> {
         match (self, value) {
             (Self::All, value) => Some(value.clone()),

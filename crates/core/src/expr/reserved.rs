@@ -1,6 +1,6 @@
-//! The words that expressions may use as attribute names only behind a `#name`.
+//! Reserved words, which expressions can use as attribute names only through a `#name`.
 
-/// Longer than any reserved word: longer names need no look-up.
+/// Length of the longest reserved word: longer names need no lookup.
 const LONGEST: usize = 14;
 
 /// Whether `name` is a reserved word, in any mix of cases.

@@ -1,7 +1,7 @@
-//! Search conditions: which part of a vector index is searched.
+//! Search conditions: the part of a vector index that is searched.
 //!
-//! The syntax is that of any condition, but only equalities joined by `AND` mean something here. What
-//! they must name is known once the index is: [`SearchCondition::resolve`].
+//! The syntax is that of conditions, but only equalities joined by `AND` are allowed. They are
+//! matched with the index by [`SearchCondition::resolve`].
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use crate::error::{Result, message::vector as message};
 use crate::schema::{KeySchema, SearchRole, VectorIndexSchema};
 use crate::value::{AttributeValue, Str};
 
-/// Equalities, in the order they are written.
+/// Equalities, in source order.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct SearchCondition {
     clauses: Vec<(Path, Arc<AttributeValue>)>,
 }
 
-/// What a search is limited to.
+/// The resolved restriction of a search.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ResolvedSearch {
-    /// The partition of the index, if it has partitions.
+    /// The partition of the index, if it is partitioned.
     pub hash: Option<Arc<AttributeValue>>,
-    /// Attributes that must have these values.
+    /// Required attribute values.
     pub filters: Vec<(Str, Arc<AttributeValue>)>,
 }
 
 impl SearchCondition {
-    /// The equalities of a condition; refused if there is anything else in it.
+    /// The equalities of a condition; anything else is refused.
     pub(super) fn of(condition: Condition) -> Result<Self> {
         let mut search = Self::default();
         search.collect(condition)?;
@@ -49,7 +49,7 @@ impl SearchCondition {
         }
     }
 
-    /// Matches a search's condition, if it has one, with the index.
+    /// Matches a search condition, if any, with the index.
     pub fn resolve(condition: Option<Self>, index: &VectorIndexSchema) -> Result<ResolvedSearch> {
         let hash = index.hash();
         let Some(Self { clauses }) = condition else {

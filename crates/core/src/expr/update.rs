@@ -1,4 +1,4 @@
-//! Updates with their names and values known. [`super::apply`] makes them.
+//! Updates with resolved names and values, applied by [`super::apply`].
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::error::message::expression::{self, Problem};
 use crate::value::AttributeValue;
 
-/// A list of changes to an item; their paths neither overlap nor contradict each other.
+/// A list of changes to an item; their paths neither overlap nor conflict.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Update {
     actions: Vec<Action>,
@@ -18,20 +18,21 @@ pub struct Update {
 /// One change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Action {
-    /// The place to change.
+    /// The path to change.
     pub path: Path,
-    /// What to do there.
+    /// The change.
     pub change: Change,
 }
 
-/// What to do at a path.
+/// A change at a path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// Write a value.
+    /// Set a value.
     Set(SetValue),
-    /// Remove what is there.
+    /// Remove the value.
     Remove,
-    /// Add a number to a number, or members to a set; start from nothing if nothing is there.
+    /// Add a number to a number, or members to a set; a missing value counts as zero or the empty
+    /// set.
     Add(Arc<AttributeValue>),
     /// Remove members from a set.
     Delete(Arc<AttributeValue>),
@@ -41,16 +42,16 @@ pub enum Change {
     LegacyDelete(Arc<AttributeValue>),
 }
 
-/// What `SET` writes.
+/// The right-hand side of `SET`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SetValue {
     /// The value at a path.
     Path(Path),
     /// A value of the request.
     Value(Arc<AttributeValue>),
-    /// The value at a path or, if there is none, another.
+    /// The value at a path, or a default if there is none.
     IfNotExists(Path, Box<SetValue>),
-    /// Two lists in a row.
+    /// The concatenation of two lists.
     ListAppend(Box<SetValue>, Box<SetValue>),
     /// The sum of two numbers.
     Plus(Box<SetValue>, Box<SetValue>),
@@ -59,7 +60,7 @@ pub enum SetValue {
 }
 
 impl Update {
-    /// An update of these changes; refused if their paths overlap or contradict each other.
+    /// An update of these changes; refused if their paths overlap or conflict.
     pub fn of(actions: Vec<Action>) -> Result<Self, Problem> {
         path::check_distinct(&actions.iter().map(|action| &action.path).collect::<Vec<_>>())?;
         Ok(Self::new(actions))
@@ -71,19 +72,19 @@ impl Update {
         Self { actions, targets }
     }
 
-    /// The changes, in the order they are written.
+    /// The changes, in source order.
     pub fn actions(&self) -> &[Action] {
         &self.actions
     }
 
-    /// The places that the update changes.
+    /// The changed paths.
     ///
     /// Applied to the old item this gives `UPDATED_OLD`, to the new item `UPDATED_NEW`.
     pub fn targets(&self) -> &Projection {
         &self.targets
     }
 
-    /// All paths, those written and those read.
+    /// All paths, written and read.
     pub fn paths(&self) -> Vec<&Path> {
         let mut paths = Vec::new();
         for action in &self.actions {
@@ -104,7 +105,7 @@ impl Update {
         }
     }
 
-    /// Whether the update makes an item where there was none. One that only removes does not.
+    /// Whether the update creates a missing item. One that only removes does not.
     pub fn creates_item(&self) -> bool {
         self.actions.is_empty()
             || self.actions.iter().any(|action| {

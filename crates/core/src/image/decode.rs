@@ -1,11 +1,11 @@
-//! Reading stored values to a tree.
+//! Decodes stored values to a tree.
 
 use super::reader::{Read, Reader, TOO_SHORT, corrupt};
 use super::text::Text;
 use super::{Tag, deeper};
 use crate::value::{AttributeValue, Item, Str};
 
-/// Reads `count` attributes, which must be all there are.
+/// Decodes `count` attributes, which must use up the input.
 pub(super) fn attributes<'a, T: Text<'a>>(
     reader: Reader<'a, T>,
     count: usize,
@@ -14,15 +14,16 @@ pub(super) fn attributes<'a, T: Text<'a>>(
     if count > reader.remaining() {
         return Err(TOO_SHORT);
     }
-    // A copy of its own, which stays in registers.
+    // A local copy, which stays in registers.
     let mut reader = reader;
     let mut last = None;
     let mut failure = Ok(());
-    // Made where they stay: a `push` would build each elsewhere, because it might fail, and copy it.
+    // Collected in place: `push` would build each element on the stack, because growing might fail,
+    // and copy it.
     let attributes: Vec<(Str, AttributeValue)> = (0..count)
         .map(|_| {
             match next_name(&mut reader, &mut last) {
-                // Most are scalars: no call for them.
+                // Most are scalars, which are inlined.
                 Ok((name, Tag::S)) => match reader.string().and_then(Text::as_str) {
                     Ok(text) => return (name.into(), AttributeValue::S(text.into())),
                     Err(error) => failure = failure.and(Err(error)),
@@ -49,14 +50,15 @@ pub(super) fn attributes<'a, T: Text<'a>>(
     Ok(Item::from_sorted(attributes))
 }
 
-/// Reads the name of the next attribute, which must come after the last one, and the tag of its value.
+/// Reads the name of the next attribute, which must be greater than the previous one, and the tag
+/// of its value.
 #[inline(always)]
 fn next_name<'a, T: Text<'a>>(
     reader: &mut Reader<'a, T>,
     last: &mut Option<&'a str>,
 ) -> Read<(&'a str, Tag)> {
     let name = reader.string()?.as_str()?;
-    // They differ early: no call for that.
+    // Names differ early, so a byte loop beats a call.
     if last.is_some_and(|last| !last.bytes().lt(name.bytes())) {
         return Err(corrupt("attribute names do not ascend"));
     }
@@ -64,9 +66,9 @@ fn next_name<'a, T: Text<'a>>(
     Ok((name, reader.tag()?))
 }
 
-/// Reads the payload of one value, and gives what is behind it.
+/// Decodes the payload of one value; returns the reader after it.
 ///
-/// The reader is handed over and back, here and below, so that loops keep it in registers.
+/// The reader is passed by value and returned, here and below, so that loops keep it in registers.
 pub(super) fn value<'a, T: Text<'a>>(
     tag: Tag,
     mut reader: Reader<'a, T>,
@@ -116,7 +118,7 @@ fn members<'a, T: Text<'a>, M>(
     Ok(members)
 }
 
-/// Room for `count` elements, but never for more than the bytes could hold.
+/// Capacity for `count` elements, but never more than the remaining bytes could hold.
 fn with_capacity<'a, T: Text<'a>, M>(count: usize, reader: &Reader<'a, T>) -> Vec<M> {
     Vec::with_capacity(count.min(reader.remaining()))
 }

@@ -1,4 +1,4 @@
-//! Writing stored items.
+//! Encodes stored items.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::value::{AttributeValue, Item, Str};
 /// The stored form of an item.
 pub fn encode(item: &Item) -> Vec<u8> {
     let size = item_size(item);
-    // Names and strings are stored as they are, the rest is about as long as DynamoDB counts it.
+    // Names and strings are stored unchanged; the rest is about as long as DynamoDB counts it.
     let mut out = Vec::with_capacity(size + 4 * item.len() + 12);
     write(item, size, &mut out);
     out
@@ -53,7 +53,8 @@ fn text_of_value(value: &AttributeValue, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends what refers to the text, and returns how much of it that is, as all functions below.
+/// Appends the attributes, which refer to the text; returns how many bytes of it they use, like all
+/// functions below.
 fn attributes(item: &Item, out: &mut Vec<u8>) -> usize {
     let mut text_bytes = 0;
     for (name, attribute) in item.iter() {
@@ -97,8 +98,8 @@ fn value(value: &AttributeValue, out: &mut Vec<u8>) -> usize {
     0
 }
 
-/// The members of a set in the order in which sets are returned. Decoded requests have them in order; items that a
-/// program builds itself may not.
+/// The members of a set in the order in which sets are returned. Decoded requests have them sorted;
+/// items built by a program may not.
 fn in_order<T: Clone + Ord>(members: &[T]) -> Cow<'_, [T]> {
     if members.is_sorted() {
         return Cow::Borrowed(members);
@@ -121,7 +122,7 @@ fn list<T>(
     body(tag, content, out)
 }
 
-/// Writes a container: its lengths are filled in when its content is known.
+/// Writes a container; its lengths are filled in afterwards.
 fn body(tag: Tag, content: impl FnOnce(&mut Vec<u8>) -> usize, out: &mut Vec<u8>) -> usize {
     out.push(tag as u8);
     let (slot, text_slot) = (reserve_length(out), reserve_length(out));
@@ -131,7 +132,7 @@ fn body(tag: Tag, content: impl FnOnce(&mut Vec<u8>) -> usize, out: &mut Vec<u8>
     text_bytes
 }
 
-/// The bytes of a length that is filled in later.
+/// The size of a length that is filled in afterwards.
 const FIXED_LENGTH: usize = 4;
 
 fn reserve_length(out: &mut Vec<u8>) -> usize {
@@ -141,8 +142,8 @@ fn reserve_length(out: &mut Vec<u8>) -> usize {
 }
 
 fn fill_length(slot: usize, value: usize, out: &mut [u8]) {
-    if let Some(room) = out.get_mut(slot..slot + FIXED_LENGTH) {
-        room.copy_from_slice(&(value as u32).to_le_bytes());
+    if let Some(buffer) = out.get_mut(slot..slot + FIXED_LENGTH) {
+        buffer.copy_from_slice(&(value as u32).to_le_bytes());
     }
 }
 

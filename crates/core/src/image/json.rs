@@ -1,14 +1,14 @@
-//! Stored values as JSON, straight from their bytes.
+//! Writes stored values as JSON, directly from their bytes.
 
+use super::buffer::Buffer;
 use super::reader::{Read, Reader};
-use super::room::Room;
 use super::text::Text;
 use super::{Tag, deeper};
 use crate::json;
 use crate::number::Number;
 
-/// What refers to the text becomes the punctuation around it, which is about four times as long. Where
-/// there is more of it than this, most of it are binaries, which become longer by a third.
+/// The attribute section becomes the punctuation around the text, which is about four times as
+/// long. If it is longer than this, most of it are binaries, which grow by a third in Base64.
 const MANY_MARKS: usize = 4096;
 
 /// Appends an item of `count` attributes as a JSON object.
@@ -19,17 +19,18 @@ pub(super) fn write_item<'a, T: Text<'a>>(
 ) -> Read<()> {
     let start = out.len();
     let marks = reader.remaining();
-    let mut room = reader.text_len() + marks * 4 / 3 + 4 * marks.min(MANY_MARKS) + 32;
+    let mut capacity = reader.text_len() + marks * 4 / 3 + 4 * marks.min(MANY_MARKS) + 32;
     loop {
-        out.resize(start + room, 0);
-        let writer = Writer { reader, room: Room::new(out.get_mut(start..).unwrap_or_default()) };
-        match writer.attributes(count, 0).map(|writer| writer.room.left()) {
+        out.resize(start + capacity, 0);
+        let writer =
+            Writer { reader, buffer: Buffer::new(out.get_mut(start..).unwrap_or_default()) };
+        match writer.attributes(count, 0).map(|writer| writer.buffer.left()) {
             Ok(Ok(left)) => {
-                out.truncate(start + room - left);
+                out.truncate(start + capacity - left);
                 return Ok(());
             }
-            // Now it is known how much it takes.
-            Ok(Err(missing)) => room += missing,
+            // The required size is now known.
+            Ok(Err(missing)) => capacity += missing,
             Err(corrupt) => {
                 out.truncate(start);
                 return Err(corrupt);
@@ -38,86 +39,85 @@ pub(super) fn write_item<'a, T: Text<'a>>(
     }
 }
 
-/// Reads values and writes them. It is handed over and back, so that loops have their own, which stay
-/// in registers.
+/// Reads values and writes them. Passed by value and returned, so that loops keep it in registers.
 struct Writer<'a, 'o, T> {
     reader: Reader<'a, T>,
-    room: Room<'o>,
+    buffer: Buffer<'o>,
 }
 
 impl<'a, T: Text<'a>> Writer<'a, '_, T> {
-    /// Writes `count` attributes, which must be all there are, as an object.
+    /// Writes `count` attributes, which must use up the input, as an object.
     fn attributes(self, count: usize, depth: usize) -> Read<Self> {
-        let Self { mut reader, mut room } = self;
+        let Self { mut reader, mut buffer } = self;
         if count == 0 {
-            room.fixed(b"{");
+            buffer.fixed(b"{");
         }
         for position in 0..count {
-            room.fixed(if position == 0 { b"{\"" } else { b",\"" });
-            reader.write_string(&mut room)?;
+            buffer.fixed(if position == 0 { b"{\"" } else { b",\"" });
+            reader.write_string(&mut buffer)?;
             match reader.tag()? {
-                // Most are strings and short numbers: nothing is handed over for them.
+                // Most are strings and short numbers, which are inlined.
                 Tag::S => {
-                    room.fixed(b"\":{\"S\":\"");
-                    reader.write_string(&mut room)?;
-                    room.fixed(b"\"}");
+                    buffer.fixed(b"\":{\"S\":\"");
+                    reader.write_string(&mut buffer)?;
+                    buffer.fixed(b"\"}");
                 }
                 Tag::N => {
-                    room.fixed(b"\":{\"N\":\"");
-                    room = written(&reader.number()?, room);
-                    room.fixed(b"\"}");
+                    buffer.fixed(b"\":{\"N\":\"");
+                    buffer = written(&reader.number()?, buffer);
+                    buffer.fixed(b"\"}");
                 }
-                Tag::True => room.fixed(b"\":{\"BOOL\":true}"),
-                Tag::False => room.fixed(b"\":{\"BOOL\":false}"),
+                Tag::True => buffer.fixed(b"\":{\"BOOL\":true}"),
+                Tag::False => buffer.fixed(b"\":{\"BOOL\":false}"),
                 tag => {
-                    room.fixed(b"\":");
-                    Self { reader, room } = Self { reader, room }.value(tag, depth)?;
+                    buffer.fixed(b"\":");
+                    Self { reader, buffer } = Self { reader, buffer }.value(tag, depth)?;
                 }
             }
         }
-        room.fixed(b"}");
+        buffer.fixed(b"}");
         reader.finish()?;
-        Ok(Self { reader, room })
+        Ok(Self { reader, buffer })
     }
 
     /// Writes one value.
     fn value(mut self, tag: Tag, depth: usize) -> Read<Self> {
         match tag {
             Tag::S => {
-                self.room.fixed(b"{\"S\":\"");
-                self.reader.write_string(&mut self.room)?;
-                self.room.fixed(b"\"}");
+                self.buffer.fixed(b"{\"S\":\"");
+                self.reader.write_string(&mut self.buffer)?;
+                self.buffer.fixed(b"\"}");
             }
             Tag::N => {
-                self.room.fixed(b"{\"N\":\"");
-                self.room = written(&self.reader.number()?, self.room);
-                self.room.fixed(b"\"}");
+                self.buffer.fixed(b"{\"N\":\"");
+                self.buffer = written(&self.reader.number()?, self.buffer);
+                self.buffer.fixed(b"\"}");
             }
-            Tag::True => self.room.fixed(b"{\"BOOL\":true}"),
-            Tag::False => self.room.fixed(b"{\"BOOL\":false}"),
-            Tag::Null => self.room.fixed(b"{\"NULL\":true}"),
+            Tag::True => self.buffer.fixed(b"{\"BOOL\":true}"),
+            Tag::False => self.buffer.fixed(b"{\"BOOL\":false}"),
+            Tag::Null => self.buffer.fixed(b"{\"NULL\":true}"),
             tag => self = self.large(tag, depth)?,
         }
         Ok(self)
     }
 
-    /// Writes a binary, or a value that contains others.
+    /// Writes a binary or a container.
     fn large(mut self, tag: Tag, depth: usize) -> Read<Self> {
-        self.room.slice(json::opening(tag.attribute_type()));
+        self.buffer.slice(json::opening(tag.attribute_type()));
         match tag {
             Tag::Ss => {
                 self = self.members(|mut writer| {
-                    writer.room.fixed(b"\"");
-                    writer.reader.write_string(&mut writer.room)?;
-                    writer.room.fixed(b"\"");
+                    writer.buffer.fixed(b"\"");
+                    writer.reader.write_string(&mut writer.buffer)?;
+                    writer.buffer.fixed(b"\"");
                     Ok(writer)
                 })?;
             }
             Tag::Ns => {
                 self = self.members(|mut writer| {
-                    writer.room.fixed(b"\"");
-                    writer.room = written(&writer.reader.number()?, writer.room);
-                    writer.room.fixed(b"\"");
+                    writer.buffer.fixed(b"\"");
+                    writer.buffer = written(&writer.reader.number()?, writer.buffer);
+                    writer.buffer.fixed(b"\"");
                     Ok(writer)
                 })?;
             }
@@ -137,12 +137,12 @@ impl<'a, T: Text<'a>> Writer<'a, '_, T> {
             Tag::M => {
                 let mut body = self.reader.body()?;
                 let count = body.length()?;
-                let writer = Writer { reader: body, room: self.room };
-                self.room = writer.attributes(count, deeper(depth)?)?.room;
+                let writer = Writer { reader: body, buffer: self.buffer };
+                self.buffer = writer.attributes(count, deeper(depth)?)?.buffer;
             }
             _ => self.binary()?,
         }
-        self.room.fixed(b"}");
+        self.buffer.fixed(b"}");
         Ok(self)
     }
 
@@ -150,37 +150,37 @@ impl<'a, T: Text<'a>> Writer<'a, '_, T> {
     fn members(mut self, write: impl Fn(Self) -> Read<Self>) -> Read<Self> {
         let mut body = self.reader.body()?;
         let count = body.length()?;
-        self.room.fixed(b"[");
-        let mut writer = Writer { reader: body, room: self.room };
+        self.buffer.fixed(b"[");
+        let mut writer = Writer { reader: body, buffer: self.buffer };
         for position in 0..count {
             if position > 0 {
-                writer.room.fixed(b",");
+                writer.buffer.fixed(b",");
             }
             writer = write(writer)?;
         }
         writer.reader.finish()?;
-        self.room = writer.room;
-        self.room.fixed(b"]");
+        self.buffer = writer.buffer;
+        self.buffer.fixed(b"]");
         Ok(self)
     }
 
     fn binary(&mut self) -> Read<()> {
-        self.room.fixed(b"\"");
-        self.room.base64(self.reader.bytes()?);
-        self.room.fixed(b"\"");
+        self.buffer.fixed(b"\"");
+        self.buffer.base64(self.reader.bytes()?);
+        self.buffer.fixed(b"\"");
         Ok(())
     }
 }
 
 /// Writes a number.
 #[inline(always)]
-fn written<'o>(number: &Number, mut room: Room<'o>) -> Room<'o> {
-    let Some(natural) = number.as_u64() else { return written_in_pieces(number, room) };
-    room.natural(natural);
-    room
+fn written<'o>(number: &Number, mut buffer: Buffer<'o>) -> Buffer<'o> {
+    let Some(natural) = number.as_u64() else { return written_in_pieces(number, buffer) };
+    buffer.natural(natural);
+    buffer
 }
 
-fn written_in_pieces<'o>(number: &Number, mut room: Room<'o>) -> Room<'o> {
-    number.write_pieces(|piece| room.slice(piece));
-    room
+fn written_in_pieces<'o>(number: &Number, mut buffer: Buffer<'o>) -> Buffer<'o> {
+    number.write_pieces(|piece| buffer.slice(piece));
+    buffer
 }

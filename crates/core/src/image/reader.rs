@@ -1,15 +1,15 @@
-//! A cursor over stored bytes that cannot run past their end.
+//! A bounds-checked cursor over stored bytes.
 
-use super::room::Room;
+use super::buffer::Buffer;
 use super::text::Text;
 use super::{RawValue, Tag, VERSION};
 use crate::error::Error;
 use crate::number::Number;
 
-/// Bytes that no version of this code wrote, and what is wrong with them.
+/// Damaged bytes, and what is wrong with them.
 ///
-/// Small, so that every step of the reader returns in registers; it becomes an [`Error`] at the
-/// surface.
+/// Small, so that every step of the reader returns in registers; converted to an [`Error`] at the
+/// API.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Corrupt(&'static str);
 
@@ -22,14 +22,14 @@ impl From<Corrupt> for Error {
     }
 }
 
-/// What is left to read: the text, and what refers to it.
+/// The unread text, and the unread bytes that refer to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a, T = &'a [u8]> {
     text: T,
     rest: &'a [u8],
 }
 
-/// The error that says `what` is wrong.
+/// The error for damaged bytes.
 pub(super) fn corrupt(what: &'static str) -> Corrupt {
     Corrupt(what)
 }
@@ -37,7 +37,7 @@ pub(super) fn corrupt(what: &'static str) -> Corrupt {
 pub(super) const TOO_SHORT: Corrupt = Corrupt("it ends too early");
 
 impl<'a> Reader<'a> {
-    /// The bytes of an item behind its version, which must be the one that is known.
+    /// The bytes after the version, which must be a known one.
     #[inline(always)]
     pub(super) fn start(bytes: &'a [u8]) -> Read<Self> {
         match bytes.split_first() {
@@ -47,7 +47,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is behind the text that comes next, with that text.
+    /// Reads the text section.
     #[inline(always)]
     pub(super) fn behind_text(mut self) -> Read<Self> {
         let length = self.fixed_length()?;
@@ -55,17 +55,17 @@ impl<'a> Reader<'a> {
         Ok(self)
     }
 
-    /// The text as it is stored.
+    /// The text as stored.
     pub(super) fn text(&self) -> &'a [u8] {
         self.text
     }
 
-    /// The same with the text in another form.
+    /// The same position with the text in another form.
     pub(super) fn with_text<T: Text<'a>>(&self, text: T) -> Reader<'a, T> {
         Reader { text, rest: self.rest }
     }
 
-    /// Steps over a value and keeps where it was.
+    /// Skips a value and returns its position.
     pub(super) fn raw_value(&mut self) -> Read<RawValue<'a>> {
         let tag = self.tag()?;
         let payload = *self;
@@ -96,12 +96,12 @@ impl<'a, T: Text<'a>> Reader<'a, T> {
         if is_done { Ok(()) } else { Err(Corrupt("bytes are left over")) }
     }
 
-    /// How many bytes are left: nothing can have more elements than that.
+    /// The number of remaining bytes, an upper bound of the number of elements.
     pub(super) fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    /// How much of the text is left.
+    /// The length of the remaining text.
     pub(super) fn text_len(&self) -> usize {
         self.text.len()
     }
@@ -146,9 +146,9 @@ impl<'a, T: Text<'a>> Reader<'a, T> {
 
     /// Writes the next string of the text as the content of a JSON string.
     #[inline(always)]
-    pub(super) fn write_string(&mut self, room: &mut Room<'_>) -> Read<()> {
+    pub(super) fn write_string(&mut self, buffer: &mut Buffer<'_>) -> Read<()> {
         let count = self.length()?;
-        self.text = self.text.write_json(count, room)?.ok_or(TOO_SHORT)?;
+        self.text = self.text.write_json(count, buffer)?.ok_or(TOO_SHORT)?;
         Ok(())
     }
 
@@ -166,7 +166,7 @@ impl<'a, T: Text<'a>> Reader<'a, T> {
         Ok(number)
     }
 
-    /// The content of a container.
+    /// Enters a container.
     pub(super) fn body(&mut self) -> Read<Self> {
         let (length, text_length) = (self.fixed_length()?, self.fixed_length()?);
         Ok(Self { text: self.take_text(text_length)?, rest: self.take(length)? })
@@ -185,7 +185,7 @@ impl<'a, T: Text<'a>> Reader<'a, T> {
     }
 }
 
-/// A length of more than one byte, and what is behind it.
+/// Decodes a length of more than one byte; returns the bytes after it.
 #[cold]
 fn long_length(first: u8, mut rest: &[u8]) -> Read<(usize, &[u8])> {
     let mut length = usize::from(first & 0x7F);
@@ -200,7 +200,7 @@ fn long_length(first: u8, mut rest: &[u8]) -> Read<(usize, &[u8])> {
     Err(Corrupt("a length is too long"))
 }
 
-/// A number, and what is behind it.
+/// Decodes a number; returns the bytes after it.
 fn number(bytes: &[u8]) -> Read<(Number, &[u8])> {
     let mut reader = Reader { text: &[][..], rest: bytes };
     let header = reader.byte()?;

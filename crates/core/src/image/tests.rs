@@ -20,7 +20,7 @@ fn sample() -> Item {
 }
 
 #[test]
-fn the_format_is_this() {
+fn the_format_is_stable() {
     let expected = [
         vec![2, 16, 3],
         vec![5, 0, 0, 0, b'l', b'n', b'p', b'k', b'a'],
@@ -35,7 +35,7 @@ fn the_format_is_this() {
 }
 
 #[test]
-fn json_that_is_much_longer_than_its_bytes_finds_room() {
+fn json_much_longer_than_its_bytes_fits() {
     let booleans = AttributeValue::L(vec![true.into(); 5000]);
     let large = AttributeValue::Ns(
         (0..500).map(|n| Number::parse(&format!("{n}1E120")).unwrap()).collect(),
@@ -50,7 +50,7 @@ fn json_that_is_much_longer_than_its_bytes_finds_room() {
 }
 
 #[test]
-fn values_are_compared_where_they_lie() {
+fn values_are_compared_without_decoding() {
     let stored = encode(&sample());
     let view = ImageRef::new(&stored).unwrap();
     let list = AttributeValue::L(vec![true.into(), AttributeValue::Null]);
@@ -78,7 +78,7 @@ fn one_attribute_is_read_without_the_others() {
 }
 
 #[test]
-fn damage_is_an_error_that_says_what_is_wrong() {
+fn damage_is_reported_with_its_kind() {
     let damaged = |change: fn(&mut Vec<u8>)| {
         let mut stored = encode(&sample());
         change(&mut stored);
@@ -112,7 +112,7 @@ fn deep_damage_does_not_exhaust_the_stack() {
 
 proptest! {
     #[test]
-    fn decoding_gives_the_item_back(item in item()) {
+    fn encoding_round_trips(item in item()) {
         let stored = encode(&item);
         let view = ImageRef::new(&stored).unwrap();
         prop_assert_eq!(view.size_bytes(), item_size(&item));
@@ -141,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_the_reader_panic(
+    fn the_reader_never_panics(
         item in item(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
         cut in any::<prop::sample::Index>(),

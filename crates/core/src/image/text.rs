@@ -1,15 +1,15 @@
-//! The text of an image, as far as it has been checked.
+//! The text of an image, by what has been checked about it.
 //!
-//! A reader is compiled once for each: what was checked for the whole text is not checked again for
-//! each string of it.
+//! The reader is generic over this: what was checked for the whole text is not checked again for
+//! each string.
 
+use super::buffer::Buffer;
 use super::reader::{Read, corrupt};
-use super::room::Room;
 use crate::json;
 
-/// Text from which strings are taken one after the other.
+/// Text from which strings are split off in order.
 pub(super) trait Text<'a>: Copy {
-    /// The first `count` bytes and the rest, if there are so many.
+    /// Splits off the first `count` bytes; `None` if there are fewer.
     fn split(self, count: usize) -> Option<(Self, Self)>;
 
     fn len(self) -> usize;
@@ -17,12 +17,12 @@ pub(super) trait Text<'a>: Copy {
     /// The text as a string.
     fn as_str(self) -> Read<&'a str>;
 
-    /// Writes the first `count` bytes as the content of a JSON string, without its quotes, and gives
-    /// the rest; none if there are not so many.
-    fn write_json(self, count: usize, room: &mut Room<'_>) -> Read<Option<Self>>;
+    /// Writes the first `count` bytes as the content of a JSON string, without quotes, and returns
+    /// the rest; `None` if there are fewer.
+    fn write_json(self, count: usize, buffer: &mut Buffer<'_>) -> Read<Option<Self>>;
 }
 
-/// Nothing is known.
+/// Unchecked bytes.
 impl<'a> Text<'a> for &'a [u8] {
     #[inline(always)]
     fn split(self, count: usize) -> Option<(Self, Self)> {
@@ -38,14 +38,14 @@ impl<'a> Text<'a> for &'a [u8] {
         std::str::from_utf8(self).map_err(|_| corrupt("a string is not UTF-8"))
     }
 
-    fn write_json(self, count: usize, room: &mut Room<'_>) -> Read<Option<Self>> {
+    fn write_json(self, count: usize, buffer: &mut Buffer<'_>) -> Read<Option<Self>> {
         let Some((taken, rest)) = self.split_at_checked(count) else { return Ok(None) };
-        json::escape(Text::as_str(taken)?, |piece| room.slice(piece));
+        json::escape(Text::as_str(taken)?, |piece| buffer.slice(piece));
         Ok(Some(rest))
     }
 }
 
-/// It is UTF-8.
+/// Valid UTF-8.
 impl<'a> Text<'a> for &'a str {
     #[inline(always)]
     fn split(self, count: usize) -> Option<(Self, Self)> {
@@ -62,14 +62,14 @@ impl<'a> Text<'a> for &'a str {
         Ok(self)
     }
 
-    fn write_json(self, count: usize, room: &mut Room<'_>) -> Read<Option<Self>> {
+    fn write_json(self, count: usize, buffer: &mut Buffer<'_>) -> Read<Option<Self>> {
         let Some((taken, rest)) = self.split_at_checked(count) else { return Ok(None) };
-        json::escape(taken, |piece| room.slice(piece));
+        json::escape(taken, |piece| buffer.slice(piece));
         Ok(Some(rest))
     }
 }
 
-/// It is ASCII, and JSON needs no escape in it.
+/// ASCII without characters that JSON escapes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain<'a>(&'a [u8]);
 
@@ -96,10 +96,10 @@ impl<'a> Text<'a> for Plain<'a> {
     }
 
     #[inline(always)]
-    fn write_json(self, count: usize, room: &mut Room<'_>) -> Read<Option<Self>> {
+    fn write_json(self, count: usize, buffer: &mut Buffer<'_>) -> Read<Option<Self>> {
         let rest = self.0.get(count..).map(Self);
         if rest.is_some() {
-            room.beginning(self.0, count);
+            buffer.beginning(self.0, count);
         }
         Ok(rest)
     }

@@ -1,4 +1,4 @@
-//! The key codec: known bytes, and the law that byte order is value order.
+//! The key codec: known bytes, and the property that byte order is value order.
 
 use std::cmp::Ordering;
 
@@ -28,7 +28,7 @@ fn kind_of(value: &AttributeValue) -> ScalarType {
 }
 
 #[test]
-fn values_have_these_bytes() {
+fn encodings_are_stable() {
     for (value, expected) in [
         ("".into(), "0000"),
         ("a".into(), "610000"),
@@ -61,7 +61,7 @@ fn only_scalars_can_be_keys() {
 }
 
 #[test]
-fn the_end_of_a_prefix_is_the_next_byte_string() {
+fn prefix_end_is_the_next_byte_string() {
     assert_eq!(prefix_end(b"ab"), Some(b"ac".to_vec()));
     assert_eq!(prefix_end(&[1, 0xFF, 0xFF]), Some(vec![2]));
     assert_eq!(prefix_end(&[0xFF, 0xFF]), None);
@@ -91,7 +91,7 @@ fn damaged_keys_are_errors() {
 }
 
 #[test]
-fn keys_are_shown_readably() {
+fn keys_are_displayed_readably() {
     use ScalarType::{B, N, S};
     let key = encoded(&["USER#1".into(), n("-4.2"), AttributeValue::B(vec![0, 255])]);
     let shown = |types: &[ScalarType], bytes: &[u8]| KeyDisplay { types, bytes }.to_string();
@@ -112,7 +112,7 @@ fn value_order(a: &AttributeValue, b: &AttributeValue) -> Ordering {
 
 proptest! {
     #[test]
-    fn decoding_gives_the_values_back(values in prop::collection::vec(key_value(), 0..5)) {
+    fn encoding_round_trips(values in prop::collection::vec(key_value(), 0..5)) {
         let bytes = encoded(&values);
         let mut rest = bytes.as_slice();
         for value in &values {
@@ -135,7 +135,7 @@ proptest! {
             .collect();
         for a in &tuples {
             for b in &tuples {
-                // Begin at every part, so that the later ones decide as well.
+                // Starts at every part, so that the later ones decide as well.
                 for from in 0..4 {
                     let expected = a[from..]
                         .iter()
@@ -155,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn a_prefix_range_holds_exactly_what_begins_with_it(
+    fn a_prefix_range_contains_exactly_its_keys(
         prefix in bytes(),
         value in bytes(),
         tail in bytes(),
@@ -170,7 +170,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_the_decoder_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+    fn the_decoder_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
         for kind in [ScalarType::S, ScalarType::N, ScalarType::B] {
             let mut input = bytes.as_slice();
             let before = input;

@@ -29,7 +29,7 @@ fn names_on_the_wire_round_trip() {
 }
 
 #[test]
-fn filters_hold_as_their_operators_say() {
+fn filters_match_by_their_operators() {
     use ComparisonOperator::*;
     for (name, operator, values, expected) in [
         ("n", Eq, "[2]", true),
@@ -145,7 +145,7 @@ fn malformed_conditions_are_refused() {
 }
 
 #[test]
-fn expected_attributes_hold_as_they_say() {
+fn expected_attributes_match_by_their_members() {
     let some = |json: &str| Some(value(json));
     for (name, attribute, holds) in [
         ("n", ExpectedAttribute { value: some("2"), ..Default::default() }, true),
@@ -287,7 +287,7 @@ fn attribute_updates_change_items() {
 }
 
 #[test]
-fn attribute_updates_that_make_no_sense_are_refused() {
+fn contradictory_attribute_updates_are_refused() {
     use AttributeAction::{Add, Delete, Put};
     for (change, expected) in [
         (update(Put, ""), "Only DELETE action is allowed when no attribute value is specified"),

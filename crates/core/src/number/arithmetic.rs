@@ -1,7 +1,7 @@
 //! Addition and subtraction: exact or refused.
 //!
-//! DynamoDB does not round. A result that needs more than 38 digits (`1E50 + 1`) is refused, and
-//! with the words of an overflow, as a test suite run against AWS shows.
+//! DynamoDB does not round. A result that needs more than 38 digits (`1E50 + 1`) is refused with
+//! the overflow message, as a test suite run against AWS shows.
 
 use std::ops::Neg;
 

@@ -53,7 +53,7 @@ impl Number {
         Self::parse(&format!("{value:e}"))
     }
 
-    /// The value as a natural number of 64 bits, if it is one.
+    /// The value as an unsigned 64-bit integer, if it is one.
     #[inline]
     pub(crate) fn as_u64(&self) -> Option<u64> {
         if self.negative || self.high != 0 {
@@ -72,9 +72,10 @@ impl Number {
         i64::try_from(if self.negative { -magnitude } else { magnitude }).ok()
     }
 
-    /// The nearest 32-bit float; infinite if there is none.
+    /// The nearest 32-bit float; infinite if out of range.
     pub fn to_f32(&self) -> f32 {
-        /// The bits of a 64-bit mantissa that a 32-bit one lacks, and the first of them alone.
+        /// The mantissa bits of a 64-bit float that a 32-bit one lacks, and the first of them
+        /// alone.
         const LOST: u64 = (1 << 29) - 1;
         const HALF: u64 = 1 << 28;
         let exponent = self.exponent();
@@ -83,7 +84,7 @@ impl Number {
             let digits = self.low as f64;
             // Both operands are exact, so the result is correctly rounded.
             let double = if exponent < 0 { digits / power } else { digits * power };
-            // Rounding twice goes wrong only from exactly between two 32-bit floats.
+            // Double rounding is wrong only exactly halfway between two 32-bit floats.
             if double.to_bits() & LOST != HALF {
                 let float = double as f32;
                 return if self.negative { -float } else { float };
@@ -96,7 +97,7 @@ impl Number {
     /// The nearest float.
     pub fn to_f64(&self) -> f64 {
         let sign = if self.negative { "-" } else { "" };
-        // The standard parser rounds correctly, which multiplying would not.
+        // The standard parser rounds correctly; multiplying would not.
         format!("{sign}{}e{}", self.coefficient(), self.exponent).parse().unwrap_or(f64::NAN)
     }
 }

@@ -1,4 +1,4 @@
-//! Reading numbers: DynamoDB's grammar in one pass over the bytes.
+//! Parses numbers: DynamoDB's grammar in one pass over the bytes.
 //!
 //! `sign? (digits ("." digits?)? | "." digits) (("e" | "E") sign? digits)?` — nothing else, no spaces.
 
@@ -6,11 +6,11 @@ use std::str::FromStr;
 
 use super::{MAX_DIGITS, Number, NumberError, check_range, power_of_ten};
 
-/// Texts of so few digits need no 128-bit arithmetic and cannot break a limit.
+/// Texts with at most this many digits need no 128-bit arithmetic and cannot violate a limit.
 const SHORT: usize = 18;
 
 impl Number {
-    /// Reads a number.
+    /// Parses a number.
     pub fn parse(text: &str) -> Result<Self, NumberError> {
         if let Some(number) = short_integer(text.as_bytes()) {
             return Ok(number);
@@ -27,7 +27,7 @@ impl FromStr for Number {
     }
 }
 
-/// The common case: a plain integer of few digits.
+/// Fast path: a plain integer of few digits.
 fn short_integer(text: &[u8]) -> Option<Number> {
     let (negative, digits) = match text.split_first()? {
         (b'-', rest) => (true, rest),
@@ -46,17 +46,17 @@ fn short_integer(text: &[u8]) -> Option<Number> {
     Some(Number::from(if negative { -value } else { value }))
 }
 
-/// The parts of a well-formed number, before any limit is checked.
+/// The parts of a well-formed number, before limits are checked.
 #[derive(Default)]
 struct Scanned {
     negative: bool,
-    /// The first significant digits; meaningless once there are more than 38.
+    /// The leading significant digits; meaningless if there are more than 38.
     coefficient: u128,
-    /// Significant digits up to the last one that is not zero.
+    /// The number of significant digits up to the last one that is not zero.
     digits: u64,
-    /// Zeros after that digit, on either side of the point.
+    /// The number of zeros after that digit, on either side of the point.
     zeros: u64,
-    /// Digits after the point.
+    /// The number of digits after the point.
     fraction: u64,
     /// The exponent as written, saturated.
     exponent: i64,
@@ -65,7 +65,7 @@ struct Scanned {
 impl Scanned {
     fn digit(&mut self, digit: u8) {
         if digit == 0 {
-            // A leading zero says nothing; a later one counts only if another digit follows.
+            // Leading zeros are not significant; a later one is only if another digit follows.
             if self.digits > 0 {
                 self.zeros += 1;
             }
@@ -93,7 +93,7 @@ impl Scanned {
     }
 }
 
-/// Matches the grammar; `None` if the text is not of it.
+/// Matches the grammar; `None` if the text does not.
 fn scan(text: &str) -> Option<Scanned> {
     let mut scanned = Scanned::default();
     let mut bytes = text.as_bytes();

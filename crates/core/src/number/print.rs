@@ -1,16 +1,16 @@
-//! Writing numbers: plain decimal without exponent, as DynamoDB returns them.
+//! Prints numbers: plain decimal without exponent, as DynamoDB returns them.
 
 use std::fmt;
 
 use super::Number;
 
-/// Room for every coefficient.
+/// Fits every coefficient.
 const BUFFER: usize = 2 * CHUNK_DIGITS + 2;
-/// As many zeros as stand in front of or behind any number's digits.
+/// As many zeros as can precede or follow any number's digits.
 const ZEROS: [u8; 130] = [b'0'; 130];
 /// The largest power of ten in a `u64`.
 const CHUNK: u128 = 10_000_000_000_000_000_000;
-/// How many zeros it has.
+/// Its number of zeros.
 const CHUNK_DIGITS: usize = 19;
 
 impl Number {
@@ -54,7 +54,7 @@ impl Number {
         let count = if let Ok(small) = u64::try_from(coefficient) {
             write_decimal(small, buffer)
         } else {
-            // What the lower digits do not fill stays zero.
+            // Positions that the lower digits do not fill stay zero.
             let (head, tail) = buffer.split_at_mut(BUFFER - CHUNK_DIGITS);
             write_decimal((coefficient % CHUNK) as u64, tail);
             CHUNK_DIGITS + write_decimal((coefficient / CHUNK) as u64, head)
@@ -71,7 +71,7 @@ impl Number {
     }
 }
 
-/// Writes a number to the end of the buffer, which must be long enough, and says how long it is.
+/// Writes a number to the end of the buffer, which must be long enough; returns its length.
 pub(crate) fn write_decimal(mut number: u64, buffer: &mut [u8]) -> usize {
     let mut count = 0;
     for slot in buffer.iter_mut().rev() {

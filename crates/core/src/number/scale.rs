@@ -1,19 +1,20 @@
-//! What AWS's PartiQL layer makes of exponents that ours reads and its own does not.
+//! Exponent limits of AWS's PartiQL layer.
 //!
-//! That layer keeps a number as digits and a scale (digits after the point less the exponent), and both
-//! the exponent and the scale are 32-bit integers. A number outside of that cannot be read at all, and
-//! one just inside wraps around when its magnitude is computed.
+//! That layer represents a number by its digits and a scale (digits after the point minus the
+//! exponent), and both the exponent and the scale are 32-bit integers. A number outside that range
+//! cannot be parsed, and one just inside overflows when its magnitude is computed.
 
 use super::NumberError;
 
-/// Whether exponent and scale of a number, which must be of the number grammar, are 32-bit integers.
+/// Whether exponent and scale of a number, which must match the number grammar, fit into 32 bits.
 pub fn has_readable_scale(text: &str) -> bool {
     parts(text).is_none_or(|(exponent, scale, _)| {
         i32::try_from(exponent).is_ok() && i32::try_from(scale).is_ok()
     })
 }
 
-/// The error that AWS's PartiQL layer has for a number, if it is not the one of [`super::Number::parse`].
+/// The error of AWS's PartiQL layer for a number, if it differs from that of
+/// [`super::Number::parse`].
 pub fn scale_error(text: &str) -> Option<NumberError> {
     let (_, scale, precision) = parts(text)?;
     if !has_readable_scale(text) {
@@ -30,7 +31,7 @@ fn parts(text: &str) -> Option<(i64, i64, i64)> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // Far beyond any limit is as good as just beyond it.
+    // Saturated: far beyond a limit is the same as just beyond it.
     let size = digits
         .trim_start_matches('0')
         .get(..12)
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exponents_beyond_32_bits_cannot_be_read() {
+    fn exponents_beyond_32_bits_cannot_be_parsed() {
         for (text, readable) in [
             ("1", true),
             ("1e126", true),

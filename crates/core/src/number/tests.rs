@@ -126,7 +126,7 @@ fn results_that_need_more_than_38_digits_are_refused_as_overflow() {
     assert_eq!(read("9e125").add(&read("9e125")), Err(NumberError::Overflow));
     assert_eq!(read("9e125").sub(&read("-9e125")), Err(NumberError::Overflow));
     assert_eq!(read("1.1e-130").sub(&read("1e-130")), Err(NumberError::Underflow));
-    // 39 digits on the way, but not in the result.
+    // 39 digits in an intermediate value, but not in the result.
     let nines = read("99999999999999999999999999999999999999");
     assert_eq!(nines.add(&read("1")).unwrap(), read("1e38"));
     assert_eq!(read("1e38").sub(&read("1")).unwrap(), nines);
@@ -155,8 +155,8 @@ fn a_number_takes_24_bytes() {
     assert_eq!(size_of::<Number>(), 24);
 }
 
-/// The judge's opinion of whether a value is one that DynamoDB stores.
-fn judge(value: &BigDecimal) -> Result<BigDecimal, NumberError> {
+/// Whether DynamoDB can store a value, according to the independent implementation.
+fn oracle(value: &BigDecimal) -> Result<BigDecimal, NumberError> {
     let value = value.normalized();
     let (digits, scale) = value.as_bigint_and_exponent();
     if digits.sign() == Sign::NoSign {
@@ -179,14 +179,14 @@ fn big(number: &Number) -> BigDecimal {
     BigDecimal::from_str(&number.to_string()).unwrap()
 }
 
-/// What the standard parser makes of a text.
+/// The result of the standard parser.
 fn float_bits(text: &str) -> u32 {
     text.parse::<f32>().unwrap().to_bits()
 }
 
 #[test]
 fn short_floats_are_the_nearest() {
-    // The second and third lie just beside, and exactly on, the middle between two floats.
+    // The second and third are next to, and exactly at, the midpoint between two floats.
     for text in [
         "0.1",
         "1.00000005960464480",
@@ -214,7 +214,7 @@ proptest! {
     }
 
     #[test]
-    fn reading_agrees_with_an_independent_implementation(
+    fn parsing_agrees_with_an_independent_implementation(
         sign in prop::sample::select(vec!["", "-", "+"]),
         integer in "[0-9]{0,45}",
         fraction in "[0-9]{0,45}",
@@ -224,7 +224,7 @@ proptest! {
         let written = exponent.map(|exponent| format!("e{exponent}")).unwrap_or_default();
         let text = format!("{sign}{integer}.{fraction}{written}");
         let canonical = format!("{sign}0{integer}.{fraction}0e{}", exponent.unwrap_or(0));
-        let expected = judge(&BigDecimal::from_str(canonical.trim_start_matches('+')).unwrap());
+        let expected = oracle(&BigDecimal::from_str(canonical.trim_start_matches('+')).unwrap());
         let found = Number::parse(&text);
         match (found, expected) {
             (Ok(found), Ok(expected)) => prop_assert_eq!(big(&found), expected),
@@ -233,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    fn printing_and_reading_gives_the_number_back(number in number()) {
+    fn printing_round_trips(number in number()) {
         prop_assert_eq!(Number::parse(&number.to_string()), Ok(number));
     }
 
@@ -245,8 +245,8 @@ proptest! {
     #[test]
     fn sums_and_differences_are_exact_or_refused(a in number(), b in number()) {
         for (found, exact) in [(a.add(&b), big(&a) + big(&b)), (a.sub(&b), big(&a) - big(&b))] {
-            // Arithmetic reports an imprecise result as an overflow.
-            let expected = judge(&exact).map_err(|error| match error {
+            // Arithmetic reports an inexact result as an overflow.
+            let expected = oracle(&exact).map_err(|error| match error {
                 NumberError::TooManyDigits => NumberError::Overflow,
                 other => other,
             });
@@ -258,14 +258,14 @@ proptest! {
     }
 
     #[test]
-    fn subtracting_what_was_added_gives_the_number_back(a in number(), b in number()) {
+    fn subtraction_inverts_addition(a in number(), b in number()) {
         if let Ok(sum) = a.add(&b) {
             prop_assert_eq!(sum.sub(&b).unwrap_or(a), a);
         }
     }
 
     #[test]
-    fn no_text_makes_the_reader_panic(text in ".*") {
+    fn the_parser_never_panics(text in ".*") {
         let _ = Number::parse(&text);
     }
 }

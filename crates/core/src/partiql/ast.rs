@@ -1,4 +1,4 @@
-//! Syntax trees: what a statement says, before its parameters and its table are known.
+//! Syntax trees of statements, before parameters and table are known.
 //!
 //! The depth of a tree is bounded by the parser ([`super::parser`]), so walking one recursively is safe.
 
@@ -12,20 +12,20 @@ pub enum Statement {
     Select(Select),
     /// `INSERT INTO …`
     Insert(Insert),
-    /// `UPDATE …`, or the same with `FROM` first.
+    /// `UPDATE …`, or the form with `FROM` first.
     Update(Update),
     /// `DELETE FROM …`
     Delete(Delete),
-    /// Anything else that can be read: `EXISTS(…)`, or what DynamoDB does not support.
+    /// Any other parsed expression: `EXISTS(…)`, or what DynamoDB does not support.
     Expression(Expr),
 }
 
-/// A part of a statement, and where it stands.
+/// A node of the syntax tree with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expr {
-    /// What it is.
+    /// The kind.
     pub kind: ExprKind,
-    /// The token that stands for it: an operator, a name, a literal.
+    /// The position of its main token: an operator, a name, a literal.
     pub span: Span,
 }
 
@@ -46,9 +46,9 @@ pub enum ExprKind {
     Ion(Str),
     /// The `?` with this number, from 0.
     Parameter(usize),
-    /// A name, and whether it stands in quotes.
+    /// A name, and whether it is quoted.
     Name(Str, bool),
-    /// A way into something.
+    /// A path into a value.
     Path(Box<Expr>, Vec<PathStep>),
     /// `[…]` or `(a, b)`
     List(Vec<Expr>),
@@ -62,26 +62,26 @@ pub enum ExprKind {
     CountAll,
     /// `NOT …`
     Not(Box<Expr>),
-    /// A sign in front of something that is no number literal.
+    /// A sign before something that is not a number literal.
     Signed(&'static str, Box<Expr>),
     /// Two or more joined by `AND`.
     And(Vec<Expr>),
     /// Two or more joined by `OR`.
     Or(Vec<Expr>),
-    /// Two operands with an operator between: `=`, `in`, `+`, `like`…
+    /// A binary operator: `=`, `in`, `+`, `like`…
     Binary(&'static str, Box<Expr>, Box<Expr>),
     /// `a BETWEEN b AND c`
     Between(Box<[Expr; 3]>),
     /// `a IS type`; the type is in upper case.
     Is(Box<Expr>, &'static str),
-    /// A query inside another statement.
+    /// A subquery.
     Select(Box<Select>),
-    /// A write inside another statement.
+    /// A nested write.
     Write(Box<Statement>),
 }
 
 impl ExprKind {
-    /// The name of the node in the syntax tree that AWS's messages quote.
+    /// The node's name in the syntax tree that AWS's messages quote.
     pub fn node(&self) -> &'static str {
         match self {
             Self::String(_) | Self::Number(_) | Self::Bool(_) | Self::Null | Self::Ion(_) => "Lit",
@@ -127,7 +127,7 @@ impl ExprKind {
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathStep {
-    /// `.name`, and whether it stands in quotes.
+    /// `.name`, and whether it is quoted.
     Name(Str, bool),
     /// `[…]`
     Index(Expr),
@@ -140,21 +140,21 @@ pub enum PathStep {
 /// A query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Select {
-    /// Whether it says `DISTINCT`.
+    /// Whether it has `DISTINCT`.
     pub distinct: bool,
-    /// What it returns.
+    /// The projection.
     pub projection: Projection,
-    /// What it reads.
+    /// The source.
     pub from: From,
     /// `WHERE …`
     pub filter: Option<Expr>,
-    /// A clause that DynamoDB does not have, and its expression.
+    /// A clause that DynamoDB does not support, with its position.
     pub unsupported: Option<(&'static str, Span)>,
-    /// `ORDER BY …`, each with whether it falls.
+    /// `ORDER BY …`, each with whether it is descending.
     pub order: Vec<(Expr, bool)>,
 }
 
-/// What a query returns.
+/// The projection of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Projection {
     /// `*`
@@ -165,7 +165,7 @@ pub enum Projection {
     Value(Expr),
 }
 
-/// What a statement reads or writes.
+/// The table or index of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct From {
     /// A name, or a path of table and index.
@@ -176,27 +176,27 @@ pub struct From {
     pub joined: bool,
 }
 
-/// A new item.
+/// An `INSERT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Insert {
     /// The table.
     pub target: Expr,
-    /// What is inserted.
+    /// The inserted value.
     pub value: Expr,
-    /// Whether `VALUE` was written, so that one item is meant.
+    /// Whether `VALUE` was used, which means a single item.
     pub single: bool,
-    /// Whether a position is given.
+    /// Whether it has an `AT` clause.
     pub at: bool,
     /// `RETURNING …`
     pub returning: Vec<Returning>,
 }
 
-/// A change of items.
+/// An `UPDATE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
     /// The table.
     pub from: From,
-    /// The changes, in the order they are written.
+    /// The actions, in source order.
     pub actions: Vec<Action>,
     /// `WHERE …`
     pub filter: Option<Expr>,
@@ -206,7 +206,7 @@ pub struct Update {
     pub from_first: bool,
 }
 
-/// One change of an update.
+/// One action of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// `SET path = value, …`
@@ -217,7 +217,7 @@ pub enum Action {
     Insert(Box<Insert>),
 }
 
-/// The removal of items.
+/// A `DELETE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delete {
     /// The table.
@@ -231,27 +231,27 @@ pub struct Delete {
 /// An element of `RETURNING`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Returning {
-    /// Which attributes.
+    /// The scope.
     pub scope: ReturningScope,
-    /// Whether all columns of it are asked for.
+    /// Whether all columns are requested (`*`).
     pub all_columns: bool,
 }
 
-/// What a write returns.
+/// The scope of `RETURNING`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReturningScope {
-    /// The item before.
+    /// The item before the write.
     AllOld,
-    /// The item after.
+    /// The item after the write.
     AllNew,
-    /// What was changed, before.
+    /// The modified attributes before the write.
     ModifiedOld,
-    /// What was changed, after.
+    /// The modified attributes after the write.
     ModifiedNew,
 }
 
 impl ReturningScope {
-    /// As it is written.
+    /// The keywords.
     pub fn words(self) -> &'static str {
         match self {
             Self::AllOld => "ALL OLD",

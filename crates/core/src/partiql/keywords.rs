@@ -1,10 +1,10 @@
-//! The words that mean something in PartiQL. As names they must stand in double quotes.
+//! PartiQL's keywords. As names they must be in double quotes.
 
-/// Words that are operators.
+/// Keywords that are operators.
 pub(super) const OPERATORS: [&str; 9] =
     ["and", "between", "except", "in", "intersect", "is", "like", "not", "or"];
 
-/// Pairs of words that make one token.
+/// Pairs of words that form one token.
 pub(super) const PAIRS: [(&str, &str, &str); 12] = [
     ("not", "in", "not_in"),
     ("not", "between", "not_between"),
@@ -20,7 +20,7 @@ pub(super) const PAIRS: [(&str, &str, &str); 12] = [
     ("union", "all", "union_all"),
 ];
 
-/// All other words, sorted.
+/// All other keywords, sorted.
 #[rustfmt::skip]
 static RESERVED: [&str; 239] = [
     "absolute", "action", "add", "all", "allocate", "alter", "any", "are", "as", "asc", "assertion",
@@ -52,13 +52,13 @@ static RESERVED: [&str; 239] = [
     "view", "when", "whenever", "where", "with", "work", "write", "zone",
 ];
 
-/// The keyword that `word` (in lower case) is, if it is one.
+/// The keyword for `word` (in lower case), if it is one.
 pub(super) fn keyword(word: &str) -> Option<&'static str> {
     let position = RESERVED.binary_search(&word).ok()?;
     RESERVED.get(position).copied()
 }
 
-/// Keywords that may stand in front of `(` as the name of a function.
+/// Keywords that may precede `(` as the name of a function.
 pub(super) const FUNCTIONS: [&str; 15] = [
     "exists",
     "count",
@@ -77,7 +77,7 @@ pub(super) const FUNCTIONS: [&str; 15] = [
     "bag",
 ];
 
-/// The type that a keyword behind `IS` names, in the spelling of messages.
+/// The type named by a keyword after `IS`, in the spelling of messages.
 pub(super) fn type_name(keyword: &str) -> Option<&'static str> {
     Some(match keyword {
         "missing" => "MISSING",
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_and_no_more() {
+    fn keywords_are_recognised() {
         assert_eq!(keyword("key"), Some("key"));
         assert_eq!(keyword("year"), None);
         assert_eq!(keyword(""), None);

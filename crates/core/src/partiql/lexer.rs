@@ -1,7 +1,7 @@
 //! Splits statements into tokens.
 //!
-//! Words are case-insensitive, `"quoted"` names are not. Comments (`-- …` and `/* … */`) are spaces.
-//! What cannot be a token makes the whole statement unreadable; AWS then gives no detail.
+//! Words are case-insensitive, `"quoted"` names are not. Comments (`-- …` and `/* … */`) are white
+//! space. An invalid token makes the whole statement invalid; AWS then gives no detail.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::number::has_readable_scale;
 use crate::value::Str;
 
-/// Where a token stands: line and column from 1, and its length, all in characters.
+/// The position of a token: line and column from 1, and its length, all in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// The line.
@@ -22,7 +22,7 @@ pub struct Span {
     pub length: u32,
 }
 
-/// As messages show it: `1:8:5`.
+/// AWS's form in messages: `1:8:5`.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.line, self.column, self.length)
@@ -32,22 +32,22 @@ impl fmt::Display for Span {
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// The kind.
     pub kind: TokenKind,
-    /// Where it stands.
+    /// The position.
     pub span: Span,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenKind {
-    /// A name as written.
+    /// An unquoted name.
     Word(Str),
     /// A name in double quotes.
     Quoted(Str),
     /// A reserved word, in lower case; pairs of words are joined by `_`.
     Keyword(&'static str),
-    /// An operator: a sign or, in lower case, a word.
+    /// An operator: a symbol or, in lower case, a word.
     Operator(&'static str),
     /// A string in single quotes.
     String(Str),
@@ -88,7 +88,7 @@ pub fn tokens(text: &str) -> Result<Vec<Token>> {
     }
 }
 
-/// Adds a token, joining it with the one before if the two are one operator or keyword.
+/// Adds a token, merging it with the previous one if the two form one operator or keyword.
 fn push(tokens: &mut Vec<Token>, token: Token) {
     let word = |kind: &TokenKind| match kind {
         TokenKind::Keyword(word) | TokenKind::Operator(word) => Some(*word),
@@ -136,7 +136,7 @@ impl<'a> Lexer<'a> {
         Some(next)
     }
 
-    /// Takes `sign` if it comes next.
+    /// Consumes `sign` if it is next.
     fn eat(&mut self, sign: char) -> bool {
         let found = self.peek() == Some(sign);
         if found {
@@ -220,7 +220,7 @@ impl<'a> Lexer<'a> {
         })
     }
 
-    /// The rest of a quoted text; a doubled quote stands for one.
+    /// The rest of a quoted text; a doubled quote is an escaped one.
     fn quoted(&mut self, quote: char) -> Result<Str> {
         let mut text = Str::default();
         loop {
@@ -329,14 +329,14 @@ mod tests {
     }
 
     #[test]
-    fn places_count_characters_from_one() {
+    fn positions_count_characters_from_one() {
         let tokens = tokens("a\r\n 'é''' \"x\"").unwrap();
         let spans: Vec<_> = tokens.iter().map(|token| token.span.to_string()).collect();
         assert_eq!(spans, ["1:1:1", "2:2:5", "2:8:3", "2:11:0"]);
     }
 
     #[test]
-    fn what_is_no_token_is_unreadable() {
+    fn invalid_tokens_are_refused() {
         for text in [
             "'a",
             "\"a",

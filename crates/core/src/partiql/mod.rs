@@ -2,15 +2,15 @@
 //!
 //! A statement passes these stages:
 //!
-//! 1. [`lexer`] splits the text into tokens that know their place;
-//! 2. [`parser`] makes a syntax tree ([`ast`]) of them, within a limit of depth;
-//! 3. [`bind`](mod@bind) puts in the parameters and refuses all that can be refused without a table. What
-//!    comes out is made of the types that expressions have, too: [`Condition`](crate::expr::Condition),
-//!    [`Update`](crate::expr::Update);
-//! 4. [`keys`] finds the key in the condition of a statement: the one item that a write is about, or the
-//!    few ranges that a read needs instead of the whole table.
+//! 1. [`lexer`] splits the text into tokens with positions;
+//! 2. [`parser`] builds a syntax tree ([`ast`]), within a depth limit;
+//! 3. [`bind`](mod@bind) substitutes the parameters and refuses everything that can be refused
+//!    without a table. The result consists of the types of expressions:
+//!    [`Condition`](crate::expr::Condition), [`Update`](crate::expr::Update);
+//! 4. [`keys`] finds the key in the condition of a statement: the one item of a write, or the few
+//!    key ranges that a read needs instead of the whole table.
 //!
-//! The rest is the business of who has the data. [`mod@print`] goes back from a syntax tree to text.
+//! Execution is up to the engine. [`mod@print`] prints a syntax tree as text.
 
 pub mod ast;
 pub mod bind;

@@ -1,5 +1,5 @@
-//! Writes syntax trees as statements. What is written here means the same as what was read, if DynamoDB
-//! accepts it; aliases, joins and other things that it refuses anyway are left out.
+//! Prints syntax trees as statements. The result means the same as the parsed statement, if
+//! DynamoDB accepts it; aliases, joins and other constructs that it refuses anyway are left out.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -107,7 +107,7 @@ fn filter(f: &mut Formatter<'_>, filter: Option<&Expr>) -> Result {
 fn returning(f: &mut Formatter<'_>, elements: &[Returning]) -> Result {
     for (position, element) in elements.iter().enumerate() {
         f.write_str(if position == 0 { " RETURNING " } else { ", " })?;
-        // A column that is not `*` is refused; which one it was does not matter.
+        // A column other than `*` is refused, whichever it is.
         let column = if element.all_columns { "*" } else { "a" };
         write!(f, "{} {column}", element.scope.words())?;
     }
@@ -151,7 +151,7 @@ impl Display for Expr {
     }
 }
 
-/// How strongly a kind of expression binds; a term binds most.
+/// The precedence of a kind of expression; a term has the highest.
 fn binding(kind: &ExprKind) -> u8 {
     match kind {
         ExprKind::Or(_) => 2,
@@ -174,7 +174,7 @@ fn binding(kind: &ExprKind) -> u8 {
 
 const TERM: u8 = 10;
 
-/// An operand, in parentheses if it binds less than `least`.
+/// An operand, in parentheses if its precedence is below `least`.
 fn operand(f: &mut Formatter<'_>, expr: &Expr, least: u8) -> Result {
     if binding(&expr.kind) < least { write!(f, "({expr})") } else { write!(f, "{expr}") }
 }
@@ -188,7 +188,7 @@ impl Expr {
                 operand(f, expr, own)
             }
             ExprKind::Signed(operator, expr) => {
-                // Without the space, two signs in a row might begin a comment.
+                // Without the space, two signs in a row might start a comment.
                 let space = if binding(&expr.kind) == own { " " } else { "" };
                 write!(f, "{operator}{space}")?;
                 operand(f, expr, own)
@@ -251,7 +251,7 @@ fn quoted(f: &mut Formatter<'_>, quote: char, text: &str) -> Result {
     write!(f, "{quote}{doubled}{quote}")
 }
 
-/// Whether a name can stand in front of parentheses without quotes.
+/// Whether a name can precede parentheses without quotes.
 fn is_callable(name: &str) -> bool {
     if keywords::FUNCTIONS.contains(&name) {
         return true;

@@ -1,16 +1,16 @@
-//! What a schema asks of keys and items, in AWS's words.
+//! Checks keys and items against a schema, with AWS's messages.
 
 use super::{IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, TableSchema};
 use crate::error::{Result, message::schema as message};
 use crate::limits::{MAX_HASH_KEY_BYTES, MAX_RANGE_KEY_BYTES};
 use crate::value::{AttributeValue, Item};
 
-/// How a request names a wrong type of a primary key attribute in an item.
+/// How a key attribute of the wrong type is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyContext {
-    /// Single puts: which attribute has which type.
+    /// Single puts: name the attribute and its type.
     Put,
-    /// Puts of a batch: only that the key does not match.
+    /// Puts of a batch: report only that the key does not match.
     BatchPut,
 }
 
@@ -31,7 +31,7 @@ impl TableSchema {
         Ok(())
     }
 
-    /// Checks the primary key and the index keys of an item that is to be stored.
+    /// Checks the primary key and the index keys of an item to be stored.
     pub fn check_item(&self, item: &Item, context: KeyContext) -> Result<()> {
         for (role, attribute) in self.key.roles() {
             let value =
@@ -53,7 +53,7 @@ impl TableSchema {
     }
 
     /// Checks the index keys, vectors and search attributes that an update changed from `old` to
-    /// `new`. What was there before is left in peace.
+    /// `new`. Unchanged ones are not checked.
     pub fn check_updated_index_keys(&self, old: Option<&Item>, new: &Item) -> Result<()> {
         let changed = |name: &str| old.and_then(|old| old.get(name)) != new.get(name);
         self.check_index_keys(new, changed, |_, _, value| message::index_key_emptied(value))?;
@@ -66,7 +66,7 @@ impl TableSchema {
         relevant: impl Fn(&str) -> bool,
         empty: impl Fn(&IndexSchema, &KeyAttribute, &AttributeValue) -> crate::Error,
     ) -> Result<()> {
-        // AWS names the first offending index in the order of names.
+        // AWS reports the first violated index in name order.
         let mut offender: Option<(&IndexSchema, crate::Error)> = None;
         for index in &self.indexes {
             if offender.as_ref().is_some_and(|(first, _)| first.name <= index.name) {
@@ -94,22 +94,22 @@ impl TableSchema {
     }
 }
 
-/// The key attributes that only the index asks for: a local index shares the table's partition key.
+/// The key attributes of the index alone: a local index shares the table's partition key.
 fn own_key_attributes(index: &IndexSchema) -> impl Iterator<Item = (KeyRole, &KeyAttribute)> {
     let shared = index.kind == IndexKind::Local;
     index.key.roles().filter(move |(role, _)| !(shared && *role == KeyRole::Hash))
 }
 
 impl KeySchema {
-    /// Whether an item has every key attribute, each of the right type, whatever its value.
+    /// Whether an item has every key attribute, each of the right type, regardless of its value.
     pub fn has_types_of(&self, item: &Item) -> bool {
         self.attributes().all(|attribute| {
             item.get(&attribute.name).is_some_and(|value| attribute.kind.accepts(value))
         })
     }
 
-    /// Whether an item has every key attribute, each with a value that a key may have. Items that
-    /// were there before an index may have others; they are not in the index.
+    /// Whether an item has every key attribute, each with a valid key value. Items older than the
+    /// index may have invalid ones; they are not in the index.
     pub fn is_in(&self, item: &Item) -> bool {
         self.roles().all(|(role, attribute)| {
             item.get(&attribute.name).is_some_and(|value| {
@@ -120,8 +120,8 @@ impl KeySchema {
         })
     }
 
-    /// Checks one value that a request compares a key attribute with: it must not be empty or too
-    /// long. Its type is taken as checked.
+    /// Checks a value that a request compares with a key attribute: not empty and not too long. Its
+    /// type has been checked.
     pub fn check_value(&self, name: &str, value: &AttributeValue) -> Result<()> {
         match self.roles().find(|(_, attribute)| attribute.name == name) {
             Some((role, attribute)) => check_key_value(attribute, role, value),
@@ -130,7 +130,7 @@ impl KeySchema {
     }
 }
 
-/// Checks a key value of the right type: it must not be empty or too long.
+/// Checks a key value of the right type: not empty and not too long.
 pub(super) fn check_key_value(
     attribute: &KeyAttribute,
     role: KeyRole,
@@ -156,8 +156,8 @@ fn length(value: &AttributeValue) -> Option<usize> {
     }
 }
 
-/// Checks one attribute against the limit of its role. Whether AWS counts the attributes of a
-/// multi-attribute key together is not known; each by itself is the milder reading.
+/// Checks one attribute against the limit of its role. It is unknown whether AWS adds up the
+/// attributes of a multi-attribute key; checking each by itself is more permissive.
 pub(super) fn check_length(role: KeyRole, value: &AttributeValue) -> Result<()> {
     let length = length(value).unwrap_or(0);
     match role {

@@ -1,10 +1,10 @@
-//! Table definitions as requests state them, before anything is checked.
+//! Table definitions as requests state them, before validation.
 
 use std::fmt;
 
 use crate::value::Str;
 
-/// What CreateTable says about a table's keys and indexes.
+/// CreateTable's definition of keys and indexes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableDefinition {
     /// `TableName`.
@@ -93,13 +93,13 @@ pub struct SearchElementDefinition {
 }
 
 impl KeyElement {
-    /// An element with both its members.
+    /// An element with both members.
     pub fn new(name: impl Into<Str>, role: impl Into<Str>) -> Self {
         Self { name: Some(name.into()), role: Some(role.into()) }
     }
 }
 
-/// As AWS prints it in error messages.
+/// AWS's form in error messages.
 impl fmt::Display for KeyElement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |member: &Option<Str>| member.clone().unwrap_or_else(|| "null".into());
@@ -113,7 +113,7 @@ impl fmt::Display for KeyElement {
 }
 
 impl AttributeDefinition {
-    /// A definition with both its members.
+    /// A definition with both members.
     pub fn new(name: impl Into<Str>, kind: impl Into<Str>) -> Self {
         Self { name: Some(name.into()), kind: Some(kind.into()) }
     }

@@ -1,7 +1,7 @@
-//! What the API model asks of a table definition: presence, lengths, patterns, enumerations.
+//! Constraints of the API model on table definitions: presence, lengths, patterns, enumerations.
 //!
-//! The parts are separate so that an operation can report them, together with the constraints of its
-//! other parameters, in AWS's order: attributes, name, (billing), key, indexes.
+//! The checks are separate so that an operation can report them, together with the constraints of
+//! its other parameters, in AWS's order: attributes, name, (billing), key, indexes.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub fn check_new_name(name: &str, path: impl fmt::Display, constraints: &mut Con
     check_name(name, &path, MIN_TABLE_NAME_CHARS, constraints);
 }
 
-/// Checks the name by which a data operation calls a table or index: one character is enough.
+/// Checks a table or index name in a data operation: one character is enough.
 pub fn check_used_name(name: &str, path: impl fmt::Display, constraints: &mut Constraints) {
     check_name(name, &path, 1, constraints);
 }
@@ -38,7 +38,7 @@ fn check_name(
     constraints: &mut Constraints,
 ) {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-    // Of an empty name only the length is reported.
+    // For an empty name only the length is reported.
     if !name.chars().all(allowed) {
         constraints.violated(name, path, Constraint::Pattern(NAME_PATTERN));
     }
@@ -100,8 +100,8 @@ pub fn check_attributes(
 }
 
 impl IndexDefinition {
-    /// Checks an index. `key_limit` is the most elements that its `KeySchema` may have, where the
-    /// model knows a limit.
+    /// Checks an index. `key_limit` is the maximum number of elements of its `KeySchema`, if the
+    /// model has a limit.
     pub fn check(&self, path: &str, key_limit: Option<usize>, constraints: &mut Constraints) {
         let key_path = format!("{path}.keySchema");
         check_key_schema(self.key.as_deref(), &key_path, key_limit, constraints);
@@ -173,7 +173,7 @@ fn check_key_schema(
     }
 }
 
-/// Checks the name of an attribute that keys or indexes use.
+/// Checks the name of an attribute used by keys or indexes.
 pub(super) fn check_attribute_name(name: Option<&Str>, path: &str, constraints: &mut Constraints) {
     let path = format!("{path}.attributeName");
     match name {

@@ -1,4 +1,4 @@
-//! Index entries: what an index holds of an item.
+//! Index entries: the projection of an item to an index.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use super::{IndexSchema, Projection, TableSchema};
 use crate::value::Item;
 
 impl TableSchema {
-    /// The entry that `index` holds of an item; none if the item lacks any of the index's key
-    /// attributes, or has one that cannot be a key. An index that holds everything borrows it.
+    /// The entry of an item in `index`; `None` if the item lacks any of the index's key attributes,
+    /// or has an invalid one. An index that projects everything borrows the item.
     pub fn project<'a>(&self, item: &'a Item, index: &IndexSchema) -> Option<Cow<'a, Item>> {
         if !index.key.is_in(item) {
             return None;
@@ -19,7 +19,7 @@ impl TableSchema {
         Some(Cow::Owned(held.map(|(name, value)| (name.clone(), value.clone())).collect()))
     }
 
-    /// Whether `index` holds the attribute `name`.
+    /// Whether `index` projects the attribute `name`.
     pub fn projects(&self, index: &IndexSchema, name: &str) -> bool {
         let included = match &index.projection {
             Projection::All => true,

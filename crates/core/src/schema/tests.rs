@@ -1,4 +1,4 @@
-//! Schemas: what is refused and in which words.
+//! Schemas: refusals and their messages.
 
 use super::definition::*;
 use super::*;
@@ -305,7 +305,7 @@ fn twenty_global_indexes_are_allowed_and_no_more() {
 }
 
 #[test]
-fn indexes_come_and_go_with_their_definitions() {
+fn definitions_are_added_and_removed_with_their_index() {
     let schema = table(&["a"], &[("a", "HASH")]).into_schema().unwrap();
     let added = schema
         .with_index(&index("global", &[("g", "HASH")]), &definitions(&["g", "unused"]))
@@ -316,7 +316,7 @@ fn indexes_come_and_go_with_their_definitions() {
     assert!(again.is_err());
     let undeclared = schema.with_index(&index("global", &[("a", "HASH")]), &[]).unwrap_err();
     assert!(undeclared.message().contains("not defined in AttributeDefinitions"));
-    // A name that the table knows keeps its type, whatever the request says.
+    // An attribute that the table already defines keeps its type, whatever the request says.
     let other = [AttributeDefinition::new("a", "N")];
     let kept = schema.with_index(&index("global", &[("a", "HASH")]), &other).unwrap();
     assert_eq!(kept.attributes, schema.attributes);
@@ -390,7 +390,7 @@ fn key_parameters_must_be_exactly_the_key() {
 }
 
 #[test]
-fn stored_items_need_the_key_and_good_index_keys() {
+fn stored_items_need_the_key_and_valid_index_keys() {
     let schema = orders();
     let base = [("pk", AttributeValue::from("a")), ("sk", 1.into())];
     let plus = |more: &[(&str, AttributeValue)]| item(&[&base[..], more].concat());
@@ -401,7 +401,7 @@ fn stored_items_need_the_key_and_good_index_keys() {
         refused(item(&[base[0].clone(), ("sk", true.into())])),
         format!("{invalid}Type mismatch for key sk expected: N actual: BOOL")
     );
-    // Two indexes are offended: the first by name is mentioned.
+    // Two indexes are violated: the first by name is reported.
     assert_eq!(
         refused(plus(&[("day", 7.into())])),
         format!("{invalid}Type mismatch for Index Key day Expected: S Actual: N IndexName: global")
@@ -427,7 +427,7 @@ fn stored_items_need_the_key_and_good_index_keys() {
 }
 
 #[test]
-fn updates_answer_only_for_the_index_keys_they_change() {
+fn updates_check_only_changed_index_keys() {
     let schema = orders();
     let bad = item(&[("pk", "a".into()), ("sk", 1.into()), ("day", "".into())]);
     let mut touched = bad.clone();
@@ -442,7 +442,7 @@ fn updates_answer_only_for_the_index_keys_they_change() {
 }
 
 #[test]
-fn indexes_hold_their_projection_of_items_that_have_all_their_keys() {
+fn indexes_project_items_that_have_all_their_keys() {
     let schema = orders();
     let full = item(&[
         ("pk", "a".into()),

@@ -1,6 +1,6 @@
-//! From a table definition to a schema: the rules that go beyond the API model.
+//! Validates a table definition and builds its schema: the rules beyond the API model.
 //!
-//! Order and words follow AWS: key, then local, then global indexes, then what is left over.
+//! Order and wording follow AWS: key, then local, then global indexes, then unused definitions.
 
 use super::definition::{
     AttributeDefinition, IndexDefinition, KeyElement, ProjectionDefinition, TableDefinition,
@@ -18,9 +18,9 @@ use crate::limits::{
 use crate::value::Str;
 
 impl TableDefinition {
-    /// Checks everything about keys and indexes and makes the schema.
+    /// Checks everything about keys and indexes and builds the schema.
     ///
-    /// The constraints of the API model are checked too; an operation that has more of them to
+    /// The constraints of the API model are checked too; an operation with further constraints to
     /// report calls the parts first.
     pub fn into_schema(self) -> Result<TableSchema> {
         let Some(name) = self.name.clone() else { return Err(message::table_name_required()) };
@@ -61,10 +61,10 @@ impl TableDefinition {
 }
 
 impl TableSchema {
-    /// The schema with one more global index, as UpdateTable makes it.
+    /// The schema with one more global index, as by UpdateTable.
     ///
-    /// The request's own definitions must name the index's key attributes; those that nothing uses
-    /// are dropped.
+    /// The request's own definitions must contain the index's key attributes; unused ones are
+    /// dropped.
     pub fn with_index(
         &self,
         index: &IndexDefinition,
@@ -86,13 +86,14 @@ impl TableSchema {
         Ok(schema)
     }
 
-    /// The schema with the definitions of a request, and these alone.
+    /// The schema with exactly the definitions of a request.
     pub(super) fn with_definitions(
         &self,
         definitions: &[AttributeDefinition],
     ) -> (Self, Vec<KeyAttribute>) {
         let mut schema = self.clone();
-        // Measured on AWS: a name that the table knows keeps its type, whatever the request says.
+        // Measured on AWS: an attribute that the table already defines keeps its type, whatever the
+        // request says.
         let known = |given: KeyAttribute| {
             let own = self.attributes.iter().find(|own| own.name == given.name);
             own.cloned().unwrap_or(given)
@@ -172,7 +173,7 @@ impl TableSchema {
         Ok(())
     }
 
-    /// Every definition must be used, and be there once.
+    /// Every definition must be used and unique.
     fn check_definitions(&self) -> Result<()> {
         let used = self.used_attributes();
         let defined = names(&self.attributes);
@@ -185,13 +186,13 @@ impl TableSchema {
         Ok(())
     }
 
-    /// Drops the definitions of attributes that no key names.
+    /// Drops the definitions of attributes that no key uses.
     pub fn drop_unused_definitions(&mut self) {
         let used: Vec<Str> = self.used_attributes().into_iter().map(Str::from).collect();
         self.attributes.retain(|attribute| used.contains(&attribute.name));
     }
 
-    /// The attributes that keys and search schemas name, each once.
+    /// The attributes used by keys and search schemas, without duplicates.
     fn used_attributes(&self) -> Vec<&str> {
         let mut used: Vec<&str> = Vec::new();
         let keys = std::iter::once(&self.key).chain(self.indexes.iter().map(|index| &index.key));
@@ -206,7 +207,7 @@ impl TableSchema {
     }
 }
 
-/// The key of a table.
+/// Validates the key of a table.
 fn table_key(elements: &[KeyElement], defined: &[KeyAttribute]) -> Result<KeySchema> {
     if elements.len() > defined.len() {
         return Err(message::key_undefined());
@@ -241,13 +242,14 @@ fn global_index(definition: &IndexDefinition, defined: &[KeyAttribute]) -> Resul
     Ok(IndexSchema { name, kind: IndexKind::Global, key, projection })
 }
 
-/// Whether a key needs the rules of November 2025: three elements or two partition attributes.
+/// Whether a key needs the multi-attribute rules of November 2025: three elements or two partition
+/// attributes.
 fn is_multi_attribute(elements: &[KeyElement]) -> bool {
     let hashes = elements.iter().filter(|element| element.role.as_deref() == Some("HASH")).count();
     elements.len() > 2 || hashes > 1
 }
 
-/// A key of one partition attribute and perhaps a sort attribute.
+/// A key of one partition attribute and optionally a sort attribute.
 fn simple_key(elements: &[KeyElement], defined: &[KeyAttribute]) -> Result<KeySchema> {
     let attributes = key_attributes(elements, defined)?;
     if first_repeated(&names_of(elements)).is_some() {
@@ -311,7 +313,7 @@ fn key_attributes(
         .collect()
 }
 
-/// A projection.
+/// Validates a projection.
 pub(super) fn projection(definition: Option<&ProjectionDefinition>) -> Result<Projection> {
     let projection = definition.cloned().unwrap_or_default();
     match (projection.kind.as_deref(), projection.attributes) {
@@ -324,7 +326,7 @@ pub(super) fn projection(definition: Option<&ProjectionDefinition>) -> Result<Pr
     }
 }
 
-/// The definitions whose members are there and known; others the model has refused.
+/// The complete and valid definitions; the model has refused others.
 fn typed(definitions: &[AttributeDefinition]) -> Vec<KeyAttribute> {
     definitions
         .iter()

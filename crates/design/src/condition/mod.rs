@@ -7,8 +7,9 @@
 mod lexer;
 mod order;
 mod parser;
+mod print;
 
-use std::fmt;
+use std::convert::Infallible;
 
 pub use self::order::{OrderTerm, parse_order};
 pub use self::parser::parse;
@@ -26,33 +27,33 @@ pub struct Condition {
 pub struct Term {
     /// The field or attribute tested.
     pub name: String,
-    /// Where the name stands, relative to the text.
+    /// The position of the name, relative to the text.
     pub name_span: Span,
-    /// What must hold of it.
+    /// The test that must hold.
     pub test: Test,
-    /// Where the whole condition stands, relative to the text.
+    /// The position of the whole condition, relative to the text.
     pub span: Span,
 }
 
-/// What must hold of a name.
+/// A test of a field or attribute. Operands are those of a design file, or the values of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Test {
-    /// A comparison.
-    Compare(Comparison, Operand),
+pub enum Test<O = Operand> {
+    /// A comparison with one operand.
+    Compare(Comparison, O),
     /// From one value to another, both included.
-    Between(Operand, Operand),
-    /// The text starts so.
-    BeginsWith(Operand),
-    /// One of these.
-    In(Vec<Operand>),
+    Between(O, O),
+    /// The text starts with the operand.
+    BeginsWith(O),
+    /// Equal to one of the operands.
+    In(Vec<O>),
     /// Has a value at all.
     Exists,
     /// Has no value.
     Missing,
-    /// The text or list contains it.
-    Contains(Operand),
-    /// The text or list does not contain it.
-    Lacks(Operand),
+    /// The text or list contains the operand.
+    Contains(O),
+    /// The text or list does not contain the operand.
+    Lacks(O),
 }
 
 /// A comparison operator.
@@ -72,7 +73,7 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
-/// What a name is compared with.
+/// The operand of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// An input of the pattern, with its own name if it has one.
@@ -85,14 +86,14 @@ pub enum Operand {
     Boolean(bool),
 }
 
-/// Why a text is not a condition.
+/// Why a condition cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionError {
     /// What is wrong.
     pub message: String,
-    /// Where, relative to the text.
+    /// The position, relative to the text.
     pub span: Span,
-    /// How to put it right.
+    /// How to fix it.
     pub fix: Option<String>,
 }
 
@@ -107,23 +108,29 @@ impl ConditionError {
     }
 }
 
-impl Comparison {
-    /// As DynamoDB writes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Equal => "=",
-            Self::NotEqual => "<>",
-            Self::Less => "<",
-            Self::LessOrEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterOrEqual => ">=",
-        }
+impl<O> Test<O> {
+    /// The same test of other operands, each made from one of these.
+    pub fn try_map<P, E>(&self, mut to: impl FnMut(&O) -> Result<P, E>) -> Result<Test<P>, E> {
+        Ok(match self {
+            Self::Compare(comparison, operand) => Test::Compare(*comparison, to(operand)?),
+            Self::Between(low, high) => Test::Between(to(low)?, to(high)?),
+            Self::BeginsWith(operand) => Test::BeginsWith(to(operand)?),
+            Self::In(list) => Test::In(list.iter().map(to).collect::<Result<_, _>>()?),
+            Self::Exists => Test::Exists,
+            Self::Missing => Test::Missing,
+            Self::Contains(operand) => Test::Contains(to(operand)?),
+            Self::Lacks(operand) => Test::Lacks(to(operand)?),
+        })
     }
-}
 
-impl Test {
+    /// As [`Test::try_map`], where nothing fails.
+    pub fn map<P>(&self, mut to: impl FnMut(&O) -> P) -> Test<P> {
+        let Ok(test) = self.try_map(|operand| Ok::<_, Infallible>(to(operand)));
+        test
+    }
+
     /// The operands, from left to right.
-    pub fn operands(&self) -> Vec<&Operand> {
+    pub fn operands(&self) -> Vec<&O> {
         match self {
             Self::Compare(_, a) | Self::BeginsWith(a) | Self::Contains(a) | Self::Lacks(a) => {
                 vec![a]
@@ -137,48 +144,5 @@ impl Test {
     /// Whether it holds for exactly one value.
     pub fn is_equality(&self) -> bool {
         matches!(self, Self::Compare(Comparison::Equal, _))
-    }
-}
-
-impl fmt::Display for Operand {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::Input(None) => f.write_str("?"),
-            Self::Input(Some(name)) => write!(f, ":{name}"),
-            Self::Text(text) => write!(f, "{text:?}"),
-            Self::Number(text) => f.write_str(text),
-            Self::Boolean(flag) => write!(f, "{flag}"),
-        }
-    }
-}
-
-impl fmt::Display for Term {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let name = &self.name;
-        match &self.test {
-            Test::Compare(operator, value) => write!(f, "{name} {} {value}", operator.as_str()),
-            Test::Between(low, high) => write!(f, "{name} between {low} and {high}"),
-            Test::BeginsWith(value) => write!(f, "begins_with({name}, {value})"),
-            Test::In(list) => {
-                write!(f, "{name} in (")?;
-                for (i, value) in list.iter().enumerate() {
-                    write!(f, "{}{value}", if i > 0 { ", " } else { "" })?;
-                }
-                f.write_str(")")
-            }
-            Test::Exists => write!(f, "exists({name})"),
-            Test::Missing => write!(f, "missing({name})"),
-            Test::Contains(value) => write!(f, "contains({name}, {value})"),
-            Test::Lacks(value) => write!(f, "not contains({name}, {value})"),
-        }
-    }
-}
-
-impl fmt::Display for Condition {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        for (i, term) in self.terms.iter().enumerate() {
-            write!(f, "{}{term}", if i > 0 { " and " } else { "" })?;
-        }
-        Ok(())
     }
 }

@@ -21,7 +21,7 @@ pub use self::change::index_changes;
 use crate::diagnostic::{Code, Diagnostic, Excerpt, Severity};
 use crate::model::{Allow, Design, EntityKey, Index, Table};
 use crate::plan::{IndexUse, Plan, WritePlan};
-use crate::repair::Change;
+use crate::repair::FileEdit;
 use crate::source::{Source, Span};
 
 /// One finding.
@@ -42,7 +42,7 @@ pub struct Finding {
     /// What to do.
     pub fix: String,
     /// A change of the design file that takes it away without bringing another.
-    pub change: Option<Change>,
+    pub change: Option<FileEdit>,
 }
 
 impl Finding {

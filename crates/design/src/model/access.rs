@@ -1,11 +1,11 @@
-//! Access patterns: what is asked, with typed inputs.
+//! Access patterns: their conditions, order and typed inputs.
 
 use std::sync::Arc;
 
 use keyloom_keys::Value;
 
 use super::Entity;
-use crate::condition::Condition;
+use crate::condition::{self, Comparison, Condition};
 use crate::draft::Rate;
 use crate::source::{Span, Spanned};
 
@@ -34,7 +34,7 @@ pub struct Access {
     pub returns: Vec<String>,
     /// Whether the read must see the latest write.
     pub consistent: bool,
-    /// How often.
+    /// How often it is called.
     pub rate: Option<Rate>,
     /// Items one call returns.
     pub items: Option<f64>,
@@ -83,33 +83,33 @@ pub enum Test {
     Equal(Operand),
     /// Not equal to one value.
     NotEqual(Operand),
-    /// Inside a range with one or two ends.
+    /// Inside a range with one or two bounds.
     Range {
-        /// The lower end.
+        /// The lower bound.
         low: Option<End>,
-        /// The upper end.
+        /// The upper bound.
         high: Option<End>,
     },
-    /// The text starts so.
+    /// The text starts with the operand.
     BeginsWith(Operand),
-    /// One of these.
+    /// Equal to one of the operands.
     In(Vec<Operand>),
     /// Has a value.
     Exists,
     /// Has no value.
     Missing,
-    /// Contains.
+    /// Contains the operand.
     Contains(Operand),
-    /// Does not contain.
+    /// Does not contain the operand.
     Lacks(Operand),
 }
 
-/// One end of a range.
+/// One bound of a range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct End {
     /// The value.
     pub operand: Operand,
-    /// Whether the value itself belongs to the range.
+    /// Whether the bound is inclusive.
     pub inclusive: bool,
 }
 
@@ -129,20 +129,20 @@ pub struct Input {
     pub name: String,
     /// The field it is compared with.
     pub field: String,
-    /// What part it plays there.
+    /// Its role in the condition.
     pub role: InputRole,
 }
 
-/// What part an input plays.
+/// The role of an input in a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputRole {
     /// A value of the field.
     Value,
-    /// The lower end of a range.
+    /// The lower bound of a range.
     Low,
-    /// The upper end of a range.
+    /// The upper bound of a range.
     High,
-    /// The beginning of a text.
+    /// The prefix of a text.
     Prefix,
 }
 
@@ -151,14 +151,14 @@ pub enum InputRole {
 pub struct OrderBy {
     /// The field.
     pub field: String,
-    /// Whether the greatest comes first.
+    /// Whether the order is descending.
     pub descending: bool,
     /// Where it stands.
     pub span: Span,
 }
 
 impl Access {
-    /// The condition on a field that pins it to one value.
+    /// The operand of the equality on a field, if there is one.
     pub fn equality(&self, field: &str) -> Option<&Operand> {
         self.terms.iter().find_map(|term| match &term.test {
             Test::Equal(operand) if term.field == field => Some(operand),
@@ -166,52 +166,61 @@ impl Access {
         })
     }
 
-    /// The entity whose fields the conditions are about: the one in between, or the first found.
+    /// The entity whose fields the conditions are on: the intermediate one, or the first one returned.
     pub fn asked(&self) -> Option<&Arc<Entity>> {
         self.via.as_ref().or(self.find.first())
     }
 
-    /// Whether an entity is among those it returns.
+    /// Whether the pattern returns an entity.
     pub fn finds(&self, entity: &Entity) -> bool {
         self.find.iter().any(|found| found.name == entity.name)
     }
 }
 
 impl Test {
-    /// As people write it.
+    /// As people read it: inputs as `?name`.
     pub fn describe(&self, field: &str) -> String {
-        let end = |end: &End, open: &str, closed: &str| {
-            format!(
-                "{field} {} {}",
-                if end.inclusive { closed } else { open },
-                end.operand.describe()
-            )
-        };
-        match self {
-            Self::Equal(value) => format!("{field} = {}", value.describe()),
-            Self::NotEqual(value) => format!("{field} <> {}", value.describe()),
+        self.design_text(field, Operand::describe)
+    }
+
+    /// The conditions in the design language, joined by `and`; `operand` prints the operands.
+    pub(crate) fn design_text(&self, field: &str, operand: impl Fn(&Operand) -> String) -> String {
+        let written: Vec<String> = self
+            .conditions()
+            .iter()
+            .map(|test| test.design_text(field, |value| operand(value)))
+            .collect();
+        written.join(" and ")
+    }
+
+    /// The same as conditions of the design language: a range with an open end is up to two of them.
+    fn conditions(&self) -> Vec<condition::Test<&Operand>> {
+        use condition::Test as Written;
+        vec![match self {
+            Self::Equal(value) => Written::Compare(Comparison::Equal, value),
+            Self::NotEqual(value) => Written::Compare(Comparison::NotEqual, value),
             Self::Range { low: Some(low), high: Some(high) } if low.inclusive && high.inclusive => {
-                format!(
-                    "{field} between {} and {}",
-                    low.operand.describe(),
-                    high.operand.describe()
-                )
+                Written::Between(&low.operand, &high.operand)
             }
             Self::Range { low, high } => {
-                let low = low.iter().map(|low| end(low, ">", ">="));
-                let high = high.iter().map(|high| end(high, "<", "<="));
-                low.chain(high).collect::<Vec<_>>().join(" and ")
+                let sign = |end: &End, open, closed| if end.inclusive { closed } else { open };
+                let low = low.iter().map(|end| {
+                    let sign = sign(end, Comparison::Greater, Comparison::GreaterOrEqual);
+                    Written::Compare(sign, &end.operand)
+                });
+                let high = high.iter().map(|end| {
+                    let sign = sign(end, Comparison::Less, Comparison::LessOrEqual);
+                    Written::Compare(sign, &end.operand)
+                });
+                return low.chain(high).collect();
             }
-            Self::BeginsWith(value) => format!("{field} begins_with {}", value.describe()),
-            Self::In(values) => {
-                let list: Vec<String> = values.iter().map(Operand::describe).collect();
-                format!("{field} in ({})", list.join(", "))
-            }
-            Self::Exists => format!("exists({field})"),
-            Self::Missing => format!("missing({field})"),
-            Self::Contains(value) => format!("contains({field}, {})", value.describe()),
-            Self::Lacks(value) => format!("not contains({field}, {})", value.describe()),
-        }
+            Self::BeginsWith(value) => Written::BeginsWith(value),
+            Self::In(values) => Written::In(values.iter().collect()),
+            Self::Exists => Written::Exists,
+            Self::Missing => Written::Missing,
+            Self::Contains(value) => Written::Contains(value),
+            Self::Lacks(value) => Written::Lacks(value),
+        }]
     }
 }
 

@@ -30,9 +30,9 @@ enum Sense {
     Other,
 }
 
-/// Where a value lies, seen from an operand, which may be a whole period.
+/// How a value compares with an operand, which may be a whole period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum RelativeOrder {
     Before,
     Inside,
     After,
@@ -40,24 +40,24 @@ pub(super) enum Place {
     Elsewhere,
 }
 
-/// Where a value lies, seen from an operand.
-pub(super) fn place(value: Typed, operand: Typed) -> Place {
+/// Compares a value with an operand.
+pub(super) fn relative_order(value: Typed, operand: Typed) -> RelativeOrder {
     if let (Sense::Time { first, number, .. }, Sense::Time { first: from, last: to, number: other }) =
         (sense(value), sense(operand))
         && number == other
     {
         return match () {
-            () if first < from => Place::Before,
-            () if first > to => Place::After,
-            () => Place::Inside,
+            () if first < from => RelativeOrder::Before,
+            () if first > to => RelativeOrder::After,
+            () => RelativeOrder::Inside,
         };
     }
     match order(value, operand) {
-        Some(Ordering::Less) => Place::Before,
-        Some(Ordering::Greater) => Place::After,
-        Some(Ordering::Equal) => Place::Inside,
-        None if same(value, operand) => Place::Inside,
-        None => Place::Elsewhere,
+        Some(Ordering::Less) => RelativeOrder::Before,
+        Some(Ordering::Greater) => RelativeOrder::After,
+        Some(Ordering::Equal) => RelativeOrder::Inside,
+        None if same(value, operand) => RelativeOrder::Inside,
+        None => RelativeOrder::Elsewhere,
     }
 }
 

@@ -6,7 +6,7 @@ use keyloom_core::AttributeValue;
 use keyloom_keys::Value;
 
 use super::answer::Senseless;
-use super::compare::{Place, Typed, place, same_attribute, spelled};
+use super::compare::{RelativeOrder, Typed, relative_order, same_attribute, spelled};
 use super::record::{Datum, Record, operand, stored};
 use crate::model::{End, FieldKind, Operand, Question, Test};
 
@@ -25,32 +25,32 @@ impl Conditions<'_> {
     ) -> Result<bool, Senseless> {
         let value = record.kind(&question.field).zip(record.value(&question.field));
         let value = value.map(|(kind, datum)| Typed { kind, datum });
-        let at = |operand: &Operand| -> Result<Option<Place>, Senseless> {
+        let at = |operand: &Operand| -> Result<Option<RelativeOrder>, Senseless> {
             let datum = self.datum(typed_by, operand)?;
-            Ok(value.map(|value| place(value, Typed { kind: typed_by, datum: &datum })))
+            Ok(value.map(|value| relative_order(value, Typed { kind: typed_by, datum: &datum })))
         };
         Ok(match &question.test {
             Test::Exists => value.is_some(),
             Test::Missing => value.is_none(),
-            Test::Equal(operand) => at(operand)? == Some(Place::Inside),
+            Test::Equal(operand) => at(operand)? == Some(RelativeOrder::Inside),
             // A missing attribute is not equal to anything, and DynamoDB says so.
-            Test::NotEqual(operand) => at(operand)? != Some(Place::Inside),
+            Test::NotEqual(operand) => at(operand)? != Some(RelativeOrder::Inside),
             Test::In(list) => {
                 let places = list.iter().map(at).collect::<Result<Vec<_>, _>>()?;
-                places.contains(&Some(Place::Inside))
+                places.contains(&Some(RelativeOrder::Inside))
             }
             Test::Range { low, high } => {
                 let above = |end: &End| {
                     Ok(match at(&end.operand)? {
-                        Some(Place::After) => true,
-                        Some(Place::Inside) => end.inclusive,
+                        Some(RelativeOrder::After) => true,
+                        Some(RelativeOrder::Inside) => end.inclusive,
                         _ => false,
                     })
                 };
                 let below = |end: &End| {
                     Ok(match at(&end.operand)? {
-                        Some(Place::Before) => true,
-                        Some(Place::Inside) => end.inclusive,
+                        Some(RelativeOrder::Before) => true,
+                        Some(RelativeOrder::Inside) => end.inclusive,
                         _ => false,
                     })
                 };

@@ -1,8 +1,7 @@
-//! Repairs: changes of the design file that take a finding away.
+//! Fixes: edits of the design file that resolve a finding.
 //!
-//! Each rule that knows what to write proposes it ([`propose`]); the changed file is then read and checked, and
-//! only a change after which the finding is gone and no other has come is shown. So whatever a fix prints in the
-//! form of a design is one.
+//! Rules propose edits ([`propose`]); the edited file is parsed and checked, and only an edit that resolves the finding
+//! and causes no other is shown. So every fix that is printed as a design is valid.
 
 mod propose;
 mod text;
@@ -14,17 +13,17 @@ use crate::diagnostic::Severity;
 use crate::lint::Finding;
 use crate::source::Span;
 
-/// A change of the design file.
+/// An edit of the design file's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// What is replaced.
+pub struct FileEdit {
+    /// The text to replace.
     pub span: Span,
-    /// What stands there instead.
+    /// The new text.
     pub text: String,
 }
 
-impl Change {
-    /// What leads from one text to another: everything between their common beginning and end.
+impl FileEdit {
+    /// The edit that turns one text into another: it replaces everything between their common beginning and end.
     fn between(old: &str, new: &str) -> Option<Self> {
         if old == new {
             return None;
@@ -45,7 +44,7 @@ impl Change {
         Some(Self { span: Span::new(start, old.len() - end), text })
     }
 
-    /// The text with the change made.
+    /// Applies the edit; nothing if the text is shorter than the edit's place.
     pub fn apply(&self, text: &str) -> Option<String> {
         let (head, tail) = (text.get(..self.span.start())?, text.get(self.span.end()..)?);
         Some(format!("{head}{}{tail}", self.text))
@@ -69,7 +68,8 @@ pub(crate) fn repair(report: &mut CheckReport, check: &dyn Fn(&str) -> CheckRepo
             left = rest;
             let after = check(&new);
             if is_repaired(finding, &before, &after) {
-                found = Change::between(&old, &new).map(|change| (change, text::added(&old, &new)));
+                found =
+                    FileEdit::between(&old, &new).map(|change| (change, text::added(&old, &new)));
                 break;
             }
         }
@@ -114,9 +114,9 @@ mod tests {
         for (old, new) in
             [("abc", "abXc"), ("aéc", "aèc"), ("a\nb\n", "a\n"), ("", "x"), ("aa", "a")]
         {
-            let change = Change::between(old, new).unwrap();
+            let change = FileEdit::between(old, new).unwrap();
             assert_eq!(change.apply(old).unwrap(), new, "{old:?} {new:?}");
         }
-        assert_eq!(Change::between("a", "a"), None);
+        assert_eq!(FileEdit::between("a", "a"), None);
     }
 }

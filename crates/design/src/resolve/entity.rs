@@ -178,8 +178,8 @@ impl Resolver<'_> {
         self.check_documents(&template, text, fields, entity);
         for piece in template.field_pieces() {
             // A format written in the template declares the field.
-            if fields.iter().all(|field| field.name != piece.name) {
-                fields.push(inline_field(&piece.name, &piece.format, text.span));
+            if fields.iter().all(|field| field.name != piece.name()) {
+                fields.push(inline_field(piece.name(), piece.format(), text.span));
             }
         }
         Some(template)
@@ -211,8 +211,7 @@ impl Resolver<'_> {
         let at = error.span();
         let span = self.inside(text, Span::new(at.start, at.end));
         let problem = if error.is_ambiguous() {
-            let message =
-                format!("keys of `{}` cannot be taken apart again: {}", text.value, error.reason());
+            let message = format!("keys of `{}` cannot be parsed: {}", text.value, error.reason());
             Diagnostic::error(Code::AmbiguousTemplate, span, message).because(same_key(&text.value))
         } else {
             let message =

@@ -184,7 +184,7 @@ where = "owner = ? and kind = ?"
 #[test]
 fn an_escaped_value_meets_the_literal_that_looks_like_it() {
     let report = checked(
-        r##"
+        r#"
 [table.app]
 partition_key = "PK"
 sort_key = "SK"
@@ -203,7 +203,7 @@ owner = "token"
 [access."note"]
 find = "Note"
 where = "owner = ? and kind = ?"
-"##,
+"#,
     );
     assert_ne!(plan_of(&report, "note").proofs.purity, Proof::Proven);
 }

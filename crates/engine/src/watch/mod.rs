@@ -16,8 +16,8 @@ use std::time::Duration;
 use keyloom_core::capacity::Units;
 use keyloom_core::error::throttle;
 use keyloom_core::observation::{
-    Contributions, InsightQuery, NotCounted, Observation, Observer, Operation, Outcome, Place,
-    Question, Refused, Touch, Work,
+    Contributions, InsightQuery, NotAdmitted, NotCounted, Observation, Observer, Operation,
+    Outcome, Place, Question, Touch, Work,
 };
 use keyloom_core::{Error, Result};
 
@@ -45,7 +45,7 @@ impl Watch {
     /// operation share one name, so that clients cannot fill an observer's memory with names.
     pub(crate) fn failed(&self, operation: Option<keyloom_api::Operation>, error: &Error) {
         if let Some(observer) = &self.observer
-            && !Outcome::is_told_of(error)
+            && !Outcome::is_observed(error)
         {
             observer.failed(operation.map_or("unknown", keyloom_api::Operation::name), error);
         }
@@ -162,7 +162,7 @@ impl Watching<'_> {
     }
 
     /// Takes the work from its partitions, or says which touch they refuse, and tells the observer.
-    pub(crate) fn admit(&self, touches: &[Touch<'_>]) -> Result<(), Refused> {
+    pub(crate) fn admit(&self, touches: &[Touch<'_>]) -> Result<(), NotAdmitted> {
         self.admit_question(touches, None)
     }
 
@@ -170,7 +170,7 @@ impl Watching<'_> {
         &self,
         touches: &[Touch<'_>],
         question: Option<Question<'_>>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), NotAdmitted> {
         if !self.is_gate {
             return Ok(());
         }
@@ -221,7 +221,7 @@ impl Watching<'_> {
     }
 
     /// A refusal as the client sees it.
-    pub(crate) fn error(&self, touches: &[Touch<'_>], refused: Refused) -> Error {
+    pub(crate) fn error(&self, touches: &[Touch<'_>], refused: NotAdmitted) -> Error {
         let Some(touch) = touches.get(refused.touch) else {
             return Error::InternalServer(
                 "a request was refused at a key it does not touch".into(),

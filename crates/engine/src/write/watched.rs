@@ -3,7 +3,7 @@
 use std::iter;
 
 use keyloom_core::capacity::{Units, item_write_units};
-use keyloom_core::observation::{Operation, Outcome, Refused, Touch, Work};
+use keyloom_core::observation::{NotAdmitted, Operation, Outcome, Touch, Work};
 use keyloom_core::size::item_size;
 
 use crate::database::Inner;
@@ -155,7 +155,7 @@ impl Watched<'_> {
     }
 
     /// The refusal of one touch, which belongs to the write at `owner`.
-    fn throttled(&self, touches: &[Touch<'_>], refused: Refused, owner: usize) -> Failure {
+    fn throttled(&self, touches: &[Touch<'_>], refused: NotAdmitted, owner: usize) -> Failure {
         Failure::Throttled(OneOrMore::one((owner, self.watching.error(touches, refused))))
     }
 

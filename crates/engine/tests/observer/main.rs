@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use keyloom_core::AttributeValue;
 use keyloom_core::observation::{
-    Observation, Observer, Outcome, Refused, ThrottleLimit, ThrottleReason, Touch,
+    NotAdmitted, Observation, Observer, Outcome, ThrottleLimit, ThrottleReason, Touch,
 };
 use keyloom_engine::{Database, Error, Options};
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ impl Observer for Recorder {
         self.is_gate
     }
 
-    fn admit(&self, asked: &[Touch<'_>], _: u64) -> Result<(), Refused> {
+    fn admit(&self, asked: &[Touch<'_>], _: u64) -> Result<(), NotAdmitted> {
         self.note(format!("admit {}", touches(asked)));
         let refused = self.refused.lock().unwrap();
         let position = asked.iter().position(|t| refused.contains(&shown(t.partition_values())));
@@ -80,7 +80,7 @@ impl Observer for Recorder {
         let (is_index, is_write) =
             (asked[touch].place.is_global_index(), asked[touch].work.is_write());
         let limit = ThrottleLimit::KeyRange;
-        Err(Refused { touch, reason: ThrottleReason { is_index, is_write, limit } })
+        Err(NotAdmitted { touch, reason: ThrottleReason { is_index, is_write, limit } })
     }
 
     fn charge(&self, done: &[Touch<'_>], _: u64) {

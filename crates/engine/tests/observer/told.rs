@@ -162,7 +162,7 @@ fn what_is_deleted_is_to_be_forgotten() {
 }
 
 #[test]
-fn who_does_not_look_is_told_of_errors_only() {
+fn who_does_not_look_is_observed_errors_only() {
     let (database, recorder) = watched(Recorder { is_blind: true, ..Recorder::default() });
     put(&database, "a", "1");
     call(&database, "GetItem", json!({"TableName": "tab", "Key": item("a", "1")}));

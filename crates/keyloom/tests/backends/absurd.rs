@@ -117,7 +117,7 @@ fn ask_everything(client: &TableClient) {
 fn counted(url: &str) -> (Report, usize) {
     let options = StatsOptions { sampling: Sampling::All, ..StatsOptions::default() };
     let statistics = Arc::new(StatsCollector::new(options));
-    let monitor = Arc::new(Monitor::new(Throttle::Watch).with(statistics.clone()));
+    let monitor = Arc::new(Monitor::new(Throttle::Observe).with(statistics.clone()));
     let remote = Remote::new(Endpoint::url(url).observer(monitor.clone())).unwrap();
     let client = TableClient::new(remote.clone(), "absurd").with_retry(Retry::never());
     let client = client.with_index("g", ["g"], ["pk"]);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use keyloom::designs::cost::Prices;
-use keyloom::observe::report::{Pattern, Place};
+use keyloom::observe::report::{Pattern, PlaceReport};
 use keyloom::observe::{
     Confidence, Finding, Judge, Monitor, RecommendationEngine, Report, Sampling, Severity,
     StatsCollector, StatsOptions, Throttle,
@@ -97,7 +97,7 @@ impl Both {
     }
 }
 
-pub(crate) fn units(place: &Place) -> BTreeMap<&str, (f64, f64, u64)> {
+pub(crate) fn units(place: &PlaceReport) -> BTreeMap<&str, (f64, f64, u64)> {
     place.keys.iter().map(|key| (key.key.as_str(), (key.reads, key.writes, key.requests))).collect()
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn patterns(report: &Report) -> BTreeMap<(String, String, String), [u
 
 #[test]
 fn the_whole_suite_is_counted_alike_on_both_sides() {
-    let both = Both::new("watch");
+    let both = Both::new("observe");
     // Without the transaction that is sent twice under one token: the server does nothing for it, but it costs reads.
     suite::run(&both.suite(), suite::Can::NoTokens);
     let (here, there) = both.reports();
@@ -160,7 +160,7 @@ fn the_whole_suite_is_counted_alike_on_both_sides() {
 
 #[test]
 fn a_skewed_load_is_judged_from_the_client_as_from_the_server() {
-    let both = Both::new("watch");
+    let both = Both::new("observe");
     let table = both.suite();
     for step in 0..1500_u32 {
         // A Zipf of sorts: project 0 has half of it, project 1 a quarter, and so on.
@@ -268,7 +268,7 @@ fn what_a_partition_really_refuses_is_told_to_the_client_with_its_key() {
 
 #[test]
 fn where_tables_may_not_be_described_requests_are_counted_all_the_same() {
-    let both = Both::serving("watch", Sampling::All, true);
+    let both = Both::serving("observe", Sampling::All, true);
     let client = TableClient::new(both.remote.clone(), "secret");
     let key =
         r#"[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]"#;
@@ -295,7 +295,7 @@ fn where_tables_may_not_be_described_requests_are_counted_all_the_same() {
 
 #[test]
 fn an_endpoint_that_is_gone_is_not_asked_for_its_tables() {
-    let both = Both::new("watch");
+    let both = Both::new("observe");
     let client = TableClient::new(both.remote.clone(), "gone").with_retry(Retry::never());
     client.create().unwrap();
     client.get(("A#1", "B")).unwrap();
@@ -345,7 +345,7 @@ fn what_a_batch_leaves_counts_as_refused_though_nobody_says_why() {
     assert!(sent > 2 && there.patterns().all(|(_, one)| one.retries == 0));
     let (mine, theirs) = (here.place("suite", None).unwrap(), there.place("suite", None).unwrap());
     assert_eq!((mine.reads, mine.writes), (theirs.reads, theirs.writes));
-    let sum = |place: &Place| place.throttled.values().sum::<u64>();
+    let sum = |place: &PlaceReport| place.throttled.values().sum::<u64>();
     assert_eq!(sum(mine), sum(theirs));
     assert!(mine.throttled["TableWriteThroughputExceeded"] >= 20, "{:?}", mine.throttled);
     assert!(mine.throttled["TableReadThroughputExceeded"] >= 20, "{:?}", mine.throttled);
@@ -367,7 +367,7 @@ fn only_sampled_requests_ask_what_they_cost() {
         let puts = bodies.iter().filter(|(operation, _)| operation == "PutItem");
         puts.filter(|(_, body)| body.contains("ReturnConsumedCapacity")).count()
     };
-    let transactions = Both::sampled("watch", Sampling::OneIn(8.try_into().unwrap()));
+    let transactions = Both::sampled("observe", Sampling::OneIn(8.try_into().unwrap()));
     let client = TableClient::new(transactions.remote.clone(), "plain");
     client.create().unwrap();
     for turn in 0..32 {
@@ -379,10 +379,10 @@ fn only_sampled_requests_ask_what_they_cost() {
     let mut sent = bodies.iter().filter(|(operation, _)| operation == "TransactWriteItems");
     assert!(sent.all(|(_, body)| body.contains("ReturnConsumedCapacity")));
     drop(bodies);
-    assert_eq!(asking(Both::new("watch")), SOME_SAMPLED);
-    let some = asking(Both::sampled("watch", Sampling::OneIn(8.try_into().unwrap())));
+    assert_eq!(asking(Both::new("observe")), SOME_SAMPLED);
+    let some = asking(Both::sampled("observe", Sampling::OneIn(8.try_into().unwrap())));
     assert!((1..SOME_SAMPLED).contains(&some), "{some}");
-    let mut unobserved = Both::new("watch");
+    let mut unobserved = Both::new("observe");
     unobserved.remote = Remote::new(Endpoint::url(unobserved.server.url())).unwrap();
     let (bodies, report) = (Arc::clone(&unobserved.bodies), Arc::clone(&unobserved.here));
     assert_eq!(asking(unobserved), 0);
@@ -393,7 +393,7 @@ fn only_sampled_requests_ask_what_they_cost() {
 
 #[test]
 fn a_dropped_table_is_forgotten_and_a_missing_one_is_an_error() {
-    let both = Both::new("watch");
+    let both = Both::new("observe");
     let client = TableClient::new(both.remote.clone(), "short").with_index("by_g", ["g"], ["pk"]);
     client.create().unwrap();
     let key = ItemKey::pair("A#1", "B");
@@ -417,7 +417,7 @@ fn a_dropped_table_is_forgotten_and_a_missing_one_is_an_error() {
 
 #[test]
 fn a_removed_index_is_forgotten_and_a_table_has_one_name() {
-    let both = Both::new("watch");
+    let both = Both::new("observe");
     let client = TableClient::new(both.remote.clone(), "named").with_index("by_g", ["g"], ["pk"]);
     client.create().unwrap();
     client.put(item! { "pk" => "A#1", "sk" => "B", "g" => "X#1" }).unwrap();
@@ -441,7 +441,7 @@ fn a_removed_index_is_forgotten_and_a_table_has_one_name() {
 
 #[test]
 fn a_check_writes_no_index() {
-    let both = Both::new("watch");
+    let both = Both::new("observe");
     let client = TableClient::new(both.remote.clone(), "check").with_index("by_sk", ["sk"], ["pk"]);
     client.create().unwrap();
     client.put(item! { "pk" => "A#1", "sk" => "S#1" }).unwrap();

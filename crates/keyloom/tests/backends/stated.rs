@@ -45,7 +45,7 @@ fn json(attributes: &[(&str, &str)]) -> String {
 
 #[test]
 fn stated_batches_are_counted_alike_table_by_table() {
-    let both = Both::new("watch");
+    let both = Both::new("observe");
     let (client, _other) = (indexed(&both, "one"), indexed(&both, "two"));
     let long = "x".repeat(3000);
     let put = |pk: &str, sk: &str, g: &str| {
@@ -85,7 +85,7 @@ fn stated_batches_are_counted_alike_table_by_table() {
 
 #[test]
 fn other_stated_requests_are_counted_as_those_of_the_client() {
-    let both = Both::new("watch");
+    let both = Both::new("observe");
     let client = indexed(&both, "one");
     client.put(item! { "pk" => "A#1", "sk" => "B#1", "g" => "G#1", "n" => 1 }).unwrap();
     let key = json(&[("pk", "A#1"), ("sk", "B#1")]);
@@ -126,7 +126,7 @@ fn other_stated_requests_are_counted_as_those_of_the_client() {
 
 #[test]
 fn local_indexes_are_counted_with_the_items_that_are_fetched_for_them() {
-    let both = Both::new("watch");
+    let both = Both::new("observe");
     let client = TableClient::new(both.remote.clone(), "local").with_retry(Retry::never());
     let attributes = ["pk", "sk", "at"]
         .map(|name| format!(r#"{{"AttributeName":"{name}","AttributeType":"S"}}"#))
@@ -163,7 +163,7 @@ fn local_indexes_are_counted_with_the_items_that_are_fetched_for_them() {
 
 #[test]
 fn what_an_answer_had_no_room_for_is_no_retry() {
-    let both = Both::new("watch");
+    let both = Both::new("observe");
     let client = TableClient::new(both.remote.clone(), "large").with_retry(Retry::never());
     client.create().unwrap();
     let long = "x".repeat(390 << 10);
@@ -200,7 +200,7 @@ fn run(client: &TableClient, statements: &[&str], members: &str) -> String {
 
 #[test]
 fn statements_count_for_their_tables_without_keys() {
-    let both = Both::new("watch");
+    let both = Both::new("observe");
     let (client, _other) = (indexed(&both, "one"), indexed(&both, "two"));
     let answer = run(
         &client,
@@ -262,7 +262,7 @@ fn searchable(both: &Both) -> TableClient {
 
 #[test]
 fn a_search_of_vectors_is_observed_with_its_index() {
-    let both = Both::new("watch");
+    let both = Both::new("observe");
     let client = searchable(&both);
     let body = format!(
         r#"{{"TableName":"docs","IndexName":"near","SearchVector":[{{"N":"1"}},{{"N":"2"}}],"TopK":5,"SearchConditionExpression":"lang = :l","ExpressionAttributeValues":{{":l":{{"S":"en"}}}},{CAPACITY}}}"#
@@ -295,7 +295,7 @@ fn wait_until_searchable(client: &TableClient) {
 
 #[test]
 fn a_removed_index_of_vectors_is_forgotten() {
-    let both = Both::new("watch");
+    let both = Both::new("observe");
     let client = searchable(&both);
     assert!(both.here.snapshot().place("docs", Some("near")).is_some());
     let update = r#"{"TableName":"docs","VectorIndexUpdates":[{"Delete":{"IndexName":"near"}}]}"#;

@@ -1,4 +1,4 @@
-//! Reading written values back. Only the canonical form is accepted, so that building what was read gives the same key.
+//! Decoding of field values. Only the canonical form is accepted, so that encoding a decoded value gives the same key.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ use crate::id::{Ulid, Uuid, hex_value};
 use crate::time::{Civil, Precision, Timestamp};
 use crate::value::Value;
 
-/// Longest raw value of descending text or hex: two digits for each byte of the longest key.
+/// The longest value of descending text or hex: each byte takes two hex digits of the key.
 const MAX_RAW: usize = crate::MAX_PARTITION_KEY_BYTES / 2;
 
 impl FieldFormat {
-    /// Reads a value written by [`FieldFormat::encode`].
+    /// Decodes a value that [`FieldFormat::encode`] produced.
     pub fn decode<'k>(&self, text: &'k str) -> Result<Value<'k>, ValueError> {
         self.decode_with(text, &TextCodec::verbatim())
     }
@@ -41,7 +41,7 @@ impl FieldFormat {
         }
     }
 
-    /// Checks a written value without keeping it, and without allocating except for escaped text.
+    /// Validates an encoded value; allocates only for escaped text.
     pub(crate) fn check(&self, text: &str, codec: &TextCodec) -> Result<(), ValueError> {
         match &self.kind {
             FieldType::Hex => self.decode_bytes(text, &mut [0; MAX_RAW]).map(|_| ()),
@@ -54,7 +54,7 @@ impl FieldFormat {
     }
 
     fn unreadable(&self, text: &str) -> ValueError {
-        // A value that is right but written otherwise deserves a better message.
+        // A valid value in another spelling deserves a better message.
         let value = Value::parse_for(self, text).ok();
         match value.and_then(|value| self.encode(&value).ok()) {
             Some(canonical) if canonical != text && !self.desc => {
@@ -248,7 +248,7 @@ fn take_byte(rest: &mut &[u8], expected: u8) -> Option<()> {
     (byte == expected).then_some(())
 }
 
-/// The bytes behind complemented hex, closed by `~` where values vary in length.
+/// Decodes complemented hex, terminated by `~` where values vary in length.
 fn complemented_bytes<'b>(
     text: &str,
     closed: bool,
@@ -262,7 +262,7 @@ fn complemented_bytes<'b>(
     })
 }
 
-/// Puts sign and magnitude together; a negative zero is not canonical.
+/// Combines sign and magnitude; a negative zero is not canonical.
 fn signed(sign: u8, magnitude: i128, negated: bool) -> Option<i128> {
     match (sign, magnitude, negated) {
         (b'-', 0, _) => None,
@@ -272,7 +272,7 @@ fn signed(sign: u8, magnitude: i128, negated: bool) -> Option<i128> {
     }
 }
 
-/// Reads lower-case hex into the buffer.
+/// Decodes lower-case hex into the buffer.
 fn hex_into<'b>(text: &str, complemented: bool, buffer: &'b mut [u8; MAX_RAW]) -> Option<&'b [u8]> {
     let digits = text.as_bytes();
     if !digits.len().is_multiple_of(2) || digits.iter().any(u8::is_ascii_uppercase) {

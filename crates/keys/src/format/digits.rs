@@ -1,9 +1,9 @@
 //! Decimal digits in fixed places, and their complements.
 
-/// The most bytes that a scalar field is written with: a UUID has 36, a decimal 40.
+/// The longest encoding of a scalar field: a UUID has 36 bytes, a decimal 40.
 pub(super) const MAX_SCALAR: usize = 48;
 
-/// A small buffer on the stack in which a scalar is put together.
+/// A small buffer on the stack in which a scalar is encoded.
 pub(super) struct Scratch {
     bytes: [u8; MAX_SCALAR],
     len: usize,
@@ -45,7 +45,7 @@ impl Scratch {
         }
     }
 
-    /// Replaces each digit by its nine's complement, which reverses the order of what is written.
+    /// Replaces each digit by its nine's complement, which reverses the sort order.
     pub(super) fn complement(&mut self) {
         for slot in self.bytes.iter_mut().take(self.len) {
             *slot = complement(*slot);
@@ -60,12 +60,12 @@ impl Scratch {
     }
 }
 
-/// The nine's complement of a digit; other bytes stay.
+/// The nine's complement of a digit; other bytes are unchanged.
 pub(super) const fn complement(byte: u8) -> u8 {
     if byte.is_ascii_digit() { b'0' + b'9' - byte } else { byte }
 }
 
-/// Reads digits, or complements of digits; `None` for any other byte and beyond 39 digits.
+/// Parses digits, or complements of digits; `None` for any other byte and beyond 39 digits.
 pub(super) fn read(text: &[u8], complemented: bool) -> Option<u128> {
     if text.is_empty() || text.len() > 39 {
         return None;

@@ -1,4 +1,4 @@
-//! Writing values.
+//! Encoding of field values.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -13,14 +13,14 @@ use crate::time::{Civil, MAX_MS, MIN_MS, Precision, Timestamp};
 use crate::value::Value;
 
 impl FieldFormat {
-    /// The value as this format writes it, outside any template: no separator to keep clear of.
+    /// Encodes a value outside any template, so that there is no separator to escape.
     pub fn encode(&self, value: &Value<'_>) -> Result<String, ValueError> {
         let mut out = String::new();
         self.encode_into(value, &TextCodec::verbatim(), &mut out)?;
         Ok(out)
     }
 
-    /// Appends the written value.
+    /// Appends the encoded value.
     pub(crate) fn encode_into(
         &self,
         value: &Value<'_>,
@@ -80,7 +80,7 @@ impl FieldFormat {
         ValueError::WrongType { expected: self.expected(), got: value.kind_name() }
     }
 
-    /// What the field holds, in words.
+    /// The type of the field in words, for error messages.
     pub(crate) fn expected(&self) -> &'static str {
         match self.kind {
             FieldType::String | FieldType::Token | FieldType::Fixed => "text",
@@ -123,7 +123,7 @@ impl FieldFormat {
         codec.encode(&folded, out)
     }
 
-    /// Everything a text value has to satisfy, apart from the separator.
+    /// Validates a text value, except for the separator.
     #[inline]
     pub(crate) fn check_text(&self, text: &str) -> Result<(), ValueError> {
         if text.is_empty() {
@@ -192,7 +192,7 @@ impl FieldFormat {
         let (min, max) = self.ordinals().unwrap_or_default();
         if number < min || number > max {
             return Err(match self.precision() {
-                // A time outside the field may be outside the calendar too, so it is shown as a number.
+                // A time outside the range may be outside the calendar too, so it is shown as a number.
                 Some(_) => ValueError::OutOfRange {
                     value: number.to_string(),
                     min: min.to_string(),
@@ -208,7 +208,7 @@ impl FieldFormat {
         let mut scratch = Scratch::new();
         let width = self.width.unwrap_or_default();
         if self.kind == FieldType::I64 {
-            // Reversing a signed number is writing its negative.
+            // A descending signed number is encoded as its negative.
             let number = if self.desc { -number } else { number };
             scratch.push(if number < 0 { b'-' } else { b'0' });
             let magnitude = number.unsigned_abs() as u64;
@@ -249,7 +249,7 @@ impl FieldFormat {
         Ok(())
     }
 
-    /// Refuses a time given more coarsely than the field can take as one point.
+    /// Rejects a time of coarser precision than the field needs.
     fn needs(&self, time: Timestamp, precision: Precision) -> Result<(), ValueError> {
         if time.precision() < precision {
             return Err(ValueError::TooCoarse { value: time.to_string(), needs: self.expected() });
@@ -300,7 +300,7 @@ impl FieldFormat {
         Ok(())
     }
 
-    /// The bytes that unescaped text of this format can consist of.
+    /// The bytes that can occur in unescaped text of this format.
     pub(crate) fn text_alphabet(&self) -> ByteSet {
         let upper = ByteSet::range(b'A', b'Z');
         let lower = ByteSet::range(b'a', b'z');
@@ -328,7 +328,7 @@ fn is_token(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_')
 }
 
-/// The number written with this many nines; 19 of them still fit.
+/// The largest number of this many digits; 19 of them still fit.
 fn nines(width: usize) -> u64 {
     10_u64.pow(width.min(19) as u32) - 1
 }
@@ -342,8 +342,8 @@ fn push_hex(out: &mut String, byte: u8) {
     out.push(char::from(hex_digit(byte & 15)));
 }
 
-/// Complemented bytes in hex. The closing `~` sorts above every digit, so that a value follows all longer values that
-/// begin with it.
+/// Appends complemented bytes in hex. The terminating `~` sorts above every digit, so that a value sorts after all
+/// longer values that begin with it.
 fn push_complemented(out: &mut String, bytes: &[u8], closed: bool) {
     for byte in bytes {
         push_hex(out, !byte);
@@ -354,7 +354,7 @@ fn push_complemented(out: &mut String, bytes: &[u8], closed: bool) {
 }
 
 impl FieldFormat {
-    /// The written form of an enumeration's values, in the order of their texts.
+    /// The values of an enumeration and their encodings, in the order of the values.
     pub(crate) fn choices(&self, codec: &TextCodec) -> Vec<(Cow<'_, str>, String)> {
         let FieldType::Enum(values) = &self.kind else { return Vec::new() };
         let mut choices: Vec<_> = values

@@ -1,4 +1,4 @@
-//! How a field is written in a key: its type, width, direction and limits.
+//! The format of a field in a key: its type, width, sort direction and limits.
 
 mod decode;
 mod digits;
@@ -14,7 +14,7 @@ use crate::time::Precision;
 
 pub use shape::Lengths;
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FieldType {
@@ -32,24 +32,24 @@ pub enum FieldType {
     U32,
     /// A number from 0 to 18446744073709551615.
     U64,
-    /// A signed 64-bit number.
+    /// A signed 64-bit integer.
     I64,
     /// A fixed-point decimal number.
     Decimal {
         /// Digits after the point.
         scale: u8,
     },
-    /// A calendar year. Finer times are cut down to it.
+    /// A calendar year; times are truncated to it.
     Year,
-    /// A calendar month. Finer times are cut down to it.
+    /// A calendar month; times are truncated to it.
     Month,
-    /// A calendar day. Finer times are cut down to it.
+    /// A calendar day; times are truncated to it.
     Date,
-    /// An hour of a day. Finer times are cut down to it.
+    /// An hour of a day; times are truncated to it.
     Hour,
-    /// An instant with seconds.
+    /// An instant with a precision of seconds.
     DateTime,
-    /// An instant with milliseconds.
+    /// An instant with a precision of milliseconds.
     DateTimeMs,
     /// An instant as milliseconds since 1970.
     EpochMs,
@@ -57,18 +57,18 @@ pub enum FieldType {
     Uuid,
     /// A ULID.
     Ulid,
-    /// A truth value.
+    /// A boolean.
     Bool,
-    /// One of a list of texts, ordered as texts.
+    /// One of a list of texts, which sort as texts.
     Enum(Arc<[String]>),
-    /// Bytes.
+    /// Binary data.
     Hex,
 }
 
-/// Whether text keeps its case.
+/// How the case of text is normalised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Case {
-    /// Text is written as it is.
+    /// The case is kept.
     #[default]
     AsIs,
     /// ASCII letters become lower case, which merges values that differ only by case.
@@ -77,15 +77,15 @@ pub enum Case {
     Upper,
 }
 
-/// How a field is written in a key.
+/// The format of a field in a key.
 ///
-/// | type | written as | width |
+/// | type | encoded as | width in bytes |
 /// |---|---|---|
-/// | `string`, `string:64` | as it is, at most 64 bytes | varies |
+/// | `string`, `string:64` | unchanged, at most 64 bytes | varies |
 /// | `token` | letters, digits, `-`, `.`, `_` | varies |
 /// | `fixed:27` | text of exactly 27 bytes | fixed |
 /// | `u8` `u16` `u32` `u64`, `u32:6` | zero-padded | 3, 5, 10, 20, or as given |
-/// | `i64`, `i64:6` | `0` and padded digits; below zero `-` and nine's complement | 20, or one more than given |
+/// | `i64`, `i64:6` | `0` and padded digits; negative numbers `-` and the nine's complement | 20, or one more than given |
 /// | `decimal:10.2` | as `i64`, ten digits of which two follow a point | 12 |
 /// | `year` `month` `date` `hour` | `2024`, `2024-01`, `2024-01-15`, `2024-01-15-10` | fixed |
 /// | `datetime`, `datetime:ms` | `2024-01-15T10:30:00Z`, `2024-01-15T10:30:00.250Z` | 20, 24 |
@@ -96,12 +96,12 @@ pub enum Case {
 /// | `hex`, `hex:16` | bytes as lower-case hex, of any number or exactly 16 | varies, or 32 |
 ///
 /// `:desc` reverses the byte order of any of them: digits become their nine's complement, identifiers their bitwise
-/// complement, text its complemented bytes in hex closed by `~`. `:plain` leaves a whole number unpadded, which breaks
-/// its order. `:lower` and `:upper` fold the case of ASCII letters in text.
+/// complement, text its complemented bytes in hex, terminated by `~`. `:plain` leaves a whole number unpadded, which breaks
+/// its order. `:lower` and `:upper` convert the ASCII letters of text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FieldFormat {
     kind: FieldType,
-    /// Digits of a number, bytes of fixed text or fixed hex.
+    /// The number of digits of a number, or of bytes of fixed text or fixed hex.
     width: Option<usize>,
     max_bytes: Option<usize>,
     plain: bool,
@@ -124,27 +124,27 @@ pub struct FieldFormat {
 pub struct FormatSpec {
     /// A format text such as `u32` or `datetime:ms`; the other parts add to it.
     pub type_name: String,
-    /// Digits of a number, bytes of fixed text or of hex.
+    /// The number of digits of a number, or of bytes of fixed text or hex.
     pub width: Option<usize>,
-    /// Leave a whole number unpadded.
+    /// Do not pad a whole number with zeros.
     pub plain: bool,
-    /// The most bytes a text or hex value may have.
+    /// The maximum length of a text or hex value in bytes.
     pub max_bytes: Option<usize>,
     /// The values of an enumeration.
     pub values: Option<Vec<String>>,
-    /// Reverse the order.
+    /// Sort in descending order.
     pub desc: bool,
-    /// Fold the case of text.
+    /// How the case of text is normalised.
     pub case: Case,
 }
 
 impl FormatSpec {
-    /// A format of this type and nothing more.
+    /// A format with this type and default options.
     pub fn new(type_name: impl Into<String>) -> Self {
         FormatSpec { type_name: type_name.into(), ..FormatSpec::default() }
     }
 
-    /// Checks the parts against each other.
+    /// Builds the format; fails if the parts do not fit each other.
     pub fn build(self) -> Result<FieldFormat, FormatError> {
         let mut format = FieldFormat::parse(&self.type_name)?;
         if let Some(values) = self.values {
@@ -168,7 +168,7 @@ impl FormatSpec {
 }
 
 impl FieldFormat {
-    /// A format with nothing but a type; `Decimal` and `Fixed` need more and are made with [`FieldFormat::parse`].
+    /// A format with default options; `Decimal` and `Fixed` have required ones and are made with [`FieldFormat::parse`].
     pub fn new(kind: FieldType) -> Result<Self, FormatError> {
         Self::bare(kind).checked()
     }
@@ -195,32 +195,32 @@ impl FieldFormat {
         self.checked()
     }
 
-    /// What the field holds.
+    /// The type of the field.
     pub fn kind(&self) -> &FieldType {
         &self.kind
     }
 
-    /// Digits of a number, bytes of fixed text or of fixed hex; `None` where the type has no such choice.
+    /// The number of digits of a number, or of bytes of fixed text or fixed hex; `None` for other types.
     pub fn width(&self) -> Option<usize> {
         self.width
     }
 
-    /// The most bytes that a text or hex value may have.
+    /// The maximum length of a text or hex value in bytes.
     pub fn max_bytes(&self) -> Option<usize> {
         self.max_bytes
     }
 
-    /// Whether a number is left unpadded, and so out of order.
+    /// Whether a number is not padded, so that it does not sort by its value.
     pub fn is_plain(&self) -> bool {
         self.plain
     }
 
-    /// Whether the byte order is reversed.
+    /// Whether values sort in descending order.
     pub fn is_desc(&self) -> bool {
         self.desc
     }
 
-    /// Whether text is folded.
+    /// How the case of text is normalised.
     pub fn case(&self) -> Case {
         self.case
     }
@@ -233,7 +233,7 @@ impl FieldFormat {
         )
     }
 
-    /// Text written as it is, so that the separator could occur in it.
+    /// Whether the separator could occur in encoded values, so that the separator policy applies.
     pub(crate) fn is_guarded(&self) -> bool {
         self.is_text() && !self.desc && self.kind != FieldType::Fixed
     }
@@ -251,12 +251,12 @@ impl FieldFormat {
         }
     }
 
-    /// Whether this is a time bucket: times are cut down to it, on purpose.
+    /// Whether this is a time bucket: a period to which times are truncated.
     pub fn is_bucket(&self) -> bool {
         self.precision().is_some_and(|precision| precision <= Precision::Hour)
     }
 
-    /// Fills in default widths and refuses combinations without a meaning.
+    /// Fills in default widths and rejects meaningless combinations.
     fn checked(mut self) -> Result<Self, FormatError> {
         let named = self.to_string();
         let refuse = |reason: String| Err(FormatError::new(named.clone(), reason));
@@ -299,7 +299,9 @@ impl FieldFormat {
             return refuse("only whole numbers can be plain".to_owned());
         }
         if self.plain && self.desc {
-            return refuse("an unpadded number has no order to reverse; drop `plain`".to_owned());
+            return refuse(
+                "an unpadded number does not sort by its value; remove `plain`".to_owned(),
+            );
         }
         let variable_bytes = matches!(self.kind, FieldType::String | FieldType::Token)
             || (self.kind == FieldType::Hex && self.width.is_none());
@@ -335,7 +337,7 @@ impl FieldFormat {
         Ok(())
     }
 
-    /// The text in the format's case.
+    /// Normalises the case of a text.
     #[inline]
     pub(crate) fn fold<'v>(&self, text: &'v str) -> std::borrow::Cow<'v, str> {
         match self.case {

@@ -1,4 +1,4 @@
-//! Scalar types as whole numbers in their own order, so that one piece of arithmetic serves every range.
+//! Ordinals: scalar values as integers in sort order, so that the same arithmetic computes the range of every type.
 
 use super::{FieldFormat, FieldType};
 use crate::decimal::Decimal;
@@ -7,7 +7,7 @@ use crate::id::{Ulid, Uuid};
 use crate::time::{MAX_MS, MIN_MS, Precision, Timestamp};
 use crate::value::Value;
 
-/// Shifts an unsigned 128-bit number so that signed order equals its order.
+/// Maps an unsigned 128-bit number to a signed one with the same order.
 const SIGN: u128 = 1 << 127;
 
 impl FieldFormat {
@@ -34,8 +34,8 @@ impl FieldFormat {
         }
     }
 
-    /// The first and last ordinal that a value covers: one for a point, many for a period such as a day, and none, as
-    /// `(n + 1, n)`, for a value that lies between two of the field's.
+    /// The first and last ordinal that a value covers: one for an instant, many for a period such as a day, and none, as
+    /// `(n + 1, n)`, for a value between two values of the field.
     pub(crate) fn span(&self, value: &Value<'_>) -> Result<(i128, i128), ValueError> {
         let point = |ordinal: i128| Ok((ordinal, ordinal));
         match (&self.kind, value) {

@@ -1,4 +1,4 @@
-//! What written values look like: widths, alphabets, examples and extremes.
+//! Properties of encoded values: widths, alphabets, examples and extremes.
 
 use super::{Case, FieldFormat, FieldType};
 use crate::byteset::ByteSet;
@@ -9,17 +9,17 @@ use crate::range::End;
 use crate::time::Precision;
 use crate::value::Value;
 
-/// The smallest and the largest number of bytes; `None` where there is no largest.
+/// The minimum and maximum length of encoded values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lengths {
-    /// The fewest bytes.
+    /// The minimum length in bytes.
     pub min: usize,
-    /// The most bytes; `None` when nothing limits them.
+    /// The maximum length in bytes; `None` if it is unbounded.
     pub max: Option<usize>,
 }
 
 impl Lengths {
-    /// Whether nothing longer than `limit` is possible.
+    /// Whether the maximum length is at most `limit`.
     pub fn fit(self, limit: usize) -> bool {
         self.max.is_some_and(|max| max <= limit)
     }
@@ -30,12 +30,12 @@ impl Lengths {
 }
 
 impl FieldFormat {
-    /// Whether all values are written with the same number of bytes.
+    /// Whether all encoded values have the same length.
     pub fn is_fixed_width(&self) -> bool {
         self.fixed_width().is_some()
     }
 
-    /// The number of bytes written, when it is always the same.
+    /// The length of encoded values, if it is always the same.
     pub(crate) fn fixed_width(&self) -> Option<usize> {
         let width = self.width;
         match &self.kind {
@@ -67,7 +67,7 @@ impl FieldFormat {
         }
     }
 
-    /// The fewest and most bytes that a value is written with, before the template's separator policy.
+    /// The minimum and maximum length of encoded values, before the template's separator policy.
     pub fn lengths(&self) -> Lengths {
         self.lengths_with(&TextCodec::verbatim())
     }
@@ -101,7 +101,7 @@ impl FieldFormat {
         }
     }
 
-    /// The bytes that written values consist of, before the template's separator policy.
+    /// The bytes that occur in encoded values, before the template's separator policy.
     pub fn alphabet(&self) -> ByteSet {
         self.alphabet_with(&TextCodec::verbatim())
     }
@@ -110,21 +110,21 @@ impl FieldFormat {
         self.language(codec).alphabet()
     }
 
-    /// The bytes that a written value can begin with.
+    /// The bytes that an encoded value can begin with.
     pub(crate) fn first_bytes(&self, codec: &TextCodec) -> ByteSet {
         let language = self.language(codec);
         let first = language.edges(Language::START).iter();
         first.fold(ByteSet::EMPTY, |set, (bytes, _)| set.union(*bytes))
     }
 
-    /// Every text that a value is written as.
+    /// The language of encoded values.
     pub(crate) fn language(&self, codec: &TextCodec) -> Language {
         let mut language = Language::empty_text();
         language.field(self, codec);
         language
     }
 
-    /// A value for examples that people recognise.
+    /// A familiar value, for examples in messages.
     pub(crate) fn example(&self) -> Value<'static> {
         match &self.kind {
             FieldType::String | FieldType::Token | FieldType::Fixed => {
@@ -144,14 +144,14 @@ impl FieldFormat {
         }
     }
 
-    /// A value that is written with a very low or very high first byte.
+    /// A value whose encoding has a very low or very high first byte.
     pub(crate) fn extreme(&self, end: End) -> Value<'static> {
         let low = (end == End::Least) != self.desc;
         let width = self.width.unwrap_or(1);
         match &self.kind {
             FieldType::String | FieldType::Fixed if low => Value::from("\0".repeat(width)),
             FieldType::String | FieldType::Fixed => {
-                // The greatest character that fits.
+                // The greatest character that fits the width.
                 let first = ['\u{10FFFE}', '\u{FFFD}', '\u{7FF}', '~']
                     .into_iter()
                     .find(|c| c.len_utf8() <= width);

@@ -10,7 +10,7 @@ const TYPES: &str = "string, token, fixed, u8, u16, u32, u64, i64, decimal, year
                      epoch_ms, uuid, ulid, bool, enum, hex";
 
 impl FieldFormat {
-    /// Reads a format such as `datetime:ms`, `u32:6`, `decimal:10.2`, `enum:a|b` or `ulid:desc`.
+    /// Parses a format such as `datetime:ms`, `u32:6`, `decimal:10.2`, `enum:a|b` or `ulid:desc`.
     ///
     /// ```
     /// use keyloom_keys::FieldFormat;
@@ -31,7 +31,7 @@ impl FieldFormat {
         format.checked()
     }
 
-    /// Takes in one word after the type.
+    /// Applies one word after the type.
     fn add(&mut self, word: &str) -> Result<(), String> {
         match (word, &mut self.kind) {
             ("desc", _) => self.desc = true,
@@ -101,7 +101,7 @@ impl FromStr for FieldFormat {
     }
 }
 
-/// The shortest text that [`FieldFormat::parse`] reads back as the same format.
+/// The shortest text that [`FieldFormat::parse`] parses as the same format.
 impl fmt::Display for FieldFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, full_width) = match &self.kind {

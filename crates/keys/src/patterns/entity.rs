@@ -93,7 +93,7 @@ pub fn parse_composite_key_with<'k>(
     Ok((0..count).filter_map(|at| fields.raw(at)).collect())
 }
 
-/// A template of text fields only.
+/// A template that joins text fields by a separator.
 fn parts_template(count: usize, separator: &str) -> Result<Template, PatternError> {
     if count == 0 || count > MAX_FIELDS {
         return Err(PatternError::Parts { pattern: "composite key", count, max: MAX_FIELDS });
@@ -107,14 +107,14 @@ fn parts_template(count: usize, separator: &str) -> Result<Template, PatternErro
 /// The two keys of an item that links two entities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdjacencyKeys {
-    /// The partition key: where the link starts.
+    /// The partition key: the source of the link.
     pub pk: String,
-    /// The sort key: where it leads.
+    /// The sort key: the target of the link.
     pub sk: String,
 }
 
 impl AdjacencyKeys {
-    /// The same link read from the other side, for an inverted index or a second item.
+    /// The link in the opposite direction, for an inverted index or a second item.
     #[must_use]
     pub fn inverse(&self) -> Self {
         AdjacencyKeys { pk: self.sk.clone(), sk: self.pk.clone() }
@@ -174,7 +174,7 @@ pub fn unique_key(entity: &str, attribute: &str, value: &str) -> Result<String, 
     Ok(UNIQUE.build_values(&[entity.into(), attribute.into(), value.into()])?)
 }
 
-/// A sort key that comes before all that begin with a letter or a digit: a parent read first, before its children.
+/// A sort key that sorts before all that begin with a letter or a digit, so that a parent is read before its children.
 ///
 /// ```
 /// use keyloom_keys::patterns::leading_key;

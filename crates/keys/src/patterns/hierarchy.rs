@@ -1,4 +1,4 @@
-//! Trees: paths, places and categories.
+//! Hierarchies: paths, locations and categories.
 
 use std::sync::LazyLock;
 
@@ -41,7 +41,7 @@ pub fn hierarchy_depth(key: &str) -> usize {
     key.split('/').count()
 }
 
-/// A path below its depth. A prefix of a path finds the whole subtree; a prefix of this finds the children alone.
+/// A path prefixed with its depth. A prefix of a path finds the whole subtree; a prefix of this finds the children only.
 ///
 /// ```
 /// use keyloom_keys::patterns::depth_key;
@@ -56,7 +56,7 @@ pub fn depth_key(path: &[&str]) -> Result<String, PatternError> {
     Ok(DEPTH.build_values(&[Value::Int(path.len() as i128), Value::from(key)])?)
 }
 
-/// A place from the largest part to the smallest, with as many parts as are known.
+/// A location from the largest part to the smallest, with as many parts as are known.
 ///
 /// ```
 /// use keyloom_keys::patterns::location_key;

@@ -1,4 +1,4 @@
-//! Well-known key patterns under their well-known names, each a thin use of templates.
+//! Common key patterns under their usual names, each a thin wrapper around templates.
 //!
 //! The names are those of the `PatternHelpers` that many DynamoDB guides use. Where those helpers let something through
 //! that later loses data (a separator in an identifier, an empty part, an unpadded version), these refuse or pad.
@@ -38,35 +38,35 @@ pub use version::{
     version_prefix,
 };
 
-/// Why a pattern refuses its input.
+/// Why a pattern rejects its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PatternError {
-    /// The separator cannot be used.
+    /// The separator is invalid.
     Template(TemplateError),
-    /// A part is refused.
+    /// A part is invalid.
     Build(BuildError),
-    /// A key is not of this pattern.
+    /// The key does not match the pattern.
     Parse(ParseError),
-    /// A number of shards is refused.
+    /// The number of shards is invalid.
     Shard(ShardError),
-    /// The number of parts is refused.
+    /// The number of parts is invalid.
     Parts {
         /// The pattern.
         pattern: &'static str,
-        /// How many parts there are.
+        /// The number of parts given.
         count: usize,
-        /// How many there may be.
+        /// The maximum number of parts.
         max: usize,
     },
-    /// A part is left out although a later one is given.
+    /// A part is missing although a later one is given.
     Gap {
         /// The pattern.
         pattern: &'static str,
         /// Which part, counted from 1.
         part: usize,
     },
-    /// There is no further version.
+    /// The last possible version is reached.
     LastVersion(u32),
 }
 

@@ -41,7 +41,7 @@ pub fn parse_multi_attribute_key<'n, 'k>(
     Ok(names.iter().copied().zip(parts).collect())
 }
 
-/// A tenant and an entity of the tenant's.
+/// The key of an entity that belongs to a tenant.
 ///
 /// ```
 /// use keyloom_keys::patterns::multi_tenant_key;
@@ -56,7 +56,7 @@ pub fn multi_tenant_key(tenant: &str, entity: &str, id: &str) -> Result<String, 
 /// One to four values for the attributes of a native key, from left to right.
 pub type MultiAttributeKey<'a> = Vec<Value<'a>>;
 
-/// One to four values.
+/// Creates the values; fails for none or more than four.
 pub fn multi_attribute_key<'a>(
     values: &[Value<'a>],
 ) -> Result<MultiAttributeKey<'a>, PatternError> {
@@ -86,7 +86,7 @@ pub fn multi_tenant_multi_key<'a>(
 /// use keyloom_keys::patterns::hierarchical_multi_key;
 ///
 /// assert_eq!(hierarchical_multi_key(&[Some("a"), Some("b"), None])?.len(), 2);
-/// // Leaving out a middle level would move the later ones up, silently.
+/// // Omitting a middle level would silently move the later ones up.
 /// assert!(hierarchical_multi_key(&[Some("a"), None, Some("c")]).is_err());
 /// # Ok::<(), keyloom_keys::patterns::PatternError>(())
 /// ```
@@ -155,7 +155,7 @@ fn texts<'a>(
     leading(pattern, parts.iter().map(|part| part.map(Value::from)).collect())
 }
 
-/// The values up to the first that is left out; a value after that is refused.
+/// The values up to the first missing one; fails if a later value is given.
 fn leading<'a>(
     pattern: &'static str,
     parts: Vec<Option<Value<'a>>>,

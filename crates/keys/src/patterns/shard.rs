@@ -1,4 +1,4 @@
-//! Keys spread over shards, under the names that guides use.
+//! Sharded keys, under their usual names.
 
 use super::PatternError;
 use crate::shard::{Shards, random_u64, split_shard};

@@ -6,18 +6,18 @@ use crate::format::{FieldFormat, FieldType};
 use crate::time::Timestamp;
 use crate::value::Value;
 
-/// How long a stretch of time shares one key.
+/// The length of the time bucket that shares one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Granularity {
-    /// `2024-12-01-14`
+    /// One hour, written `2024-12-01-14`.
     Hour,
-    /// `2024-12-01`
+    /// One day, written `2024-12-01`.
     Day,
-    /// `2024-12`
+    /// One month, written `2024-12`.
     Month,
 }
 
-/// The stretch of time that an instant falls in, in UTC.
+/// The time bucket that contains an instant, in UTC.
 ///
 /// ```
 /// use keyloom_keys::{Timestamp, patterns::{Granularity, time_series_key}};
@@ -37,8 +37,8 @@ pub fn time_series_key(at: Timestamp, granularity: Granularity) -> Result<String
     Ok(format.encode(&Value::Time(at)).map_err(|error| BuildError::value("at", error))?)
 }
 
-/// The value of a TTL attribute: whole seconds since 1970. Deletion follows hours or days later, so readers still have to
-/// leave expired items out.
+/// The value of a TTL attribute: whole seconds since 1970. Deletion happens hours or days later, so readers still have to
+/// filter out expired items.
 ///
 /// ```
 /// use keyloom_keys::{Timestamp, patterns::ttl_timestamp};

@@ -10,8 +10,8 @@ use crate::value::Value;
 /// The attribute that holds an item's version.
 pub const VERSION_ATTRIBUTE: &str = "version";
 
-/// The sort key of the item that points to the latest version. It is no version key itself, so reading versions in
-/// reverse does not meet it.
+/// The sort key of the item that points to the latest version. It is not a version key itself, so a reverse
+/// query over versions does not return it.
 pub const LATEST_VERSION_KEY: &str = "LATEST";
 
 /// The last version that six digits hold.
@@ -20,7 +20,7 @@ const LAST_VERSION: u32 = 999_999;
 static VERSION: LazyLock<Template> =
     LazyLock::new(|| Template::parse("V#{version:u32:6}#{at:datetime}").expect("a valid template"));
 
-/// A version and when it was made. The number is padded, so that version 10 follows version 9.
+/// The sort key of a version and its time. The number is padded, so that version 10 sorts after version 9.
 ///
 /// ```
 /// use keyloom_keys::patterns::version_key;
@@ -34,7 +34,7 @@ pub fn version_key(version: u32, at: Timestamp) -> Result<String, PatternError> 
     Ok(VERSION.build_values(&[version.into(), at.into()])?)
 }
 
-/// The beginning of the key of one version, for a reader who does not know when it was made.
+/// The prefix of the key of one version, for a reader who does not know its time.
 ///
 /// ```
 /// assert_eq!(keyloom_keys::patterns::version_prefix(2)?, "V#000002#");

@@ -1,4 +1,4 @@
-//! From bound fields and a condition to one range.
+//! Compiles bound fields and a condition to one range of keys.
 
 use super::edge::End;
 use super::text::{BeginningError, Ends, TextField, sole_equality, written_beginning};
@@ -36,7 +36,7 @@ impl Template {
         Conditioned { template: self, prefix, segment, field, count }.compile(condition)
     }
 
-    /// The beginning of all keys whose leading fields have these values and whose next field begins with a text. Unlike
+    /// The prefix of all keys whose leading fields have these values and whose next field begins with a text. Unlike
     /// [`Template::prefix`], it may end inside a value.
     ///
     /// ```
@@ -143,10 +143,10 @@ impl Conditioned<'_> {
         Ok(self.template.range_below(prefix, self.count + 1))
     }
 
-    /// The bound prefix and the written beginning of the field.
+    /// The bound prefix and the encoded prefix of the field.
     fn beginning(&self, text: &str) -> Result<String, RangeError> {
         if !self.field.format().is_fixed_width() {
-            // A shorter value and what follows it directly could begin the same.
+            // A shorter value and the field after it could begin with the same text.
             self.template.check_closed(self.count + 1)?;
         }
         let written =
@@ -178,7 +178,7 @@ impl Conditioned<'_> {
         Ok(format!("{}{written}", self.prefix))
     }
 
-    /// Numbers, times, identifiers: arithmetic on ordinals.
+    /// The range over a scalar type (numbers, times, identifiers), by arithmetic on ordinals.
     fn scalar(&self, terms: &[Term<'_>]) -> Result<KeyRange, RangeError> {
         let format = self.field.format();
         let (mut least, mut greatest) = format.ordinals().unwrap_or_default();
@@ -213,7 +213,7 @@ impl Conditioned<'_> {
         self.intersection(end(first, End::Least)?, end(last, End::Greatest)?, &beginnings)
     }
 
-    /// The ordinals that a comparison allows; `None` when there are none.
+    /// The first and last ordinal that satisfy a comparison; `None` if there are none.
     fn span(
         &self,
         operator: Operator,
@@ -234,7 +234,7 @@ impl Conditioned<'_> {
         })
     }
 
-    /// Texts and hex.
+    /// The range over text or hex.
     fn text(&self, terms: &[Term<'_>]) -> Result<KeyRange, RangeError> {
         if let Some(value) = sole_equality(terms) {
             return self.equal(value);
@@ -268,7 +268,7 @@ impl Conditioned<'_> {
         }
         let mut lower = format!("{}{lower}", self.prefix);
         if lower.is_empty() {
-            // No key is empty, and DynamoDB takes no empty end.
+            // No key is empty, and DynamoDB accepts no empty bound.
             lower.push(char::from(
                 self.field.format().first_bytes(self.template.codec()).min().unwrap_or_default(),
             ));
@@ -289,7 +289,7 @@ impl Conditioned<'_> {
         Ok(range)
     }
 
-    /// Unpadded numbers: only equality is one range.
+    /// The range over an unpadded number: only equality is contiguous.
     fn plain(&self, terms: &[Term<'_>]) -> Result<KeyRange, RangeError> {
         match sole_equality(terms) {
             Some(value) => self.equal(value),
@@ -301,7 +301,7 @@ impl Conditioned<'_> {
         }
     }
 
-    /// Enumerations: the values wanted, if their keys are next to each other.
+    /// The range over an enumeration: the wanted values, if their keys are contiguous.
     fn choices(&self, terms: &[Term<'_>]) -> Result<KeyRange, RangeError> {
         let format = self.field.format();
         let mut choices = Vec::new();
@@ -345,7 +345,7 @@ impl Conditioned<'_> {
     }
 }
 
-/// The bucket that a finer time falls in, for equality: building would cut it down as well.
+/// The time bucket that contains a finer time, for equality: building truncates it, too.
 fn bucketed(
     format: &FieldFormat,
     operator: Operator,

@@ -1,10 +1,10 @@
-//! Conditions on one field.
+//! Conditions on one field, as programs state them.
 
 use std::borrow::Cow;
 
 use crate::value::Value;
 
-/// How a field compares to a value.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// `=`; for a period such as a day given to a time field, anywhere within it.
@@ -20,7 +20,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// The operator as it is written.
+    /// The symbol of the operator.
     pub const fn symbol(self) -> &'static str {
         match self {
             Operator::Eq => "=",
@@ -31,7 +31,7 @@ impl Operator {
         }
     }
 
-    /// The operator with its sides exchanged.
+    /// The operator that holds with its operands swapped.
     pub(crate) const fn flipped(self) -> Self {
         match self {
             Operator::Eq => Operator::Eq,
@@ -43,16 +43,16 @@ impl Operator {
     }
 }
 
-/// One thing asked of a field.
+/// One requirement on a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Term<'a> {
-    /// A comparison.
+    /// A comparison with a value.
     Compare(Operator, Value<'a>),
-    /// The written value begins with this text.
+    /// The encoded value begins with this text.
     BeginsWith(Cow<'a, str>),
 }
 
-/// Everything asked of one field; all of it has to hold.
+/// The requirements on one field, all of which must hold.
 ///
 /// ```
 /// use keyloom_keys::FieldCondition;
@@ -123,36 +123,36 @@ impl<'a> FieldCondition<'a> {
         Self::ge(field, from).and_lt(to)
     }
 
-    /// The written value begins with the text: `2024-12` for a date, `Sam` for a name.
+    /// The encoded value begins with the text: `2024-12` for a date, `Sam` for a name.
     pub fn begins_with(field: impl Into<Cow<'a, str>>, text: impl Into<Cow<'a, str>>) -> Self {
         Self::new(field, Term::BeginsWith(text.into()))
     }
 
-    /// The same and a further term.
+    /// Adds a term.
     #[must_use]
     pub fn and(mut self, term: Term<'a>) -> Self {
         self.terms.push(term);
         self
     }
 
-    /// The same and at most the value.
+    /// Adds: at most the value.
     #[must_use]
     pub fn and_le(self, value: impl Into<Value<'a>>) -> Self {
         self.and(Term::Compare(Operator::Le, value.into()))
     }
 
-    /// The same and below the value.
+    /// Adds: below the value.
     #[must_use]
     pub fn and_lt(self, value: impl Into<Value<'a>>) -> Self {
         self.and(Term::Compare(Operator::Lt, value.into()))
     }
 
-    /// The field concerned.
+    /// The name of the field.
     pub fn field(&self) -> &str {
         &self.field
     }
 
-    /// What is asked of it.
+    /// The terms.
     pub fn terms(&self) -> &[Term<'a>] {
         &self.terms
     }

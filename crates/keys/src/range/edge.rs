@@ -1,10 +1,10 @@
-//! The smallest and largest text that the rest of a template can be.
+//! Bounds of the rest of a key: the smallest and largest text that the remaining segments can encode.
 
 use crate::escape::SENTINEL;
 use crate::format::FieldType;
 use crate::template::{Field, Segment, Template};
 
-/// Which end is wanted.
+/// Which bound of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Least,
@@ -12,8 +12,8 @@ pub(crate) enum End {
 }
 
 impl Template {
-    /// A text that no key sorts below, or above, from this segment on. It is as long as can be proved: it stops at the
-    /// first field without a smallest or largest value.
+    /// A lower or upper bound of what keys have from this segment on. It ends at the first field without a smallest or
+    /// largest value.
     pub(crate) fn edge(&self, from: usize, end: End) -> String {
         let mut text = String::new();
         for (at, segment) in self.segments().iter().enumerate().skip(from) {
@@ -37,7 +37,7 @@ impl Template {
         text
     }
 
-    /// Appends a field's edge; false when nothing can be said about what follows it.
+    /// Appends the bound of a field; returns false if nothing can be said about what follows it.
     fn push_edge(&self, field: &Field, end: End, text: &mut String) -> bool {
         let format = field.format();
         let (least, greatest) = (end == End::Least, end == End::Greatest);
@@ -82,7 +82,7 @@ impl Template {
     }
 }
 
-/// The edges of complemented hex closed by `~`: the shortest value made of zero bytes is the largest.
+/// The bounds of complemented hex terminated by `~`: the shortest value made of zero bytes is the largest.
 fn closed_hex(end: End, text: &mut String) -> bool {
     text.push_str(if end == End::Least { "0" } else { "ff~" });
     end == End::Greatest

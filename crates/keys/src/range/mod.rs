@@ -1,9 +1,9 @@
 //! Conditions on fields, compiled to one range of keys.
 //!
-//! DynamoDB takes one condition per sort key, and its `BETWEEN` includes both ends. So a condition on a field becomes
-//! the smallest and the largest key that can satisfy it. Both lie inside the template's own keys: the range holds all
-//! keys of the template that satisfy the condition, none that do not, and nothing of a neighbour such as
-//! `ORDERLINE#...`. Where the keys wanted are not next to each other, there is an error and not a wrong range.
+//! DynamoDB accepts one condition per sort key, and its `BETWEEN` includes both bounds. So a condition on a field becomes
+//! the smallest and the largest key that can satisfy it. Both lie inside the template's own keys: the range has all
+//! keys of the template that satisfy the condition, none that do not, and none of another template such as
+//! `ORDERLINE#...`. If the matching keys are not contiguous, the result is an error, not a wrong range.
 
 mod compile;
 mod condition;
@@ -13,20 +13,20 @@ mod text;
 pub use condition::{FieldCondition, Operator, Term};
 pub(crate) use edge::End;
 
-/// What kind of key condition a range is.
+/// The kind of key condition that a range needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RangeKind {
-    /// Every key of the template, which has no text in common: no sort-key condition is needed.
+    /// Every key of a template without a common prefix: no sort-key condition is needed.
     All,
     /// One key: `=`.
     Exact,
-    /// All keys with this beginning: `begins_with`.
+    /// All keys with this prefix: `begins_with`.
     Prefix(String),
-    /// From the lower to the upper end: `BETWEEN`.
+    /// From the lower to the upper bound: `BETWEEN`.
     Between,
 }
 
-/// A range of keys, both ends included.
+/// A range of keys, both bounds included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRange {
     lower: String,
@@ -76,12 +76,12 @@ impl KeyRange {
         &self.upper
     }
 
-    /// Which key condition asks for the range.
+    /// The kind of key condition for this range.
     pub fn kind(&self) -> &RangeKind {
         &self.kind
     }
 
-    /// The beginning that all keys share, when that alone is the condition.
+    /// The prefix, if the range is exactly the keys with one prefix.
     pub fn prefix(&self) -> Option<&str> {
         match &self.kind {
             RangeKind::Prefix(prefix) => Some(prefix),
@@ -94,7 +94,7 @@ impl KeyRange {
         self.lower.as_str() <= key && key <= self.upper.as_str()
     }
 
-    /// The keys in both ranges, or `None` when there are none.
+    /// The intersection of two ranges; `None` if it is empty.
     pub fn intersect(&self, other: &KeyRange) -> Option<KeyRange> {
         if self.lower >= other.lower && self.upper <= other.upper {
             return Some(self.clone());

@@ -1,8 +1,8 @@
-//! The ends of ranges over text, where most values have no neighbour to step to.
+//! Bounds of ranges over text, where a value has no direct predecessor or successor.
 //!
-//! Above a value `x` comes first `x` with the least continuation. Below `x = yc`, where `c` is the last character, come
-//! `y` and all texts that begin with `y` and a smaller character, so the upper end is `y`, the character before `c`, and a
-//! mark that sorts above every continuation. Values of fixed width have no continuation and step over it.
+//! The first text above a value `x` is `x` with the least continuation. Below `x = yc`, where `c` is the last character, come
+//! `y` and all texts that begin with `y` and a smaller character, so the upper bound is `y`, the character before `c`, and a
+//! mark that sorts above every continuation. Values of fixed width have no continuations.
 
 use super::edge::End;
 use super::{Operator, Term};
@@ -13,14 +13,14 @@ use crate::format::FieldType;
 use crate::template::{Field, Template};
 use crate::value::Value;
 
-/// One end of a range, or the finding that nothing is in it.
+/// One bound of a range, or that the range is empty.
 pub(super) enum Ends {
     Lower(String),
     Upper(String),
     Empty,
 }
 
-/// A text field in its place.
+/// A text field and its position in a template.
 pub(super) struct TextField<'t> {
     pub(super) template: &'t Template,
     pub(super) field: &'t Field,
@@ -28,7 +28,7 @@ pub(super) struct TextField<'t> {
 }
 
 impl TextField<'_> {
-    /// The ends that a term puts on the field's written value, with the rest of the key.
+    /// The bounds that a comparison sets, including the rest of the key.
     pub(super) fn ends(
         &self,
         operator: Operator,
@@ -57,7 +57,7 @@ impl TextField<'_> {
         })
     }
 
-    /// What sorts right after all keys with a value: the least continuation where values have one.
+    /// The least text above all keys with a value.
     fn continuation(&self) -> char {
         let format = self.field.format();
         let open = !format.is_fixed_width() && !format.is_desc();
@@ -100,11 +100,11 @@ impl TextField<'_> {
     }
 }
 
-/// The upper end below a value.
+/// The upper bound for values below a value.
 enum Below {
-    /// A value, included with the keys that have it.
+    /// A value; keys with it are included.
     Value(String),
-    /// A text above all that is included.
+    /// A text above all included keys.
     Mark(String),
 }
 
@@ -124,8 +124,8 @@ fn below_hex(written: &str, fixed: bool) -> Option<Below> {
     }
 }
 
-/// The character before this one in values over an alphabet. It has to be one of theirs: another one might be escaped,
-/// and so not stand where it should.
+/// The character before this one in values over an alphabet. It must be in the alphabet: another one might be
+/// escaped and sort elsewhere.
 fn previous(alphabet: ByteSet, c: char) -> Option<char> {
     let code = u32::from(c);
     if code > 0x80 {
@@ -134,7 +134,7 @@ fn previous(alphabet: ByteSet, c: char) -> Option<char> {
     alphabet.iter().take_while(|byte| u32::from(*byte) < code).last().map(char::from)
 }
 
-/// The written beginning of a value, for `begins_with`.
+/// The encoded prefix of a value, for `begins_with`.
 pub(super) fn written_beginning(
     template: &Template,
     field: &Field,
@@ -182,7 +182,7 @@ pub(super) enum BeginningError {
     NoBeginnings(&'static str),
 }
 
-/// The only comparison value of a list of terms, when they are one equality.
+/// The value, if the terms are a single equality.
 pub(super) fn sole_equality<'c, 'a>(terms: &'c [Term<'a>]) -> Option<&'c Value<'a>> {
     match terms {
         [Term::Compare(Operator::Eq, value)] => Some(value),

@@ -1,7 +1,7 @@
-//! Spreading one partition key over several, so that no single one takes all the traffic.
+//! Write sharding: spreads one logical partition key over several, so that no single partition takes all the traffic.
 //!
 //! A shard is a suffix: `STATUS#ACTIVE` becomes `STATUS#ACTIVE#SHARD_7`. A random suffix spreads writes best, but a
-//! reader has to ask every shard. A suffix calculated from the item's own identifier lets a reader who knows the
+//! reader has to query every shard. A suffix calculated from the item's own identifier lets a reader who knows the
 //! identifier go straight to its shard.
 
 mod random;
@@ -11,27 +11,27 @@ use std::fmt;
 
 pub(crate) use random::random_u64;
 
-/// The most shards that one key can have. Every read of all of them costs as many queries.
+/// The maximum number of shards of one key. Reading all of them takes as many queries.
 pub const MAX_SHARDS: u32 = 100_000;
 
-/// Write units that one physical partition takes per second.
+/// The write capacity of one physical partition, in units per second.
 pub const PARTITION_WRITE_UNITS: f64 = 1000.0;
-/// Read units that one physical partition takes per second.
+/// The read capacity of one physical partition, in units per second.
 pub const PARTITION_READ_UNITS: f64 = 3000.0;
 
 const MARK: &str = "#SHARD_";
 
-/// Why a number of shards is refused.
+/// Why a number of shards is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShardError {
     /// The number of shards is 0 or beyond [`MAX_SHARDS`].
     Count(u64),
-    /// A shard beyond the number of shards.
+    /// A shard number that does not exist.
     NoSuchShard {
-        /// The shard asked for.
+        /// The shard number.
         shard: u32,
-        /// How many there are.
+        /// The number of shards.
         count: u32,
     },
     /// A rate or safety factor that is negative or not a number.
@@ -42,19 +42,22 @@ impl fmt::Display for ShardError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ShardError::Count(count) => {
-                write!(f, "{count} is no number of shards; it has to be between 1 and {MAX_SHARDS}")
+                write!(
+                    f,
+                    "{count} is not a valid number of shards; it must be between 1 and {MAX_SHARDS}"
+                )
             }
             ShardError::NoSuchShard { shard, count } => {
                 write!(f, "there is no shard {shard}; shards are 0 to {}", count.saturating_sub(1))
             }
-            ShardError::Rate(rate) => write!(f, "{rate} is no rate; give a number from 0"),
+            ShardError::Rate(rate) => write!(f, "{rate} is not a valid rate; give a number from 0"),
         }
     }
 }
 
 impl Error for ShardError {}
 
-/// A number of shards and the keys they have.
+/// A number of shards, and the keys of each.
 ///
 /// ```
 /// use keyloom_keys::Shards;
@@ -72,7 +75,7 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// This many shards.
+    /// Creates this many shards.
     pub fn new(count: u32) -> Result<Self, ShardError> {
         match count {
             1..=MAX_SHARDS => Ok(Shards { count }),
@@ -80,8 +83,8 @@ impl Shards {
         }
     }
 
-    /// As many shards as a peak rate needs: units over what a partition takes, times a safety factor, rounded up. 1.5 is
-    /// a usual factor.
+    /// The number of shards for a peak load: the load divided by the capacity of a partition, times a safety factor
+    /// (usually 1.5), rounded up.
     ///
     /// ```
     /// use keyloom_keys::Shards;
@@ -106,12 +109,12 @@ impl Shards {
         Self::new(count as u32)
     }
 
-    /// How many shards there are.
+    /// The number of shards.
     pub const fn count(self) -> u32 {
         self.count
     }
 
-    /// The shard that these parts of an item belong to, always the same.
+    /// The shard of an item with these parts, always the same.
     pub fn of(self, parts: &[&str]) -> u32 {
         (stable_hash(parts) % u64::from(self.count)) as u32
     }
@@ -124,7 +127,7 @@ impl Shards {
         Ok(shard_key(base, shard))
     }
 
-    /// The key of the shard that these parts of an item belong to.
+    /// The key of the shard of an item with these parts.
     pub fn calculated_key(self, base: &str, parts: &[&str]) -> String {
         shard_key(base, self.of(parts))
     }
@@ -145,7 +148,7 @@ fn shard_key(base: &str, shard: u32) -> String {
     format!("{base}{MARK}{shard}")
 }
 
-/// Splits a shard's key into base and number; `None` when it is not one.
+/// Splits a sharded key into base and shard number; `None` if it has no shard.
 ///
 /// ```
 /// assert_eq!(keyloom_keys::split_shard("STATUS#ACTIVE#SHARD_7"), Some(("STATUS#ACTIVE", 7)));
@@ -158,7 +161,7 @@ pub fn split_shard(key: &str) -> Option<(&str, u32)> {
     Some((base, digits.parse().ok().filter(|_| canonical && plain)?))
 }
 
-/// The hash that calculated shards are made from. Shards are part of the stored data, so it is frozen: 64-bit FNV-1a
+/// The hash of calculated shards. Shard numbers are stored data, so it never changes: 64-bit FNV-1a
 /// over the UTF-8 bytes of each part, each part followed by one byte 0xFF (which UTF-8 never contains, so that `["ab"]`
 /// and `["a", "b"]` differ), then MurmurHash3's 64-bit finalizer. The shard is the remainder by the number of shards, so
 /// doubling the number moves each key either nowhere or from shard `s` to `s + n`.

@@ -1,15 +1,15 @@
-//! The one source of randomness: which shard a write goes to. Nothing else may depend on chance.
+//! The only source of randomness in this crate: the choice of a random shard.
 
 use std::cell::Cell;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
 thread_local! {
-    /// Seeded once per thread by the operating system, through the hasher's keys.
+    /// Seeded once per thread by the operating system, through the keys of the standard hasher.
     static STATE: Cell<u64> = Cell::new(RandomState::new().build_hasher().finish() | 1);
 }
 
-/// A number to choose a shard by: xorshift64*, good enough to spread writes and for nothing secret.
+/// A random number by xorshift64*: good enough to spread writes, not for secrets.
 pub(crate) fn random_u64() -> u64 {
     STATE.with(|state| {
         let mut x = state.get();

@@ -1,4 +1,4 @@
-//! Putting a key together.
+//! Building keys from field values.
 
 use super::{Field, MAX_FIELDS, Segment, Template};
 use crate::error::{BuildError, excerpt};
@@ -19,11 +19,11 @@ impl Template {
     ///
     /// let order = Template::parse("USER#{user_id}#ORDER#{order_id}")?;
     /// let error = order.build(&[("user_id", "12#3".into()), ("order_id", "456".into())]).unwrap_err();
-    /// assert!(error.to_string().starts_with("field `user_id`: `12#3` contains or runs into the separator `#`"));
+    /// assert!(error.to_string().starts_with("field `user_id`: `12#3` contains the separator `#` or ends with a part of it"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn build(&self, values: &[(&str, Value<'_>)]) -> Result<String, BuildError> {
-        // Values mostly come in the template's own order.
+        // Values usually come in the order of the template.
         let in_order = values.len() == self.field_count
             && self.fields().zip(values).all(|(field, (name, _))| field.name() == *name);
         if in_order {
@@ -54,7 +54,7 @@ impl Template {
         self.assemble(values.iter())
     }
 
-    /// Builds the key of a sparse index: no key at all when a value is absent, never a key with a hole.
+    /// Builds the key of a sparse index: `None` if a value is absent, never a key with an empty part.
     ///
     /// ```
     /// use keyloom_keys::Template;
@@ -139,7 +139,7 @@ impl Template {
             .map_err(|error| BuildError::value(field.name(), error))
     }
 
-    /// Enough bytes for the key, so that it is allocated once.
+    /// An upper estimate of the key's length, so that it is allocated once.
     fn room_for<'v, 'a: 'v>(&self, values: impl Iterator<Item = &'v Value<'a>>) -> usize {
         let varying = self.fields().zip(values).map(|(field, value)| match value {
             _ if field.format().is_fixed_width() => 0,
@@ -153,8 +153,7 @@ impl Template {
         self.fixed_bytes + varying.sum::<usize>()
     }
 
-    /// The written prefix that binds the leading fields, with the literal text that follows them, and how many fields
-    /// were bound.
+    /// The prefix of keys with these leading fields, including the literal that follows them, and the number of fields.
     pub(crate) fn bind(&self, values: &[(&str, Value<'_>)]) -> Result<(String, usize), BuildError> {
         let slots = self.slots(values)?;
         let bound = slots.iter().take_while(|slot| slot.is_some()).count();
@@ -180,8 +179,8 @@ impl Template {
         Ok((prefix, bound))
     }
 
-    /// Refuses a number of leading fields after which a prefix would not end where the last field's value does: one of
-    /// varying width is followed by another field, and its end can be told only from what comes after both.
+    /// Rejects a prefix that would end after a field of varying width that another field follows directly: the end of the
+    /// first is known only from what follows both.
     pub(crate) fn check_closed(&self, bound: usize) -> Result<(), BuildError> {
         let mut open = None;
         let mut seen = 0;
@@ -231,7 +230,7 @@ impl Template {
         Ok(prefix)
     }
 
-    /// The prefix of keys that other templates put below a whole key of this one: the key and a separator.
+    /// The prefix of the keys that other templates put below a key of this one: the key and a separator.
     ///
     /// ```
     /// use keyloom_keys::Template;

@@ -1,31 +1,31 @@
-//! Reading keys that were not made by this library: what can be read is, and what deviates is reported.
+//! Lenient parsing of keys that another program built: parses what it can and reports each deviation.
 
 use super::{Field, Segment, Template};
 use crate::error::excerpt;
 use crate::value::Value;
 
-/// Something about a key that [`Template::build`] would have done otherwise.
+/// A difference between a key and what [`Template::build`] would have built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deviation {
-    /// The byte of the key where it is.
+    /// The byte offset in the key.
     pub at: usize,
-    /// The field, if it is in one.
+    /// The field, if the deviation is in one.
     pub field: Option<String>,
-    /// What it is.
+    /// The deviation in words.
     pub problem: String,
 }
 
-/// What could be read of a key.
+/// The result of lenient parsing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LenientParse<'k> {
-    /// The fields that could be read.
+    /// The fields that could be parsed.
     pub values: Vec<(String, Value<'k>)>,
-    /// All that deviates; empty for keys that [`Template::parse_key`] accepts.
+    /// All deviations; empty for keys that [`Template::parse_key`] accepts.
     pub deviations: Vec<Deviation>,
 }
 
 impl LenientParse<'_> {
-    /// The key as the template would write it, when every field could be read.
+    /// The canonical key, if every field could be parsed.
     pub fn canonical(&self, template: &Template) -> Option<String> {
         let values: Vec<(&str, Value<'_>)> =
             self.values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
@@ -34,7 +34,7 @@ impl LenientParse<'_> {
 }
 
 impl Template {
-    /// Reads as much of a key as possible: unpadded numbers, identifiers in the wrong case, times with an offset or
+    /// Parses as much of a key as possible: unpadded numbers, identifiers in the wrong case, times with an offset or
     /// another fraction. Each deviation is reported.
     ///
     /// ```
@@ -71,7 +71,7 @@ impl Template {
         read
     }
 
-    /// Reads one field and returns its length.
+    /// Parses one field and returns its length.
     fn read_leniently<'k>(
         &self,
         index: usize,

@@ -1,4 +1,4 @@
-//! Templates: literal text and typed fields, checked when made.
+//! Templates: literal text and typed fields, validated when parsed.
 
 mod build;
 mod lenient;
@@ -9,19 +9,20 @@ mod syntax;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::TemplateError;
+use crate::error::{TemplateError, ValueError};
 use crate::escape::{SeparatorPolicy, TextCodec};
 use crate::format::{FieldFormat, FieldType, Lengths};
+use crate::value::Value;
 use crate::{MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES};
 
 pub use lenient::{Deviation, LenientParse};
 use plan::Step;
 pub use read::Fields;
 
-/// The most fields a template can have. Keys are short, and designs with more than a handful are a finding of their own.
+/// The most fields a template can have. Keys are short; more than a handful of fields is a design problem.
 pub(crate) const MAX_FIELDS: usize = 16;
 
-/// Which key a template makes, hence how long it may be.
+/// The role of a key, which limits its length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KeyRole {
     /// A partition key, up to 2048 bytes.
@@ -32,7 +33,7 @@ pub enum KeyRole {
 }
 
 impl KeyRole {
-    /// The most bytes that such a key can have.
+    /// The maximum length in bytes.
     pub const fn limit(self) -> usize {
         match self {
             KeyRole::Partition => MAX_PARTITION_KEY_BYTES,
@@ -41,18 +42,18 @@ impl KeyRole {
     }
 }
 
-/// Choices that the template's text does not state.
+/// Options that are not part of the template's text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TemplateOptions {
-    /// What stands between fields; found in the text when not given, and `#` when the text shows none.
+    /// The separator between fields; if not given, it is inferred from the text, or else `#`.
     pub separator: Option<String>,
     /// What to do with text values that contain the separator.
     pub policy: SeparatorPolicy,
-    /// Which key this is.
+    /// The role of the key.
     pub role: KeyRole,
 }
 
-/// A named part of a template.
+/// A named and typed field of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     name: String,
@@ -65,7 +66,7 @@ impl Field {
         &self.name
     }
 
-    /// How the field is written.
+    /// The format of the field.
     pub fn format(&self) -> &FieldFormat {
         &self.format
     }
@@ -74,9 +75,9 @@ impl Field {
 /// One piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment {
-    /// Text that every key has here.
+    /// Literal text, the same in every key.
     Literal(String),
-    /// A value.
+    /// The value of a field.
     Field(Field),
 }
 
@@ -93,29 +94,29 @@ pub enum Segment {
 ///
 /// let error = Template::parse("{user_id}{order_id}").unwrap_err();
 /// assert_eq!(error.span(), 0..19);
-/// assert!(error.to_string().contains("nobody can tell where `user_id` ends"));
+/// assert!(error.to_string().contains("it is ambiguous where `user_id` ends"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Template {
     text: String,
     segments: Vec<Segment>,
-    /// How each segment is read back; same length as `segments`.
+    /// How each segment is parsed; one for each of `segments`.
     steps: Vec<Step>,
     codec: TextCodec,
     role: KeyRole,
-    /// Bytes of literals and of fields with a fixed width: what every key has.
+    /// The length of literals and fixed-width fields together, which every key has.
     fixed_bytes: usize,
     field_count: usize,
 }
 
 impl Template {
-    /// Makes a template whose text states every format.
+    /// Parses a template whose text states every format.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         Self::parse_with(text, &TemplateOptions::default(), |_| None)
     }
 
-    /// Makes a template, with options and with formats for the fields that state none.
+    /// Parses a template with options; `formats` gives the formats of fields that state none.
     ///
     /// ```
     /// use keyloom_keys::{FieldFormat, Template, TemplateOptions};
@@ -189,7 +190,7 @@ impl Template {
         Ok(template)
     }
 
-    /// The text that the template was made from.
+    /// The text that the template was parsed from.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -209,27 +210,27 @@ impl Template {
         self.fields().find(|field| field.name == name)
     }
 
-    /// Whether the template has no fields, hence one key.
+    /// Whether the template has no fields and so only one key.
     pub fn is_constant(&self) -> bool {
         self.fields().next().is_none()
     }
 
-    /// What stands between fields.
+    /// The separator between fields.
     pub fn separator(&self) -> &str {
         self.codec.separator()
     }
 
-    /// What happens to text values that contain the separator.
+    /// What is done with text values that contain the separator.
     pub fn policy(&self) -> SeparatorPolicy {
         self.codec.policy()
     }
 
-    /// Which key the template makes.
+    /// The role of the key.
     pub fn role(&self) -> KeyRole {
         self.role
     }
 
-    /// The text before the first field: what all keys of this template begin with.
+    /// The literal text before the first field, with which all keys of this template begin.
     pub fn literal_prefix(&self) -> &str {
         match self.segments.first() {
             Some(Segment::Literal(text)) => text,
@@ -237,7 +238,7 @@ impl Template {
         }
     }
 
-    /// The fewest and most bytes of a key.
+    /// The minimum and maximum length of a key.
     ///
     /// ```
     /// use keyloom_keys::{MAX_SORT_KEY_BYTES, Template};
@@ -253,7 +254,23 @@ impl Template {
         varying.fold(fixed, |sum, field| sum.plus(field.format.lengths_with(&self.codec)))
     }
 
-    /// The same template below a namespace, so that tests can share a table: `test-7#USER#{id}`.
+    /// Encodes a value as a field of this format inside the template: its separator policy applies.
+    pub fn encode_field(
+        &self,
+        format: &FieldFormat,
+        value: &Value<'_>,
+    ) -> Result<String, ValueError> {
+        let mut encoded = String::new();
+        format.encode_into(value, &self.codec, &mut encoded)?;
+        Ok(encoded)
+    }
+
+    /// The minimum and maximum length of a field of this format inside the template, escapes included.
+    pub fn field_lengths(&self, format: &FieldFormat) -> Lengths {
+        format.lengths_with(&self.codec)
+    }
+
+    /// The same template with a namespace in front, so that tests can share a table: `test-7#USER#{id}`.
     pub fn with_namespace(&self, namespace: &str) -> Result<Template, TemplateError> {
         let options = TemplateOptions {
             separator: Some(self.separator().to_owned()),
@@ -272,7 +289,7 @@ impl Template {
     }
 }
 
-/// A value of an enumeration that could not be written.
+/// A value of an enumeration that contains the separator although the policy rejects that.
 fn value_with_separator<'f>(field: &'f Field, codec: &TextCodec) -> Option<&'f str> {
     let FieldType::Enum(values) = field.format.kind() else { return None };
     if codec.policy() != SeparatorPolicy::Reject || field.format.is_desc() {
@@ -298,7 +315,7 @@ impl Segment {
         }
     }
 
-    /// The bytes that this segment has in every key.
+    /// The length of the segment if it is fixed, else 0.
     fn fixed_len(&self) -> usize {
         match self {
             Segment::Literal(text) => text.len(),
@@ -321,7 +338,7 @@ impl fmt::Display for Template {
     }
 }
 
-/// Equal when they make the same keys from the same fields.
+/// Templates are equal if they build the same keys from the same fields.
 impl PartialEq for Template {
     fn eq(&self, other: &Self) -> bool {
         self.segments == other.segments && self.codec == other.codec && self.role == other.role

@@ -1,7 +1,7 @@
-//! How a key is taken apart again, worked out once. A template for which this fails is ambiguous.
+//! The parse plan of a template, computed once. A template without one is ambiguous.
 //!
-//! Reading goes from left to right and never guesses. A literal must be there. A field of fixed width takes its bytes. A
-//! field of varying width takes all up to its stop: the end of the key, or the first separator, which its values cannot
+//! Parsing goes from left to right without backtracking. A literal must match. A field of fixed width takes its bytes. A
+//! field of varying width takes all bytes up to its stop: the end of the key, or the first separator, which its values cannot
 //! contain, or the first byte of the next literal, when that byte is outside the field's alphabet. Fields of fixed width
 //! between a varying one and its stop are counted back from the stop.
 
@@ -12,12 +12,12 @@ use super::{Field, Segment};
 use crate::byteset::ByteSet;
 use crate::escape::TextCodec;
 
-/// How one segment is read.
+/// How one segment is parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Literal text.
+    /// The literal must match.
     Literal,
-    /// This many bytes.
+    /// A field of this many bytes.
     Fixed(usize),
     /// All bytes up to the stop, less those of the fixed fields in between.
     Varying {
@@ -46,7 +46,7 @@ pub(super) struct Ambiguity {
     pub(super) fix: String,
 }
 
-/// One step for each piece.
+/// Computes one step for each piece.
 pub(super) fn compile(pieces: &[Piece], codec: &TextCodec) -> Result<Vec<Step>, Ambiguity> {
     let step = |(at, piece): (usize, &Piece)| match &piece.segment {
         Segment::Literal(_) => Ok(Step::Literal),
@@ -80,7 +80,7 @@ fn varying(
                 None => {
                     return ambiguous(
                         format!(
-                            "nobody can tell where `{name}` ends and `{}` begins",
+                            "it is ambiguous where `{name}` ends and `{}` begins",
                             other.name()
                         ),
                         format!(
@@ -102,7 +102,7 @@ fn varying(
                 if !separated && field.format().alphabet_with(codec).contains(first) {
                     return ambiguous(
                         format!(
-                            "nobody can tell where `{name}` ends, because its values may contain `{literal}`"
+                            "it is ambiguous where `{name}` ends, because its values may contain `{literal}`"
                         ),
                         format!(
                             "make `{literal}` the separator, follow the field by `{}`, or fix its width",

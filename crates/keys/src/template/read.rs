@@ -1,4 +1,4 @@
-//! Taking a key apart.
+//! Parsing keys into fields.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use super::{Field, MAX_FIELDS, Segment, Template};
 use crate::error::{ParseError, excerpt};
 use crate::value::Value;
 
-/// The fields of one key, as slices of it. Values are decoded when asked for; they have been checked already.
+/// The fields of a parsed key, borrowed from it. The key is already validated; values are decoded on access.
 #[derive(Clone, Copy)]
 pub struct Fields<'t, 'k> {
     template: &'t Template,
     key: &'k str,
-    /// Start and end of each field; keys are shorter than 2^16 bytes.
+    /// The byte range of each field; keys are shorter than 2^16 bytes.
     spans: [(u16, u16); MAX_FIELDS],
     len: usize,
 }
 
 impl<'t, 'k> Fields<'t, 'k> {
-    /// How many fields there are.
+    /// The number of fields.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -40,7 +40,7 @@ impl<'t, 'k> Fields<'t, 'k> {
         field.format().decode_with(self.raw(index)?, self.template.codec()).ok()
     }
 
-    /// A field as it is written in the key.
+    /// The encoded value of a field by position.
     pub fn raw(&self, index: usize) -> Option<&'k str> {
         let &(start, end) = self.spans.get(..self.len)?.get(index)?;
         self.key.get(usize::from(start)..usize::from(end))
@@ -62,7 +62,7 @@ impl fmt::Debug for Fields<'_, '_> {
 }
 
 impl Template {
-    /// Takes a key apart. Only keys that [`Template::build`] makes are accepted.
+    /// Parses a key. Only keys that [`Template::build`] builds are accepted.
     ///
     /// ```
     /// use keyloom_keys::{Template, Value};
@@ -119,12 +119,12 @@ impl Template {
         Ok(fields)
     }
 
-    /// Whether the key is one of this template's.
+    /// Whether the template can build this key.
     pub fn matches(&self, key: &str) -> bool {
         self.parse_key(key).is_ok()
     }
 
-    /// How many bytes of the rest the field takes.
+    /// The length of the field at the start of the rest of a key.
     pub(super) fn extent(&self, step: Step, rest: &str) -> Option<usize> {
         match step {
             Step::Literal => None,

@@ -7,13 +7,13 @@ use crate::error::TemplateError;
 use crate::escape::SENTINEL;
 use crate::format::FieldFormat;
 
-/// A segment and where it stands in the text.
+/// A segment and its position in the text.
 pub(super) struct Piece {
     pub(super) segment: Segment,
     pub(super) span: Range<usize>,
 }
 
-/// Splits a template's text into its pieces.
+/// Parses the text of a template into segments.
 pub(super) fn read(
     text: &str,
     formats: impl Fn(&str) -> Option<FieldFormat>,
@@ -173,7 +173,7 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
 }
 
-/// The separator that a text shows: `#` wherever it occurs, else the punctuation that follows a field, else a
+/// Infers the separator from a template's text: `#` wherever it occurs, else the punctuation that follows a field, else a
 /// conventional mark before one, else `#`.
 pub(super) fn infer_separator(pieces: &[Piece]) -> String {
     let literals = || pieces.iter().filter_map(|piece| piece.segment.as_literal());

@@ -82,7 +82,7 @@ impl Leaders {
     }
 }
 
-/// What the load of one look is, multiplied by what it stands for.
+/// The load of one sampled touch, multiplied by its weight.
 pub(super) fn load_of(work: keyloom_core::observation::Work, weight: u64) -> Load {
     use keyloom_core::observation::Work;
     let halves = (work.units() * weight).as_halves();

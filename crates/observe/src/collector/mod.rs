@@ -1,6 +1,6 @@
-//! The collector: told of each request, it counts.
+//! The collector: counts each sampled request.
 //!
-//! Every table and index has its own lock, and only requests that are looked at take it. Memory is
+//! Every table and index has its own lock, and only sampled requests take it. Memory is
 //! bounded whatever the traffic: up to 480 KB for each of the first 16 tables and indexes, less than
 //! 100 KB for each of the next 48, which get smaller sketches; further ones are left out. Each rule of
 //! Contributor Insights takes up to 310 KB more; where they are enabled for more than 16 tables and
@@ -41,7 +41,7 @@ const MAX_ERRORS: usize = 256;
 /// How statistics are collected.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StatsOptions {
-    /// Which requests are looked at.
+    /// Which requests are sampled.
     pub sampling: Sampling,
     /// How much of key values reports show.
     pub redaction: Redaction,
@@ -56,7 +56,7 @@ pub struct StatsCollector {
     places: RwLock<HashMap<u64, Arc<Mutex<PlaceStats>>>>,
     insights: InsightPlaces,
     errors: Mutex<BTreeMap<(String, &'static str), u64>>,
-    looked_at: AtomicU64,
+    sampled: AtomicU64,
     requests: AtomicU64,
     /// Touches of places that are not known because too many are.
     left_out: AtomicU64,
@@ -98,7 +98,7 @@ impl StatsCollector {
             until_ms: self.until_ms.load(Ordering::Relaxed),
             design: known.as_ref().map(|known| known.names()),
             redaction,
-            looked_at: self.looked_at.load(Ordering::Relaxed),
+            sampled: self.sampled.load(Ordering::Relaxed),
             requests: self.requests.load(Ordering::Relaxed),
             of_one_program: false,
             places,
@@ -114,7 +114,7 @@ impl StatsCollector {
         self.places.write().clear();
         self.insights.clear();
         self.errors.lock().clear();
-        let counts = [&self.looked_at, &self.requests, &self.left_out];
+        let counts = [&self.sampled, &self.requests, &self.left_out];
         for number in counts.into_iter().chain([&self.since_ms, &self.until_ms]) {
             number.store(0, Ordering::Relaxed);
         }
@@ -154,7 +154,7 @@ impl Observer for StatsCollector {
     }
 
     fn observe(&self, observation: &Observation<'_>) {
-        self.looked_at.fetch_add(1, Ordering::Relaxed);
+        self.sampled.fetch_add(1, Ordering::Relaxed);
         self.requests.fetch_add(u64::from(observation.weight.get()), Ordering::Relaxed);
         self.note_time(observation.at_ms);
         let asked = observation.question.map(|question| question.place);

@@ -13,7 +13,7 @@ use super::pattern::PatternStats;
 use super::sequence::{RecentReads, batchable};
 use crate::attribution::{Attributed, Constants};
 use crate::redaction::{Redaction, label};
-use crate::report::{Key, Kind, Leader, Pattern, Place};
+use crate::report::{Key, Kind, Leader, Pattern, PlaceReport};
 use crate::sketch::{Distinct, Entry, Histogram, Load, Seen, TopKeys, hash_of, joined};
 use crate::window::Ring;
 
@@ -34,7 +34,7 @@ const MAX_SAMPLES: usize = 5;
 /// What is known of one table or index.
 #[derive(Debug)]
 pub(super) struct PlaceStats {
-    row: Place,
+    row: PlaceReport,
     schema: KeySchema,
     total: Load,
     reasons: BTreeMap<ThrottleReason, u64>,
@@ -59,7 +59,7 @@ impl PlaceStats {
         let names = |attributes: &[KeyAttribute]| {
             attributes.iter().map(|attribute| attribute.name.to_string()).collect()
         };
-        let row = Place {
+        let row = PlaceReport {
             table: place.table.to_owned(),
             index: place.index_name().map(str::to_owned),
             kind: match place.index.map(|index| index.kind) {
@@ -70,7 +70,7 @@ impl PlaceStats {
             },
             partition_key: names(&place.key.hash),
             sort_key: names(&place.key.range),
-            ..Place::default()
+            ..PlaceReport::default()
         };
         Self {
             row,
@@ -239,7 +239,7 @@ impl PlaceStats {
     }
 
     /// What is known now.
-    pub(super) fn report(&self, redaction: Redaction) -> Place {
+    pub(super) fn report(&self, redaction: Redaction) -> PlaceReport {
         let hide = |text: String| if text.is_empty() { text } else { redaction.apply(&text) };
         let (keys, keys_floor) = self.listed(&self.keys, hide);
         let (items, items_floor) = self.listed(&self.items, hide);
@@ -259,7 +259,7 @@ impl PlaceStats {
         }
         patterns.sort_by(|a, b| b.requests.cmp(&a.requests).then_with(|| a.label().cmp(b.label())));
         let samples = self.row.unknown_samples.iter();
-        Place {
+        PlaceReport {
             reads: self.total.read_halves as f64 / 2.0,
             writes: self.total.write_halves as f64 / 2.0,
             throttled: self.reasons.iter().map(|(why, count)| (why.name(), *count)).collect(),

@@ -3,7 +3,7 @@
 use keyloom_design::model::{Entity, IndexKind, Table};
 
 use super::{Confidence, Finding, Judge, Severity, edit, percent, short};
-use crate::report::{Pattern, Place};
+use crate::report::{Pattern, PlaceReport};
 
 /// Keys that no template makes.
 pub(super) fn unknown_keys(judge: &Judge<'_>) -> Vec<Finding> {
@@ -76,7 +76,7 @@ fn returned(pattern: &Pattern) -> String {
     }
 }
 
-fn declared(judge: &Judge<'_>, place: &Place, pattern: &Pattern) -> Option<String> {
+fn declared(judge: &Judge<'_>, place: &PlaceReport, pattern: &Pattern) -> Option<String> {
     let design = judge.design?;
     let entity = judge.entity(pattern.entity.as_deref())?;
     let index = match &place.index {

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::partitions::PlaceHeat;
 use crate::redaction::Redaction;
-use crate::report::{Key, Kind, Leader, Pattern, Place};
+use crate::report::{Key, Kind, Leader, Pattern, PlaceReport};
 
 /// Room that a shard count leaves above the present peak: the margin of `keyloom check`.
 const MARGIN: f64 = 1.5;
@@ -29,7 +29,7 @@ fn pressure(key: &Key) -> f64 {
 }
 
 /// Keys of a place that are hot, the hottest first.
-fn hot<'p>(judge: &Judge<'_>, place: &'p Place) -> Vec<&'p Key> {
+fn hot<'p>(judge: &Judge<'_>, place: &'p PlaceReport) -> Vec<&'p Key> {
     let limit = judge.thresholds.hot;
     let is_hot = |key: &&Key| {
         key.throttled > 0 || pressure(key) >= limit && key.requests >= judge.thresholds.min_requests
@@ -40,7 +40,7 @@ fn hot<'p>(judge: &Judge<'_>, place: &'p Place) -> Vec<&'p Key> {
 }
 
 /// Whether the throttles of a place were a partition's, and of writes to a global index.
-fn is_index_write(place: &Place) -> bool {
+fn is_index_write(place: &PlaceReport) -> bool {
     let throttled = place.throttled.keys().any(|reason| reason.starts_with("IndexWriteKeyRange"));
     let written =
         |key: &Key| key.peak_writes / PARTITION_WRITES >= key.peak_reads / PARTITION_READS;
@@ -77,7 +77,7 @@ pub(super) fn index_back_pressure(judge: &Judge<'_>) -> Vec<Finding> {
     found.collect()
 }
 
-fn hot_finding(judge: &Judge<'_>, place: &Place, id: &str) -> Option<Finding> {
+fn hot_finding(judge: &Judge<'_>, place: &PlaceReport, id: &str) -> Option<Finding> {
     let keys = hot(judge, place);
     let top = keys.first()?;
     let pressure = pressure(top);
@@ -150,7 +150,7 @@ fn hot_finding(judge: &Judge<'_>, place: &Place, id: &str) -> Option<Finding> {
 }
 
 /// The entity whose items have this key, with the index of the design.
-fn owner<'a>(judge: &Judge<'a>, place: &Place, key: &Key) -> Option<(&'a Entity, &'a Index)> {
+fn owner<'a>(judge: &Judge<'a>, place: &PlaceReport, key: &Key) -> Option<(&'a Entity, &'a Index)> {
     let design = judge.design?;
     let table = design.tables().iter().find(|table| table.name == place.table)?;
     let index = match &place.index {
@@ -184,7 +184,7 @@ fn owner<'a>(judge: &Judge<'a>, place: &Place, key: &Key) -> Option<(&'a Entity,
 /// Why DynamoDB would not split this key's items over partitions.
 fn unsplittable(
     judge: &Judge<'_>,
-    place: &Place,
+    place: &PlaceReport,
     top: &Key,
     owner: Option<(&Entity, &Index)>,
 ) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Indexes that nobody reads.
 
 use super::{Confidence, Finding, Judge, Severity, bytes, edit, short};
-use crate::report::{Kind, Place};
+use crate::report::{Kind, PlaceReport};
 
 const GIGABYTE: f64 = 1_073_741_824.0;
 /// Bytes that are stored with every index entry.
@@ -21,7 +21,7 @@ pub(super) fn unused_indexes(judge: &Judge<'_>) -> Vec<Finding> {
             // It may have been read where nobody counted.
             continue;
         }
-        let stand_in = Place { table, index: Some(index), kind, ..Place::default() };
+        let stand_in = PlaceReport { table, index: Some(index), kind, ..PlaceReport::default() };
         let place = place.unwrap_or(&stand_in);
         found.push(unused(judge, place, size));
     }
@@ -47,12 +47,12 @@ fn existing(judge: &Judge<'_>) -> Vec<(String, String, Kind, f64)> {
 }
 
 /// Whether anything was asked of an index, rather than written to it.
-fn is_read(place: &Place) -> bool {
+fn is_read(place: &PlaceReport) -> bool {
     let reads = ["Query", "Scan", "SearchVectors"];
     place.patterns.iter().any(|pattern| reads.contains(&pattern.operation.as_str()))
 }
 
-fn unused(judge: &Judge<'_>, place: &Place, size: f64) -> Finding {
+fn unused(judge: &Judge<'_>, place: &PlaceReport, size: f64) -> Finding {
     let days = judge.report.seconds() / DAY;
     let is_sure = !judge.report.of_one_program;
     let (severity, confidence) = match days {
@@ -62,7 +62,7 @@ fn unused(judge: &Judge<'_>, place: &Place, size: f64) -> Finding {
         _ => (Severity::Info, Confidence::Low),
     };
     let name = place.index.as_deref().unwrap_or_default();
-    let watched = if days >= 1.0 {
+    let observed = if days >= 1.0 {
         format!("{days:.1} days")
     } else {
         format!("{} s", short(judge.report.seconds()))
@@ -103,7 +103,7 @@ fn unused(judge: &Judge<'_>, place: &Place, size: f64) -> Finding {
         (format!("{} spent on it", units(1.0)), format!("{} for it in the same time", units(10.0)))
     };
     Finding::new("unused-index", severity, confidence, place, title)
-        .shows(format!("watched for {watched}: {spent}, {} stored", bytes(size)))
+        .shows(format!("observed for {observed}: {spent}, {} stored", bytes(size)))
         .concerns(judge.users(place))
         .fix(fix)
         .diff(diff)

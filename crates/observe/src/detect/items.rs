@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Confidence, Finding, Judge, Severity, bytes, percent, short};
-use crate::report::{Kind, Place};
+use crate::report::{Kind, PlaceReport};
 
 const KILOBYTE: u64 = 1024;
 const MAX_ITEM: f64 = 400.0 * 1024.0;
@@ -87,7 +87,7 @@ pub(super) fn expired_items(judge: &Judge<'_>) -> Vec<Finding> {
     let tables: BTreeSet<&str> =
         places.chain(judge.report.tables.iter().map(|facts| facts.name.as_str())).collect();
     let found = tables.into_iter().filter_map(|table| {
-        let place = &Place { table: table.to_owned(), ..Place::default() };
+        let place = &PlaceReport { table: table.to_owned(), ..PlaceReport::default() };
         let reads = judge.report.patterns().filter(|(at, _)| at.table == place.table);
         let (mut returned, mut expired, mut units, mut labels) = (0, 0, 0.0, Vec::new());
         for (_, pattern) in reads.filter(|(_, pattern)| pattern.returned > 0) {

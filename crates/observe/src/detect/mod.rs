@@ -18,7 +18,7 @@ use keyloom_design::cost::{ClassPrices, Prices};
 use keyloom_design::model::{Entity, TableClass};
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Pattern, Place, Report};
+use crate::report::{Pattern, PlaceReport, Report};
 
 /// What one partition gives each second.
 pub(crate) const PARTITION_READS: f64 = 3000.0;
@@ -104,7 +104,7 @@ impl Finding {
         id: &str,
         severity: Severity,
         confidence: Confidence,
-        place: &Place,
+        place: &PlaceReport,
         title: impl Into<String>,
     ) -> Self {
         Self {
@@ -211,14 +211,14 @@ impl<'a> Judge<'a> {
     }
 
     /// The prices of a place's table.
-    pub(crate) fn class(&self, place: &Place) -> &'a ClassPrices {
+    pub(crate) fn class(&self, place: &PlaceReport) -> &'a ClassPrices {
         let tables = self.design.map_or(&[][..], Design::tables);
         let table = tables.iter().find(|table| table.name == place.table);
         self.prices.class(table.map_or(TableClass::Standard, |table| table.class))
     }
 
     /// Dollars a month on demand if this many units go on as they were.
-    pub(crate) fn monthly(&self, place: &Place, reads: f64, writes: f64) -> f64 {
+    pub(crate) fn monthly(&self, place: &PlaceReport, reads: f64, writes: f64) -> f64 {
         let class = self.class(place);
         let times = self.prices.seconds_per_month() / self.report.seconds() / 1e6;
         times * (reads * class.read_million + writes * class.write_million)
@@ -230,7 +230,7 @@ impl<'a> Judge<'a> {
     }
 
     /// The patterns that read an index, and those that write to its table and may have to pay for it.
-    pub(crate) fn users(&self, index: &Place) -> Vec<String> {
+    pub(crate) fn users(&self, index: &PlaceReport) -> Vec<String> {
         let mut users = Self::labels(index, |_| true);
         if let Some(table) = self.report.place(&index.table, None) {
             users.extend(Self::labels(table, |pattern| pattern.writes > 0.0));
@@ -239,7 +239,7 @@ impl<'a> Judge<'a> {
     }
 
     /// The labels of the patterns of a place that satisfy a condition.
-    pub(crate) fn labels(place: &Place, wanted: impl Fn(&Pattern) -> bool) -> Vec<String> {
+    pub(crate) fn labels(place: &PlaceReport, wanted: impl Fn(&Pattern) -> bool) -> Vec<String> {
         place.patterns.iter().filter(|p| wanted(p)).map(|p| p.label().to_owned()).collect()
     }
 }

@@ -72,7 +72,7 @@ mod tests {
 
     use super::*;
     use crate::AntiPatternDetector;
-    use crate::report::{Place, Report};
+    use crate::report::{PlaceReport, Report};
 
     fn findings(reason: Option<&str>) -> Vec<Finding> {
         let partition = PartitionHeat {
@@ -86,7 +86,7 @@ mod tests {
             throttled: reason.into_iter().map(|reason| (reason.to_owned(), 1200)).collect(),
             ..PlaceHeat::default()
         };
-        let place = Place { table: "Orders".into(), ..Place::default() };
+        let place = PlaceReport { table: "Orders".into(), ..PlaceReport::default() };
         let report = Report { places: vec![place], partitions: vec![heat], ..Report::default() };
         let prices = Prices::default();
         let judge = Judge::new(&report, None, &prices);

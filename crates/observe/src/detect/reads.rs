@@ -1,7 +1,7 @@
 //! Reads that cost more than they return.
 
 use super::{Confidence, Finding, Judge, Severity, bytes, edit, percent, short};
-use crate::report::{Pattern, Place};
+use crate::report::{Pattern, PlaceReport};
 
 /// Scans: any outside the design, and those that throw most away.
 pub(super) fn scans(judge: &Judge<'_>) -> Vec<Finding> {
@@ -169,7 +169,7 @@ pub(crate) fn fetch_to_filter(judge: &Judge<'_>) -> Vec<Finding> {
     found.collect()
 }
 
-fn filtered(judge: &Judge<'_>, place: &Place, pattern: &Pattern, kept: f64) -> Finding {
+fn filtered(judge: &Judge<'_>, place: &PlaceReport, pattern: &Pattern, kept: f64) -> Finding {
     let severity = if kept < 0.2 { Severity::Warning } else { Severity::Info };
     let title = format!("a filter drops {} of what the query reads", percent(1.0 - kept));
     let wasted = pattern.reads * (1.0 - kept);

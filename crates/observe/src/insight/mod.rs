@@ -13,7 +13,7 @@
 mod answer;
 mod places;
 mod series;
-mod visit;
+mod touched;
 mod window;
 
 use keyloom_core::observation::{
@@ -24,7 +24,7 @@ pub(crate) use self::places::InsightPlaces;
 use self::series::Series;
 use crate::sketch::{Load, Seen};
 
-/// What one look at a key says to the rules.
+/// What one sampled touch of a key means for the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     /// It took these units.
@@ -83,7 +83,7 @@ impl InsightStats {
         self.rules = rules;
     }
 
-    /// Counts one look: at an item if there is a sort key, otherwise at a partition.
+    /// Counts one sampled touch: of an item if there is a sort key, otherwise of a partition.
     fn count(&mut self, seen: &Seen<'_>, event: Event) {
         let is_item = !seen.sort.is_empty();
         let (kind, one) = match (event, is_item) {

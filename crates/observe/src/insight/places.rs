@@ -9,7 +9,7 @@ use keyloom_core::observation::{
 use parking_lot::{Mutex, RwLock};
 
 use super::InsightStats;
-use super::visit::visits;
+use super::touched::touched_keys;
 use crate::sketch::place_id;
 
 /// Tables and indexes with sketches of the full size, and of any.
@@ -30,8 +30,9 @@ impl InsightPlaces {
         if !is_wanted && self.known.read().is_empty() {
             return;
         }
-        for visit in visits(observation) {
-            let (id, place) = (place_id(visit.place.table, index_of(&visit.place)), &visit.place);
+        for touched in touched_keys(observation) {
+            let (id, place) =
+                (place_id(touched.place.table, index_of(&touched.place)), &touched.place);
             let Insights::On(rules) = place.insights else {
                 self.remove(id);
                 continue;
@@ -39,7 +40,7 @@ impl InsightPlaces {
             if let Some(stats) = self.stats(id, place, *rules) {
                 let mut stats = stats.lock();
                 stats.follow(*rules);
-                visit.tell(&mut stats, observation);
+                touched.count(&mut stats, observation);
             }
         }
     }

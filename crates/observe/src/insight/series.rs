@@ -33,7 +33,7 @@ impl Series {
         Self { is_small, live: None, minutes: VecDeque::new(), hours: VecDeque::new() }
     }
 
-    /// Counts one look, at events of which each has the load `one`.
+    /// Counts one sampled touch, which stands for events of the load `one` each.
     pub(super) fn add(&mut self, seen: &Seen<'_>, one: Load) {
         let start_ms = seen.at_ms - seen.at_ms % MINUTE_MS;
         if self.live.as_ref().is_some_and(|live| {

@@ -25,7 +25,7 @@ fn stats(rules: InsightRules) -> InsightStats {
     InsightStats::new("t", None, rules, false)
 }
 
-fn look(stats: &mut InsightStats, key: &str, at_ms: u64, weight: u64, event: Event) {
+fn count(stats: &mut InsightStats, key: &str, at_ms: u64, weight: u64, event: Event) {
     let (partition, sort) = key.split_once('/').unwrap_or((key, ""));
     stats.count(
         &Seen {
@@ -73,9 +73,15 @@ fn names(found: &Contributions) -> Vec<&str> {
 fn a_write_weighs_three_reads_and_looks_count_for_what_they_stand_for() {
     let mut stats = stats(BOTH);
     let write = Event::of(Work::Write(Units::whole(2)), Outcome::ConditionFailed, None);
-    look(&mut stats, "a", START_MS + 1, 4, write);
-    look(&mut stats, "b", START_MS + 2, 1, Event::of(Work::Read(Units::HALF), Outcome::Done, None));
-    look(&mut stats, "b", START_MS + MINUTE_MS, 1, reads(7));
+    count(&mut stats, "a", START_MS + 1, 4, write);
+    count(
+        &mut stats,
+        "b",
+        START_MS + 2,
+        1,
+        Event::of(Work::Read(Units::HALF), Outcome::Done, None),
+    );
+    count(&mut stats, "b", START_MS + MINUTE_MS, 1, reads(7));
     let found = answer(&stats, PARTITIONS, ALL);
     assert_eq!(names(&found), ["a", "b"]);
     let points: Vec<_> = found.contributors.iter().map(|one| one.points.clone()).collect();
@@ -109,16 +115,16 @@ fn refusals_count_where_aws_counts_them() {
 fn only_the_rules_that_are_on_are_kept() {
     let mut stats = stats(THROTTLED);
     for (key, event) in [("a", reads(1)), ("a", Event::Throttled), ("a/1", Event::Throttled)] {
-        look(&mut stats, key, START_MS, 1, event);
+        count(&mut stats, key, START_MS, 1, event);
     }
     let total = |stats: &InsightStats, kind| answer(stats, kind, ALL).total;
     let totals = InsightKind::ALL.map(|kind| total(&stats, kind));
     assert_eq!(totals, [0.0, 1.0, 0.0, 1.0]);
     stats.follow(BOTH);
-    look(&mut stats, "a", START_MS, 1, reads(1));
+    count(&mut stats, "a", START_MS, 1, reads(1));
     assert_eq!(InsightKind::ALL.map(|kind| total(&stats, kind)), [1.0, 1.0, 0.0, 1.0]);
     stats.follow(THROTTLED);
-    look(&mut stats, "a", START_MS, 1, reads(1));
+    count(&mut stats, "a", START_MS, 1, reads(1));
     assert_eq!(InsightKind::ALL.map(|kind| total(&stats, kind)), [0.0, 1.0, 0.0, 1.0]);
 }
 
@@ -126,9 +132,9 @@ fn only_the_rules_that_are_on_are_kept() {
 fn times_periods_and_ranks_are_those_of_the_question() {
     let mut stats = stats(BOTH);
     for minute in 0..10 {
-        look(&mut stats, "steady", START_MS + minute * MINUTE_MS, 1, reads(10));
+        count(&mut stats, "steady", START_MS + minute * MINUTE_MS, 1, reads(10));
     }
-    look(&mut stats, "burst", START_MS + 7 * MINUTE_MS, 1, reads(60));
+    count(&mut stats, "burst", START_MS + 7 * MINUTE_MS, 1, reads(60));
     assert_eq!(names(&answer(&stats, PARTITIONS, ALL)), ["steady", "burst"]);
     let by_maximum = InsightSpan { rank: Rank::Maximum, count: 1, ..ALL };
     assert_eq!(names(&answer(&stats, PARTITIONS, by_maximum)), ["burst"]);
@@ -148,8 +154,8 @@ fn times_periods_and_ranks_are_those_of_the_question() {
 fn old_minutes_become_hours_and_nothing_is_lost_for_three_days() {
     let mut stats = stats(BOTH);
     for minute in 0..6 * 60 {
-        look(&mut stats, "a", START_MS + minute * MINUTE_MS, 1, reads(1 + minute % 60));
-        look(&mut stats, "b", START_MS + minute * MINUTE_MS, 1, reads(100));
+        count(&mut stats, "a", START_MS + minute * MINUTE_MS, 1, reads(1 + minute % 60));
+        count(&mut stats, "b", START_MS + minute * MINUTE_MS, 1, reads(100));
     }
     let found = answer(&stats, PARTITIONS, BY_HOUR);
     assert!((found.total - 6.0 * 7830.0).abs() < 1e-9, "{}", found.total);
@@ -163,7 +169,7 @@ fn old_minutes_become_hours_and_nothing_is_lost_for_three_days() {
     }
     // Much later, all of that is forgotten.
     for minute in [0, 1] {
-        look(&mut stats, "a", START_MS + (100 * 60 + minute) * MINUTE_MS, 1, reads(1));
+        count(&mut stats, "a", START_MS + (100 * 60 + minute) * MINUTE_MS, 1, reads(1));
     }
     let all = InsightSpan { until_ms: u64::MAX, ..BY_HOUR };
     assert!((answer(&stats, PARTITIONS, all).total - 2.0).abs() < 1e-9);
@@ -173,7 +179,7 @@ fn old_minutes_become_hours_and_nothing_is_lost_for_three_days() {
 fn an_hour_does_not_look_like_a_minute() {
     let mut stats = stats(BOTH);
     for minute in 0..6 * 60 {
-        look(&mut stats, "a", START_MS + minute * MINUTE_MS, 1, reads(1));
+        count(&mut stats, "a", START_MS + minute * MINUTE_MS, 1, reads(1));
     }
     for period_ms in [MINUTE_MS, 20 * MINUTE_MS, 90 * MINUTE_MS] {
         let found = answer(&stats, PARTITIONS, InsightSpan { period_ms, ..ALL });
@@ -190,10 +196,10 @@ fn ranks_by_maximum_are_those_of_the_periods_even_after_minutes_became_hours() {
     for hour in 0..6 {
         let start_ms = START_MS + hour * 60 * MINUTE_MS;
         for minute in 0..60 {
-            look(&mut stats, "steady", start_ms + minute * MINUTE_MS, 1, reads(10));
+            count(&mut stats, "steady", start_ms + minute * MINUTE_MS, 1, reads(10));
         }
     }
-    look(&mut stats, "late", START_MS + 6 * 60 * MINUTE_MS, 1, reads(700));
+    count(&mut stats, "late", START_MS + 6 * 60 * MINUTE_MS, 1, reads(700));
     let by_maximum = InsightSpan { rank: Rank::Maximum, ..BY_HOUR };
     assert_eq!(names(&answer(&stats, PARTITIONS, BY_HOUR)), ["steady", "late"]);
     assert_eq!(names(&answer(&stats, PARTITIONS, by_maximum)), ["late", "steady"]);
@@ -208,7 +214,7 @@ fn busy(is_small: bool, minutes: u64, are_new: bool, tail: &str) -> InsightStats
         for key in 0..25 {
             let of = if are_new { minute } else { 0 };
             let name = format!("CUSTOMER#{of:05}#{key:05}{tail}");
-            look(&mut stats, &name, START_MS + minute * MINUTE_MS, 1, reads(1 + key));
+            count(&mut stats, &name, START_MS + minute * MINUTE_MS, 1, reads(1 + key));
         }
     }
     stats
@@ -257,13 +263,13 @@ fn reports_reach_as_far_back_as_is_promised() {
 fn a_clock_that_was_ahead_does_not_hold_what_comes_after() {
     let mut stats = stats(BOTH);
     let hour_ms = 60 * MINUTE_MS;
-    look(&mut stats, "before", START_MS, 1, reads(1));
-    look(&mut stats, "ahead", START_MS + 2 * hour_ms, 1, reads(1));
+    count(&mut stats, "before", START_MS, 1, reads(1));
+    count(&mut stats, "ahead", START_MS + 2 * hour_ms, 1, reads(1));
     for minute in 1..300 {
-        look(&mut stats, "after", START_MS + minute * MINUTE_MS, 1, reads(1));
+        count(&mut stats, "after", START_MS + minute * MINUTE_MS, 1, reads(1));
     }
     // A little late is no reason to go back.
-    look(&mut stats, "late", START_MS + 297 * MINUTE_MS, 1, reads(1));
+    count(&mut stats, "late", START_MS + 297 * MINUTE_MS, 1, reads(1));
     let found = answer(&stats, PARTITIONS, BY_HOUR);
     assert_eq!(found.total, 302.0);
     let points = |key: &str| {
@@ -284,8 +290,8 @@ fn a_clock_that_was_ahead_does_not_hold_what_comes_after() {
 #[test]
 fn a_new_rule_begins_with_nothing_even_before_anybody_comes() {
     let mut stats = stats(BOTH);
-    look(&mut stats, "a", START_MS, 1, reads(1));
-    look(&mut stats, "a", START_MS, 1, Event::Throttled);
+    count(&mut stats, "a", START_MS, 1, reads(1));
+    count(&mut stats, "a", START_MS, 1, Event::Throttled);
     let key = KeySchema::simple(KeyAttribute::new("k", ScalarType::S), None);
     let total = |stats: &InsightStats, kind, since_ms| {
         let query = InsightQuery { table: "t", index: None, key: &key, kind, since_ms, span: ALL };
@@ -295,7 +301,7 @@ fn a_new_rule_begins_with_nothing_even_before_anybody_comes() {
     assert_eq!(total(&stats, PARTITIONS, SINCE_MS + 1), 0.0);
     // Only the rules of units are new.
     stats.follow(InsightRules { accessed_since_ms: Some(SINCE_MS + 1), ..BOTH });
-    look(&mut stats, "b", START_MS, 1, reads(5));
+    count(&mut stats, "b", START_MS, 1, reads(5));
     assert_eq!(total(&stats, PARTITIONS, SINCE_MS + 1), 5.0);
     assert_eq!(total(&stats, PARTITIONS, SINCE_MS), 0.0);
     assert_eq!(total(&stats, InsightKind::ThrottledPartitions, SINCE_MS), 1.0);
@@ -315,9 +321,9 @@ fn the_heaviest_keys_are_within_their_error_and_memory_within_its_bound() {
             _ => format!("cold{step}{tail}/{step}{tail}"),
         };
         let at_ms = START_MS + step * 100;
-        look(&mut stats, &key, at_ms, 1, reads(1));
+        count(&mut stats, &key, at_ms, 1, reads(1));
         if let Some((partition, _)) = key.split_once('/') {
-            look(&mut stats, partition, at_ms, 1, reads(1));
+            count(&mut stats, partition, at_ms, 1, reads(1));
         }
         *truth.entry(key).or_default() += 1;
     }

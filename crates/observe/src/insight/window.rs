@@ -146,7 +146,7 @@ impl Live {
         Self { start_ms, top: TopKeys::new(monitored, counters), totals: Totals::default() }
     }
 
-    /// Counts one look, at events of which each has the load `one`.
+    /// Counts one sampled touch, which stands for events of the load `one` each.
     pub(super) fn add(&mut self, seen: &Seen<'_>, one: Load) {
         let load = Load {
             read_halves: one.read_halves * seen.weight,

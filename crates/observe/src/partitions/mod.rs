@@ -20,7 +20,7 @@ mod space;
 use std::collections::HashMap;
 
 use keyloom_core::observation::{
-    Observation, Outcome, Place, Refused, ThrottleLimit, ThrottleReason, Touch,
+    NotAdmitted, Observation, Outcome, Place, ThrottleLimit, ThrottleReason, Touch,
 };
 use parking_lot::{Mutex, RwLock};
 
@@ -70,7 +70,7 @@ impl Partitions {
     /// Takes the work from every partition that it touches, or refuses and takes none of it.
     ///
     /// A write that a global index cannot take is refused for the table, with the index's reason.
-    pub fn admit(&self, touches: &[Touch<'_>], now_ms: u64) -> Result<(), Refused> {
+    pub fn admit(&self, touches: &[Touch<'_>], now_ms: u64) -> Result<(), NotAdmitted> {
         for (position, touch) in touches.iter().enumerate().filter(|(_, touch)| is_followed(touch))
         {
             let earlier = touches.iter().take(position).filter(|earlier| is_followed(earlier));
@@ -85,7 +85,7 @@ impl Partitions {
                         space.put_back(Ask::new(earlier, 1), now_ms);
                     });
                 }
-                return Err(Refused { touch: position, reason: reason(touch, limit) });
+                return Err(NotAdmitted { touch: position, reason: reason(touch, limit) });
             }
         }
         Ok(())
@@ -99,14 +99,14 @@ impl Partitions {
     }
 
     /// Takes note of a request that has been carried out, and of what AWS would have refused of it.
-    pub fn watch(&self, observation: &Observation<'_>) {
+    pub fn observe(&self, observation: &Observation<'_>) {
         if !matches!(observation.outcome, Outcome::Done | Outcome::ConditionFailed) {
             return;
         }
         let (now_ms, weight) = (observation.at_ms, observation.weight.get());
         for touch in observation.touches.iter().filter(|touch| is_followed(touch)) {
             self.with_space(&touch.place, now_ms, |space| {
-                space.watch(Ask::new(touch, weight), touch.place.has_local_indexes, now_ms);
+                space.observe(Ask::new(touch, weight), touch.place.has_local_indexes, now_ms);
             });
         }
     }

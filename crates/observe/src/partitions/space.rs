@@ -235,7 +235,7 @@ impl Space {
     }
 
     /// Takes note of work that has been done, and of whether it would have been refused.
-    pub(super) fn watch(
+    pub(super) fn observe(
         &mut self,
         ask: Ask<'_>,
         has_local: bool,

@@ -69,7 +69,7 @@ impl Load {
     }
 
     /// Whether one write is admitted.
-    fn write(&self, partition: &[u8], sort: &[u8], now_ms: u64) -> Result<(), Refused> {
+    fn write(&self, partition: &[u8], sort: &[u8], now_ms: u64) -> Result<(), NotAdmitted> {
         let write = Work::Write(Units::whole(self.units));
         self.partitions.admit(&[self.touch(partition, sort, write)], now_ms)
     }
@@ -180,7 +180,7 @@ fn a_hot_key_of_an_index_refuses_the_tables_write_and_costs_the_table_nothing() 
         load.partitions.admit(&[in_table, in_index], now_ms)
     };
     let outcomes: Vec<_> = (0..30_000).map(|n| put(n, n / 3)).collect();
-    let refused: Vec<&Refused> =
+    let refused: Vec<&NotAdmitted> =
         outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
     let admitted = outcomes.len() - refused.len();
     assert!((10_000..=11_001).contains(&admitted), "{admitted}");
@@ -350,7 +350,7 @@ fn watching_counts_what_would_be_refused_for_all_that_a_sample_stands_for() {
     let weight = std::num::NonZeroU32::new(8).unwrap();
     for number in 0..10_000u64 {
         let touch = load.touch(b"hot", b"item", Work::Write(Units::whole(1)));
-        load.partitions.watch(&Observation {
+        load.partitions.observe(&Observation {
             operation: Operation::PutItem,
             at_ms: number * 2,
             touches: &[touch],

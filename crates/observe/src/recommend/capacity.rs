@@ -4,7 +4,7 @@
 //! 70 %, out after two minutes above it, in after fifteen minutes below.
 
 use crate::detect::{Confidence, Finding, Judge, Severity, short};
-use crate::report::Place;
+use crate::report::PlaceReport;
 use crate::window::Slot;
 
 const TARGET: f64 = 0.7;
@@ -20,7 +20,7 @@ pub(super) fn modes(judge: &Judge<'_>) -> Vec<Finding> {
     judge.report.places.iter().filter_map(|place| mode(judge, place)).collect()
 }
 
-fn mode(judge: &Judge<'_>, place: &Place) -> Option<Finding> {
+fn mode(judge: &Judge<'_>, place: &PlaceReport) -> Option<Finding> {
     let minutes = filled(&place.minutes);
     if minutes.len() < MIN_MINUTES || place.kind == crate::report::Kind::Local {
         return None;

@@ -6,7 +6,7 @@ use crate::detect::{
     AntiPatternDetector, Confidence, Finding, Judge, Severity, bytes, percent, rank, reads,
     sequences, short,
 };
-use crate::report::{Pattern, Place};
+use crate::report::{Pattern, PlaceReport};
 
 /// Says what would make requests faster or cheaper.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +142,7 @@ fn projections(judge: &Judge<'_>) -> Vec<Finding> {
     found.collect()
 }
 
-fn projection_fix(place: &Place) -> &'static str {
+fn projection_fix(place: &PlaceReport) -> &'static str {
     if place.index.is_some() {
         "a ProjectionExpression saves bandwidth, not units; a narrower projection of the index saves \
          both"

@@ -1,6 +1,6 @@
 //! Two reports of the same tables become one.
 
-use super::{ErrorCount, Key, Pattern, Place, Report};
+use super::{ErrorCount, Key, Pattern, PlaceReport, Report};
 use crate::partitions::PlaceHeat;
 use crate::window::merged;
 
@@ -22,7 +22,7 @@ impl Report {
         // A database knows more of its tables than a program that uses them.
         let keeps_facts = other.of_one_program && !self.of_one_program;
         self.of_one_program &= other.of_one_program;
-        self.looked_at += other.looked_at;
+        self.sampled += other.sampled;
         self.requests += other.requests;
         self.left_out += other.left_out;
         let strictest = self.redaction.stricter(other.redaction);
@@ -30,7 +30,8 @@ impl Report {
         let mut other = other.clone();
         other.redact(strictest);
         for place in &other.places {
-            let known = |mine: &&mut Place| mine.table == place.table && mine.index == place.index;
+            let known =
+                |mine: &&mut PlaceReport| mine.table == place.table && mine.index == place.index;
             match self.places.iter_mut().find(known) {
                 Some(mine) => mine.merge(place),
                 None => self.places.push(place.clone()),
@@ -62,7 +63,7 @@ impl Report {
     }
 }
 
-impl Place {
+impl PlaceReport {
     fn merge(&mut self, other: &Self) {
         self.requests += other.requests;
         self.reads += other.reads;

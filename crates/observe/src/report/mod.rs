@@ -31,15 +31,16 @@ pub struct Report {
     pub design: Option<String>,
     /// How much of the keys is shown.
     pub redaction: Redaction,
-    /// How many requests were looked at.
-    pub looked_at: u64,
+    /// How many requests were sampled.
+    #[serde(alias = "looked_at")]
+    pub sampled: u64,
     /// How many requests those stand for.
     pub requests: u64,
     /// Whether only one program's requests are in it, though others may use the same tables: what is not in it may
     /// happen all the same.
     pub of_one_program: bool,
     /// The tables and indexes that were used.
-    pub places: Vec<Place>,
+    pub places: Vec<PlaceReport>,
     /// How often something was asked of tables and indexes beyond the 64 that are counted.
     pub left_out: u64,
     /// Errors by operation and code, all of them counted.
@@ -81,7 +82,7 @@ pub enum Kind {
 /// A table or index that was used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Place {
+pub struct PlaceReport {
     /// The table.
     pub table: String,
     /// The index, if it is one.
@@ -302,20 +303,20 @@ pub struct IndexFacts {
 }
 
 impl Report {
-    /// How long was watched, in seconds; one at least.
+    /// How long was observed, in seconds; one at least.
     pub fn seconds(&self) -> f64 {
         (self.until_ms.saturating_sub(self.since_ms) as f64 / 1000.0).max(1.0)
     }
 
     /// All patterns with the places they were asked of.
-    pub fn patterns(&self) -> impl Iterator<Item = (&Place, &Pattern)> {
+    pub fn patterns(&self) -> impl Iterator<Item = (&PlaceReport, &Pattern)> {
         self.places
             .iter()
             .flat_map(|place| place.patterns.iter().map(move |pattern| (place, pattern)))
     }
 
     /// The place with this name.
-    pub fn place(&self, table: &str, index: Option<&str>) -> Option<&Place> {
+    pub fn place(&self, table: &str, index: Option<&str>) -> Option<&PlaceReport> {
         self.places.iter().find(|place| place.table == table && place.index.as_deref() == index)
     }
 
@@ -366,7 +367,7 @@ impl Report {
     }
 }
 
-impl Place {
+impl PlaceReport {
     /// `table` or `table.index`.
     pub fn name(&self) -> String {
         match &self.index {

@@ -33,7 +33,7 @@ impl Load {
     }
 }
 
-/// One look at a key.
+/// One sampled touch of a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen<'a> {
     pub(crate) hash: u64,
@@ -86,7 +86,7 @@ pub(crate) struct TopKeys {
     /// Upper bounds for all keys that are not monitored.
     filter: Box<[u64]>,
     capacity: usize,
-    /// No entry has less; raised when somebody looks.
+    /// No entry has less; raised when the list is read.
     floor: u64,
     total: u64,
 }
@@ -105,9 +105,9 @@ impl TopKeys {
         }
     }
 
-    /// Counts one look at a key.
+    /// Counts one sampled touch of a key.
     pub(crate) fn add(&mut self, seen: &Seen<'_>) {
-        // Every look counts, even one that cost nothing, so that throttled keys show.
+        // Every touch counts, even one that cost nothing, so that throttled keys show.
         let weight = seen.load.weight().max(1);
         self.total += weight;
         if let Some(&place) = self.places.get(&seen.hash) {
@@ -227,12 +227,12 @@ mod tests {
     use super::*;
     use crate::sketch::hash_of;
 
-    fn look(key: u64, halves: u64) -> (u64, Load) {
+    fn sampled(key: u64, halves: u64) -> (u64, Load) {
         (hash_of(&key.to_le_bytes()), Load { read_halves: halves, write_halves: 0 })
     }
 
     fn add(top: &mut TopKeys, key: u64, halves: u64, at_ms: u64) {
-        let (hash, load) = look(key, halves);
+        let (hash, load) = sampled(key, halves);
         let bytes = key.to_be_bytes();
         top.add(&Seen {
             hash,
@@ -274,7 +274,7 @@ mod tests {
             let known = listed.iter().any(|(_, entry)| entry.hash == hash);
             assert!(known || truth <= floor, "{truth} is above the floor {floor}");
         }
-        assert_eq!(listed.first().map(|(_, entry)| entry.hash), Some(look(7, 0).0));
+        assert_eq!(listed.first().map(|(_, entry)| entry.hash), Some(sampled(7, 0).0));
     }
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
     fn long_keys_take_no_more_room_than_short_ones() {
         let mut top = TopKeys::new(4, 64);
         let long = vec![7_u8; 2000];
-        let (hash, load) = look(1, 2);
+        let (hash, load) = sampled(1, 2);
         top.add(&Seen {
             hash,
             partition: &long,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use keyloom_core::hash::{SplitMix64, fraction};
-use keyloom_core::observation::{Refused, ThrottleLimit, ThrottleReason, Touch};
+use keyloom_core::observation::{NotAdmitted, ThrottleLimit, ThrottleReason, Touch};
 
 use super::ThrottleSyntax;
 
@@ -67,7 +67,7 @@ pub enum When {
 
 impl Injection {
     /// Refuses a request if a rule says so.
-    pub fn admit(&self, touches: &[Touch<'_>]) -> Result<(), Refused> {
+    pub fn admit(&self, touches: &[Touch<'_>]) -> Result<(), NotAdmitted> {
         for (number, rule) in self.rules.iter().enumerate() {
             let Some(touch) = touches.iter().position(|touch| rule.is_about(touch)) else {
                 continue;
@@ -81,7 +81,7 @@ impl Injection {
                 is_write: touches.get(touch).is_some_and(|touch| touch.work.is_write()),
                 limit: rule.limit,
             };
-            return Err(Refused { touch, reason });
+            return Err(NotAdmitted { touch, reason });
         }
         Ok(())
     }

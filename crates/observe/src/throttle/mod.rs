@@ -23,11 +23,11 @@ use crate::partitions::MAX_BURST_SECONDS;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Throttle {
-    /// Never, and nothing is watched either.
+    /// Never; partitions are not followed either.
     Off,
     /// Never, but what AWS would have refused is counted.
     #[default]
-    Watch,
+    Observe,
     /// As AWS would.
     Enforce {
         /// How long unused capacity is saved; AWS: up to 300 s. As much is there at the beginning.
@@ -43,12 +43,13 @@ impl FromStr for Throttle {
     fn from_str(text: &str) -> Result<Self, ThrottleSyntax> {
         match text.split_once('=') {
             None if text == "off" => Ok(Self::Off),
-            None if text == "watch" => Ok(Self::Watch),
+            // Its former name, which scripts may have.
+            None if text == "observe" || text == "watch" => Ok(Self::Observe),
             None if text == "enforce" => Ok(Self::Enforce { burst_seconds: MAX_BURST_SECONDS }),
             Some(("enforce:burst", seconds)) => burst(seconds),
             Some(("inject", rules)) => rules.parse().map(Self::Inject),
             _ => Err(ThrottleSyntax(format!(
-                "`{text}` is no way to throttle: say `off`, `watch`, `enforce`, `enforce:burst=SECONDS` or `inject=RULES`, \
+                "`{text}` is no way to throttle: say `off`, `observe`, `enforce`, `enforce:burst=SECONDS` or `inject=RULES`, \
                  such as `inject=write:0.1`"
             ))),
         }

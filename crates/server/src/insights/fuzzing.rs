@@ -2,7 +2,7 @@
 
 use hyper::Request;
 
-use super::{Refused, SERVICE, Wire, cbor, run};
+use super::{SERVICE, Unanswered, Wire, cbor, run};
 use crate::backend::Backend;
 
 /// Answers a request in one of the protocols; false if CBOR that was decoded changes when it is encoded and
@@ -19,8 +19,8 @@ pub(crate) fn ask(protocol: u8, operation: &str, body: &[u8], backend: &dyn Back
     let Ok(request) = request else { return true };
     let response = match wire.asked(&request.into_parts().0, body) {
         Ok(asked) => wire.response(&asked.operation, &run(backend, &asked)),
-        Err(Refused::Failure(failure)) => wire.response("", &Err(failure)),
-        Err(Refused::NotOurs) => return true,
+        Err(Unanswered::Error(failure)) => wire.response("", &Err(failure)),
+        Err(Unanswered::NotOurs) => return true,
     };
     assert!(response.status().as_u16() < 500, "{response:?}");
     wire != Wire::Cbor || is_stable(body)

@@ -6,7 +6,7 @@
 //! `report` are the operations, which see values only.
 
 mod cbor;
-mod failure;
+mod error;
 pub(crate) mod fuzzing;
 mod iso8601;
 mod json;
@@ -21,7 +21,7 @@ use std::time::Instant;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 
-use self::failure::Failure;
+use self::error::CloudwatchError;
 use self::value::{Input, Value};
 use crate::auth::Admission;
 use crate::backend::Backend;
@@ -66,22 +66,22 @@ struct Asked {
 
 /// Why there is no answer of an operation.
 #[derive(Debug)]
-enum Refused {
+enum Unanswered {
     /// CloudWatch refuses it.
-    Failure(Failure),
+    Error(CloudwatchError),
     /// It is a form, and not for CloudWatch.
     NotOurs,
 }
 
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
+impl From<CloudwatchError> for Unanswered {
+    fn from(failure: CloudwatchError) -> Self {
+        Self::Error(failure)
     }
 }
 
-impl From<keyloom_engine::Error> for Refused {
+impl From<keyloom_engine::Error> for Unanswered {
     fn from(error: keyloom_engine::Error) -> Self {
-        Self::Failure(Failure::from(error))
+        Self::Error(CloudwatchError::from(error))
     }
 }
 
@@ -112,18 +112,18 @@ impl Wire {
         }
     }
 
-    fn asked(self, head: &Parts, body: &[u8]) -> Result<Asked, Refused> {
+    fn asked(self, head: &Parts, body: &[u8]) -> Result<Asked, Unanswered> {
         let (operation, input) = match self {
             Self::Cbor => (operation_of_path(head.uri.path()), cbor::decode(body)),
             Self::Json => (operation_of_target(target(head)), json::decode(body)),
             Self::Query => return query::asked(body),
         };
         let operation = operation.unwrap_or_default().to_owned();
-        Ok(Asked { operation, input: Input::of(input.map_err(Failure::malformed)?)? })
+        Ok(Asked { operation, input: Input::of(input.map_err(CloudwatchError::malformed)?)? })
     }
 
     /// The response with an operation's output, or with why there is none.
-    fn response(self, operation: &str, output: &Result<Value, Failure>) -> HttpResponse {
+    fn response(self, operation: &str, output: &Result<Value, CloudwatchError>) -> HttpResponse {
         let id = request_id::next();
         let id_text = String::from_utf8_lossy(&id);
         let (status, body) = match output {
@@ -140,7 +140,7 @@ impl Wire {
                 match self {
                     Self::Cbor => cbor::encode(&failure.value()),
                     Self::Json => json::encode(&failure.value()),
-                    Self::Query => query::encode_failure(failure, &id_text),
+                    Self::Query => query::encode_error(failure, &id_text),
                 },
             ),
         };
@@ -207,14 +207,14 @@ async fn response(
     // An answer may be large, so that it is encoded there, too.
     let work = move || match read(wire, &head, admission.as_ref(), &bytes) {
         Ok(asked) => Some(wire.response(&asked.operation, &run(held.backend.as_ref(), &asked))),
-        Err(Refused::Failure(failure)) => Some(wire.response("", &Err(failure))),
-        Err(Refused::NotOurs) => None,
+        Err(Unanswered::Error(failure)) => Some(wire.response("", &Err(failure))),
+        Err(Unanswered::NotOurs) => None,
     };
     let response = shared.dispatcher.in_pool(memory, WORK_BYTES, work).await;
     response.unwrap_or_else(|not_run| {
         let failure = match not_run {
-            NotRun::Panicked => Failure::broken(),
-            NotRun::NoMemory => Failure::no_memory(),
+            NotRun::Panicked => CloudwatchError::broken(),
+            NotRun::NoMemory => CloudwatchError::no_memory(),
         };
         Some(wire.response("", &Err(failure)))
     })
@@ -226,7 +226,7 @@ fn read(
     head: &Parts,
     admission: Option<&Admission>,
     body: &[u8],
-) -> Result<Asked, Refused> {
+) -> Result<Asked, Unanswered> {
     if let Some(admission) = admission {
         admission.verify(body)?;
     }
@@ -237,20 +237,22 @@ fn read(
     wire.asked(head, &body)
 }
 
-fn run(backend: &dyn Backend, asked: &Asked) -> Result<Value, Failure> {
+fn run(backend: &dyn Backend, asked: &Asked) -> Result<Value, CloudwatchError> {
     match asked.operation.as_str() {
         "DescribeInsightRules" => rules::describe(backend, &asked.input),
         "GetInsightRuleReport" => report::get(backend, &asked.input),
-        other => Err(Failure::unknown_operation(other)),
+        other => Err(CloudwatchError::unknown_operation(other)),
     }
 }
 
-fn unreadable(shared: &Shared, error: &BodyError) -> Failure {
+fn unreadable(shared: &Shared, error: &BodyError) -> CloudwatchError {
     match error {
         BodyError::TooLarge => body_too_large(shared.limits.max_body_bytes).into(),
-        BodyError::TooSlow => Failure::new("RequestTimeout", 408, "The body came too slowly."),
-        BodyError::ServerFull => Failure::no_memory(),
-        BodyError::Broken => Failure::malformed("The body is not complete."),
+        BodyError::TooSlow => {
+            CloudwatchError::new("RequestTimeout", 408, "The body came too slowly.")
+        }
+        BodyError::ServerFull => CloudwatchError::no_memory(),
+        BodyError::Broken => CloudwatchError::malformed("The body is not complete."),
     }
 }
 

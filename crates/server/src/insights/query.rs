@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::failure::Failure;
+use super::error::CloudwatchError;
 use super::value::{Input, Value};
-use super::{Asked, Refused, VERSION, iso8601};
+use super::{Asked, Unanswered, VERSION, iso8601};
 use crate::auth::canonical::query_parameters;
 
 const NAMESPACE: &str = "http://monitoring.amazonaws.com/doc/2010-08-01/";
 
 /// Reads a form. Lists are numbered: `Metrics.member.1=Sum&Metrics.member.2=Maximum`.
-pub(super) fn asked(body: &[u8]) -> Result<Asked, Refused> {
-    let text = std::str::from_utf8(body).map_err(|_| Failure::malformed("The form is not text."));
+pub(super) fn asked(body: &[u8]) -> Result<Asked, Unanswered> {
+    let text =
+        std::str::from_utf8(body).map_err(|_| CloudwatchError::malformed("The form is not text."));
     let (mut operation, mut version) = (String::new(), String::new());
     let mut fields = Vec::new();
     let mut lists: BTreeMap<String, BTreeMap<u32, Value>> = BTreeMap::new();
@@ -25,7 +26,7 @@ pub(super) fn asked(body: &[u8]) -> Result<Asked, Refused> {
             None => fields.push((name.into(), Value::Text(value))),
             Some((list, place)) => {
                 let place = place.parse().map_err(|_| {
-                    Failure::malformed(format!("The parameter {name} is not numbered."))
+                    CloudwatchError::malformed(format!("The parameter {name} is not numbered."))
                 })?;
                 lists.entry(list.to_owned()).or_default().insert(place, Value::Text(value));
             }
@@ -33,7 +34,7 @@ pub(super) fn asked(body: &[u8]) -> Result<Asked, Refused> {
     }
     // Other services have forms, too.
     if version != VERSION {
-        return Err(Refused::NotOurs);
+        return Err(Unanswered::NotOurs);
     }
     let lists = lists.into_iter();
     fields.extend(lists.map(|(name, members)| (name.into(), Value::list(members.into_values()))));
@@ -53,7 +54,7 @@ pub(super) fn encode(operation: &str, output: &Value, request_id: &str) -> Vec<u
 }
 
 /// Writes a refusal.
-pub(super) fn encode_failure(failure: &Failure, request_id: &str) -> Vec<u8> {
+pub(super) fn encode_error(failure: &CloudwatchError, request_id: &str) -> Vec<u8> {
     let mut xml = format!("<ErrorResponse xmlns=\"{NAMESPACE}\">");
     let error = Value::record([
         ("Type", failure.fault().into()),

@@ -4,7 +4,7 @@ use keyloom_engine::insights::{
     Contributions, Contributor, InsightRule, InsightSpan, NotCounted, PeriodValues, Rank,
 };
 
-use super::failure::Failure;
+use super::error::CloudwatchError;
 use super::rules::key_labels;
 use super::value::{Input, Value};
 use crate::backend::Backend;
@@ -27,31 +27,33 @@ const METRICS: [Metric; 7] = [
     ("Maximum", |period| period.maximum),
 ];
 
-pub(super) fn get(backend: &dyn Backend, input: &Input) -> Result<Value, Failure> {
-    let name = input.text("RuleName")?.ok_or_else(|| Failure::missing("RuleName"))?;
+pub(super) fn get(backend: &dyn Backend, input: &Input) -> Result<Value, CloudwatchError> {
+    let name = input.text("RuleName")?.ok_or_else(|| CloudwatchError::missing("RuleName"))?;
     let (span, metrics) = (span(input)?, metrics(input)?);
     let rules = backend.insight_rules();
-    let rule =
-        rules.iter().find(|rule| rule.name == name).ok_or_else(|| Failure::no_such_rule(name))?;
+    let rule = rules
+        .iter()
+        .find(|rule| rule.name == name)
+        .ok_or_else(|| CloudwatchError::no_such_rule(name))?;
     let found = backend.contributors(rule, span).map_err(|why| not_counted(rule, why))?;
     Ok(shown(rule, &found, &metrics))
 }
 
 /// What is asked, whatever the rule.
-fn span(input: &Input) -> Result<InsightSpan, Failure> {
-    let time = |name| input.time_ms(name)?.ok_or_else(|| Failure::missing(name));
+fn span(input: &Input) -> Result<InsightSpan, CloudwatchError> {
+    let time = |name| input.time_ms(name)?.ok_or_else(|| CloudwatchError::missing(name));
     let (from_ms, until_ms) = (time("StartTime")?, time("EndTime")?);
     if from_ms >= until_ms {
         let message = "The parameter StartTime must be less than the parameter EndTime.";
-        return Err(Failure::value_of(message));
+        return Err(CloudwatchError::value_of(message));
     }
-    let period_s = input.whole("Period")?.ok_or_else(|| Failure::missing("Period"))?;
+    let period_s = input.whole("Period")?.ok_or_else(|| CloudwatchError::missing("Period"))?;
     if period_s < MINUTE_S || period_s % MINUTE_S != 0 {
-        return Err(Failure::value_of("The parameter Period must be a multiple of 60."));
+        return Err(CloudwatchError::value_of("The parameter Period must be a multiple of 60."));
     }
     let count = input.whole("MaxContributorCount")?.unwrap_or(CONTRIBUTORS);
     if !(1..=MAX_CONTRIBUTORS).contains(&count) {
-        return Err(Failure::value_of(format!(
+        return Err(CloudwatchError::value_of(format!(
             "The parameter MaxContributorCount must be between 1 and {MAX_CONTRIBUTORS}, the most \
              that rules of DynamoDB tell."
         )));
@@ -61,7 +63,7 @@ fn span(input: &Input) -> Result<InsightSpan, Failure> {
         Some("Maximum") => Rank::Maximum,
         Some(other) => {
             let message = format!("The parameter OrderBy must be Sum or Maximum, not {other:?}.");
-            return Err(Failure::value_of(message));
+            return Err(CloudwatchError::value_of(message));
         }
     };
     let period_ms = period_s.unsigned_abs().saturating_mul(1000);
@@ -69,12 +71,12 @@ fn span(input: &Input) -> Result<InsightSpan, Failure> {
 }
 
 /// The metrics that are wanted, each once however often it is named.
-fn metrics(input: &Input) -> Result<Vec<Metric>, Failure> {
+fn metrics(input: &Input) -> Result<Vec<Metric>, CloudwatchError> {
     let mut metrics: Vec<Metric> = Vec::with_capacity(METRICS.len());
     for name in input.texts("Metrics")? {
         let metric = METRICS.into_iter().find(|(known, _)| *known == name).ok_or_else(|| {
             let known = METRICS.map(|(name, _)| name).join(", ");
-            Failure::value_of(format!("The parameter Metrics takes {known}, not {name:?}."))
+            CloudwatchError::value_of(format!("The parameter Metrics takes {known}, not {name:?}."))
         })?;
         if metrics.iter().all(|(known, _)| *known != name) {
             metrics.push(metric);
@@ -83,9 +85,9 @@ fn metrics(input: &Input) -> Result<Vec<Metric>, Failure> {
     Ok(metrics)
 }
 
-fn not_counted(rule: &InsightRule, why: NotCounted) -> Failure {
+fn not_counted(rule: &InsightRule, why: NotCounted) -> CloudwatchError {
     let name = &rule.name;
-    Failure::value_of(match why {
+    CloudwatchError::value_of(match why {
         NotCounted::Nobody => format!(
             "The rule {name} has no report, because this server does not count requests: start it \
              with --stats on."

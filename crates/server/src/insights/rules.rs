@@ -2,7 +2,7 @@
 
 use keyloom_engine::insights::{InsightKind, InsightRule};
 
-use super::failure::Failure;
+use super::error::CloudwatchError;
 use super::value::{Input, Value};
 use crate::backend::Backend;
 
@@ -12,16 +12,20 @@ const PREFIX: &str = "DynamoDBContributorInsights-";
 /// The schema of rules that a service has made.
 const SCHEMA: &str = r#"{"Name":"ServiceLogRule","Version":1}"#;
 
-pub(super) fn describe(backend: &dyn Backend, input: &Input) -> Result<Value, Failure> {
+pub(super) fn describe(backend: &dyn Backend, input: &Input) -> Result<Value, CloudwatchError> {
     let limit = input.whole("MaxResults")?.unwrap_or(MAX_RESULTS);
     if !(1..=MAX_RESULTS).contains(&limit) {
         let message = format!("The parameter MaxResults must be between 1 and {MAX_RESULTS}.");
-        return Err(Failure::value_of(message));
+        return Err(CloudwatchError::value_of(message));
     }
     // The token is the last name that was told.
     let after = input.text("NextToken")?;
     if after.is_some_and(|after| !after.starts_with(PREFIX)) {
-        return Err(Failure::new("InvalidNextToken", 400, "The next token specified is invalid."));
+        return Err(CloudwatchError::new(
+            "InvalidNextToken",
+            400,
+            "The next token specified is invalid.",
+        ));
     }
     let rules = backend.insight_rules();
     let mut rest =

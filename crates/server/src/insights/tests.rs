@@ -68,7 +68,7 @@ fn head(path: &str, target: &str) -> Parts {
     Request::builder().uri(path).header("x-amz-target", target).body(()).unwrap().into_parts().0
 }
 
-fn asked(wire: Wire, operation: &str, body: &[u8]) -> Result<Asked, Refused> {
+fn asked(wire: Wire, operation: &str, body: &[u8]) -> Result<Asked, Unanswered> {
     let path = format!("/service/{SERVICE}/operation/{operation}");
     wire.asked(&head(&path, &format!("{SERVICE}.{operation}")), body)
 }
@@ -280,7 +280,7 @@ fn rules_are_told_page_by_page() {
 
 #[test]
 fn a_refusal_has_its_code_where_each_protocol_has_it() {
-    let failure = Err(Failure::value_of("no <good>"));
+    let failure = Err(CloudwatchError::value_of("no <good>"));
     for (wire, kind) in [
         (Wire::Cbor, "application/cbor"),
         (Wire::Json, "application/x-amz-json-1.0"),
@@ -295,10 +295,10 @@ fn a_refusal_has_its_code_where_each_protocol_has_it() {
         assert_eq!(code, expected, "{wire:?}");
         assert_eq!(header("smithy-protocol").is_some(), wire == Wire::Cbor);
     }
-    let value = Failure::value_of("no").value();
+    let value = CloudwatchError::value_of("no").value();
     let name = "com.amazonaws.cloudwatch#InvalidParameterValueException";
     assert_eq!(value, Value::record([("__type", name.into()), ("message", "no".into())]));
-    let xml = query::encode_failure(&Failure::value_of("no <good>"), "ID");
+    let xml = query::encode_error(&CloudwatchError::value_of("no <good>"), "ID");
     let expected = "<ErrorResponse xmlns=\"http://monitoring.amazonaws.com/doc/2010-08-01/\">\
          <Error><Type>Sender</Type><Code>InvalidParameterValue</Code>\
          <Message>no &lt;good&gt;</Message></Error><RequestId>ID</RequestId></ErrorResponse>";
@@ -308,7 +308,7 @@ fn a_refusal_has_its_code_where_each_protocol_has_it() {
 #[test]
 fn forms_of_other_services_are_not_ours() {
     for form in [&b"Action=ListQueues&Version=2012-11-05"[..], b"hi", b""] {
-        assert!(matches!(query::asked(form), Err(Refused::NotOurs)));
+        assert!(matches!(query::asked(form), Err(Unanswered::NotOurs)));
     }
-    assert!(matches!(query::asked(b"\xff"), Err(Refused::Failure(_))));
+    assert!(matches!(query::asked(b"\xff"), Err(Unanswered::Error(_))));
 }

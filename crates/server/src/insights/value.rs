@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::failure::Failure;
+use super::error::CloudwatchError;
 use super::iso8601;
 
 /// A value of a request or an answer.
@@ -64,11 +64,11 @@ pub(super) struct Input(Vec<(Cow<'static, str>, Value)>);
 
 impl Input {
     /// The fields, if it has any.
-    pub(super) fn of(value: Value) -> Result<Self, Failure> {
+    pub(super) fn of(value: Value) -> Result<Self, CloudwatchError> {
         match value {
             Value::Record(fields) => Ok(Self(fields)),
             Value::Null => Ok(Self(Vec::new())),
-            _ => Err(Failure::malformed("The input must be a structure.")),
+            _ => Err(CloudwatchError::malformed("The input must be a structure.")),
         }
     }
 
@@ -77,12 +77,12 @@ impl Input {
         found.filter(|value| **value != Value::Null)
     }
 
-    pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Failure> {
+    pub(super) fn text(&self, name: &str) -> Result<Option<&str>, CloudwatchError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         value.as_text().map(Some).ok_or_else(|| wrong(name, "text"))
     }
 
-    pub(super) fn texts(&self, name: &str) -> Result<Vec<&str>, Failure> {
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<&str>, CloudwatchError> {
         let texts = match self.get(name) {
             None => Some(Vec::new()),
             Some(Value::List(values)) => values.iter().map(Value::as_text).collect(),
@@ -91,7 +91,7 @@ impl Input {
         texts.ok_or_else(|| wrong(name, "a list of texts"))
     }
 
-    pub(super) fn whole(&self, name: &str) -> Result<Option<i64>, Failure> {
+    pub(super) fn whole(&self, name: &str) -> Result<Option<i64>, CloudwatchError> {
         let whole = match self.get(name) {
             None => return Ok(None),
             Some(Value::Whole(number)) => Some(*number),
@@ -103,7 +103,7 @@ impl Input {
     }
 
     /// Milliseconds since 1970; what is earlier counts as 1970.
-    pub(super) fn time_ms(&self, name: &str) -> Result<Option<u64>, Failure> {
+    pub(super) fn time_ms(&self, name: &str) -> Result<Option<u64>, CloudwatchError> {
         let of_seconds = |seconds: f64| seconds.is_finite().then_some((seconds * 1000.0) as u64);
         let time = match self.get(name) {
             None => return Ok(None),
@@ -120,6 +120,6 @@ impl Input {
     }
 }
 
-fn wrong(name: &str, what: &str) -> Failure {
-    Failure::malformed(format!("The parameter {name} must be {what}."))
+fn wrong(name: &str, what: &str) -> CloudwatchError {
+    CloudwatchError::malformed(format!("The parameter {name} must be {what}."))
 }

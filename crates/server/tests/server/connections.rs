@@ -58,7 +58,11 @@ fn ten_thousand_idle_connections_do_not_block_others() {
 
 fn start_holder(server: SocketAddr, count: u64) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "connections::ten_thousand_idle_connections_stop_nobody", "--nocapture"])
+        .args([
+            "--exact",
+            "connections::ten_thousand_idle_connections_do_not_block_others",
+            "--nocapture",
+        ])
         .env(ROLE, format!("{server} {count}"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

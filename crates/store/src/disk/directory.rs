@@ -2,7 +2,7 @@
 //!
 //! The directory itself is locked by the process that has the store open, so that no file can be
 //! removed to break the lock; `LOCK` is locked too, for systems that cannot lock a directory. The
-//! operating system releases both locks when the process ends. [`manifest`](super::manifest)
+//! operating system releases both locks when the process ends. [`manifest`]
 //! describes the content.
 
 use std::fs::{self, File, OpenOptions, TryLockError};

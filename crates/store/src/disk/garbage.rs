@@ -65,7 +65,7 @@ impl Levels {
         sum
     }
 
-    /// Estimates the bytes made obsolete by the upper levels: sampled entries of these are result
+    /// Estimates the bytes made obsolete by the upper levels: sampled entries of these are looked
     /// up below.
     pub(super) fn sampled_garbage(&self) -> lsm_tree::Result<u64> {
         let entries: u64 = self.upper.iter().map(|table| table.metadata.item_count).sum();

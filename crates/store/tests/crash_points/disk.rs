@@ -198,11 +198,11 @@ impl Disk {
         root: &Path,
     ) -> io::Result<()> {
         let mut names = self.durable_names.clone();
-        let whim = Survival::any(random);
+        let survival = Survival::any(random);
         let count = self.unsynced_names.len() as u64;
         let upto = random.below(count + 1);
         for (n, change) in self.unsynced_names.iter().enumerate() {
-            let is_kept = match whim {
+            let is_kept = match survival {
                 Survival::NothingKept => false,
                 Survival::AllKept => true,
                 Survival::UpTo => (n as u64) < upto,

@@ -63,8 +63,8 @@ fn recorded_process() {
 }
 
 /// Compiles the recorder.
-fn recorder(home: &Path) -> PathBuf {
-    let library = home.join("recorder.so");
+fn recorder(scratch: &Path) -> PathBuf {
+    let library = scratch.join("recorder.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/crash_points/recorder.c");
     let status = Command::new("cc")
         .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
@@ -86,9 +86,9 @@ struct Record {
 
 impl Record {
     fn make(seed: u64, mutation: Option<&str>) -> Self {
-        let home = place();
-        let library = recorder(home.path());
-        let (root, trace) = (home.path().join("store"), home.path().join("trace"));
+        let scratch = place();
+        let library = recorder(scratch.path());
+        let (root, trace) = (scratch.path().join("store"), scratch.path().join("trace"));
         fs::create_dir(&root).unwrap();
         let mut random = Random::new(seed);
         for n in 0..LIVES {
@@ -105,7 +105,7 @@ impl Record {
                 .args(["--ignored", "--exact", "recorded_process", "--nocapture"])
                 .env("LD_PRELOAD", &library)
                 .env(ROOT, &root)
-                .env(MARKS, home.path().join("marks"))
+                .env(MARKS, scratch.path().join("marks"))
                 .env("KEYLOOM_TRACE_FILE", &trace)
                 .env("KEYLOOM_TRACE_KILL", &kill)
                 .envs((random.below(3) == 0).then_some((RELAXED, "1")))

@@ -78,7 +78,7 @@ fn reads_are_refused_when_their_partition_has_nothing_left() {
 
 #[test]
 fn watching_refuses_nothing_and_counts_what_aws_would_have_refused() {
-    let load = Throttled::new("watch");
+    let load = Throttled::new("observe");
     load.create(json!({
         "ProvisionedThroughput": {"ReadCapacityUnits": 10, "WriteCapacityUnits": 10}}));
     // 3,000 are saved at the beginning, and 10 come each second.

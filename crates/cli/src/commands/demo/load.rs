@@ -13,9 +13,9 @@ use keyloom_engine::Options;
 use keyloom_observe::{Monitor, Sampling, StatsCollector, StatsOptions, Throttle};
 use serde_json::json;
 
+use crate::observed::ObservedDatabase;
 use crate::output::Failure;
 use crate::trial::{Engine, Refusal, wire_item};
-use crate::watching::Watched;
 
 /// Items in the tables, and rounds of requests.
 const ITEMS: usize = 2000;
@@ -23,12 +23,13 @@ const ROUNDS: usize = 1200;
 const SEED: u64 = 7;
 
 /// Runs the load; what is left is the database with its statistics.
-pub(super) fn run(design: &Design) -> Result<Watched, Failure> {
+pub(super) fn run(design: &Design) -> Result<ObservedDatabase, Failure> {
     // The load lasts a second or so: with every request seen, its rates are exact.
     let seen = StatsOptions { sampling: Sampling::All, ..StatsOptions::default() };
     let statistics = Arc::new(StatsCollector::new(seen));
     statistics.load_designs(std::slice::from_ref(design));
-    let monitor = Monitor::new(Throttle::Watch).with(Arc::clone(&statistics) as Arc<dyn Observer>);
+    let monitor =
+        Monitor::new(Throttle::Observe).with(Arc::clone(&statistics) as Arc<dyn Observer>);
     let monitor = Arc::new(monitor);
     let observer = Some(Arc::clone(&monitor) as Arc<dyn Observer>);
     let options = Options { background: false, observer, ..Options::default() };
@@ -48,7 +49,11 @@ pub(super) fn run(design: &Design) -> Result<Watched, Failure> {
     let engine = load().map_err(|refusal| {
         Failure::refused(format_args!("the demo's own load is refused: {refusal}"))
     })?;
-    Ok(Watched { database: engine.database().clone(), statistics: Some(statistics), monitor })
+    Ok(ObservedDatabase {
+        database: engine.database().clone(),
+        statistics: Some(statistics),
+        monitor,
+    })
 }
 
 /// The requests of every pattern that states a rate, with how often each is made.

@@ -35,9 +35,9 @@ const VERSIONS: &str = include_str!(concat!(
 /// How long the demo waits for its own server.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A tour of what Keyloom does: keys, proofs, mistakes found, a database, a doctor, a server.
+/// Tour Keyloom: keys, proofs, findings, a database, the doctor, a server.
 ///
-/// It works in a temporary folder, listens on a free loopback port, and ends by itself.
+/// Works in a temporary directory on a free loopback port, and exits by itself.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   keyloom demo")]
@@ -52,7 +52,7 @@ impl Demo {
         std::env::set_current_dir(&folder.path)?;
         keys(output)?;
         designs(output)?;
-        watched(output)?;
+        observed(output)?;
         served(output)?;
         // The folder can only be removed once nobody stands in it.
         std::env::set_current_dir(std::env::temp_dir())?;
@@ -104,7 +104,7 @@ fn title(output: &mut Output, text: &str) -> Result<(), Failure> {
 }
 
 /// A skewed load, and what the doctor says.
-fn watched(output: &mut Output) -> Result<(), Failure> {
+fn observed(output: &mut Output) -> Result<(), Failure> {
     title(output, "Under a skewed load with mistakes in it, the doctor says what to change")?;
     let prices = Prices::default();
     let report = check_text("tasks.toml", TASKS, &prices);

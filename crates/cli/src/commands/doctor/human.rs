@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use keyloom_observe::report::{Pattern, Place};
+use keyloom_observe::report::{Pattern, PlaceReport};
 use keyloom_observe::{Finding, PartitionHeat, Report, Severity};
 
 use crate::output::Paint;
@@ -21,7 +21,7 @@ pub(crate) fn render(
     paint: Paint,
 ) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{source}: {}", watched(report));
+    let _ = writeln!(out, "{source}: {}", observed(report));
     if report.requests == 0 {
         out.push_str("Nothing was asked yet: run some load, then look again.\n");
         return out;
@@ -54,12 +54,12 @@ pub(crate) fn render(
     out
 }
 
-fn watched(report: &Report) -> String {
-    let seen = if report.looked_at == report.requests {
+fn observed(report: &Report) -> String {
+    let seen = if report.sampled == report.requests {
         String::new()
     } else {
-        let share = report.requests as f64 / report.looked_at.max(1) as f64;
-        format!(" (one in {share:.1} looked at)")
+        let share = report.requests as f64 / report.sampled.max(1) as f64;
+        format!(" (one in {share:.1} sampled)")
     };
     let design = match &report.design {
         Some(name) => format!(", design {name}"),
@@ -200,7 +200,7 @@ fn write_partitions(out: &mut String, report: &Report) {
 }
 
 fn write_patterns(out: &mut String, report: &Report, top: usize) {
-    let mut all: Vec<(&Place, &Pattern)> = report.patterns().collect();
+    let mut all: Vec<(&PlaceReport, &Pattern)> = report.patterns().collect();
     let units = |pattern: &Pattern| pattern.reads + 3.0 * pattern.writes;
     all.sort_by(|a, b| units(b.1).total_cmp(&units(a.1)));
     let title = format!("Patterns by units, {} of {}", top.min(all.len()), all.len());

@@ -1,14 +1,14 @@
-//! What DynamoDB says about expressions, word for word.
+//! Messages about expressions, verbatim from DynamoDB.
 //!
-//! A [`Problem`] is the part after `Invalid ConditionExpression: `; it becomes an [`Error`] once it is
-//! known which parameter held the expression.
+//! A [`Problem`] is the part after `Invalid ConditionExpression: `; it becomes an [`Error`] once
+//! the parameter is known.
 
 use std::fmt;
 
 use crate::error::Error;
 use crate::value::AttributeValue;
 
-/// What is wrong with an expression, without the name of the parameter that holds it.
+/// What is wrong with an expression, without the name of its parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem(String);
 
@@ -106,7 +106,7 @@ pub(crate) fn operand_type(operator: &str, operand_type: &str) -> Problem {
     ))
 }
 
-/// `ADD` and `DELETE` have a wording of their own, with long type names.
+/// `ADD` and `DELETE` have their own wording, with long type names.
 pub(crate) fn action_operand_type(action: &str, operand_type: &str) -> Problem {
     Problem(format!(
         "Incorrect operand type for operator or function; \
@@ -158,7 +158,7 @@ fn bounds(low: &AttributeValue, high: &AttributeValue) -> String {
     format!("lower bound operand: {}, upper bound operand: {}", Bound(low), Bound(high))
 }
 
-/// A scalar the way the messages about `BETWEEN` show it.
+/// A scalar as shown in messages about `BETWEEN`.
 struct Bound<'a>(&'a AttributeValue);
 
 impl fmt::Display for Bound<'_> {
@@ -213,7 +213,7 @@ pub fn map_key_too_long(parameter: &str, key: &str) -> Error {
     ))
 }
 
-/// A `#name` stands for the empty string.
+/// A `#name` maps to the empty string.
 pub fn empty_attribute_name(key: &str) -> Error {
     Error::Validation(format!(
         "ExpressionAttributeNames contains invalid value: An attribute name must not be empty \
@@ -221,14 +221,15 @@ pub fn empty_attribute_name(key: &str) -> Error {
     ))
 }
 
-/// A value of `ExpressionAttributeValues` cannot be read; `reason` says why.
+/// A value of `ExpressionAttributeValues` is invalid; `reason` says why.
 pub fn invalid_value(reason: &str, key: &str) -> Error {
     Error::Validation(format!(
         "ExpressionAttributeValues contains invalid value: {reason} for key {key}"
     ))
 }
 
-/// Keys of `ExpressionAttributeNames` or `ExpressionAttributeValues` appear in no expression.
+/// Keys of `ExpressionAttributeNames` or `ExpressionAttributeValues` are not used in any
+/// expression.
 pub fn unused(parameter: &str, keys: &[&str]) -> Error {
     Error::Validation(format!(
         "Value provided in {parameter} unused in expressions: keys: {{{}}}",
@@ -262,7 +263,7 @@ pub fn values_without_expression(expressions: &[&str]) -> Error {
     ))
 }
 
-/// An operator that key conditions do not know.
+/// An operator that key conditions do not support.
 pub fn key_condition_operator(operator: &str) -> Error {
     Error::Validation(format!("Invalid operator used in KeyConditionExpression: {operator}"))
 }
@@ -277,7 +278,7 @@ pub fn key_condition_nested_attribute() -> Error {
     Error::Validation("KeyConditionExpressions cannot have conditions on nested attributes".into())
 }
 
-/// `BETWEEN` or `begins_with` with something other than a key attribute in front.
+/// `BETWEEN` or `begins_with` whose first operand is not a key attribute.
 pub fn key_condition_operand_order(operator: &str) -> Error {
     Error::Validation(format!(
         "Invalid condition in KeyConditionExpression: {operator} operator must have the key \
@@ -311,7 +312,7 @@ pub fn key_condition_count() -> Error {
     Error::Validation("Conditions can be of length 1 or 2 only".into())
 }
 
-/// There is no condition on a key attribute that needs one.
+/// A required condition on a key attribute is missing.
 pub fn key_condition_missing(attribute: &str) -> Error {
     Error::Validation(format!("Query condition missed key schema element: {attribute}"))
 }
@@ -321,7 +322,7 @@ pub fn key_condition_not_supported() -> Error {
     Error::Validation("Query key condition not supported".into())
 }
 
-/// The value in a key condition has another type than the key attribute.
+/// The value in a key condition has a different type than the key attribute.
 pub fn key_condition_type() -> Error {
     Error::Validation(
         "One or more parameter values were invalid: \
@@ -339,8 +340,7 @@ pub fn key_condition_gap(missing: &[&str], present: &str) -> Error {
     ))
 }
 
-/// A filter on an attribute of the key that is queried; `parameter` is `Filter Expression`,
-/// `QueryFilter`…
+/// A filter on a key attribute of the query; `parameter` is `Filter Expression`, `QueryFilter`…
 pub fn filter_on_key(parameter: &str, attribute: &str) -> Error {
     Error::Validation(format!(
         "{parameter} can only contain non-primary key attributes: \
@@ -348,7 +348,7 @@ pub fn filter_on_key(parameter: &str, attribute: &str) -> Error {
     ))
 }
 
-/// A path goes inside an attribute that is part of the table's key (`Key`) or an index's (`IndexKey`).
+/// A path into an attribute that is part of the table's key (`Key`) or an index's (`IndexKey`).
 pub fn key_not_scalar(role: &str, attribute: &str) -> Error {
     Error::Validation(format!(
         "Key attributes must be scalars; list random access '[]' and map lookup '.' are not \
@@ -364,14 +364,14 @@ pub fn update_of_key(attribute: &str) -> Error {
     ))
 }
 
-/// An update reads an attribute that is not there.
+/// An update reads a missing attribute.
 pub fn update_reads_missing_attribute() -> Error {
     Error::Validation(
         "The provided expression refers to an attribute that does not exist in the item".into(),
     )
 }
 
-/// An update writes below something that is no map or list.
+/// An update writes below something that is not a map or list.
 pub fn update_path_invalid() -> Error {
     Error::Validation(
         "The document path provided in the update expression is invalid for update".into(),

@@ -1,4 +1,4 @@
-//! What DynamoDB says about the legacy parameters, word for word.
+//! Messages about the legacy parameters, verbatim from DynamoDB.
 
 use crate::error::Error;
 
@@ -6,7 +6,7 @@ fn invalid_parameter(reason: &str) -> Error {
     Error::Validation(format!("One or more parameter values were invalid: {reason}"))
 }
 
-/// `ConditionalOperator` without anything to join.
+/// `ConditionalOperator` without conditions.
 pub fn operator_without_conditions() -> Error {
     Error::Validation("ConditionalOperator cannot be used without Filter or Expected".into())
 }
@@ -31,7 +31,7 @@ pub fn mixed_types() -> Error {
     invalid_parameter("AttributeValues inside AttributeValueList must be of same type")
 }
 
-/// A comparison operator with a value of a type it does not know.
+/// A comparison operator with a value of an unsupported type.
 pub fn argument_type(operator: &str, kind: &str) -> Error {
     invalid_parameter(&format!(
         "ComparisonOperator {operator} is not valid for {kind} AttributeValue type"
@@ -61,7 +61,7 @@ pub fn exists_and_operator(attribute: &str) -> Error {
     ))
 }
 
-/// `Expected` with a `ComparisonOperator` and nothing to compare with.
+/// `Expected` with a `ComparisonOperator` but no value.
 pub fn operator_without_value(operator: &str, attribute: &str) -> Error {
     invalid_parameter(&format!(
         "Value or AttributeValueList must be used with ComparisonOperator: {operator} for \
@@ -76,7 +76,7 @@ pub fn list_without_operator(attribute: &str) -> Error {
     ))
 }
 
-/// `Expected` that asks for existence without a value.
+/// `Expected` that requires existence without a value.
 pub fn exists_without_value(exists: Option<bool>, attribute: &str) -> Error {
     let exists = exists.map_or("null".to_owned(), |exists| exists.to_string());
     invalid_parameter(&format!(
@@ -84,7 +84,7 @@ pub fn exists_without_value(exists: Option<bool>, attribute: &str) -> Error {
     ))
 }
 
-/// `Expected` that asks for absence and gives a value.
+/// `Expected` that requires absence with a value.
 pub fn absent_with_value(attribute: &str) -> Error {
     invalid_parameter(&format!(
         "Value cannot be used when Exists is false for Attribute: {attribute}"
@@ -101,12 +101,12 @@ pub fn update_without_value() -> Error {
     invalid_parameter("Only DELETE action is allowed when no attribute value is specified")
 }
 
-/// `AttributeUpdates` with `DELETE` and a value that is no set.
+/// `AttributeUpdates` with `DELETE` and a value that is not a set.
 pub fn delete_type(kind: &str) -> Error {
     invalid_parameter(&format!("DELETE action with value is not supported for the type {kind}"))
 }
 
-/// `AttributeUpdates` with `ADD` and a value that can be added to nothing.
+/// `AttributeUpdates` with `ADD` and a value of an unsupported type.
 pub fn add_type(kind: &str) -> Error {
     invalid_parameter(&format!("ADD action is not supported for the type {kind}"))
 }
@@ -116,7 +116,7 @@ pub fn update_type_mismatch() -> Error {
     Error::Validation("Type mismatch for attribute to update".into())
 }
 
-/// `KeyConditions` with an operator that no key can be searched by.
+/// `KeyConditions` with an operator that keys do not support.
 pub fn not_indexable() -> Error {
     Error::Validation("Attempted conditional constraint is not an indexable operation".into())
 }

@@ -1,24 +1,24 @@
-//! What DynamoDB says about PartiQL statements, word for word where AWS's wording is known.
+//! Messages about PartiQL statements, verbatim where AWS's wording is known.
 //!
-//! Three shapes recur: a statement that cannot be read has an envelope ([`malformed`]); many others end
-//! in a place, `at line:column:length` ([`at`]); a literal that cannot be stored ends in the way to it,
-//! `under root.a[1]`.
+//! Three forms recur: a statement that cannot be parsed has an envelope ([`malformed`]); many
+//! others end with a position, `at line:column:length` ([`at`]); a literal that cannot be stored
+//! ends with its path, `under root.a[1]`.
 
 use std::fmt::Display;
 
 use crate::error::Error;
 
-/// A statement that cannot be read; `detail` is empty if it cannot even be split into tokens.
+/// A statement that cannot be parsed; `detail` is empty if it cannot be tokenized.
 pub fn malformed(detail: impl Display) -> Error {
     Error::Validation(format!("Statement wasn't well formed, can't be processed: {detail}"))
 }
 
-/// A sentence about one place of the statement.
+/// A message with a position in the statement.
 pub fn at(what: impl Display, place: impl Display) -> Error {
     Error::Validation(format!("{what} at {place}"))
 }
 
-/// A literal that cannot be stored; `path` leads to it from `root`.
+/// A literal that cannot be stored; `path` is its path from `root`.
 pub fn under(what: impl Display, path: impl Display) -> Error {
     Error::Validation(format!("{what} under {path}"))
 }
@@ -27,16 +27,16 @@ fn plain(text: &str) -> Error {
     Error::validation(text)
 }
 
-/// Nesting beyond what the parser walks. AWS's words are not known.
+/// Nesting beyond the parser's limit. AWS's wording is unknown.
 pub const TOO_DEEP: &str = "Expression is nested too deeply";
-/// Something that is no attribute in a projection or a path.
+/// Something other than an attribute in a projection or a path.
 pub const UNEXPECTED_PATH: &str = "Unexpected path component";
-/// Something that is no table name behind `FROM`.
+/// Something other than a table name after `FROM`.
 pub const UNEXPECTED_SOURCE: &str = "Unexpected from source";
-/// More than a table name where a write names its table.
+/// More than a table name as the target of a write.
 pub const WRITE_TARGET: &str =
     "FROM clause may only contain a single table name in data manipulation statements";
-/// A literal of more than 32 levels, and an item that an update would make so deep.
+/// A literal of more than 32 levels, or an update that would create one.
 pub const NESTING: &str = "Nesting Levels have exceeded supported limits";
 
 /// Statement and request have different numbers of parameters.
@@ -44,7 +44,7 @@ pub fn parameter_count() -> Error {
     plain("Number of parameters in request and statement don't match.")
 }
 
-/// A table, an index or a column under another name.
+/// An alias for a table, an index or a column.
 pub fn aliasing() -> Error {
     plain("Aliasing is not supported")
 }
@@ -69,17 +69,18 @@ pub fn write_on_index() -> Error {
     plain("This operation is not supported on an index")
 }
 
-/// The index that a statement names does not exist; unlike Query, AWS does not name it.
+/// The index of a statement does not exist; unlike Query, AWS does not name it.
 pub fn index_not_found() -> Error {
     plain("The table does not have the specified index")
 }
 
-/// A strongly consistent read of a global index, in PartiQL's words.
+/// A strongly consistent read of a global index, in PartiQL's wording.
 pub fn consistent_read_on_global_index() -> Error {
     plain("Strongly consistent read is not supported on Global Secondary Indexes")
 }
 
-/// An index whose key has several attributes of one role. It says "tables", and means the index.
+/// An index whose key has several attributes of one role. The message says "tables" but means the
+/// index.
 pub fn multi_attribute_index() -> Error {
     plain(
         "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or \
@@ -92,7 +93,7 @@ pub fn select_value() -> Error {
     plain("Select projection doesn't support value or pivot keywords")
 }
 
-/// Two columns of one name.
+/// Two columns with the same name.
 pub fn duplicate_column(name: &str) -> Error {
     Error::Validation(format!("Duplicate identifiers in select clause: {name}"))
 }
@@ -107,27 +108,28 @@ pub fn wildcard() -> Error {
     plain("Wildcard path component like a[*].b are not supported")
 }
 
-/// A clause of SQL that DynamoDB does not have.
+/// A clause of SQL that DynamoDB does not support.
 pub fn unsupported_clause(clause: &str) -> Error {
     Error::Validation(format!("Unsupported clause: {clause}"))
 }
 
-/// A statement that is only an expression, or defines tables; AWS names its node of the syntax tree.
+/// A statement that is only an expression, or defines tables; AWS names the node of its syntax
+/// tree.
 pub fn unsupported_operation(node: &str) -> Error {
     Error::Validation(format!("Unsupported operation: {node}"))
 }
 
-/// A condition that cannot be true or false.
+/// A condition that is not boolean.
 pub fn where_not_boolean() -> Error {
     plain("WHERE clause must contain an expression that resolves to a boolean")
 }
 
-/// An operand of `AND` or `OR` that cannot be true or false.
+/// An operand of `AND` or `OR` that is not boolean.
 pub fn and_or_operand() -> Error {
     plain("The arguments to AND/OR must be Expressions")
 }
 
-/// An operand of `NOT` that cannot be true or false.
+/// An operand of `NOT` that is not boolean.
 pub fn not_operand() -> Error {
     plain("The argument to NOT must be a Type or Expression")
 }
@@ -137,7 +139,7 @@ pub fn missing_compared() -> Error {
     plain("MISSING must be compared using IS operator")
 }
 
-/// `IS` behind something that has no type.
+/// `IS` after an operand without a type.
 pub fn is_operand() -> Error {
     plain("The left hand side argument to IS must be a Variable Reference, Literal, or Path")
 }
@@ -155,7 +157,7 @@ pub fn in_operand() -> Error {
     )
 }
 
-/// A type name behind `IS` that no attribute can have.
+/// A type name after `IS` that no attribute can have.
 pub fn is_type(name: &str) -> String {
     format!(
         "Unsupported data type for IS operator: {name}. Supported data types are [MISSING, NULL, \
@@ -168,12 +170,12 @@ pub fn empty_bag() -> Error {
     plain("Empty bags are not supported")
 }
 
-/// A set literal of anything but strings, or anything but numbers.
+/// A set literal with members other than strings, or other than numbers.
 pub fn bag_member() -> Error {
     plain("Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags")
 }
 
-/// A number set literal with a number twice, in whatever spelling.
+/// A number set literal with duplicates, in any spelling.
 pub fn duplicate_numbers(members: &[&str]) -> String {
     format!(
         "One or more parameter values were invalid: Input collection [{}] contains duplicates!",
@@ -212,7 +214,7 @@ pub fn update_action() -> Error {
     plain("Only SET and REMOVE are supported in update expressions at this time")
 }
 
-/// `RETURNING` behind `INSERT`.
+/// `RETURNING` with `INSERT`.
 pub fn insert_returning() -> Error {
     plain("RETURNING is not supported in INSERT")
 }
@@ -235,12 +237,12 @@ pub fn returning_column() -> Error {
     plain("Expected '*' after ( MODIFIED | ALL ) ( NEW | OLD ) in RETURNING clause")
 }
 
-/// A write whose condition does not name one item.
+/// A write whose condition does not identify one item.
 pub fn key_incomplete() -> Error {
     plain("Where clause does not contain a mandatory equality on all key attributes")
 }
 
-/// A write whose condition names two items.
+/// A write whose condition identifies two items.
 pub fn key_repeated(name: &str) -> Error {
     Error::Validation(format!(
         "Multiple conditions on same key {name}. Only single item Update/Insert/Delete are \
@@ -248,7 +250,7 @@ pub fn key_repeated(name: &str) -> Error {
     ))
 }
 
-/// A path that goes inside a key attribute.
+/// A path into a key attribute.
 pub fn key_nested(name: &str) -> Error {
     Error::Validation(format!(
         "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: \
@@ -263,14 +265,14 @@ pub fn key_type(name: &str) -> Error {
     ))
 }
 
-/// A key compared with a value that no key can have.
+/// A key compared with a value of a type that no key can have.
 pub fn key_not_scalar(name: &str, kind: &str) -> Error {
     Error::Validation(format!(
         "Key value must be of type S, N, or B. Key name: {name}, Key type: {kind}"
     ))
 }
 
-/// Alternatives that would read an item twice.
+/// Overlapping alternatives, which would read an item twice.
 pub fn overlapping_ranges() -> Error {
     plain("Overlapping conditions with range keys are not supported in where clause")
 }
@@ -280,7 +282,7 @@ pub fn too_many_reads() -> Error {
     plain("Too many decomposed read operations for a given query.")
 }
 
-/// A keyed read of an index that filters by what the index does not hold.
+/// A keyed read of an index that filters by attributes that the index does not project.
 pub fn filter_not_projected(index: &str, attributes: &[&str]) -> Error {
     Error::Validation(format!(
         "One or more parameter values were invalid: Secondary index {index} does not project one or \
@@ -294,14 +296,14 @@ pub fn order_without_where() -> Error {
     plain("Must have WHERE clause in the statement when using ORDER BY clause.")
 }
 
-/// `ORDER BY` an attribute that is no key.
+/// `ORDER BY` an attribute that is not a key.
 pub fn order_by_other(name: &str) -> Error {
     Error::Validation(format!(
         "Attribute {name} in ORDER BY clause must be part of the primary key"
     ))
 }
 
-/// `ORDER BY` in a read of more than given partitions.
+/// `ORDER BY` in a read without given partitions.
 pub fn order_without_hash() -> Error {
     plain(
         "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY \
@@ -317,19 +319,19 @@ pub fn order_over_partitions() -> Error {
     )
 }
 
-/// `ORDER BY` something that is no attribute.
+/// `ORDER BY` something that is not an attribute.
 pub fn order_expression(node: &str) -> Error {
     Error::Validation(format!(
         "Argument to ORDER BY must be of type VariableReference. Type: {node}"
     ))
 }
 
-/// A token that no statement gave out.
+/// A token that was not issued for any statement.
 pub fn next_token_invalid() -> Error {
     plain("Invalid NextToken")
 }
 
-/// A token of another statement, or of other parameters.
+/// A token of another statement, or with other parameters.
 pub fn next_token_mismatch() -> Error {
     plain("NextToken does not match request")
 }
@@ -359,7 +361,7 @@ pub fn duplicate_item() -> Error {
     Error::DuplicateItem("Duplicate primary key exists in table".into())
 }
 
-/// A read of a batch that does not name one item.
+/// A read of a batch that does not identify one item.
 pub fn batch_read_without_key() -> Error {
     plain(
         "Select statements within BatchExecuteStatement must specify the primary key in the where \
@@ -372,7 +374,7 @@ pub fn batch_mixed() -> Error {
     plain("Read and write requests together in the same batch is not supported.")
 }
 
-/// A read of a transaction that does not name one item.
+/// A read of a transaction that does not identify one item.
 pub fn transaction_read_without_key() -> Error {
     plain(
         "Select statements within ExecuteTransaction must specify the primary key in the where \
@@ -397,7 +399,7 @@ pub fn transaction_mixed() -> Error {
     )
 }
 
-/// What is wrong with one statement of a transaction.
+/// An error in one statement of a transaction.
 pub fn in_transaction(position: usize, error: &Error) -> Error {
     Error::Validation(format!(
         "Validation failed in TransactStatements[{position}]: {}",

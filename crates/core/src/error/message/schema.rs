@@ -1,17 +1,17 @@
-//! What DynamoDB says about keys, indexes and table definitions.
+//! Messages about keys, indexes and table definitions.
 
 use crate::error::Error;
 use crate::schema::{IndexSchema, KeyAttribute};
 use crate::value::AttributeValue;
 
-/// The prefix of many sentences.
+/// The prefix of many messages.
 const INVALID: &str = "One or more parameter values were invalid: ";
 
 fn invalid(what: impl std::fmt::Display) -> Error {
     Error::Validation(format!("{INVALID}{what}"))
 }
 
-/// A key that is not of the table's schema.
+/// A key that does not match the table's schema.
 pub fn key_mismatch() -> Error {
     Error::validation("The provided key element does not match the schema")
 }
@@ -46,7 +46,7 @@ pub fn key_empty(attribute: &KeyAttribute, value: &AttributeValue) -> Error {
     ))
 }
 
-/// An item whose attribute is a key of an index, with the wrong type.
+/// An index key attribute of the wrong type.
 pub fn index_key_type_mismatch(
     index: &IndexSchema,
     attribute: &KeyAttribute,
@@ -61,7 +61,7 @@ pub fn index_key_type_mismatch(
     ))
 }
 
-/// An item whose attribute is a key of an index, and empty.
+/// An empty index key attribute.
 pub fn index_key_empty(index: &str, attribute: &KeyAttribute, value: &AttributeValue) -> Error {
     Error::Validation(format!(
         "One or more parameter values are not valid. A value specified for a secondary index key is \
@@ -73,7 +73,7 @@ pub fn index_key_empty(index: &str, attribute: &KeyAttribute, value: &AttributeV
     ))
 }
 
-/// An update that empties an index key.
+/// An update that sets an index key to an empty value.
 pub fn index_key_emptied(value: &AttributeValue) -> Error {
     Error::Validation(format!(
         "One or more parameter values are not valid. The update expression attempted to update a \
@@ -97,12 +97,12 @@ pub fn range_key_too_long() -> Error {
     invalid("Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
 }
 
-/// A table whose key names an attribute that is not defined, and which one cannot be told.
+/// A table whose key uses an undefined attribute, without its name.
 pub fn key_undefined() -> Error {
     Error::validation("Invalid KeySchema: Some index key attribute have no definition")
 }
 
-/// A key that names attributes that are not defined.
+/// A key that uses undefined attributes.
 pub fn attributes_undefined(keys: &[&str], defined: &[&str]) -> Error {
     invalid(format_args!(
         "Some index key attributes are not defined in AttributeDefinitions. Keys: [{}], \
@@ -112,7 +112,7 @@ pub fn attributes_undefined(keys: &[&str], defined: &[&str]) -> Error {
     ))
 }
 
-/// A table without indexes that defines attributes it does not use.
+/// A table without indexes that defines unused attributes.
 pub fn attribute_count() -> Error {
     invalid(
         "Number of attributes in KeySchema does not exactly match number of attributes defined in \
@@ -120,7 +120,7 @@ pub fn attribute_count() -> Error {
     )
 }
 
-/// A table with indexes that defines attributes it does not use.
+/// A table with indexes that defines unused attributes.
 pub fn attributes_unused(defined: &[&str], used: &[&str]) -> Error {
     invalid(format_args!(
         "Some AttributeDefinitions are not used. AttributeDefinitions: [{}], keys used: [{}]",
@@ -129,19 +129,20 @@ pub fn attributes_unused(defined: &[&str], used: &[&str]) -> Error {
     ))
 }
 
-/// An attribute that is defined twice. AWS's words are not known.
+/// An attribute that is defined twice. AWS's wording is unknown.
 pub fn attribute_defined_twice(name: &str) -> Error {
     invalid(format_args!("Duplicate attribute name in AttributeDefinitions: {name}"))
 }
 
-/// A key of one name twice.
+/// A key with the same attribute twice.
 pub fn key_repeated() -> Error {
     Error::validation(
         "Both the Hash Key and the Range Key element in the KeySchema have the same name",
     )
 }
 
-/// A multi-attribute key with one name twice. AWS's words are not known, but say "duplicate".
+/// A multi-attribute key with the same attribute twice. AWS's wording is unknown, but says
+/// "duplicate".
 pub fn key_attribute_repeated(name: &str) -> Error {
     Error::Validation(format!("Invalid KeySchema: Duplicate attribute name in KeySchema: {name}"))
 }
@@ -151,19 +152,19 @@ pub fn first_not_hash() -> Error {
     Error::validation("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
 }
 
-/// A key whose second element is no sort key.
+/// A key whose second element is not a sort key.
 pub fn second_not_range() -> Error {
     Error::validation("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
 }
 
-/// A multi-attribute key in which a partition key follows a sort key. AWS's words are not known.
+/// A multi-attribute key in which a partition key follows a sort key. AWS's wording is unknown.
 pub fn hash_after_range() -> Error {
     Error::validation(
         "Invalid KeySchema: All HASH key elements must precede all RANGE key elements",
     )
 }
 
-/// A multi-attribute key with too many attributes of one role. AWS's words are not known.
+/// A multi-attribute key with too many attributes of one role. AWS's wording is unknown.
 pub fn too_many_key_attributes(role: &str, limit: usize) -> Error {
     Error::Validation(format!(
         "Invalid KeySchema: The number of {role} key elements exceeds the limit of {limit}"
@@ -188,7 +189,7 @@ pub fn local_index_without_range(index: &str) -> Error {
     invalid(format_args!("Index KeySchema does not have a range key for index: {index}"))
 }
 
-/// A local index with another partition key than the table.
+/// A local index whose partition key differs from the table's.
 pub fn local_index_other_hash(index: &str, index_hash: &str, table_hash: &str) -> Error {
     invalid(format_args!(
         "Index KeySchema does not have the same leading hash key as table KeySchema for index: \
@@ -201,7 +202,7 @@ pub fn projection_type_missing() -> Error {
     invalid("Unknown ProjectionType: null")
 }
 
-/// A list of attributes for a projection that takes none.
+/// A list of attributes for a projection type without one.
 pub fn projection_with_attributes(projection: &str) -> Error {
     invalid(format_args!("ProjectionType is {projection}, but NonKeyAttributes is specified"))
 }
@@ -211,14 +212,14 @@ pub fn projection_without_attributes() -> Error {
     invalid("ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
 }
 
-/// More than 100 attributes in projections. AWS's words are not known.
+/// More than 100 attributes in projections. AWS's wording is unknown.
 pub fn too_many_projected(limit: usize) -> Error {
     invalid(format_args!(
         "Number of NonKeyAttributes projected by all indexes exceeds the per-table limit of {limit}"
     ))
 }
 
-/// Two indexes of one name.
+/// Two indexes with the same name.
 pub fn index_repeated(name: &str) -> Error {
     invalid(format_args!("Duplicate index name: {name}"))
 }
@@ -233,7 +234,7 @@ pub fn too_many_global_indexes() -> Error {
     invalid("GlobalSecondaryIndex count exceeds the per-table limit of 20")
 }
 
-/// An update that adds an index which is there already.
+/// An update that adds an index that already exists.
 pub fn index_exists() -> Error {
     Error::validation("Attempting to create an index which already exists")
 }

@@ -1,9 +1,9 @@
-//! What DynamoDB says about attribute values: numbers, sets, nesting and the shape of their JSON.
+//! Messages about attribute values: numbers, sets, nesting and the shape of their JSON.
 
 use crate::error::Error;
 use crate::number::NumberError;
 
-/// `{}` where an attribute value belongs.
+/// `{}` in place of an attribute value.
 pub const EMPTY_VALUE: &str =
     "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes";
 /// `{"S": "a", "N": "1"}`.
@@ -29,7 +29,7 @@ pub const NESTING: &str = "Nesting Levels have exceeded supported limits: Attrib
 /// An attribute name of 64 KB or more, at any level.
 pub const NAME_TOO_LONG: &str = "Attribute name is too large, must be less than 65536 bytes";
 
-/// The sentence for a text or a result that is not a number.
+/// The message for a text or a result that is not a number.
 pub fn number(error: &NumberError) -> String {
     match error {
         NumberError::NotNumeric(text) if text.is_empty() => {
@@ -71,7 +71,7 @@ fn joined(members: &[impl AsRef<str>]) -> String {
     members.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ")
 }
 
-/// The body is not JSON. AWS sends no sentence with this.
+/// The body is not JSON. AWS sends no message with this error.
 pub fn not_json() -> Error {
     Error::Serialization(String::new())
 }
@@ -81,27 +81,28 @@ pub fn not_convertible(found: &str, wanted: &str) -> Error {
     Error::Serialization(format!("{found} cannot be converted to {wanted}"))
 }
 
-/// A list where the Java class `class` belongs.
+/// A list in place of the Java class `class`.
 pub fn unexpected_list(class: &str) -> Error {
     Error::Serialization(format!("Unrecognized collection type {class}"))
 }
 
-/// An object where a scalar or a list belongs.
+/// An object in place of a scalar or a list.
 pub fn unexpected_object() -> Error {
     Error::Serialization("Start of structure or map found where not expected".into())
 }
 
-/// A scalar where a list or a map belongs.
+/// A scalar in place of a list or a map.
 pub fn unexpected_field() -> Error {
     Error::Serialization("Unexpected field type".into())
 }
 
-/// A scalar where an attribute value, or a structure inside a list or map, belongs.
+/// A scalar in place of an attribute value, or of a structure inside a list or map.
 pub fn unexpected_value() -> Error {
     Error::Serialization("Unexpected value type in payload".into())
 }
 
-/// A scalar where a list or map inside another list or map belongs: AWS lets Java's own error through.
+/// A scalar in place of a list or map inside another list or map: AWS lets Java's own error
+/// through.
 pub fn unexpected_generic() -> Error {
     const GENERIC: &str = "sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl";
     Error::Serialization(format!(
@@ -110,12 +111,12 @@ pub fn unexpected_generic() -> Error {
     ))
 }
 
-/// A string that is no boolean.
+/// A string that is not a boolean.
 pub fn unexpected_token() -> Error {
     Error::Serialization("Unexpected token received from parser".into())
 }
 
-/// A JSON number or boolean where Base64 belongs.
+/// A JSON number or boolean in place of Base64.
 pub fn not_base64() -> Error {
     Error::Serialization("only base-64-encoded strings are convertible to bytes".into())
 }

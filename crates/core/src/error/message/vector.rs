@@ -1,4 +1,4 @@
-//! What DynamoDB says about vector indexes and searches, word for word where it was captured.
+//! Messages about vector indexes and searches, verbatim where they were captured.
 
 use crate::error::Error;
 use crate::number::Number;
@@ -14,7 +14,7 @@ pub fn needs_on_demand() -> Error {
     invalid("Vector indexes are only supported for PAY_PER_REQUEST tables")
 }
 
-/// More or fewer dimensions than an index may have.
+/// The number of dimensions is out of range.
 pub fn dimensions_out_of_range() -> Error {
     invalid("Number of dimensions must be between 1 and 4096 inclusive.")
 }
@@ -32,7 +32,7 @@ pub fn one_vector_index_too_many(limit: usize) -> Error {
     ))
 }
 
-/// Two indexes over one attribute that do not agree on its dimensions.
+/// Two indexes over one attribute with different dimensions.
 pub fn dimensions_differ(attribute: &str) -> Error {
     invalid(format_args!(
         "Conflicting attribute definition for '{attribute}'. All VectorIndexes on the same vector \
@@ -70,7 +70,7 @@ pub fn search_attribute_undefined() -> Error {
     invalid("One element in SearchSchema is not defined in attribute definitions")
 }
 
-/// An attribute twice in a search schema.
+/// A duplicate attribute in a search schema.
 pub fn search_attribute_repeated() -> Error {
     invalid("SearchSchema contains a duplicate AttributeName")
 }
@@ -83,14 +83,14 @@ pub fn several_search_hashes(count: usize) -> Error {
     ))
 }
 
-/// Too many inline filters. AWS's words are not known.
+/// Too many inline filters. AWS's wording is unknown.
 pub fn too_many_inline_filters(limit: usize) -> Error {
     invalid(format_args!(
         "Number of INLINE_FILTER elements in SearchSchema exceeds the per-index limit of {limit}"
     ))
 }
 
-/// An item whose vector is not one of the index. The punctuation is AWS's.
+/// An item with an invalid vector for the index. The punctuation is AWS's.
 pub fn fault(index: &VectorIndexSchema, fault: &VectorFault) -> Error {
     let (attribute, name) = (&index.attribute, &index.name);
     let what = match fault {
@@ -127,7 +127,7 @@ fn scientific(number: &Number) -> String {
     format!("{sign}{first}{point}{rest}E{magnitude:+}")
 }
 
-/// An item whose search attribute has another type than was declared.
+/// An item whose search attribute has a different type than declared.
 pub fn search_type_mismatch(
     index: &VectorIndexSchema,
     attribute: &KeyAttribute,
@@ -158,12 +158,12 @@ pub fn index_backfilling(name: &str) -> Error {
     Error::Validation(format!("Cannot search backfilling vector index: {name}"))
 }
 
-/// An element of `VectorIndexUpdates` that says nothing. AWS's words are not known.
+/// An empty element of `VectorIndexUpdates`. AWS's wording is unknown.
 pub fn update_empty() -> Error {
     invalid("One of VectorIndexUpdate.Create, VectorIndexUpdate.Delete must not be null")
 }
 
-/// The deletion of an index whose building has hardly begun.
+/// The deletion of an index whose creation has barely started.
 pub fn index_being_allocated(table: &str, index: &str) -> Error {
     Error::ResourceInUse(format!(
         "Attempt to change a resource which is still in use: Index creation is in resource \
@@ -189,7 +189,7 @@ pub fn top_k_out_of_range(value: usize, limit: usize) -> Error {
     ))
 }
 
-/// A search vector with something else than numbers that are 32-bit floats.
+/// A search vector with elements that are not 32-bit floats.
 pub fn search_vector_invalid() -> Error {
     Error::validation(
         "Search vector contains invalid values. All values in the search vector must be a 32-bit \
@@ -197,26 +197,26 @@ pub fn search_vector_invalid() -> Error {
     )
 }
 
-/// A search vector of another length than the index's.
+/// A search vector with a different number of dimensions than the index.
 pub fn search_vector_size(actual: usize, expected: usize) -> Error {
     Error::Validation(format!(
         "Input search vector dimension {actual} does not match vector index dimension {expected}"
     ))
 }
 
-/// No search condition for an index that is partitioned.
+/// A missing search condition for a partitioned index.
 pub fn search_condition_missing() -> Error {
     Error::validation("SearchConditionExpression must be provided when SearchSchema has a HASH key")
 }
 
-/// A search condition that does not name the partition.
+/// A search condition without the partition attribute.
 pub fn search_condition_without_hash() -> Error {
     Error::validation(
         "SearchConditionExpression must have all HASH attributes in configured SearchSchema",
     )
 }
 
-/// A search condition on an attribute that the index is not searched by.
+/// A search condition on an attribute outside the search schema.
 pub fn search_condition_attribute(name: &str) -> Error {
     Error::Validation(format!(
         "SearchConditionExpression must not contain any attributes that is not in SearchSchema. \
@@ -224,12 +224,12 @@ pub fn search_condition_attribute(name: &str) -> Error {
     ))
 }
 
-/// A search condition that is more than equalities joined by `AND`.
+/// A search condition other than equalities joined by `AND`.
 pub fn search_condition_comparator() -> Error {
     in_search_condition("Invalid comparator used in SearchConditionExpression")
 }
 
-/// A search condition on a part of an attribute.
+/// A search condition on a nested attribute.
 pub fn search_condition_nested() -> Error {
     in_search_condition("SearchConditionExpression cannot have conditions on nested attributes")
 }
@@ -239,7 +239,7 @@ pub fn search_condition_repeated() -> Error {
     in_search_condition("SearchConditionExpression must only contain one condition per attribute")
 }
 
-/// A search condition with a value of another type than was declared.
+/// A search condition with a value of a different type than declared.
 pub fn search_condition_type(attribute: &KeyAttribute, value: &AttributeValue) -> Error {
     Error::Validation(format!(
         "Type of '{}' attribute in SearchConditionExpression ({}) does not match type in search \

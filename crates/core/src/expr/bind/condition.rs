@@ -1,5 +1,5 @@
-//! Conditions: functions and reserved words are checked over the whole expression, then the operands
-//! of each comparison or function in turn.
+//! Binds conditions: functions and reserved words are checked over the whole expression, then the
+//! operands of each comparison or function in turn.
 
 use super::super::ast::{self, Call, Comparator};
 use super::super::condition::Condition;
@@ -106,7 +106,7 @@ pub(crate) fn is_in(operand: Resolved, candidates: Vec<Resolved>) -> Result<Cond
     }
 }
 
-/// A function that is a condition; [`Tests::check_functions`] has refused all others.
+/// A boolean function; [`Tests::check_functions`] has refused all others.
 pub(crate) fn function(name: &str, operands: Vec<Resolved>) -> Result<Condition, Problem> {
     let function = Function::named(name).ok_or_else(|| problem::unknown_function(name))?;
     operand::check_counts(&operands)?;
@@ -144,7 +144,7 @@ pub(crate) fn function(name: &str, operands: Vec<Resolved>) -> Result<Condition,
 
 /// The second operand of `attribute_type`: a string value that names a type.
 fn type_name(operand: &Resolved) -> Result<AttributeType, Problem> {
-    /// A path's type is not known before there is an item.
+    /// The type of a path is unknown without an item.
     const ANY: &str = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}";
     let function = Function::AttributeType.name();
     match operand {
@@ -163,9 +163,9 @@ fn type_name(operand: &Resolved) -> Result<AttributeType, Problem> {
 /// The function calls and paths of a condition.
 #[derive(Default)]
 struct Tests<'a> {
-    /// Inner calls before outer ones, each with whether it stands for a condition or an operand.
+    /// Inner calls before outer ones, each with whether it is used as a condition or an operand.
     calls: Vec<(&'a Call, Place)>,
-    /// In the order they are written.
+    /// In source order.
     paths: Vec<&'a ast::Path>,
 }
 
@@ -209,8 +209,8 @@ impl<'a> Tests<'a> {
         }
     }
 
-    /// Refuses functions that do not exist, belong to updates, or stand in the wrong place: `size` is
-    /// an operand, all others are conditions.
+    /// Refuses functions that do not exist, belong to updates, or are misplaced: `size` is an
+    /// operand, all others are conditions.
     fn check_functions(&self) -> Result<(), Problem> {
         let mut functions = Vec::with_capacity(self.calls.len());
         for (call, place) in &self.calls {

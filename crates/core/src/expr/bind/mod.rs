@@ -1,8 +1,8 @@
-//! Gives expressions their meaning: `#names` and `:values` are looked up, and everything that can be
-//! refused without an item is refused here, in the order AWS does it.
+//! Binds expressions: `#names` and `:values` are resolved, and everything that can be refused
+//! without an item is refused, in AWS's order.
 //!
-//! One [`Bindings`] serves all expressions of a request, because a name or value must be used in at
-//! least one of them.
+//! One [`Bindings`] serves all expressions of a request, because each name or value must be used in
+//! at least one of them.
 
 pub(crate) mod condition;
 pub(crate) mod operand;
@@ -31,8 +31,8 @@ const VALUES: &str = "ExpressionAttributeValues";
 
 /// The `ExpressionAttributeNames` and `ExpressionAttributeValues` of a request.
 ///
-/// Call the methods for the request's expressions in the order AWS looks at them (update, condition, key
-/// condition, filter, projection), then [`finish`](Self::finish).
+/// Call the methods for the request's expressions in AWS's order (update, condition, key condition,
+/// filter, projection), then [`finish`](Self::finish).
 ///
 /// ```
 /// use keyloom_core::expr::Bindings;
@@ -58,7 +58,7 @@ pub struct Bindings {
 }
 
 impl Bindings {
-    /// Takes the two maps of a request, if it has them, and refuses malformed ones.
+    /// Takes the two maps of a request, if present, and refuses malformed ones.
     pub fn new(
         names: Option<Vec<(Str, Str)>>,
         values: Option<Vec<(Str, AttributeValue)>>,
@@ -79,35 +79,35 @@ impl Bindings {
         })
     }
 
-    /// Reads a `ConditionExpression`.
+    /// Parses and binds a `ConditionExpression`.
     pub fn condition(&mut self, text: &str) -> Result<Condition> {
         self.read(ExpressionKind::Condition, |bindings| bindings.bind_condition(text))
     }
 
-    /// Reads a `FilterExpression`.
+    /// Parses and binds a `FilterExpression`.
     pub fn filter(&mut self, text: &str) -> Result<Condition> {
         self.read(ExpressionKind::Filter, |bindings| bindings.bind_condition(text))
     }
 
-    /// Reads a `KeyConditionExpression`. What is particular to key conditions is checked afterwards,
+    /// Parses and binds a `KeyConditionExpression`. Rules of key conditions are checked afterwards,
     /// by [`KeyConditionTree::into_clauses`], as AWS does.
     pub fn key_condition(&mut self, text: &str) -> Result<KeyConditionTree> {
         self.read(ExpressionKind::KeyCondition, |bindings| bindings.bind_condition(text))
             .map(KeyConditionTree)
     }
 
-    /// Reads a `SearchConditionExpression`.
+    /// Parses and binds a `SearchConditionExpression`.
     pub fn search_condition(&mut self, text: &str) -> Result<SearchCondition> {
         let kind = ExpressionKind::SearchCondition;
         SearchCondition::of(self.read(kind, |bindings| bindings.bind_condition(text))?)
     }
 
-    /// Reads an `UpdateExpression`.
+    /// Parses and binds an `UpdateExpression`.
     pub fn update(&mut self, text: &str) -> Result<Update> {
         self.read(ExpressionKind::Update, |bindings| bindings.bind_update(text))
     }
 
-    /// Reads a `ProjectionExpression`.
+    /// Parses and binds a `ProjectionExpression`.
     pub fn projection(&mut self, text: &str) -> Result<Projection> {
         self.read(ExpressionKind::Projection, |bindings| bindings.bind_projection(text))
     }
@@ -143,7 +143,7 @@ impl Bindings {
     }
 }
 
-/// Checks the keys of one of the two maps: not none, each a marker and a word.
+/// Checks the keys of one of the two maps: not empty, each a marker and a word.
 fn check_keys<'a>(
     parameter: &str,
     marker: char,

@@ -1,4 +1,4 @@
-//! Operands of conditions on their way from syntax to meaning, and the checks they pass.
+//! Operands of conditions during binding, and their checks.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use super::super::path::Path;
 use super::{Bindings, Problem, problem};
 use crate::value::{AttributeType, AttributeValue};
 
-/// An operand with its names and values looked up. `size` may still have too many operands.
+/// An operand with resolved names and values. `size` may still have too many operands.
 pub(crate) enum Resolved {
     Path(Path),
     Value(Arc<AttributeValue>),
     Size(Vec<Resolved>),
-    /// Whether a condition holds; no expression can say this, but PartiQL can.
+    /// The result of a condition, which only PartiQL has.
     Truth(Condition),
 }
 
@@ -33,7 +33,7 @@ impl Bindings {
 }
 
 impl Resolved {
-    /// The type, as far as it is known without an item.
+    /// The type, if known without an item.
     pub(super) fn known_type(&self) -> Option<AttributeType> {
         match self {
             Self::Path(_) => None,
@@ -43,14 +43,14 @@ impl Resolved {
         }
     }
 
-    /// The operand, once its checks have passed.
+    /// The operand, after its checks.
     pub(crate) fn into_operand(self) -> Operand {
         match self {
             Self::Path(path) => Operand::Path(path),
             Self::Value(value) => Operand::Value(value),
             Self::Size(operands) => {
                 let operand = operands.into_iter().next().map(Self::into_operand);
-                // `check_counts` has seen to it that there is one.
+                // `check_counts` has ensured that there is one.
                 Operand::Size(Box::new(operand.unwrap_or(Operand::value(AttributeValue::Null))))
             }
             Self::Truth(condition) => Operand::Truth(Box::new(condition)),
@@ -58,7 +58,7 @@ impl Resolved {
     }
 }
 
-/// `size` has one operand, everywhere.
+/// Checks that every `size` has one operand.
 pub(super) fn check_counts(operands: &[Resolved]) -> Result<(), Problem> {
     for operand in operands {
         if let Resolved::Size(inner) = operand {
@@ -71,7 +71,7 @@ pub(super) fn check_counts(operands: &[Resolved]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The first operand is no path that comes again.
+/// Checks that the first operand is not a path that is repeated.
 pub(super) fn check_distinct(operator: &str, operands: &[Resolved]) -> Result<(), Problem> {
     let Some((Resolved::Path(first), rest)) = operands.split_first() else { return Ok(()) };
     let again = |other: &Resolved| matches!(other, Resolved::Path(path) if path == first);
@@ -81,7 +81,7 @@ pub(super) fn check_distinct(operator: &str, operands: &[Resolved]) -> Result<()
     Ok(())
 }
 
-/// The operands of `size` have a size.
+/// Checks that the operands of `size` have a size.
 pub(super) fn check_inner_types(operands: &[Resolved]) -> Result<(), Problem> {
     for operand in operands {
         if let Resolved::Size(inner) = operand {
@@ -95,7 +95,7 @@ pub(super) fn check_inner_types(operands: &[Resolved]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Each operand whose type is known has a fitting one.
+/// Checks the operands whose type is known.
 pub(super) fn check_types(
     operator: &str,
     operands: &[Resolved],
@@ -107,7 +107,7 @@ pub(super) fn check_types(
     }
 }
 
-/// Whether values of this type can be compared by order.
+/// Whether values of this type are ordered.
 pub(super) fn is_ordered(kind: AttributeType) -> bool {
     matches!(kind, AttributeType::S | AttributeType::N | AttributeType::B)
 }

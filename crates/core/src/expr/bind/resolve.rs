@@ -1,4 +1,4 @@
-//! Looks up names and values.
+//! Resolves names and values.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ impl<T: Clone> Definition<T> {
         definitions
     }
 
-    /// The meaning of `key`, which counts as used from now on.
+    /// The definition of `key`, which is marked as used.
     fn look_up(definitions: &mut [Self], key: &str) -> Option<T> {
         let index = definitions.binary_search_by(|def| def.key.as_str().cmp(key)).ok()?;
         let definition = definitions.get_mut(index)?;

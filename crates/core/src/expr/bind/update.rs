@@ -1,4 +1,4 @@
-//! Updates: each kind of fault is looked for in the whole expression before the next one is.
+//! Binds updates: each kind of error is checked over the whole expression before the next kind.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl Bindings {
         Ok(Update::new(resolved.into_iter().map(bind).collect::<Result<_, _>>()?))
     }
 
-    /// AWS looks for undefined names in the whole expression before it does for values.
+    /// AWS reports undefined names of the whole expression before undefined values.
     fn look_up_names(&mut self, actions: &[Written<'_>]) -> Result<(), Problem> {
         for action in actions {
             self.path(action.path)?;
@@ -85,7 +85,7 @@ impl Bindings {
     }
 }
 
-/// One action as it is written.
+/// One action as parsed.
 struct Written<'a> {
     path: &'a ast::Path,
     change: WrittenChange<'a>,
@@ -133,7 +133,7 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// The paths that a `SET` reads.
+    /// The paths read by a `SET`.
     fn paths_read(&self) -> Vec<&'a ast::Path> {
         fn collect<'a>(operand: &'a ast::Operand, paths: &mut Vec<&'a ast::Path>) {
             match operand {
@@ -149,7 +149,7 @@ impl<'a> Written<'a> {
         paths
     }
 
-    /// The calls in a `SET`, inner ones first, each with whether it stands inside another one.
+    /// The calls in a `SET`, inner ones first, each with whether it is nested.
     fn calls(&self) -> Vec<(&'a ast::Call, bool)> {
         fn collect<'a>(
             operand: &'a ast::Operand,
@@ -175,7 +175,7 @@ fn check_names(actions: &[Written<'_>]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Refuses functions that do not exist, belong to conditions, or stand in the wrong place.
+/// Refuses functions that do not exist, belong to conditions, or are misplaced.
 fn check_functions(actions: &[Written<'_>]) -> Result<(), Problem> {
     let mut functions = Vec::new();
     for (call, nested) in actions.iter().flat_map(Written::calls) {
@@ -203,7 +203,7 @@ fn check_sections(tree: &ast::Update) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What an action does, with names and values looked up.
+/// An action with resolved names and values.
 enum ResolvedChange {
     Set(Resolved),
     Remove,
@@ -281,7 +281,7 @@ impl ResolvedChange {
 }
 
 impl Resolved {
-    /// The type, as far as it is known without an item.
+    /// The type, if known without an item.
     fn known_type(&self) -> Option<AttributeType> {
         match self {
             Self::Value(value) => Some(value.attribute_type()),

@@ -1,14 +1,14 @@
 //! Conditions: comparisons and functions joined by `AND`, `OR`, `NOT` and parentheses.
 //!
-//! An opening parenthesis may start a group of conditions, `(a = b AND c = d)`, or an operand, `(a) = b`.
-//! Both are kept open on one explicit stack until it is clear which it was, so that a thousand
-//! parentheses cost memory on the heap and no recursion.
+//! An opening parenthesis may start a group of conditions, `(a = b AND c = d)`, or an operand, `(a)
+//! = b`. Both are kept on one explicit stack until that is decided, so that a thousand parentheses
+//! cost heap memory and no recursion.
 
 use super::super::ast::{Comparator, Condition, Operand};
 use super::super::lexer::TokenKind;
 use super::{Parser, Problem};
 
-/// Something that waits for the condition behind it.
+/// An operator or parenthesis that waits for the condition after it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pending {
     Not,
@@ -17,7 +17,7 @@ enum Pending {
     Open,
 }
 
-/// A condition, and whether it stands in parentheses of its own.
+/// A condition, and whether it is in its own parentheses.
 struct Term {
     condition: Condition,
     grouped: bool,
@@ -30,7 +30,7 @@ struct Stack {
 }
 
 impl Stack {
-    /// Joins the last two terms, or negates the last one, as the last pending operator says.
+    /// Applies the last pending operator to the last one or two terms.
     fn reduce(&mut self) {
         let (Some(operator), Some(right)) = (self.pending.pop(), self.terms.pop()) else { return };
         let condition = match operator {
@@ -127,7 +127,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A comparison, `BETWEEN`, `IN` or function; parentheses in front of it are already pending.
+    /// A comparison, `BETWEEN`, `IN` or function; parentheses before it are already pending.
     fn term(&mut self, pending: &mut Vec<Pending>) -> Result<Term, Problem> {
         let mut operand = self.bare_operand()?;
         let mut grouped = false;

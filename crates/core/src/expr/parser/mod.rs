@@ -1,11 +1,12 @@
-//! Reads expressions into syntax trees.
+//! Parses expressions into syntax trees.
 //!
-//! One token stream serves all four languages: conditions (also filters and key conditions), updates and
-//! projections. The parser knows syntax only: whether a function exists, a name is reserved or a `:value`
-//! is defined is asked by [`Bindings`](super::Bindings).
+//! One token stream serves all four languages: conditions (also filters and key conditions),
+//! updates and projections. The parser knows syntax only: whether a function exists, a name is
+//! reserved or a `:value` is defined is checked by [`Bindings`](super::Bindings).
 //!
-//! No input can exhaust the stack: parentheses are counted, not recursed into; logical operators are
-//! limited to [`MAX_EXPRESSION_OPERATORS`]; function calls nest at most [`MAX_CALL_DEPTH`] deep.
+//! No input can exhaust the stack: parentheses are counted, not recursed into; logical operators
+//! are limited to [`MAX_EXPRESSION_OPERATORS`]; function calls nest at most [`MAX_CALL_DEPTH`]
+//! deep.
 
 mod condition;
 mod update;
@@ -15,16 +16,16 @@ use super::lexer::{self, Token, TokenKind};
 use crate::error::message::expression::{self as problem, Problem};
 use crate::limits::{MAX_EXPRESSION_BYTES, MAX_EXPRESSION_OPERATORS};
 
-/// How deep function calls nest. No valid expression of [`MAX_EXPRESSION_BYTES`] goes that deep.
+/// Maximum nesting of function calls. No valid expression of [`MAX_EXPRESSION_BYTES`] is that deep.
 pub const MAX_CALL_DEPTH: usize = 256;
 
-/// A syntax tree, and what the tree itself does not show.
+/// A syntax tree, and a property that the tree does not show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parsed<T> {
     /// The tree.
     pub tree: T,
-    /// Whether a pair of parentheses stands directly inside another one. DynamoDB refuses that, but
-    /// only when the syntax is right.
+    /// Whether a pair of parentheses directly encloses another one. DynamoDB refuses that, but only
+    /// if the syntax is correct.
     pub redundant_parentheses: bool,
 }
 
@@ -51,7 +52,7 @@ struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Token>,
     position: usize,
-    /// Words that cannot be names in this language.
+    /// Keywords of this language, which cannot be names.
     keywords: &'static [&'static str],
     operators: usize,
     call_depth: usize,
@@ -78,7 +79,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The next token; at the end, again and again [`TokenKind::End`].
+    /// The next token; at the end always [`TokenKind::End`].
     fn peek(&self) -> Token {
         let end = Token { kind: TokenKind::End, start: self.text.len(), end: self.text.len() };
         self.tokens.get(self.position).copied().unwrap_or(end)
@@ -129,7 +130,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A syntax error at the next token, quoting the tokens before and after it.
+    /// A syntax error at the next token, quoting its neighbours.
     fn unexpected(&self) -> Problem {
         let token = self.peek();
         let before = self.position.checked_sub(1).and_then(|index| self.tokens.get(index));
@@ -140,7 +141,7 @@ impl<'a> Parser<'a> {
             return problem::syntax("<EOF>", self.text.get(start..end).unwrap_or_default());
         }
         let end = after.map_or(token.end, |after| after.end);
-        // The end of the expression starts behind trailing white space: do not quote that.
+        // The end token starts after trailing white space: do not quote that.
         let end = match after {
             Some(after) if after.kind == TokenKind::End => token.end,
             _ => end,
@@ -150,7 +151,7 @@ impl<'a> Parser<'a> {
 
     /// An operand in any number of parentheses.
     ///
-    /// In a condition a path may go on behind parentheses, `(a.b).c`; in an update it may not.
+    /// In a condition a path may continue after parentheses, `(a.b).c`; in an update it may not.
     fn operand(&mut self, path_goes_on: bool) -> Result<Operand, Problem> {
         let mut open = 0_usize;
         while self.take(TokenKind::Open) {
@@ -166,7 +167,7 @@ impl<'a> Parser<'a> {
         Ok(operand)
     }
 
-    /// Reads more parts of an operand that is a path; says whether there were any.
+    /// Parses more parts of an operand that is a path; returns whether there were any.
     fn continue_path(&mut self, operand: &mut Operand) -> Result<bool, Problem> {
         let Operand::Path(path) = operand else { return Ok(false) };
         let before = path.0.len();
@@ -202,7 +203,7 @@ impl<'a> Parser<'a> {
         Ok(Call { function: self.text_of(name).into(), arguments })
     }
 
-    /// Operands between commas, up to and with the closing parenthesis.
+    /// Comma-separated operands, up to and including the closing parenthesis.
     fn operand_list(&mut self, path_goes_on: bool) -> Result<Vec<Operand>, Problem> {
         let mut operands = vec![self.operand(path_goes_on)?];
         while self.take(TokenKind::Comma) {

@@ -1,4 +1,4 @@
-//! Which items conditions hold for.
+//! Evaluation of conditions on items.
 
 use super::{bindings, item};
 
@@ -67,7 +67,7 @@ fn comparisons() {
 }
 
 #[test]
-fn what_is_missing_is_only_unequal() {
+fn a_missing_value_is_only_unequal() {
     check(true, &["q <> :one", "q <> r", "NOT q = :one", "m.q <> :one", "size(q) <> :one"]);
     check(
         false,
@@ -180,7 +180,7 @@ fn a_missing_item_has_no_attributes() {
 }
 
 #[test]
-fn a_filter_may_not_look_at_keys() {
+fn a_filter_must_not_use_keys() {
     let filter = bindings("#s=sk", r#"{":v": 1}"#).filter("a = :v AND size(#s) > :v").unwrap();
     assert!(filter.check_excludes_keys("Filter Expression", ["pk"]).is_ok());
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Key conditions and the keys they are for.
+//! Key conditions, matched with keys.
 
 use super::super::{KeyOperator, ResolvedKeyCondition};
 use super::{bindings, value};

@@ -1,4 +1,4 @@
-//! What projections keep.
+//! Applying projections.
 
 use super::super::{Path, Projection, Step};
 use super::{bindings, item};

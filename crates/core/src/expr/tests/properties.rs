@@ -1,4 +1,4 @@
-//! Laws: printing and parsing are inverse, and no text makes the parser or the binder panic.
+//! Properties: printing and parsing round-trip, and no text makes the parser or the binder panic.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use super::super::parser::{parse_condition, parse_projection, parse_update};
 use super::bindings;
 use crate::value::Str;
 
-/// Identifiers that are keywords in no language.
+/// Identifiers that are not keywords of any language.
 fn identifier() -> impl Strategy<Value = Str> {
     "[a-zA-Z][a-zA-Z0-9_]{0,4}x".prop_map(Str::from)
 }
@@ -92,7 +92,7 @@ fn section() -> impl Strategy<Value = Section> {
     ]
 }
 
-/// Texts that look like expressions often enough to get past the first token.
+/// Texts that resemble expressions enough to get past the first token.
 fn almost_expression() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         8 => prop::sample::select(vec![

@@ -1,9 +1,9 @@
-//! What AWS says to expressions that are well formed and wrong, and to their names and values.
+//! AWS's messages for well-formed but invalid expressions, and for invalid names and values.
 
 use super::{bindings, try_bindings};
 use crate::error::Error;
 
-/// A kind of fault, then expressions with names, values and the message.
+/// Expression, names, values and message.
 type Table<'a> = &'a [(&'a str, &'a str, &'a str, &'a str)];
 
 fn message<T: std::fmt::Debug>(result: Result<T, Error>) -> String {

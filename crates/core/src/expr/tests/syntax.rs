@@ -1,8 +1,8 @@
-//! What is read as what, and what is no expression at all.
+//! Parsing, and syntax errors.
 
 use super::super::parser::{parse_condition, parse_projection, parse_update};
 
-/// The printed form of what a text is read as, or the problem.
+/// The printed form of the parsed text, or the problem.
 fn condition(text: &str) -> String {
     match parse_condition(text) {
         Ok(parsed) if parsed.redundant_parentheses => format!("redundant: {}", parsed.tree),
@@ -50,7 +50,7 @@ fn conditions_are_read_with_their_precedence() {
 }
 
 #[test]
-fn parentheses_right_inside_parentheses_are_noticed() {
+fn redundant_parentheses_are_detected() {
     for text in [
         "((a = b))",
         "c = d AND ((a = b))",
@@ -177,7 +177,7 @@ fn projections_are_lists_of_paths() {
 }
 
 #[test]
-fn empty_and_oversized_expressions_are_refused_unread() {
+fn empty_and_oversized_expressions_are_refused_unparsed() {
     for text in ["", "  \n"] {
         assert_eq!(condition(text), "The expression can not be empty;");
         assert_eq!(update(text), "The expression can not be empty;");

@@ -1,4 +1,4 @@
-//! What updates make of items.
+//! Applying updates to items.
 
 use super::{bindings, item};
 use crate::value::Item;
@@ -22,7 +22,7 @@ fn apply(text: &str, existing: Option<&Item>) -> Result<Item, String> {
     update.apply(existing, &key()).map_err(|error| error.message())
 }
 
-/// Checks the changed attributes of [`ITEM`]; null stands for a removed one.
+/// Checks the changed attributes of [`ITEM`]; null means removed.
 fn check(table: &[(&str, &str)]) {
     for (text, changes) in table {
         let mut expected = item(ITEM);
@@ -151,7 +151,7 @@ fn a_missing_item_starts_as_its_key() {
 }
 
 #[test]
-fn only_removing_creates_no_item() {
+fn an_update_that_only_removes_creates_no_item() {
     for (text, creates) in [
         ("REMOVE a", false),
         ("DELETE a :ss", false),
@@ -163,7 +163,7 @@ fn only_removing_creates_no_item() {
 }
 
 #[test]
-fn targets_show_what_was_updated() {
+fn targets_are_the_updated_paths() {
     let before = item(ITEM);
     for (text, old, new) in [
         ("SET s = :s, fresh = :n", r#"{"s": "old"}"#, r#"{"s": "new", "fresh": 7}"#),
@@ -174,7 +174,7 @@ fn targets_show_what_was_updated() {
             r#"{"l": ["new"], "m": {"a": 7}}"#,
         ),
         ("REMOVE s", r#"{"s": "old"}"#, "{}"),
-        // The element that moved up is shown, and an appended one is not: so does AWS.
+        // AWS returns the element that moved up, but not an appended one.
         ("REMOVE l[1], l[9]", r#"{"l": [2]}"#, r#"{"l": [3]}"#),
         ("SET l[100] = :n", "{}", "{}"),
     ] {

@@ -1,4 +1,4 @@
-//! Conditions.
+//! Binds conditions.
 
 use super::super::ast::{Expr, ExprKind, Span};
 use super::path::{as_path, path};
@@ -14,7 +14,7 @@ use crate::expr::function::Function;
 use crate::value::AttributeType;
 
 impl Binder {
-    /// An expression that must be true or false; `otherwise` says what it is if it is not.
+    /// An expression that must be boolean; `otherwise` is the error if it is not.
     pub(super) fn condition(
         &mut self,
         expr: &Expr,
@@ -23,7 +23,7 @@ impl Binder {
         self.test(expr)?.ok_or_else(otherwise)
     }
 
-    /// The condition that an expression is; none if it is a value.
+    /// The condition of an expression; `None` if it is a value.
     fn test(&mut self, expr: &Expr) -> Result<Option<Condition>> {
         Ok(Some(match &expr.kind {
             ExprKind::And(members) => Condition::And(self.members(members)?),
@@ -147,7 +147,7 @@ fn unsupported(operator: &str, span: Span) -> Error {
     message::at(what, span)
 }
 
-/// A function that does not exist, or not here.
+/// An unknown function, or one that is not allowed here.
 pub(super) fn unrecognized(name: &str, span: Span) -> Error {
     message::at(format_args!("Unrecognized function: {name}"), span)
 }

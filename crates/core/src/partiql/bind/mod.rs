@@ -1,5 +1,5 @@
-//! Gives statements their meaning: parameters are put in, and everything that can be refused without a
-//! table is refused here.
+//! Binds statements: parameters are substituted, and everything that can be refused without a table
+//! is refused.
 
 mod condition;
 mod parameter;
@@ -18,18 +18,18 @@ use crate::value::{AttributeValue, Item, Str};
 
 pub use parameter::parameter_from;
 
-/// A statement with its parameters put in.
+/// A statement with its parameters substituted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
     /// A read.
     Select(Select),
-    /// A new item.
+    /// An insert.
     Insert(Insert),
-    /// A change of an item.
+    /// An update.
     Update(Update),
-    /// The removal of an item.
+    /// A delete.
     Delete(Delete),
-    /// A condition of a transaction.
+    /// A condition check of a transaction.
     Exists(Select),
 }
 
@@ -40,24 +40,24 @@ pub struct Select {
     pub table: Str,
     /// The index.
     pub index: Option<Str>,
-    /// What is returned of each row; none for all of it.
+    /// The returned columns; `None` for all.
     pub columns: Option<Vec<Column>>,
-    /// Which rows.
+    /// The condition on rows.
     pub condition: Option<Condition>,
-    /// `ORDER BY`: attributes, each with whether it falls.
+    /// `ORDER BY`: attributes, each with whether it is descending.
     pub order: Vec<(Str, bool)>,
 }
 
 /// A column of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The name under which it is returned: the last name of the path, and what stands behind it.
+    /// The name under which it is returned: the last name of the path, and the steps after it.
     pub name: Str,
-    /// Where its value is.
+    /// The path of its value.
     pub path: Path,
 }
 
-/// A new item.
+/// An insert.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
     /// The table, by name or ARN.
@@ -66,31 +66,31 @@ pub struct Insert {
     pub item: Item,
 }
 
-/// A change of an item.
+/// An update.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     /// The table, by name or ARN.
     pub table: Str,
     /// The change.
     pub update: expr::Update,
-    /// Which item, and when.
+    /// The key and the condition of the item.
     pub condition: Option<Condition>,
-    /// What is returned.
+    /// What to return.
     pub returning: Option<ReturningScope>,
 }
 
-/// The removal of an item.
+/// A delete.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delete {
     /// The table, by name or ARN.
     pub table: Str,
-    /// Which item, and when.
+    /// The key and the condition of the item.
     pub condition: Option<Condition>,
     /// Whether the item is returned.
     pub returning: bool,
 }
 
-/// Puts parameters into a statement.
+/// Substitutes the parameters of a statement.
 ///
 /// ```
 /// use keyloom_core::partiql::{Statement, bind, parse};
@@ -105,14 +105,14 @@ pub fn bind(statement: &ast::Statement, parameters: Vec<AttributeValue>) -> Resu
     let parameters = parameters.into_iter().map(Arc::new).collect();
     let mut binder = Binder { parameters, used: 0 };
     let bound = binder.statement(statement)?;
-    // A statement names its parameters in order, so the last one tells how many there are.
+    // Parameters are numbered in order, so the last one gives the count.
     if binder.used < binder.parameters.len() {
         return Err(message::parameter_count());
     }
     Ok(bound)
 }
 
-/// The table, and the index if any, that a statement names well enough to be looked up.
+/// The table, and the index if any, of a statement, if they are well-formed enough to be looked up.
 pub fn target(statement: &ast::Statement) -> Option<(&str, Option<&str>)> {
     let source = match statement {
         ast::Statement::Select(select) => &select.from.source,
@@ -149,7 +149,7 @@ pub fn is_exists(statement: &ast::Statement) -> bool {
 
 struct Binder {
     parameters: Vec<Arc<AttributeValue>>,
-    /// How many parameters the statement has used.
+    /// The number of parameters used so far.
     used: usize,
 }
 
@@ -223,7 +223,7 @@ impl Binder {
         {
             return Err(message::insert_from());
         }
-        // Parameters are counted in the order of the text.
+        // Parameters are counted in source order.
         let early =
             if update.from_first { Some(self.filter(update.filter.as_ref())?) } else { None };
         let changes = self.changes(&update.actions)?;
@@ -255,7 +255,7 @@ impl Binder {
     }
 }
 
-/// The table and the index behind `FROM`.
+/// The table and the index after `FROM`.
 fn source(from: &ast::From) -> Result<(Str, Option<Str>)> {
     if from.joined {
         return Err(message::several_sources());
@@ -282,7 +282,7 @@ fn source(from: &ast::From) -> Result<(Str, Option<Str>)> {
     Ok((table.clone(), index.cloned()))
 }
 
-/// The table that a write names.
+/// The table of a write.
 fn written_table(from: &ast::From) -> Result<Str> {
     match source(from)? {
         (table, None) => Ok(table),
@@ -299,7 +299,7 @@ fn returning(elements: &[ast::Returning]) -> Result<Option<ReturningScope>> {
     }
 }
 
-/// What is wrong with an operand or a path, without the name of an expression parameter in front.
+/// An operand or path error, without the name of an expression parameter.
 fn refused(problem: Problem) -> Error {
     Error::Validation(problem.to_string())
 }

@@ -1,4 +1,4 @@
-//! Parameters as requests carry them.
+//! Parameters in requests.
 
 use crate::error::message::value as message;
 use crate::error::{Error, Result};
@@ -7,13 +7,14 @@ use crate::limits::MAX_NESTING;
 use crate::number::{Number, scale_error};
 use crate::value::AttributeValue;
 
-/// Reads a parameter: an attribute value, except that numbers are read as AWS's PartiQL layer does.
+/// Decodes a parameter: an attribute value, except that numbers are parsed as by AWS's PartiQL
+/// layer.
 pub fn parameter_from(value: &Json<'_>) -> Result<AttributeValue> {
     check_numbers(value, 0)?;
     json::value_from(value)
 }
 
-/// Looks for the first number that cannot be read, or the first value that lies too deep.
+/// Finds the first number that cannot be parsed, or the first value that is nested too deeply.
 fn check_numbers(value: &Json<'_>, depth: usize) -> Result<()> {
     let Json::Object(members) = value else { return Ok(()) };
     if depth >= MAX_NESTING {
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_nesting_are_reported_as_they_are_met() {
+    fn numbers_and_nesting_are_reported_in_order() {
         let deep = format!("{}{}{}", r#"{"M":{"n":"#.repeat(40), r#"{"S":"x"}"#, "}}".repeat(40));
         let bad = r#"{"N":"abc"}"#;
         let unreadable = "The parameter cannot be converted to a numeric value: ";

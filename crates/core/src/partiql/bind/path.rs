@@ -1,4 +1,4 @@
-//! Names and paths of attributes, and the columns of a read.
+//! Binds attribute names and paths, and the columns of a read.
 
 use super::super::ast::{Expr, ExprKind, PathStep};
 use super::{Column, refused};
@@ -9,7 +9,7 @@ use crate::expr::path::{MAX_DEPTH, MAX_INDEX};
 use crate::expr::{Path, Step};
 use crate::value::Str;
 
-/// The path that an expression is, if it is one.
+/// The path of an expression, if it is one.
 pub(super) fn as_path(expr: &Expr) -> Result<Option<Path>> {
     match &expr.kind {
         ExprKind::Name(name, _) => Ok(Some(Path::attribute(name.clone()))),
@@ -18,7 +18,7 @@ pub(super) fn as_path(expr: &Expr) -> Result<Option<Path>> {
     }
 }
 
-/// The path that an expression must be.
+/// The path of an expression, which must be one.
 pub(super) fn path(expr: &Expr) -> Result<Path> {
     let (root, steps): (&Expr, &[PathStep]) = match &expr.kind {
         ExprKind::Path(root, steps) => (root, steps),
@@ -65,7 +65,7 @@ fn index(text: &str, expr: &Expr) -> Result<Step> {
     }
 }
 
-/// The columns of a read; no two have one name.
+/// The columns of a read; their names must be distinct.
 pub(super) fn columns(columns: &[(Expr, bool)]) -> Result<Vec<Column>> {
     let mut bound: Vec<Column> = Vec::with_capacity(columns.len());
     for (expr, alias) in columns {

@@ -1,4 +1,4 @@
-//! What statements mean, and every refusal that needs no table.
+//! Binding of statements, and every refusal that needs no table.
 
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ fn item() -> Item {
 }
 
 #[test]
-fn conditions_judge_items() {
+fn conditions_match_items() {
     let item = item();
     for text in [
         "n = 1",
@@ -144,7 +144,7 @@ fn updates_become_changes() {
     );
 }
 
-/// Statements that can be read, and why they are refused nevertheless.
+/// Statements that can be parsed but are refused, with the message.
 const REFUSALS: &[(&str, &str)] = &[
     ("SELECT * FROM t u", "Aliasing is not supported"),
     ("SELECT * FROM t AS u", "Aliasing is not supported"),
@@ -301,7 +301,7 @@ fn statements_are_refused_without_a_table() {
 }
 
 #[test]
-fn refusals_name_the_place() {
+fn refusals_state_the_position() {
     for (text, what, token) in [
         ("SELECT COUNT(*) FROM t", "Unexpected path component", "COUNT"),
         ("SELECT  count(pk) FROM t", "Unexpected path component", "count"),
@@ -404,7 +404,7 @@ fn a_statement_names_its_target() {
 
 proptest! {
     #[test]
-    fn numbers_mean_what_they_say(number in -1_000_000_i64..1_000_000, exponent in -20_i32..20) {
+    fn number_literals_have_their_value(number in -1_000_000_i64..1_000_000, exponent in -20_i32..20) {
         let text = format!("{number}e{exponent}");
         let Condition::Compare(_, _, operand) = condition(&format!("a = {text}")) else {
             unreachable!("it is a comparison")
@@ -414,7 +414,7 @@ proptest! {
     }
 
     #[test]
-    fn strings_mean_what_they_say(text in any::<String>()) {
+    fn string_literals_have_their_value(text in any::<String>()) {
         let quoted = text.replace('\'', "''");
         let Condition::Compare(_, _, operand) = condition(&format!("a = '{quoted}'")) else {
             unreachable!("it is a comparison")

@@ -1,4 +1,4 @@
-//! Assignments and removals.
+//! Binds assignments and removals.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Binder {
         self.set_operand(value)?.into_set_value().map(Change::Set).map_err(refused)
     }
 
-    /// The members that `set_add` or `set_delete` changes its own target by.
+    /// The members that `set_add` or `set_delete` adds to or removes from its own target.
     fn set_members(
         &mut self,
         target: &Path,
@@ -79,7 +79,7 @@ impl Binder {
         Ok(Arc::new(members))
     }
 
-    /// What an assignment reads.
+    /// The right-hand side of an assignment.
     fn set_operand(&mut self, expr: &Expr) -> Result<Resolved> {
         if let Some(path) = as_path(expr)? {
             return Ok(Resolved::Path(path));
@@ -110,7 +110,7 @@ impl Binder {
     }
 }
 
-/// A function that computes a value from others.
+/// A function that computes a value.
 fn update_function(name: &str, span: Span) -> Result<Operation, Error> {
     match Function::named(name) {
         Some(Function::IfNotExists) => Ok(Operation::IfNotExists),
@@ -120,7 +120,7 @@ fn update_function(name: &str, span: Span) -> Result<Operation, Error> {
     }
 }
 
-/// The operator of an expression that is no value.
+/// The operator of an expression that is not a value.
 fn operator(kind: &ExprKind) -> Option<&'static str> {
     Some(match kind {
         ExprKind::Binary(operator, ..) | ExprKind::Signed(operator, _) => operator,

@@ -1,4 +1,4 @@
-//! Literals.
+//! Binds literals.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::limits::MAX_NESTING;
 use crate::number::{Number, scale_error};
 use crate::value::{AttributeValue, Item, Str};
 
-/// The way from an attribute's value, which messages call `root`, to a literal inside it.
+/// The path from an attribute's value, which messages call `root`, to a literal inside it.
 #[derive(Default)]
 struct Place<'a> {
     steps: Vec<PlaceStep<'a>>,
@@ -54,7 +54,7 @@ impl Binder {
     }
 }
 
-/// Whether an expression is a literal of any kind.
+/// Whether an expression is a literal.
 pub(super) fn is_literal(expr: &Expr) -> bool {
     matches!(
         expr.kind,
@@ -141,7 +141,7 @@ fn number(text: &str, place: &Place<'_>) -> Result<Number> {
     read.map_err(|error| message::under(value_message::number(&error), place))
 }
 
-/// A set: either of strings or of numbers.
+/// A set of strings or of numbers.
 fn set<'a>(members: &'a [Expr], place: &mut Place<'a>) -> Result<AttributeValue> {
     let Some(first) = members.first() else { return Err(message::empty_bag()) };
     match first.kind {

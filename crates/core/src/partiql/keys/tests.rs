@@ -1,4 +1,4 @@
-//! Which items and ranges conditions come down to.
+//! Items and key ranges of conditions.
 
 use super::*;
 use crate::partiql::{Statement, bind, parse};
@@ -17,7 +17,7 @@ fn condition(text: &str) -> Condition {
 }
 
 #[test]
-fn a_write_is_about_one_item() {
+fn a_write_identifies_one_item() {
     for (text, keys, has_rest, repeated) in [
         ("pk = 'a' AND sk = 'b'", 2, false, None),
         ("'b' = sk AND (pk = 'a' AND x = 1)", 2, true, None),
@@ -44,7 +44,7 @@ fn a_write_is_about_one_item() {
     assert_eq!(one_item(None, &key()), None);
 }
 
-/// Partitions, and how many conditions each has on the sort key and besides.
+/// The partitions, with the number of sort key clauses and of other conditions of each.
 fn shape(text: &str) -> Option<Vec<(String, usize, usize)>> {
     let condition = condition(text);
     let reads = reads(Some(&condition), &key()).unwrap()?;
@@ -55,7 +55,7 @@ fn shape(text: &str) -> Option<Vec<(String, usize, usize)>> {
 }
 
 #[test]
-fn a_read_comes_down_to_key_ranges() {
+fn a_read_is_split_into_key_ranges() {
     let table = [
         ("pk = 'a'", vec![("a", 0, 0)]),
         ("pk = 'a' AND sk > 'b' AND x = 1", vec![("a", 1, 1)]),
@@ -78,7 +78,7 @@ fn a_read_comes_down_to_key_ranges() {
 }
 
 #[test]
-fn other_reads_go_through_everything() {
+fn other_reads_scan_everything() {
     for text in [
         "x = 1",
         "pk > 'a'",
@@ -127,7 +127,7 @@ fn values_must_be_of_the_types_of_the_key() {
 }
 
 #[test]
-fn filters_that_an_index_cannot_answer_are_found() {
+fn filters_on_unprojected_attributes_are_found() {
     let unprojected = |text: &str| {
         let condition = condition(text);
         let reads = reads(Some(&condition), &key()).unwrap().unwrap();

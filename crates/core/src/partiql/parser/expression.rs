@@ -1,4 +1,4 @@
-//! Expressions, by operator precedence.
+//! Parses expressions by operator precedence.
 
 use super::super::ast::{Expr, ExprKind, PathStep, Span};
 use super::super::keywords;
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::error::message::partiql as message;
 use crate::value::Str;
 
-/// How strongly operators bind; more binds tighter.
+/// Operator precedences; higher binds tighter.
 mod binding {
     pub(super) const SET: u8 = 1;
     pub(super) const OR: u8 = 2;
@@ -20,7 +20,7 @@ mod binding {
     pub(super) const PRODUCT: u8 = 8;
 }
 
-/// The operator in a token between two operands, and how strongly it binds.
+/// The infix operator of a token, and its precedence.
 fn infix(kind: &TokenKind) -> Option<(&'static str, u8)> {
     let operator = match kind {
         TokenKind::Operator(operator) => *operator,
@@ -42,7 +42,7 @@ fn infix(kind: &TokenKind) -> Option<(&'static str, u8)> {
     Some((operator, binding))
 }
 
-/// The operator without a `not_` in front, and whether there was one.
+/// The operator without a `not_` prefix, and whether it had one.
 fn without_not(operator: &'static str) -> (&'static str, bool) {
     match operator {
         "is_not" => ("is", true),
@@ -58,7 +58,7 @@ fn boxed(kind: ExprKind, span: Span) -> Box<Expr> {
 }
 
 impl Parser {
-    /// An expression of operators that bind more strongly than `least`.
+    /// An expression of operators with a precedence above `least`.
     pub(super) fn expression(&mut self, least: u8) -> Result<Expr> {
         self.nested(|parser| {
             let mut expr = parser.prefixed()?;
@@ -68,7 +68,7 @@ impl Parser {
                     break;
                 }
                 expr = parser.operation(expr, operator, binding)?;
-                // Chains of `AND` and `OR` stay flat; others grow to the left.
+                // Chains of `AND` and `OR` stay flat; others nest to the left.
                 links += usize::from(!matches!(expr.kind, ExprKind::And(_) | ExprKind::Or(_)));
                 if links > MAX_DEPTH {
                     return Err(message::malformed(message::TOO_DEEP));
@@ -78,7 +78,7 @@ impl Parser {
         })
     }
 
-    /// An operator, which comes next, and what is behind it.
+    /// Parses an operator and its right side.
     fn operation(&mut self, left: Expr, operator: &'static str, binding: u8) -> Result<Expr> {
         let (plain, negated) = without_not(operator);
         let (kind, span) = match plain {
@@ -116,7 +116,7 @@ impl Parser {
         Ok(Expr { kind, span })
     }
 
-    /// The operand behind an operator, and where the operator stands.
+    /// The right operand of an operator, and the operator's position.
     fn right_side(&mut self, binding: u8) -> Result<(Expr, Span)> {
         if self.remaining() < 3 {
             let missing = "Missing right-hand side expression of infix operator";
@@ -137,7 +137,7 @@ impl Parser {
         Ok(name)
     }
 
-    /// A term, or an operator in front of one.
+    /// A term, or a prefix operator with its operand.
     fn prefixed(&mut self) -> Result<Expr> {
         let operator = match self.kind(0) {
             TokenKind::Operator(operator @ ("+" | "-" | "not")) => *operator,
@@ -167,7 +167,7 @@ impl Parser {
         self.path_from(root, false)
     }
 
-    /// A name and steps from there, as tables and targets of assignments are written.
+    /// A name with path steps, as in table names and targets of assignments.
     pub(super) fn simple_path(&mut self) -> Result<Expr> {
         let (name, quoted) =
             self.name().ok_or_else(|| message::malformed("Expected identifier for simple path"))?;
@@ -261,7 +261,7 @@ impl Parser {
         self.call(keyword, span)
     }
 
-    /// The operands of a call, from its parenthesis on.
+    /// The arguments of a call.
     fn call(&mut self, name: &str, span: Span) -> Result<Expr> {
         let lower = name.to_ascii_lowercase();
         self.advance();
@@ -342,7 +342,7 @@ fn joined(operator: &str, left: Expr, right: Expr, span: Span) -> Expr {
     }
 }
 
-/// What a token that is a term by itself says.
+/// The expression of a token that is a term by itself.
 fn leaf_kind(token: TokenKind) -> ExprKind {
     match token {
         TokenKind::Word(name) => ExprKind::Name(name, false),
@@ -353,7 +353,7 @@ fn leaf_kind(token: TokenKind) -> ExprKind {
         TokenKind::Bool(value) => ExprKind::Bool(value),
         TokenKind::Parameter(number) => ExprKind::Parameter(number),
         TokenKind::Null => ExprKind::Null,
-        // The other tokens are no terms.
+        // The other tokens are not terms.
         _ => ExprKind::Missing,
     }
 }

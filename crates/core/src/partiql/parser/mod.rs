@@ -1,10 +1,11 @@
-//! Reads statements into syntax trees.
+//! Parses statements into syntax trees.
 //!
-//! The parser knows syntax only: it accepts more of PartiQL than DynamoDB does, because AWS refuses what
-//! its service does not support in words of its own ([`mod@super::bind`]). Expressions are read by operator
-//! precedence ([`expression`]); statements are expressions that begin with a keyword ([`statement`]).
+//! The parser knows syntax only: it accepts more of PartiQL than DynamoDB does, because AWS refuses
+//! unsupported constructs with specific messages ([`mod@super::bind`]). Expressions are parsed by
+//! operator precedence (`expression`); statements are expressions that begin with a keyword
+//! (`statement`).
 //!
-//! No input can exhaust the stack: whatever nests is counted against [`MAX_DEPTH`].
+//! No input can exhaust the stack: all nesting counts towards [`MAX_DEPTH`].
 
 mod expression;
 mod statement;
@@ -15,7 +16,7 @@ use crate::error::message::partiql as message;
 use crate::error::{Error, Result};
 use crate::value::Str;
 
-/// How deep expressions nest: three times what the deepest literal needs.
+/// Maximum nesting of expressions: three times what the deepest literal needs.
 pub const MAX_DEPTH: usize = 100;
 
 /// Parses a statement.
@@ -37,7 +38,7 @@ struct Parser {
 }
 
 impl Parser {
-    /// The token `ahead` places from here; the end goes on for ever.
+    /// The token `ahead` positions from here; after the end, always the end token.
     fn kind(&self, ahead: usize) -> &TokenKind {
         self.tokens.get(self.position + ahead).map_or(&TokenKind::End, |token| &token.kind)
     }
@@ -53,7 +54,7 @@ impl Parser {
         span
     }
 
-    /// How many tokens are left, the end included.
+    /// The number of remaining tokens, including the end.
     fn remaining(&self) -> usize {
         self.tokens.len().saturating_sub(self.position)
     }
@@ -84,7 +85,7 @@ impl Parser {
         Err(message::malformed(format_args!("Expected {name}")))
     }
 
-    /// The keyword or word-like operator that comes next.
+    /// The keyword or word operator `ahead` positions from here.
     fn word(&self, ahead: usize) -> Option<&'static str> {
         match self.kind(ahead) {
             TokenKind::Keyword(word) | TokenKind::Operator(word) => Some(word),
@@ -113,7 +114,7 @@ impl Parser {
         Err(message::malformed(format_args!("Expected {} keyword", word.to_uppercase())))
     }
 
-    /// The name that comes next, and whether it is quoted.
+    /// The next name, and whether it is quoted.
     fn name(&self) -> Option<(Str, bool)> {
         match self.kind(0) {
             TokenKind::Word(name) => Some((name.clone(), false)),
@@ -122,7 +123,7 @@ impl Parser {
         }
     }
 
-    /// Whether nothing but a semicolon is left.
+    /// Whether only a semicolon is left.
     fn only_end(&self) -> bool {
         let after = usize::from(self.at_sign(';'));
         *self.kind(after) == TokenKind::End
@@ -139,7 +140,7 @@ impl Parser {
         }))
     }
 
-    /// Reads something that may contain itself.
+    /// Parses a recursive construct, counting its depth.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= MAX_DEPTH {
             return Err(message::malformed(message::TOO_DEEP));
@@ -150,7 +151,7 @@ impl Parser {
         outcome
     }
 
-    /// One item or more, with commas between.
+    /// One or more items, separated by commas.
     fn comma_list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut items = vec![item(self)?];
         while self.eat_sign(',') {

@@ -1,4 +1,4 @@
-//! Statements: what begins with a keyword.
+//! Parses statements, which begin with a keyword.
 
 use super::super::ast::{
     Action, Delete, Expr, ExprKind, From, Insert, PathStep, Projection, Returning, ReturningScope,
@@ -10,7 +10,8 @@ use crate::error::message::partiql as message;
 use crate::error::{Error, Result};
 
 impl Parser {
-    /// The statement that begins with `keyword`, which comes next; none if no statement does.
+    /// Parses the statement that begins with `keyword`, the next token; `None` if there is no such
+    /// statement.
     pub(super) fn statement(&mut self, keyword: &str) -> Result<Option<Expr>> {
         let span = self.span();
         let statement = match keyword {
@@ -101,7 +102,7 @@ impl Parser {
         }
     }
 
-    /// Joins are read no further than is needed to know that they are there.
+    /// Parses joins only as far as needed to detect them.
     fn skip_joins(&mut self) -> Result<bool> {
         let starts = |parser: &Self| {
             let words = ["join", "inner", "left", "right", "full", "outer", "cross"];
@@ -145,7 +146,7 @@ impl Parser {
         if self.eat_word("where") { self.expression(0).map(Some) } else { Ok(None) }
     }
 
-    /// Whether an alias with this keyword comes next. `AS` itself may be left out.
+    /// Whether an alias with this keyword is next. `AS` itself may be omitted.
     fn alias(&mut self, keyword: &str) -> Result<bool> {
         if self.eat_word(keyword) {
             if self.name().is_none() {
@@ -280,7 +281,7 @@ impl Parser {
         })
     }
 
-    /// `CREATE TABLE` and its kind: PartiQL has them, DynamoDB's does not.
+    /// `CREATE TABLE` and similar: part of PartiQL, but not of DynamoDB's.
     fn definition(&self, verb: &str) -> Error {
         match (verb, self.word(1)) {
             ("create", Some("table")) => message::unsupported_operation("CreateTable"),
@@ -296,7 +297,7 @@ impl Parser {
     }
 }
 
-/// `*` in a column may only be its last step, and only behind names.
+/// `*` in a column may only be its last step, and only after names.
 fn check_column(column: &Expr) -> Result<()> {
     let ExprKind::Path(_, steps) = &column.kind else { return Ok(()) };
     let last = steps.len() - 1;

@@ -1,4 +1,4 @@
-//! Which statements can be read, what their trees print as, and every refusal of the parser.
+//! Statements that can be parsed, their printed trees, and every error of the parser.
 
 use proptest::prelude::*;
 
@@ -77,7 +77,7 @@ const TERM: &str = "Unexpected term";
 const MANIPULATION: &str = "Expected data manipulation";
 const SIMPLE_PATH: &str = "Expected identifier for simple path";
 
-/// Statements that cannot be read, and what is behind the colon of the message.
+/// Statements that cannot be parsed, and the message after the colon.
 const MALFORMED: &[(&str, &str)] = &[
     ("", TERM),
     (";", TERM),
@@ -149,14 +149,14 @@ const MALFORMED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_cannot_be_read_is_refused_in_the_words_of_aws() {
+fn malformed_statements_are_refused_with_awss_messages() {
     for (text, detail) in MALFORMED {
         assert_eq!(parse(text), Err(message::malformed(detail)), "{text}");
     }
 }
 
 #[test]
-fn no_nesting_exhausts_the_stack() {
+fn nesting_does_not_exhaust_the_stack() {
     let too_deep = Err(message::malformed(message::TOO_DEEP));
     let deep = |open: &str, inner: &str, close: &str, times: usize| {
         let (open, close) = (open.repeat(times), close.repeat(times));
@@ -183,7 +183,7 @@ fn no_nesting_exhausts_the_stack() {
     assert!(deep("a = 1 OR ", "b", "", 500).is_ok());
 }
 
-/// Texts that look like statements more often than any text does.
+/// Texts that resemble statements.
 fn statement_like() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "SELECT",
@@ -281,7 +281,7 @@ fn condition() -> impl Strategy<Value = String> {
     })
 }
 
-/// What a statement means, with as many parameters as it has.
+/// The bound statement, with as many parameters as it needs.
 fn meaning(text: &str) -> Result<super::super::Statement> {
     let tokens = lexer::tokens(text)?;
     let is_parameter = |token: &&Token| matches!(token.kind, TokenKind::Parameter(_));
@@ -291,7 +291,7 @@ fn meaning(text: &str) -> Result<super::super::Statement> {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in prop_oneof![any::<String>(), statement_like()]) {
+    fn any_text_is_parsed_or_refused(text in prop_oneof![any::<String>(), statement_like()]) {
         if meaning(&text).is_ok() {
             let printed = parse(&text)?.to_string();
             prop_assert_eq!(meaning(&text), meaning(&printed), "{}", printed);
@@ -299,7 +299,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_printed_means_the_same(condition in condition()) {
+    fn printing_preserves_the_meaning(condition in condition()) {
         let text = format!("DELETE FROM t WHERE {condition} RETURNING ALL OLD *");
         let printed = parse(&text)?.to_string();
         prop_assert!(meaning(&text).is_ok(), "{}", text);

@@ -1,4 +1,4 @@
-//! What vector indexes ask of items that are written.
+//! Checks the vectors of written items.
 
 use super::{SearchElement, SearchRole, VectorIndexSchema};
 use crate::error::{Result, message::schema as key_message, message::vector as message};
@@ -6,20 +6,20 @@ use crate::number::Number;
 use crate::schema::{KeyRole, TableSchema, check};
 use crate::value::{AttributeType, AttributeValue, Item};
 
-/// Why a value is not a vector of an index.
+/// Why a value is not a valid vector for an index.
 #[derive(Clone, Debug, PartialEq)]
 pub enum VectorFault {
-    /// It is not a list.
+    /// Not a list.
     NotAList,
-    /// It has so many elements.
+    /// Wrong number of elements; holds the actual number.
     Size(usize),
     /// The element at this position has this type.
     Element(usize, AttributeType),
-    /// The number at this position is beyond 32-bit floats.
+    /// The number at this position is out of range for 32-bit floats.
     Range(usize, Number),
 }
 
-/// Reads a vector.
+/// Converts an attribute value to a vector.
 pub(super) fn read(
     value: &AttributeValue,
     dimensions: usize,
@@ -39,7 +39,7 @@ pub(super) fn read(
 }
 
 impl TableSchema {
-    /// Checks the vectors and search attributes of an item that is put.
+    /// Checks the vectors and search attributes of a put item.
     pub(in crate::schema) fn check_put_vectors(&self, item: &Item) -> Result<()> {
         self.check_vectors(
             item,
@@ -67,7 +67,7 @@ impl TableSchema {
         empty: impl Fn(&VectorIndexSchema, &SearchElement, &AttributeValue) -> crate::Error,
     ) -> Result<()> {
         let mut indexes: Vec<&VectorIndexSchema> = self.vector_indexes.iter().collect();
-        // As for secondary indexes, the first offended index by name is mentioned.
+        // As for secondary indexes, the first violated index by name is reported.
         indexes.sort_by(|a, b| a.name.cmp(&b.name));
         for index in indexes {
             if let Some(value) = item.get(&index.attribute).filter(|_| relevant(&index.attribute)) {

@@ -1,4 +1,4 @@
-//! Vector indexes as requests define them: the API model's constraints, then the rules beyond.
+//! Definitions of vector indexes in requests: the API model's constraints, then further rules.
 
 use super::{DistanceFunction, SearchElement, SearchRole, VectorIndexSchema};
 use crate::error::constraint::{Constraint, Constraints};
@@ -21,7 +21,7 @@ impl TableDefinition {
 }
 
 impl VectorIndexDefinition {
-    /// Checks what the API model asks.
+    /// Checks the constraints of the API model.
     pub fn check(&self, path: &str, constraints: &mut Constraints) {
         match &self.name {
             None => constraints.null(format_args!("{path}.indexName")),
@@ -150,10 +150,9 @@ impl TableSchema {
         Ok(())
     }
 
-    /// The schema with one more vector index, as UpdateTable makes it.
+    /// The schema with one more vector index, as by UpdateTable.
     ///
-    /// The request's own definitions must name the search attributes; those that nothing uses are
-    /// dropped.
+    /// The request's own definitions must contain the search attributes; unused ones are dropped.
     pub fn with_vector_index(
         &self,
         definition: &VectorIndexDefinition,

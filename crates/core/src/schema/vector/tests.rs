@@ -1,4 +1,4 @@
-//! Vector indexes: what is refused and in which words, and what an entry holds.
+//! Vector indexes: refusals and their messages, and the content of entries.
 
 use super::*;
 use crate::capacity::{vector_search_bytes, vector_write_bytes};
@@ -39,7 +39,7 @@ fn table(attributes: &[&str], indexes: Vec<VectorIndexDefinition>) -> TableDefin
 const INVALID: &str = "One or more parameter values were invalid: ";
 
 #[test]
-fn definitions_are_refused_in_the_words_of_aws() {
+fn definitions_are_refused_with_awss_messages() {
     let refusal = |attributes: &[&str], indexes| {
         table(attributes, indexes).into_schema().unwrap_err().message()
     };
@@ -129,7 +129,7 @@ fn an_update_adds_and_removes_an_index_with_its_definitions() {
         refused(&index("abc", 3, &[])),
         "Attempting to create an index which already exists"
     );
-    // The definition must be in this request, even of an attribute that the table knows.
+    // The definition must be in this request, even if the table already has it.
     assert_eq!(
         refused(&index("def", 3, &[("t", "HASH")])),
         format!("{INVALID}One element in SearchSchema is not defined in attribute definitions")
@@ -177,7 +177,7 @@ fn item(attributes: &[(&str, AttributeValue)]) -> Item {
 }
 
 #[test]
-fn writes_are_refused_in_the_words_of_aws() {
+fn writes_are_refused_with_awss_messages() {
     let schema = documents();
     let refused = |attributes: &[(&str, AttributeValue)]| {
         schema.check_item(&item(attributes), KeyContext::Put).unwrap_err().message()
@@ -231,7 +231,7 @@ fn writes_are_refused_in_the_words_of_aws() {
 }
 
 #[test]
-fn updates_are_judged_by_what_they_change() {
+fn updates_check_only_what_they_change() {
     let schema = documents();
     let bad = item(&[("v", "old".into()), ("t", 1.into())]);
     let mut changed = bad.clone();

@@ -3,7 +3,7 @@
 use keyloom_core::{AttributeValue, Number};
 
 use super::super::Verdict;
-use super::super::concrete::{ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondition};
+use super::super::concrete::{ConcreteRead, ReadForm, ReadKind, SortCondition};
 use super::super::request::Placeholder;
 use crate::evaluate::Inputs;
 use crate::generate::sample;
@@ -113,7 +113,7 @@ impl RawForm {
         };
         let mut filter = Vec::new();
         for (name, test) in &self.read.filter {
-            filter.push((name.clone(), fill_filter(test, inputs)?));
+            filter.push((name.clone(), test.try_map(value)?));
         }
         Ok(ConcreteRead {
             kind: self.read.kind,
@@ -128,25 +128,6 @@ impl RawForm {
             all_attributes: self.read.all_attributes,
         })
     }
-}
-
-fn fill_filter(
-    test: &FilterTest<Placeholder>,
-    inputs: &Inputs,
-) -> Result<FilterTest<AttributeValue>, String> {
-    let value = |placeholder: &Placeholder| fill(placeholder, inputs);
-    Ok(match test {
-        FilterTest::Compare(comparison, text) => FilterTest::Compare(*comparison, value(text)?),
-        FilterTest::Between(low, high) => FilterTest::Between(value(low)?, value(high)?),
-        FilterTest::BeginsWith(text) => FilterTest::BeginsWith(value(text)?),
-        FilterTest::In(list) => {
-            FilterTest::In(list.iter().map(value).collect::<Result<Vec<_>, _>>()?)
-        }
-        FilterTest::Exists => FilterTest::Exists,
-        FilterTest::Missing => FilterTest::Missing,
-        FilterTest::Contains(text) => FilterTest::Contains(value(text)?),
-        FilterTest::Lacks(text) => FilterTest::Lacks(value(text)?),
-    })
 }
 
 fn fill(placeholder: &Placeholder, inputs: &Inputs) -> Result<AttributeValue, String> {

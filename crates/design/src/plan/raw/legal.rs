@@ -272,22 +272,7 @@ fn filter_tests(filter: &Condition) -> Vec<(String, FilterTest<Placeholder>)> {
         .iter()
         .map(|term| {
             let name = bare(&term.name).to_owned();
-            let test = match &term.test {
-                Test::Compare(comparison, operand) => {
-                    FilterTest::Compare(*comparison, value(operand, &name))
-                }
-                Test::Between(low, high) => {
-                    FilterTest::Between(value(low, &name), value(high, &name))
-                }
-                Test::BeginsWith(operand) => FilterTest::BeginsWith(value(operand, &name)),
-                Test::In(list) => {
-                    FilterTest::In(list.iter().map(|operand| value(operand, &name)).collect())
-                }
-                Test::Exists => FilterTest::Exists,
-                Test::Missing => FilterTest::Missing,
-                Test::Contains(operand) => FilterTest::Contains(value(operand, &name)),
-                Test::Lacks(operand) => FilterTest::Lacks(value(operand, &name)),
-            };
+            let test = term.test.map(|operand| value(operand, &name));
             (name, test)
         })
         .collect()

@@ -68,7 +68,7 @@ impl ClientObserver {
         match answer {
             // The others are outcomes, which observations tell, if the operation is one that is observed.
             Err(Failure::Refused(error))
-                if !Outcome::is_told_of(error) || Asked::read(operation, body).is_none() =>
+                if !Outcome::is_observed(error) || Asked::read(operation, body).is_none() =>
             {
                 self.observer.failed(operation, error);
             }

@@ -6,7 +6,7 @@ use super::value::Value;
 
 /// Why an operation was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Failure {
+pub(super) struct CloudwatchError {
     /// The exception's name in the model.
     shape: Cow<'static, str>,
     /// The same in the query protocol, where it may have another name.
@@ -15,7 +15,7 @@ pub(super) struct Failure {
     pub(super) message: String,
 }
 
-impl Failure {
+impl CloudwatchError {
     /// One that has the same name everywhere.
     pub(super) fn new(code: &'static str, status: u16, message: impl Into<String>) -> Self {
         Self { shape: code.into(), code: code.into(), status, message: message.into() }
@@ -90,7 +90,7 @@ impl Failure {
     }
 }
 
-impl From<keyloom_engine::Error> for Failure {
+impl From<keyloom_engine::Error> for CloudwatchError {
     /// What the server refuses for any service: signatures, and bodies that are too large.
     fn from(error: keyloom_engine::Error) -> Self {
         Self::new(error.code(), error.status(), error.message())

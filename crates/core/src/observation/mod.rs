@@ -1,9 +1,9 @@
-//! What an observer of a database is told of each request, and what it may refuse.
+//! Observation of requests, and throttling by observers.
 //!
-//! The engine, a client or a server describes a request as an [`Observation`]: which keys of which
+//! The engine, a client or a server describes a sampled request as an [`Observation`]: which keys of which
 //! table and indexes it touched, at what cost, and how it ended. An [`Observer`] counts, and may also
-//! refuse work that a real table's partitions could not take. All of it is borrowed: with nobody
-//! watching a request costs one branch.
+//! refuse work that a real table's partitions could not take. Everything is borrowed: without an observer
+//! a request costs one branch.
 
 mod contributors;
 
@@ -250,9 +250,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether an error is the outcome of a request that touched keys, and so is told by an
-    /// [`Observation`]; all others are told by [`Observer::failed`].
-    pub fn is_told_of(error: &Error) -> bool {
+    /// Whether an error is the outcome of a request that touched keys, and so is part of an
+    /// [`Observation`]; all others go to [`Observer::failed`].
+    pub fn is_observed(error: &Error) -> bool {
         match error {
             Error::ConditionalCheckFailed { .. }
             | Error::DuplicateItem(_)
@@ -412,18 +412,18 @@ impl ThrottleReason {
 
 /// Work that was not admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct NotAdmitted {
     /// The position of the touch that met the limit.
     pub touch: usize,
     /// Why.
     pub reason: ThrottleReason,
 }
 
-/// Somebody who watches the requests of a database.
+/// Observes the requests of a database, and may throttle them.
 ///
-/// The calls come from many threads at once and lie on the path of every request.
+/// It is called from many threads at once, on the path of every request.
 pub trait Observer: Send + Sync + std::fmt::Debug {
-    /// Whether to look at the next request, and how many it stands for. Asked before anything is
+    /// Whether to sample the next request, and how many it stands for. Called before anything is
     /// measured, so it must be cheap.
     fn sample(&self) -> Option<NonZeroU32>;
 
@@ -435,7 +435,7 @@ pub trait Observer: Send + Sync + std::fmt::Debug {
     /// Takes the work from the capacity of every partition it touches, or refuses and takes none of
     /// it. A read does not know its cost yet and states no units: it is admitted while anything is
     /// left, and its cost is taken by [`Observer::charge`].
-    fn admit(&self, _touches: &[Touch<'_>], _now_ms: u64) -> Result<(), Refused> {
+    fn admit(&self, _touches: &[Touch<'_>], _now_ms: u64) -> Result<(), NotAdmitted> {
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! The sentences DynamoDB says, word for word where AWS's wording is known.
+//! DynamoDB's messages, verbatim where AWS's wording is known.
 
 pub mod expression;
 pub mod legacy;
@@ -12,7 +12,7 @@ use super::{CancellationReason, Error};
 /// A condition was false.
 pub const CONDITIONAL_REQUEST_FAILED: &str = "The conditional request failed";
 
-/// The message of a cancelled transaction lists every action's code.
+/// The message of a cancelled transaction lists the code of every action.
 pub fn transaction_canceled(reasons: &[CancellationReason]) -> String {
     let codes: Vec<&str> = reasons.iter().map(|reason| reason.code.as_str()).collect();
     format!(
@@ -21,7 +21,7 @@ pub fn transaction_canceled(reasons: &[CancellationReason]) -> String {
     )
 }
 
-/// A table that a data operation names does not exist.
+/// The table of a data operation does not exist.
 pub fn table_not_found() -> Error {
     Error::ResourceNotFound("Requested resource not found".into())
 }

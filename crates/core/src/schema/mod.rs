@@ -1,4 +1,4 @@
-//! Typed table schemas: keys, indexes, projections, and what they ask of items.
+//! Typed table schemas: keys, indexes, projections, and their checks on items.
 
 mod check;
 pub mod definition;
@@ -46,7 +46,7 @@ impl ScalarType {
         })
     }
 
-    /// The same among all types.
+    /// The same type as an [`AttributeType`].
     pub fn attribute_type(self) -> AttributeType {
         match self {
             Self::S => AttributeType::S,
@@ -67,7 +67,7 @@ impl fmt::Display for ScalarType {
     }
 }
 
-/// An attribute with the type that keys need: a key attribute, or an attribute definition.
+/// An attribute with a key type: a key attribute, or an attribute definition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyAttribute {
     /// The attribute's name.
@@ -124,7 +124,7 @@ pub struct KeySchema {
 }
 
 impl KeySchema {
-    /// A key of one partition attribute and perhaps a sort attribute.
+    /// A key of one partition attribute and optionally a sort attribute.
     pub fn simple(hash: KeyAttribute, range: Option<KeyAttribute>) -> Self {
         Self { hash: vec![hash], range: range.into_iter().collect() }
     }
@@ -183,14 +183,14 @@ fn encode(attributes: &[KeyAttribute], item: &Item, out: &mut Vec<u8>) -> Result
     Ok(())
 }
 
-/// Which attributes of an item an index holds, besides the keys of table and index.
+/// Which attributes of an item an index projects, besides the keys of table and index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Projection {
-    /// All.
+    /// All attributes.
     All,
-    /// None.
+    /// No others.
     KeysOnly,
-    /// These.
+    /// These attributes.
     Include(Vec<Str>),
 }
 
@@ -223,7 +223,7 @@ pub struct IndexSchema {
     pub kind: IndexKind,
     /// The index's key.
     pub key: KeySchema,
-    /// What it holds.
+    /// The projected attributes.
     pub projection: Projection,
 }
 
@@ -278,7 +278,7 @@ impl TableSchema {
             .collect()
     }
 
-    /// What identifies an item's entry in an index: the index key and the primary key.
+    /// The identity of an item's entry in an index: the index key and the primary key.
     ///
     /// This is also the form of `LastEvaluatedKey` for a read of that index.
     pub fn index_key_of(&self, item: &Item, index: &IndexSchema) -> Result<Item> {

@@ -9,7 +9,7 @@ use super::{Event, InsightStats};
 use crate::sketch::{Load, Seen, hash_of, joined};
 
 /// One key of a table, with its entries in local indexes, or of a global index.
-pub(super) struct Visit<'a> {
+pub(super) struct TouchedKey<'a> {
     pub(super) place: Place<'a>,
     partition: &'a [u8],
     sort: &'a [u8],
@@ -18,8 +18,8 @@ pub(super) struct Visit<'a> {
 }
 
 /// The keys that a request touched.
-pub(super) fn visits<'a>(observation: &Observation<'a>) -> Vec<Visit<'a>> {
-    let mut visits: Vec<Visit<'a>> = Vec::with_capacity(observation.touches.len());
+pub(super) fn touched_keys<'a>(observation: &Observation<'a>) -> Vec<TouchedKey<'a>> {
+    let mut keys: Vec<TouchedKey<'a>> = Vec::with_capacity(observation.touches.len());
     // Of the table that was touched last.
     let mut of_table = None;
     for (position, touch) in observation.touches.iter().enumerate() {
@@ -28,20 +28,20 @@ pub(super) fn visits<'a>(observation: &Observation<'a>) -> Vec<Visit<'a>> {
             _ => None,
         };
         let in_table = touch.place.index.is_none() || touch.place.is_local_index();
-        let last = of_table.and_then(|last: usize| visits.get_mut(last));
+        let last = of_table.and_then(|last: usize| keys.get_mut(last));
         if let Some(last) = last.filter(|last| in_table && last.takes(touch)) {
             last.join(touch, throttle);
             continue;
         }
         if in_table {
-            of_table = Some(visits.len());
+            of_table = Some(keys.len());
         }
-        visits.push(Visit::of(touch, throttle));
+        keys.push(TouchedKey::of(touch, throttle));
     }
-    visits
+    keys
 }
 
-impl<'a> Visit<'a> {
+impl<'a> TouchedKey<'a> {
     fn of(touch: &Touch<'a>, throttle: Option<ThrottleReason>) -> Self {
         let Touch { place, partition, work, .. } = *touch;
         // An entry of a local index says nothing of its item's sort key.
@@ -66,7 +66,7 @@ impl<'a> Visit<'a> {
     }
 
     /// Counts it for its partition, and for its item if it is one.
-    pub(super) fn tell(&self, stats: &mut InsightStats, observation: &Observation<'_>) {
+    pub(super) fn count(&self, stats: &mut InsightStats, observation: &Observation<'_>) {
         if self.partition.is_empty() {
             return;
         }

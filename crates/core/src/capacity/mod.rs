@@ -1,8 +1,10 @@
-//! Capacity units: what reads and writes cost, exactly.
+//! Capacity units: the exact cost of reads and writes.
 //!
-//! - A read unit is 4 KB read strongly; eventual reads cost half, transactional ones twice.
-//! - A write unit is 1 KB written; transactional writes cost twice, on the table only.
-//! - A single item rounds up by itself; a Query or Scan page rounds the sum of what it evaluated.
+//! - A read unit is a strongly consistent read of 4 KB; eventually consistent reads cost half,
+//!   transactional ones twice.
+//! - A write unit is a write of 1 KB; transactional writes cost twice, on the table only.
+//! - A single item is rounded up by itself; a Query or Scan page rounds up the sum of what it
+//!   evaluated.
 
 mod consumed;
 
@@ -20,7 +22,7 @@ use crate::value::Item;
 pub const READ_UNIT_BYTES: usize = 4096;
 /// The bytes of one write unit.
 pub const WRITE_UNIT_BYTES: usize = 1024;
-/// The least that a write to, or a search of, a vector index is billed for.
+/// The minimum billed for a write to, or a search of, a vector index.
 const VECTOR_FLOOR_BYTES: usize = 1024;
 
 /// Capacity units, counted in halves so that sums are exact.
@@ -32,9 +34,9 @@ pub struct Units {
 }
 
 impl Units {
-    /// Nothing.
+    /// Zero units.
     pub const ZERO: Self = Self { halves: 0 };
-    /// One half.
+    /// Half a unit.
     pub const HALF: Self = Self { halves: 1 };
 
     /// Whole units.
@@ -57,12 +59,12 @@ impl Units {
         self.halves as f64 / 2.0
     }
 
-    /// Whether this is nothing.
+    /// Whether this is zero.
     pub const fn is_zero(self) -> bool {
         self.halves == 0
     }
 
-    /// The price inside a transaction: double.
+    /// The cost inside a transaction: double.
     #[must_use]
     pub const fn transactional(self) -> Self {
         Self { halves: self.halves * 2 }
@@ -106,16 +108,16 @@ impl Sum for Units {
 /// How consistent a read is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReadMode {
-    /// Eventually consistent: half price.
+    /// Eventually consistent: half the cost.
     Eventual,
     /// Strongly consistent.
     Strong,
-    /// In a transaction: double price.
+    /// In a transaction: double the cost.
     Transactional,
 }
 
 impl ReadMode {
-    /// The price of one read unit.
+    /// The cost of one read unit.
     pub const fn price(self) -> Units {
         match self {
             Self::Eventual => Units::HALF,
@@ -125,12 +127,13 @@ impl ReadMode {
     }
 }
 
-/// The price of reading `bytes`: one item (0 if it does not exist), or all that a page evaluated.
+/// The cost of reading `bytes`: one item (0 if it does not exist), or everything that a page
+/// evaluated.
 pub fn read_units(bytes: usize, mode: ReadMode) -> Units {
     mode.price() * steps(bytes, READ_UNIT_BYTES)
 }
 
-/// The price of a page that was gathered from several partitions: each rounds up by itself.
+/// The cost of a page collected from several partitions, each of which is rounded up by itself.
 pub fn partitioned_read_units(
     bytes_per_partition: impl IntoIterator<Item = usize>,
     mode: ReadMode,
@@ -138,27 +141,28 @@ pub fn partitioned_read_units(
     bytes_per_partition.into_iter().map(|bytes| read_units(bytes, mode)).sum()
 }
 
-/// The price of writing `bytes`.
+/// The cost of writing `bytes`.
 pub fn write_units(bytes: usize) -> Units {
     Units::whole(steps(bytes, WRITE_UNIT_BYTES))
 }
 
-/// The price of a write to the table: the larger of the item before and after; 1 if there is neither.
+/// The cost of a write to the table: by the larger of the item before and after; 1 if there is
+/// neither.
 pub fn item_write_units(old_bytes: Option<usize>, new_bytes: Option<usize>) -> Units {
     write_units(old_bytes.max(new_bytes).unwrap_or(0))
 }
 
-/// The bytes that a write to a vector index is billed for: the larger of its entry before and after,
-/// but no less than 1 KB.
+/// The bytes billed for a write to a vector index: the larger of its entry before and after, but at
+/// least 1 KB.
 pub fn vector_write_bytes(old_bytes: Option<usize>, new_bytes: Option<usize>) -> u64 {
     old_bytes.max(new_bytes).unwrap_or(0).max(VECTOR_FLOOR_BYTES) as u64
 }
 
-/// The bytes that a vector search is billed for.
+/// The bytes billed for a vector search.
 ///
 /// AWS bills what its approximate index happens to read, and two equal searches may differ. This is
-/// the figure that was measured most often: about 31 bytes for each dimension, 65 and its size for
-/// each result, 4 for each dimension of each vector that is returned; no less than 1 KB.
+/// the figure measured most often: about 31 bytes for each dimension, 65 and its size for each
+/// result, 4 for each dimension of each returned vector; at least 1 KB.
 pub fn vector_search_bytes(
     dimensions: usize,
     results: usize,
@@ -171,22 +175,22 @@ pub fn vector_search_bytes(
     (index + results * 65 + result_bytes + vectors).max(VECTOR_FLOOR_BYTES) as u64
 }
 
-/// Every begun step counts, and there is at least one.
+/// Rounds up to whole steps, at least one.
 fn steps(bytes: usize, step: usize) -> u64 {
     bytes.div_ceil(step).max(1) as u64
 }
 
-/// What a write does to an item's entry in an index. Sizes are those of the projected entry.
+/// The effect of a write on an item's entry in an index. Sizes are those of the projected entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexChange {
-    /// The entry stays as it is, or there is none: free, and the index is not mentioned.
+    /// The entry is unchanged, or there is none: free, and the index is not reported.
     Unchanged,
-    /// The item enters the index.
+    /// An entry is added.
     Insert {
         /// The new entry's size.
         bytes: usize,
     },
-    /// The item leaves the index.
+    /// The entry is removed.
     Delete {
         /// The old entry's size.
         bytes: usize,
@@ -226,7 +230,7 @@ impl IndexChange {
         }
     }
 
-    /// The price of the change; none if the index is not touched.
+    /// The cost of the change; `None` if the index is not written.
     pub fn units(self) -> Option<Units> {
         Some(match self {
             Self::Unchanged => return None,

@@ -1,6 +1,7 @@
-//! The order-preserving key codec: byte order of the encoding is DynamoDB's order of the values.
+//! The order-preserving key codec: the byte order of encoded keys is DynamoDB's order of the
+//! values.
 //!
-//! Key values are written one after the other; tuples compare as their parts do, left to right.
+//! Key values are concatenated; tuples compare part by part, left to right.
 //!
 //! | type | bytes |
 //! |---|---|
@@ -9,7 +10,7 @@
 //! | N, positive | `03`, the exponent to base 100 plus 128, the digit pairs plus 1, `00` |
 //! | N, negative | `01`, then as positive with every byte complemented |
 //!
-//! The codec does not write the type: a key's types come from its schema.
+//! Types are not encoded: they come from the schema.
 
 use std::fmt::{self, Write as _};
 
@@ -22,9 +23,9 @@ const NEGATIVE: u8 = 0x01;
 const ZERO: u8 = 0x02;
 const POSITIVE: u8 = 0x03;
 
-/// Stands for a zero byte of the value.
+/// Encodes a zero byte of the value.
 const ESCAPED_ZERO: [u8; 2] = [0x00, 0xFF];
-/// Ends a string or binary value.
+/// Terminates a string or binary value.
 const TERMINATOR: [u8; 2] = [0x00, 0x00];
 
 /// Added to the base-100 exponent (-64 to 63) to make a byte.
@@ -43,9 +44,9 @@ pub fn encode_key_value(value: &AttributeValue, out: &mut Vec<u8>) -> Result<()>
     Ok(())
 }
 
-/// The values of a partition key, or of a sort key, one after another.
+/// Encodes the values of a partition key, or of a sort key.
 ///
-/// Refused if one of them cannot be part of a key.
+/// Fails if one of them cannot be part of a key.
 pub fn encode_key_values<'v>(
     values: impl IntoIterator<Item = &'v AttributeValue>,
 ) -> Result<Vec<u8>> {
@@ -54,7 +55,8 @@ pub fn encode_key_values<'v>(
     Ok(out)
 }
 
-/// Appends what every key value that begins with `prefix` (a string or binary) begins with.
+/// Appends the common prefix of all encoded key values that begin with `prefix` (a string or
+/// binary).
 ///
 /// With [`prefix_end`] this gives the byte range of `begins_with`.
 pub fn encode_key_prefix(prefix: &AttributeValue, out: &mut Vec<u8>) -> Result<()> {
@@ -66,7 +68,7 @@ pub fn encode_key_prefix(prefix: &AttributeValue, out: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-/// The least byte string above everything that begins with `prefix`: the exclusive upper bound.
+/// The exclusive upper bound of all byte strings that begin with `prefix`.
 ///
 /// `None` if there is none, that is if the prefix is empty or all `FF`.
 pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
@@ -76,7 +78,7 @@ pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     Some(end)
 }
 
-/// Reads one key value from the front of `input` and moves it on.
+/// Decodes one key value from the front of `input` and advances it.
 pub fn decode_key_value(kind: ScalarType, input: &mut &[u8]) -> Result<AttributeValue> {
     let value = match kind {
         ScalarType::S => {
@@ -88,8 +90,8 @@ pub fn decode_key_value(kind: ScalarType, input: &mut &[u8]) -> Result<Attribute
     value.ok_or_else(|| Error::InternalServer(format!("stored key is corrupt: no {kind} value")))
 }
 
-/// How many bytes the key value at the front of `input` takes, without decoding it; none if it is
-/// damaged.
+/// The encoded length of the key value at the front of `input`, without decoding it; `None` if it
+/// is damaged.
 pub fn key_value_len(kind: ScalarType, input: &[u8]) -> Option<usize> {
     match kind {
         ScalarType::S | ScalarType::B => {
@@ -124,7 +126,7 @@ fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
 
 fn escape(bytes: &[u8], out: &mut Vec<u8>) {
     out.reserve(bytes.len() + TERMINATOR.len());
-    // Keys seldom have a zero: without one they are copied as they are.
+    // Keys seldom contain a zero byte: without one they are copied unchanged.
     if !bytes.contains(&0) {
         out.extend_from_slice(bytes);
         return;
@@ -159,14 +161,14 @@ fn encode_number(number: &Number, out: &mut Vec<u8>) {
     }
     let start = out.len() + 1;
     out.push(if number.is_negative() { NEGATIVE } else { POSITIVE });
-    // The value is 0.d1d2d3… × 10^point; pairs of digits are aligned so that the point in base 100
+    // The value is 0.d1d2d3… × 10^point; digit pairs are aligned so that the point in base 100
     // falls between them.
     let point = number.exponent() + number.digits() as i32;
     out.push(((point + 1).div_euclid(2) + EXPONENT_BIAS) as u8);
     let mut pairs = [0u8; 20];
     let mut count = 0;
     let mut coefficient = number.coefficient();
-    // With an odd exponent the last pair is one digit and a zero behind it.
+    // With an odd exponent the last pair is one digit and a padding zero.
     let odd = number.exponent() & 1 != 0;
     for (position, slot) in pairs.iter_mut().enumerate() {
         if coefficient == 0 {
@@ -207,7 +209,7 @@ fn decode_number(input: &mut &[u8]) -> Option<Number> {
         coefficient = coefficient.checked_mul(100)?.checked_add(pair(byte)?)?;
     }
     let mut exponent = point - 2 * end as i32;
-    // The last pair may end in a zero that was added: leave it out, 39 digits do not fit.
+    // The last pair may end in a padding zero: drop it, 39 digits do not fit.
     let (scale, digits) = match pair(*last)? {
         tens if tens % 10 == 0 => {
             exponent += 1;
@@ -221,9 +223,9 @@ fn decode_number(input: &mut &[u8]) -> Option<Number> {
     Number::from_parts(class == NEGATIVE, coefficient, exponent).ok()
 }
 
-/// Renders an encoded key readably: `"USER#1" 42 0x00ff`.
+/// Displays an encoded key readably: `"USER#1" 42 0x00ff`.
 ///
-/// Bytes that are not of the given types are shown in hexadecimal after a `!`.
+/// Bytes that do not match the given types are shown in hexadecimal after a `!`.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyDisplay<'a> {
     /// The types of the key values.

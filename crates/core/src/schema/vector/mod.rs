@@ -1,7 +1,7 @@
-//! Vector indexes: what one is, and what it holds of an item.
+//! Vector indexes: their schema and their entries.
 //!
-//! The vector is an ordinary list of numbers in the item. The index keeps it as 32-bit floats, beside
-//! the attributes that it projects; the item itself keeps every digit.
+//! The vector is an ordinary list of numbers in the item. The index stores it as 32-bit floats,
+//! with the attributes that it projects; the item itself keeps full precision.
 
 mod check;
 mod define;
@@ -12,10 +12,10 @@ use super::{IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, Projection
 use crate::size::{item_size, value_size};
 use crate::value::{AttributeValue, Item, Str};
 
-/// The bytes of one dimension in an index.
+/// Size of one dimension in an index.
 const DIMENSION_BYTES: usize = size_of::<f32>();
 
-/// How two vectors are compared.
+/// The distance function of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DistanceFunction {
     /// One minus the cosine of the angle: 0 is the same direction, 2 the opposite.
@@ -45,12 +45,12 @@ impl DistanceFunction {
     }
 }
 
-/// What an attribute of a search schema is for.
+/// The role of an attribute in a search schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SearchRole {
-    /// It partitions the index: every search must name its value.
+    /// Partitions the index: every search must give its value.
     Hash,
-    /// A search may name its value.
+    /// A search may filter by its value.
     InlineFilter,
 }
 
@@ -76,26 +76,26 @@ impl SearchRole {
 /// One element of a search schema.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SearchElement {
-    /// What it is for.
+    /// Its role.
     pub role: SearchRole,
     /// The attribute with its declared type.
     pub attribute: KeyAttribute,
 }
 
-/// An index over vectors.
+/// A vector index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VectorIndexSchema {
     /// The index's name.
     pub name: Str,
     /// The attribute that holds the vector.
     pub attribute: Str,
-    /// How many numbers each vector has.
+    /// The number of dimensions of each vector.
     pub dimensions: usize,
-    /// How vectors are compared.
+    /// The distance function.
     pub distance: DistanceFunction,
-    /// What searches may be limited by, in the order of the request.
+    /// The attributes that searches may filter by, in the order of the request.
     pub search: Vec<SearchElement>,
-    /// What the index holds besides keys, vector and search schema.
+    /// What the index projects besides keys, vector and search schema.
     pub projection: Projection,
 }
 
@@ -106,7 +106,7 @@ impl VectorIndexSchema {
         elements.find(|element| element.role == SearchRole::Hash).map(|element| &element.attribute)
     }
 
-    /// The same as observers see it: an index with at most a partition key.
+    /// The index as observers see it: with at most a partition key.
     pub fn observed(&self) -> IndexSchema {
         let hash = self.hash().cloned().into_iter().collect();
         IndexSchema {
@@ -117,13 +117,13 @@ impl VectorIndexSchema {
         }
     }
 
-    /// The declared attribute of this name in the search schema.
+    /// The element of the search schema with this attribute name.
     pub fn searched(&self, name: &str) -> Option<&SearchElement> {
         self.search.iter().find(|element| element.attribute.name == name)
     }
 }
 
-/// What a vector index holds of an item.
+/// An item's entry in a vector index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VectorEntry {
     /// The vector.
@@ -144,8 +144,8 @@ impl TableSchema {
         self.vector_indexes.iter().find(|index| index.name == name)
     }
 
-    /// The entry that `index` holds of an item; none if the item lacks the vector or the partition
-    /// attribute, or has something there that a write of today would be refused for.
+    /// The entry of an item in `index`; `None` if the item lacks the vector or the partition
+    /// attribute, or has an invalid one.
     pub fn project_vector(&self, item: &Item, index: &VectorIndexSchema) -> Option<VectorEntry> {
         let vector = check::read(item.get(&index.attribute)?, index.dimensions).ok()?;
         for SearchElement { role, attribute } in &index.search {
@@ -164,7 +164,7 @@ impl TableSchema {
         Some(VectorEntry { vector, rest })
     }
 
-    /// Whether `index` holds the attribute `name` besides the vector.
+    /// Whether `index` projects the attribute `name` besides the vector.
     fn projects_beside_vector(&self, index: &VectorIndexSchema, name: &str) -> bool {
         if name == index.attribute {
             return false;
@@ -178,7 +178,7 @@ impl TableSchema {
     }
 
     /// The size of an item that a write is billed for: each indexed vector counts 4 bytes per
-    /// dimension instead of its digits. Reads and the limit of item sizes count the digits.
+    /// dimension instead of its digits. Reads and the item size limit count the digits.
     pub fn written_size(&self, item: &Item) -> usize {
         let mut size = item_size(item);
         for (position, index) in self.vector_indexes.iter().enumerate() {

@@ -19,20 +19,20 @@
 //!   M       body(count, attribute*)
 //! ```
 //!
-//! All text lies in one piece because it is checked in one piece: to be UTF-8 when an item is decoded,
-//! and to need no escape when it is written as JSON. String by string that was the larger part of
-//! the work.
+//! All text is contiguous so that it can be checked at once: for UTF-8 when an item is decoded, and
+//! for characters to escape when it is written as JSON. Checking string by string was the larger
+//! part of the work.
 
 #![expect(
     clippy::inline_always,
     reason = "a cursor whose address is handed to a call does not stay in registers"
 )]
 
+mod buffer;
 mod decode;
 mod encode;
 mod json;
 mod reader;
-mod room;
 mod stored;
 mod text;
 
@@ -46,11 +46,11 @@ use crate::value::{AttributeType, AttributeValue, Item};
 use reader::{Read, Reader};
 use text::{Plain, Text};
 
-/// The version that [`encode`] writes.
+/// The version that [`encode()`] writes.
 const VERSION: u8 = 2;
 
-/// Values deeper than this are refused when decoded: nothing that was stored is so deep, and damaged
-/// bytes must not exhaust the stack.
+/// Deeper values are refused when decoded: no stored value is that deep, and damaged bytes must not
+/// exhaust the stack.
 const MAX_DEPTH: usize = 64;
 
 fn deeper(depth: usize) -> Read<usize> {
@@ -108,7 +108,7 @@ impl Tag {
     }
 }
 
-/// A view of a stored item. Nothing is decoded before it is asked for.
+/// A view of a stored item. Attributes are decoded on access.
 ///
 /// Damaged bytes give [`Error::InternalServer`](crate::Error::InternalServer), never a panic.
 ///
@@ -130,7 +130,7 @@ pub struct ImageRef<'a> {
 }
 
 impl<'a> ImageRef<'a> {
-    /// Reads the header.
+    /// Decodes the header.
     pub fn new(bytes: &'a [u8]) -> Result<Self> {
         Ok(Self::read(bytes)?)
     }
@@ -167,7 +167,7 @@ impl<'a> ImageRef<'a> {
     pub fn get_raw(&self, name: &str) -> Result<Option<RawValue<'a>>> {
         let mut reader = self.attributes;
         for _ in 0..self.count {
-            // Bytes order as UTF-8 strings do, and need not be checked to be compared.
+            // UTF-8 strings order by their bytes, so they need not be validated to be compared.
             let order = reader.string()?.cmp(name.as_bytes());
             let value = reader.raw_value()?;
             match order {
@@ -179,7 +179,7 @@ impl<'a> ImageRef<'a> {
         Ok(None)
     }
 
-    /// The value of one attribute; the others are stepped over.
+    /// Decodes one attribute, skipping the others.
     pub fn get(&self, name: &str) -> Result<Option<AttributeValue>> {
         self.get_raw(name)?.map(RawValue::decode).transpose()
     }
@@ -210,17 +210,17 @@ impl<'a> ImageRef<'a> {
     }
 }
 
-/// A whole stored item: [`ImageRef::decode`] without a view, which would be passed around.
+/// Decodes a whole stored item: [`ImageRef::decode`] without constructing a view.
 pub fn decode(stored: &[u8]) -> Result<Item> {
     Ok(ImageRef::read(stored).and_then(|view| view.read_item())?)
 }
 
-/// Appends a stored item as DynamoDB JSON: [`ImageRef::write_json`] without a view.
+/// Appends a stored item as DynamoDB JSON: [`ImageRef::write_json`] without constructing a view.
 pub fn write_json(stored: &[u8], out: &mut Vec<u8>) -> Result<()> {
     Ok(ImageRef::read(stored).and_then(|view| view.append_json(out))?)
 }
 
-/// DynamoDB's size of a stored item, without looking at the rest of it.
+/// DynamoDB's size of a stored item, which is in its header.
 pub fn size_bytes(stored: &[u8]) -> Result<usize> {
     Ok(Reader::start(stored)?.length()?)
 }
@@ -234,7 +234,7 @@ pub struct RawValue<'a> {
 }
 
 impl RawValue<'_> {
-    /// Whether this is `value`. Strings and binaries are compared where they lie.
+    /// Whether this equals `value`. Strings and binaries are compared without decoding.
     pub fn equals(self, value: &AttributeValue) -> Result<bool> {
         if self.attribute_type() != value.attribute_type() {
             return Ok(false);

@@ -1,8 +1,8 @@
 //! The key in the condition of a statement.
 //!
-//! A write is about one item: its condition must say so by an equality for every key attribute
-//! ([`one_item`]). A read that says by equalities or `IN` which partitions it wants is taken apart into
-//! reads of key ranges ([`reads`]); any other one goes through the whole table or index.
+//! A write is for one item: its condition must have an equality for every key attribute
+//! ([`one_item`]). A read whose condition selects partitions by equalities or `IN` is split into
+//! reads of key ranges ([`reads`]); any other one scans the whole table or index.
 
 use crate::error::Result;
 use crate::error::message::partiql as message;
@@ -11,18 +11,18 @@ use crate::limits::MAX_PARTIQL_READS;
 use crate::schema::{KeyAttribute, KeySchema};
 use crate::value::{AttributeValue, Item, Str};
 
-/// The item that a condition names, and what else it says.
+/// The item that a condition identifies, and the rest of the condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneItem {
-    /// The primary key, of whatever types.
+    /// The primary key; its types are not checked.
     pub key: Item,
     /// The other conditions.
     pub rest: Option<Condition>,
-    /// A key attribute that is compared with two values; the second comparison is in `rest`.
+    /// A key attribute compared with two values; the second comparison is in `rest`.
     pub repeated: Option<Str>,
 }
 
-/// The one item that a condition is about; none if it does not name the whole key.
+/// The one item of a condition; `None` if it lacks a key attribute.
 pub fn one_item(condition: Option<Condition>, key: &KeySchema) -> Option<OneItem> {
     let mut conjuncts = Vec::new();
     flatten(condition?, &mut conjuncts);
@@ -51,7 +51,7 @@ pub fn one_item(condition: Option<Condition>, key: &KeySchema) -> Option<OneItem
     (found.key.len() == key.len()).then_some(found)
 }
 
-/// The parts that are joined by `AND`, at whatever depth.
+/// Flattens nested `AND`s.
 fn flatten(condition: Condition, conjuncts: &mut Vec<Condition>) {
     match condition {
         Condition::And(members) => {
@@ -70,7 +70,7 @@ fn all_of(mut conditions: Vec<Condition>) -> Option<Condition> {
     }
 }
 
-/// What a single test says about an attribute, if keys can be searched by it.
+/// The key clause of a single test, if it has the form of one.
 fn clause(test: &Condition) -> Option<KeyClause> {
     if !matches!(test, Condition::Compare(..) | Condition::Between(..) | Condition::BeginsWith(..))
     {
@@ -80,19 +80,19 @@ fn clause(test: &Condition) -> Option<KeyClause> {
     condition.clauses().first().cloned()
 }
 
-/// One of the ranges that a read is made of.
+/// One of the key ranges of a read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyRead<'a> {
     /// The partition.
     pub hash: AttributeValue,
-    /// What the sort key is compared with; all of it must hold.
+    /// The tests of the sort key, all of which must hold.
     pub range: Vec<KeyOperator>,
     /// The other conditions on its rows.
     pub filters: Vec<&'a Condition>,
 }
 
 impl KeyRead<'_> {
-    /// The sort key, if it is compared with one value and nothing else.
+    /// The sort key, if it is tested for equality only.
     pub fn sort_value(&self) -> Option<&AttributeValue> {
         let mut values = self.range.iter().map(|operator| match operator {
             KeyOperator::Equal(value) => Some(value),
@@ -102,7 +102,8 @@ impl KeyRead<'_> {
         values.all(|value| value == Some(first)).then_some(first)
     }
 
-    /// The same as the condition of a Query; of several tests of the sort key it has the first.
+    /// The range as the key condition of a Query; of several tests of the sort key it has the
+    /// first.
     pub fn key_condition(&self) -> ResolvedKeyCondition {
         let equal = self.sort_value().cloned();
         let first = self.range.first().filter(|_| equal.is_none());
@@ -113,7 +114,7 @@ impl KeyRead<'_> {
         }
     }
 
-    /// Refuses values that a key of this schema cannot have.
+    /// Refuses values of types that this key does not have.
     pub fn check_types(&self, key: &KeySchema) -> Result<()> {
         let range = self.range.iter().flat_map(KeyOperator::values);
         let hash = key.hash.first().into_iter().map(|attribute| (attribute, &self.hash));
@@ -126,7 +127,7 @@ impl KeyRead<'_> {
     }
 }
 
-/// Refuses a value that a key attribute cannot have.
+/// Refuses a value of a type that this key attribute does not have.
 pub fn check_type(attribute: &KeyAttribute, value: &AttributeValue) -> Result<()> {
     use AttributeValue::{B, N, S};
     if attribute.kind.accepts(value) {
@@ -138,7 +139,7 @@ pub fn check_type(attribute: &KeyAttribute, value: &AttributeValue) -> Result<()
     })
 }
 
-/// The key ranges that a condition asks for; none if it may be true in any partition.
+/// The key ranges of a condition; `None` if it may match in any partition.
 ///
 /// The key must have one partition key attribute and at most one sort key attribute.
 pub fn reads<'a>(
@@ -155,12 +156,12 @@ pub fn reads<'a>(
     if branches.len() > MAX_PARTIQL_READS {
         return Err(message::too_many_reads());
     }
-    // A branch that wants two partitions at once finds nothing, and AWS then looks everywhere.
+    // A branch with two different partitions matches nothing, and AWS then scans everything.
     Ok(branches.into_iter().map(|branch| branch.into_read(&names)).collect())
 }
 
-/// Whether whole partitions are read: a condition on the sort key that is no range may be true anywhere
-/// in them.
+/// Whether whole partitions are read: a condition on the sort key that is not a range may match
+/// anywhere in them.
 pub fn read_whole_partitions(reads: &[KeyRead<'_>], key: &KeySchema) -> bool {
     let sort_key = key.range.first().map(|attribute| attribute.name.as_str());
     let on_sort_key = |filter: &&Condition| {
@@ -169,13 +170,13 @@ pub fn read_whole_partitions(reads: &[KeyRead<'_>], key: &KeySchema) -> bool {
     reads.iter().any(|read| read.filters.iter().any(on_sort_key))
 }
 
-/// The names of a key.
+/// The attribute names of a key.
 struct KeyNames<'a> {
     hash: &'a str,
     range: Option<&'a str>,
 }
 
-/// One way to make a condition true: all of these.
+/// One conjunction of a condition in disjunctive normal form.
 #[derive(Clone, Default)]
 struct Branch<'a> {
     clauses: Vec<KeyClause>,
@@ -209,7 +210,7 @@ impl<'a> Branch<'a> {
 }
 
 impl KeyNames<'_> {
-    /// Whether every way to make the condition true names a partition.
+    /// Whether every branch of the condition has a partition.
     fn pins_partition(&self, condition: &Condition) -> bool {
         match condition {
             Condition::And(members) => members.iter().any(|member| self.pins_partition(member)),
@@ -220,8 +221,7 @@ impl KeyNames<'_> {
         }
     }
 
-    /// The conditions on the key that a single test comes down to, any one of which makes it true; none
-    /// if it is no condition on the key.
+    /// The alternative key clauses of a single test; `None` if it is not a test of the key.
     fn alternatives(&self, test: &Condition) -> Option<Vec<KeyClause>> {
         if let Condition::In(operand, candidates) = test {
             let equals = candidates.iter().map(|candidate| {
@@ -235,7 +235,8 @@ impl KeyNames<'_> {
         self.concerns(&clause).then(|| vec![clause])
     }
 
-    /// Whether a clause can narrow a read: an equality of the partition key, anything of the sort key.
+    /// Whether a clause can narrow a read: an equality on the partition key, any clause on the sort
+    /// key.
     fn concerns(&self, clause: &KeyClause) -> bool {
         if clause.attribute == self.hash {
             return matches!(clause.operator, KeyOperator::Equal(_));
@@ -243,7 +244,7 @@ impl KeyNames<'_> {
         self.range.is_some_and(|range| clause.attribute == range)
     }
 
-    /// Whether anything in the condition concerns the key.
+    /// Whether any part of the condition is on the key.
     fn names_key(&self, condition: &Condition) -> bool {
         match condition {
             Condition::And(members) | Condition::Or(members) => {
@@ -253,7 +254,7 @@ impl KeyNames<'_> {
         }
     }
 
-    /// All ways to make the condition true, as far as they differ in the key.
+    /// The branches of the condition, as far as they differ in the key.
     fn spread<'a>(&self, condition: &'a Condition) -> Result<Vec<Branch<'a>>> {
         let whole = || vec![Branch { clauses: Vec::new(), filters: vec![condition] }];
         let branches = match condition {
@@ -292,13 +293,13 @@ impl KeyNames<'_> {
     }
 }
 
-/// How far a condition is taken apart before it is given up: more than any valid one needs.
+/// Maximum number of branches: more than any valid condition needs.
 const MAX_BRANCHES: usize = 1000;
 
-/// What a keyed read of an index may not filter by: attributes that the index does not hold.
+/// Filters of a keyed read of an index on attributes that the index does not project.
 ///
-/// AWS refuses such a read only if every branch has such a filter, and names those of the last branch in
-/// the order of the partitions, in the order of a Java hash set.
+/// AWS refuses such a read only if every branch has such a filter, and reports those of the last
+/// branch in partition order, in the order of a Java hash set.
 pub fn unprojected_filters(
     reads: &[KeyRead<'_>],
     is_projected: impl Fn(&str) -> bool,
@@ -323,7 +324,7 @@ pub fn unprojected_filters(
     Some(unprojected(last))
 }
 
-/// Names in the order in which a Java hash set lists them: by the low bits of their hashes.
+/// Sorts names in the iteration order of a Java hash set: by the low bits of their hashes.
 fn in_hash_order(mut names: Vec<Str>) -> Vec<Str> {
     let buckets = (names.len() * 4 / 3 + 1).next_power_of_two().max(16) as u32;
     names.sort_by_key(|name| {
@@ -336,7 +337,8 @@ fn in_hash_order(mut names: Vec<Str>) -> Vec<Str> {
 }
 
 impl OneItem {
-    /// Refuses a condition that compares a key attribute with two values, or with one it cannot have.
+    /// Refuses a condition that compares a key attribute with two values, or with one of a wrong
+    /// type.
     pub fn check(&self, key: &KeySchema) -> Result<()> {
         if let Some(name) = &self.repeated {
             return Err(message::key_repeated(name));

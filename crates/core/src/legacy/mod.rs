@@ -1,8 +1,8 @@
-//! The parameters that expressions replaced: `Expected`, `ConditionalOperator`, `AttributeUpdates`,
-//! `KeyConditions`, `QueryFilter`, `ScanFilter` and `AttributesToGet`.
+//! The legacy parameters that expressions replaced: `Expected`, `ConditionalOperator`,
+//! `AttributeUpdates`, `KeyConditions`, `QueryFilter`, `ScanFilter` and `AttributesToGet`.
 //!
-//! Each becomes what an expression would have become, so that there is one way to evaluate a condition
-//! and one way to update an item.
+//! They are lowered to the same types as expressions, so that conditions are evaluated and items
+//! updated in one way only.
 
 #[cfg(test)]
 mod tests;
@@ -66,7 +66,7 @@ impl ComparisonOperator {
         Self::Contains,
     ];
 
-    /// The name on the wire.
+    /// The wire name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Eq => "EQ",
@@ -85,7 +85,7 @@ impl ComparisonOperator {
         }
     }
 
-    /// The operator with this name on the wire.
+    /// The operator with this wire name.
     pub fn from_wire(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operator| operator.as_str() == name)
     }
@@ -122,7 +122,7 @@ pub enum ConditionalOperator {
 pub struct LegacyCondition {
     /// `ComparisonOperator`
     pub operator: ComparisonOperator,
-    /// `AttributeValueList`; empty if it is not given.
+    /// `AttributeValueList`; empty if not given.
     pub values: Vec<AttributeValue>,
 }
 
@@ -142,7 +142,7 @@ pub struct ExpectedAttribute {
 /// `Action` in `AttributeUpdates`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum AttributeAction {
-    /// Write the value; what happens if nothing is said.
+    /// Set the value; the default.
     #[default]
     Put,
     /// Add to a number, set or list.
@@ -160,7 +160,7 @@ pub struct AttributeUpdate {
     pub value: Option<AttributeValue>,
 }
 
-/// Refuses a `ConditionalOperator` beside `count` conditions that it has nothing to do with.
+/// Refuses a `ConditionalOperator` unless there are at least two conditions to join.
 pub fn check_conditional_operator(
     operator: Option<ConditionalOperator>,
     count: Option<usize>,
@@ -173,7 +173,7 @@ pub fn check_conditional_operator(
     }
 }
 
-/// `Expected`; none if it is empty.
+/// `Expected`; `None` if it is empty.
 pub fn expected(
     attributes: Vec<(Str, ExpectedAttribute)>,
     operator: Option<ConditionalOperator>,
@@ -186,7 +186,7 @@ pub fn expected(
     Ok(join(conditions.collect::<Result<_>>()?, operator))
 }
 
-/// `QueryFilter` or `ScanFilter`; none if it is empty.
+/// `QueryFilter` or `ScanFilter`; `None` if it is empty.
 pub fn filter(
     conditions: Vec<(Str, LegacyCondition)>,
     operator: Option<ConditionalOperator>,
@@ -268,7 +268,7 @@ impl AttributeUpdate {
 }
 
 impl ExpectedAttribute {
-    /// The condition that this stands for, with its parts checked against each other.
+    /// The equivalent condition, after checking its members against each other.
     fn into_condition(self, name: &str) -> Result<LegacyCondition> {
         if self.value.is_some() && self.values.is_some() {
             return Err(legacy::value_and_list(name));
@@ -302,7 +302,7 @@ impl ExpectedAttribute {
 }
 
 impl LegacyCondition {
-    /// Checks the number and the types of the values.
+    /// Checks the number and types of the values.
     fn check(&self) -> Result<()> {
         let operator = self.operator;
         if !operator.takes(self.values.len()) {
@@ -343,7 +343,7 @@ impl LegacyCondition {
             (ComparisonOperator::Ge, Some(value), _) => compare(Comparator::GreaterOrEqual, value),
             (ComparisonOperator::Gt, Some(value), _) => compare(Comparator::Greater, value),
             (ComparisonOperator::Contains, Some(value), _) => Condition::Contains(attribute, value),
-            // Unlike `NE`, this is false where there is no attribute.
+            // Unlike `NE`, this is false if the attribute is missing.
             (ComparisonOperator::NotContains, Some(value), _) => Condition::And(vec![
                 Condition::Exists(path),
                 Condition::Not(Box::new(Condition::Contains(attribute, value))),

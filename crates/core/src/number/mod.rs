@@ -18,11 +18,11 @@ use crate::error::{Error, message};
 pub(crate) use print::write_decimal;
 pub use scale::{has_readable_scale, scale_error};
 
-/// The most significant digits that a number may have.
+/// Maximum number of significant digits.
 pub const MAX_DIGITS: u32 = 38;
-/// The largest power of ten of a number's first digit: 9.99…E+125.
+/// Maximum power of ten of a number's first digit: 9.99…E+125.
 pub const MAX_MAGNITUDE: i32 = 125;
-/// The smallest power of ten of a number's first digit: 1E-130.
+/// Minimum power of ten of a number's first digit: 1E-130.
 pub const MIN_MAGNITUDE: i32 = -130;
 
 /// A DynamoDB number: exact, at most 38 significant digits, magnitude 1E-130 to 9.99…E+125.
@@ -37,7 +37,7 @@ pub const MIN_MAGNITUDE: i32 = -130;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Number {
-    // Two halves instead of one `u128`: the alignment of 16 would make this 32 bytes.
+    // Two halves instead of one `u128`: its alignment of 16 would make this 32 bytes.
     high: u64,
     low: u64,
     exponent: i16,
@@ -47,7 +47,7 @@ pub struct Number {
 /// Why a text or a result is not a DynamoDB number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NumberError {
-    /// The text is not of the number grammar.
+    /// The text does not match the number grammar.
     NotNumeric(String),
     /// More than 38 significant digits.
     TooManyDigits,
@@ -95,7 +95,7 @@ impl Number {
         (u128::from(self.high) << 64) | u128::from(self.low)
     }
 
-    /// The power of ten that the coefficient is multiplied with.
+    /// The power of ten by which the coefficient is multiplied.
     pub(crate) fn exponent(&self) -> i32 {
         i32::from(self.exponent)
     }
@@ -105,7 +105,7 @@ impl Number {
         self.exponent() + self.digits() as i32 - 1
     }
 
-    /// The number `±coefficient × 10^exponent` in its one normal form, if it is in range.
+    /// The number `±coefficient × 10^exponent` in normal form, if it is in range.
     pub(crate) fn from_parts(
         negative: bool,
         coefficient: u128,
@@ -114,7 +114,7 @@ impl Number {
         if coefficient == 0 {
             return Ok(Self::ZERO);
         }
-        // Twenty digits, in the middle of the range: nothing can be wrong.
+        // Fast path: twenty digits in the middle of the range cannot violate a limit.
         if let Ok(small) = u64::try_from(coefficient)
             && (MIN_MAGNITUDE..=MAX_MAGNITUDE - 20).contains(&exponent)
         {
@@ -137,7 +137,7 @@ impl Number {
     }
 }
 
-/// Whether the power of ten of a first digit is one that DynamoDB stores.
+/// Checks the power of ten of the first digit.
 fn check_range(magnitude: i32) -> Result<(), NumberError> {
     if magnitude > MAX_MAGNITUDE {
         return Err(NumberError::Overflow);
@@ -148,7 +148,7 @@ fn check_range(magnitude: i32) -> Result<(), NumberError> {
     Ok(())
 }
 
-/// The decimal digits of a coefficient; none for zero.
+/// The number of decimal digits of a coefficient; 0 for zero.
 fn digit_count(coefficient: u128) -> u32 {
     match u64::try_from(coefficient) {
         Ok(small) => small.checked_ilog10().map_or(0, |log| log + 1),
@@ -156,7 +156,7 @@ fn digit_count(coefficient: u128) -> u32 {
     }
 }
 
-/// Divides out factors of ten and says how many there were.
+/// Divides out factors of ten; returns their number.
 fn strip_zeros(mut coefficient: u128) -> (u128, i32) {
     let mut zeros = 0;
     while coefficient > u128::from(u64::MAX) {

@@ -1,4 +1,4 @@
-//! A database behind a server, with whoever watches it.
+//! A served database with its statistics.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
 use keyloom_server::{Backend, Health};
 
 /// A database and the statistics of its requests.
-pub(crate) struct Watched {
+pub(crate) struct ObservedDatabase {
     pub(crate) database: Database,
     /// None if requests are not to be counted.
     pub(crate) statistics: Option<Arc<StatsCollector>>,
     pub(crate) monitor: Arc<Monitor>,
 }
 
-impl Watched {
+impl ObservedDatabase {
     /// What was collected, with the tables that exist.
     pub(crate) fn report(&self) -> Report {
         let tables = keyloom::Backend::from(&self.database).table_facts();
@@ -30,7 +30,7 @@ impl Watched {
     }
 }
 
-impl Backend for Watched {
+impl Backend for ObservedDatabase {
     fn call(&self, target: &str, body: &[u8]) -> Reply {
         self.database.call(target, body)
     }

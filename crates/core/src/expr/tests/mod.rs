@@ -1,4 +1,4 @@
-//! Tests of the expression languages, as tables of expressions and what they come to.
+//! Tests of the expression languages, as tables of expressions and results.
 
 mod condition;
 mod key_condition;
@@ -55,8 +55,8 @@ fn from_json(json: &serde_json::Value) -> AttributeValue {
     }
 }
 
-/// The bindings of a request with these names, e.g. `#a=b #c=d`, and values as plain JSON; empty strings
-/// leave a parameter out.
+/// The bindings of a request with these names, e.g. `#a=b #c=d`, and values as plain JSON; an empty
+/// string omits the parameter.
 fn try_bindings(names: &str, values: &str) -> Result<Bindings> {
     let pair = |pair: &str| {
         let (key, name) = pair.split_once('=').unwrap();

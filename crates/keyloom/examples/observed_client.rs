@@ -1,7 +1,7 @@
 //! What does my program do to its tables? A client counts what it asks of an endpoint, finds the hot keys, and leaves
 //! a recording for `keyloom doctor --file`.
 //!
-//! `cargo run -p keyloom --example watched_client` starts Keyloom's own server and talks to it over HTTP; AWS answers
+//! `cargo run -p keyloom --example observed_client` starts Keyloom's own server and talks to it over HTTP; AWS answers
 //! the same way. Needs the feature `observe`.
 
 #![expect(clippy::print_stdout, clippy::wildcard_imports, unreachable_pub, reason = "an example")]
