@@ -6,7 +6,6 @@ pub(super) mod get_shard_iterator;
 pub(crate) mod iterator;
 pub(super) mod list_streams;
 
-use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::stream as message;
 
@@ -32,16 +31,6 @@ fn parse_sequence_number(text: &str) -> Option<u64> {
 /// The ARN of a stream.
 pub(crate) fn stream_arn(database: &Inner, stream: &StreamRecord) -> String {
     format!("{}/stream/{}", database.table_arn(&stream.table), stream.label)
-}
-
-/// `StreamArn`, as the model wants it.
-fn arn_parameter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> &'a str {
-    let arn = fields.string("StreamArn");
-    constraints.required(arn.is_some(), "streamArn");
-    if let Some(arn) = arn {
-        constraints.length(arn, "streamArn", 37, 1024);
-    }
-    arn.unwrap_or_default()
 }
 
 /// The stream of this ARN, unless it is gone.
