@@ -3,7 +3,8 @@
 //! [`Operation`] names every operation. [`Body`] parses a request and judges its shape by [`model`] before anything
 //! else looks at it; then the operation's file decodes it into an input, and [`Constraints`] collects violations of
 //! the API model. The rooms have one file per operation, with input, output, and their JSON in both directions:
-//! [`items`], [`queries`], [`batches`], [`transactions`], [`partiql`]. [`error`] turns errors into bodies and back.
+//! [`items`], [`queries`], [`batches`], [`transactions`], [`partiql`]; [`streams`] and [`tables`] have inputs only.
+//! [`error`] turns errors into bodies and back.
 
 pub mod batches;
 pub mod clock;
@@ -21,6 +22,8 @@ pub mod partiql;
 pub mod queries;
 mod reply;
 mod request;
+pub mod streams;
+pub mod tables;
 pub mod transactions;
 
 pub use collection::ItemCollectionMetrics;
