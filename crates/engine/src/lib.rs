@@ -17,6 +17,7 @@
 //! expired items, [`loading`] fills tables from backups and files. [`verify`] judges whether everything
 //! is as it should be.
 
+mod access;
 mod backfill;
 mod background;
 mod call;
@@ -39,6 +40,7 @@ pub mod verify;
 mod watch;
 mod write;
 
+pub use access::GuardedTable;
 pub use call::{Call, WaitingCall};
 pub use database::{Database, Options};
 pub use keyloom_api::batches::{
@@ -67,6 +69,7 @@ pub use keyloom_api::transactions::{
 pub use keyloom_api::{Expression, FromBody, Operation, Reply};
 pub use keyloom_core::Error;
 pub use keyloom_core::json::decoded_bytes;
+pub use keyloom_core::policy;
 pub use keyloom_store::{BackupSource, Inventory};
 pub use keyloom_store::{
     DiskOptions, Durability, Health, OpenReport, Stats, StoreError, machine_memory_bytes,

@@ -28,7 +28,10 @@ const ARROWS: [(&str, &[&str]); 11] = [
             "keyloom-derive",
         ],
     ),
-    ("keyloom-server", &["keyloom-api", "keyloom-engine", "keyloom-observe", "keyloom-design"]),
+    (
+        "keyloom-server",
+        &["keyloom-api", "keyloom-core", "keyloom-engine", "keyloom-observe", "keyloom-design"],
+    ),
     (
         "keyloom-cli",
         &[

@@ -15,6 +15,7 @@ use keyloom_server::{
 };
 
 use crate::design_file::{check_file, design_of};
+use crate::identities;
 use crate::observed::ObservedDatabase;
 use crate::output::{self, Failure, Output};
 
@@ -26,6 +27,7 @@ use crate::output::{self, Failure, Output};
 #[command(after_help = "Examples:
   keyloom serve
   keyloom serve --memory --port 8001
+  keyloom serve --identities tenants.toml
   keyloom serve --throttle enforce:burst=0
   keyloom serve --throttle inject=table=Orders:write:every=10
   aws dynamodb list-tables --endpoint-url http://localhost:8000")]
@@ -54,6 +56,13 @@ pub(crate) struct Serve {
     /// Secret of the access key. Prefer the environment variable: other users can see arguments.
     #[arg(long, requires = "access_key", env = "KEYLOOM_SECRET_KEY", hide_env_values = true)]
     secret_key: Option<String>,
+    /// Users and roles with access keys, tags and IAM policies (TOML or JSON). Their requests are judged by
+    /// these policies and by the resource policies of tables and streams.
+    ///
+    /// Each [[identity]] has access_key, secret_key, name (or arn), tags and policies: a list of files or
+    /// policy documents. The key of --access-key belongs to the root user, which no policy limits.
+    #[arg(long, value_name = "FILE")]
+    identities: Option<PathBuf>,
     /// TLS certificate chain (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -134,7 +143,7 @@ enum Stats {
 
 impl Serve {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
-        let config = self.config();
+        let config = self.config()?;
         // Before anything is made on disk.
         config.check().map_err(Failure::refused)?;
         for warning in config.warnings() {
@@ -242,7 +251,7 @@ impl Serve {
         Ok(database)
     }
 
-    fn config(&self) -> Config {
+    fn config(&self) -> Result<Config, Failure> {
         let mut limits = Limits {
             max_connections: self.max_connections,
             max_connections_per_client: self.max_connections_per_client,
@@ -253,9 +262,12 @@ impl Serve {
         }
         let credentials = self.access_key.iter().zip(&self.secret_key);
         let tls = self.tls_cert.clone().zip(self.tls_key.clone());
-        Config {
+        let account = Options::default().account;
+        let identities = self.identities.as_ref().map(|path| identities::read(path, &account));
+        Ok(Config {
             address: SocketAddr::new(self.host, self.port),
             credentials: credentials.map(|(key, secret)| Credentials::new(key, secret)).collect(),
+            identities: identities.transpose()?.unwrap_or_default(),
             tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
             metrics_address: self.metrics_listen,
             // Each was checked when the arguments were read.
@@ -265,7 +277,7 @@ impl Serve {
             dispatch: if self.memory { Dispatch::memory() } else { Dispatch::disk() },
             limits,
             ..Config::default()
-        }
+        })
     }
 }
 

@@ -23,30 +23,29 @@ use crate::retry::Retry;
 /// use keyloom::designs::{Design, cost::Prices, plan::plan};
 /// use keyloom::{Backend, Database, PlanRunner, Retry, TableClient, Value, item};
 ///
-/// let design = r#"
-/// design = "notes"
-/// [tables.notes]
-/// key = ["PK", "SK"]
-/// [entities.Note]
-/// table = "notes"
-/// fields = { user = "string", number = "u32" }
-/// keys = { PK = "USER#{user}", SK = "NOTE#{number}" }
-/// [access.NotesOf]
-/// find = "Note"
-/// where = "user = $user"
-/// order = "number"
-/// "#;
-/// let (design, problems) = Design::parse("notes.toml", design);
-/// # assert!(problems.is_empty(), "{problems:?}");
-/// let design = design.unwrap();
-/// let plans = plan(&design, &Prices::default());
+/// let (design, _) = Design::parse("notes.toml", r#"
+///     [table.notes]
+///     partition_key = "pk"
+///     sort_key = "sk"
+///     [entity.Note]
+///     pk = "USER#{user}"
+///     sk = "NOTE#{number}"
+///     [entity.Note.fields]
+///     user = "string"
+///     number = "u32"
+///     [access.NotesOf]
+///     find = "Note"
+///     where = "user = ?"
+/// "#);
+/// let design = design.expect("it is a design");
 /// let backend = Backend::from(Database::memory());
-/// let notes = TableClient::new(backend.clone(), "notes").with_key("PK", "SK");
+/// let notes = TableClient::new(backend.clone(), "notes");
 /// notes.create()?;
-/// notes.put(item! { "PK" => "USER#ann", "SK" => "NOTE#0000000001", "user" => "ann", "number" => 1 })?;
+/// notes.put(item! { "pk" => "USER#ann", "sk" => "NOTE#0000000001", "user" => "ann", "number" => 1 })?;
 ///
-/// let runner = PlanRunner::new(&backend, &Retry::default());
-/// let inputs = [("user".to_owned(), Value::from("ann"))].into();
+/// let (plans, retry) = (plan(&design, &Prices::default()), Retry::default());
+/// let inputs = [("user".to_owned(), Value::from("ann".to_owned()))].into();
+/// let runner = PlanRunner::new(&backend, &retry);
 /// let answer = runner.run(&design.accesses()[0], &plans[0], &inputs)?;
 /// assert_eq!(answer.items.len(), 1);
 /// # Ok::<(), keyloom::Error>(())

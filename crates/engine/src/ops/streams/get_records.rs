@@ -15,14 +15,15 @@ use crate::store_error;
 use crate::stream::{Record, StreamRecord, decode_record, registry, retention};
 
 use super::iterator::Position;
-use super::sequence_number;
+use super::{is_named, sequence_number};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = GetRecordsInput::decode(&fields)?;
     let now_ms = database.clock.now_ms();
     let (position, arn) = Position::decode(input.shard_iterator, now_ms)?;
     let stream = registry::find(database.store.as_ref(), position.stream)?
-        .filter(|stream| !stream.is_gone(now_ms))
+        // Policies are asked about the ARN, so a made-up iterator must not name another stream.
+        .filter(|stream| !stream.is_gone(now_ms) && is_named(stream, arn))
         .ok_or_else(|| message::stream_not_found(arn))?;
     let page = Page::read(database, &stream, position, input.limit)?;
 

@@ -3,7 +3,7 @@
 pub(super) mod describe_stream;
 pub(super) mod get_records;
 pub(super) mod get_shard_iterator;
-mod iterator;
+pub(crate) mod iterator;
 pub(super) mod list_streams;
 
 use keyloom_core::Result;
@@ -29,7 +29,7 @@ fn parse_sequence_number(text: &str) -> Option<u64> {
 }
 
 /// The ARN of a stream.
-fn stream_arn(database: &Inner, stream: &StreamRecord) -> String {
+pub(crate) fn stream_arn(database: &Inner, stream: &StreamRecord) -> String {
     format!("{}/stream/{}", database.table_arn(&stream.table), stream.label)
 }
 
@@ -37,17 +37,20 @@ fn stream_arn(database: &Inner, stream: &StreamRecord) -> String {
 pub(crate) fn find(database: &Inner, arn: &str) -> Result<StreamRecord> {
     let now_ms = database.clock.now_ms();
     let streams = registry::all(database.store.as_ref())?;
-    // The region and the account in an ARN choose nothing here, as with tables.
-    let named = |stream: &StreamRecord| {
-        arn.split_once(":table/").is_some_and(|(_, rest)| {
-            rest.split_once("/stream/")
-                .is_some_and(|(table, label)| stream.table == table && stream.label == label)
-        })
-    };
     streams
         .into_iter()
-        .find(|stream| named(stream) && !stream.is_gone(now_ms))
+        .find(|stream| is_named(stream, arn) && !stream.is_gone(now_ms))
         .ok_or_else(|| message::stream_not_found(arn))
+}
+
+/// Whether an ARN is this stream's.
+fn is_named(stream: &StreamRecord, arn: &str) -> bool {
+    parts(arn) == Some((&stream.table, &stream.label))
+}
+
+/// The table and the label in the ARN of a stream. Its region and account are ignored, as with tables.
+pub(crate) fn parts(arn: &str) -> Option<(&str, &str)> {
+    arn.split_once(":table/")?.1.split_once("/stream/")
 }
 
 #[cfg(test)]
