@@ -50,7 +50,7 @@ fn table_of(arn: &str) -> Option<&str> {
     (is_ours && violations.is_empty()).then_some(name)
 }
 
-/// What TagResource is asked.
+/// The input of TagResource.
 #[derive(Clone, Debug)]
 pub struct TagResourceInput<'a> {
     /// The ARN of the table.
@@ -74,7 +74,7 @@ impl<'a> TagResourceInput<'a> {
     }
 }
 
-/// What UntagResource is asked.
+/// The input of UntagResource.
 #[derive(Clone, Debug)]
 pub struct UntagResourceInput<'a> {
     /// The table's name.
@@ -96,7 +96,7 @@ impl<'a> UntagResourceInput<'a> {
     }
 }
 
-/// What ListTagsOfResource is asked.
+/// The input of ListTagsOfResource.
 #[derive(Clone, Copy, Debug)]
 pub struct ListTagsOfResourceInput<'a> {
     /// The ARN of the table.
