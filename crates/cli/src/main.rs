@@ -5,6 +5,8 @@
 //! endpoint, `observed` serves a database with its statistics, `admin` asks one that is served.
 
 mod admin;
+#[cfg(unix)]
+mod allocator;
 mod args;
 mod commands;
 mod deployment;
@@ -22,12 +24,6 @@ use clap::Parser;
 
 use args::Arguments;
 use output::Output;
-
-/// The system's allocator keeps most of what many threads have freed: after 28 bodies of 16.8 MB that were
-/// decoded at the same time, gigabytes. This one gives it back.
-#[cfg(unix)]
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();

@@ -8,8 +8,9 @@ use tokio::time::{Instant, timeout_at};
 use crate::memory::{Full, Reservation};
 use crate::shared::Shared;
 
-/// Allocated up front for a body that only declares its size.
-const MAX_FIRST_ALLOCATION_BYTES: usize = 256 << 10;
+/// The first buffer of a body that did not arrive in one piece. It doubles as the body arrives: a
+/// declared size costs nothing until half of it has been received.
+const FIRST_BUFFER_BYTES: usize = 256 << 10;
 /// This many bytes at the start of a body are reserved several times, which covers their decoded
 /// form: small requests have no other reservation.
 const SMALL_BYTES: usize = 64 << 10;
@@ -56,7 +57,8 @@ impl RequestBody {
             return Err(BodyError::TooLarge);
         }
         let promised = promised.exact().map(|bytes| bytes as usize);
-        let mut reading = Reading { max_bytes: self.max_bytes, bytes: 0, promised, memory };
+        let max_bytes = self.max_bytes;
+        let mut reading = Reading { max_bytes, bytes: 0, promised, reserved_bytes: 0, memory };
         // Most bodies have already arrived, in which case no timer is registered.
         match timeout_at(self.deadline, reading.read(&mut self.incoming)).await {
             Ok(read) => read,
@@ -90,6 +92,8 @@ struct Reading<'m> {
     bytes: usize,
     /// Its size, if declared.
     promised: Option<usize>,
+    /// What is reserved for the pieces received, or for the buffer if that is larger.
+    reserved_bytes: usize,
     memory: &'m mut Reservation,
 }
 
@@ -101,23 +105,31 @@ impl Reading<'_> {
             return Ok(first);
         }
         let Some(second) = some_data(self.next(body).await?) else { return Ok(first) };
-        let mut whole = BytesMut::with_capacity(self.room().min(MAX_FIRST_ALLOCATION_BYTES));
+        let mut whole = self.larger(&[])?;
         whole.extend_from_slice(&first);
         whole.extend_from_slice(&second);
+        drop((first, second));
         while let Some(data) = some_data(self.next(body).await?) {
-            // After the first piece the declared size is trusted, so that the body is copied only
-            // once. Pages that are not written take no memory.
             if whole.capacity() - whole.len() < data.len() {
-                whole.reserve(self.room().saturating_sub(whole.len()).max(data.len()));
+                whole = self.larger(&whole)?;
             }
             whole.extend_from_slice(&data);
         }
         Ok(whole.freeze())
     }
 
-    /// The expected size, as far as known.
-    fn room(&self) -> usize {
-        self.promised.unwrap_or(self.bytes * 2)
+    /// A copy with room for what has been received and as much again, if that is still expected.
+    ///
+    /// The whole buffer is reserved although it is not full: recycled pages are resident before they
+    /// are written. Copying keeps the allocator from growing the old buffer in place.
+    fn larger(&mut self, received: &[u8]) -> Result<BytesMut, BodyError> {
+        let expected = self.promised.unwrap_or(self.max_bytes);
+        let capacity = (self.bytes * 2).max(FIRST_BUFFER_BYTES).min(expected).max(self.bytes);
+        self.reserve(capacity)?;
+        let mut buffer = BytesMut::with_capacity(capacity);
+        buffer.extend_from_slice(received);
+        self.memory.count_freed(received.len());
+        Ok(buffer)
     }
 
     /// The next piece of data, skipping frames without data; empty at the end.
@@ -134,16 +146,20 @@ impl Reading<'_> {
     }
 
     fn count(&mut self, bytes: usize) -> Result<(), BodyError> {
-        let small_before = self.bytes.min(SMALL_BYTES);
         self.bytes += bytes;
         if self.bytes > self.max_bytes {
             return Err(BodyError::TooLarge);
         }
-        // A body of unknown size is copied when it outgrows its buffer.
-        let moves = if self.promised.is_some() { 1 } else { 2 };
-        let small = self.bytes.min(SMALL_BYTES) - small_before;
-        let reserved = bytes * moves + small * (SMALL_FACTOR - 1);
-        self.memory.grow_body(reserved).map_err(|Full| BodyError::ServerFull)
+        self.reserve(self.bytes)
+    }
+
+    /// Reserves memory for a body of this size, unless that much is reserved already.
+    fn reserve(&mut self, bytes: usize) -> Result<(), BodyError> {
+        let reserved_bytes = bytes + bytes.min(SMALL_BYTES) * (SMALL_FACTOR - 1);
+        let Some(more) = reserved_bytes.checked_sub(self.reserved_bytes) else { return Ok(()) };
+        self.memory.grow_body(more).map_err(|Full| BodyError::ServerFull)?;
+        self.reserved_bytes = reserved_bytes;
+        Ok(())
     }
 }
 

@@ -45,6 +45,9 @@ pub struct Config {
     pub workers: Option<usize>,
     /// The clock against which signatures are checked.
     pub clock: Arc<dyn Clock>,
+    /// Makes the process's allocator return its free pages to the system. It is called when these and the
+    /// memory in use together exceed [`Limits::memory_bytes`]. Does nothing by default.
+    pub purge: fn(),
 }
 
 impl Default for Config {
@@ -63,6 +66,7 @@ impl Default for Config {
             limits: Limits::default(),
             workers: None,
             clock: Arc::new(SystemClock),
+            purge: || (),
         }
     }
 }

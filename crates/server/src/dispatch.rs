@@ -266,7 +266,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn a_panic_is_an_error_in_both_places_and_keeps_no_memory() {
         let dispatcher = dispatcher(Dispatch::memory());
-        let memory = Arc::new(Memory::new(64 << 20));
+        let memory = Arc::new(Memory::new(64 << 20, || ()));
         let mut reserved = Reservation::new(&Account::open(&memory, 0).unwrap());
         let fails = || -> u8 { std::panic::resume_unwind(Box::new(1)) };
         assert_eq!(inline(fails), Err(NotRun::Panicked));
@@ -282,7 +282,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn work_that_nobody_waits_for_keeps_its_memory_until_it_is_done() {
         let dispatcher = dispatcher(Dispatch::memory());
-        let memory = Arc::new(Memory::new(64 << 20));
+        let memory = Arc::new(Memory::new(64 << 20, || ()));
         let mut reserved = Reservation::new(&Account::open(&memory, 0).unwrap());
         let (go, goes) = std::sync::mpsc::channel::<()>();
         let work = move || goes.recv_timeout(Duration::from_secs(10));

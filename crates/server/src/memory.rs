@@ -5,6 +5,9 @@
 //! connection and for the server as a whole; a reservation that does not fit waits briefly or is
 //! refused. A quarter of the budget is for the buffers of connections.
 //!
+//! An allocator keeps freed pages for a while, so released bytes still count as freed bytes. When
+//! they no longer fit into the budget, the allocator is asked to return them to the system.
+//!
 //! The decoded form of small requests that run on the reactor is not reserved: there is at most one
 //! of them per thread.
 
@@ -22,6 +25,8 @@ const SMALL_BYTES: usize = 64 << 10;
 const LEAST_SHARE_BYTES: usize = 32 << 20;
 /// How often a waiting reservation retries without being notified.
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
+/// Freed pages are returned to the system no more often than after this many bytes.
+const MIN_PURGE_BYTES: usize = 16 << 20;
 
 /// The memory budget of a server.
 #[derive(Debug)]
@@ -31,6 +36,9 @@ pub(crate) struct Memory {
     /// For the requests and responses of one connection.
     share_bytes: usize,
     used_bytes: AtomicUsize,
+    /// Released since the allocator last returned its free pages to the system.
+    freed_bytes: AtomicUsize,
+    purge: fn(),
     /// For the buffers of connections.
     connections_limit_bytes: usize,
     connections_bytes: AtomicUsize,
@@ -44,13 +52,16 @@ pub(crate) struct Memory {
 pub(crate) struct Full;
 
 impl Memory {
-    pub(crate) fn new(total_bytes: usize) -> Self {
+    /// `purge` makes the allocator return its free pages to the system.
+    pub(crate) fn new(total_bytes: usize, purge: fn()) -> Self {
         let connections_limit_bytes = total_bytes / 4;
         let limit_bytes = total_bytes - connections_limit_bytes;
         Self {
             limit_bytes,
             share_bytes: (limit_bytes / 8).max(LEAST_SHARE_BYTES).min(limit_bytes),
             used_bytes: AtomicUsize::new(0),
+            freed_bytes: AtomicUsize::new(0),
+            purge,
             connections_limit_bytes,
             connections_bytes: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
@@ -63,6 +74,17 @@ impl Memory {
     pub(crate) fn is_short(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
             || self.used_bytes.load(Ordering::Relaxed) > self.limit_bytes / 4 * 3
+    }
+
+    /// Returns freed pages to the system if they do not fit into the budget beside `used_bytes`.
+    fn purge_beyond_budget(&self, used_bytes: usize) {
+        let allowed_bytes = self.limit_bytes.saturating_sub(used_bytes).max(MIN_PURGE_BYTES);
+        // Only the thread that resets the counter purges.
+        if self.freed_bytes.load(Ordering::Relaxed) > allowed_bytes
+            && self.freed_bytes.swap(0, Ordering::Relaxed) > allowed_bytes
+        {
+            (self.purge)();
+        }
     }
 
     /// The bytes reserved now, connections included.
@@ -184,6 +206,7 @@ impl Reservation {
         // A connection without other reservations may exceed its share: otherwise it could never
         // proceed.
         if of_all <= ceiling && (of_account <= memory.share_bytes || of_account == wanted) {
+            memory.purge_beyond_budget(of_all);
             self.bytes = wanted;
             return Ok(());
         }
@@ -234,6 +257,7 @@ impl Reservation {
         self.bytes = bytes;
         self.account.used_bytes.fetch_sub(freed, Ordering::Relaxed);
         self.account.memory.used_bytes.fetch_sub(freed, Ordering::Relaxed);
+        self.account.memory.freed_bytes.fetch_add(freed, Ordering::Relaxed);
         // Small amounts do not unblock anyone.
         if freed >= SMALL_BYTES && self.account.memory.waiting.load(Ordering::Relaxed) > 0 {
             self.account.memory.freed.notify_waiters();
@@ -254,6 +278,11 @@ impl Reservation {
             return Ok(());
         }
         self.grow_within(more, max_wait).await
+    }
+
+    /// Counts the pages of a buffer that was freed while its reservation remains in use.
+    pub(crate) fn count_freed(&self, bytes: usize) {
+        self.account.memory.freed_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -325,7 +354,7 @@ mod tests {
 
     fn memory(mebibytes: usize) -> (Arc<Memory>, Arc<Account>) {
         // A quarter is for connections.
-        let memory = Arc::new(Memory::new(mebibytes * MIB / 3 * 4));
+        let memory = Arc::new(Memory::new(mebibytes * MIB / 3 * 4, || ()));
         let account = Account::open(&memory, 0).unwrap();
         (memory, account)
     }
@@ -381,6 +410,26 @@ mod tests {
     }
 
     #[test]
+    fn freed_pages_are_returned_when_they_exceed_the_budget() {
+        static PURGES: AtomicUsize = AtomicUsize::new(0);
+        let purge = || _ = PURGES.fetch_add(1, Ordering::Relaxed);
+        let memory = Arc::new(Memory::new(128 * MIB, purge));
+        let account = Account::open(&memory, 0).unwrap();
+        let cycle = |mebibytes| Reservation::new(&account).grow(mebibytes * MIB).unwrap();
+        for _ in 0..3 {
+            cycle(30);
+        }
+        assert_eq!(PURGES.load(Ordering::Relaxed), 0, "90 of 96 MiB are freed, none is used");
+        cycle(7);
+        assert_eq!(PURGES.load(Ordering::Relaxed), 1);
+        let other = Account::open(&memory, 0).unwrap();
+        let mut held = Reservation::new(&other);
+        held.grow(80 * MIB).unwrap();
+        cycle(4);
+        assert_eq!(PURGES.load(Ordering::Relaxed), 1, "too little to purge again");
+    }
+
+    #[test]
     fn bodies_leave_room_for_their_decoded_form() {
         let (_memory, account) = memory(96);
         let mut body = Reservation::new(&account);
@@ -404,7 +453,7 @@ mod tests {
 
     #[test]
     fn connections_have_a_separate_budget() {
-        let memory = Arc::new(Memory::new(4 * MIB));
+        let memory = Arc::new(Memory::new(4 * MIB, || ()));
         let seats: Vec<_> = (0..64).map(|_| Account::open(&memory, 16 << 10).unwrap()).collect();
         assert_eq!(Account::open(&memory, 16 << 10).err(), Some(Full));
         assert_eq!(seats[0].grow_buffers(1), Err(Full));

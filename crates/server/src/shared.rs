@@ -87,7 +87,7 @@ impl Shared {
             metrics: Metrics::default(),
             http: http(&config.limits),
             lifecycle: watch::Sender::new(Lifecycle::Serving),
-            memory: Arc::new(Memory::new(config.limits.memory_bytes)),
+            memory: Arc::new(Memory::new(config.limits.memory_bytes, config.purge)),
             origins: origins(config, config.address, config.is_signed()),
             metrics_origins: origins(
                 config,

@@ -182,7 +182,7 @@ mod tests {
     type Step = (u64, fn(&Activity));
 
     fn activity() -> Arc<Activity> {
-        let memory = Arc::new(Memory::new(64 << 20));
+        let memory = Arc::new(Memory::new(64 << 20, || ()));
         Arc::new(Activity::new(Account::open(&memory, 0).unwrap(), Peer::LOCAL))
     }
 

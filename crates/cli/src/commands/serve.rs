@@ -169,7 +169,7 @@ impl Serve {
         }
         output.flush()?;
         #[cfg(unix)]
-        if let Err(error) = tikv_jemalloc_ctl::background_thread::write(true) {
+        if let Err(error) = crate::allocator::start_background_thread() {
             let hint = "freed memory goes back to the system later";
             output.line(format_args!("no background thread of the allocator ({error}): {hint}"))?;
         }
@@ -276,6 +276,8 @@ impl Serve {
             region: self.region.clone(),
             dispatch: if self.memory { Dispatch::memory() } else { Dispatch::disk() },
             limits,
+            #[cfg(unix)]
+            purge: crate::allocator::purge,
             ..Config::default()
         })
     }

@@ -176,3 +176,28 @@ fn bodies_that_never_end_are_bounded_and_others_are_served() {
     drop(held);
     judge_recovery("endless bodies", &server);
 }
+
+/// Most of these bodies are refused: the pages that they leave behind count as well, and so does what is
+/// allocated for those that are not refused.
+#[test]
+fn refused_bodies_and_held_ones_together_are_bounded() {
+    let (server, limit_bytes) = limited(256);
+    let watch = server.watch();
+    let (clients, piece) = (100, vec![b' '; 15_000_000]);
+    let held: Vec<TcpStream> = std::thread::scope(|scope| {
+        let send = || {
+            let mut stream = TcpStream::connect(&server.address).unwrap();
+            stream.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
+            stream.write_all(head("PutItem", 16_000_000).as_bytes()).unwrap();
+            let _ = stream.write_all(&piece);
+            stream
+        };
+        let sending: Vec<_> = (0..clients).map(|_| scope.spawn(send)).collect();
+        sending.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    let slowest = (0..10).map(|_| server.serves_others()).max();
+    println!("refused bodies: others waited {slowest:?} at most");
+    judge("refused bodies", &server, watch, limit_bytes, (held.len() * piece.len()) as u64);
+    drop(held);
+    judge_recovery("refused bodies", &server);
+}

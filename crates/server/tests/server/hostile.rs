@@ -94,10 +94,11 @@ fn a_body_over_the_limit_is_refused_before_and_while_it_is_read() {
 /// Large bodies together are bounded, and small requests are served beside them.
 #[test]
 fn bodies_together_are_bounded() {
-    let limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
+    let limits = Limits { memory_bytes: 96 << 20, ..Limits::default() };
     let server = Server::start(Config { limits, ..config() }, Echo).unwrap();
     let head = post("PutItem", "").replace("content-length: 0", "content-length: 17000000");
-    // Three quarters of the memory are for requests, and three quarters of that for large bodies.
+    // Three quarters of the memory are for requests, and three quarters of that for large bodies,
+    // whose buffers have room for as much as has been received.
     let holders: Vec<Client> = (0..3)
         .map(|_| {
             let mut holder = Client::connect(server.addr());
