@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The number of connections of each client. A client is an IPv4 address or an IPv6 /64 network,
@@ -10,7 +11,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug)]
 pub(crate) struct Clients {
     max: u32,
-    open: Mutex<HashMap<IpAddr, u32>>,
+    open: Mutex<HashMap<IpAddr, Usage>>,
+}
+
+/// What a client uses.
+#[derive(Debug, Default)]
+struct Usage {
+    connections: u32,
+    buffers_bytes: Arc<AtomicUsize>,
 }
 
 /// One connection of a client, released when dropped.
@@ -18,6 +26,7 @@ pub(crate) struct Clients {
 pub(crate) struct ClientSlot {
     clients: Arc<Clients>,
     client: IpAddr,
+    buffers_bytes: Arc<AtomicUsize>,
 }
 
 impl Clients {
@@ -30,28 +39,37 @@ impl Clients {
     pub(crate) fn enter(self: &Arc<Self>, address: IpAddr) -> Option<ClientSlot> {
         let client = client_of(address);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = open.entry(client).or_default();
-        if *count >= self.max {
+        let usage = open.entry(client).or_default();
+        if usage.connections >= self.max {
             return None;
         }
-        *count += 1;
-        Some(ClientSlot { clients: Arc::clone(self), client })
+        usage.connections += 1;
+        let buffers_bytes = Arc::clone(&usage.buffers_bytes);
+        Some(ClientSlot { clients: Arc::clone(self), client, buffers_bytes })
+    }
+}
+
+impl ClientSlot {
+    /// Counts the buffers of all connections of the client.
+    pub(crate) fn buffers_bytes(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.buffers_bytes)
     }
 }
 
 impl Drop for ClientSlot {
     fn drop(&mut self) {
         let mut open = self.clients.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Entry::Occupied(mut count) = open.entry(self.client) {
-            *count.get_mut() -= 1;
-            if *count.get() == 0 {
-                count.remove();
+        if let Entry::Occupied(mut usage) = open.entry(self.client) {
+            usage.get_mut().connections -= 1;
+            if usage.get().connections == 0 {
+                usage.remove();
             }
         }
     }
 }
 
-fn client_of(address: IpAddr) -> IpAddr {
+/// The client that an address belongs to.
+pub(crate) fn client_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             let network = address.to_bits() >> 64 << 64;

@@ -11,9 +11,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep_until};
 
-use crate::access::Peer;
 use crate::limits::Timeouts;
-use crate::memory::{Account, Full};
 use crate::request::{self, ListenerKind};
 use crate::shared::{CONNECTION_WINDOW_BYTES, Lifecycle, MAX_STREAMS, Shared};
 use crate::stalls::{Activity, Liveness, OpenRequest, StallDetector};
@@ -21,18 +19,26 @@ use crate::stalls::{Activity, Liveness, OpenRequest, StallDetector};
 /// Additional memory of an HTTP/2 connection: its receive window, and some for each of its streams.
 const HTTP2_BYTES: usize = CONNECTION_WINDOW_BYTES as usize + MAX_STREAMS as usize * 1024;
 
+/// The read buffer that every connection has room for. hyper enlarges it when it was filled.
+const SMALL_BUFFER_BYTES: usize = 16 << 10;
+/// Additional memory of a connection with an enlarged buffer.
+const LARGE_BUFFER_BYTES: usize = 40 << 10;
+
 /// Serves one connection until either side closes it.
 pub(crate) async fn serve<S>(
     shared: Arc<Shared>,
-    account: Arc<Account>,
-    peer: Peer,
+    activity: Arc<Activity>,
     listener: ListenerKind,
     stream: S,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let activity = Arc::new(Activity::new(account, peer));
-    let metered = Metered { stream, activity: Arc::clone(&activity), shared: Arc::clone(&shared) };
+    let metered = Metered {
+        stream,
+        activity: Arc::clone(&activity),
+        shared: Arc::clone(&shared),
+        has_large_buffer: false,
+    };
     let service = {
         let (shared, activity) = (Arc::clone(&shared), Arc::clone(&activity));
         service_fn(move |request| {
@@ -54,6 +60,13 @@ pub(crate) async fn serve<S>(
             biased;
             // An error here is the client's: it violated the protocol or disconnected.
             _ = connection.as_mut() => return,
+            () = activity.evicted.notified() => {
+                // A request may have arrived in the meantime.
+                if activity.idle_since().is_some() {
+                    shared.metrics.connections_evicted.add(1);
+                    return;
+                }
+            }
             () = check.as_mut() => {
                 let now = Instant::now();
                 match stalls.poll(&activity, pressed(timeouts, &shared), now) {
@@ -96,9 +109,20 @@ struct Metered<S> {
     stream: S,
     activity: Arc<Activity>,
     shared: Arc<Shared>,
+    /// Whether the memory of a large read buffer is reserved.
+    has_large_buffer: bool,
 }
 
 impl<S> Metered<S> {
+    /// Reserves more for the connection's buffers. On failure the connection ends without a response:
+    /// nothing has been read that could be answered.
+    fn grow_buffers(&self, bytes: usize) -> io::Result<()> {
+        self.shared.connections.grow(&self.activity, bytes).map_err(|_| {
+            self.shared.metrics.connections_refused.add(1);
+            io::Error::from(io::ErrorKind::OutOfMemory)
+        })
+    }
+
     fn count_sent(&self, result: &Poll<io::Result<usize>>) {
         match result {
             Poll::Ready(Ok(bytes)) => {
@@ -118,6 +142,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.has_large_buffer && buffer.remaining() > SMALL_BUFFER_BYTES {
+            self.grow_buffers(LARGE_BUFFER_BYTES)?;
+            self.has_large_buffer = true;
+        }
         let before = buffer.filled().len();
         let result = Pin::new(&mut self.stream).poll_read(context, buffer);
         let fresh = buffer.filled().get(before..).unwrap_or_default();
@@ -127,11 +155,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
             self.shared.metrics.bytes_received.add(bytes);
             if earlier == 0 && fresh.starts_with(b"PRI ") {
                 self.activity.speaks_http2.store(true, Relaxed);
-                // No response is possible: the HTTP/2 connection has not been established.
-                self.activity.account.grow_buffers(HTTP2_BYTES).map_err(|Full| {
-                    self.shared.metrics.connections_refused.add(1);
-                    io::Error::from(io::ErrorKind::OutOfMemory)
-                })?;
+                self.grow_buffers(HTTP2_BYTES)?;
             }
         }
         result

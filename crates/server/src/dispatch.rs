@@ -267,7 +267,7 @@ mod tests {
     async fn a_panic_is_an_error_in_both_places_and_keeps_no_memory() {
         let dispatcher = dispatcher(Dispatch::memory());
         let memory = Arc::new(Memory::new(64 << 20, || ()));
-        let mut reserved = Reservation::new(&Account::open(&memory, 0).unwrap());
+        let mut reserved = Reservation::new(&Account::open(&memory, Arc::default(), 0).unwrap());
         let fails = || -> u8 { std::panic::resume_unwind(Box::new(1)) };
         assert_eq!(inline(fails), Err(NotRun::Panicked));
         assert_eq!(dispatcher.in_pool(&mut reserved, 10, fails).await, Err(NotRun::Panicked));
@@ -283,7 +283,7 @@ mod tests {
     async fn work_that_nobody_waits_for_keeps_its_memory_until_it_is_done() {
         let dispatcher = dispatcher(Dispatch::memory());
         let memory = Arc::new(Memory::new(64 << 20, || ()));
-        let mut reserved = Reservation::new(&Account::open(&memory, 0).unwrap());
+        let mut reserved = Reservation::new(&Account::open(&memory, Arc::default(), 0).unwrap());
         let (go, goes) = std::sync::mpsc::channel::<()>();
         let work = move || goes.recv_timeout(Duration::from_secs(10));
         let left = Duration::from_millis(20);

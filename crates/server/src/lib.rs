@@ -31,6 +31,7 @@
 //! ```
 
 mod access;
+mod admission;
 mod auth;
 mod backend;
 mod backup;
@@ -53,6 +54,7 @@ mod insights;
 mod limits;
 mod memory;
 mod metrics;
+mod open_connections;
 mod operation;
 mod origin;
 mod pages;

@@ -3,7 +3,8 @@
 //! Clients decide how large requests are, how much their decoded form takes, how large responses
 //! are and how long they stay unsent. So all of that is reserved here before it is allocated, per
 //! connection and for the server as a whole; a reservation that does not fit waits briefly or is
-//! refused. A quarter of the budget is for the buffers of connections.
+//! refused. A quarter of the budget is for the buffers of connections; one client may use three
+//! quarters of that.
 //!
 //! An allocator keeps freed pages for a while, so released bytes still count as freed bytes. When
 //! they no longer fit into the budget, the allocator is asked to return them to the system.
@@ -11,6 +12,7 @@
 //! The decoded form of small requests that run on the reactor is not reserved: there is at most one
 //! of them per thread.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -50,6 +52,22 @@ pub(crate) struct Memory {
 /// A reservation does not fit into the budget.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Full;
+
+/// The budget that the buffers of one more connection do not fit into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoRoom {
+    /// That of the server.
+    Server,
+    /// The share of the client.
+    Client,
+}
+
+impl NoRoom {
+    /// The client whose connections must be closed to make room, or `None` if any would do.
+    pub(crate) fn client(self, client: IpAddr) -> Option<IpAddr> {
+        (self == Self::Client).then_some(client)
+    }
+}
 
 impl Memory {
     /// `purge` makes the allocator return its free pages to the system.
@@ -106,6 +124,8 @@ pub(crate) struct Account {
     used_bytes: AtomicUsize,
     /// The part for the connection's own buffers.
     buffers_bytes: AtomicUsize,
+    /// The buffers of all connections of the client.
+    client_bytes: Arc<AtomicUsize>,
     /// Bytes of responses that the client has not read.
     unsent_bytes: AtomicUsize,
     /// Bytes of all responses that the client has read.
@@ -115,12 +135,18 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Opens an account for a connection with buffers of this size.
-    pub(crate) fn open(memory: &Arc<Memory>, buffers_bytes: usize) -> Result<Arc<Self>, Full> {
+    /// Opens an account for a connection with buffers of this size. `client_bytes` counts the buffers of
+    /// all connections of its client.
+    pub(crate) fn open(
+        memory: &Arc<Memory>,
+        client_bytes: Arc<AtomicUsize>,
+        buffers_bytes: usize,
+    ) -> Result<Arc<Self>, NoRoom> {
         let account = Self {
             memory: Arc::clone(memory),
             used_bytes: AtomicUsize::new(0),
             buffers_bytes: AtomicUsize::new(0),
+            client_bytes,
             unsent_bytes: AtomicUsize::new(0),
             taken_bytes: AtomicU64::new(0),
             drained: AtomicU64::new(0),
@@ -129,12 +155,20 @@ impl Account {
         Ok(Arc::new(account))
     }
 
-    /// Reserves more for the connection's buffers.
-    pub(crate) fn grow_buffers(&self, bytes: usize) -> Result<(), Full> {
+    /// Reserves more for the connection's buffers. It is counted even if there is no room, until the
+    /// connection ends: either it does so now, or others do.
+    pub(crate) fn grow_buffers(&self, bytes: usize) -> Result<(), NoRoom> {
         self.buffers_bytes.fetch_add(bytes, Ordering::Relaxed);
-        let before = self.memory.connections_bytes.fetch_add(bytes, Ordering::Relaxed);
-        // On failure the excess is released when the connection ends, which it does now.
-        if before + bytes > self.memory.connections_limit_bytes { Err(Full) } else { Ok(()) }
+        let of_client = self.client_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let of_all = self.memory.connections_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let limit_bytes = self.memory.connections_limit_bytes;
+        if of_client > limit_bytes / 4 * 3 {
+            Err(NoRoom::Client)
+        } else if of_all > limit_bytes {
+            Err(NoRoom::Server)
+        } else {
+            Ok(())
+        }
     }
 
     /// The bytes of responses not yet read by the client.
@@ -160,6 +194,7 @@ impl Account {
 impl Drop for Account {
     fn drop(&mut self) {
         let bytes = self.buffers_bytes.load(Ordering::Relaxed);
+        self.client_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.memory.connections_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
@@ -355,7 +390,7 @@ mod tests {
     fn memory(mebibytes: usize) -> (Arc<Memory>, Arc<Account>) {
         // A quarter is for connections.
         let memory = Arc::new(Memory::new(mebibytes * MIB / 3 * 4, || ()));
-        let account = Account::open(&memory, 0).unwrap();
+        let account = Account::open(&memory, Arc::default(), 0).unwrap();
         (memory, account)
     }
 
@@ -377,7 +412,7 @@ mod tests {
     #[test]
     fn large_requests_leave_room_for_small_ones() {
         let (memory, account) = memory(96);
-        let other = Account::open(&memory, 0).unwrap();
+        let other = Account::open(&memory, Arc::default(), 0).unwrap();
         let (mut large, mut small) = (Reservation::new(&account), Reservation::new(&other));
         assert_eq!(large.grow(85 * MIB), Err(Full));
         large.grow(84 * MIB).unwrap();
@@ -393,7 +428,7 @@ mod tests {
     #[tokio::test]
     async fn small_answers_are_never_lost_and_large_ones_wait() {
         let (memory, account) = memory(96);
-        let other = Account::open(&memory, 0).unwrap();
+        let other = Account::open(&memory, Arc::default(), 0).unwrap();
         let mut large = Reservation::new(&account);
         large.grow(84 * MIB).unwrap();
         let mut answer = Reservation::new(&other);
@@ -414,7 +449,7 @@ mod tests {
         static PURGES: AtomicUsize = AtomicUsize::new(0);
         let purge = || _ = PURGES.fetch_add(1, Ordering::Relaxed);
         let memory = Arc::new(Memory::new(128 * MIB, purge));
-        let account = Account::open(&memory, 0).unwrap();
+        let account = Account::open(&memory, Arc::default(), 0).unwrap();
         let cycle = |mebibytes| Reservation::new(&account).grow(mebibytes * MIB).unwrap();
         for _ in 0..3 {
             cycle(30);
@@ -422,7 +457,7 @@ mod tests {
         assert_eq!(PURGES.load(Ordering::Relaxed), 0, "90 of 96 MiB are freed, none is used");
         cycle(7);
         assert_eq!(PURGES.load(Ordering::Relaxed), 1);
-        let other = Account::open(&memory, 0).unwrap();
+        let other = Account::open(&memory, Arc::default(), 0).unwrap();
         let mut held = Reservation::new(&other);
         held.grow(80 * MIB).unwrap();
         cycle(4);
@@ -447,18 +482,23 @@ mod tests {
         two.grow(12 * MIB).unwrap();
         drop(one);
         two.grow(40 * MIB).unwrap();
-        let other = Account::open(&memory, 0).unwrap();
+        let other = Account::open(&memory, Arc::default(), 0).unwrap();
         Reservation::new(&other).grow(20 * MIB).unwrap();
     }
 
     #[test]
     fn connections_have_a_separate_budget() {
         let memory = Arc::new(Memory::new(4 * MIB, || ()));
-        let seats: Vec<_> = (0..64).map(|_| Account::open(&memory, 16 << 10).unwrap()).collect();
-        assert_eq!(Account::open(&memory, 16 << 10).err(), Some(Full));
-        assert_eq!(seats[0].grow_buffers(1), Err(Full));
-        drop(seats);
+        let (client, other) = (Arc::default(), Arc::default());
+        let open = |client: &Arc<AtomicUsize>| Account::open(&memory, Arc::clone(client), 16 << 10);
+        let mut accounts: Vec<_> = (0..48).map(|_| open(&client).unwrap()).collect();
+        assert_eq!(open(&client).err(), Some(NoRoom::Client));
+        accounts.extend((0..16).map(|_| open(&other).unwrap()));
+        assert_eq!(open(&other).err(), Some(NoRoom::Server));
+        assert_eq!(accounts[0].grow_buffers(1), Err(NoRoom::Client));
+        drop(accounts);
         assert_eq!(memory.used_bytes(), 0);
+        assert_eq!(client.load(Ordering::Relaxed) + other.load(Ordering::Relaxed), 0);
     }
 
     #[tokio::test]

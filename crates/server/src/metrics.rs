@@ -27,6 +27,7 @@ pub(crate) struct Metrics {
     pub(crate) connections_total: Counter,
     pub(crate) connections_refused: Counter,
     pub(crate) connections_timed_out: Counter,
+    pub(crate) connections_evicted: Counter,
     pub(crate) connections: Gauge,
     pub(crate) in_flight: Gauge,
     pub(crate) bytes_received: Counter,
@@ -91,6 +92,7 @@ impl Default for Metrics {
             connections_total: Counter::default(),
             connections_refused: Counter::default(),
             connections_timed_out: Counter::default(),
+            connections_evicted: Counter::default(),
             connections: Gauge::default(),
             in_flight: Gauge::default(),
             bytes_received: Counter::default(),
@@ -154,6 +156,12 @@ impl Metrics {
             "counter",
             "Connections closed because they were idle or too slow.",
             &self.connections_timed_out.get(),
+        );
+        single(
+            "keyloom_connections_evicted_total",
+            "counter",
+            "Idle connections closed to make room for others.",
+            &self.connections_evicted.get(),
         );
         single(
             "keyloom_received_bytes_total",

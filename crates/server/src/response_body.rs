@@ -151,7 +151,7 @@ mod tests {
     #[tokio::test]
     async fn a_body_is_counted_until_its_data_are_dropped() {
         let memory = Arc::new(Memory::new(64 << 20, || ()));
-        let account = Account::open(&memory, 0).unwrap();
+        let account = Account::open(&memory, Arc::default(), 0).unwrap();
         let mut reservation = Reservation::new(&account);
         reservation.grow(5).unwrap();
         let mut body = ResponseBody::new(Bytes::from_static(b"hello"));

@@ -9,19 +9,16 @@ use std::time::Duration;
 use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use keyloom_engine::Health;
 
-use crate::access::Peer;
+use crate::admission::{Admission, ConnectionSlot};
 use crate::backend::Backend;
-use crate::clients::ClientSlot;
 use crate::config::{Config, StartError};
 use crate::connection;
 use crate::health;
-use crate::memory::Account;
 use crate::request::ListenerKind;
 use crate::running::RunningServer;
 use crate::shared::{Lifecycle, Shared};
@@ -31,14 +28,8 @@ use crate::tls::TlsFiles;
 const BACKLOG: i32 = 4096;
 /// File descriptors left to the database and the process.
 const SPARE_FILES: u64 = 256;
-/// The minimum memory of a connection: the buffer for a head, a task and its state. TLS needs the
-/// same again.
-const CONNECTION_BYTES: usize = 64 << 10;
 /// Delay after a failed accept, typically caused by a lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// The response to a connection over the limit.
-const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
-                         retry-after: 1\r\ncontent-length: 0\r\n\r\n";
 
 /// A server that listens but does not serve yet.
 pub struct Server {
@@ -92,15 +83,15 @@ impl Server {
         let metrics = metrics.map(|(listener, address)| to_tokio(listener, address)).transpose()?;
         tokio::spawn(health::poll(Arc::clone(&shared)));
         let limit = connection_limit(config.limits.max_connections);
-        let connections = Arc::new(Semaphore::new(limit as usize));
+        let admission = Admission::new(limit);
         tokio::select! {
             biased;
             () = shutdown => {}
-            () = accept_all(&listener, &shared, ListenerKind::Endpoint, tls.as_ref(), &connections) => {}
-            () = accept_metrics(metrics.as_ref(), &shared, &connections) => {}
+            () = accept_all(&listener, &shared, ListenerKind::Endpoint, tls.as_ref(), &admission) => {}
+            () = accept_metrics(metrics.as_ref(), &shared, &admission) => {}
         }
         drop((listener, metrics));
-        let all_closed = || connections.acquire_many(limit);
+        let all_closed = || admission.connections.acquire_many(limit);
         shared.lifecycle.send_replace(Lifecycle::Draining);
         if timeout(config.limits.shutdown_grace, all_closed()).await.is_err() {
             shared.lifecycle.send_replace(Lifecycle::Aborting);
@@ -190,50 +181,21 @@ fn connection_limit(asked: u32) -> u32 {
     asked.min(u32::try_from(possible).unwrap_or(u32::MAX)).max(1)
 }
 
-/// What a connection holds: it counts as open until all of this is dropped.
-struct ConnectionSlot {
-    _permit: OwnedSemaphorePermit,
-    _client_slot: ClientSlot,
-    account: Arc<Account>,
-    peer: Peer,
-}
-
-impl ConnectionSlot {
-    /// A slot for one more connection; `None` if there are too many in total or of this client, or
-    /// if there is no memory for it.
-    fn take(
-        shared: &Shared,
-        client: SocketAddr,
-        is_encrypted: bool,
-        connections: &Arc<Semaphore>,
-    ) -> Option<Self> {
-        let bytes = if is_encrypted { 2 * CONNECTION_BYTES } else { CONNECTION_BYTES };
-        Some(Self {
-            _permit: Arc::clone(connections).try_acquire_owned().ok()?,
-            _client_slot: shared.clients.enter(client.ip())?,
-            account: Account::open(&shared.memory, bytes).ok()?,
-            peer: Peer { address: client.ip(), is_encrypted },
-        })
-    }
-}
-
 /// Accepts connections forever, each on its own task.
 async fn accept_all(
     listener: &TcpListener,
     shared: &Arc<Shared>,
     kind: ListenerKind,
     tls: Option<&TlsAcceptor>,
-    connections: &Arc<Semaphore>,
+    admission: &Admission,
 ) {
     loop {
         let Ok((stream, client)) = listener.accept().await else {
             sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let Some(slot) = ConnectionSlot::take(shared, client, tls.is_some(), connections) else {
-            refuse(shared, &stream, tls.is_some());
-            continue;
-        };
+        let admitted = admission.admit(shared, stream, client, tls.is_some()).await;
+        let Some((stream, slot)) = admitted else { continue };
         // Responses are written whole: delaying them to merge them with later ones gains nothing.
         let _ = stream.set_nodelay(true);
         shared.metrics.connections_total.add(1);
@@ -249,28 +211,20 @@ async fn accept_all(
 async fn accept_metrics(
     listener: Option<&TcpListener>,
     shared: &Arc<Shared>,
-    connections: &Arc<Semaphore>,
+    admission: &Admission,
 ) {
     match listener {
         Some(listener) => {
-            accept_all(listener, shared, ListenerKind::Metrics, None, connections).await;
+            accept_all(listener, shared, ListenerKind::Metrics, None, admission).await;
         }
         None => std::future::pending().await,
     }
 }
 
-/// Sends a 503 to a client over the limit, without waiting for it.
-fn refuse(shared: &Shared, stream: &TcpStream, tls: bool) {
-    shared.metrics.connections_refused.add(1);
-    if !tls {
-        let _ = stream.try_write(REFUSAL);
-    }
-}
-
 async fn plain(shared: Arc<Shared>, stream: TcpStream, kind: ListenerKind, slot: ConnectionSlot) {
     let _open = shared.metrics.connections.enter();
-    let account = Arc::clone(&slot.account);
-    connection::serve(Arc::clone(&shared), account, slot.peer, kind, stream).await;
+    let activity = Arc::clone(&slot.activity);
+    connection::serve(Arc::clone(&shared), activity, kind, stream).await;
 }
 
 async fn encrypted(
@@ -284,13 +238,17 @@ async fn encrypted(
     let handshake = timeout(shared.limits.handshake_timeout, acceptor.accept(stream));
     let shaken = tokio::select! {
         shaken = handshake => shaken,
+        () = slot.activity.evicted.notified() => {
+            shared.metrics.connections_evicted.add(1);
+            return;
+        }
         _ = lifecycle.wait_for(|state| *state != Lifecycle::Serving) => return,
     };
     match shaken {
         Ok(Ok(stream)) => {
-            let account = Arc::clone(&slot.account);
+            let activity = Arc::clone(&slot.activity);
             let kind = ListenerKind::Endpoint;
-            connection::serve(Arc::clone(&shared), account, slot.peer, kind, stream).await;
+            connection::serve(Arc::clone(&shared), activity, kind, stream).await;
         }
         // Not TLS, or no common version: no response is possible.
         Ok(Err(_)) => {}

@@ -21,6 +21,7 @@ use crate::health::HealthMonitor;
 use crate::limits::Limits;
 use crate::memory::Memory;
 use crate::metrics::{Metrics, single};
+use crate::open_connections::OpenConnections;
 use crate::origin::{OriginPolicy, host_of};
 
 /// The maximum request head: a presigned URL and a few dozen headers fit easily.
@@ -60,6 +61,7 @@ pub(crate) struct Shared {
     /// The backend's health at the last poll.
     pub(crate) health: HealthMonitor,
     pub(crate) clients: Arc<Clients>,
+    pub(crate) connections: Arc<OpenConnections>,
     /// Allows one backup at a time.
     pub(crate) backups: Arc<Semaphore>,
     /// The body of the response to `GET /`.
@@ -95,6 +97,7 @@ impl Shared {
                 false,
             ),
             health: HealthMonitor::default(),
+            connections: Arc::default(),
             clients: Arc::new(Clients::new(config.limits.max_connections_per_client)),
             backups: Arc::new(Semaphore::new(1)),
             // The trailing space is DynamoDB's.

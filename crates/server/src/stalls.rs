@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::access::Peer;
@@ -33,6 +35,11 @@ pub(crate) struct Activity {
     open_requests: AtomicU32,
     /// Bytes received when the last request was finished: more means that a new one has begun.
     received_at_rest: AtomicU64,
+    opened: Instant,
+    /// When the last request was finished, in microseconds since the connection was opened.
+    finished_us: AtomicU64,
+    /// Notified when the connection must make room for another one.
+    pub(crate) evicted: Notify,
 }
 
 impl Activity {
@@ -47,7 +54,22 @@ impl Activity {
             requests: AtomicU64::new(0),
             open_requests: AtomicU32::new(0),
             received_at_rest: AtomicU64::new(0),
+            opened: Instant::now(),
+            finished_us: AtomicU64::new(0),
+            evicted: Notify::new(),
         }
+    }
+
+    /// The other end of the connection.
+    pub(crate) fn peer(&self) -> Peer {
+        self.peer
+    }
+
+    /// Since when no request is open and no response unsent; `None` if there is one.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let is_idle = self.open_requests.load(Relaxed) == 0 && self.account.unsent_bytes() == 0;
+        let finished = Duration::from_micros(self.finished_us.load(Relaxed));
+        is_idle.then(|| self.opened + finished)
     }
 }
 
@@ -76,6 +98,7 @@ impl OpenRequest {
 impl Drop for OpenRequest {
     fn drop(&mut self) {
         self.0.received_at_rest.store(self.0.received_bytes.load(Relaxed), Relaxed);
+        self.0.finished_us.store(self.0.opened.elapsed().as_micros() as u64, Relaxed);
         self.0.open_requests.fetch_sub(1, Relaxed);
     }
 }
@@ -171,8 +194,6 @@ impl StallDetector {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::Liveness::{Fine, Idle, Slow};
     use super::*;
     use crate::limits::Limits;
@@ -183,7 +204,7 @@ mod tests {
 
     fn activity() -> Arc<Activity> {
         let memory = Arc::new(Memory::new(64 << 20, || ()));
-        Arc::new(Activity::new(Account::open(&memory, 0).unwrap(), Peer::LOCAL))
+        Arc::new(Activity::new(Account::open(&memory, Arc::default(), 0).unwrap(), Peer::LOCAL))
     }
 
     fn poll_all(activity: &Activity, steps: &[Step]) -> Vec<Liveness> {

@@ -4,9 +4,9 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 use keyloom_engine::Reply;
-use keyloom_server::{Backend, Config, Dispatch, Limits, Place, Server};
+use keyloom_server::{Backend, Config, Dispatch, Limits, Place, RunningServer, Server};
 
-use crate::client::{Client, Echo, Gate, ask, config, hasty, post};
+use crate::client::{Client, Echo, Gate, ask, config, counter, hasty, post};
 
 #[test]
 fn a_slow_header_times_out_despite_progress() {
@@ -113,14 +113,15 @@ fn calls_over_the_limit_queue() {
 fn a_connection_over_the_limit_gets_503() {
     let limits = Limits { max_connections: 2, ..Limits::default() };
     let server = Server::start(Config { limits, ..config() }, Echo).unwrap();
-    let mut first = Client::connect(server.addr());
-    let mut second = Client::connect(server.addr());
-    assert_eq!(first.ask(post("GetItem", "{}")).status, 200);
-    assert_eq!(second.ask(post("GetItem", "{}")).status, 200);
+    let mut busy: Vec<Client> = (0..2).map(|_| begin_request(&server)).collect();
     let mut third = Client::connect(server.addr());
-    assert_eq!(third.receive().status, 503);
+    // A request that is sent before the refusal is read does not make the client lose it.
+    third.send(post("GetItem", "{}"));
+    let refusal = third.receive();
+    assert_eq!(refusal.status, 503);
+    assert!(refusal.text().contains("too many open connections"), "{}", refusal.text());
     assert!(third.is_closed());
-    drop(first);
+    busy.pop();
     let again = (0..100).any(|_| {
         std::thread::sleep(Duration::from_millis(5));
         Client::connect(server.addr()).try_ask(&post("GetItem", "{}")) == Some(200)
@@ -147,18 +148,58 @@ fn one_client_cannot_take_every_connection() {
     assert_eq!(other.ask(post("GetItem", "{}")).status, 200);
 }
 
+/// A connection with a request that the server waits for.
+fn begin_request(server: &RunningServer) -> Client {
+    let mut client = Client::connect(server.addr());
+    let request = post("GetItem", "{}").replace("host:", "expect: 100-continue\r\nhost:");
+    client.send(&request[..request.len() - 1]);
+    // The server asks for the body, so it has begun the request.
+    let mut begun = [0; 25];
+    client.socket().read_exact(&mut begun).unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 100 Continue\r\n\r\n");
+    client
+}
+
 #[test]
-fn connections_over_the_memory_budget_are_refused() {
-    let limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
+fn the_longest_idle_connection_makes_room_and_busy_ones_stay() {
+    let limits = Limits { max_connections: 3, ..Limits::default() };
     let server = Server::start(Config { limits, ..config() }, Echo).unwrap();
-    // A quarter of the memory, at 64 KiB per connection.
-    let mut held: Vec<Client> = (0..256).map(|_| Client::connect(server.addr())).collect();
-    assert_eq!(held.last_mut().unwrap().ask(post("GetItem", "{}")).status, 200);
-    assert_eq!(Client::connect(server.addr()).receive().status, 503);
-    held.truncate(10);
-    let again = (0..100).any(|_| {
-        std::thread::sleep(Duration::from_millis(5));
-        Client::connect(server.addr()).try_ask(&post("GetItem", "{}")) == Some(200)
-    });
-    assert!(again);
+    let mut busy = begin_request(&server);
+    let mut late = Client::connect(server.addr());
+    let mut early = Client::connect(server.addr());
+    for client in [&mut late, &mut early] {
+        assert_eq!(client.ask(post("GetItem", "{}")).status, 200);
+    }
+    assert_eq!(late.ask(post("GetItem", "{}")).status, 200);
+    let mut fresh = Client::connect(server.addr());
+    assert_eq!(fresh.ask(post("GetItem", "{}")).status, 200);
+    assert!(early.is_closed());
+    assert_eq!(late.ask(post("GetItem", "{}")).status, 200);
+    busy.send("}");
+    assert_eq!(busy.receive().status, 200);
+    assert_eq!(counter(&server, "keyloom_connections_evicted_total "), 2, "and one for this page");
+}
+
+/// A client with idle or half-open connections up to its share of the memory closes its own ones.
+#[test]
+fn connections_over_the_memory_budget_replace_idle_ones() {
+    let limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
+    for sent in ["", "POST / HTTP/1.1\r\nhost: loc"] {
+        let config = Config { limits: limits.clone(), ..config() };
+        let server = Server::start(config, Echo).unwrap();
+        // Three quarters of a quarter of the memory, at 24 KiB per connection, are 512 connections.
+        let held: Vec<Client> = (0..600)
+            .map(|_| {
+                let mut client = Client::connect(server.addr());
+                client.send(sent);
+                client
+            })
+            .collect();
+        for _ in 0..10 {
+            assert_eq!(ask(&server, post("GetItem", "{}")).status, 200);
+        }
+        assert!(counter(&server, "keyloom_connections_evicted_total ") >= 600 - 512);
+        assert_eq!(counter(&server, "keyloom_connections_refused_total "), 0);
+        drop(held);
+    }
 }
