@@ -12,15 +12,16 @@ use tokio::time::{sleep, timeout};
 use crate::access::Peer;
 use crate::clients::ClientSlot;
 use crate::memory::{Account, NoRoom};
-use crate::open_connections::OpenConnection;
+use crate::open_connections::{OpenConnection, OpenConnections};
 use crate::shared::Shared;
 use crate::stalls::Activity;
 
 /// The memory of an idle connection: the buffer for a small head, a task and its state. TLS needs the same
 /// again.
 const CONNECTION_BYTES: usize = 24 << 10;
-/// How long a new connection waits for idle ones to close.
-const CLOSING_STEPS: u32 = 100;
+/// How often idle connections are closed for a new one, and how long it waits for them each time.
+const CLOSING_ROUNDS: u32 = 16;
+const CLOSING_STEPS: u32 = 4;
 const CLOSING_STEP: Duration = Duration::from_millis(1);
 /// Refused connections that are kept open until their client has read the response.
 const MAX_LINGERING: usize = 64;
@@ -46,13 +47,13 @@ enum Refusal {
 }
 
 impl Refusal {
-    /// Whose idle connections may be closed in favour of the new one: everyone's, a client's or nobody's.
-    fn can_close_idle(self, client: IpAddr) -> Option<Option<IpAddr>> {
+    /// Closes idle connections in favour of a new one of this client. Returns whether there are any.
+    fn makes_room(self, connections: &OpenConnections, client: IpAddr) -> bool {
         match self {
-            Self::TooMany => Some(None),
+            Self::TooMany => connections.close_longest_idle(None),
             // The operator's limit is not a shortage.
-            Self::TooManyOfClient => None,
-            Self::Memory(no_room) => Some(no_room.client(client)),
+            Self::TooManyOfClient => false,
+            Self::Memory(no_room) => connections.close_longest_idle(no_room.client(client)),
         }
     }
 
@@ -93,20 +94,7 @@ impl Admission {
         is_encrypted: bool,
     ) -> Option<(TcpStream, ConnectionSlot)> {
         let peer = Peer { address: client.ip(), is_encrypted };
-        let mut taken = self.take(shared, peer);
-        if let Err(refusal) = taken
-            && let Some(of_client) = refusal.can_close_idle(peer.address)
-            && shared.connections.close_longest_idle(of_client)
-        {
-            for _ in 0..CLOSING_STEPS {
-                taken = self.take(shared, peer);
-                if taken.is_ok() {
-                    break;
-                }
-                sleep(CLOSING_STEP).await;
-            }
-        }
-        match taken {
+        match self.take_within(shared, peer).await {
             Ok(slot) => Some((stream, slot)),
             Err(refusal) => {
                 shared.metrics.connections_refused.add(1);
@@ -116,6 +104,24 @@ impl Admission {
                 None
             }
         }
+    }
+
+    async fn take_within(&self, shared: &Shared, peer: Peer) -> Result<ConnectionSlot, Refusal> {
+        let mut taken = self.take(shared, peer);
+        for _ in 0..CLOSING_ROUNDS {
+            match taken {
+                Err(refusal) if refusal.makes_room(&shared.connections, peer.address) => {}
+                _ => break,
+            }
+            for _ in 0..CLOSING_STEPS {
+                sleep(CLOSING_STEP).await;
+                taken = self.take(shared, peer);
+                if taken.is_ok() {
+                    break;
+                }
+            }
+        }
+        taken
     }
 
     fn take(&self, shared: &Shared, peer: Peer) -> Result<ConnectionSlot, Refusal> {
