@@ -5,7 +5,8 @@ use std::time::Duration;
 /// Limits on what clients may use. The defaults suit a server exposed to untrusted clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Open connections. Beyond that, a connection gets a 503 and is closed.
+    /// Open connections. Beyond that, a new one replaces the one that has been idle for longest; if
+    /// there is no idle one, it gets a 503.
     pub max_connections: u32,
     /// Open connections of one client: an IPv4 address, or an IPv6 /64 network.
     pub max_connections_per_client: u32,

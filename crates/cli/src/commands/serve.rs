@@ -119,11 +119,11 @@ pub(crate) struct Serve {
     #[arg(conflicts_with = "memory")]
     cache: Option<u32>,
     /// Memory budget for clients, in MiB: connections, request bodies, their decoded form, and responses
-    /// that wait to be sent. Beyond it, requests get a 503. [default: a quarter of the memory of
+    /// that wait to be sent. Beyond it, requests get a 503 and idle connections are closed. [default: a quarter of the memory of
     /// the machine or container, at least 64]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(64..))]
     memory_limit: Option<u32>,
-    /// Maximum number of open connections.
+    /// Maximum number of open connections. Beyond it, idle connections are closed for new ones.
     #[arg(long, value_name = "N", default_value_t = Limits::default().max_connections)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     max_connections: u32,

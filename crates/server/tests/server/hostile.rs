@@ -96,7 +96,7 @@ fn a_body_over_the_limit_is_refused_before_and_while_it_is_read() {
 fn bodies_together_are_bounded() {
     let limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
     let server = Server::start(Config { limits, ..config() }, Echo).unwrap();
-    let head = post("PutItem", "").replace("content-length: 0", "content-length: 17000000");
+    let head = post("PutItem", "").replace("content-length: 0", "content-length: 16000000");
     // Three quarters of the memory are for requests, and three quarters of that for large bodies,
     // whose buffers have room for up to twice what has been received.
     let holders: Vec<Client> = (0..2)
@@ -111,7 +111,7 @@ fn bodies_together_are_bounded() {
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
     assert!(counter(&server, "keyloom_memory_used_bytes ") > 22_000_000);
-    let refused = ask(&server, post("PutItem", &"x".repeat(17_000_000)));
+    let refused = ask(&server, post("PutItem", &"x".repeat(16_000_000)));
     assert_eq!(refused.status, 503);
     assert!(refused.error().ends_with("ServiceUnavailableException"));
     assert!(counter(&server, "keyloom_memory_refusals_total ") > 0);
