@@ -100,8 +100,9 @@ impl ReadInput {
 
     /// Reads the attribute values.
     pub fn decode_values(&mut self, fields: &Fields<'_>) -> Result<()> {
-        self.exclusive_start_key = fields.item("ExclusiveStartKey")?;
-        self.values = items::expression_values(fields)?;
+        self.exclusive_start_key =
+            fields.item("ExclusiveStartKey").map_err(request::start_key_undecodable)?;
+        self.values = items::expression_values(fields, self.projection.names.as_deref())?;
         Ok(())
     }
 

@@ -177,6 +177,19 @@ fn attribute_names_may_be_just_below_64_kb_at_every_level() {
 }
 
 #[test]
+fn attribute_names_are_not_empty_at_any_level() {
+    for text in [
+        r#"{"":{"S":"a"}}"#,
+        r#"{"a":{"M":{"":{"S":"a"}}}}"#,
+        r#"{"a":{"L":[{"M":{"":{"NULL":true}}}]}}"#,
+    ] {
+        assert_eq!(read_item(text).unwrap_err().message(), "Empty attribute name", "{text}");
+        let body = format!(r#"{{"Item":{text}}}"#);
+        assert_eq!(parse_with_item(body.as_bytes(), "Item").unwrap().1, None, "{text}");
+    }
+}
+
+#[test]
 fn duplicates_are_found_in_large_sets_too() {
     let members: Vec<String> = (0..100).map(|n| format!("\"{n}\"")).collect();
     assert!(read(&format!(r#"{{"NS":[{}]}}"#, members.join(","))).is_ok());

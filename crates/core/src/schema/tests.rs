@@ -276,7 +276,7 @@ fn global_indexes_may_have_four_and_four_key_attributes() {
         assert_eq!(made(&bad).unwrap_err().code(), "ValidationException", "{bad:?}");
     }
     let twice = made(&[("h1", "HASH"), ("h1", "HASH")]).unwrap_err().message();
-    assert!(twice.contains("Duplicate"), "{twice}");
+    assert!(twice.contains("have the same name"), "{twice}");
 }
 
 #[test]

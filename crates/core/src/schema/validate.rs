@@ -270,8 +270,8 @@ fn simple_key(elements: &[KeyElement], defined: &[KeyAttribute]) -> Result<KeySc
 /// A key of up to four partition and four sort attributes.
 fn multi_attribute_key(elements: &[KeyElement], defined: &[KeyAttribute]) -> Result<KeySchema> {
     let attributes = key_attributes(elements, defined)?;
-    if let Some(name) = first_repeated(&names_of(elements)) {
-        return Err(message::key_attribute_repeated(name));
+    if first_repeated(&names_of(elements)).is_some() {
+        return Err(message::key_repeated());
     }
     if !matches!(attributes.first(), Some((KeyRole::Hash, _))) {
         return Err(message::first_not_hash());

@@ -16,7 +16,9 @@ use keyloom_core::{Item, Result, limits};
 use keyloom_store::{Direction, KeyRange, Snapshot};
 
 pub(crate) use range::of_key_condition;
-pub(crate) use start::{check_start_key, resume_after};
+pub(crate) use start::{
+    check_start_in_query, check_start_key, check_start_partition, resume_after,
+};
 
 use crate::catalog::{Index, Table};
 use crate::database::Inner;

@@ -134,17 +134,11 @@ pub fn attribute_defined_twice(name: &str) -> Error {
     invalid(format_args!("Duplicate attribute name in AttributeDefinitions: {name}"))
 }
 
-/// A key with the same attribute twice.
+/// A key with the same attribute twice, in any two roles.
 pub fn key_repeated() -> Error {
     Error::validation(
         "Both the Hash Key and the Range Key element in the KeySchema have the same name",
     )
-}
-
-/// A multi-attribute key with the same attribute twice. AWS's wording is unknown, but says
-/// "duplicate".
-pub fn key_attribute_repeated(name: &str) -> Error {
-    Error::Validation(format!("Invalid KeySchema: Duplicate attribute name in KeySchema: {name}"))
 }
 
 /// A key that does not begin with a partition key.

@@ -26,6 +26,8 @@ pub const DUPLICATE_NUMBERS: &str = "Input collection contains duplicates";
 /// More than 32 levels of lists and maps.
 pub const NESTING: &str = "Nesting Levels have exceeded supported limits: Attributes in the item \
      have nested levels beyond supported limit";
+/// An attribute name of no characters, at any level.
+pub const NAME_EMPTY: &str = "Empty attribute name";
 /// An attribute name of 64 KB or more, at any level.
 pub const NAME_TOO_LONG: &str = "Attribute name is too large, must be less than 65536 bytes";
 

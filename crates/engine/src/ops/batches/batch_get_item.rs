@@ -61,6 +61,7 @@ fn plan(database: &Inner, input: KeysOfTable) -> Result<Planned> {
     for key in &input.keys {
         table.schema.check_key(key)?;
     }
+    table.check_paths(projection.iter().flat_map(Projection::paths))?;
     let store_keys: Vec<Vec<u8>> =
         input.keys.iter().map(|key| table.item_key(key)).collect::<Result<_>>()?;
     let mut sorted: Vec<&Vec<u8>> = store_keys.iter().collect();

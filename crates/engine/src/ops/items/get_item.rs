@@ -31,6 +31,7 @@ fn run(database: &Inner, input: GetItemInput) -> Result<GetItemOutput> {
     let projection = input.projection.alone()?;
     let table = database.catalog.table(&input.table_name)?;
     table.schema.check_key(&input.key)?;
+    table.check_paths(projection.iter().flat_map(Projection::paths))?;
     let key = table.item_key(&input.key)?;
     let mode = if input.consistent_read { ReadMode::Strong } else { ReadMode::Eventual };
     let (stored, units) = watched_lookup(database, &table, &key, mode, projection.is_some())?;
