@@ -112,6 +112,11 @@ impl ReadPlan {
         })
     }
 
+    /// Whether the plan reads a partition of a table without a sort key, so one item at most.
+    pub(crate) fn is_of_one_item(&self) -> bool {
+        self.index.is_none() && self.condition.is_some() && self.key().range.is_empty()
+    }
+
     /// Runs the plan on a fresh snapshot.
     pub(crate) fn run(&self, database: &Inner) -> Result<Page> {
         let snapshot = database.store.snapshot().map_err(store_error)?;

@@ -31,7 +31,12 @@ fn run(database: &Inner, input: &QueryInput) -> Result<PageOutput> {
     let expressions = input.expressions()?;
     let table = database.catalog.table(&read.table_name)?;
     let plan = plan(input, expressions, table)?;
-    read_page(database, &plan, &read.table_name, read.read_mode())
+    let mut page = read_page(database, &plan, &read.table_name, read.read_mode())?;
+    if plan.is_of_one_item() {
+        // A start key would be refused, so `Limit` leaves nothing to continue with.
+        page.last_evaluated_key = None;
+    }
+    Ok(page)
 }
 
 fn plan(
