@@ -1,10 +1,11 @@
-//! Resource policies: any text is kept as it is, or refused.
+//! Policies: any text is refused or can be evaluated, and what a database accepts it stores as it is.
 
 #![no_main]
 
 use std::sync::LazyLock;
 
 use keyloom_core::json::{self, Json};
+use keyloom_core::policy::{Access, Circumstances, Known, Policy, Principal, Request, decide};
 use keyloom_engine::Database;
 use libfuzzer_sys::fuzz_target;
 
@@ -20,7 +21,35 @@ static DATABASE: LazyLock<Database> = LazyLock::new(|| {
     database
 });
 
+/// Evaluates a policy on a request that has a value for most keys.
+fn evaluate(identity: &[Policy], resource: Option<&Policy>) {
+    let access = Access {
+        action: "dynamodb:GetItem".into(),
+        resource: ARN.into(),
+        leading_keys: Known::Is(vec!["acme#1".into(), "*".into()]),
+        attributes: Known::Unknown,
+        ..Access::default()
+    };
+    let principal = Principal {
+        arn: "arn:aws:iam::000000000000:user/acme".into(),
+        user_id: "AIDA".into(),
+        tags: vec![("tenant".into(), "acme".into())],
+    };
+    let circumstances =
+        Circumstances { source_ip: Some([127, 0, 0, 1].into()), ..Circumstances::default() };
+    let request =
+        Request { access: &access, principal: &principal, circumstances: &circumstances };
+    decide(&request, identity, resource);
+}
+
 fuzz_target!(|text: &str| {
+    if let Ok(policy) = Policy::identity(text) {
+        evaluate(&[policy], None);
+    }
+    let parsed = Policy::resource(text);
+    if let Ok(policy) = &parsed {
+        evaluate(&[], Some(policy));
+    }
     let database = DATABASE.fork().expect("a database in memory forks");
     let mut policy = Vec::new();
     json::write_string(text, &mut policy);
@@ -28,6 +57,7 @@ fuzz_target!(|text: &str| {
     let body = format!(r#"{{"ResourceArn":"{ARN}","Policy":{policy}}}"#);
     let reply = database.call("DynamoDB_20120810.PutResourcePolicy", body.as_bytes());
     assert!(reply.status == 200 || reply.status == 400, "{}", reply.status);
+    assert!(parsed.is_ok() || reply.status == 400, "only what can be evaluated is accepted");
     let body = format!(r#"{{"ResourceArn":"{ARN}"}}"#);
     let kept = database.call("DynamoDB_20120810.GetResourcePolicy", body.as_bytes());
     assert_eq!(kept.status, reply.status, "what was accepted is kept, and nothing else");

@@ -72,3 +72,69 @@ fn write_vector(json: &mut JsonWriter, arm: &VectorArm) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use keyloom_core::capacity::Units;
+
+    use super::*;
+
+    fn shown(consumed: &ConsumedCapacity, wanted: ReturnConsumedCapacity) -> String {
+        let mut json = JsonWriter::object();
+        wanted.write_members(&mut json, consumed);
+        String::from_utf8(json.finish()).unwrap()
+    }
+
+    #[test]
+    fn consumed_capacity_adds_up_and_shows_its_parts() {
+        let mut consumed = ConsumedCapacity::new("t");
+        consumed.add_table(Arm::new(Units::whole(1)));
+        consumed.add_global("g", Arm::new(Units::whole(2)));
+        let mut other = ConsumedCapacity::new("t");
+        other.add_table(Arm::new(Units::HALF));
+        other.add_local("l", Arm::new(Units::whole(1)));
+        other.add_global("g", Arm::new(Units::whole(1)));
+        consumed.merge(other);
+        assert_eq!(
+            shown(&consumed, ReturnConsumedCapacity::Total),
+            r#"{"TableName":"t","CapacityUnits":5.5}"#
+        );
+        assert_eq!(
+            shown(&consumed, ReturnConsumedCapacity::Indexes),
+            concat!(
+                r#"{"TableName":"t","CapacityUnits":5.5,"Table":{"CapacityUnits":1.5},"#,
+                r#""LocalSecondaryIndexes":{"l":{"CapacityUnits":1.0}},"#,
+                r#""GlobalSecondaryIndexes":{"g":{"CapacityUnits":3.0}}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn transactions_show_reads_and_writes_apart() {
+        let mut consumed = ConsumedCapacity::new("t");
+        consumed.add_table(Arm::transactional_write(Units::whole(2)));
+        consumed.add_global("g", Arm::transactional_write(Units::whole(1)));
+        assert_eq!(
+            shown(&consumed, ReturnConsumedCapacity::Indexes),
+            concat!(
+                r#"{"TableName":"t","CapacityUnits":3.0,"WriteCapacityUnits":3.0,"#,
+                r#""Table":{"CapacityUnits":2.0,"WriteCapacityUnits":2.0},"#,
+                r#""GlobalSecondaryIndexes":{"g":{"CapacityUnits":1.0,"WriteCapacityUnits":1.0}}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn vector_indexes_are_counted_in_bytes() {
+        let mut consumed = ConsumedCapacity::new("t");
+        consumed.add_vector("v", VectorArm { search_bytes: None, write_bytes: Some(1024) });
+        consumed.add_vector("v", VectorArm { search_bytes: Some(7), write_bytes: Some(1) });
+        let text = shown(&consumed, ReturnConsumedCapacity::Indexes);
+        assert!(
+            text.ends_with(
+                r#""VectorIndexes":{"v":{"VectorSearchRequestBytes":7.0,"VectorWriteRequestBytes":1025.0}}}"#
+            ),
+            "{text}"
+        );
+    }
+}

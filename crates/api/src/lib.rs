@@ -3,9 +3,11 @@
 //! [`Operation`] names every operation. [`Body`] parses a request and judges its shape by [`model`] before anything
 //! else looks at it; then the operation's file decodes it into an input, and [`Constraints`] collects violations of
 //! the API model. The rooms have one file per operation, with input, output, and their JSON in both directions:
-//! [`items`], [`queries`], [`batches`], [`transactions`], [`partiql`]. [`error`] turns errors into bodies and back.
+//! [`items`], [`queries`], [`batches`], [`transactions`], [`partiql`]; [`streams`] and [`tables`] have inputs only.
+//! [`error`] turns errors into bodies and back.
 
 pub mod batches;
+pub mod clock;
 mod collection;
 mod constraints;
 mod consumed;
@@ -20,12 +22,14 @@ pub mod partiql;
 pub mod queries;
 mod reply;
 mod request;
+pub mod streams;
+pub mod tables;
 pub mod transactions;
 
 pub use collection::ItemCollectionMetrics;
 pub use constraints::Constraints;
 pub use expression::Expression;
-pub use json::{Body, Fields, JsonWriter};
+pub use json::{Body, Fields, JsonWriter, Malformed};
 pub use operation::{Operation, Service, Work};
 pub use reply::Reply;
 pub use request::{FromBody, Request};

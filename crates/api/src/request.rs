@@ -7,12 +7,18 @@ use crate::items::{DeleteItemInput, GetItemInput, PutItemInput, UpdateItemInput}
 use crate::partiql::{BatchExecuteStatementInput, ExecuteStatementInput, ExecuteTransactionInput};
 use crate::queries::{QueryInput, ScanInput, SearchVectorsInput};
 use crate::transactions::{TransactGetItemsInput, TransactWriteItemsInput};
-use crate::{Body, JsonWriter, Operation};
+use crate::{Body, JsonWriter, Malformed, Operation};
 
 /// An input that can be sent.
 pub trait Request {
     /// The operation.
     const OPERATION: Operation;
+
+    /// What the operation answers.
+    type Output;
+
+    /// Decodes the body of a successful reply; the capacity that was consumed is not among what is decoded.
+    fn decode_reply(body: &[u8]) -> Result<Self::Output, Malformed>;
 
     /// Writes the members of the request.
     fn write_members(&self, json: &mut JsonWriter);

@@ -17,10 +17,10 @@ const REACHED_WITHIN: Duration = Duration::from_secs(30);
 /// The keys of a server that verifies signatures.
 #[derive(Args, Debug)]
 pub(crate) struct Keys {
-    /// The access key, if the server verifies signatures.
+    /// Access key, if the server verifies signatures.
     #[arg(long, requires = "secret_key", env = "KEYLOOM_ACCESS_KEY")]
     access_key: Option<String>,
-    /// The secret of the access key. Better given in the environment: arguments can be seen by others.
+    /// Secret of the access key. Prefer the environment variable: other users can see arguments.
     #[arg(long, requires = "access_key", env = "KEYLOOM_SECRET_KEY", hide_env_values = true)]
     secret_key: Option<String>,
 }

@@ -9,6 +9,7 @@ mod args;
 mod commands;
 mod deployment;
 mod design_file;
+mod identities;
 mod nearest;
 mod observed;
 mod output;

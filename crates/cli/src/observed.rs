@@ -31,6 +31,10 @@ impl ObservedDatabase {
 }
 
 impl Backend for ObservedDatabase {
+    fn database(&self) -> Option<&Database> {
+        Some(&self.database)
+    }
+
     fn call(&self, target: &str, body: &[u8]) -> Reply {
         self.database.call(target, body)
     }

@@ -1,5 +1,5 @@
 //! DynamoDB's semantics as pure functions: values, 38-digit numbers, the order-preserving key
-//! codec, schemas, sizes, capacity, expressions, PartiQL and errors. No I/O, clock or threads.
+//! codec, schemas, sizes, capacity, expressions, PartiQL, IAM policies and errors. No I/O, clock or threads.
 
 pub mod capacity;
 pub mod error;
@@ -14,6 +14,7 @@ pub mod limits;
 pub mod number;
 pub mod observation;
 pub mod partiql;
+pub mod policy;
 pub mod schema;
 pub mod size;
 pub mod value;

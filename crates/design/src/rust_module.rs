@@ -62,7 +62,8 @@ pub fn rust_module(design: &Design, name: &str) -> Result<String, Vec<String>> {
 fn table_words(table: &Table) -> String {
     let mut words = vec![name(&table.name)];
     words.extend(key_words(table.primary()));
-    let texts = [("ttl", &table.ttl), ("type_attribute", &table.type_attribute)];
+    let texts =
+        [("ttl", &table.ttl), ("type_attribute", &table.type_attribute), ("tenant", &table.tenant)];
     for (word, value) in texts {
         words.extend(value.iter().map(|value| format!("{word} = {value:?}")));
     }

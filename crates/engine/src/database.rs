@@ -19,13 +19,13 @@ use parking_lot::{Mutex, RwLock};
 use crate::background::Background;
 use crate::call::{Call, WaitingCall};
 use crate::catalog::Catalog;
-use crate::clock::{Clock, SystemClock};
 use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
 use crate::ops::{self, Handler};
 use crate::stream::{Sequencer, retention};
 use crate::watch::Watch;
 use crate::write::InFlight;
+use keyloom_api::clock::{Clock, SystemClock};
 
 /// An embedded DynamoDB: tables, indexes, transactions, streams, in this process.
 ///

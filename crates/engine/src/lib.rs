@@ -17,11 +17,11 @@
 //! expired items, [`loading`] fills tables from backups and files. [`verify`] judges whether everything
 //! is as it should be.
 
+mod access;
 mod backfill;
 mod background;
 mod call;
 mod catalog;
-mod clock;
 mod counting;
 mod database;
 mod idempotency;
@@ -40,13 +40,14 @@ pub mod verify;
 mod watch;
 mod write;
 
+pub use access::GuardedTable;
 pub use call::{Call, WaitingCall};
-pub use clock::{Clock, ManualClock, SystemClock};
 pub use database::{Database, Options};
 pub use keyloom_api::batches::{
     BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput, KeysOfTable,
     WriteRequest,
 };
+pub use keyloom_api::clock::{Clock, ManualClock, SystemClock};
 pub use keyloom_api::items::{
     ConditionInput, DeleteItemInput, GetItemInput, GetItemOutput, ProjectionInput, PutItemInput,
     UpdateItemInput, WriteOutput, WriteReturns,
@@ -68,6 +69,7 @@ pub use keyloom_api::transactions::{
 pub use keyloom_api::{Expression, FromBody, Operation, Reply};
 pub use keyloom_core::Error;
 pub use keyloom_core::json::decoded_bytes;
+pub use keyloom_core::policy;
 pub use keyloom_store::{BackupSource, Inventory};
 pub use keyloom_store::{
     DiskOptions, Durability, Health, OpenReport, Stats, StoreError, machine_memory_bytes,

@@ -74,11 +74,11 @@ pub(crate) fn attribute_is(attribute: &str, value: Option<&AttributeValue>) -> C
 /// The projection on these paths; none if there are none.
 pub(crate) fn projection<'p>(paths: impl IntoIterator<Item = &'p str>) -> Result<ProjectionInput> {
     let paths: Vec<Path> = paths.into_iter().map(path).collect::<Result<_>>()?;
-    let expression = match paths.is_empty() {
-        true => None,
-        false => Some(Projection::of(paths).map_err(refused(ExpressionKind::Projection))?),
-    };
-    Ok(ProjectionInput { expression: expression.map(Expression::Tree), ..Default::default() })
+    if paths.is_empty() {
+        return Ok(ProjectionInput::default());
+    }
+    let tree = Projection::of(paths).map_err(refused(ExpressionKind::Projection))?;
+    Ok(ProjectionInput { expression: Some(Expression::Tree(tree)), ..ProjectionInput::default() })
 }
 
 /// The error of an expression that every database would refuse.

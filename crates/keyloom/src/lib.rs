@@ -61,6 +61,9 @@
 // The macros name this crate by its name, also in its own documentation and tests.
 extern crate self as keyloom;
 
+#[cfg(not(any(feature = "embedded", feature = "remote")))]
+compile_error!("keyloom needs a database: turn on the feature `embedded`, `remote`, or both");
+
 mod backend;
 mod client;
 mod design;
@@ -81,7 +84,6 @@ mod retry;
 mod runtime;
 mod table;
 mod tables;
-mod wire;
 
 pub use backend::{Backend, RawPage};
 pub use client::{
@@ -92,15 +94,19 @@ pub use entity::{Counter, Entity, EntityKey, EntityModel};
 pub use error::{Error, ItemError, Result, TransportError, Unprocessed};
 pub use item::{Binary, Set, ValueReader, from_item, from_value, to_item, to_value};
 pub use key_value::{KeyValue, owned};
+pub use keyloom_api::clock::{Clock, ManualClock};
 pub use keyloom_core::{AttributeValue, Item, Number};
 pub use keyloom_derive::{Access, Entity, KeyValue, design};
 pub use keyloom_design as designs;
-pub use keyloom_engine::{Clock, Database, DiskOptions, Durability, ManualClock, Options};
+#[cfg(feature = "embedded")]
+pub use keyloom_engine::{Database, DiskOptions, Durability, Options};
 pub use keyloom_keys as keys;
 pub use keyloom_keys::{Decimal, Timestamp, Ulid, Uuid, Value};
 #[cfg(feature = "observe")]
 pub use keyloom_observe as observe;
-pub use query::{Access, Cursor, Explanation, Output, Page, Query};
+pub use query::{
+    Access, Cursor, Explanation, Output, Page, PlanAnswer, PlanRunner, Query, ReadTrace,
+};
 pub use retry::Retry;
 pub use table::{Batch, Patch, Table, Tallied, Tally, Transaction};
 

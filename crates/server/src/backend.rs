@@ -18,6 +18,12 @@ pub trait Backend: Send + Sync + 'static {
         Call::Answered(self.call(target, body))
     }
 
+    /// The database behind it, whose keys and policies decide what identities may do. Without one, a
+    /// server with [`identities`](crate::Config::identities) serves only those that may do everything.
+    fn database(&self) -> Option<&Database> {
+        None
+    }
+
     /// Whether writes are accepted, for `GET /health`. Called every second: it must not block.
     fn health(&self) -> Health {
         Health::Ready
@@ -58,6 +64,10 @@ pub trait Backend: Send + Sync + 'static {
 }
 
 impl Backend for Database {
+    fn database(&self) -> Option<&Database> {
+        Some(self)
+    }
+
     fn call(&self, target: &str, body: &[u8]) -> Reply {
         Self::call(self, target, body)
     }
@@ -92,6 +102,10 @@ impl Backend for Database {
 }
 
 impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
+    fn database(&self) -> Option<&Database> {
+        (**self).database()
+    }
+
     fn call(&self, target: &str, body: &[u8]) -> Reply {
         (**self).call(target, body)
     }

@@ -21,6 +21,7 @@ use crate::auth::DYNAMODB;
 use crate::body::{BodyError, RequestBody};
 use crate::exchange::{Exchange, body_too_large};
 use crate::memory::Reservation;
+use crate::pages;
 use crate::response::{Answer, HttpResponse, MediaType};
 use crate::response_body::{Aborted, ResponseBody};
 use crate::shared::Shared;
@@ -60,7 +61,9 @@ async fn begin(
         BodyError::Broken => Answer::empty(StatusCode::BAD_REQUEST),
     })?;
     if let Some(admission) = admission {
-        admission.verify(&bytes).map_err(|error| refused(&error))?;
+        let verified = admission.verify(&bytes);
+        let allowed = verified.and_then(|()| pages::authorize(shared, head, &admission, "Backup"));
+        allowed.map_err(|error| refused(&error))?;
     }
     let inventory = std::str::from_utf8(&bytes)
         .map_err(|error| error.to_string())

@@ -1,5 +1,6 @@
 //! The configuration of a server, and errors at startup.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use keyloom_engine::{Clock, SystemClock};
 
+use crate::access::Identity;
 use crate::auth::{Credentials, MIN_SECRET_BYTES};
 use crate::dispatch::Dispatch;
 use crate::limits::Limits;
@@ -19,9 +21,11 @@ use crate::tls::TlsFiles;
 pub struct Config {
     /// The address to listen on; port 0 picks a free one.
     pub address: SocketAddr,
-    /// The accepted access keys. If empty, requests need no valid signature, and only a loopback
-    /// address is served.
+    /// The root user's access keys, which no policy limits. Without these and identities, requests need no
+    /// valid signature, and only a loopback address is served.
     pub credentials: Vec<Credentials>,
+    /// Users and roles whose requests are judged by policies.
+    pub identities: Vec<Identity>,
     /// Certificate and key; plain HTTP without them.
     pub tls: Option<TlsFiles>,
     /// An additional address for `GET /metrics` and `GET /health`, without authentication or TLS.
@@ -49,6 +53,7 @@ impl Default for Config {
         Self {
             address: ([127, 0, 0, 1], 8000).into(),
             credentials: Vec::new(),
+            identities: Vec::new(),
             tls: None,
             metrics_address: None,
             cors: Cors::default(),
@@ -63,14 +68,31 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Whether requests must be signed.
+    pub(crate) fn is_signed(&self) -> bool {
+        self.all_credentials().next().is_some()
+    }
+
+    fn all_credentials(&self) -> impl Iterator<Item = &Credentials> {
+        let identities = self.identities.iter().map(|identity| &identity.credentials);
+        self.credentials.iter().chain(identities)
+    }
+
     /// Refuses a configuration that would expose the data to anyone.
     pub fn check(&self) -> Result<(), StartError> {
         let loopback = self.address.ip().to_canonical().is_loopback();
-        if !loopback && self.credentials.is_empty() {
+        if !loopback && !self.is_signed() {
             return Err(StartError::OpenToAll(self.address));
         }
-        if let Some(bad) = self.credentials.iter().find(|c| !c.is_usable()) {
-            return Err(StartError::BadCredentials(bad.access_key().to_owned()));
+        let mut access_keys = BTreeSet::new();
+        for credentials in self.all_credentials() {
+            let key = credentials.access_key();
+            if !credentials.is_usable() {
+                return Err(StartError::BadCredentials(key.to_owned()));
+            }
+            if !access_keys.insert(key) {
+                return Err(StartError::RepeatedAccessKey(key.to_owned()));
+            }
         }
         if self.limits.memory_bytes < Limits::MIN_MEMORY_BYTES {
             return Err(StartError::LittleMemory(self.limits.memory_bytes));
@@ -81,7 +103,7 @@ impl Config {
     /// Warnings about risky settings, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        for short in self.credentials.iter().filter(|c| c.has_short_secret()) {
+        for short in self.all_credentials().filter(|c| c.has_short_secret()) {
             warnings.push(format!(
                 "the secret of the access key {:?} has fewer than {MIN_SECRET_BYTES} characters: anyone who \
                  sees one signed request can guess it",
@@ -113,6 +135,8 @@ pub enum StartError {
     OpenToAll(SocketAddr),
     /// An access key or secret key is empty or malformed; holds the access key.
     BadCredentials(String),
+    /// Two credentials or identities have this access key.
+    RepeatedAccessKey(String),
     /// The memory limit is too low to serve anything; holds the limit.
     LittleMemory(usize),
     /// Another program listens on the address.
@@ -139,6 +163,7 @@ impl fmt::Display for StartError {
                 "the credentials with access key {key:?} cannot be used: both keys must be \
                  non-empty, and the access key must be printable ASCII without '/', ',' and spaces"
             ),
+            Self::RepeatedAccessKey(key) => write!(f, "the access key {key:?} is given twice"),
             Self::LittleMemory(bytes) => write!(
                 f,
                 "a memory limit of {} MiB is too low: the largest requests need {} (--memory-limit)",

@@ -11,6 +11,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep_until};
 
+use crate::access::Peer;
 use crate::limits::Timeouts;
 use crate::memory::{Account, Full};
 use crate::request::{self, ListenerKind};
@@ -24,12 +25,13 @@ const HTTP2_BYTES: usize = CONNECTION_WINDOW_BYTES as usize + MAX_STREAMS as usi
 pub(crate) async fn serve<S>(
     shared: Arc<Shared>,
     account: Arc<Account>,
+    peer: Peer,
     listener: ListenerKind,
     stream: S,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let activity = Arc::new(Activity::new(account));
+    let activity = Arc::new(Activity::new(account, peer));
     let metered = Metered { stream, activity: Arc::clone(&activity), shared: Arc::clone(&shared) };
     let service = {
         let (shared, activity) = (Arc::clone(&shared), Arc::clone(&activity));

@@ -2,6 +2,7 @@
 //! they can run on any thread.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -9,6 +10,7 @@ use hyper::header::{self, HeaderName};
 use hyper::http::request::Parts;
 use keyloom_engine::{Call, Error, Reply, WaitingCall};
 
+use crate::access::Identity;
 use crate::auth::Admission;
 use crate::dispatch::NotRun;
 use crate::encoding::{Coding, UnknownCoding, UnpackError};
@@ -25,6 +27,8 @@ pub(crate) struct Exchange {
     pub(crate) media_type: MediaType,
     /// The part of the signature check that needs the body.
     pub(crate) admission: Option<Admission>,
+    /// The identity whose policies apply; none for the root user and where no policies apply.
+    pub(crate) identity: Option<Arc<Identity>>,
 }
 
 /// How far a non-blocking attempt got.
@@ -40,7 +44,7 @@ pub(crate) enum Progress {
 impl Exchange {
     pub(crate) fn new(request: Parts, media_type: MediaType) -> Self {
         let operation = Operation::of_target(target(&request));
-        Self { request, operation, media_type, admission: None }
+        Self { request, operation, media_type, admission: None, identity: None }
     }
 
     /// The request's head, for a fallback handler.
@@ -71,10 +75,10 @@ impl Exchange {
         }
     }
 
-    /// Verifies the signature and starts the call without blocking.
+    /// Verifies the signature, asks the policies and starts the call without blocking.
     pub(crate) fn begin(&self, shared: &Shared, body: &[u8]) -> Progress {
         let started = Instant::now();
-        let progress = match self.verify(body) {
+        let progress = match self.verify(body).and_then(|()| self.authorize(shared, body)) {
             Err(error) => Progress::Answered(self.refuse(&error)),
             Ok(()) => match shared.backend.begin(target(&self.request), body) {
                 Call::Answered(reply) => Progress::Answered(self.answer(reply)),
@@ -91,7 +95,7 @@ impl Exchange {
         match self.begin(shared, body) {
             Progress::Answered(answer) => answer,
             Progress::Waiting(call) => self.answer(call.wait()),
-            // Its signature was verified before the non-blocking attempt.
+            // It was verified and authorized before the non-blocking attempt.
             Progress::NotBegun => self.answer(shared.backend.call(target(&self.request), body)),
         }
     }
@@ -106,6 +110,12 @@ impl Exchange {
     /// Verifies the signature against the body.
     fn verify(&self, body: &[u8]) -> Result<(), Error> {
         self.admission.as_ref().map_or(Ok(()), |admission| admission.verify(body))
+    }
+
+    /// Whether the policies allow the request.
+    fn authorize(&self, shared: &Shared, body: &[u8]) -> Result<(), Error> {
+        let Some(identity) = &self.identity else { return Ok(()) };
+        shared.asked(identity, &self.request).check_operation(target(&self.request), body)
     }
 
     /// An error response.

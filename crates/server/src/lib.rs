@@ -10,13 +10,14 @@
 //!    claim (`auth`) and reads the body (`body`) into memory reserved for it (`memory`).
 //! 4. `dispatch` chooses the thread: the reactor's for work of microseconds, a pool for work that
 //!    may block on a disk.
-//! 5. `exchange` verifies the signature, decompresses the body and calls the [`Backend`].
+//! 5. `exchange` verifies the signature, decompresses the body, asks the policies (`access`) and calls
+//!    the [`Backend`].
 //! 6. `response` adds checksum, request id and encoding; `response_body` keeps it in the memory
 //!    budget until it is sent; `metrics` counts it.
 //!
-//! The server handles targets, bytes and statuses. It never parses a request's JSON: its meaning is
-//! the engine's concern. The one exception is `insights`, which implements the protocols of CloudWatch
-//! for the reports of Contributor Insights.
+//! The server handles targets, bytes and statuses. The meaning of a request's JSON is the engine's
+//! concern, with two exceptions: `access` reads what a request of an identity with policies is about, and
+//! `insights` implements the protocols of CloudWatch for the reports of Contributor Insights.
 //!
 //! ```
 //! use keyloom_engine::Database;
@@ -29,6 +30,7 @@
 //! # Ok::<(), keyloom_server::StartError>(())
 //! ```
 
+mod access;
 mod auth;
 mod backend;
 mod backup;
@@ -64,6 +66,7 @@ mod shared;
 mod stalls;
 mod tls;
 
+pub use access::Identity;
 pub use auth::Credentials;
 pub use backend::Backend;
 pub use config::{Config, StartError};

@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use hyper::http::request::Parts;
 use keyloom_engine::Error;
 
-use crate::auth::DYNAMODB;
+use crate::auth::{Admission, DYNAMODB};
 use crate::exchange::Exchange;
 use crate::health;
 use crate::memory::Reservation;
@@ -68,10 +68,20 @@ pub(crate) async fn verification(shared: &Arc<Shared>, memory: &mut Reservation)
 }
 
 /// Statistics and findings contain keys, and metrics contain table names, so they require
-/// permission to read the data.
-pub(crate) fn admit(shared: &Shared, head: &Parts) -> Result<(), Error> {
-    match shared.auth.admit(head, DYNAMODB)? {
-        Some(admission) => admission.verify(&[]),
-        None => Ok(()),
-    }
+/// permission to read the data: a signature and, with policies, the action `keyloom:ACTION`.
+pub(crate) fn admit(shared: &Shared, head: &Parts, action: &str) -> Result<(), Error> {
+    let Some(admission) = shared.auth.admit(head, DYNAMODB)? else { return Ok(()) };
+    admission.verify(&[])?;
+    authorize(shared, head, &admission, action)
+}
+
+/// Whether the policies allow an action on the server itself.
+pub(crate) fn authorize(
+    shared: &Shared,
+    head: &Parts,
+    admission: &Admission,
+    action: &str,
+) -> Result<(), Error> {
+    let Some(identity) = &admission.identity else { return Ok(()) };
+    shared.asked(identity, head).check_action("keyloom", action, "server")
 }

@@ -97,7 +97,10 @@ pub(crate) async fn handle(
     request: Request<Incoming>,
 ) -> Result<HttpResponse, Infallible> {
     let started = Instant::now();
-    let (head, body) = request.into_parts();
+    let (mut head, body) = request.into_parts();
+    if shared.auth.has_identities() {
+        head.extensions.insert(open.peer());
+    }
     let is_sending = is_sending(&head);
     let (mut body, mut memory) = (RequestBody::new(&shared, body, started), open.reservation());
     let origin = match listener {
@@ -164,12 +167,15 @@ async fn page(
     head: &Parts,
     memory: &mut Reservation,
 ) -> Answer {
-    let is_private = match route {
-        Route::Metrics => listener == ListenerKind::Endpoint,
-        Route::Statistics | Route::Verification => true,
-        _ => false,
+    let action = match route {
+        Route::Metrics if listener == ListenerKind::Endpoint => Some("GetMetrics"),
+        Route::Statistics => Some("GetStatistics"),
+        Route::Verification => Some("Verify"),
+        _ => None,
     };
-    if is_private && let Err(error) = pages::admit(shared, head) {
+    if let Some(action) = action
+        && let Err(error) = pages::admit(shared, head, action)
+    {
         return Answer::error(&error, MediaType::Json);
     }
     match route {
@@ -239,7 +245,10 @@ async fn stages(
     memory: &mut Reservation,
 ) -> Answer {
     match shared.auth.admit(exchange.request(), DYNAMODB) {
-        Ok(admission) => exchange.admission = admission,
+        Ok(admission) => {
+            exchange.identity = admission.as_ref().and_then(|one| one.identity.clone());
+            exchange.admission = admission;
+        }
         // DynamoDB checks the target first.
         Err(_) if exchange.operation == Operation::Unknown => {
             return exchange.refuse(&Error::UnknownOperation(String::new()));

@@ -144,6 +144,7 @@ mod tests {
     use http_body_util::BodyExt;
 
     use super::*;
+    use crate::access::Peer;
     use crate::memory::{Account, Memory};
     use crate::stalls::Activity;
 
@@ -154,7 +155,7 @@ mod tests {
         let mut reservation = Reservation::new(&account);
         reservation.grow(5).unwrap();
         let mut body = ResponseBody::new(Bytes::from_static(b"hello"));
-        let activity = Arc::new(Activity::new(Arc::clone(&account)));
+        let activity = Arc::new(Activity::new(Arc::clone(&account), Peer::LOCAL));
         body.hold(reservation, OpenRequest::begin(&activity));
         assert_eq!((body.held_bytes(), body.size_hint().exact()), (5, Some(5)));
         let mut data = body.frame().await.unwrap().unwrap().into_data().unwrap();

@@ -15,6 +15,7 @@ use tokio_rustls::TlsAcceptor;
 
 use keyloom_engine::Health;
 
+use crate::access::Peer;
 use crate::backend::Backend;
 use crate::clients::ClientSlot;
 use crate::config::{Config, StartError};
@@ -194,6 +195,7 @@ struct ConnectionSlot {
     _permit: OwnedSemaphorePermit,
     _client_slot: ClientSlot,
     account: Arc<Account>,
+    peer: Peer,
 }
 
 impl ConnectionSlot {
@@ -210,6 +212,7 @@ impl ConnectionSlot {
             _permit: Arc::clone(connections).try_acquire_owned().ok()?,
             _client_slot: shared.clients.enter(client.ip())?,
             account: Account::open(&shared.memory, bytes).ok()?,
+            peer: Peer { address: client.ip(), is_encrypted },
         })
     }
 }
@@ -266,7 +269,8 @@ fn refuse(shared: &Shared, stream: &TcpStream, tls: bool) {
 
 async fn plain(shared: Arc<Shared>, stream: TcpStream, kind: ListenerKind, slot: ConnectionSlot) {
     let _open = shared.metrics.connections.enter();
-    connection::serve(Arc::clone(&shared), Arc::clone(&slot.account), kind, stream).await;
+    let account = Arc::clone(&slot.account);
+    connection::serve(Arc::clone(&shared), account, slot.peer, kind, stream).await;
 }
 
 async fn encrypted(
@@ -285,7 +289,8 @@ async fn encrypted(
     match shaken {
         Ok(Ok(stream)) => {
             let account = Arc::clone(&slot.account);
-            connection::serve(Arc::clone(&shared), account, ListenerKind::Endpoint, stream).await;
+            let kind = ListenerKind::Endpoint;
+            connection::serve(Arc::clone(&shared), account, slot.peer, kind, stream).await;
         }
         // Not TLS, or no common version: no response is possible.
         Ok(Err(_)) => {}

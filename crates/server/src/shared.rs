@@ -4,10 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use hyper::http::request::Parts;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::sync::{Semaphore, watch};
 
+use crate::access::{Asked, Identity};
 use crate::auth::Auth;
 use keyloom_engine::Health;
 
@@ -62,13 +64,20 @@ pub(crate) struct Shared {
     pub(crate) backups: Arc<Semaphore>,
     /// The body of the response to `GET /`.
     pub(crate) healthy: Bytes,
+    /// The region in ARNs of the server's own actions.
+    pub(crate) region: String,
 }
 
 impl Shared {
     pub(crate) fn new(config: &Config, backend: Box<dyn Backend>) -> Self {
-        let auth = match config.credentials.as_slice() {
-            [] => Auth::Open,
-            some => Auth::Signed { credentials: some.to_vec(), clock: Arc::clone(&config.clock) },
+        let auth = if config.is_signed() {
+            Auth::Signed {
+                credentials: config.credentials.clone(),
+                identities: config.identities.iter().cloned().map(Arc::new).collect(),
+                clock: Arc::clone(&config.clock),
+            }
+        } else {
+            Auth::Open
         };
         Self {
             backend,
@@ -79,7 +88,7 @@ impl Shared {
             http: http(&config.limits),
             lifecycle: watch::Sender::new(Lifecycle::Serving),
             memory: Arc::new(Memory::new(config.limits.memory_bytes)),
-            origins: origins(config, config.address, !config.credentials.is_empty()),
+            origins: origins(config, config.address, config.is_signed()),
             metrics_origins: origins(
                 config,
                 config.metrics_address.unwrap_or(config.address),
@@ -90,11 +99,23 @@ impl Shared {
             backups: Arc::new(Semaphore::new(1)),
             // The trailing space is DynamoDB's.
             healthy: format!("healthy: dynamodb.{}.amazonaws.com ", config.region).into(),
+            region: config.region.clone(),
         }
     }
 }
 
 impl Shared {
+    /// A request of an identity, to be judged by policies.
+    pub(crate) fn asked<'a>(&'a self, identity: &'a Identity, head: &'a Parts) -> Asked<'a> {
+        Asked {
+            identity,
+            head,
+            database: self.backend.database(),
+            region: &self.region,
+            now_ms: self.auth.now_ms(),
+        }
+    }
+
     /// Appends the server's current state to `GET /metrics`.
     pub(crate) fn render_state(&self, page: &mut String) {
         let (memory, limit) = (&self.memory, self.limits.memory_bytes);

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use tokio::time::Instant;
 
+use crate::access::Peer;
 use crate::limits::Timeouts;
 use crate::memory::{Account, Reservation};
 
@@ -22,6 +23,7 @@ const LEAST_TAKEN_PART: u64 = 16;
 #[derive(Debug)]
 pub(crate) struct Activity {
     pub(crate) account: Arc<Account>,
+    peer: Peer,
     pub(crate) received_bytes: AtomicU64,
     pub(crate) sent_bytes: AtomicU64,
     /// The socket does not accept more data.
@@ -34,9 +36,10 @@ pub(crate) struct Activity {
 }
 
 impl Activity {
-    pub(crate) fn new(account: Arc<Account>) -> Self {
+    pub(crate) fn new(account: Arc<Account>, peer: Peer) -> Self {
         Self {
             account,
+            peer,
             received_bytes: AtomicU64::new(0),
             sent_bytes: AtomicU64::new(0),
             is_stalled: AtomicBool::new(false),
@@ -57,6 +60,11 @@ impl OpenRequest {
         activity.requests.fetch_add(1, Relaxed);
         activity.open_requests.fetch_add(1, Relaxed);
         Self(Arc::clone(activity))
+    }
+
+    /// The other end of the connection.
+    pub(crate) fn peer(&self) -> Peer {
+        self.0.peer
     }
 
     /// An empty reservation for the request.
@@ -175,7 +183,7 @@ mod tests {
 
     fn activity() -> Arc<Activity> {
         let memory = Arc::new(Memory::new(64 << 20));
-        Arc::new(Activity::new(Account::open(&memory, 0).unwrap()))
+        Arc::new(Activity::new(Account::open(&memory, 0).unwrap(), Peer::LOCAL))
     }
 
     fn poll_all(activity: &Activity, steps: &[Step]) -> Vec<Liveness> {

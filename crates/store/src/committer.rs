@@ -28,7 +28,8 @@ const QUIET: Duration = Duration::from_millis(20);
 /// Where groups of transactions become durable.
 pub(crate) trait Sink: Send + 'static {
     /// Makes a group durable and visible, atomically. Any error poisons the store, except
-    /// [`StoreError::Full`], which means that nothing of the group was written.
+    /// [`StoreError::Full`], which means that nothing of the group was written. The sink then marks
+    /// the store as full itself, and arranges for the mark to be removed.
     fn commit(&mut self, group: &[&WriteSet]) -> Result<(), CommitError>;
 
     /// Called when the store has been idle for [`QUIET`] after a commit; false to be called again
@@ -268,9 +269,12 @@ impl<S: Sink> Shared<S> {
         };
         let outcome = catch_unwind(AssertUnwindSafe(commit))
             .unwrap_or_else(|_| Err(CommitError::Unknown(panicked())));
-        outcome.inspect_err(|error| match error {
-            CommitError::Failed(StoreError::Full { cause }) => self.condition.is_full(cause),
-            error => self.condition.poison(error),
+        outcome.inspect_err(|error| {
+            // The sink has marked the store as full and had it probed for space. That may have
+            // succeeded by now: marking it again would leave it full without another probe.
+            if !matches!(error, CommitError::Failed(StoreError::Full { .. })) {
+                self.condition.poison(error);
+            }
         })
     }
 
@@ -328,4 +332,40 @@ fn panicked() -> StoreError {
 
 fn closed() -> StoreError {
     StoreError::Engine { action: "commit".into(), detail: "the store is closed".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::locks::KeyLocks;
+
+    /// Finds the disk full, and space on it before the failure is reported.
+    struct BrieflyFull(Condition);
+
+    impl Sink for BrieflyFull {
+        fn commit(&mut self, _: &[&WriteSet]) -> Result<(), CommitError> {
+            self.0.is_full(&"no space left");
+            self.0.has_space();
+            Err(CommitError::Failed(StoreError::Full { cause: "no space left".into() }))
+        }
+
+        fn on_idle(&mut self) -> Result<bool, StoreError> {
+            Ok(true)
+        }
+
+        fn close(&mut self) -> Result<(), StoreError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn space_found_before_a_failure_is_reported_is_not_forgotten() {
+        let (condition, locks) = (Condition::default(), KeyLocks::new());
+        let committer =
+            Committer::start(BrieflyFull(condition.clone()), condition.clone()).unwrap();
+        let writes = WriteSet::from([("key".into(), Some("value".into()))]);
+        let submitted = committer.submit(writes, Guards::new(), locks.lock(&[]), 0).unwrap();
+        assert!(matches!(submitted.wait(), Err(CommitError::Failed(StoreError::Full { .. }))));
+        assert!(condition.check().is_ok(), "no one will look for space again");
+    }
 }

@@ -28,7 +28,10 @@ const ARROWS: [(&str, &[&str]); 11] = [
             "keyloom-derive",
         ],
     ),
-    ("keyloom-server", &["keyloom-api", "keyloom-engine", "keyloom-observe", "keyloom-design"]),
+    (
+        "keyloom-server",
+        &["keyloom-api", "keyloom-core", "keyloom-engine", "keyloom-observe", "keyloom-design"],
+    ),
     (
         "keyloom-cli",
         &[
@@ -113,4 +116,20 @@ fn a_new_arrow_is_noticed() {
     assert!(violation("keyloom", "keyloom-server", false).is_some());
     assert_eq!(violation("keyloom", "keyloom-server", true), None);
     assert!(violation("keyloom-new", "keyloom-core", false).is_some());
+}
+
+/// The crates that a build of the client for endpoints alone compiles.
+#[test]
+fn the_remote_client_does_not_compile_the_engine() {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--package", "keyloom", "--no-default-features", "--features", "remote"])
+        .args(["--edges", "normal", "--prefix", "none", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let tree = String::from_utf8(output.stdout).unwrap();
+    let has = |name: &str| tree.lines().any(|line| line.split(' ').next() == Some(name));
+    assert!(has("keyloom-api") && has("ureq"), "{tree}");
+    assert!(!has("keyloom-engine") && !has("keyloom-store") && !has("lsm-tree"), "{tree}");
 }

@@ -6,8 +6,9 @@ use keyloom_core::image::Row;
 use keyloom_core::{Item, Result, json, limits};
 
 use crate::items::ProjectionInput;
+use crate::json::answer::{document, elements, entries, item, list, object, row};
 use crate::parameters::ReturnConsumedCapacity;
-use crate::{Constraints, Fields, JsonWriter, Operation, Request};
+use crate::{Constraints, Fields, JsonWriter, Malformed, Operation, Request};
 
 /// What BatchGetItem is asked.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +83,27 @@ impl KeysOfTable {
 }
 
 impl Request for BatchGetItemInput {
+    type Output = BatchGetItemOutput;
+
     const OPERATION: Operation = Operation::BatchGetItem;
+
+    fn decode_reply(body: &[u8]) -> Result<Self::Output, Malformed> {
+        let document = document(body)?;
+        let mut output = BatchGetItemOutput::default();
+        for (table, rows) in entries(&document, "Responses")? {
+            let rows = list(rows)?.iter().map(row).collect::<Result<_, _>>()?;
+            output.responses.push((table.to_owned(), rows));
+        }
+        for (table, keys) in entries(&document, "UnprocessedKeys")? {
+            let keys = elements(object(keys)?, "Keys")?.iter().map(item);
+            output.unprocessed.push(KeysOfTable {
+                table_name: table.to_owned(),
+                keys: keys.collect::<Result<_, _>>()?,
+                ..KeysOfTable::default()
+            });
+        }
+        Ok(output)
+    }
 
     fn write_members(&self, json: &mut JsonWriter) {
         write_tables(json, "RequestItems", &self.tables);

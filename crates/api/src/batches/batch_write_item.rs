@@ -2,11 +2,15 @@
 
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::request;
+use keyloom_core::json::Json;
 use keyloom_core::{Item, Result, limits};
 
 use crate::collection::write_collections;
+use crate::json::answer::{document, entries, item, list, object};
 use crate::parameters::{ReturnConsumedCapacity, wants_collection_metrics};
-use crate::{Constraints, Fields, ItemCollectionMetrics, JsonWriter, Operation, Request};
+use crate::{
+    Constraints, Fields, ItemCollectionMetrics, JsonWriter, Malformed, Operation, Request,
+};
 
 /// What BatchWriteItem is asked.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +66,20 @@ pub enum WriteRequest {
 }
 
 impl WriteRequest {
+    /// A request that a reply sends back.
+    fn decode_reply(request: &Json<'_>) -> Result<Self, Malformed> {
+        let request = object(request)?;
+        let member = |request: &Json<'_>, name: &str| {
+            let member = object(request)?.get(name).map(item).transpose()?;
+            member.ok_or_else(|| Malformed::new(format!("a write without its {name}")))
+        };
+        match (request.get("PutRequest"), request.get("DeleteRequest")) {
+            (Some(put), _) => Ok(Self::Put(member(put, "Item")?)),
+            (None, Some(delete)) => Ok(Self::Delete(member(delete, "Key")?)),
+            (None, None) => Err(Malformed::new("a write that is neither put nor delete")),
+        }
+    }
+
     fn decode(fields: &Fields<'_>) -> Result<Self> {
         let put = fields.structure("PutRequest");
         let delete = fields.structure("DeleteRequest");
@@ -103,7 +121,20 @@ impl BatchWriteItemOutput {
 }
 
 impl Request for BatchWriteItemInput {
+    type Output = BatchWriteItemOutput;
+
     const OPERATION: Operation = Operation::BatchWriteItem;
+
+    fn decode_reply(body: &[u8]) -> Result<Self::Output, Malformed> {
+        let document = document(body)?;
+        let mut output = BatchWriteItemOutput::default();
+        for (table, requests) in entries(&document, "UnprocessedItems")? {
+            for request in list(requests)? {
+                output.unprocessed.push((table.to_owned(), WriteRequest::decode_reply(request)?));
+            }
+        }
+        Ok(output)
+    }
 
     fn write_members(&self, json: &mut JsonWriter) {
         write_requests(json, "RequestItems", &self.requests);

@@ -4,8 +4,9 @@ use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::image::Row;
 use keyloom_core::{Item, Result};
 
+use crate::json::answer::{document, object, row};
 use crate::parameters::{ReturnConsumedCapacity, item_table};
-use crate::{Constraints, Fields, JsonWriter, Operation, Request};
+use crate::{Constraints, Fields, JsonWriter, Malformed, Operation, Request};
 
 use super::ProjectionInput;
 
@@ -45,7 +46,15 @@ impl GetItemInput {
 }
 
 impl Request for GetItemInput {
+    type Output = GetItemOutput;
+
     const OPERATION: Operation = Operation::GetItem;
+
+    fn decode_reply(body: &[u8]) -> Result<Self::Output, Malformed> {
+        let document = document(body)?;
+        let row = object(&document)?.get("Item").map(row).transpose()?;
+        Ok(GetItemOutput { row, ..GetItemOutput::default() })
+    }
 
     fn write_members(&self, json: &mut JsonWriter) {
         json.string("TableName", &self.table_name);

@@ -3,9 +3,9 @@
 use keyloom_core::{Item, Result};
 
 use crate::parameters::item_table;
-use crate::{Constraints, Fields, JsonWriter, Operation, Request};
+use crate::{Constraints, Fields, JsonWriter, Malformed, Operation, Request};
 
-use super::{ConditionInput, WriteReturns};
+use super::{ConditionInput, WriteOutput, WriteReturns};
 
 /// What PutItem is asked.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +37,13 @@ impl PutItemInput {
 }
 
 impl Request for PutItemInput {
+    type Output = WriteOutput;
+
     const OPERATION: Operation = Operation::PutItem;
+
+    fn decode_reply(body: &[u8]) -> Result<Self::Output, Malformed> {
+        WriteOutput::decode(body)
+    }
 
     fn write_members(&self, json: &mut JsonWriter) {
         json.string("TableName", &self.table_name);

@@ -5,9 +5,9 @@ use keyloom_core::legacy::{self, AttributeUpdate};
 use keyloom_core::{Item, Result, Str};
 
 use crate::parameters::item_table;
-use crate::{Constraints, Expression, Fields, JsonWriter, Operation, Request};
+use crate::{Constraints, Expression, Fields, JsonWriter, Malformed, Operation, Request};
 
-use super::{ConditionInput, WriteReturns};
+use super::{ConditionInput, WriteOutput, WriteReturns};
 
 /// What UpdateItem is asked.
 #[derive(Clone, Debug, Default)]
@@ -80,7 +80,13 @@ impl UpdateItemInput {
 }
 
 impl Request for UpdateItemInput {
+    type Output = WriteOutput;
+
     const OPERATION: Operation = Operation::UpdateItem;
+
+    fn decode_reply(body: &[u8]) -> Result<Self::Output, Malformed> {
+        WriteOutput::decode(body)
+    }
 
     fn write_members(&self, json: &mut JsonWriter) {
         json.string("TableName", &self.table_name);

@@ -3,10 +3,11 @@
 use keyloom_core::Item;
 use keyloom_core::capacity::ConsumedCapacity;
 
+use crate::json::answer::{document, item, object};
 use crate::parameters::{
     ReturnConsumedCapacity, ReturnValues, wants_collection_metrics, wants_item_on_failure,
 };
-use crate::{Constraints, Fields, ItemCollectionMetrics, JsonWriter};
+use crate::{Constraints, Fields, ItemCollectionMetrics, JsonWriter, Malformed};
 
 /// What a write is asked to return.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,5 +66,12 @@ impl WriteOutput {
         returns.consumed_capacity.write(&mut json, &self.consumed_capacity);
         ItemCollectionMetrics::write(&mut json, self.collection.as_ref());
         json.finish()
+    }
+
+    /// Decodes the body of a successful reply.
+    pub(crate) fn decode(body: &[u8]) -> Result<Self, Malformed> {
+        let document = document(body)?;
+        let attributes = object(&document)?.get("Attributes").map(item).transpose()?;
+        Ok(Self { attributes, ..Self::default() })
     }
 }

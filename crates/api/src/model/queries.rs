@@ -5,20 +5,21 @@ use super::structures;
 
 structures! {
     Query {
-        TableName: Text, IndexName: Text, Select: Text, AttributesToGet: List(&Text),
-        Limit: Integer, ConsistentRead: Boolean, KeyConditions: Map(&Struct(&Condition)),
-        QueryFilter: Map(&Struct(&Condition)), ConditionalOperator: Text, ScanIndexForward: Boolean,
-        ExclusiveStartKey: Map(&Value), ReturnConsumedCapacity: Text, ProjectionExpression: Text,
-        FilterExpression: Text, KeyConditionExpression: Text, ExpressionAttributeNames: Map(&Text),
-        ExpressionAttributeValues: Map(&Value),
+        TableName: Text, KeyConditionExpression: Text, ExpressionAttributeValues: Map(&Value),
+        ExpressionAttributeNames: Map(&Text), IndexName: Text, Limit: Integer,
+        ScanIndexForward: Boolean, ExclusiveStartKey: Map(&Value), FilterExpression: Text,
+        ProjectionExpression: Text, ConsistentRead: Boolean, Select: Text,
+        ReturnConsumedCapacity: Text, AttributesToGet: List(&Text),
+        KeyConditions: Map(&Struct(&Condition)), QueryFilter: Map(&Struct(&Condition)),
+        ConditionalOperator: Text,
     }
     Scan {
-        TableName: Text, IndexName: Text, AttributesToGet: List(&Text), Limit: Integer,
-        Select: Text, ScanFilter: Map(&Struct(&Condition)), ConditionalOperator: Text,
-        ExclusiveStartKey: Map(&Value), ReturnConsumedCapacity: Text, TotalSegments: Integer,
-        Segment: Integer, ProjectionExpression: Text, FilterExpression: Text,
+        TableName: Text, IndexName: Text, Limit: Integer, ExclusiveStartKey: Map(&Value),
+        TotalSegments: Integer, Segment: Integer, FilterExpression: Text,
         ExpressionAttributeNames: Map(&Text), ExpressionAttributeValues: Map(&Value),
-        ConsistentRead: Boolean,
+        ProjectionExpression: Text, ConsistentRead: Boolean, Select: Text,
+        ReturnConsumedCapacity: Text, AttributesToGet: List(&Text),
+        ScanFilter: Map(&Struct(&Condition)), ConditionalOperator: Text,
     }
     SearchVectors {
         TableName: Text, IndexName: Text, ReturnConsumedCapacity: Text,

@@ -3,8 +3,10 @@
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::request;
 use keyloom_core::image::Row;
+use keyloom_core::json::{self, Json};
 use keyloom_core::{Error, Item, Result, Str, limits};
 
+use crate::error::statement_error;
 use crate::parameters::ReturnConsumedCapacity;
 use crate::{Constraints, Fields, JsonWriter};
 
@@ -125,4 +127,18 @@ impl BatchExecuteStatementOutput {
         }
         Ok(json.finish())
     }
+}
+
+/// Why statements of a BatchExecuteStatement failed, in the order of the request; none for those that did not.
+pub fn statement_errors(body: &[u8]) -> Vec<Option<Error>> {
+    let Ok(Json::Object(answer)) = json::parse(body) else { return Vec::new() };
+    let Some(Json::Array(responses)) = answer.get("Responses") else { return Vec::new() };
+    let error = |response: &Json<'_>| match response {
+        Json::Object(response) => match response.get("Error") {
+            Some(Json::Object(error)) => Some(statement_error(error)),
+            _ => None,
+        },
+        _ => None,
+    };
+    responses.iter().map(error).collect()
 }

@@ -7,6 +7,7 @@ mod statement;
 
 pub use batch_execute_statement::{
     BatchExecuteStatementInput, BatchExecuteStatementOutput, StatementOutcome, Statements,
+    statement_errors,
 };
 pub use execute_statement::{ExecuteStatementInput, ExecuteStatementOutput};
 pub use execute_transaction::{ExecuteTransactionInput, ExecuteTransactionOutput};

@@ -2,10 +2,12 @@
 
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::image::Row;
+use keyloom_core::json::Json;
 use keyloom_core::{Item, Result};
 
-use crate::JsonWriter;
+use crate::json::answer::{document, elements, item, object, row};
 use crate::parameters::ReturnConsumedCapacity;
+use crate::{JsonWriter, Malformed};
 
 /// A page of Query or Scan.
 #[derive(Debug)]
@@ -42,5 +44,26 @@ impl PageOutput {
         json.optional_item("LastEvaluatedKey", self.last_evaluated_key.as_ref());
         shown.write(&mut json, &self.consumed_capacity);
         Ok(json.finish())
+    }
+
+    /// Decodes the body of a successful reply.
+    pub(crate) fn decode(body: &[u8]) -> Result<Self, Malformed> {
+        let document = document(body)?;
+        let object = object(&document)?;
+        let rows = elements(object, "Items")?.iter().map(row).collect::<Result<Vec<Row>, _>>()?;
+        let stated = |name: &str| match object.get(name) {
+            // No page has more entries than that.
+            Some(Json::Number(number)) => u32::try_from(number.as_i64()?).ok(),
+            _ => None,
+        };
+        let number = |name: &str| stated(name).map_or(rows.len(), |count| count as usize);
+        Ok(Self {
+            count: number("Count"),
+            scanned_count: number("ScannedCount"),
+            last_evaluated_key: object.get("LastEvaluatedKey").map(item).transpose()?,
+            count_only: object.get("Items").is_none(),
+            rows,
+            consumed_capacity: ConsumedCapacity::default(),
+        })
     }
 }

@@ -9,9 +9,9 @@ use keyloom_core::{Result, Str};
 
 use crate::items;
 use crate::parameters::item_table;
-use crate::{Constraints, Expression, Fields, JsonWriter, Operation, Request};
+use crate::{Constraints, Expression, Fields, JsonWriter, Malformed, Operation, Request};
 
-use super::ReadInput;
+use super::{PageOutput, ReadInput};
 
 /// What Query is asked.
 #[derive(Clone, Debug)]
@@ -125,7 +125,13 @@ pub struct QueryExpressions {
 }
 
 impl Request for QueryInput {
+    type Output = PageOutput;
+
     const OPERATION: Operation = Operation::Query;
+
+    fn decode_reply(body: &[u8]) -> Result<Self::Output, Malformed> {
+        PageOutput::decode(body)
+    }
 
     fn write_members(&self, json: &mut JsonWriter) {
         self.read.write_members(json, self.key_condition.as_ref());

@@ -5,9 +5,9 @@ use keyloom_core::expr::{ExpressionKind, Parameters};
 use keyloom_core::{Result, limits};
 
 use crate::parameters::item_table;
-use crate::{Constraints, Fields, JsonWriter, Operation, Request};
+use crate::{Constraints, Fields, JsonWriter, Malformed, Operation, Request};
 
-use super::ReadInput;
+use super::{PageOutput, ReadInput};
 
 /// What Scan is asked.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +69,13 @@ fn check_segment(segment: Option<i64>, total: Option<i64>) -> Result<Option<(u32
 }
 
 impl Request for ScanInput {
+    type Output = PageOutput;
+
     const OPERATION: Operation = Operation::Scan;
+
+    fn decode_reply(body: &[u8]) -> Result<Self::Output, Malformed> {
+        PageOutput::decode(body)
+    }
 
     fn write_members(&self, json: &mut JsonWriter) {
         self.read.write_members(json, None);

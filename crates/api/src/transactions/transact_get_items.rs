@@ -5,8 +5,9 @@ use keyloom_core::image::Row;
 use keyloom_core::{Item, Result};
 
 use crate::items::ProjectionInput;
+use crate::json::answer::{document, elements, object, row};
 use crate::parameters::ReturnConsumedCapacity;
-use crate::{Constraints, Fields, JsonWriter, Operation, Request};
+use crate::{Constraints, Fields, JsonWriter, Malformed, Operation, Request};
 
 use super::check_count;
 
@@ -86,7 +87,17 @@ impl TransactGetItemsOutput {
 }
 
 impl Request for TransactGetItemsInput {
+    type Output = TransactGetItemsOutput;
+
     const OPERATION: Operation = Operation::TransactGetItems;
+
+    fn decode_reply(body: &[u8]) -> Result<Self::Output, Malformed> {
+        let document = document(body)?;
+        let responses = elements(object(&document)?, "Responses")?.iter();
+        let responses = responses.map(|one| object(one)?.get("Item").map(row).transpose());
+        let responses = responses.collect::<Result<_, _>>()?;
+        Ok(TransactGetItemsOutput { responses, ..TransactGetItemsOutput::default() })
+    }
 
     fn write_members(&self, json: &mut JsonWriter) {
         json.list("TransactItems", &self.gets, |json, get| {

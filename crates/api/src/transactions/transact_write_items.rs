@@ -8,9 +8,11 @@ use keyloom_core::{Item, Result, limits};
 
 use crate::collection::write_collections;
 use crate::items::{ConditionInput, write_item_on_failure};
+use crate::json::answer::document;
 use crate::parameters::{ReturnConsumedCapacity, wants_collection_metrics, wants_item_on_failure};
 use crate::{
-    Constraints, Expression, Fields, ItemCollectionMetrics, JsonWriter, Operation, Request,
+    Constraints, Expression, Fields, ItemCollectionMetrics, JsonWriter, Malformed, Operation,
+    Request,
 };
 
 use super::check_count;
@@ -184,7 +186,14 @@ impl TransactWriteItemsOutput {
 }
 
 impl Request for TransactWriteItemsInput {
+    type Output = TransactWriteItemsOutput;
+
     const OPERATION: Operation = Operation::TransactWriteItems;
+
+    fn decode_reply(body: &[u8]) -> Result<Self::Output, Malformed> {
+        document(body)?;
+        Ok(TransactWriteItemsOutput::default())
+    }
 
     fn write_members(&self, json: &mut JsonWriter) {
         json.list("TransactItems", &self.actions, |json, action| {

@@ -9,22 +9,22 @@ use keyloom_store::{BackupReport, BackupSource, BackupTarget, StoreError};
 use crate::admin::{Keys, Question};
 use crate::output::{Failure, Output};
 
-/// Copy a database as it is at this moment, from its directory or from a running server.
+/// Back up a database at one point in time, from its directory or from a running server.
 ///
-/// A server goes on serving meanwhile. The directory to copy to may be missing, empty, or hold an
-/// earlier backup of the same database: then only what is new is copied, and the earlier backup stays as
-/// it is until the new one is complete and takes its place. Every file is compared with its checksum.
+/// The server keeps serving. The target may be missing, empty, or an earlier backup of the same database:
+/// then only new files are copied, and the earlier backup is replaced when the new one is complete. Every
+/// file is checked against its checksum.
 ///
-/// `keyloom restore` takes a backup into use.
+/// `keyloom restore` restores a backup.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom backup http://127.0.0.1:8000 --to /backups/shop
   keyloom backup ./keyloom-data --to /backups/shop")]
 pub(crate) struct Backup {
-    /// The URL of a running server, or the directory of a database that no server has open.
+    /// URL of a running server, or a data directory that no server has open.
     #[arg(value_name = "URL|DIR")]
     source: String,
-    /// The directory of the backup.
+    /// Backup directory.
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
     #[command(flatten)]

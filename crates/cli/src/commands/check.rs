@@ -11,13 +11,14 @@ use keyloom_design::{CheckReport, Severity, check_text, report};
 use crate::design_file::{check_file, prices};
 use crate::output::{Failure, Output, complain};
 
-/// Prove every access pattern of a design file, and find what raises no error.
+/// Prove every access pattern of a design file, and report mistakes that DynamoDB accepts silently.
 ///
-/// Each pattern is one GetItem, one BatchGetItem, one Query, several Queries, a read in two steps, or is
-/// refused. Whatever it asks and is not proven is an error, unless the design allows it by name with a
-/// reason; what would return wrong, missing or foreign rows comes with items that show it.
+/// Each pattern is proven to be one GetItem, one BatchGetItem, one Query, several Queries or a two-step
+/// read, or it is refused. Anything a pattern requires that is not proven is an error, unless the design
+/// allows it by name with a reason. A pattern that would return wrong, missing or foreign rows comes with
+/// a counter-example.
 ///
-/// The exit code is 1 if anything is wrong at error level or denied, 2 if a file could not be read.
+/// Exit codes: 0 no errors; 1 errors, or findings denied with --deny; 2 a file could not be read.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom check tasks.toml
@@ -25,35 +26,35 @@ use crate::output::{Failure, Output, complain};
   keyloom check designs/*.toml --format sarif > findings.sarif
   keyloom check tasks.toml --deny warnings --deny unproven")]
 pub(crate) struct Check {
-    /// The design files; `-` is standard input.
+    /// Design files; `-` reads standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How the report is written.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// What else makes the exit code 1.
+    /// Exit with 1 for these findings as well.
     #[arg(long, value_enum, value_name = "WHAT")]
     deny: Vec<Deny>,
-    /// A price list instead of the built-in one (us-east-1).
+    /// Price list to use instead of the built-in one (us-east-1).
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
 }
 
-/// What is not tolerated.
+/// Findings that fail the run besides errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Deny {
-    /// Findings of level warn.
+    /// Warnings.
     Warnings,
-    /// Patterns that are not proven in everything they ask, even where the design allows it.
+    /// Patterns that are not fully proven, even where the design allows it.
     Unproven,
 }
 
-/// Forms of the report.
+/// Output formats of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// Text with source excerpts.
     Human,
-    /// JSON, for programs.
+    /// JSON.
     Json,
     /// SARIF 2.1.0, for code hosts.
     Sarif,
@@ -108,7 +109,7 @@ impl Check {
         }
     }
 
-    /// What `--deny` has against a report, in words.
+    /// Why `--deny` fails the run, if it does.
     fn denied(&self, report: &CheckReport) -> Vec<String> {
         let mut denied = Vec::new();
         let warnings =

@@ -16,15 +16,15 @@ use crate::design_file::{check_file, design_of};
 use crate::nearest::nearest;
 use crate::output::{Failure, Output};
 
-/// Create the tables of a design, or write them for other tools.
+/// Create the tables of a design, or emit them for other tools.
 ///
-/// With --to, tables and indexes that are missing at a DynamoDB endpoint are created, one index after another;
-/// what would lose data is refused, and then nothing is changed at all.
+/// With --to, missing tables and indexes are created at a DynamoDB endpoint, one index at a time. If any
+/// change would lose data, nothing is changed.
 ///
-/// With --emit, CreateTable requests are JSON documents, one after another, as `aws dynamodb create-table
-/// --cli-input-json` takes them. CloudFormation is YAML, Terraform HCL, CDK a construct in TypeScript.
+/// With --emit, CreateTable requests are JSON documents for `aws dynamodb create-table --cli-input-json`;
+/// CloudFormation is YAML, Terraform is HCL, CDK is a TypeScript construct.
 ///
-/// A new provisioned table and its indexes get the units that the design's rates ask for, at least one of each kind.
+/// New provisioned tables and indexes get the capacity that the design's rates require, at least one unit.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom deploy tasks.toml --to http://localhost:8000
@@ -37,22 +37,22 @@ pub(crate) struct Deploy {
     /// The design file.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The endpoint: a URL, or `aws` for AWS itself.
+    /// Endpoint URL, or `aws`.
     #[arg(long, value_name = "URL", conflicts_with = "emit", required_unless_present = "emit")]
     to: Option<String>,
-    /// Only say what would be done.
+    /// Only print the changes.
     #[arg(long, requires = "to")]
     dry_run: bool,
-    /// The AWS region; from the environment if absent.
+    /// AWS region; defaults to the environment's.
     #[arg(long, value_name = "NAME", requires = "to")]
     region: Option<String>,
-    /// The profile in ~/.aws; from the environment if absent.
+    /// Profile in ~/.aws; defaults to the environment's.
     #[arg(long, value_name = "NAME", requires = "to")]
     profile: Option<String>,
-    /// How to say what is done at the endpoint.
+    /// Output format of --to.
     #[arg(long, value_enum, default_value_t = Format::Human, conflicts_with = "emit")]
     format: Format,
-    /// What to write.
+    /// Format to emit.
     #[arg(long, value_enum, value_name = "FORM")]
     emit: Option<Form>,
     /// Only this table (for create-table).
@@ -62,9 +62,9 @@ pub(crate) struct Deploy {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Text for a terminal.
     Human,
-    /// For programs.
+    /// JSON.
     Json,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Docs {
     /// The design file.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// How the page is written.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Markdown)]
     format: Format,
 }

@@ -25,22 +25,22 @@ pub(crate) struct Explain {
     /// The design file.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The pattern's name; without it, the patterns are listed.
+    /// Pattern name; lists the patterns if omitted.
     #[arg(value_name = "PATTERN")]
     pattern: Option<String>,
-    /// A value for an input; with all of them, the request is shown as it is sent.
+    /// Value of an input; with all inputs set, shows the request as sent.
     #[arg(long = "set", value_name = "INPUT=VALUE")]
     values: Vec<String>,
-    /// How it is written.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Text.
+    /// Text for a terminal.
     Human,
-    /// JSON, for programs.
+    /// JSON.
     Json,
 }
 

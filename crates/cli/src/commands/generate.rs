@@ -10,7 +10,7 @@ use keyloom_design::rust_module;
 use crate::design_file::{check_file, design_of};
 use crate::output::{Failure, Output};
 
-/// Write the code that states a design: for Rust, a module for the `keyloom` crate.
+/// Generate code for a design: for Rust, a module for the `keyloom` crate.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   keyloom generate rust tasks.toml > src/tasks.rs")]
@@ -21,7 +21,7 @@ pub(crate) struct Generate {
     /// The design file.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The module's name; the file's if absent.
+    /// Module name; defaults to the file's name.
     #[arg(long)]
     name: Option<String>,
 }

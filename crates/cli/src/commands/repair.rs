@@ -11,22 +11,21 @@ use crate::output::{Failure, Output, Paint, complain};
 /// The exit code if nothing could be saved.
 const COULD_NOT: u8 = 2;
 
-/// Save what can be read of a damaged database to a new directory, and list what is lost.
+/// Salvage a damaged database to a new directory, and list what is lost.
 ///
-/// The damaged directory is not changed. The newest readable version of everything is saved, indexes are
-/// made anew, and the new database is verified. Where a lost part may have held newer values or deletions,
-/// older values may be back: the list says so. A backup, where there is one, is better.
+/// The damaged directory is not changed. The newest readable version of every key is saved, indexes are
+/// rebuilt, and the new database is verified. Where a lost block may have held newer values or deletions,
+/// older values may reappear; the report says so. Prefer a backup if there is one.
 ///
-/// Ends with code 0 if nothing is lost, with 1 if something is or may be, and with 2 if it could not be
-/// done.
+/// Exit codes: 0 nothing lost; 1 something is lost or may be; 2 could not repair.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   keyloom repair ./keyloom-data --to ./keyloom-saved")]
 pub(crate) struct Repair {
-    /// The directory of the damaged database, which no server may have open.
+    /// Damaged data directory; no server may have it open.
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// The directory of the new database: empty or missing.
+    /// New data directory: empty or missing.
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
 }

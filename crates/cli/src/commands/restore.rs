@@ -8,19 +8,19 @@ use keyloom_store::restore_backup;
 
 use crate::output::{Failure, Output};
 
-/// Copy a backup to a new directory, to be served.
+/// Restore a backup to a new data directory.
 ///
-/// Every file of the backup is compared with its checksum first. The backup stays as it is, and the copy
-/// is a database of its own: it has backups of its own.
+/// Every file of the backup is checked against its checksum first. The backup is not changed; the restored
+/// database is independent and needs backups of its own.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom restore /backups/shop --to ./keyloom-data
   keyloom serve --data ./keyloom-data")]
 pub(crate) struct Restore {
-    /// The directory of the backup.
+    /// Backup directory.
     #[arg(value_name = "BACKUP")]
     backup: PathBuf,
-    /// The directory of the new database: empty or missing.
+    /// New data directory: empty or missing.
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
 }

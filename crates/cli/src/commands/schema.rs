@@ -8,7 +8,7 @@ use crate::output::{Failure, Output};
 
 /// Print the JSON Schema of design files.
 ///
-/// Editors that understand TOML take it to complete names and mark mistakes while you type.
+/// TOML editors use it for completion and validation.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   keyloom schema > keyloom.schema.json")]

@@ -15,111 +15,119 @@ use keyloom_server::{
 };
 
 use crate::design_file::{check_file, design_of};
+use crate::identities;
 use crate::observed::ObservedDatabase;
 use crate::output::{self, Failure, Output};
 
 /// Serve a DynamoDB endpoint.
 ///
-/// Every AWS SDK, the AWS CLI and every DynamoDB tool can be pointed at it. Data is kept in
-/// ./keyloom-data unless you say otherwise; a write is durable when it is answered.
+/// Point any AWS SDK, the AWS CLI or any DynamoDB tool at it. Data is stored in ./keyloom-data by
+/// default, and a write is durable when it is acknowledged.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom serve
   keyloom serve --memory --port 8001
+  keyloom serve --identities tenants.toml
   keyloom serve --throttle enforce:burst=0
   keyloom serve --throttle inject=table=Orders:write:every=10
   aws dynamodb list-tables --endpoint-url http://localhost:8000")]
 pub(crate) struct Serve {
-    /// The directory that keeps the data.
+    /// Data directory.
     #[arg(long, value_name = "DIR", default_value = "keyloom-data", conflicts_with = "memory")]
     data: PathBuf,
-    /// Keep nothing: the data is gone when the server ends.
+    /// Keep data in memory only; it is lost when the server stops.
     #[arg(long)]
     memory: bool,
-    /// Answer writes before they are synced to disk; a power failure may lose the last second.
+    /// Acknowledge writes before they are synced to disk; a power failure may lose the last second.
     #[arg(long, conflicts_with = "memory")]
     relaxed: bool,
-    /// The address to listen on. Any but a loopback address needs credentials.
+    /// The address to listen on. Anything but a loopback address requires credentials.
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     host: IpAddr,
-    /// The port to listen on; 0 takes any free one.
+    /// The port to listen on; 0 picks a free one.
     #[arg(long, default_value_t = 8000)]
     port: u16,
-    /// The AWS region that ARNs name.
+    /// AWS region used in ARNs.
     #[arg(long, default_value = "us-east-1")]
     region: String,
-    /// An access key that may ask; with it, signatures are verified.
+    /// Access key to accept. Turns on signature verification.
     #[arg(long, requires = "secret_key", env = "KEYLOOM_ACCESS_KEY")]
     access_key: Option<String>,
-    /// The secret of the access key. Better given in the environment: arguments can be seen by others.
+    /// Secret of the access key. Prefer the environment variable: other users can see arguments.
     #[arg(long, requires = "access_key", env = "KEYLOOM_SECRET_KEY", hide_env_values = true)]
     secret_key: Option<String>,
-    /// The certificate chain for TLS, a PEM file.
+    /// Users and roles with access keys, tags and IAM policies (TOML or JSON). Their requests are judged by
+    /// these policies and by the resource policies of tables and streams.
+    ///
+    /// Each [[identity]] has access_key, secret_key, name (or arn), tags and policies: a list of files or
+    /// policy documents. The key of --access-key belongs to the root user, which no policy limits.
+    #[arg(long, value_name = "FILE")]
+    identities: Option<PathBuf>,
+    /// TLS certificate chain (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// The certificate's key, a PEM file.
+    /// TLS private key (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// A design whose access patterns requests are attributed to; may be given several times.
+    /// Design file whose access patterns requests are attributed to; may be repeated.
     #[arg(long, value_name = "FILE")]
     design: Vec<PathBuf>,
-    /// Whether requests are counted, for `keyloom doctor`, /metrics and the reports of Contributor
-    /// Insights. Costs less than 3 %.
+    /// Statistics for `keyloom doctor`, /metrics and Contributor Insights. They cost less than 3 % CPU.
     #[arg(long, value_enum, default_value_t = Stats::On)]
     stats: Stats,
-    /// How much of key values statistics show: none hides nothing, hash and prefix hide values.
+    /// How statistics show key values: in full (none), hashed, or cut to a prefix.
     ///
-    /// With either, keys are still told apart by a hash: who can guess a key can confirm the guess.
+    /// Hashed and cut keys still carry a hash, so whoever can guess a key can confirm the guess.
     #[arg(long, value_name = "none|hash|prefix", default_value = "none")]
     redact: Redaction,
-    /// Whether requests are refused for lack of throughput.
+    /// How requests are throttled.
     ///
-    /// off: never. observe: never, but what AWS would have refused is counted. enforce: as AWS would,
-    /// by partitions of 3,000 read and 1,000 write units per second and by what the table may take;
-    /// five minutes of unused capacity are saved up, or enforce:burst=SECONDS.
-    /// inject=RULES: on order, to test how a program bears it. Rules are separated by commas, the
-    /// parts of a rule by colons: read or write, table=NAME, index=NAME,
+    /// off: not at all. observe: not at all, but count what AWS would have throttled. enforce: as AWS
+    /// does, with partitions of 3,000 read and 1,000 write units per second and the table's own limits;
+    /// bursts use up to five minutes of unused capacity, or enforce:burst=SECONDS.
+    /// inject=RULES: throttle chosen requests, to test a program's retries. Rules are separated by commas,
+    /// the parts of a rule by colons: read or write, table=NAME, index=NAME,
     /// reason=key-range|provisioned|max-on-demand|account, and how many: a probability such as 0.1,
-    /// every=N or first=N. seed=N chooses other random numbers.
+    /// every=N or first=N. seed=N seeds the random choice.
     #[arg(long, value_name = "off|observe|enforce|inject=…", default_value = "observe")]
     throttle: Throttle,
-    /// The directory whose subdirectories are the buckets of exports, imports and bulk operations.
+    /// Directory whose subdirectories serve as S3 buckets for exports, imports and bulk operations.
     #[arg(long, value_name = "DIR")]
     bucket_root: Option<PathBuf>,
-    /// A host and port that clients reach the server under, if that is another one than it listens on;
-    /// may be given several times. DescribeEndpoints names the first.
+    /// Host and port under which clients reach the server, if they differ from the listening address; may
+    /// be repeated. DescribeEndpoints returns the first.
     ///
-    /// On a loopback address without credentials, requests must be for one of these hosts or for a
-    /// loopback name or address: any other is refused, because a web page could have made it up.
+    /// On a loopback address without credentials, the Host header must name one of these or a loopback
+    /// name or address; anything else is refused as a possible DNS rebinding attack.
     #[arg(long, value_name = "HOST:PORT", value_parser = endpoint)]
     advertise: Vec<String>,
-    /// The origins of web pages that may ask, besides those of this machine (localhost, 127.0.0.0/8 and
-    /// ::1 on any port): https://app.example.com, null for files, * for all.
+    /// Allowed CORS origins besides loopback ones (localhost, 127.0.0.0/8 and ::1 on any port):
+    /// https://app.example.com, null for local files, * for all.
     ///
-    /// Without credentials, requests of pages of other origins are refused. With credentials, they need
-    /// a signature as all do, and browsers do not show them the answers.
+    /// Without credentials, requests from other origins are refused. With credentials they need a
+    /// signature like all others, and browsers withhold the responses.
     #[arg(long, value_name = "ORIGIN", num_args = 1.., value_delimiter = ',')]
     #[arg(value_parser = origin)]
     cors: Vec<String>,
-    /// An address of its own for /metrics and /health, without credentials and TLS. Where there are
-    /// credentials, /metrics needs a signature anywhere else.
+    /// Separate address for /metrics and /health, without credentials or TLS. With credentials, /metrics
+    /// requires a signature on the main address.
     #[arg(long, value_name = "ADDRESS:PORT")]
     metrics_listen: Option<SocketAddr>,
-    /// Memory for data read from disk, in MiB. [default: an eighth of the machine's memory, at least
+    /// Block cache for data read from disk, in MiB. [default: an eighth of the machine's memory, at least
     /// 64 and at most 2048]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(conflicts_with = "memory")]
     cache: Option<u32>,
-    /// Memory that clients may use, in MiB: for connections, requests, their decoded form, and answers
-    /// that wait to be sent. Past it, requests are answered 503. [default: a quarter of the memory of
+    /// Memory budget for clients, in MiB: connections, request bodies, their decoded form, and responses
+    /// that wait to be sent. Beyond it, requests get a 503. [default: a quarter of the memory of
     /// the machine or container, at least 64]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(64..))]
     memory_limit: Option<u32>,
-    /// How many connections may be open.
+    /// Maximum number of open connections.
     #[arg(long, value_name = "N", default_value_t = Limits::default().max_connections)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     max_connections: u32,
-    /// How many of them one client may have: an address, or a network of IPv6 (/64).
+    /// Maximum number of open connections per client: an IPv4 address or an IPv6 /64 network.
     #[arg(long, value_name = "N", default_value_t = Limits::default().max_connections_per_client)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     max_connections_per_client: u32,
@@ -127,15 +135,15 @@ pub(crate) struct Serve {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Stats {
-    /// They are counted.
+    /// Collect statistics.
     On,
-    /// They are not.
+    /// Collect nothing.
     Off,
 }
 
 impl Serve {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
-        let config = self.config();
+        let config = self.config()?;
         // Before anything is made on disk.
         config.check().map_err(Failure::refused)?;
         for warning in config.warnings() {
@@ -243,7 +251,7 @@ impl Serve {
         Ok(database)
     }
 
-    fn config(&self) -> Config {
+    fn config(&self) -> Result<Config, Failure> {
         let mut limits = Limits {
             max_connections: self.max_connections,
             max_connections_per_client: self.max_connections_per_client,
@@ -254,9 +262,12 @@ impl Serve {
         }
         let credentials = self.access_key.iter().zip(&self.secret_key);
         let tls = self.tls_cert.clone().zip(self.tls_key.clone());
-        Config {
+        let account = Options::default().account;
+        let identities = self.identities.as_ref().map(|path| identities::read(path, &account));
+        Ok(Config {
             address: SocketAddr::new(self.host, self.port),
             credentials: credentials.map(|(key, secret)| Credentials::new(key, secret)).collect(),
+            identities: identities.transpose()?.unwrap_or_default(),
             tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
             metrics_address: self.metrics_listen,
             // Each was checked when the arguments were read.
@@ -266,7 +277,7 @@ impl Serve {
             dispatch: if self.memory { Dispatch::memory() } else { Dispatch::disk() },
             limits,
             ..Config::default()
-        }
+        })
     }
 }
 

@@ -15,36 +15,36 @@ use crate::trial::{Counter, Judged, Options, Outcome, Tally, Trial};
 
 /// Load generated items into an embedded database, run every pattern, compare with brute force.
 ///
-/// Rows, order and consumed units must be what the planner says; a pattern that it refutes must go
-/// wrong on the engine as its counter-example says, and what it refuses must be refused. A pattern whose calls
-/// return no row is called empty, and counts for nothing. The exit code is 1 if any promise is broken.
+/// Rows, order and consumed units must match the plan. A refuted pattern must fail on the engine as its
+/// counter-example shows, and a refused one must be refused there. A pattern whose calls return no rows is
+/// reported as empty and proves nothing. Exits with 1 if the engine contradicts a plan.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom try tasks.toml
   keyloom try tasks.toml --items 100000 --seed 7")]
 pub(crate) struct Try {
-    /// The design files.
+    /// Design files.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How many items are generated, about.
+    /// Approximate number of generated items.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     items: usize,
-    /// The seed: the same one gives the same items and calls.
+    /// Random seed; the same seed gives the same items and calls.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// How often each pattern is called.
+    /// Calls per pattern.
     #[arg(long, value_name = "N", default_value_t = 20)]
     calls: usize,
-    /// How the report is written.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Text.
+    /// Text for a terminal.
     Human,
-    /// JSON, for programs.
+    /// JSON.
     Json,
 }
 

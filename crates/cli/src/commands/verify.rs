@@ -15,21 +15,20 @@ const COULD_NOT: u8 = 2;
 
 /// Check every checksum, every index against its table, streams and counts.
 ///
-/// Reads everything and changes nothing. Ends with code 0 if all is well, with 1 if something was
-/// found, and with 2 if it could not be verified.
+/// Reads everything and changes nothing. Exit codes: 0 intact; 1 problems found; 2 could not verify.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom verify ./keyloom-data
   keyloom verify ./keyloom-data --format json
   keyloom verify --online http://127.0.0.1:8000")]
 pub(crate) struct Verify {
-    /// The directory of a database that no server has open.
+    /// Data directory; no server may have it open.
     #[arg(value_name = "DIR", default_value = "keyloom-data", conflicts_with = "online")]
     directory: PathBuf,
-    /// A running server to ask instead; it goes on serving meanwhile.
+    /// Verify a running server instead, while it serves.
     #[arg(long, value_name = "URL")]
     online: Option<String>,
-    /// How to write the answer.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
     #[command(flatten)]
@@ -38,9 +37,9 @@ pub(crate) struct Verify {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Text for a terminal.
     Human,
-    /// For programs.
+    /// JSON.
     Json,
 }
 

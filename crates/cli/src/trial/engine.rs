@@ -1,10 +1,15 @@
 //! An embedded database with a design's tables and items in it.
 
 use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use keyloom::Backend;
 use keyloom_core::capacity::Units;
-use keyloom_core::json::{self, Json, JsonObject, item_from, write_item};
+use keyloom_core::json::{self, write_item};
 use keyloom_core::limits::MAX_BATCH_WRITE_REQUESTS;
+use keyloom_core::observation::{Observation, Observer};
 use keyloom_core::{AttributeValue, Item};
 use keyloom_design::Design;
 use keyloom_design::emit::create_table;
@@ -14,6 +19,25 @@ use keyloom_engine::{BatchWriteItemInput, Database, Options, WriteRequest};
 /// A database in memory that holds what a design describes.
 pub(crate) struct Engine {
     database: Database,
+    meter: Arc<Meter>,
+}
+
+/// Adds up the read units that the engine charges.
+#[derive(Debug, Default)]
+struct Meter {
+    halves: AtomicU64,
+}
+
+impl Observer for Meter {
+    fn sample(&self) -> Option<NonZeroU32> {
+        Some(NonZeroU32::MIN)
+    }
+
+    fn observe(&self, observation: &Observation<'_>) {
+        let reads = observation.touches.iter().filter(|touch| !touch.work.is_write());
+        let units: Units = reads.map(|touch| touch.work.units()).sum();
+        self.halves.fetch_add(units.as_halves(), Ordering::Relaxed);
+    }
 }
 
 /// What DynamoDB says when it refuses a request.
@@ -31,30 +55,31 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What one read request returned.
-#[derive(Debug, Default)]
-pub(crate) struct Page {
-    pub(crate) items: Vec<Item>,
-    pub(crate) units: Units,
-    /// Where the next page begins.
-    pub(crate) last_key: Option<Item>,
+impl From<&keyloom_core::Error> for Refusal {
+    fn from(error: &keyloom_core::Error) -> Self {
+        Self { code: error.code().to_owned(), message: error.message() }
+    }
 }
 
 impl Engine {
     /// A database without a table, whose new indexes fill up by themselves.
     #[cfg(test)]
     pub(crate) fn empty() -> Self {
-        Self { database: Database::memory_with(Options::default()) }
+        let meter = Arc::default();
+        Self { database: Database::memory_with(Options::default()), meter }
     }
 
     /// An empty database with the tables of a design.
     pub(crate) fn with_tables(design: &Design) -> Result<Self, Refusal> {
-        Self::with_options(design, Options { background: false, ..Options::default() })
+        let meter: Arc<Meter> = Arc::default();
+        let observer = Some(Arc::clone(&meter) as Arc<dyn Observer>);
+        let options = Options { background: false, observer, ..Options::default() };
+        Ok(Self { meter, ..Self::with_options(design, options)? })
     }
 
-    /// As [`Engine::with_tables`], with a database of these settings.
+    /// As [`Engine::with_tables`], with a database of these settings, whose units are not counted.
     pub(crate) fn with_options(design: &Design, options: Options) -> Result<Self, Refusal> {
-        let engine = Self { database: Database::memory_with(options) };
+        let engine = Self { database: Database::memory_with(options), meter: Arc::default() };
         for table in design.tables() {
             engine.call("CreateTable", &create_table(table))?;
         }
@@ -66,6 +91,16 @@ impl Engine {
         &self.database
     }
 
+    /// The database for runners of plans.
+    pub(crate) fn backend(&self) -> Backend {
+        Backend::from(&self.database)
+    }
+
+    /// The read units that were charged so far.
+    pub(crate) fn consumed(&self) -> Units {
+        Units::halves(self.meter.halves.load(Ordering::Relaxed))
+    }
+
     /// Writes rows in batches; `written` hears after each how many are in.
     pub(crate) fn load(&self, rows: &[Row], written: &mut dyn FnMut(usize)) -> Result<(), Refusal> {
         let mut count = 0;
@@ -74,10 +109,8 @@ impl Engine {
             let mut requests: Vec<_> = batch.iter().map(put).collect();
             while !requests.is_empty() {
                 let input = BatchWriteItemInput { requests, ..BatchWriteItemInput::default() };
-                let answer = self.database.batch_write_item(input).map_err(|error| Refusal {
-                    code: error.code().to_owned(),
-                    message: error.message(),
-                })?;
+                let answer =
+                    self.database.batch_write_item(input).map_err(|error| Refusal::from(&error))?;
                 requests = answer.unprocessed;
             }
             count += batch.len();
@@ -102,12 +135,6 @@ impl Engine {
         let code = text("__type").rsplit('#').next().unwrap_or_default().to_owned();
         Err(Refusal { code, message: text("message").to_owned() })
     }
-
-    /// Makes one read request and takes its answer apart.
-    pub(crate) fn read(&self, operation: &str, body: &serde_json::Value) -> Result<Page, Refusal> {
-        let answer = self.call(operation, body)?;
-        Ok(page_of(&answer).unwrap_or_default())
-    }
 }
 
 /// An item as DynamoDB JSON.
@@ -115,41 +142,6 @@ pub(crate) fn wire_item(item: &Item) -> serde_json::Value {
     let mut bytes = Vec::new();
     write_item(item, &mut bytes);
     serde_json::from_slice(&bytes).unwrap_or_default()
-}
-
-/// The answers of GetItem, Query and BatchGetItem as one kind of page.
-fn page_of(answer: &[u8]) -> Option<Page> {
-    let Ok(Json::Object(answer)) = json::parse(answer) else { return None };
-    let mut page = Page { units: units_of(&answer), ..Page::default() };
-    page.items.extend(answer.get("Item").and_then(|item| item_from(item).ok()));
-    if let Some(Json::Array(items)) = answer.get("Items") {
-        page.items.extend(items.iter().filter_map(|item| item_from(item).ok()));
-    }
-    if let Some(Json::Object(tables)) = answer.get("Responses") {
-        for (_, items) in tables.iter() {
-            let Json::Array(items) = items else { continue };
-            page.items.extend(items.iter().filter_map(|item| item_from(item).ok()));
-        }
-    }
-    page.last_key = answer.get("LastEvaluatedKey").and_then(|key| item_from(key).ok());
-    Some(page)
-}
-
-fn units_of(answer: &JsonObject) -> Units {
-    let one = |consumed: &Json| match consumed {
-        Json::Object(consumed) => match consumed.get("CapacityUnits") {
-            Some(Json::Number(number)) => {
-                Units::halves((number.as_f64().unwrap_or(0.0) * 2.0).round() as u64)
-            }
-            _ => Units::ZERO,
-        },
-        _ => Units::ZERO,
-    };
-    match answer.get("ConsumedCapacity") {
-        Some(Json::Array(list)) => list.iter().map(one).sum(),
-        Some(consumed) => one(consumed),
-        None => Units::ZERO,
-    }
 }
 
 /// A value as DynamoDB JSON.

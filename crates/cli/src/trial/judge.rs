@@ -142,11 +142,14 @@ pub(super) fn calls(
         outcome.calls += 1;
         outcome.rows += answer.items.len();
         outcome.units += answer.consumed;
-        if answer.consumed != answer.predicted {
-            let why = format!(
-                "{} read units were predicted, {} are charged",
-                answer.predicted, answer.consumed
-            );
+        let unpredicted = match &answer.predicted {
+            Ok(units) if *units == answer.consumed => None,
+            Ok(units) => {
+                Some(format!("{units} read units were predicted, {} are charged", answer.consumed))
+            }
+            Err(why) => Some(why.clone()),
+        };
+        if let Some(why) = unpredicted {
             outcome.judged = broken(access, inputs, &why);
             return;
         }

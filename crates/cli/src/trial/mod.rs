@@ -3,7 +3,7 @@
 //!
 //! 1. [`data`]: the generated rows, and how to find them again.
 //! 2. [`engine`]: a database with the design's tables, loaded with the rows.
-//! 3. [`runner`]: one call of a plan, with pages, merging and the second step.
+//! 3. [`runner`]: one call of a plan by the runner that ships, and the units it should be charged.
 //! 4. [`judge`]: calls compared with brute force and with the predicted units.
 //! 5. [`refusal`]: hand-written requests that must be refused.
 

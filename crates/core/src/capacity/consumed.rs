@@ -2,20 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::io::Write as _;
 
 use super::Units;
-use crate::json;
 use crate::value::Str;
-
-/// The detail of `ReturnConsumedCapacity`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConsumedDetail {
-    /// The total (`TOTAL`).
-    Total,
-    /// The total, the table and each index (`INDEXES`).
-    Indexes,
-}
 
 /// The consumption of one table or index. Reads and writes are split for transactions only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,17 +38,6 @@ impl Arm {
         self.total += other.total;
         self.read = sum(self.read, other.read);
         self.write = sum(self.write, other.write);
-    }
-
-    fn write_members(self, out: &mut Vec<u8>) {
-        // Writing to a vector does not fail.
-        let _ = write!(out, "\"CapacityUnits\":{}", self.total);
-        for (name, units) in [("ReadCapacityUnits", self.read), ("WriteCapacityUnits", self.write)]
-        {
-            if let Some(units) = units {
-                let _ = write!(out, ",\"{name}\":{units}");
-            }
-        }
     }
 }
 
@@ -157,60 +135,6 @@ impl ConsumedCapacity {
         }
         for (index, arm) in other.vector {
             self.add_vector(index, arm);
-        }
-    }
-
-    /// Appends the JSON object of responses.
-    pub fn write_json(&self, detail: ConsumedDetail, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"TableName\":");
-        json::write_string(&self.table_name, out);
-        out.push(b',');
-        self.total().write_members(out);
-        if detail == ConsumedDetail::Indexes {
-            out.extend_from_slice(b",\"Table\":{");
-            self.table.write_members(out);
-            out.push(b'}');
-            let write_arm = |arm: &Arm, out: &mut Vec<u8>| arm.write_members(out);
-            write_map("LocalSecondaryIndexes", &self.local, write_arm, out);
-            write_map("GlobalSecondaryIndexes", &self.global, write_arm, out);
-            write_map("VectorIndexes", &self.vector, write_vector, out);
-        }
-        out.push(b'}');
-    }
-}
-
-fn write_map<T>(
-    name: &str,
-    arms: &BTreeMap<Str, T>,
-    write: impl Fn(&T, &mut Vec<u8>),
-    out: &mut Vec<u8>,
-) {
-    if arms.is_empty() {
-        return;
-    }
-    let _ = write!(out, ",\"{name}\":{{");
-    for (position, (index, arm)) in arms.iter().enumerate() {
-        if position > 0 {
-            out.push(b',');
-        }
-        json::write_string(index, out);
-        out.extend_from_slice(b":{");
-        write(arm, out);
-        out.push(b'}');
-    }
-    out.push(b'}');
-}
-
-fn write_vector(arm: &VectorArm, out: &mut Vec<u8>) {
-    let members = [
-        ("VectorSearchRequestBytes", arm.search_bytes),
-        ("VectorWriteRequestBytes", arm.write_bytes),
-    ];
-    let mut separator = "";
-    for (name, bytes) in members {
-        if let Some(bytes) = bytes {
-            let _ = write!(out, "{separator}\"{name}\":{bytes}.0");
-            separator = ",";
         }
     }
 }

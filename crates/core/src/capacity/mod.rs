@@ -8,7 +8,7 @@
 
 mod consumed;
 
-pub use consumed::{Arm, ConsumedCapacity, ConsumedDetail, VectorArm};
+pub use consumed::{Arm, ConsumedCapacity, VectorArm};
 
 use std::fmt;
 use std::iter::Sum;

@@ -2,6 +2,7 @@
 //!
 //! All messages are defined here and in the submodules ([`message`]), nowhere else.
 
+pub mod access;
 pub mod constraint;
 pub mod message;
 pub mod request;

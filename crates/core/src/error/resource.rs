@@ -19,9 +19,9 @@ pub fn policy_not_found(arn: &str) -> Error {
     ))
 }
 
-/// A policy that is not a JSON document.
+/// A policy that cannot be evaluated.
 pub fn policy_invalid(problem: &str) -> Error {
-    Error::Validation(format!("Policy document is not a valid JSON object: {problem}"))
+    Error::Validation(format!("Invalid policy document: {problem}"))
 }
 
 /// A policy that is too long.

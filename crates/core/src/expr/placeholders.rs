@@ -58,7 +58,7 @@ impl Placeholders {
                 Change::Set(value) => set.push((path, self.set_value(value))),
                 Change::Remove => remove.push(path),
                 Change::Add(value) | Change::LegacyAdd(value) => {
-                    add.push((path, self.value(value)))
+                    add.push((path, self.value(value)));
                 }
                 Change::Delete(value) | Change::LegacyDelete(value) => {
                     delete.push((path, self.value(value)));
@@ -88,15 +88,11 @@ impl Placeholders {
     }
 
     fn name(&mut self, name: &Str) -> Name {
-        let known = self.names.iter().find(|(_, known)| known == name);
-        let placeholder = match known {
-            Some((placeholder, _)) => placeholder.clone(),
-            None => {
-                let placeholder = free("#n", &self.names);
-                self.names.push((placeholder.clone(), name.clone()));
-                placeholder
-            }
-        };
+        if let Some((placeholder, _)) = self.names.iter().find(|(_, known)| known == name) {
+            return Name::Placeholder(placeholder.clone());
+        }
+        let placeholder = free("#n", &self.names);
+        self.names.push((placeholder.clone(), name.clone()));
         Name::Placeholder(placeholder)
     }
 

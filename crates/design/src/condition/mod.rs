@@ -27,15 +27,15 @@ pub struct Condition {
 pub struct Term {
     /// The field or attribute tested.
     pub name: String,
-    /// Where the name stands, relative to the text.
+    /// The position of the name, relative to the text.
     pub name_span: Span,
-    /// What must hold of it.
+    /// The test that must hold.
     pub test: Test,
-    /// Where the whole condition stands, relative to the text.
+    /// The position of the whole condition, relative to the text.
     pub span: Span,
 }
 
-/// What must hold of a name. Operands are what a design file states, or the values of a request.
+/// A test of a field or attribute. Operands are those of a design file, or the values of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Test<O = Operand> {
     /// A comparison with one operand.
@@ -73,7 +73,7 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
-/// What a name is compared with.
+/// The operand of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// An input of the pattern, with its own name if it has one.
@@ -86,14 +86,14 @@ pub enum Operand {
     Boolean(bool),
 }
 
-/// Why a text is not a condition.
+/// Why a condition cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionError {
     /// What is wrong.
     pub message: String,
-    /// Where, relative to the text.
+    /// The position, relative to the text.
     pub span: Span,
-    /// How to put it right.
+    /// How to fix it.
     pub fix: Option<String>,
 }
 

@@ -74,7 +74,7 @@ fn template_bytes(template: &KeyTemplate) -> f64 {
         .map(|piece| match piece {
             Piece::Literal(text) => text.len() as f64,
             Piece::Field(field) => {
-                let lengths = field.format.lengths();
+                let lengths = field.format().lengths();
                 match lengths.max {
                     Some(max) if max == lengths.min => max as f64,
                     _ => 16.0,

@@ -52,6 +52,7 @@ impl TableDraft {
             stream: None,
             class: TableClass::Standard,
             type_attribute: None,
+            tenant: None,
             separator: None,
             escape: None,
         }

@@ -68,6 +68,8 @@ pub struct TableDraft {
     pub class: TableClass,
     /// The attribute that tells which entity an item is, if items carry one.
     pub type_attribute: Option<Spanned<String>>,
+    /// The field that names the tenant an item belongs to, if policies are to tell tenants apart.
+    pub tenant: Option<Spanned<String>>,
     /// The separator of key templates; `#` if absent.
     pub separator: Option<Spanned<String>>,
     /// What happens to a separator inside a value: `reject`, `percent`, `order` or `none`.

@@ -1,4 +1,4 @@
-//! Values: their order, their stored form, their form in key attributes.
+//! Values: their order, and their encoding as attributes and as key attributes.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use keyloom_keys::{Decimal, Timestamp, Value};
 
 use crate::model::{Field, FieldKind, KeyType};
 
-/// The natural order of two values of one field: numbers by size, times by age, texts by bytes.
+/// The natural order of two values of one field: numbers by value, times chronologically, texts by bytes.
 pub fn compare(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
@@ -33,12 +33,12 @@ pub(crate) fn number(text: &str) -> Option<Value<'static>> {
     whole.or_else(|| text.parse::<Decimal>().ok().map(Value::Decimal))
 }
 
-/// The first and the last moment that a time stands for; a day reaches to its last millisecond.
+/// The first and last millisecond of a time; a day ends with its last millisecond.
 pub fn extent(time: Timestamp) -> (i64, i64) {
     (time.millis(), time.last_millisecond().millis())
 }
 
-/// A value as people write it.
+/// A value as shown to people.
 pub fn describe(value: &Value) -> String {
     match value {
         Value::Text(text) => format!("{text:?}"),
@@ -46,7 +46,7 @@ pub fn describe(value: &Value) -> String {
     }
 }
 
-/// The attribute in which a field's value is stored.
+/// The attribute value that stores a field's value.
 pub fn attribute_of(field: &Field, value: &Value) -> AttributeValue {
     let number = |text: String| match text.parse::<Number>() {
         Ok(number) => AttributeValue::N(number),

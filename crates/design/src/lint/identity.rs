@@ -131,7 +131,7 @@ fn is_in_key(entity: &Entity, name: &str) -> bool {
     let own = entity.field(name).and_then(Field::format).and_then(|format| format.precision());
     entity.primary_key().parts().any(|part| {
         let mut pieces = part.shape.template().field_pieces();
-        pieces.any(|piece| piece.name == name && piece.format.precision() >= own)
+        pieces.any(|piece| piece.name() == name && piece.format().precision() >= own)
     })
 }
 

@@ -29,11 +29,11 @@ pub(super) fn unpadded_number(context: &Context, findings: &mut Findings) {
     for entity in context.design.entities() {
         for (key, template) in sort_templates(entity) {
             for piece in template.field_pieces() {
-                if !piece.format.is_plain() || is_shard(entity, &piece.name) {
+                if !piece.format().is_plain() || is_shard(entity, piece.name()) {
                     continue;
                 }
                 let example = match template.template().order() {
-                    Order::Broken(found) if found.field == piece.name => {
+                    Order::Broken(found) if found.field == piece.name() => {
                         format!(
                             "`{}` sorts before `{}`, although 10 is greater than 9",
                             found.greater, found.lesser
@@ -47,14 +47,14 @@ pub(super) fn unpadded_number(context: &Context, findings: &mut Findings) {
                         &entity.name,
                         format!(
                             "`{}` is an unpadded number in the sort key {}",
-                            piece.name,
+                            piece.name(),
                             key_text(key)
                         ),
                     )
                     .because(example)
                     .fix(format!(
                         "drop `plain` of `{}`, or give it a `width`; stored keys must be rewritten with the padding",
-                        piece.name
+                        piece.name()
                     ));
             }
         }
@@ -72,8 +72,8 @@ pub(super) fn unguarded_separator(context: &Context, findings: &mut Findings) {
             let template = key.shape.template();
             let open: Vec<&str> = template
                 .field_pieces()
-                .filter(|piece| may_hold_separator(&piece.format))
-                .map(|piece| piece.name.as_str())
+                .filter(|piece| may_hold_separator(piece.format()))
+                .map(keyloom_keys::Field::name)
                 .collect();
             let (Some(first), true) = (open.first(), template.pieces().len() > 1) else { continue };
             findings
@@ -132,7 +132,7 @@ pub(super) fn loose_time(context: &Context, findings: &mut Findings) {
         for key in &entity.keys {
             for piece in key.shape.template().field_pieces() {
                 let loose = entity
-                    .field(&piece.name)
+                    .field(piece.name())
                     .is_some_and(|field| field.kind == FieldKind::LooseTime);
                 if !loose {
                     continue;
@@ -141,7 +141,7 @@ pub(super) fn loose_time(context: &Context, findings: &mut Findings) {
                     .add(
                         key.span,
                         &entity.name,
-                        format!("`{}` in {} has no fixed form", piece.name, key_text(key)),
+                        format!("`{}` in {} has no fixed form", piece.name(), key_text(key)),
                     )
                     .because(
                         "`10:30:00.5Z` sorts before `10:30:00Z` because `.` is below `Z`, and `12:30:00+02:00` sorts after `11:00:00Z`, which is later",
@@ -159,8 +159,8 @@ pub(super) fn low_bytes(context: &Context, findings: &mut Findings) {
             let Order::Broken(broken) = template.template().order() else { continue };
             let text = template
                 .field_pieces()
-                .find(|piece| piece.name == broken.field)
-                .is_some_and(|piece| piece.format.is_text());
+                .find(|piece| piece.name() == broken.field)
+                .is_some_and(|piece| piece.format().is_text());
             let matters = context.design.accesses().iter().any(|access| {
                 let asked = access.finds(entity)
                     || access.via.as_ref().is_some_and(|via| via.name == entity.name);

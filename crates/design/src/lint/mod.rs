@@ -14,6 +14,7 @@ mod load;
 mod partition;
 mod proof;
 mod style;
+mod tenant;
 mod unique;
 mod write;
 
@@ -185,6 +186,7 @@ pub static RULES: &[Rule] = &[
     Rule { id: "P10", severity: Warn, title: "random shard on data that is read by id", check: partition::random_shard },
     Rule { id: "P11", severity: Info, title: "too many or too few shards", check: partition::shard_count },
     Rule { id: "P12", severity: Error, title: "one partition key value gets more than a partition takes", check: heat::hot_value },
+    Rule { id: "P13", severity: Error, title: "partition key that a policy cannot guard for a tenant", check: tenant::unguarded },
     Rule { id: "I01", severity: Warn, title: "index that no pattern uses", check: index::unused },
     Rule { id: "I02", severity: Warn, title: "two indexes that could be one", check: index::mergeable },
     Rule { id: "I03", severity: Warn, title: "many indexes, or writes multiplied by them", check: index::many },

@@ -237,7 +237,7 @@ pub(super) fn increasing_heat(context: &Context, findings: &mut Findings) {
         let key = entity.primary_key();
         let first = key.range_pieces().find_map(Piece::as_field);
         let increasing =
-            first.and_then(|piece| entity.field(&piece.name)).is_some_and(Field::is_increasing);
+            first.and_then(|piece| entity.field(piece.name())).is_some_and(Field::is_increasing);
         let load = load(context, entity, entity.table.primary());
         let share = hottest_share(context, entity, &key)
             .filter(|share| load.writes * share > keyloom_keys::PARTITION_WRITE_UNITS);

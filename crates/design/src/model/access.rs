@@ -1,4 +1,4 @@
-//! Access patterns: what is asked, with typed inputs.
+//! Access patterns: their conditions, order and typed inputs.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub struct Access {
     pub returns: Vec<String>,
     /// Whether the read must see the latest write.
     pub consistent: bool,
-    /// How often.
+    /// How often it is called.
     pub rate: Option<Rate>,
     /// Items one call returns.
     pub items: Option<f64>,
@@ -83,33 +83,33 @@ pub enum Test {
     Equal(Operand),
     /// Not equal to one value.
     NotEqual(Operand),
-    /// Inside a range with one or two ends.
+    /// Inside a range with one or two bounds.
     Range {
-        /// The lower end.
+        /// The lower bound.
         low: Option<End>,
-        /// The upper end.
+        /// The upper bound.
         high: Option<End>,
     },
-    /// The text starts so.
+    /// The text starts with the operand.
     BeginsWith(Operand),
-    /// One of these.
+    /// Equal to one of the operands.
     In(Vec<Operand>),
     /// Has a value.
     Exists,
     /// Has no value.
     Missing,
-    /// Contains.
+    /// Contains the operand.
     Contains(Operand),
-    /// Does not contain.
+    /// Does not contain the operand.
     Lacks(Operand),
 }
 
-/// One end of a range.
+/// One bound of a range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct End {
     /// The value.
     pub operand: Operand,
-    /// Whether the value itself belongs to the range.
+    /// Whether the bound is inclusive.
     pub inclusive: bool,
 }
 
@@ -129,20 +129,20 @@ pub struct Input {
     pub name: String,
     /// The field it is compared with.
     pub field: String,
-    /// What part it plays there.
+    /// Its role in the condition.
     pub role: InputRole,
 }
 
-/// What part an input plays.
+/// The role of an input in a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputRole {
     /// A value of the field.
     Value,
-    /// The lower end of a range.
+    /// The lower bound of a range.
     Low,
-    /// The upper end of a range.
+    /// The upper bound of a range.
     High,
-    /// The beginning of a text.
+    /// The prefix of a text.
     Prefix,
 }
 
@@ -151,14 +151,14 @@ pub enum InputRole {
 pub struct OrderBy {
     /// The field.
     pub field: String,
-    /// Whether the greatest comes first.
+    /// Whether the order is descending.
     pub descending: bool,
     /// Where it stands.
     pub span: Span,
 }
 
 impl Access {
-    /// The condition on a field that pins it to one value.
+    /// The operand of the equality on a field, if there is one.
     pub fn equality(&self, field: &str) -> Option<&Operand> {
         self.terms.iter().find_map(|term| match &term.test {
             Test::Equal(operand) if term.field == field => Some(operand),
@@ -166,12 +166,12 @@ impl Access {
         })
     }
 
-    /// The entity whose fields the conditions are about: the one in between, or the first found.
+    /// The entity whose fields the conditions are on: the intermediate one, or the first one returned.
     pub fn asked(&self) -> Option<&Arc<Entity>> {
         self.via.as_ref().or(self.find.first())
     }
 
-    /// Whether an entity is among those it returns.
+    /// Whether the pattern returns an entity.
     pub fn finds(&self, entity: &Entity) -> bool {
         self.find.iter().any(|found| found.name == entity.name)
     }

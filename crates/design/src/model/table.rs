@@ -23,6 +23,8 @@ pub struct Table {
     pub class: TableClass,
     /// The attribute that names an item's entity.
     pub type_attribute: Option<String>,
+    /// The field that names the tenant an item belongs to.
+    pub tenant: Option<String>,
     /// The separator of key templates.
     pub separator: String,
     /// What happens to a separator inside a value.

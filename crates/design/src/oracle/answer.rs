@@ -194,13 +194,13 @@ fn joins(entity: &Entity, link: &Entity) -> Option<Vec<Join>> {
     let key = entity.index_key(index)?;
     let pieces = key.parts().flat_map(|part| part.shape.template().field_pieces());
     let joins = pieces.filter_map(|piece| {
-        let kind = entity.field(&piece.name)?.kind.clone();
+        let kind = entity.field(piece.name())?.kind.clone();
         let shards = match &kind {
             FieldKind::Shard(shards) if !shards.by.is_empty() => Some(shards.clone()),
             _ => None,
         };
-        let precision = piece.format.precision();
-        Some(Join { field: piece.name.clone(), kind, precision, shards })
+        let precision = piece.format().precision();
+        Some(Join { field: piece.name().to_owned(), kind, precision, shards })
     });
     Some(joins.collect())
 }

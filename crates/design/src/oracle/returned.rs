@@ -34,10 +34,10 @@ impl Returned {
             let there = matches!(self.item.get(&key.attribute), Some(AttributeValue::S(_)));
             let whole = key.shape.template().field_pieces().any(|piece| {
                 let own = field.format();
-                piece.name == field.name
+                piece.name() == field.name
                     && own.is_none_or(|own| {
-                        own.precision() == piece.format.precision()
-                            && own.case() == piece.format.case()
+                        own.precision() == piece.format().precision()
+                            && own.case() == piece.format().case()
                     })
             });
             there && whole

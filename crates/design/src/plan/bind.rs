@@ -131,14 +131,14 @@ pub(crate) fn bind<'a>(
 fn pins(piece: &FieldPiece, operand: &Operand) -> bool {
     match operand {
         Operand::Input(_) => true,
-        Operand::Value(value) => piece.format.encode(value).is_ok(),
+        Operand::Value(value) => piece.format().encode(value).is_ok(),
     }
 }
 
 /// Whether a native key holds its field in another form than a template would write: a number, bytes, or a
 /// text that templates turn round.
 pub(super) fn is_kept_plain(part: &EntityKey, kind: KeyType) -> bool {
-    let turned = part.shape.template().field_pieces().any(|piece| piece.format.is_desc());
+    let turned = part.shape.template().field_pieces().any(|piece| piece.format().is_desc());
     part.shape.is_native() && (kind != KeyType::S || turned)
 }
 
@@ -177,18 +177,18 @@ impl Binder<'_> {
 
     fn use_up(&mut self, piece: &FieldPiece) {
         if self.tells(piece) {
-            self.used.push(piece.name.clone());
+            self.used.push(piece.name().to_owned());
         }
     }
 
     /// Whether the piece holds all of the field, not only the period it falls into.
     fn is_whole(&self, piece: &FieldPiece) -> bool {
-        let own = self.entity.field(&piece.name).and_then(Field::format);
+        let own = self.entity.field(piece.name()).and_then(Field::format);
         // A key that folds case meets values that differ by it.
-        if own.as_ref().is_some_and(|own| own.case() != piece.format.case()) {
+        if own.as_ref().is_some_and(|own| own.case() != piece.format().case()) {
             return false;
         }
-        match (own.as_ref().and_then(FieldFormat::precision), piece.format.precision()) {
+        match (own.as_ref().and_then(FieldFormat::precision), piece.format().precision()) {
             (Some(own), Some(here)) => here >= own,
             _ => true,
         }
@@ -198,8 +198,8 @@ impl Binder<'_> {
     /// is about whole periods that are no shorter than those of the piece.
     fn tells(&self, piece: &FieldPiece) -> bool {
         let whole_periods = || {
-            let question = self.question(&piece.name);
-            question.zip(piece.format.precision()).is_some_and(|(question, precision)| {
+            let question = self.question(piece.name());
+            question.zip(piece.format().precision()).is_some_and(|(question, precision)| {
                 periods::is_whole_periods(&question.test, precision)
             })
         };
@@ -263,14 +263,14 @@ impl Binder<'_> {
         for part in &key.hash {
             for piece in part.shape.template().field_pieces() {
                 if self.hash_field(piece) {
-                    bound.push(piece.name.clone());
+                    bound.push(piece.name().to_owned());
                     continue;
                 }
-                let range = self.question(&piece.name).map(|question| &question.test);
+                let range = self.question(piece.name()).map(|question| &question.test);
                 if matches!(range, Some(Test::Range { .. } | Test::BeginsWith(_))) {
-                    ranged = Some(piece.name.clone());
+                    ranged = Some(piece.name().to_owned());
                 }
-                open.push(piece.name.clone());
+                open.push(piece.name().to_owned());
             }
         }
         if open.is_empty() {
@@ -286,7 +286,7 @@ impl Binder<'_> {
 
     /// Gives a partition key field its value or values.
     fn hash_field(&mut self, piece: &FieldPiece) -> bool {
-        let name = piece.name.as_str();
+        let name = piece.name();
         if self.is_bound(name) {
             return true;
         }
@@ -309,11 +309,12 @@ impl Binder<'_> {
     }
 
     fn bucket(&mut self, piece: &FieldPiece, test: &Test) -> bool {
-        let Some(precision) = piece.format.precision().filter(|_| piece.format.is_bucket()) else {
+        let Some(precision) = piece.format().precision().filter(|_| piece.format().is_bucket())
+        else {
             return false;
         };
-        self.put(&piece.name, Source::Fanned);
-        let field = piece.name.clone();
+        self.put(piece.name(), Source::Fanned);
+        let field = piece.name().to_owned();
         self.fans.push(Fan::Buckets { field, precision, test: test.clone() });
         self.use_up(piece);
         true
@@ -324,24 +325,24 @@ impl Binder<'_> {
         if !values.iter().all(|value| pins(piece, value)) {
             return false;
         }
-        self.put(&piece.name, Source::Fanned);
+        self.put(piece.name(), Source::Fanned);
         self.use_up(piece);
-        self.fans.push(Fan::Values { field: piece.name.clone(), values });
+        self.fans.push(Fan::Values { field: piece.name().to_owned(), values });
         true
     }
 
     /// Shards and listed values can be tried one after another.
     fn unasked_hash_field(&mut self, piece: &FieldPiece) -> bool {
-        let Some(field) = self.entity.field(&piece.name) else { return false };
+        let Some(field) = self.entity.field(piece.name()) else { return false };
         if let FieldKind::Shard(shards) = &field.kind {
             let known = |by: &String| self.access.equality(by).is_some();
             let calculated = !shards.by.is_empty() && shards.by.iter().all(known);
             if calculated {
                 let by = shards.by.clone();
-                self.put(&piece.name, Source::Calculated { by, shards: shards.count });
+                self.put(piece.name(), Source::Calculated { by, shards: shards.count });
             } else {
-                let fan = Fan::Shards { field: piece.name.clone(), count: shards.count };
-                self.put(&piece.name, Source::Fanned);
+                let fan = Fan::Shards { field: piece.name().to_owned(), count: shards.count };
+                self.put(piece.name(), Source::Fanned);
                 self.fans.push(fan);
             }
             return true;
@@ -352,8 +353,8 @@ impl Binder<'_> {
             .map(|text| literal(field, text, InputRole::Value).ok().map(Operand::Value))
             .collect();
         values.is_some_and(|values| {
-            self.put(&piece.name, Source::Fanned);
-            self.fans.push(Fan::Values { field: piece.name.clone(), values });
+            self.put(piece.name(), Source::Fanned);
+            self.fans.push(Fan::Values { field: piece.name().to_owned(), values });
             true
         })
     }
@@ -385,14 +386,14 @@ impl Binder<'_> {
     }
 
     fn sort_value(&mut self, piece: &FieldPiece) -> bool {
-        if self.is_bound(&piece.name) {
+        if self.is_bound(piece.name()) {
             // Bound in the partition key as a period: the sort key still has the finer value to ask for.
             let fanned = self
                 .fans
                 .iter()
-                .any(|fan| fan.field() == piece.name && matches!(fan, Fan::Buckets { .. }));
+                .any(|fan| fan.field() == piece.name() && matches!(fan, Fan::Buckets { .. }));
             // A day that pins the partition key is a range of the moments in the sort key.
-            let pinned = match self.sources.iter().find(|(name, _)| *name == piece.name) {
+            let pinned = match self.sources.iter().find(|(name, _)| *name == piece.name()) {
                 Some((_, Source::Pinned(operand))) => pins(piece, operand),
                 _ => true,
             };
@@ -402,9 +403,9 @@ impl Binder<'_> {
             }
             return false;
         }
-        match self.question(&piece.name).map(|question| question.test.clone()) {
+        match self.question(piece.name()).map(|question| question.test.clone()) {
             Some(Test::Equal(operand)) if pins(piece, &operand) => {
-                self.put(&piece.name, Source::Pinned(operand));
+                self.put(piece.name(), Source::Pinned(operand));
                 self.use_up(piece);
                 true
             }
@@ -415,8 +416,8 @@ impl Binder<'_> {
 
     /// The range on the first open field, if its keys lie next to each other.
     fn sort_range(&self, piece: &FieldPiece, part: &EntityKey, kind: KeyType) -> Option<Question> {
-        let question = self.question(&piece.name)?;
-        let loose = self.entity.field(&piece.name).is_some_and(|f| f.kind == FieldKind::LooseTime);
+        let question = self.question(piece.name())?;
+        let loose = self.entity.field(piece.name()).is_some_and(|f| f.kind == FieldKind::LooseTime);
         if loose || !self.tells(piece) {
             return None;
         }

@@ -244,7 +244,7 @@ fn hash_text(binding: &Binding) -> String {
             .iter()
             .map(|piece| match piece {
                 Piece::Literal(text) => text.clone(),
-                Piece::Field(field) => format!("{{{}:{}}}", field.name, field.format),
+                Piece::Field(field) => format!("{{{}:{}}}", field.name(), field.format()),
             })
             .collect();
         pieces.concat()
@@ -411,9 +411,10 @@ fn common_range(
     // Conditions that the common range no longer expresses are left to a filter.
     for binding in bindings {
         for piece in binding.key.range_pieces().filter_map(Piece::as_field) {
-            let kept = common.iter().any(|p| p.as_field().is_some_and(|f| f.name == piece.name));
-            let in_hash = binding.key.hash_fields().any(|name| name == piece.name);
-            let question = access.terms.iter().find(|term| term.field == piece.name);
+            let kept =
+                common.iter().any(|p| p.as_field().is_some_and(|f| f.name() == piece.name()));
+            let in_hash = binding.key.hash_fields().any(|name| name == piece.name());
+            let question = access.terms.iter().find(|term| term.field == piece.name());
             if let Some(question) = question.filter(|q| !kept && !in_hash && !filter.contains(q)) {
                 filter.push(question.clone());
             }

@@ -1,4 +1,4 @@
-//! Reads with their inputs filled in: exact key values, ready to be sent or to be simulated.
+//! Reads with values for their inputs, ready to be sent or simulated.
 
 use std::cmp::Ordering;
 
@@ -17,51 +17,51 @@ use crate::model::{
     Access, End, EntityKey, Field, IndexKey, KeyShape, KeyType, Operand, Question, Test,
 };
 
-/// A read whose values are `V`: attribute values, or placeholders for people.
+/// A read with values of type `V`: attribute values, or placeholders to show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadForm<V> {
     /// GetItem or Query.
     pub kind: ReadKind,
     /// The table.
     pub table: String,
-    /// The index; the table itself if absent.
+    /// The index; `None` for the table.
     pub index: Option<String>,
     /// Attributes that must be equal: the partition key, and the leading sort key attributes.
     pub equal: Vec<(String, V)>,
     /// The condition on the next sort key attribute.
     pub sort: Option<(String, SortCondition<V>)>,
-    /// The filter.
+    /// The filter conditions, joined by `AND`.
     pub filter: Vec<(String, FilterTest<V>)>,
-    /// Upwards?
+    /// Whether the sort key is read in ascending order.
     pub forward: bool,
-    /// At most so many items are evaluated.
+    /// The maximum number of items to evaluate.
     pub limit: Option<u64>,
-    /// Strongly consistent?
+    /// Whether the read is strongly consistent.
     pub consistent: bool,
-    /// Whether a local index is asked for attributes it does not hold.
+    /// Whether a local index has to fetch attributes from the table.
     pub all_attributes: bool,
 }
 
-/// A read that can be sent.
+/// A read that can be sent to DynamoDB.
 pub type ConcreteRead = ReadForm<AttributeValue>;
 
 /// The operation of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadKind {
-    /// GetItem.
+    /// A `GetItem` by the whole primary key.
     Get,
-    /// Query.
+    /// A `Query`.
     Query,
 }
 
 /// A condition on one sort key attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SortCondition<V> {
-    /// `begins_with`
+    /// `begins_with` with a prefix.
     BeginsWith(V),
-    /// `BETWEEN`
+    /// `BETWEEN` two values, both included.
     Between(V, V),
-    /// `<`, `<=`, `>`, `>=`, `=`
+    /// A comparison by `<`, `<=`, `>`, `>=` or `=`.
     Compare(Comparison, V),
 }
 
@@ -79,14 +79,14 @@ impl<V> SortCondition<V> {
 /// A filter condition on one attribute.
 pub type FilterTest<V> = condition::Test<V>;
 
-/// Whether a range has its ends the wrong way round: it holds nothing, and DynamoDB refuses to look.
+/// Whether the lower bound of a range is above the upper one: DynamoDB rejects such a range.
 fn is_reversed(low: &AttributeValue, high: &AttributeValue) -> bool {
     let (mut a, mut b) = (Vec::new(), Vec::new());
     let encoded = encode_key_value(low, &mut a).and_then(|()| encode_key_value(high, &mut b));
     encoded.is_ok() && low.attribute_type() == high.attribute_type() && a > b
 }
 
-/// Fills the inputs into a plan's reads; an input without a value, or one that does not fit, is an error.
+/// Fills the inputs into a plan's reads; fails if an input has no value or an invalid one.
 pub fn concretize(
     access: &Access,
     plan: &Plan,
@@ -141,7 +141,7 @@ fn fan_values(fan: &Fan, inputs: &Inputs) -> Result<Vec<Value<'static>>, String>
     }
 }
 
-/// The most periods a range may touch: a run-away range is a mistake, not a plan.
+/// The maximum number of buckets of one range: a larger one is a mistake.
 const MAX_BUCKETS: usize = 10_000;
 
 fn buckets(
@@ -177,7 +177,7 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    /// The read; none if no item can satisfy it.
+    /// The read; `None` if no item can satisfy it.
     fn fill(&self, kind: ReadKind) -> Result<Option<ConcreteRead>, String> {
         let read = self.read;
         let index = read.index();
@@ -228,7 +228,7 @@ impl Filler<'_> {
         }
     }
 
-    /// The value that the pattern's conditions pin a field to.
+    /// The value to which the pattern's conditions bind a field.
     fn pinned(&self, name: &str) -> Result<Value<'static>, String> {
         match self.access.equality(name) {
             Some(operand) => resolve(operand, self.inputs),
@@ -330,7 +330,7 @@ impl Filler<'_> {
         }
         let mut bound: Vec<(&str, Value)> = Vec::new();
         for piece in template.pieces().iter().take(pieces).filter_map(Piece::as_field) {
-            bound.push((piece.name.as_str(), self.field_value(&piece.name)?));
+            bound.push((piece.name(), self.field_value(piece.name())?));
         }
         let condition = match range {
             Some(question) => Some(
@@ -401,10 +401,10 @@ impl Filler<'_> {
             match piece {
                 Piece::Literal(literal) => text.push_str(literal),
                 Piece::Field(field) => {
-                    let value = self.field_value(&field.name)?;
+                    let value = self.field_value(field.name())?;
                     let written = template
                         .encode_field(field, &value)
-                        .ok_or_else(|| format!("{value} does not fit `{}`", field.name))?;
+                        .ok_or_else(|| format!("{value} does not fit `{}`", field.name()))?;
                     text.push_str(&written);
                 }
             }
@@ -445,7 +445,7 @@ fn typed(field: &Field, value: &Value) -> Result<Value<'static>, String> {
     }
 }
 
-/// A condition as filters that must all hold: one, or two for a range with an end that does not belong to it.
+/// A condition as filters: one, or two for a range with an exclusive bound.
 fn filter_tests(
     field: &Field,
     test: &Test,

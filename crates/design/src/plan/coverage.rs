@@ -66,8 +66,8 @@ fn is_told_by_keys(entity: &Entity, index: &Index, field: &Field) -> bool {
     attributes.filter_map(|attribute| entity.key(&attribute.name)).any(|key| {
         let template = key.shape.template();
         let holds =
-            |piece: &FieldPiece| piece.name == field.name && piece.format.precision() >= own;
-        let loose = template.field_pieces().filter(|piece| may_hold_separator(&piece.format));
+            |piece: &FieldPiece| piece.name() == field.name && piece.format().precision() >= own;
+        let loose = template.field_pieces().filter(|piece| may_hold_separator(piece.format()));
         let parses =
             template.escape() != Escape::None || key.shape.is_native() || loose.count() == 0;
         parses && template.field_pieces().any(holds)

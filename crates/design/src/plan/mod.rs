@@ -41,12 +41,13 @@ pub use self::raw::{RawForm, RawProblem, RawRule};
 pub use self::reach::{IndexUse, index_uses};
 pub use self::request::{Placeholder, Request, RequestValue, requests, shapes, to_request};
 pub(crate) use self::request::{pieces_text, projection_json};
-pub use self::runner::{predicted_read, predicted_units, second_step, target};
-pub use self::simulate::{run, simulate};
+pub use self::runner::{predicted_pages, second_read, second_reads, second_step};
+pub use self::simulate::{evaluated, run, simulate};
 pub(crate) use self::space::Space;
 pub use self::verdict::plan_access;
 pub use self::write::{IndexEffect, WritePlan, plan_write};
 use crate::cost::Prices;
+use crate::evaluate::Inputs;
 use crate::model::{Access, Design, Entity, Index, Question, Table};
 
 /// How a pattern is read.
@@ -387,6 +388,19 @@ impl Plan {
     /// The index of the first read; nothing for the table itself or if refused.
     pub fn index_name(&self) -> Option<&str> {
         self.reads.first().and_then(|read| read.index().name.as_deref())
+    }
+
+    /// The reads of the first step with their inputs filled in: those that are planned, or the one that the design states by
+    /// hand. An error says why the inputs do not fit.
+    pub fn first_reads(
+        &self,
+        access: &Access,
+        inputs: &Inputs,
+    ) -> Result<Vec<ConcreteRead>, String> {
+        match &self.raw {
+            Some(raw) => raw.concrete(inputs).map(|read| vec![read]),
+            None => concretize(access, self, inputs),
+        }
     }
 
     /// Whether a read is a GetItem.

@@ -132,18 +132,18 @@ impl<'a> Walk<'a> {
             for (at, piece) in template.pieces().iter().enumerate().skip(from) {
                 path.push(piece);
                 let Piece::Field(field) = piece else { continue };
-                if is_constant(self.read, &field.name) {
+                if is_constant(self.read, field.name()) {
                     continue;
                 }
                 if self.is_period_of(field, wanted) {
                     period = Some(!wanted.descending);
                     continue;
                 }
-                if field.name != wanted.field {
-                    return Err(self.sorted_by(&field.name, &wanted.field, part));
+                if field.name() != wanted.field {
+                    return Err(self.sorted_by(field.name(), &wanted.field, part));
                 }
                 // A native key holds the field as it is.
-                let turned = field.format.is_desc() && !part.shape.is_native();
+                let turned = field.format().is_desc() && !part.shape.is_native();
                 let upwards = wanted.descending == turned;
                 if *ascending.get_or_insert(upwards) != upwards {
                     return Err(mixed_directions());
@@ -195,11 +195,11 @@ impl<'a> Walk<'a> {
 
     /// `{at:month}` before `{at}` sorts the same way.
     fn is_period_of(&self, piece: &FieldPiece, wanted: &OrderBy) -> bool {
-        let own = self.entity.field(&piece.name).and_then(Field::format);
+        let own = self.entity.field(piece.name()).and_then(Field::format);
         let finer = own.and_then(|format| format.precision());
-        piece.name == wanted.field
-            && !piece.format.is_desc()
-            && matches!((piece.format.precision(), finer), (Some(here), Some(own)) if here < own)
+        piece.name() == wanted.field
+            && !piece.format().is_desc()
+            && matches!((piece.format().precision(), finer), (Some(here), Some(own)) if here < own)
     }
 
     fn check_text(
@@ -210,12 +210,12 @@ impl<'a> Walk<'a> {
         at: usize,
         piece: &FieldPiece,
     ) -> Result<(), OrderProblem> {
-        let field = self.entity.field(&piece.name);
+        let field = self.entity.field(piece.name());
         if field.is_some_and(|field| field.kind == FieldKind::LooseTime) {
             return Err(OrderProblem {
                 why: format!(
                     "`{}` is written with varying fractions or offsets, and its text does not sort by time",
-                    piece.name
+                    piece.name()
                 ),
                 fix: "use the type datetime or datetime:ms, which are UTC and of fixed width"
                     .to_owned(),
@@ -226,14 +226,14 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let own = field.and_then(Field::format);
-        if own.is_some_and(|own| own.case() != piece.format.case()) {
+        if own.is_some_and(|own| own.case() != piece.format().case()) {
             return Err(OrderProblem {
                 why: format!(
                     "`{}` is written without its case in `{}`, and does not sort like its values",
-                    piece.name,
+                    piece.name(),
                     template.text()
                 ),
-                fix: format!("fold the case of `{}` itself, or write it as it is", piece.name),
+                fix: format!("fold the case of `{}` itself, or write it as it is", piece.name()),
                 moved: None,
             });
         }
@@ -279,18 +279,18 @@ impl<'a> Walk<'a> {
 /// The template with one field moved before another; everything else stays as it is written.
 fn reordered(template: &KeyTemplate, first: &str, wanted: &str) -> String {
     let pieces = template.pieces();
-    let is = |piece: &Piece, name: &str| piece.as_field().is_some_and(|field| field.name == name);
+    let is = |piece: &Piece, name: &str| piece.as_field().is_some_and(|field| field.name() == name);
     let Some(at) = pieces.iter().position(|piece| is(piece, first)) else {
         return template.text().to_owned();
     };
-    let own = template.field_pieces().map(|field| (field.name.as_str(), written(template, field)));
+    let own = template.field_pieces().map(|field| (field.name(), written(template, field)));
     let own: Vec<(&str, String)> = own.collect();
     let text = |piece: &Piece| match piece {
         Piece::Literal(literal) => literal.replace('{', "{{").replace('}', "}}"),
         Piece::Field(field) => own
             .iter()
-            .find(|(name, _)| *name == field.name)
-            .map_or_else(|| format!("{{{}}}", field.name), |(_, text)| text.clone()),
+            .find(|(name, _)| *name == field.name())
+            .map_or_else(|| format!("{{{}}}", field.name()), |(_, text)| text.clone()),
     };
     let later = pieces.iter().skip(at).position(|piece| is(piece, wanted)).map(|n| n + at);
     let separator = template.template().separator();
@@ -306,8 +306,8 @@ fn reordered(template: &KeyTemplate, first: &str, wanted: &str) -> String {
 /// A field as the template's text writes it, with its format if one stands there.
 fn written(template: &KeyTemplate, field: &FieldPiece) -> String {
     let text = template.text();
-    let plain = format!("{{{}}}", field.name);
-    let start = format!("{{{}:", field.name);
+    let plain = format!("{{{}}}", field.name());
+    let start = format!("{{{}:", field.name());
     match text.find(&start).and_then(|at| text.get(at..)?.split_once('}')) {
         Some((inside, _)) if !text.contains(&plain) => format!("{inside}}}"),
         _ => plain,

@@ -1,11 +1,11 @@
-//! Periods of time: which buckets a condition touches, and whether it is made of whole ones.
+//! Time buckets: which ones a condition overlaps, and whether it consists of whole ones.
 
 use keyloom_keys::{Precision, Timestamp, Value};
 
 use crate::key::extent;
 use crate::model::{End, Operand, Test};
 
-/// The first and the last millisecond that a condition allows; an end that is not there is the end of time.
+/// The first and last millisecond that satisfy a condition; a missing bound is the end of time.
 pub(super) fn span<E>(
     test: &Test,
     time: &dyn Fn(&Operand) -> Result<Timestamp, E>,
@@ -29,7 +29,7 @@ pub(super) fn span<E>(
     })
 }
 
-/// The periods that a stretch of time touches; nothing if there are more than `most`.
+/// The buckets that a time range overlaps; `None` if there are more than `most`.
 pub(super) fn touched(
     (low, high): (i64, i64),
     precision: Precision,
@@ -55,8 +55,7 @@ pub(super) fn stated(operand: &Operand) -> Result<Timestamp, ()> {
     }
 }
 
-/// Whether a condition is stated in whole periods of this length, so that a key with the period alone tells
-/// whether it holds.
+/// Whether a condition consists of whole periods of this length, so that the bucket alone decides whether it holds.
 pub(super) fn is_whole_periods(test: &Test, precision: Precision) -> bool {
     let whole = |operand: &Operand| stated(operand).is_ok_and(|time| time.precision() <= precision);
     match test {
@@ -70,7 +69,7 @@ pub(super) fn is_whole_periods(test: &Test, precision: Precision) -> bool {
     }
 }
 
-/// Whether a value stands for several moments of a field that is kept this precisely.
+/// Whether a value is a period rather than an instant of a field with this precision.
 pub(super) fn is_period(value: &Value, precision: Option<Precision>) -> bool {
     match (value, precision) {
         (Value::Time(time), Some(own)) => time.precision() < own,

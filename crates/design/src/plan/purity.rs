@@ -1,21 +1,21 @@
-//! Purity: which rows besides the wanted ones lie in a key range.
+//! Purity: which rows other than the wanted ones a key range contains.
 
 use std::sync::Arc;
 
 use super::range::SortPart;
 use super::space::{Occupant, Space, may_meet};
 use super::{Problem, Read};
-use crate::key::{KeyTemplate, Piece};
+use crate::key::{KeyTemplate, Piece, may_hold_separator};
 use crate::model::{Entity, EntityKey, Escape, IndexKey, same};
 
-/// What lies in a range besides the wanted rows.
+/// What a range contains besides the wanted rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bleed {
     /// Entities that the pattern does not ask for.
     pub(crate) strangers: Vec<Arc<Entity>>,
-    /// The text that ends the range inside a value, so that longer values match too.
+    /// The prefix of the range, if it ends inside a value so that longer values match, too.
     pub(crate) open_end: Option<String>,
-    /// A field whose values may carry the separator.
+    /// A field whose values may contain the separator.
     pub(crate) unescaped: Option<String>,
 }
 
@@ -24,12 +24,12 @@ impl Bleed {
         self.strangers.is_empty() && self.open_end.is_none() && self.unescaped.is_none()
     }
 
-    /// Whether the rows can be told apart by their type: then a filter helps.
+    /// Whether the unwanted rows differ by their entity type, so that a filter can remove them.
     pub(crate) fn is_only_strangers(&self) -> bool {
         !self.strangers.is_empty() && self.open_end.is_none() && self.unescaped.is_none()
     }
 
-    /// As a finding of the plan.
+    /// The problem to report in the plan.
     pub(crate) fn problem(&self) -> Problem {
         Problem::Bleed {
             entities: self.strangers.iter().map(|entity| entity.name.clone()).collect(),
@@ -58,7 +58,7 @@ impl Bleed {
     }
 }
 
-/// Finds what else a read would return.
+/// Finds the unwanted rows that a read would return.
 pub(crate) fn bleed(space: &Space, read: &Read) -> Bleed {
     let Some(key) = read.range.entity.index_key(read.index()) else { return Bleed::default() };
     let occupants = space.occupants(&read.table, read.index);
@@ -77,7 +77,7 @@ pub(crate) fn bleed(space: &Space, read: &Read) -> Bleed {
     Bleed { strangers, open_end: open_end(read, &key), unescaped: unescaped(read, &key) }
 }
 
-/// A cheap first look, so that most entities are ruled out without building automata.
+/// A cheap check of literal prefixes, which rules out most entities without building automata.
 fn meets_at_the_start(read: &Read, mine: &[&str], occupant: &Occupant) -> bool {
     let hashes = read.index().hash.len();
     let theirs: Vec<&str> = occupant.beginnings().collect();
@@ -107,18 +107,18 @@ fn beginning(template: &KeyTemplate) -> &str {
     }
 }
 
-/// A common beginning that ends with a value of varying length has no closing separator.
+/// The common prefix, if it ends with a value of varying length and so without a separator.
 fn open_end(read: &Read, key: &IndexKey) -> Option<String> {
     let SortPart::Common(pieces) = &read.range.sort else { return None };
     let Some(Piece::Field(last)) = pieces.last() else { return None };
-    let varies = !last.format.is_fixed_width();
+    let varies = !last.format().is_fixed_width();
     let template = key.range.first()?.shape.template();
     (varies && !template.pieces().is_empty()).then(|| super::request::pieces_text(pieces))
 }
 
-/// Without a policy, a value with the separator in it falls into its neighbours' ranges: where the key is
-/// known whole, if two such values share it, so that a part can move from one to the other; in a prefix, if
-/// anything follows the value.
+/// Without a policy, a value that contains the separator can fall into the range of other values: in a completely bound
+/// key if two fields may contain it, so that a part can move from one to the other; in a prefix if anything follows the
+/// value.
 fn unescaped(read: &Read, key: &IndexKey) -> Option<String> {
     let hashes = key.hash.len();
     let whole = |at: usize| {
@@ -132,9 +132,10 @@ fn unescaped(read: &Read, key: &IndexKey) -> Option<String> {
     let (known, open): (Vec<_>, Vec<_>) = key.parts().enumerate().partition(|(at, _)| whole(*at));
     let known: Vec<&EntityKey> = known.into_iter().map(|(_, part)| part).collect();
     let told = determined(&known);
-    let loose = |part: &EntityKey| -> Vec<String> { loose_fields(part, &told) };
-    if let Some(field) = known.iter().map(|part| loose(part)).find(|fields| fields.len() > 1) {
-        return field.into_iter().next();
+    let ambiguous =
+        known.iter().map(|part| loose_fields(part, &told)).find(|loose| loose.len() > 1);
+    if let Some(loose) = ambiguous {
+        return loose.first().map(|&name| name.to_owned());
     }
     let (_, part) = open.into_iter().next()?;
     let template = part.shape.template();
@@ -143,27 +144,27 @@ fn unescaped(read: &Read, key: &IndexKey) -> Option<String> {
         SortPart::Common(pieces) => pieces.len(),
         SortPart::Whole | SortPart::Exact => 0,
     };
-    let loose = loose(part);
+    let loose = loose_fields(part, &told);
     let ends = template.pieces().len();
     let pieces = template.pieces().iter().enumerate().take(bound);
     pieces
         .filter(|(at, _)| at + 1 < ends)
         .filter_map(|(_, piece)| piece.as_field())
-        .find(|field| loose.contains(&field.name))
-        .map(|field| field.name.clone())
+        .find(|field| loose.contains(&field.name()))
+        .map(|field| field.name().to_owned())
 }
 
-/// The fields that have one value in all rows with these keys: a key tells its fields if at most one of them
-/// may hold the separator, and what one key tells helps to take the next apart.
-fn determined(parts: &[&EntityKey]) -> Vec<String> {
-    let mut told: Vec<String> = Vec::new();
+/// The fields that have one value in all rows with these keys: a key determines its fields if at most one of them may
+/// contain the separator, and the fields of one key help to parse the next.
+fn determined<'k>(parts: &[&'k EntityKey]) -> Vec<&'k str> {
+    let mut told: Vec<&str> = Vec::new();
     loop {
         let before = told.len();
         for part in parts {
             if loose_fields(part, &told).len() < 2 {
                 for name in part.shape.template().fields() {
-                    if !told.iter().any(|known| known == name) {
-                        told.push(name.to_owned());
+                    if !told.contains(&name) {
+                        told.push(name);
                     }
                 }
             }
@@ -174,17 +175,17 @@ fn determined(parts: &[&EntityKey]) -> Vec<String> {
     }
 }
 
-/// The fields of a key that may hold the separator and are not told by other keys.
-fn loose_fields(part: &EntityKey, told: &[String]) -> Vec<String> {
+/// The fields of a key that may contain the separator and are not determined by other keys.
+fn loose_fields<'k>(part: &'k EntityKey, told: &[&str]) -> Vec<&'k str> {
     let template = part.shape.template();
     if part.shape.is_native() || template.escape() != Escape::None {
         return Vec::new();
     }
-    let mut names: Vec<String> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
     for field in template.field_pieces() {
-        let open = crate::key::may_hold_separator(&field.format) && !told.contains(&field.name);
-        if open && !names.contains(&field.name) {
-            names.push(field.name.clone());
+        let open = may_hold_separator(field.format()) && !told.contains(&field.name());
+        if open && !names.contains(&field.name()) {
+            names.push(field.name());
         }
     }
     names

@@ -1,4 +1,4 @@
-//! Key ranges before their inputs are known: which pieces are bound, and what language the range is.
+//! Key ranges with unknown inputs: which pieces are bound, and the language of the keys in the range.
 
 use std::sync::Arc;
 
@@ -17,41 +17,41 @@ use crate::model::{End, Entity, EntityKey, IndexKey, Operand, Question, Test};
 /// A range of keys of one index: a partition key and a part of its sort keys.
 #[derive(Clone, Debug)]
 pub struct ReadRange {
-    /// The entity whose templates make the key.
+    /// The entity whose templates build the key.
     pub entity: Arc<Entity>,
-    /// Where the fields of the key come from.
+    /// The sources of the values of key fields.
     pub sources: Vec<(String, Source)>,
-    /// Which sort keys.
+    /// The sort keys in the range.
     pub sort: SortPart,
 }
 
-/// Which sort keys a range takes.
+/// The sort keys of a range.
 #[derive(Clone, Debug)]
 pub enum SortPart {
-    /// All of them.
+    /// All sort keys.
     Whole,
-    /// One.
+    /// One sort key.
     Exact,
-    /// Those that begin with the bound pieces, and whose next field satisfies the range.
+    /// Sort keys that begin with the bound pieces and whose next field satisfies the condition.
     Open {
-        /// The first sort key attribute that is not wholly bound.
+        /// The first sort key attribute that is not completely bound.
         attribute: usize,
-        /// How many of its pieces are bound.
+        /// The number of its bound pieces.
         pieces: usize,
         /// The condition on the next field.
         range: Option<Question>,
     },
-    /// Those that begin like every entity of a collection.
+    /// Sort keys with the common prefix of all entities of a collection.
     Common(Vec<Piece>),
 }
 
 impl ReadRange {
-    /// Where a field's value comes from.
+    /// The source of a field's value.
     pub fn source(&self, field: &str) -> Option<&Source> {
         self.sources.iter().find(|(name, _)| name == field).map(|(_, source)| source)
     }
 
-    /// The most rows that can lie in the range, if their primary keys leave only so many.
+    /// The maximum number of rows in the range, if their primary keys limit it.
     pub(crate) fn most_rows(&self, key: &IndexKey) -> Option<u64> {
         let bound = self.bound_fields(key);
         let mut most: u64 = 1;
@@ -59,12 +59,12 @@ impl ReadRange {
             self.entity.primary_key().parts().flat_map(|p| p.shape.template().field_pieces())
         {
             let told = bound.iter().any(|known| {
-                known.name == piece.name
-                    && known.format.precision() >= piece.format.precision()
-                    && known.format.case() == piece.format.case()
+                known.name() == piece.name()
+                    && known.format().precision() >= piece.format().precision()
+                    && known.format().case() == piece.format().case()
             });
             if !told {
-                let values = self.entity.field(&piece.name)?.values()?;
+                let values = self.entity.field(piece.name())?.values()?;
                 most = most.saturating_mul(values.len() as u64);
             }
         }
@@ -89,7 +89,7 @@ impl ReadRange {
         bound
     }
 
-    /// The keys of the range, attribute by attribute, whatever the inputs are.
+    /// The language of each key attribute of the range, for any inputs.
     pub(crate) fn languages(&self, key: &IndexKey, fans: &[Fan]) -> Vec<Language> {
         let whole = |template: &KeyTemplate| {
             let mut language = Language::empty_text();
@@ -124,7 +124,7 @@ impl ReadRange {
                 self.add_bound(&mut language, template, bound, fans);
                 let next = template.pieces().get(*pieces).and_then(Piece::as_field);
                 if let (Some(question), Some(field)) = (range, next) {
-                    language.classes(&begins_inside(&field.format, &question.test));
+                    language.classes(&begins_inside(field.format(), &question.test));
                 }
                 language.anything();
             }
@@ -132,7 +132,7 @@ impl ReadRange {
         language
     }
 
-    /// Appends pieces whose fields have a value: the one that the pattern states, or any.
+    /// Appends bound pieces: a field has the value that the pattern states, or any.
     fn add_bound(
         &self,
         language: &mut Language,
@@ -151,7 +151,7 @@ impl ReadRange {
         }
     }
 
-    /// What a field is written as in the range, where the pattern states its value or values.
+    /// The encodings of a field in the range, if the pattern states its values.
     fn stated_texts(
         &self,
         template: &KeyTemplate,
@@ -162,10 +162,10 @@ impl ReadRange {
             Operand::Value(value) => template.encode_field(field, value),
             Operand::Input(_) => None,
         };
-        match self.source(&field.name)? {
+        match self.source(field.name())? {
             Source::Pinned(operand) => Some(vec![written(operand)?]),
             Source::Fanned => fans.iter().find_map(|fan| match fan {
-                Fan::Values { field: name, values } if *name == field.name => {
+                Fan::Values { field: name, values } if *name == field.name() => {
                     values.iter().map(written).collect()
                 }
                 _ => None,
@@ -175,11 +175,11 @@ impl ReadRange {
     }
 }
 
-/// The first byte of every text inside a range on a field; none where the range may hold the bare prefix.
+/// The first byte of every text inside a range on a field; empty if the range may contain the bare prefix.
 fn begins_inside(format: &FieldFormat, test: &Test) -> Vec<ByteSet> {
     let text = format.is_text() || matches!(format.kind(), FieldType::Hex);
     match test {
-        // Without a lower end, a range of texts begins with the prefix itself.
+        // Without a lower bound, a range of texts begins with the prefix itself.
         Test::Range { low: None, .. } if text && !format.is_desc() => Vec::new(),
         Test::Range { high: None, .. } if text && format.is_desc() => Vec::new(),
         Test::Range { .. } | Test::Equal(_) => vec![first_bytes(format)],
@@ -187,12 +187,12 @@ fn begins_inside(format: &FieldFormat, test: &Test) -> Vec<ByteSet> {
     }
 }
 
-/// Every byte that a text between two written values can begin with.
+/// Every byte that a text between two encoded values can begin with.
 fn first_bytes(format: &FieldFormat) -> ByteSet {
     match format.kind() {
         FieldType::I64 | FieldType::Decimal { .. } => ByteSet::range(b'-', b'0'),
         FieldType::Ulid => ByteSet::range(b'0', b'7'),
-        // Above every hex of any length comes `g`, and that is the upper end of an open range.
+        // `g` sorts above hex of any length and is the upper bound of an open range.
         FieldType::Hex if format.width().is_none() => ByteSet::range(b'0', b'g'),
         FieldType::Uuid | FieldType::Hex => ByteSet::range(b'0', b'f'),
         FieldType::Bool => ByteSet::range(b'0', b'1'),
@@ -203,7 +203,7 @@ fn first_bytes(format: &FieldFormat) -> ByteSet {
     }
 }
 
-/// A condition on a field as the key library takes it; nothing if an operand has no value.
+/// A condition for the key library; `None` if an operand has no value.
 pub(crate) fn field_condition<'v>(
     field: &str,
     test: &Test,
@@ -235,15 +235,15 @@ pub(crate) fn field_condition<'v>(
     }
 }
 
-/// Whether the keys that satisfy a condition on a field lie next to each other, judged with sample values.
+/// Whether the keys that satisfy a condition on a field are contiguous, judged with sample values.
 pub(crate) fn is_contiguous(part: &EntityKey, piece: &FieldPiece, test: &Test) -> bool {
     let template = part.shape.template();
     let bound: Vec<(&str, Value)> = template
         .field_pieces()
-        .take_while(|field| field.name != piece.name)
-        .map(|field| (field.name.as_str(), sample_of(&field.format, 1)))
+        .take_while(|field| field.name() != piece.name())
+        .map(|field| (field.name(), sample_of(field.format(), 1)))
         .collect();
-    // Two different samples for two ends, or the range would be empty.
+    // Different samples for the two bounds, or the range would be empty.
     let is_high = |operand: &Operand| match test {
         Test::Range { high: Some(high), .. } => std::ptr::eq(&raw const high.operand, operand),
         _ => false,
@@ -251,12 +251,12 @@ pub(crate) fn is_contiguous(part: &EntityKey, piece: &FieldPiece, test: &Test) -
     let resolve = |operand: &Operand| match operand {
         Operand::Value(value) => Some(value.clone()),
         Operand::Input(_) if matches!(test, Test::BeginsWith(_)) => {
-            let written = piece.format.encode(&sample_of(&piece.format, 3)).ok()?;
+            let written = piece.format().encode(&sample_of(piece.format(), 3)).ok()?;
             Some(Value::from(written.get(..1).unwrap_or("a").to_owned()))
         }
-        Operand::Input(_) => Some(sample_of(&piece.format, if is_high(operand) { 7 } else { 3 })),
+        Operand::Input(_) => Some(sample_of(piece.format(), if is_high(operand) { 7 } else { 3 })),
     };
-    let Some(condition) = field_condition(&piece.name, test, &resolve) else { return false };
+    let Some(condition) = field_condition(piece.name(), test, &resolve) else { return false };
     template.template().range(&bound, Some(&condition)).is_ok()
 }
 

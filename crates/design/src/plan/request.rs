@@ -1,4 +1,4 @@
-//! Requests as DynamoDB takes them, with inputs as placeholders or as values.
+//! Requests to DynamoDB, with placeholders or values for inputs.
 
 use keyloom_core::AttributeValue;
 use keyloom_core::json::write_value;
@@ -6,7 +6,7 @@ use keyloom_core::limits::MAX_BATCH_GET_KEYS;
 use serde_json::{Map, Value as Json, json};
 
 use super::bind::Source;
-use super::concrete::{FilterTest, ReadForm, ReadKind, SortCondition, concretize};
+use super::concrete::{FilterTest, ReadForm, ReadKind, SortCondition};
 use super::range::SortPart;
 use super::{Plan, Read, Verdict};
 use crate::condition::Comparison;
@@ -16,17 +16,17 @@ use crate::model::{
     Access, EntityKey, Index, IndexKey, KeyType, Operand, Projection, Question, Test,
 };
 
-/// One request.
+/// One request to DynamoDB.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// `GetItem`, `Query` or `BatchGetItem`.
     pub operation: String,
-    /// The body.
+    /// The body of the request.
     pub body: Json,
 }
 
 impl Request {
-    /// As reports show it.
+    /// The request as reports show it.
     pub fn to_json(&self) -> Json {
         json!({ "operation": self.operation, "body": self.body })
     }
@@ -34,17 +34,14 @@ impl Request {
 
 /// The exact requests of a plan for these inputs, in the order they are sent.
 pub fn requests(access: &Access, plan: &Plan, inputs: &Inputs) -> Result<Vec<Request>, String> {
-    let reads = match &plan.raw {
-        Some(raw) => raw.concrete(inputs).map(|read| vec![read])?,
-        None => concretize(access, plan, inputs)?,
-    };
+    let reads = plan.first_reads(access, inputs)?;
     if plan.verdict == Verdict::Batch {
         return Ok(batches(&reads));
     }
     Ok(reads.iter().map(to_request).collect())
 }
 
-/// Whole keys as BatchGetItem requests, 100 to each; DynamoDB refuses a key twice in one request.
+/// BatchGetItem requests for whole keys, 100 in each; DynamoDB rejects duplicate keys in one request.
 fn batches<V: RequestValue>(reads: &[ReadForm<V>]) -> Vec<Request> {
     let mut keys: Vec<Json> = Vec::new();
     for read in reads {
@@ -70,7 +67,7 @@ fn batches<V: RequestValue>(reads: &[ReadForm<V>]) -> Vec<Request> {
         .collect()
 }
 
-/// The request shapes of a plan, with inputs as `{name}`.
+/// The requests of a plan, with inputs as `{name}`.
 pub fn shapes(access: &Access, plan: &Plan) -> Vec<Request> {
     if let Some(raw) = &plan.raw {
         return vec![to_request(&raw.form())];
@@ -91,7 +88,7 @@ pub(super) fn read_forms(access: &Access, plan: &Plan) -> Vec<ReadForm<Placehold
     plan.reads.iter().map(form).collect()
 }
 
-/// A value of a request, or what stands for one.
+/// A placeholder for a value of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placeholder {
     /// The attribute's type.
@@ -100,9 +97,9 @@ pub struct Placeholder {
     pub text: String,
 }
 
-/// Values that can stand in a request.
+/// Values or placeholders of a request.
 pub trait RequestValue {
-    /// As DynamoDB JSON.
+    /// The value as DynamoDB JSON.
     fn to_json(&self) -> Json;
 }
 
@@ -122,7 +119,7 @@ impl RequestValue for AttributeValue {
     }
 }
 
-/// Renders a read as its request.
+/// The request of a read.
 pub fn to_request<V: RequestValue>(read: &ReadForm<V>) -> Request {
     let mut body = Map::new();
     body.insert("TableName".into(), json!(read.table));
@@ -164,7 +161,7 @@ pub fn to_request<V: RequestValue>(read: &ReadForm<V>) -> Request {
     Request { operation: "Query".to_owned(), body: Json::Object(body) }
 }
 
-/// Writes expressions; every name is aliased, so that reserved words never matter.
+/// Prints expressions; every name has a placeholder, so that reserved words do not matter.
 #[derive(Default)]
 struct ExpressionWriter {
     names: Map<String, Json>,
@@ -216,7 +213,7 @@ impl ExpressionWriter {
     }
 }
 
-/// Writes a read with its inputs left open.
+/// Builds a read with placeholders for its inputs.
 struct Shaper<'a> {
     access: &'a Access,
     read: &'a Read,
@@ -264,9 +261,9 @@ impl Shaper<'_> {
     }
 
     fn field(&self, field: &FieldPiece) -> String {
-        match self.read.range.source(&field.name) {
+        match self.read.range.source(field.name()) {
             Some(Source::Pinned(operand)) => operand_text(operand, field),
-            _ => format!("{{{}}}", field.name),
+            _ => format!("{{{}}}", field.name()),
         }
     }
 
@@ -389,8 +386,8 @@ fn ranged(
                 low.as_ref().map_or_else(|| prefix.to_owned(), |low| text(&low.operand)),
                 high.as_ref().map_or_else(|| format!("{prefix}…"), |high| text(&high.operand)),
             );
-            // Inside keys a descending field turns its range around.
-            if field.format.is_desc() {
+            // The range of a descending field is reversed in keys.
+            if field.format().is_desc() {
                 std::mem::swap(&mut from, &mut to);
             }
             SortCondition::Between(value(from), value(to))
@@ -402,7 +399,7 @@ fn ranged(
 fn operand_text(operand: &Operand, field: &FieldPiece) -> String {
     match operand {
         Operand::Input(name) => format!("{{{name}}}"),
-        Operand::Value(value) => field.format.encode(value).unwrap_or_else(|_| value.to_string()),
+        Operand::Value(value) => field.format().encode(value).unwrap_or_else(|_| value.to_string()),
     }
 }
 
@@ -412,7 +409,7 @@ pub(crate) fn pieces_text(pieces: &[Piece]) -> String {
         .iter()
         .map(|piece| match piece {
             Piece::Literal(text) => text.clone(),
-            Piece::Field(field) => format!("{{{}}}", field.name),
+            Piece::Field(field) => format!("{{{}}}", field.name()),
         })
         .collect()
 }

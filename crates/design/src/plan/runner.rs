@@ -1,4 +1,4 @@
-//! What a runner needs besides the requests: the second step, and the units that a call should consume.
+//! What a runner of plans needs besides the first reads: the second step, and the units that a call should consume.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,92 +9,48 @@ use keyloom_core::size::item_size;
 use keyloom_core::{AttributeValue, Item};
 use serde_json::{Map, Value as Json, json};
 
-use super::concrete::{ConcreteRead, ReadKind, concretize};
+use super::concrete::{ConcreteRead, ReadKind};
 use super::request::{Request, RequestValue};
 use super::simulate::evaluated;
 use super::{Hydrate, Plan};
-use crate::evaluate::{Inputs, Row};
+use crate::evaluate::Row;
 use crate::generate::set_shards;
-use crate::model::{Access, Entity, Index, Projection};
+use crate::model::{Access, Entity, Projection};
 
-/// The requests of the second step for the items that the first one returned, in order.
-///
-/// The keys of one item stay together: request `n` fetches for items `100·n..`, or for item `n` alone
-/// where each takes a Query.
-pub fn second_step(access: &Access, plan: &Plan, items: &[Item]) -> Vec<Request> {
-    let Some(step) = &plan.hydrate else { return Vec::new() };
-    if !step.batch {
-        return items.iter().filter_map(|item| query_for(access, step, item)).collect();
+/// The reads of the second step for one row of the first: by primary key, or one Query of an index for each item that a
+/// link leads to. None for an item whose key the link does not know.
+pub fn second_reads(access: &Access, step: &Hydrate, row: &Item) -> Vec<ConcreteRead> {
+    let mut reads: Vec<ConcreteRead> = Vec::new();
+    for entity in &step.entities {
+        let read = second_read(access, step, entity, row);
+        // Several entities may lie under one key of the index.
+        reads.extend(read.filter(|read| !reads.contains(read)));
+        if access.via.is_none() {
+            // An index entry carries the primary key of its item, whichever entity it is.
+            break;
+        }
     }
-    let keys: Vec<Json> = items.iter().flat_map(|item| keys_for(access, step, item)).collect();
-    let Some(table) = step.entities.first().map(|entity| entity.table.name.clone()) else {
-        return Vec::new();
+    reads
+}
+
+/// The read for the item of one entity that a row leads to.
+pub fn second_read(
+    access: &Access,
+    step: &Hydrate,
+    entity: &Arc<Entity>,
+    row: &Item,
+) -> Option<ConcreteRead> {
+    let index = match &step.index {
+        None => entity.table.primary(),
+        Some(name) => entity.table.index(name)?,
     };
-    keys.chunks(MAX_BATCH_GET_KEYS)
-        .map(|chunk| {
-            let mut request = json!({ "Keys": chunk });
-            if let (true, Json::Object(map)) = (access.consistent, &mut request) {
-                map.insert("ConsistentRead".to_owned(), json!(true));
-            }
-            let mut items = Map::new();
-            items.insert(table.clone(), request);
-            let body = json!({ "RequestItems": items });
-            Request { operation: "BatchGetItem".to_owned(), body }
-        })
-        .collect()
-}
-
-/// The primary keys that an item leads to.
-fn keys_for(access: &Access, step: &Hydrate, item: &Item) -> Vec<Json> {
-    match &access.via {
-        // An index entry carries the primary key of its item.
-        None => step.entities.first().map(|entity| primary_key(entity, item)).into_iter().collect(),
-        Some(via) => step
-            .entities
-            .iter()
-            .filter_map(|entity| {
-                let values = target(via, entity, item).index_values(entity.table.primary())?;
-                Some(named(entity.table.primary(), &values))
-            })
-            .collect(),
-    }
-}
-
-/// What a link item tells of the item it leads to. Calculated shards are stored nowhere and follow from the rest.
-pub fn target(via: &Arc<Entity>, entity: &Arc<Entity>, item: &Item) -> Row {
-    let link = Row::from_item(via, item);
-    let mut row = Row { entity: entity.clone(), values: link.values };
-    set_shards(&mut row);
-    row
-}
-
-fn primary_key(entity: &Entity, item: &Item) -> Json {
-    let primary = entity.table.primary();
-    let key: Map<String, Json> = primary
-        .attributes()
-        .filter_map(|attribute| {
-            Some((attribute.name.clone(), item.get(&attribute.name)?.to_json()))
-        })
-        .collect();
-    Json::Object(key)
-}
-
-fn named(index: &Index, values: &[AttributeValue]) -> Json {
-    let key: Map<String, Json> = index
-        .attributes()
-        .zip(values)
-        .map(|(attribute, value)| (attribute.name.clone(), value.to_json()))
-        .collect();
-    Json::Object(key)
-}
-
-fn query_for(access: &Access, step: &Hydrate, item: &Item) -> Option<Request> {
-    let entity = step.entities.first()?;
-    let index = entity.table.index(step.index.as_deref()?)?;
-    let values = target(access.via.as_ref()?, entity, item).index_values(index)?;
-    let equal = index.attributes().map(|a| a.name.clone()).zip(values).collect();
-    Some(super::to_request(&ConcreteRead {
-        kind: ReadKind::Query,
+    let names = index.attributes().map(|attribute| attribute.name.clone());
+    let equal = match &access.via {
+        None => names.filter_map(|name| Some((name.clone(), row.get(&name)?.clone()))).collect(),
+        Some(via) => names.zip(target(via, entity, row).index_values(index)?).collect(),
+    };
+    Some(ConcreteRead {
+        kind: if step.batch { ReadKind::Get } else { ReadKind::Query },
         table: entity.table.name.clone(),
         index: index.name.clone(),
         equal,
@@ -102,54 +58,86 @@ fn query_for(access: &Access, step: &Hydrate, item: &Item) -> Option<Request> {
         filter: Vec::new(),
         forward: true,
         limit: None,
-        consistent: false,
+        // A global index is never strongly consistent.
+        consistent: access.consistent && step.batch,
         all_attributes: false,
-    }))
+    })
 }
 
-/// The read units that one read consumes on these rows.
-pub fn predicted_read(read: &ConcreteRead, rows: Vec<&Row>) -> Units {
-    units_of(read, rows)
-}
-
-/// The read units that the first step of a call consumes on these rows, request by request.
-pub fn predicted_units(
-    access: &Access,
-    plan: &Plan,
-    inputs: &Inputs,
-    rows: &[Row],
-) -> Result<Vec<Units>, String> {
-    let reads = match &plan.raw {
-        Some(raw) => vec![raw.concrete(inputs)?],
-        None => concretize(access, plan, inputs)?,
-    };
-    Ok(reads.iter().map(|read| units_of(read, rows.iter().collect())).collect())
-}
-
-fn units_of(read: &ConcreteRead, rows: Vec<&Row>) -> Units {
-    let mode = if read.consistent { ReadMode::Strong } else { ReadMode::Eventual };
-    let found = evaluated(read, rows);
-    let sizes: Vec<usize> = found.iter().map(|row| entry_bytes(read, row)).collect();
-    if read.kind == ReadKind::Get {
-        return read_units(sizes.iter().sum(), mode);
+/// The requests of the second step for the items that the first one returned, in order.
+///
+/// The keys of one item stay together: request `n` fetches for items `100·n..`, or for item `n` alone
+/// where each takes a Query.
+pub fn second_step(access: &Access, plan: &Plan, items: &[Item]) -> Vec<Request> {
+    let Some(step) = &plan.hydrate else { return Vec::new() };
+    let reads: Vec<ConcreteRead> =
+        items.iter().flat_map(|item| second_reads(access, step, item)).collect();
+    if !step.batch {
+        return reads.iter().map(super::to_request).collect();
     }
-    // A page ends with the item that reaches 1 MB, and rounds up by itself.
-    let mut total = Units::ZERO;
-    let mut page = 0;
-    for size in &sizes {
-        page += size;
-        if page >= MAX_PAGE_BYTES {
-            total += read_units(page, mode);
-            page = 0;
+    let batch = |chunk: &[ConcreteRead]| {
+        let keys: Vec<Json> = chunk.iter().map(key_json).collect();
+        let mut request = json!({ "Keys": keys });
+        if let (true, Json::Object(map)) = (access.consistent, &mut request) {
+            map.insert("ConsistentRead".to_owned(), json!(true));
         }
+        let mut tables = Map::new();
+        tables.insert(chunk.first().map_or_else(String::new, |read| read.table.clone()), request);
+        let body = json!({ "RequestItems": tables });
+        Request { operation: "BatchGetItem".to_owned(), body }
+    };
+    reads.chunks(MAX_BATCH_GET_KEYS).map(batch).collect()
+}
+
+fn key_json(read: &ConcreteRead) -> Json {
+    let key = read.equal.iter().map(|(name, value)| (name.clone(), value.to_json()));
+    Json::Object(key.collect())
+}
+
+/// What a link item tells of the item it leads to. Calculated shards are stored nowhere and follow from the rest.
+fn target(via: &Arc<Entity>, entity: &Arc<Entity>, item: &Item) -> Row {
+    let link = Row::from_item(via, item);
+    let mut row = Row { entity: entity.clone(), values: link.values };
+    set_shards(&mut row);
+    row
+}
+
+/// The read units that a read consumes on these rows, of which each of its pages evaluates so many; all of them if the
+/// read is done. An error says how the pages differ from what the plan reads.
+pub fn predicted_pages(
+    read: &ConcreteRead,
+    rows: Vec<&Row>,
+    pages: &[usize],
+    is_done: bool,
+) -> Result<Units, String> {
+    let mode = if read.consistent { ReadMode::Strong } else { ReadMode::Eventual };
+    let found = evaluated(&ConcreteRead { limit: None, ..read.clone() }, rows);
+    let sizes: Vec<usize> = found.iter().map(|row| entry_bytes(read, row)).collect();
+    let (mut rest, mut total) = (sizes.as_slice(), Units::ZERO);
+    for entries in pages {
+        let Some((page, after)) = rest.split_at_checked(*entries) else {
+            return Err(format!(
+                "{} entries are evaluated, not {}",
+                pages.iter().sum::<usize>(),
+                sizes.len()
+            ));
+        };
+        // A page ends with the item that reaches 1 MB, and rounds up by itself.
+        let before_last: usize = page.iter().rev().skip(1).sum();
+        if before_last >= MAX_PAGE_BYTES {
+            return Err("a page goes on after 1 MB".to_owned());
+        }
+        total += read_units(page.iter().sum(), mode);
+        rest = after;
     }
-    if page > 0 || sizes.is_empty() {
-        total += read_units(page, mode);
+    if is_done && !rest.is_empty() {
+        return Err(format!("{} entries of {} are not evaluated", rest.len(), sizes.len()));
     }
     if read.all_attributes {
-        total += found.iter().map(|row| read_units(item_size(&row.item()), mode)).sum();
+        let fetched = found.iter().take(sizes.len() - rest.len());
+        total += fetched.map(|row| read_units(item_size(&row.item()), mode)).sum();
     }
-    total
+    Ok(total)
 }
 
 /// The size of a row's entry in the index that is read.

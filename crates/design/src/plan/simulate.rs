@@ -2,17 +2,16 @@
 
 use std::cmp::Ordering;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use keyloom_core::key::encode_key_value;
 use keyloom_core::{AttributeValue, Item};
 
-use super::concrete::{ConcreteRead, FilterTest, SortCondition, concretize};
-use super::runner::target;
+use super::concrete::{ConcreteRead, FilterTest, SortCondition};
+use super::runner::second_reads;
 use super::{Hydrate, Plan};
 use crate::condition::Comparison;
 use crate::evaluate::{Inputs, Row, order_of};
-use crate::model::{Access, Entity};
+use crate::model::Access;
 
 /// The rows that a read returns: what the engine would answer, worked out on key bytes.
 pub fn simulate<'r>(read: &ConcreteRead, rows: &'r [Row]) -> Vec<&'r Row> {
@@ -20,7 +19,7 @@ pub fn simulate<'r>(read: &ConcreteRead, rows: &'r [Row]) -> Vec<&'r Row> {
 }
 
 /// The rows that a read evaluates, before its filter.
-pub(super) fn evaluated<'r>(read: &ConcreteRead, rows: Vec<&'r Row>) -> Vec<&'r Row> {
+pub fn evaluated<'r>(read: &ConcreteRead, rows: Vec<&'r Row>) -> Vec<&'r Row> {
     Entries::of_some(rows).evaluated(read).into_iter().map(|entry| entry.row).collect()
 }
 
@@ -209,11 +208,7 @@ pub fn run<'r>(
     inputs: &Inputs,
     rows: &'r [Row],
 ) -> Result<Vec<&'r Row>, String> {
-    let reads = match &plan.raw {
-        Some(raw) => vec![raw.concrete(inputs)?],
-        None => concretize(access, plan, inputs)?,
-    };
-    Ok(answer(access, plan, &reads, rows))
+    Ok(answer(access, plan, &plan.first_reads(access, inputs)?, rows))
 }
 
 /// The rows that a whole plan returns: its reads merged in the order asked for, then the second step,
@@ -227,11 +222,11 @@ pub(crate) fn answer<'r>(
     let mut entries = Entries::new(rows);
     let parts: Vec<Vec<&Row>> = reads.iter().map(|read| entries.returned(read)).collect();
     let mut merged = merge(access, parts);
-    if let (Some(step), Some(via)) = (&plan.hydrate, &access.via) {
+    if let (Some(step), Some(_)) = (&plan.hydrate, &access.via) {
         let index = reads.first().and_then(|read| read.index.as_deref());
         merged = merged
             .into_iter()
-            .flat_map(|link| followed(&mut entries, step, via, &projected(link, index)))
+            .flat_map(|link| followed(&mut entries, access, step, &projected(link, index)))
             .collect();
     }
     let capped = access.raw.is_none();
@@ -254,23 +249,16 @@ fn projected(row: &Row, index: Option<&str>) -> Item {
 /// What the second step fetches for a link: whatever has the key that the link leads to.
 fn followed<'r>(
     entries: &mut Entries<'r>,
+    access: &Access,
     step: &Hydrate,
-    via: &Arc<Entity>,
     link: &Item,
 ) -> Vec<&'r Row> {
-    let targets = step.entities.iter().take(if step.batch { usize::MAX } else { 1 });
-    targets
-        .filter_map(|entity| {
-            let target = target(via, entity, link);
-            let index = match &step.index {
-                None => entity.table.primary(),
-                Some(name) => entity.table.index(name)?,
-            };
-            let key = target.index_values(index)?;
-            Some(entries.with_key(&entity.table.name, index.name.as_deref(), &key))
-        })
-        .flatten()
-        .collect()
+    let mut found = Vec::new();
+    for read in second_reads(access, step, link) {
+        let key: Vec<AttributeValue> = read.equal.iter().map(|(_, value)| value.clone()).collect();
+        found.extend(entries.with_key(&read.table, read.index.as_deref(), &key));
+    }
+    found
 }
 
 /// Takes the next row of whichever read comes first; without an order, one read after the other.

@@ -1,4 +1,4 @@
-//! Who lives in each index: the entities with a key there.
+//! The entities in each index: those with a key for it.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use keyloom_keys::Language;
 use crate::key::Piece;
 use crate::model::{Design, Entity, IndexKey, Table};
 
-/// The occupants of every index of a design.
+/// The entities of every index of a design.
 pub(crate) struct Space<'a> {
-    /// Whether counter-examples are looked for, which takes longer than the plans themselves.
+    /// Whether to search for counter-examples, which takes longer than planning.
     pub(crate) examples: bool,
     tables: Vec<(&'a Table, Vec<Vec<Occupant<'a>>>)>,
 }
 
-/// An entity in an index.
+/// An entity in an index, and its key there.
 pub(crate) struct Occupant<'a> {
     pub(crate) entity: &'a Arc<Entity>,
     pub(crate) key: IndexKey<'a>,
@@ -29,7 +29,7 @@ impl<'a> Occupant<'a> {
             .get_or_init(|| self.key.parts().map(|part| part.shape.template().language()).collect())
     }
 
-    /// What the keys of each attribute begin with.
+    /// The literal prefix of each key attribute.
     pub(crate) fn beginnings(&self) -> impl Iterator<Item = &'a str> + '_ {
         self.key.parts().map(|part| match part.shape.template().pieces().first() {
             Some(Piece::Literal(text)) => text.as_str(),
@@ -68,7 +68,7 @@ impl<'a> Space<'a> {
         Self { examples: false, ..Self::new(design) }
     }
 
-    /// A space without anyone in it: purity is not asked.
+    /// A space without entities, where purity is not checked.
     pub(crate) fn empty() -> Self {
         Self { examples: false, tables: Vec::new() }
     }
@@ -83,7 +83,7 @@ impl<'a> Space<'a> {
     }
 }
 
-/// Whether one of two texts begins with the other: keys that start differently never meet.
+/// Whether one of two prefixes begins with the other: otherwise no key can have both.
 pub(crate) fn may_meet(a: &str, b: &str) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }

@@ -1,8 +1,7 @@
-//! Repairs: changes of the design file that take a finding away.
+//! Fixes: edits of the design file that resolve a finding.
 //!
-//! Each rule that knows what to write proposes it ([`propose`]); the changed file is then read and checked, and
-//! only a change after which the finding is gone and no other has come is shown. So whatever a fix prints in the
-//! form of a design is one.
+//! Rules propose edits ([`propose`]); the edited file is parsed and checked, and only an edit that resolves the finding
+//! and causes no other is shown. So every fix that is printed as a design is valid.
 
 mod propose;
 mod text;

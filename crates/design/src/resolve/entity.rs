@@ -178,8 +178,8 @@ impl Resolver<'_> {
         self.check_documents(&template, text, fields, entity);
         for piece in template.field_pieces() {
             // A format written in the template declares the field.
-            if fields.iter().all(|field| field.name != piece.name) {
-                fields.push(inline_field(&piece.name, &piece.format, text.span));
+            if fields.iter().all(|field| field.name != piece.name()) {
+                fields.push(inline_field(piece.name(), piece.format(), text.span));
             }
         }
         Some(template)

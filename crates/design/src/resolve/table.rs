@@ -32,6 +32,7 @@ impl Resolver<'_> {
             stream: draft.stream,
             class: draft.class,
             type_attribute: draft.type_attribute.map(|text| text.value),
+            tenant: draft.tenant.map(|text| text.value),
             separator: draft.separator.map_or_else(|| "#".to_owned(), |text| text.value),
             escape,
         }));

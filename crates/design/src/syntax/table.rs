@@ -15,6 +15,7 @@ pub(crate) fn read(mut section: Section) -> TableDraft {
     }
     table.ttl = section.text("ttl");
     table.type_attribute = section.text("type_attribute");
+    table.tenant = section.text("tenant");
     table.separator = section.text("separator");
     table.escape = section.text("escape");
     table.billing = choice(

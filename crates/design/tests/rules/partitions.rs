@@ -281,4 +281,78 @@ rate = "90000/s"
 entity = "Payment"
 rate = "90000/s""#,
     },
+    Case {
+        rule: "P13",
+        fires: r#"
+[table.app]
+partition_key = "PK"
+sort_key = "SK"
+tenant = "tenant"
+[table.app.index.GSI1]
+partition_key = "GSI1PK"
+sort_key = "GSI1SK"
+[entity.Order]
+PK = "TENANT#{tenant:token}#ORDER#{order:ulid}"
+SK = "ORDER"
+GSI1PK = "STATUS#{status}#{tenant:token}"
+GSI1SK = "ORDER#{order:ulid}"
+[entity.Order.fields]
+status = { type = "string", values = ["open", "done"] }"#,
+        silent: r#"
+[table.app]
+partition_key = "PK"
+sort_key = "SK"
+tenant = "tenant"
+[table.app.index.GSI1]
+partition_key = "GSI1PK"
+sort_key = "GSI1SK"
+[entity.Order]
+PK = "TENANT#{tenant:token}#ORDER#{order:ulid}"
+SK = "ORDER"
+GSI1PK = "{tenant:token}#STATUS#{status}"
+GSI1SK = "ORDER#{order:ulid}"
+[entity.Order.fields]
+status = { type = "string", values = ["open", "done"] }
+[entity.Setting]
+PK = "SETTINGS"
+SK = "SETTING#{name:token}"
+count = 50"#,
+    },
 ];
+
+/// The findings of P13 in a table with the tenant field `tenant`.
+fn unguarded(entity: &str) -> Vec<(String, String)> {
+    let text = format!(
+        "[table.app]\npartition_key = \"PK\"\nsort_key = \"SK\"\ntenant = \"tenant\"\n{entity}"
+    );
+    let found = crate::findings(&text).into_iter().filter(|finding| finding.rule == "P13");
+    found.map(|finding| (finding.message, finding.evidence)).collect()
+}
+
+#[test]
+fn a_tenant_must_stand_first_and_alone() {
+    let entity = |key: &str| {
+        let fields = "[entity.Note.fields]\ntenant = \"token\"\nuser = \"token\"\n";
+        unguarded(&format!(
+            "[entity.Note]\nPK = \"{key}\"\nSK = \"NOTE#{{tenant}}#{{user}}\"\n{fields}"
+        ))
+    };
+    for guarded in ["{tenant}", "{tenant}#{user}", "T#{tenant}", "A#B#{tenant}#NOTES"] {
+        assert_eq!(entity(guarded), [], "{guarded}");
+    }
+    for (key, why) in [
+        ("{user}#{tenant}", "that is `user`, not `tenant`"),
+        ("NOTES", "it does not contain `tenant`, so that all tenants share it"),
+        ("{tenant}{id:ulid}", "nothing stands between `tenant` and `id`"),
+    ] {
+        let found = entity(key);
+        let [(message, evidence)] = found.as_slice() else { panic!("{key}: {found:?}") };
+        assert!(message.contains(&format!("PK = \"{key}\" in app")), "{message}");
+        assert!(evidence.contains(why), "{evidence}");
+    }
+    let misspelt = unguarded("[entity.Note]\nPK = \"{tennant:token}\"\nSK = \"NOTE\"\n");
+    assert_eq!(
+        misspelt.first().map(|(message, _)| message.as_str()),
+        Some("no entity has the tenant field `tenant`")
+    );
+}

@@ -6,11 +6,13 @@ use std::sync::{Arc, OnceLock};
 
 use keyloom_core::expr::{Path, check_keys_are_scalars};
 use keyloom_core::observation::InsightRules;
+use keyloom_core::policy::{Policy, PolicyError};
 use keyloom_core::schema::{IndexSchema, KeySchema, TableSchema, VectorIndexSchema};
 use keyloom_core::{Item, Result};
 use parking_lot::RwLock;
 
 use crate::layout::{self, Keyspace};
+use crate::ops::policies;
 
 use super::insight::Insight;
 use super::record::{Status, TableRecord, VectorIndexLife};
@@ -25,6 +27,8 @@ pub(crate) struct Table {
     pub(crate) vector_indexes: Vec<VectorIndex>,
     /// Which of its keys observers are to count.
     pub(crate) insights: Option<InsightRules>,
+    /// The resource policy; an error if an earlier release stored one that cannot be evaluated.
+    pub(crate) policy: Option<Result<Policy, PolicyError>>,
     /// Rises with every change of the record.
     pub(crate) version: u64,
     /// What all versions of the table share.
@@ -145,7 +149,8 @@ impl Table {
         let shared = previous.map(|table| Arc::clone(&table.shared)).unwrap_or_default();
         let version = NEXT_VERSION.fetch_add(1, Ordering::Relaxed);
         let insights = insights_of("");
-        Self { record, schema, indexes, vector_indexes, insights, version, shared }
+        let policy = policies::of_table(&record);
+        Self { record, schema, indexes, vector_indexes, insights, policy, version, shared }
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -9,7 +9,7 @@ mod paging;
 mod partiql;
 pub(crate) mod queries;
 mod settings;
-mod streams;
+pub(crate) mod streams;
 pub(crate) mod tables;
 mod transactions;
 pub(crate) mod transfers;
@@ -19,6 +19,7 @@ use keyloom_core::Result;
 
 pub(crate) use items::{PlannedWrite, WriteAnswer};
 pub use queries::PartitionPrefixInput;
+pub(crate) use settings::policies;
 
 use crate::database::Inner;
 

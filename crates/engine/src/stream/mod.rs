@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::clock::Clock;
+use keyloom_api::clock::Clock;
 
 pub(crate) use record::{Change, Event, Record, decode_record, encode_record};
 pub(crate) use registry::{Moment, Shard, StreamRecord, shard_of};
@@ -99,7 +99,7 @@ impl Drop for Reservation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::ManualClock;
+    use keyloom_api::clock::ManualClock;
 
     #[test]
     fn readers_stop_before_the_first_number_in_flight() {

@@ -28,7 +28,7 @@ fn limits_and_endpoints() {
 #[test]
 fn policies_have_revisions() {
     let f = fixture();
-    let policy = json!({"Version": "2012-10-17", "Statement": []}).to_string();
+    let policy = policy("dynamodb:GetItem");
     let not_found = |operation: &str, body: Value| {
         assert_eq!(f.err(operation, body).0, "PolicyNotFoundException", "{operation}");
     };
@@ -47,7 +47,7 @@ fn policies_have_revisions() {
     not_found("PutResourcePolicy", put(json!({"ExpectedRevisionId": "NO_POLICY"})));
     let shown = f.ok("GetResourcePolicy", json!({"ResourceArn": ARN}));
     assert_eq!((&shown["Policy"], &shown["RevisionId"]), (&json!(policy), &first["RevisionId"]));
-    let other = f.ok("PutResourcePolicy", put(json!({"Policy": "{}"})));
+    let other = f.ok("PutResourcePolicy", put(json!({"Policy": self::policy("dynamodb:Query")})));
     assert_ne!(first, other);
     not_found(
         "DeleteResourcePolicy",
@@ -57,9 +57,20 @@ fn policies_have_revisions() {
     assert_eq!(f.ok("DeleteResourcePolicy", json!({"ResourceArn": ARN})), json!({}));
     let refused = |body: Value| f.err("PutResourcePolicy", body).0;
     assert_eq!(refused(put(json!({"Policy": "no json"}))), "ValidationException");
+    let unknown = policy.replace("\"Allow\"", "\"Allow\",\"Condition\":{\"StringIs\":{}}");
+    assert_eq!(
+        f.err("PutResourcePolicy", put(json!({"Policy": unknown}))).1,
+        "Invalid policy document: Statement[0].Condition.StringIs: there is no such condition operator"
+    );
     assert_eq!(refused(put(json!({"ResourceArn": MISSING}))), "ResourceNotFoundException");
     let long = format!("{{\"a\": \"{}\"}}", "x".repeat(20 * 1024));
     assert_eq!(refused(put(json!({"Policy": long}))), "LimitExceededException");
+}
+
+/// A policy that lets everyone do this.
+fn policy(action: &str) -> String {
+    let statement = json!({"Effect": "Allow", "Principal": "*", "Action": action, "Resource": "*"});
+    json!({"Version": "2012-10-17", "Statement": [statement]}).to_string()
 }
 
 #[test]
@@ -68,14 +79,17 @@ fn a_stream_has_a_policy_of_its_own() {
     let stream = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
     f.ok(
         "CreateTable",
-        table("music", json!({"StreamSpecification": stream, "ResourcePolicy": "{}"})),
+        table("music", json!({"StreamSpecification": stream, "ResourcePolicy": policy("*")})),
     );
-    assert_eq!(f.ok("GetResourcePolicy", json!({"ResourceArn": ARN}))["Policy"], "{}");
+    assert_eq!(f.ok("GetResourcePolicy", json!({"ResourceArn": ARN}))["Policy"], policy("*"));
     let arn = describe(&f.db, "music")["LatestStreamArn"].clone();
     let body = json!({"ResourceArn": arn});
     assert_eq!(f.err("GetResourcePolicy", body.clone()).0, "PolicyNotFoundException");
-    f.ok("PutResourcePolicy", json!({"ResourceArn": arn, "Policy": "{\"a\":1}"}));
-    assert_eq!(f.ok("GetResourcePolicy", body)["Policy"], "{\"a\":1}");
+    let records = policy("dynamodb:GetRecords");
+    // Another region in the ARN chooses nothing: it is the same stream, with one policy.
+    let elsewhere = arn.as_str().unwrap().replace("us-east-1", "eu-west-1");
+    f.ok("PutResourcePolicy", json!({"ResourceArn": elsewhere, "Policy": records}));
+    assert_eq!(f.ok("GetResourcePolicy", body)["Policy"], records);
     let gone = json!({"ResourceArn": format!("{ARN}/stream/2000-01-01T00:00:00.000")});
     assert_eq!(f.err("GetResourcePolicy", gone).0, "ResourceNotFoundException");
 }

@@ -1,6 +1,6 @@
 //! Where requests go: the embedded engine, by direct calls, or an endpoint, over HTTP.
 //!
-//! Both take the engine's typed inputs, so everything above is written once.
+//! Both take the same typed inputs and give the same outputs, so everything above is written once.
 
 #[cfg(feature = "observe")]
 mod report;
@@ -13,6 +13,7 @@ use keyloom_api::parameters::ReturnValues;
 use keyloom_api::queries::{PageOutput, QueryInput, ScanInput};
 use keyloom_api::transactions::{TransactGetItemsInput, TransactWriteItemsInput};
 use keyloom_core::Item;
+#[cfg(feature = "embedded")]
 use keyloom_engine::Database;
 
 #[cfg(feature = "remote")]
@@ -24,18 +25,21 @@ use crate::retry::Failure;
 #[non_exhaustive]
 pub enum Backend {
     /// In this process.
+    #[cfg(feature = "embedded")]
     Embedded(Database),
     /// A DynamoDB endpoint.
     #[cfg(feature = "remote")]
     Remote(Remote),
 }
 
+#[cfg(feature = "embedded")]
 impl From<Database> for Backend {
     fn from(database: Database) -> Self {
         Self::Embedded(database)
     }
 }
 
+#[cfg(feature = "embedded")]
 impl From<&Database> for Backend {
     fn from(database: &Database) -> Self {
         Self::Embedded(database.clone())
@@ -82,6 +86,7 @@ fn page(output: PageOutput) -> Answer<RawPage> {
 macro_rules! dispatch {
     ($backend:expr, $database:ident => $embedded:expr, $remote:ident => $sent:expr) => {
         match $backend {
+            #[cfg(feature = "embedded")]
             Backend::Embedded($database) => $embedded,
             #[cfg(feature = "remote")]
             Backend::Remote($remote) => $sent,
@@ -91,74 +96,82 @@ macro_rules! dispatch {
 
 impl Backend {
     pub(crate) fn get_item(&self, input: GetItemInput) -> Answer<Option<Item>> {
-        dispatch!(self,
-            database => Ok(database.get_item(input)?.into_item()?),
-            remote => remote.exchange(&input))
+        let output = dispatch!(self,
+            database => database.get_item(input)?,
+            remote => remote.exchange(&input)?);
+        Ok(output.into_item()?)
     }
 
     pub(crate) fn put_item(&self, input: PutItemInput) -> Answer<Option<Item>> {
-        dispatch!(self,
-            database => Ok(database.put_item(input)?.attributes),
-            remote => remote.exchange(&input))
+        let output = dispatch!(self,
+            database => database.put_item(input)?,
+            remote => remote.exchange(&input)?);
+        Ok(output.attributes)
     }
 
     pub(crate) fn delete_item(&self, input: DeleteItemInput) -> Answer<Option<Item>> {
-        dispatch!(self,
-            database => Ok(database.delete_item(input)?.attributes),
-            remote => remote.exchange(&input))
+        let output = dispatch!(self,
+            database => database.delete_item(input)?,
+            remote => remote.exchange(&input)?);
+        Ok(output.attributes)
     }
 
     pub(crate) fn update_item(&self, input: UpdateItemInput) -> Answer<Option<Item>> {
-        dispatch!(self,
-            database => Ok(database.update_item(input)?.attributes),
-            remote => remote.exchange(&input))
+        let output = dispatch!(self,
+            database => database.update_item(input)?,
+            remote => remote.exchange(&input)?);
+        Ok(output.attributes)
     }
 
     pub(crate) fn query(&self, input: &QueryInput) -> Answer<RawPage> {
-        dispatch!(self,
-            database => page(database.query(input)?),
-            remote => remote.exchange(input))
+        page(dispatch!(self,
+            database => database.query(input)?,
+            remote => remote.exchange(input)?))
     }
 
     pub(crate) fn scan(&self, input: &ScanInput) -> Answer<RawPage> {
-        dispatch!(self,
-            database => page(database.scan(input)?),
-            remote => remote.exchange(input))
+        page(dispatch!(self,
+            database => database.scan(input)?,
+            remote => remote.exchange(input)?))
     }
 
     /// The items found, and the keys that were left.
     pub(crate) fn batch_get(&self, input: BatchGetItemInput) -> Answer<(Keyed<Item>, Keyed<Item>)> {
-        dispatch!(self,
-            database => {
-                let output = database.batch_get_item(input)?;
-                let left = output.unprocessed.iter().flat_map(|keys| {
-                    keys.keys.iter().map(|key| (keys.table_name.clone(), key.clone()))
-                }).collect();
-                let found = output.into_items()?.into_iter().flat_map(|(table, items)| {
-                    items.into_iter().map(move |item| (table.clone(), item))
-                }).collect();
-                Ok((found, left))
-            },
-            remote => remote.exchange(&input))
+        let output = dispatch!(self,
+            database => database.batch_get_item(input)?,
+            remote => remote.exchange(&input)?);
+        let left = output
+            .unprocessed
+            .iter()
+            .flat_map(|keys| keys.keys.iter().map(|key| (keys.table_name.clone(), key.clone())));
+        let left = left.collect();
+        let found = output
+            .into_items()?
+            .into_iter()
+            .flat_map(|(table, items)| items.into_iter().map(move |item| (table.clone(), item)));
+        Ok((found.collect(), left))
     }
 
     /// The writes that were left.
     pub(crate) fn batch_write(&self, input: BatchWriteItemInput) -> Answer<Keyed<WriteRequest>> {
-        dispatch!(self,
-            database => Ok(database.batch_write_item(input)?.unprocessed),
-            remote => remote.exchange(&input))
+        let output = dispatch!(self,
+            database => database.batch_write_item(input)?,
+            remote => remote.exchange(&input)?);
+        Ok(output.unprocessed)
     }
 
     pub(crate) fn transact_write(&self, input: TransactWriteItemsInput) -> Answer<()> {
         dispatch!(self,
-            database => { database.transact_write_items(input)?; Ok(()) },
-            remote => remote.exchange(&input))
+            database => database.transact_write_items(input)?,
+            remote => remote.exchange(&input)?);
+        Ok(())
     }
 
     pub(crate) fn transact_get(&self, input: TransactGetItemsInput) -> Answer<Vec<Option<Item>>> {
-        dispatch!(self,
-            database => Ok(database.transact_get_items(input)?.into_items()?),
-            remote => remote.exchange(&input))
+        let output = dispatch!(self,
+            database => database.transact_get_items(input)?,
+            remote => remote.exchange(&input)?);
+        Ok(output.into_items()?)
     }
 
     /// Any other operation as the wire protocol states it: its name and its JSON body.
@@ -169,14 +182,14 @@ impl Backend {
                 if reply.status == 200 {
                     Ok(reply.body)
                 } else {
-                    Err(crate::wire::error_from(reply.status, &reply.body).into())
+                    Err(keyloom_api::error::error_from(reply.status, &reply.body).into())
                 }
             },
             remote => remote.send_json(operation, body))
     }
 
     pub(crate) fn is_embedded(&self) -> bool {
-        matches!(self, Self::Embedded(_))
+        dispatch!(self, _database => true, _remote => false)
     }
 }
 

@@ -1,8 +1,12 @@
 //! Reports of what a program did with a database.
 
+#[cfg(feature = "embedded")]
 use keyloom_core::IndexKind;
+#[cfg(feature = "embedded")]
 use keyloom_engine::Database;
-use keyloom_observe::report::{IndexFacts, Kind, TableFacts};
+use keyloom_observe::report::TableFacts;
+#[cfg(feature = "embedded")]
+use keyloom_observe::report::{IndexFacts, Kind};
 use keyloom_observe::{Report, StatsCollector};
 
 use super::Backend;
@@ -38,6 +42,7 @@ impl Backend {
     /// The tables that are there, as reports show them.
     pub fn table_facts(&self) -> Vec<TableFacts> {
         match self {
+            #[cfg(feature = "embedded")]
             Self::Embedded(database) => embedded(database),
             #[cfg(feature = "remote")]
             Self::Remote(remote) => remote.table_facts(),
@@ -45,6 +50,7 @@ impl Backend {
     }
 }
 
+#[cfg(feature = "embedded")]
 fn embedded(database: &Database) -> Vec<TableFacts> {
     let index = |index: &keyloom_engine::IndexFacts| IndexFacts {
         name: index.schema.name.to_string(),

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use keyloom_api::Request;
 use keyloom_design::plan::{Proofs, ReadKind, Verdict};
 
 use super::request::{get_input, query_input};
-use super::{Planned, Settings};
-use crate::wire::Request;
+use super::runner::{Planned, Settings};
 
 /// The plan of a query and its exact first requests.
 #[derive(Clone, Debug)]
@@ -28,12 +28,12 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    pub(super) fn new(planned: &Planned, settings: &Settings) -> Self {
+    pub(super) fn new(planned: &Planned<'_>, settings: Settings) -> Self {
         let text = |body: Vec<u8>| String::from_utf8_lossy(&body).into_owned();
         let requests = planned.reads.iter().map(|read| match read.kind {
             ReadKind::Get => ("GetItem", text(get_input(read, settings.consistent).body())),
             ReadKind::Query => {
-                let limit = settings.page_size.filter(|_| read.filter.is_empty());
+                let limit = settings.limit_of(read);
                 ("Query", text(query_input(read, limit, settings.consistent, None).body()))
             }
         });

@@ -9,10 +9,10 @@ use keyloom_core::{AttributeValue, Item};
 use keyloom_design::model::OrderBy;
 use keyloom_design::plan::{Fan, Read};
 
+use super::runner::{PlanRunner, Planned, ReadTrace, Settings};
 use super::stream::{Position, Stream};
-use super::{Planned, Settings};
 use crate::error::Result;
-use crate::table::{Table, get_all};
+use crate::table::get_all;
 
 /// The most requests at the same time.
 const MAX_PARALLEL: usize = 16;
@@ -26,14 +26,13 @@ pub(super) struct Merge {
     /// The sort attributes of the index, for what the order leaves open.
     sort: Vec<String>,
     forward: bool,
-    page_size: Option<usize>,
-    consistent: bool,
+    settings: Settings,
 }
 
 impl Merge {
     pub(super) fn new(
-        planned: &Planned,
-        settings: &Settings,
+        planned: &Planned<'_>,
+        settings: Settings,
         positions: Option<Vec<Position>>,
     ) -> Self {
         let plan = planned.plan;
@@ -57,7 +56,7 @@ impl Merge {
         });
         Self {
             streams,
-            groups: if planned.resharded {
+            groups: if planned.is_resharded {
                 vec![(0..planned.reads.len()).collect()]
             } else {
                 groups(&plan.reads, planned.reads.len(), forward, &planned.pattern.order)
@@ -65,13 +64,12 @@ impl Merge {
             order: planned.pattern.order.clone(),
             sort: sort.unwrap_or_default(),
             forward,
-            page_size: settings.page_size,
-            consistent: settings.consistent,
+            settings,
         }
     }
 
     /// Up to `wanted` rows; none if there are no more. Without a limit, as many as are at hand.
-    pub(super) fn rows<D>(&mut self, table: &Table<D>, wanted: usize) -> Result<Vec<Item>> {
+    pub(super) fn rows(&mut self, runner: PlanRunner<'_>, wanted: usize) -> Result<Vec<Item>> {
         let mut rows = Vec::new();
         let mut group = 0;
         while rows.len() < wanted && group < self.groups.len() {
@@ -79,7 +77,7 @@ impl Merge {
             if wanted == usize::MAX && !rows.is_empty() && self.must_fetch(&members) {
                 break;
             }
-            self.fill(table, &members)?;
+            self.fill(runner, &members)?;
             match self.least(&members) {
                 Some(at) => rows.extend(self.streams.get_mut(at).and_then(Stream::take)),
                 None => group += 1,
@@ -96,13 +94,18 @@ impl Merge {
         self.streams.iter().all(Stream::is_done)
     }
 
+    /// How far each read went.
+    pub(super) fn traces(&self) -> Vec<ReadTrace> {
+        self.streams.iter().map(Stream::trace).collect()
+    }
+
     pub(super) fn positions(&self) -> Vec<Position> {
         self.streams.iter().map(Stream::position).collect()
     }
 
     /// Fetches for all members that are at their end: one after the other here, together over a network.
-    fn fill<D>(&mut self, table: &Table<D>, members: &[usize]) -> Result<()> {
-        let (page_size, consistent) = (self.page_size, self.consistent);
+    fn fill(&mut self, runner: PlanRunner<'_>, members: &[usize]) -> Result<()> {
+        let (settings, consistent) = (self.settings, self.settings.consistent);
         let mut hungry: Vec<&mut Stream> = self
             .streams
             .iter_mut()
@@ -110,7 +113,7 @@ impl Merge {
             .filter(|(at, stream)| members.contains(at) && stream.needs_fetch())
             .map(|(_, stream)| stream)
             .collect();
-        let (backend, retry) = (&table.backend, &table.retry);
+        let PlanRunner { backend, retry } = runner;
         // Whole keys are one BatchGetItem for each hundred.
         if hungry.len() > 1 && hungry.iter().all(|stream| stream.is_get()) {
             let keys: Vec<(String, Item)> =
@@ -123,17 +126,13 @@ impl Merge {
             return Ok(());
         }
         if hungry.len() < 2 || backend.is_embedded() {
-            return hungry
-                .into_iter()
-                .try_for_each(|stream| stream.fill(backend, retry, page_size, consistent));
+            return hungry.into_iter().try_for_each(|stream| stream.fill(runner, settings));
         }
         for some in hungry.chunks_mut(MAX_PARALLEL) {
             std::thread::scope(|scope| {
                 let workers: Vec<_> = some
                     .iter_mut()
-                    .map(|stream| {
-                        scope.spawn(move || stream.fill(backend, retry, page_size, consistent))
-                    })
+                    .map(|stream| scope.spawn(move || stream.fill(runner, settings)))
                     .collect();
                 workers.into_iter().try_for_each(|worker| match worker.join() {
                     Ok(filled) => filled,

@@ -1,7 +1,8 @@
 //! Queries by access pattern.
 //!
 //! 1. [`Query`] holds the pattern, its inputs and what the caller wants: page size, number of items, where to go on.
-//! 2. The design's planner turns pattern and inputs into reads: one, or one for each shard, period or entity.
+//! 2. [`runner`] runs the plan of a pattern without types: the planner turns pattern and inputs into reads, one, or one for
+//!    each shard, period or entity.
 //! 3. [`stream`] follows one read page by page; [`merge`] puts the streams together in the order asked for.
 //! 4. [`hydrate`] fetches the items themselves when the reads only lead to them.
 
@@ -11,21 +12,20 @@ mod explain;
 mod hydrate;
 mod merge;
 mod request;
+mod runner;
 mod stream;
 
 use keyloom_core::Item;
-use keyloom_design::evaluate::Inputs;
-use keyloom_design::model::Access as Pattern;
-use keyloom_design::plan::{ConcreteRead, Plan, concretize};
 use keyloom_keys::Value;
 
 pub use cursor::Cursor;
 pub use explain::Explanation;
+pub use runner::{PlanAnswer, PlanRunner, ReadTrace};
 
 use crate::design::{Design, earlier, model};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::table::Table;
-use merge::Merge;
+use runner::{Planned, RowPages, Settings};
 
 /// An access pattern with its inputs. The derive inside a `design` module implements it.
 pub trait Access {
@@ -148,7 +148,7 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
     /// How the query would be read, without sending anything.
     pub fn explain(&self) -> Result<Explanation> {
         let planned = self.plan()?;
-        Ok(Explanation::new(&planned, &self.settings(&planned)))
+        Ok(Explanation::new(&planned, self.settings(&planned)))
     }
 
     /// One page: `limit` items if a limit is set, else as many as one request brings.
@@ -171,7 +171,6 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
             }
             None => None,
         };
-        let merge = Merge::new(&planned, &settings, positions);
         let want = match self.take {
             Take::All => usize::MAX,
             Take::Items(items) => items,
@@ -179,14 +178,12 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
             Take::AsDeclared if self.limit.is_some() || self.after.is_some() => usize::MAX,
             Take::AsDeclared => planned.pattern.limit.map_or(usize::MAX, |limit| limit as usize),
         };
+        let runner = PlanRunner::new(&self.table.backend, &self.table.retry);
         Ok(Pages {
             table: self.table,
-            planned,
-            merge,
+            rows: RowPages::new(runner, planned, settings, positions, want),
             page_size: self.limit,
-            want,
             fingerprint,
-            ended: want == 0,
             output: std::marker::PhantomData,
         })
     }
@@ -213,123 +210,49 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
         Ok(self.take(1).collect()?.into_iter().next())
     }
 
-    fn plan(&self) -> Result<Planned> {
+    fn plan(&self) -> Result<Planned<'static>> {
         let (pattern, plan) = model::<D>()?.pattern(A::NAME)?;
-        let inputs: Inputs = self
-            .access
-            .inputs()
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
-            .collect();
-        let wrong = |reason| Error::Pattern { pattern: A::NAME.to_owned(), reason };
-        if plan.reads.is_empty() && plan.raw.is_none() {
-            return Err(wrong("no key leads there; `keyloom check` says why".to_owned()));
-        }
-        let mut reads = reads(pattern, plan, &inputs).map_err(wrong)?;
-        let present = reads.len();
-        for epoch in earlier::<D>()? {
-            let (pattern, plan) = epoch.pattern(A::NAME)?;
-            for read in self::reads(pattern, plan, &inputs).map_err(wrong)? {
-                if !reads.contains(&read) {
-                    reads.push(read);
-                }
-            }
-        }
-        let resharded = reads.len() > present;
-        Ok(Planned { pattern, plan, reads, resharded, inputs })
+        let inputs = self.access.inputs().into_iter();
+        let inputs = inputs.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+        Planned::new(pattern, plan, inputs, earlier::<D>()?)
     }
 
-    fn settings(&self, planned: &Planned) -> Settings {
-        let declared = planned.pattern.limit.map(|limit| limit as usize);
+    fn settings(&self, planned: &Planned<'_>) -> Settings {
+        let declared = planned.settings();
+        let is_declared =
+            self.take == Take::AsDeclared && self.limit.is_none() && self.after.is_none();
         let wanted = match self.take {
             Take::Items(items) => Some(items.max(1)),
-            Take::AsDeclared => declared,
+            Take::AsDeclared => declared.page_size,
             Take::All => None,
         };
-        Settings { page_size: self.limit.or(wanted), consistent: self.consistent }
-    }
-}
-
-/// The reads of a plan: those that are planned, or the one that the design states by hand.
-fn reads(pattern: &Pattern, plan: &Plan, inputs: &Inputs) -> Result<Vec<ConcreteRead>, String> {
-    match &plan.raw {
-        Some(raw) => Ok(vec![raw.concrete(inputs)?]),
-        None => concretize(pattern, plan, inputs),
-    }
-}
-
-/// What the caller wants of every read.
-pub(crate) struct Settings {
-    pub(crate) page_size: Option<usize>,
-    pub(crate) consistent: bool,
-}
-
-/// A pattern with its reads.
-pub(crate) struct Planned {
-    pub(crate) pattern: &'static Pattern,
-    pub(crate) plan: &'static Plan,
-    pub(crate) reads: Vec<ConcreteRead>,
-    /// Whether some of the reads are those of earlier numbers of shards.
-    pub(crate) resharded: bool,
-    inputs: Inputs,
-}
-
-impl Planned {
-    /// Tells this query from others, so that a cursor is not used for the wrong one.
-    fn fingerprint(&self) -> u64 {
-        let inputs: Vec<String> =
-            self.inputs.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let mut parts = vec![self.pattern.name.as_str()];
-        parts.extend(inputs.iter().map(String::as_str));
-        keyloom_keys::stable_hash(&parts)
+        Settings {
+            page_size: self.limit.or(wanted),
+            is_one_page: declared.is_one_page && is_declared,
+            consistent: self.consistent,
+        }
     }
 }
 
 /// The pages of a query.
 pub struct Pages<'t, D, T> {
     table: &'t Table<D>,
-    planned: Planned,
-    merge: Merge,
+    rows: RowPages<'t>,
     page_size: Option<usize>,
-    want: usize,
     fingerprint: u64,
-    ended: bool,
     output: std::marker::PhantomData<fn() -> T>,
 }
 
 impl<D: Design, T: Output> Pages<'_, D, T> {
     fn next_page(&mut self) -> Result<Page<T>> {
-        let size = self.page_size.unwrap_or(usize::MAX).min(self.want);
-        let mut items = Vec::new();
         let hides = self.table.hides_expired();
         let now = if hides { crate::table::now_seconds() } else { 0 };
-        while items.len() < size {
-            let wanted = if self.page_size.is_some() || self.want != usize::MAX {
-                size - items.len()
-            } else {
-                usize::MAX
-            };
-            let rows = self.merge.rows(self.table, wanted)?;
-            if rows.is_empty() {
-                break;
-            }
-            let rows = hydrate::items(self.table, &self.planned, rows)?;
-            for row in rows {
-                if !(hides && T::is_expired(&row, now)) {
-                    items.push(T::from_item(row)?);
-                }
-            }
-            // Without a size, a page is what one round of requests brings.
-            if self.page_size.is_none() && self.want == usize::MAX {
-                break;
-            }
-        }
-        self.want = self.want.saturating_sub(items.len());
-        let more = !self.merge.is_done();
-        self.ended = !more || self.want == 0;
-        let cursor = more.then(|| {
+        let keep = |row: &Item| !(hides && T::is_expired(row, now));
+        let rows = self.rows.next_page(self.page_size, None, keep)?;
+        let items = rows.into_iter().map(T::from_item).collect::<Result<_>>()?;
+        let cursor = (!self.rows.merge.is_done()).then(|| {
             let key = self.table.cursor_key.as_deref();
-            Cursor::new(self.fingerprint, &self.merge.positions(), key)
+            Cursor::new(self.fingerprint, &self.rows.merge.positions(), key)
         });
         Ok(Page { items, cursor })
     }
@@ -339,11 +262,13 @@ impl<D: Design, T: Output> Iterator for Pages<'_, D, T> {
     type Item = Result<Page<T>>;
 
     fn next(&mut self) -> Option<Result<Page<T>>> {
-        if self.ended {
+        if self.rows.is_ended() {
             return None;
         }
         let page = self.next_page();
-        self.ended |= page.is_err();
+        if page.is_err() {
+            self.rows.end();
+        }
         Some(page)
     }
 }

@@ -6,9 +6,9 @@ use keyloom_core::Item;
 use keyloom_design::plan::{ConcreteRead, ReadKind};
 
 use super::request::{get_input, query_input};
-use crate::backend::{Backend, RawPage};
+use super::runner::{PlanRunner, ReadTrace, Settings};
+use crate::backend::RawPage;
 use crate::error::Result;
-use crate::retry::Retry;
 
 /// Where a read stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,11 +31,23 @@ pub(super) struct Stream {
     fetched: Position,
     /// What was taken.
     taken: Position,
+    /// How many entries each page evaluated.
+    pages: Vec<usize>,
+    /// Whether its one page was fetched, where one is all that is wanted.
+    is_stopped: bool,
 }
 
 impl Stream {
     pub(super) fn new(read: ConcreteRead, place: Vec<String>, position: Position) -> Self {
-        Self { read, place, buffer: VecDeque::new(), fetched: position.clone(), taken: position }
+        Self {
+            read,
+            place,
+            buffer: VecDeque::new(),
+            fetched: position.clone(),
+            taken: position,
+            pages: Vec::new(),
+            is_stopped: false,
+        }
     }
 
     /// The next row, without taking it; the buffer must have been filled.
@@ -67,11 +79,16 @@ impl Stream {
 
     /// Whether rows must be fetched before it is known what comes next.
     pub(super) fn needs_fetch(&self) -> bool {
-        self.buffer.is_empty() && self.fetched != Position::Done
+        self.buffer.is_empty() && self.fetched != Position::Done && !self.is_stopped
     }
 
     pub(super) fn is_done(&self) -> bool {
         self.buffer.is_empty() && self.fetched == Position::Done
+    }
+
+    pub(super) fn trace(&self) -> ReadTrace {
+        let is_done = self.fetched == Position::Done;
+        ReadTrace { read: self.read.clone(), pages: self.pages.clone(), is_done }
     }
 
     /// Whether it is for one whole primary key.
@@ -92,6 +109,7 @@ impl Stream {
     /// Takes what a batch found for its key.
     pub(super) fn accept(&mut self, item: Option<Item>) {
         self.fetched = Position::Done;
+        self.pages.push(usize::from(item.is_some()));
         self.buffer.extend(item);
         if self.buffer.is_empty() {
             self.taken = Position::Done;
@@ -99,16 +117,12 @@ impl Stream {
     }
 
     /// Fetches pages until there is a row or no more.
-    pub(super) fn fill(
-        &mut self,
-        backend: &Backend,
-        retry: &Retry,
-        limit: Option<usize>,
-        consistent: bool,
-    ) -> Result<()> {
+    pub(super) fn fill(&mut self, runner: PlanRunner<'_>, settings: Settings) -> Result<()> {
         while self.needs_fetch() {
-            let page = self.fetch(backend, retry, limit, consistent)?;
+            let page = self.fetch(runner, settings)?;
             self.fetched = page.last_key.map_or(Position::Done, Position::After);
+            self.pages.push(page.scanned_count);
+            self.is_stopped = settings.is_one_page;
             self.buffer.extend(page.items);
             if self.buffer.is_empty() {
                 self.taken = self.fetched.clone();
@@ -117,25 +131,21 @@ impl Stream {
         Ok(())
     }
 
-    fn fetch(
-        &self,
-        backend: &Backend,
-        retry: &Retry,
-        limit: Option<usize>,
-        consistent: bool,
-    ) -> Result<RawPage> {
+    fn fetch(&self, runner: PlanRunner<'_>, settings: Settings) -> Result<RawPage> {
+        let PlanRunner { backend, retry } = runner;
         if self.read.kind == ReadKind::Get {
-            let input = get_input(&self.read, consistent);
+            let input = get_input(&self.read, settings.consistent);
             let found = retry.run("GetItem", true, |_| backend.get_item(input.clone()))?;
-            return Ok(RawPage { items: found.into_iter().collect(), ..RawPage::default() });
+            let scanned_count = usize::from(found.is_some());
+            let items = found.into_iter().collect();
+            return Ok(RawPage { items, scanned_count, ..RawPage::default() });
         }
         let start = match &self.fetched {
             Position::After(key) => Some(key.clone()),
             Position::Start | Position::Done => None,
         };
-        // With a filter, a page of the size wanted would bring too little.
-        let limit = if self.read.filter.is_empty() { limit } else { None };
-        let input = query_input(&self.read, limit, consistent, start);
+        let limit = settings.limit_of(&self.read);
+        let input = query_input(&self.read, limit, settings.consistent, start);
         retry.run("Query", true, |_| backend.query(&input))
     }
 }

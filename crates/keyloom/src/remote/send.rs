@@ -4,66 +4,29 @@
 use std::num::NonZeroU32;
 use std::time::Instant;
 
-use keyloom_api::batches::{BatchGetItemInput, BatchWriteItemInput, WriteRequest};
-use keyloom_api::items::{DeleteItemInput, GetItemInput, PutItemInput, UpdateItemInput};
-use keyloom_api::queries::{QueryInput, ScanInput};
-use keyloom_api::transactions::{TransactGetItemsInput, TransactWriteItemsInput};
-use keyloom_core::Item;
-use keyloom_engine::{Clock, SystemClock};
+use keyloom_api::Request;
+use keyloom_api::clock::{Clock, SystemClock};
+use keyloom_api::error::error_from;
+use keyloom_api::transactions::TransactWriteItemsInput;
 
 use super::observe::{ClientObserver, Sampled, Sent};
 use super::{Inner, Remote, sign};
-use crate::backend::{Keyed, RawPage};
 use crate::retry::Failure;
-use crate::wire::{self, Request};
 
 /// The largest answer: DynamoDB's are at most 16 MB.
 const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
-/// A request with a typed answer.
-pub(crate) trait Exchange: Request {
-    /// The output, as far as this crate uses it.
-    type Answer;
-
-    /// Decodes the body of a successful answer.
-    fn decode(body: &[u8]) -> Result<Self::Answer, Failure>;
-}
-
-macro_rules! exchange {
-    ($($input:ty => $answer:ty, $decode:expr;)+) => {$(
-        impl Exchange for $input {
-            type Answer = $answer;
-
-            fn decode(body: &[u8]) -> Result<Self::Answer, Failure> {
-                $decode(body)
-            }
-        }
-    )+};
-}
-
-exchange! {
-    GetItemInput => Option<Item>, wire::one_item;
-    PutItemInput => Option<Item>, wire::attributes;
-    DeleteItemInput => Option<Item>, wire::attributes;
-    UpdateItemInput => Option<Item>, wire::attributes;
-    QueryInput => RawPage, wire::page;
-    ScanInput => RawPage, wire::page;
-    BatchGetItemInput => (Keyed<Item>, Keyed<Item>), wire::found_and_left;
-    BatchWriteItemInput => Keyed<WriteRequest>, wire::left_writes;
-    TransactGetItemsInput => Vec<Option<Item>>, wire::items_in_order;
-    TransactWriteItemsInput => (), |_: &[u8]| Ok(());
-}
-
 impl Remote {
     /// Sends a typed request once and decodes its answer.
-    pub(crate) fn exchange<R: Exchange>(&self, input: &R) -> Result<R::Answer, Failure> {
+    pub(crate) fn exchange<R: Request>(&self, input: &R) -> Result<R::Output, Failure> {
         let observer = self.inner.observer.as_ref();
         let weight = observer.and_then(ClientObserver::sample);
         // All attempts under one token need the same body, whichever of them is sampled.
         let is_fixed = observer.is_some() && R::OPERATION == TransactWriteItemsInput::OPERATION;
         let body =
             if weight.is_some() || is_fixed { input.body_with_account() } else { input.body() };
-        R::decode(&self.send(R::OPERATION.name(), &body, weight)?)
+        let answer = self.send(R::OPERATION.name(), &body, weight)?;
+        R::decode_reply(&answer).map_err(|malformed| Failure::NoAnswer(malformed.to_string()))
     }
 
     /// Sends a request that the caller wrote as JSON once.
@@ -111,7 +74,7 @@ impl Remote {
             .limit(MAX_ANSWER_BYTES)
             .read_to_vec()
             .map_err(|error| Failure::NoAnswer(error.to_string()))?;
-        if status == 200 { Ok(answer) } else { Err(wire::error_from(status, &answer).into()) }
+        if status == 200 { Ok(answer) } else { Err(error_from(status, &answer).into()) }
     }
 }
 

@@ -249,8 +249,9 @@ pub(crate) fn get_placed(
     retry: &Retry,
     keys: &[(String, Item)],
     places: &[usize],
+    consistent: bool,
 ) -> Result<Vec<Option<Item>>> {
-    let mut candidates = get_all(backend, retry, keys, false)?.into_iter();
+    let mut candidates = get_all(backend, retry, keys, consistent)?.into_iter();
     let mut found = Vec::with_capacity(places.len());
     let (mut homes, mut missing) = (Vec::new(), Vec::new());
     let mut first = 0;

@@ -16,7 +16,7 @@ mod write;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use keyloom_engine::{Clock, SystemClock};
+use keyloom_api::clock::{Clock, SystemClock};
 
 pub use batch::Batch;
 #[cfg(feature = "remote")]

@@ -78,7 +78,7 @@ impl<D: Design> Table<D> {
         let (keys, places) = places(model, keys)?;
         let keys: Vec<(String, Item)> =
             keys.into_iter().map(|key| (model.table().to_owned(), key)).collect();
-        let found = get_placed(&self.backend, &self.retry, &keys, &places)?;
+        let found = get_placed(&self.backend, &self.retry, &keys, &places, false)?;
         found.into_iter().map(|item| self.shown(model, item)).collect()
     }
 

@@ -9,9 +9,10 @@ mod syntax;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::TemplateError;
+use crate::error::{TemplateError, ValueError};
 use crate::escape::{SeparatorPolicy, TextCodec};
 use crate::format::{FieldFormat, FieldType, Lengths};
+use crate::value::Value;
 use crate::{MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES};
 
 pub use lenient::{Deviation, LenientParse};
@@ -251,6 +252,22 @@ impl Template {
         let fixed = Lengths { min: self.fixed_bytes, max: Some(self.fixed_bytes) };
         let varying = self.fields().filter(|field| !field.format.is_fixed_width());
         varying.fold(fixed, |sum, field| sum.plus(field.format.lengths_with(&self.codec)))
+    }
+
+    /// Encodes a value as a field of this format inside the template: its separator policy applies.
+    pub fn encode_field(
+        &self,
+        format: &FieldFormat,
+        value: &Value<'_>,
+    ) -> Result<String, ValueError> {
+        let mut encoded = String::new();
+        format.encode_into(value, &self.codec, &mut encoded)?;
+        Ok(encoded)
+    }
+
+    /// The minimum and maximum length of a field of this format inside the template, escapes included.
+    pub fn field_lengths(&self, format: &FieldFormat) -> Lengths {
+        format.lengths_with(&self.codec)
     }
 
     /// The same template with a namespace in front, so that tests can share a table: `test-7#USER#{id}`.

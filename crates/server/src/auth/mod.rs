@@ -20,6 +20,7 @@ use std::sync::Arc;
 use hyper::http::request::Parts;
 use keyloom_engine::{Clock, Error};
 
+use crate::access::Identity;
 use claim::Claim;
 use timestamp::Timestamp;
 
@@ -123,7 +124,13 @@ pub(crate) enum Auth {
     /// Accepts any signature or none.
     Open,
     /// Requires a signature by one of these keys.
-    Signed { credentials: Vec<Credentials>, clock: Arc<dyn Clock> },
+    Signed {
+        /// The account's root user, whom no policy limits.
+        credentials: Vec<Credentials>,
+        /// Users and roles with policies.
+        identities: Vec<Arc<Identity>>,
+        clock: Arc<dyn Clock>,
+    },
 }
 
 /// A request whose claim is valid except for its signature, which is not verified yet.
@@ -131,25 +138,43 @@ pub(crate) enum Auth {
 pub(crate) struct Admission {
     claim: Claim,
     secret_key: String,
+    /// The identity whose policies apply; none for the root user.
+    pub(crate) identity: Option<Arc<Identity>>,
     /// The canonical request up to the hash of the body.
     canonical: String,
 }
 
 impl Auth {
+    /// Whether requests are judged by policies.
+    pub(crate) fn has_identities(&self) -> bool {
+        matches!(self, Self::Signed { identities, .. } if !identities.is_empty())
+    }
+
+    /// The time that signatures and policies are judged by, in milliseconds since 1970.
+    pub(crate) fn now_ms(&self) -> u64 {
+        match self {
+            Self::Open => 0,
+            Self::Signed { clock, .. } => clock.now_ms(),
+        }
+    }
+
     /// Checks the headers of a request to a service. `None` means that nothing is left to verify.
     pub(crate) fn admit(&self, request: &Parts, service: &str) -> Result<Option<Admission>, Error> {
-        let Self::Signed { credentials, clock } = self else { return Ok(None) };
+        let Self::Signed { credentials, identities, clock } = self else { return Ok(None) };
         let claim = Claim::of(request)?;
         claim.check(&Timestamp::from_seconds(clock.now_ms() / 1000), service)?;
-        let known = credentials.iter().find(|known| known.access_key == claim.access_key);
-        let secret_key = known.ok_or_else(unrecognized_client)?.secret_key.clone();
+        let root = credentials.iter().map(|credentials| (credentials, None));
+        let users = identities.iter().map(|identity| (&identity.credentials, Some(identity)));
+        let known = root.chain(users).find(|(known, _)| known.access_key == claim.access_key);
+        let (credentials, identity) = known.ok_or_else(unrecognized_client)?;
+        let (secret_key, identity) = (credentials.secret_key.clone(), identity.cloned());
         // Sessions are not supported: these keys are long-term credentials.
         if claim.has_session_token {
             return Err(unrecognized_client());
         }
         claim.check_headers(&request.headers)?;
         let canonical = canonical::request_before_hash(request, &claim.signed_headers);
-        Ok(Some(Admission { claim, secret_key, canonical }))
+        Ok(Some(Admission { claim, secret_key, identity, canonical }))
     }
 }
 
@@ -209,6 +234,7 @@ mod tests {
         ) {
             let auth = Auth::Signed {
                 credentials: vec![Credentials::new("AKID", "secret")],
+                identities: Vec::new(),
                 clock: Arc::new(ManualClock::at_ms(1_793_534_400_000)),
             };
             let query = query.join("&").replace(' ', "+");

@@ -206,7 +206,16 @@ async fn response(
     let held = Arc::clone(shared);
     // An answer may be large, so that it is encoded there, too.
     let work = move || match read(wire, &head, admission.as_ref(), &bytes) {
-        Ok(asked) => Some(wire.response(&asked.operation, &run(held.backend.as_ref(), &asked))),
+        Ok(asked) => {
+            let identity = admission.as_ref().and_then(|admission| admission.identity.as_deref());
+            let allowed = identity.map_or(Ok(()), |identity| {
+                let request = held.asked(identity, &head);
+                request.check_action("cloudwatch", &asked.operation, "insight-rule/*")
+            });
+            let result = allowed.map_err(CloudwatchError::from);
+            let result = result.and_then(|()| run(held.backend.as_ref(), &asked));
+            Some(wire.response(&asked.operation, &result))
+        }
         Err(Unanswered::Error(failure)) => Some(wire.response("", &Err(failure))),
         Err(Unanswered::NotOurs) => None,
     };

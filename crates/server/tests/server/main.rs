@@ -16,6 +16,7 @@ mod http2;
 mod limits;
 mod metrics;
 mod origins;
+mod policies;
 mod routes;
 mod shutdown;
 mod start;

@@ -220,9 +220,9 @@ impl Work {
     fn back_off(&self, pause: &mut Duration) -> bool {
         let mut requests = self.requests.lock();
         requests.wants_space = true;
-        if !requests.closing {
-            self.changed.wait_for(&mut requests, *pause);
-        }
+        // The compaction thread leaves the probe to the flush thread, which may be asleep.
+        self.changed.notify_all();
+        self.changed.wait_while_for(&mut requests, |requests| !requests.closing, *pause);
         *pause = (*pause * 2).min(RETRY_INTERVAL.1);
         requests.closing
     }

@@ -115,3 +115,23 @@ fn any_failed_write_or_sync_keeps_acknowledged_transactions_whole() {
         }
     }
 }
+
+/// A flush thread that runs at the same time would otherwise flush the sealed memtable first, and
+/// after a crash the tables would hold transactions that the manifest does not know to be there.
+#[test]
+fn an_early_flush_is_recorded_before_its_memtable_is_sealed() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = FaultyFiles::default().open_store(directory.path());
+    put(&store, "first").unwrap();
+    let is_flushed = store.tree.flush_all(|_| {
+        assert_eq!(store.tree.unflushed(), 0, "sealed before it was recorded");
+        Ok(())
+    });
+    assert!(is_flushed.unwrap());
+    put(&store, "second").unwrap();
+    let flushed_to = store.tree.persisted_number();
+    let full = || StoreError::Full { cause: "no manifest".into() };
+    assert!(store.tree.flush_all(|_| Err(full())).is_err());
+    store.tree.flush().unwrap();
+    assert_eq!(store.tree.persisted_number(), flushed_to, "flushed without a record");
+}

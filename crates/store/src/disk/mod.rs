@@ -314,8 +314,8 @@ fn replay(
     };
     let mixed = |detail: String| {
         let detail = format!(
-            "{detail}; the files are from different snapshots (a store that is open is copied with \
-             'keyloom backup')"
+            "{detail}; the files were copied at different times (use 'keyloom backup' to copy an \
+             open store)"
         );
         StoreError::Corrupt { path: log.name(contents.last_segment), detail }
     };

@@ -53,7 +53,7 @@ fn writes_do_not_wait_for_a_running_sync() {
     }
     let is_held = log.is_sync_held();
     log.release_syncs();
-    assert!(is_held, "the writes did not wait for the sync");
+    assert!(is_held, "no sync was blocked during these writes");
     store.close().unwrap();
     assert_eq!(entries_of(directory.path()), count + 100);
 }

@@ -91,7 +91,7 @@ impl DiskSink {
         match self.log().map(drop) {
             Ok(()) if is_long => self.rotate(),
             Err(error @ StoreError::Full { .. }) => {
-                self.stall(&error);
+                self.probe_if_full(&error);
                 Ok(())
             }
             begun => begun,
@@ -144,7 +144,7 @@ impl DiskSink {
     }
 
     /// Makes the background threads probe for free space.
-    fn stall(&self, error: &StoreError) {
+    fn probe_if_full(&self, error: &StoreError) {
         if let StoreError::Full { cause } = error {
             self.condition.is_full(cause);
             self.work.probe_for_space();
@@ -263,7 +263,7 @@ impl Sink for DiskSink {
         let committed =
             self.prepare().map_err(CommitError::Failed).and_then(|()| self.write(group));
         if let Err(CommitError::Failed(error)) = &committed {
-            self.stall(error);
+            self.probe_if_full(error);
         }
         committed?;
         self.counters.commits.fetch_add(group.len() as u64, Ordering::Relaxed);

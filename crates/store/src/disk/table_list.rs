@@ -145,8 +145,8 @@ pub(super) fn check_number(
         Some(number) if number >= at_least => return Ok(()),
         None => "it is missing".to_owned(),
         Some(number) => format!(
-            "it names list {number} of the tables, but the store has seen list {at_least}; the files are \
-             from different snapshots (a store that is open is copied with 'keyloom backup')"
+            "it names list {number} of the tables, but the store has seen list {at_least}; the files \
+             were copied at different times (use 'keyloom backup' to copy an open store)"
         ),
     };
     Err(StoreError::Corrupt { path: tree.join("current"), detail })

@@ -13,7 +13,7 @@ use keyloom_observe::{Monitor, Sampling, StatsCollector, StatsOptions, Throttle}
 use keyloom_server::{Config, Credentials, Server};
 use keyloom_testkit::lockstep::Place;
 
-use crate::{ACCESS_KEY, SECRET_KEY, Served};
+use crate::{ACCESS_KEY, SECRET_KEY, Served, policies};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -131,6 +131,13 @@ fn the_javascript_sdk_lives_the_life_of_a_table() {
         if let Some(client) = javascript("life.mjs") {
             live(place, client);
         }
+    }
+}
+
+#[test]
+fn boto3_is_judged_by_policies() {
+    if let Some(client) = boto3("boto3_policies.py") {
+        run("policies", policies::served().url(), client);
     }
 }
 

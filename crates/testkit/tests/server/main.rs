@@ -6,6 +6,7 @@
 mod browser;
 mod clients;
 mod hostile;
+mod policies;
 
 use keyloom_server::{Config, Credentials, Dispatch, RunningServer, Server};
 use keyloom_testkit::lockstep::{Place, TestDatabase};

@@ -35,9 +35,9 @@ const VERSIONS: &str = include_str!(concat!(
 /// How long the demo waits for its own server.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A tour of what Keyloom does: keys, proofs, mistakes found, a database, a doctor, a server.
+/// Tour Keyloom: keys, proofs, findings, a database, the doctor, a server.
 ///
-/// It works in a temporary folder, listens on a free loopback port, and ends by itself.
+/// Works in a temporary directory on a free loopback port, and exits by itself.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   keyloom demo")]

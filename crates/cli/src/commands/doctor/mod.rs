@@ -16,9 +16,9 @@ use crate::output::{Failure, Output};
 
 pub(crate) use human::render;
 
-/// Hot keys, anti-patterns and recommendations, from the requests that were made.
+/// Report hot keys, anti-patterns and recommendations from observed requests.
 ///
-/// Asks a running `keyloom serve`, or judges what was recorded from one.
+/// Reads the statistics of a running `keyloom serve`, or a recording of them.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom doctor
@@ -26,7 +26,7 @@ pub(crate) use human::render;
   keyloom doctor --save monday.json
   keyloom doctor --file monday.json --file tuesday.json --redact prefix --deny warning")]
 pub(crate) struct Doctor {
-    /// The server to ask.
+    /// Server to read statistics from.
     #[arg(
         long,
         value_name = "URL",
@@ -34,28 +34,28 @@ pub(crate) struct Doctor {
         conflicts_with = "file"
     )]
     endpoint: String,
-    /// A recording to judge instead; several are taken together.
+    /// Recording to analyse instead; several are merged.
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
-    /// The design that requests are meant to follow: findings then come with changes to it.
+    /// Design that the requests should follow; findings then propose changes to it.
     #[arg(long, value_name = "FILE")]
     design: Option<PathBuf>,
-    /// Prices, if not those that come with the program.
+    /// Price list to use instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
-    /// How to write the answer.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// How much of key values to show: none hides nothing, hash and prefix hide values.
+    /// How to show key values: in full (none), hashed, or cut to a prefix.
     #[arg(long, value_name = "none|hash|prefix", default_value = "none")]
     redact: Redaction,
-    /// End with code 1 if there is a finding of this severity or worse.
+    /// Exit with 1 for findings of this severity or worse.
     #[arg(long, value_enum)]
     deny: Option<Deny>,
-    /// How many keys and patterns to list.
+    /// Number of keys and patterns to list.
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
-    /// Also write what was collected to a file, for `--file`.
+    /// Also save the statistics to a file, for `--file`.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     #[command(flatten)]
@@ -64,9 +64,9 @@ pub(crate) struct Doctor {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Text for a terminal.
     Human,
-    /// For programs.
+    /// JSON.
     Json,
 }
 
@@ -101,7 +101,7 @@ impl Doctor {
         Ok(self.code(&findings))
     }
 
-    /// What to judge, and where it comes from.
+    /// The statistics to analyse, and their source.
     fn report(&self) -> Result<(String, Report), Failure> {
         let Some((first, rest)) = self.file.split_first() else {
             return Ok((self.endpoint.clone(), source::ask(&self.endpoint, &self.keys)?));

@@ -28,7 +28,7 @@ use show::{condition, visible};
 pub(crate) struct Key {
     /// The template.
     template: String,
-    /// What stands between fields; found in the template when not given.
+    /// Separator between fields; taken from the template by default.
     #[arg(long, global = true, value_name = "TEXT")]
     separator: Option<String>,
     /// What to do with values that contain the separator.
@@ -37,10 +37,10 @@ pub(crate) struct Key {
     /// A sort key: up to 1024 bytes.
     #[arg(long, global = true, conflicts_with = "partition")]
     sort: bool,
-    /// A partition key: up to 2048 bytes. This is what a key is unless you say otherwise.
+    /// A partition key: up to 2048 bytes (the default).
     #[arg(long, global = true)]
     partition: bool,
-    /// How to print the result.
+    /// Output format.
     #[arg(long, global = true, value_enum, default_value_t = Format::Human)]
     format: Format,
     #[command(subcommand)]
@@ -50,20 +50,20 @@ pub(crate) struct Key {
 /// What to do with values that contain the separator.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Policy {
-    /// Refuse them.
+    /// Reject such values.
     Reject,
-    /// Write the separator as %XX; values change their place in the order.
+    /// Percent-encode the separator; this changes the sort order of values.
     Percent,
-    /// Escape so that the order of values stays.
+    /// Escape the separator and keep the sort order of values.
     Ordered,
 }
 
 /// How to print a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Text for a terminal.
     Human,
-    /// For programs.
+    /// JSON.
     Json,
 }
 
@@ -77,17 +77,17 @@ enum Action {
         #[arg(value_name = "FIELD=VALUE")]
         values: Vec<Pair>,
     },
-    /// Take a key apart.
+    /// Parse a key into its fields.
     #[command(after_help = "Example:
   keyloom key 'ORDER#{placed_at:datetime}#{order_id}' parse 'ORDER#2024-01-15T10:30:00Z#A7'")]
     Parse {
         /// The key.
         key: String,
-        /// Read keys that are not written as the template would, and say what differs.
+        /// Also accept keys that the template would write differently, and report the differences.
         #[arg(long)]
         lenient: bool,
     },
-    /// The beginning of all keys with these values in their leading fields.
+    /// The common prefix of all keys with these leading field values.
     #[command(after_help = "Examples:
   keyloom key 'USER#{id}#ORDER#{order}' prefix id=1          # USER#1#ORDER#, never user 12
   keyloom key 'ORDER#{at:datetime}#{id}' prefix --partial at=2024-12")]
@@ -95,26 +95,26 @@ enum Action {
         /// The leading fields, as name=value.
         #[arg(value_name = "FIELD=VALUE")]
         values: Vec<Pair>,
-        /// The beginning of the next field's value.
+        /// Prefix of the next field's value.
         #[arg(long, value_name = "FIELD=TEXT")]
         partial: Option<Pair>,
     },
-    /// The one range of keys that satisfies a condition.
+    /// The key range that satisfies a condition.
     #[command(after_help = "Examples:
   keyloom key 'ORDER#{at:datetime}#{id}' range 'at between 2024-01-01 and 2024-01-31'
   keyloom key '{customer}#{amount:decimal:10.2}' range 'amount >= 99.50' customer=C1")]
     Range {
         /// The condition: =, <, <=, >, >=, between .. and .., begins_with; several joined by and.
         condition: String,
-        /// Further fields with one value, as name=value.
+        /// Further fields with fixed values, as name=value.
         #[arg(value_name = "FIELD=VALUE")]
         values: Vec<Pair>,
     },
-    /// Lengths, order, and what the keys can be confused with.
+    /// Lengths, sort order, and templates whose keys could collide.
     #[command(after_help = "Example:
   keyloom key 'PRODUCT#{id}' describe --against 'PRODUCT#{id}#VARIANT#{color}'")]
     Describe {
-        /// Another template to compare with; may be given several times.
+        /// Another template to compare with; may be repeated.
         #[arg(long, value_name = "TEMPLATE")]
         against: Vec<String>,
     },

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub(super) use self::inputs::{base_inputs, inputs_numbered};
 use self::rows::Style;
-use super::concrete::{ConcreteRead, concretize};
+use super::concrete::ConcreteRead;
 use super::simulate::{Entries, answer, labels};
 use super::{Plan, Proof};
 use crate::evaluate::{Inputs, Mismatch, Row, expected, order_of};
@@ -111,10 +111,7 @@ impl Case<'_> {
 
     /// The plan's reads; where a filter makes the limit unreliable, with the limit sent along.
     fn reads(&self, inputs: &Inputs) -> Option<Vec<ConcreteRead>> {
-        let mut reads = match &self.plan.raw {
-            Some(raw) => vec![raw.concrete(inputs).ok()?],
-            None => concretize(self.access, self.plan, inputs).ok()?,
-        };
+        let mut reads = self.plan.first_reads(self.access, inputs).ok()?;
         if self.is_only_limit() {
             for read in &mut reads {
                 read.limit = self.access.limit;

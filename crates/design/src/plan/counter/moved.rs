@@ -62,23 +62,24 @@ pub(super) fn rows(case: &Case, entity: &Arc<Entity>, inputs: &Inputs) -> Vec<Ro
         }
         // A text goes on with what follows it in the key of another row.
         for (at, piece) in template.pieces().iter().enumerate() {
-            let Some(field) = piece.as_field().filter(|f| may_hold_separator(&f.format)) else {
+            let Some(field) = piece.as_field().filter(|f| may_hold_separator(f.format())) else {
                 continue;
             };
-            let Some(mut text) = text_of(&model, &field.name) else { continue };
+            let Some(mut text) = text_of(&model, field.name()) else { continue };
             for next in template.pieces().iter().skip(at + 1) {
                 match next {
                     Piece::Literal(literal) => text.push_str(literal),
                     Piece::Field(next) => {
-                        let written = model.values.get(&next.name);
-                        let Some(written) = written.and_then(|v| next.format.encode(v).ok()) else {
+                        let written = model.values.get(next.name());
+                        let Some(written) = written.and_then(|v| next.format().encode(v).ok())
+                        else {
                             break;
                         };
                         text.push_str(&written);
                     }
                 }
-                add(&[(&field.name, text.clone())]);
-                add(&[(&field.name, format!("{text}q"))]);
+                add(&[(field.name(), text.clone())]);
+                add(&[(field.name(), format!("{text}q"))]);
             }
         }
     }
@@ -98,8 +99,8 @@ fn unguarded(entity: &Entity) -> impl Iterator<Item = &KeyTemplate> {
 fn pairs(template: &KeyTemplate) -> Vec<(String, String)> {
     let loose: Vec<&str> = template
         .field_pieces()
-        .filter(|field| may_hold_separator(&field.format))
-        .map(|field| field.name.as_str())
+        .filter(|field| may_hold_separator(field.format()))
+        .map(keyloom_keys::Field::name)
         .collect();
     loose
         .array_windows::<2>()
@@ -111,7 +112,10 @@ fn pairs(template: &KeyTemplate) -> Vec<(String, String)> {
 /// What a key has between two fields.
 fn text_between(template: &KeyTemplate, row: &Row, first: &str, second: &str) -> Option<String> {
     let position = |name: &str| {
-        template.pieces().iter().position(|piece| piece.as_field().is_some_and(|f| f.name == name))
+        template
+            .pieces()
+            .iter()
+            .position(|piece| piece.as_field().is_some_and(|f| f.name() == name))
     };
     let (from, to) = (position(first)? + 1, position(second)?);
     let mut text = String::new();
@@ -119,7 +123,7 @@ fn text_between(template: &KeyTemplate, row: &Row, first: &str, second: &str) ->
         match piece {
             Piece::Literal(literal) => text.push_str(literal),
             Piece::Field(field) => {
-                text.push_str(&field.format.encode(row.values.get(&field.name)?).ok()?);
+                text.push_str(&field.format().encode(row.values.get(field.name())?).ok()?);
             }
         }
     }

@@ -77,7 +77,7 @@ pub(super) fn inputs_like(case: &Case, stranger: &Arc<Entity>, base: &Inputs) ->
             })
             .filter(|(_, bound, _)| *bound > 0)
             .collect();
-        // From the left and from the right: what one key tells narrows the next one down.
+        // From the left and from the right: the values found in one key restrict the next.
         let (own, foreign) = (sample_row(&read.range.entity, 3), sample_row(stranger, 3));
         let nothing = Values::new();
         let starts = [with_times(&nothing, &foreign), nothing.clone()];
@@ -172,7 +172,7 @@ fn fitted(mut row: Row, index: &Index, read: &ConcreteRead) -> Option<Row> {
     if let (Some((_, condition)), Some(part)) = (&read.sort, key.parts().nth(read.equal.len())) {
         let wanted = condition_language(condition);
         let template = part.shape.template();
-        // Not every text in the form of a time is one, so the times of the row are tried first.
+        // Familiar times make better examples, so the times of the row are tried first.
         for known in [with_times(&told, &row), told.clone()] {
             let theirs = language(template, usize::MAX, &known);
             let text = wanted.shared_text(&theirs).and_then(|text| String::from_utf8(text).ok());
@@ -229,7 +229,7 @@ pub(super) fn row_with_key_of(other: &Arc<Entity>, row: &Row, index: Option<&str
     (found.index_values(index)? == values).then_some(found)
 }
 
-/// What a read covers of one row, filter or not.
+/// What a read returns of one row without its filter.
 fn within<'r>(read: &ConcreteRead, row: &'r Row) -> Vec<&'r Row> {
     let open = ConcreteRead { filter: Vec::new(), limit: None, ..read.clone() };
     simulate(&open, std::slice::from_ref(row))
@@ -247,7 +247,7 @@ fn adopt(row: &mut Row, told: &Values) {
     set_shards(row);
 }
 
-/// Adds what a key attribute tells about the fields of an entity.
+/// Adds the field values that a key attribute of an entity contains.
 fn tell(told: &mut Values, part: &EntityKey, entity: &Entity, value: &AttributeValue) {
     let template = part.shape.template();
     if let Some(text) = value.as_s() {
@@ -270,7 +270,7 @@ fn language(template: &KeyTemplate, pieces: usize, known: &Values) -> Language {
         match piece {
             Piece::Literal(text) => language.literal(text.as_bytes()),
             Piece::Field(field) => {
-                let text = known.get(&field.name).and_then(|v| template.encode_field(field, v));
+                let text = known.get(field.name()).and_then(|v| template.encode_field(field, v));
                 match text {
                     Some(text) => language.literal(text.as_bytes()),
                     None => template.add_field(&mut language, field),
@@ -315,12 +315,12 @@ fn split(pieces: &[Piece], text: &str, open: bool, values: &mut Values) -> bool 
             text.char_indices().map(|(at, _)| at).skip(1).chain(std::iter::once(text.len())).any(
                 |end| {
                     let Some((head, tail)) = text.split_at_checked(end) else { return false };
-                    let Ok(value) = field.format.decode(head) else { return false };
-                    let same = values.get(&field.name).is_none_or(|known| *known == value);
+                    let Ok(value) = field.format().decode(head) else { return false };
+                    let same = values.get(field.name()).is_none_or(|known| *known == value);
                     if !same || !split(rest, tail, open, values) {
                         return false;
                     }
-                    values.insert(field.name.clone(), value.into_owned());
+                    values.insert(field.name().to_owned(), value.into_owned());
                     true
                 },
             )

@@ -127,23 +127,13 @@ fn partition_matches(
     there
 }
 
-/// Whether a template can make the text; where the text has inputs, whether it can make one of its shape.
+/// Whether a template can produce the text or, if the text has inputs, a text of the same form.
 fn meets(template: &KeyTemplate, sample: &str, written: &str) -> bool {
     if template.template().matches(sample) || template.language().contains(sample.as_bytes()) {
         return true;
     }
-    if placeholders(written).is_empty() {
-        return false;
-    }
-    let mut shape = Language::empty_text();
-    let mut rest = written;
-    while let Some((before, after)) = rest.split_once('{') {
-        shape.literal(before.as_bytes());
-        shape.text(ByteSet::range(0x20, 0x7e), template.template().separator().as_bytes());
-        rest = after.split_once('}').map_or("", |(_, tail)| tail);
-    }
-    shape.literal(rest.as_bytes());
-    shape.shared_text(&template.language()).is_some()
+    let form = text_language(sample, written, template.template().separator());
+    form.shared_text(&template.language()).is_some()
 }
 
 fn sort_template<'a>(
@@ -231,14 +221,14 @@ fn open_ended(
     templates.iter().find_map(|(entity, template)| {
         let field = match template.template().match_prefix(prefix) {
             PrefixMatch::InsideField { field } => field,
-            PrefixMatch::WholeKey => template.pieces().last()?.as_field()?.name.clone(),
+            PrefixMatch::WholeKey => template.pieces().last()?.as_field()?.name().to_owned(),
             _ => return None,
         };
-        let piece = template.field_pieces().find(|piece| piece.name == field)?;
+        let piece = template.field_pieces().find(|piece| piece.name() == field)?;
         let meant = access.terms.iter().any(|term| {
             term.field == field && matches!(term.test, Test::BeginsWith(_) | Test::Range { .. })
         });
-        if meant || piece.format.is_fixed_width() || piece.format.precision().is_some() {
+        if meant || piece.format().is_fixed_width() || piece.format().precision().is_some() {
             return None;
         }
         Some(RawProblem {
@@ -275,7 +265,7 @@ fn cuts(
                     .take(at)
                     .filter_map(Piece::as_field)
                     .next_back()
-                    .map(|piece| piece.name.clone())
+                    .map(|piece| piece.name().to_owned())
             }
             _ => None,
         }?;
@@ -329,7 +319,7 @@ fn covered(template: &KeyTemplate, text: &str) -> usize {
 }
 
 fn is_whole(piece: &Piece, text: &str) -> bool {
-    piece.as_field().is_some_and(|field| field.format.decode(text).is_ok())
+    piece.as_field().is_some_and(|field| field.format().decode(text).is_ok())
 }
 
 /// The entities besides the wanted ones that the request returns.
@@ -365,7 +355,7 @@ fn strangers(
     Bleed { strangers, ..Bleed::default() }
 }
 
-/// A text; with inputs in it, any text of that shape.
+/// The language of a text whose inputs may have any value.
 fn text_language(sample: &str, written: &str, separator: &str) -> Language {
     let mut language = Language::empty_text();
     if placeholders(written).is_empty() {
@@ -429,7 +419,7 @@ fn equivalent(
                 .iter()
                 .take(pieces)
                 .filter_map(Piece::as_field)
-                .for_each(|piece| bind(&piece.name));
+                .for_each(|piece| bind(piece.name()));
             SortPart::Open { attribute: bound, pieces, range: None }
         }
         (Some(_), None) => return None,
@@ -511,7 +501,7 @@ fn beginning(read: &ConcreteRead, hashes: usize) -> Option<(&str, bool)> {
 
 /// How many fields of a template a beginning pins; nothing if it may end inside of one.
 fn pinned_fields(template: &KeyTemplate, (text, exact): (&str, bool)) -> Option<usize> {
-    let loose = template.field_pieces().any(|piece| may_hold_separator(&piece.format));
+    let loose = template.field_pieces().any(|piece| may_hold_separator(piece.format()));
     if template.escape() == Escape::None && loose {
         return None;
     }
@@ -544,7 +534,7 @@ fn pinned_fields(template: &KeyTemplate, (text, exact): (&str, bool)) -> Option<
         }
         // The text ends here: with the beginning of what follows, which closes the value, or with the value.
         let closed = next.starts_with(separator) && rest.ends_with(separator);
-        let whole = exact && next.is_empty() || field.format.is_fixed_width();
+        let whole = exact && next.is_empty() || field.format().is_fixed_width();
         return (closed || whole && is_whole(piece, rest)).then_some(fields);
     }
     rest.is_empty().then_some(fields)

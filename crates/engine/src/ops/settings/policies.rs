@@ -1,9 +1,11 @@
 //! PutResourcePolicy, GetResourcePolicy, DeleteResourcePolicy.
 //!
-//! A table's policy is kept with the table, a stream's under the stream's ARN.
+//! A table's policy is stored with the table, a stream's under the stream's ARN. The server evaluates
+//! them ([`crate::access`]), so a policy that cannot be evaluated is refused here.
 
 use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::{resource as message, stream as stream_message};
+use keyloom_core::policy::{Policy, PolicyError};
 use keyloom_core::{Result, limits};
 use serde::{Deserialize, Serialize};
 
@@ -19,9 +21,9 @@ pub(super) const POLICY: &str = "ResourcePolicy";
 /// The revision that means: there must be no policy yet.
 const NO_POLICY: &str = "NO_POLICY";
 
-/// A policy and what names this revision of it.
+/// The text of a policy and the id of this revision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Policy {
+struct StoredPolicy {
     text: String,
     revision: String,
 }
@@ -29,7 +31,7 @@ struct Policy {
 /// Gives a new table the policy that CreateTable names.
 pub(crate) fn attach(record: &mut TableRecord, text: &str) -> Result<()> {
     check(text)?;
-    keep(record, Some(&Policy { text: text.to_owned(), revision: revision() }));
+    keep(record, Some(&StoredPolicy { text: text.to_owned(), revision: revision() }));
     Ok(())
 }
 
@@ -45,7 +47,8 @@ pub(crate) fn put(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         check_revision(arn, expected, current)?;
         // The same policy again is the same revision.
         let same = current.filter(|current| current.text == text).cloned();
-        let policy = same.unwrap_or_else(|| Policy { text: text.to_owned(), revision: revision() });
+        let policy =
+            same.unwrap_or_else(|| StoredPolicy { text: text.to_owned(), revision: revision() });
         Ok((Some(policy.clone()), policy.revision))
     })?;
     Ok(answer(None, Some(&revision)))
@@ -97,14 +100,25 @@ fn check(text: &str) -> Result<()> {
     if text.len() > limits::MAX_RESOURCE_POLICY_BYTES {
         return Err(message::policy_too_large(limits::MAX_RESOURCE_POLICY_BYTES));
     }
-    match serde_json::from_str::<serde_json::Value>(text) {
-        Ok(serde_json::Value::Object(_)) => Ok(()),
-        Ok(_) => Err(message::policy_invalid("it is another JSON value")),
-        Err(error) => Err(message::policy_invalid(&error.to_string())),
-    }
+    Policy::resource(text).map_err(|error| message::policy_invalid(&error.to_string()))?;
+    Ok(())
 }
 
-fn check_revision(arn: &str, expected: Option<&str>, current: Option<&Policy>) -> Result<()> {
+/// The policy of a table, to be evaluated. One that an earlier release stored unchecked may be an error.
+pub(crate) fn of_table(record: &TableRecord) -> Option<std::result::Result<Policy, PolicyError>> {
+    kept(record).map(|stored| Policy::resource(&stored.text))
+}
+
+/// The same of the stream with this ARN.
+pub(crate) fn of_stream(
+    database: &Inner,
+    arn: &str,
+) -> Result<Option<std::result::Result<Policy, PolicyError>>> {
+    let stored: Option<StoredPolicy> = resource::get(database, POLICY, arn)?;
+    Ok(stored.map(|stored| Policy::resource(&stored.text)))
+}
+
+fn check_revision(arn: &str, expected: Option<&str>, current: Option<&StoredPolicy>) -> Result<()> {
     let fits = match (expected, current) {
         (None, _) => true,
         (Some(NO_POLICY), current) => current.is_none(),
@@ -121,7 +135,7 @@ fn revision() -> String {
     bits.unwrap_or_default().to_string()
 }
 
-fn keep(record: &mut TableRecord, policy: Option<&Policy>) {
+fn keep(record: &mut TableRecord, policy: Option<&StoredPolicy>) {
     match policy.and_then(|policy| serde_json::to_value(policy).ok()) {
         Some(policy) => {
             record.settings.insert(POLICY.into(), policy);
@@ -132,15 +146,15 @@ fn keep(record: &mut TableRecord, policy: Option<&Policy>) {
     }
 }
 
-fn kept(record: &TableRecord) -> Option<Policy> {
+fn kept(record: &TableRecord) -> Option<StoredPolicy> {
     serde_json::from_value(record.settings.get(POLICY)?.clone()).ok()
 }
 
 /// The policy of the table or stream with this ARN.
-fn find(database: &Inner, arn: &str) -> Result<Option<Policy>> {
+fn find(database: &Inner, arn: &str) -> Result<Option<StoredPolicy>> {
     if arn.contains("/stream/") {
-        streams::find(database, arn)?;
-        return resource::get(database, POLICY, arn);
+        let stream = streams::find(database, arn)?;
+        return resource::get(database, POLICY, &streams::stream_arn(database, &stream));
     }
     let table = database.catalog.find(arn).filter(|_| arn.starts_with("arn:"));
     let table = table.ok_or_else(|| message::resource_not_found(&format!("ResourceArn: {arn}")))?;
@@ -151,7 +165,7 @@ fn find(database: &Inner, arn: &str) -> Result<Option<Policy>> {
 fn exchange<R>(
     database: &Inner,
     arn: &str,
-    edit: impl FnOnce(Option<&Policy>) -> Result<(Option<Policy>, R)>,
+    edit: impl FnOnce(Option<&StoredPolicy>) -> Result<(Option<StoredPolicy>, R)>,
 ) -> Result<R> {
     if !arn.contains("/stream/") {
         let not_found = || message::resource_not_found(&format!("ResourceArn: {arn}"));
@@ -167,11 +181,14 @@ fn exchange<R>(
         return Ok(result);
     }
     let _change = database.catalog.change(database.store.as_ref());
-    streams::find(database, arn).map_err(|_| stream_message::stream_not_found(arn))?;
-    let (policy, result) = edit(resource::get(database, POLICY, arn)?.as_ref())?;
+    let stream = streams::find(database, arn);
+    let stream = stream.map_err(|_| stream_message::stream_not_found(arn))?;
+    // The region and the account of an ARN choose nothing: one stream has one policy.
+    let arn = streams::stream_arn(database, &stream);
+    let (policy, result) = edit(resource::get(database, POLICY, &arn)?.as_ref())?;
     match policy {
-        Some(policy) => resource::put(database, POLICY, arn, &policy)?,
-        None => resource::delete(database, POLICY, arn)?,
+        Some(policy) => resource::put(database, POLICY, &arn, &policy)?,
+        None => resource::delete(database, POLICY, &arn)?,
     }
     Ok(result)
 }

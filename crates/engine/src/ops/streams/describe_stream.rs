@@ -1,42 +1,33 @@
 //! DescribeStream.
 
-use keyloom_api::{Constraints, Fields, JsonWriter};
-use keyloom_core::{Result, limits};
+use keyloom_api::streams::DescribeStreamInput;
+use keyloom_api::{Fields, JsonWriter};
+use keyloom_core::Result;
 
 use crate::database::Inner;
 use crate::ops::paging;
 use crate::ops::tables::description;
 use crate::stream::Shard;
 
-use super::{arn_parameter, find, sequence_number};
+use super::{find, sequence_number};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let mut constraints = Constraints::new();
-    let arn = arn_parameter(&fields, &mut constraints);
-    let limit = fields.integer("Limit");
-    let start = fields.string("ExclusiveStartShardId");
-    constraints.range(limit, "limit", 1, limits::MAX_STREAM_LIST as i64);
-    if let Some(start) = start {
-        constraints.length(start, "exclusiveStartShardId", 28, 65);
-    }
-    let parent = parent_filter(&fields, &mut constraints);
-    constraints.finish()?;
-
-    let stream = find(database, arn)?;
+    let input = DescribeStreamInput::decode(&fields)?;
+    let stream = find(database, input.stream_arn)?;
     let now_ms = database.clock.now_ms();
     let shards: Vec<&Shard> = stream
         .live_shards(now_ms)
-        .filter(|shard| parent.is_none_or(|parent| shard.parent.as_deref() == Some(parent)))
+        .filter(|shard| input.parent.is_none_or(|parent| shard.parent.as_deref() == Some(parent)))
         .collect();
     // After a shard that is gone the list begins anew, rather than end.
+    let start = input.exclusive_start_shard_id;
     let skip = start.and_then(|start| shards.iter().position(|shard| shard.id == start));
     let rest = shards.iter().skip(skip.map_or(0, |position| position + 1));
-    let limit = limit.map_or(limits::MAX_STREAM_LIST, |limit| limit as usize);
-    let (page, more) = paging::page(rest, limit, |_| true);
+    let (page, more) = paging::page(rest, input.limit, |_| true);
 
     let mut json = JsonWriter::object();
     json.structure("StreamDescription", |json| {
-        json.string("StreamArn", arn);
+        json.string("StreamArn", input.stream_arn);
         json.string("StreamLabel", &stream.label);
         let status = if stream.closed_ms.is_none() { "ENABLED" } else { "DISABLED" };
         json.string("StreamStatus", status);
@@ -50,19 +41,6 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         }
     });
     Ok(json.finish())
-}
-
-/// The shard whose children are wanted, if not all shards are.
-fn parent_filter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> Option<&'a str> {
-    let filter = fields.structure("ShardFilter")?;
-    let kind = filter.string("Type");
-    constraints.one_of(kind, "shardFilter.type", &[("CHILD_SHARDS", ())]);
-    let shard = filter.string("ShardId");
-    constraints.required(shard.is_some(), "shardFilter.shardId");
-    if let Some(shard) = shard {
-        constraints.length(shard, "shardFilter.shardId", 28, 65);
-    }
-    shard
 }
 
 fn write_shard(json: &mut JsonWriter, shard: &Shard) {

@@ -2,7 +2,8 @@
 
 use std::ops::Bound;
 
-use keyloom_api::{Constraints, Fields, JsonWriter};
+use keyloom_api::streams::GetRecordsInput;
+use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::error::stream as message;
 use keyloom_core::size::item_size;
 use keyloom_core::{Result, limits};
@@ -14,26 +15,17 @@ use crate::store_error;
 use crate::stream::{Record, StreamRecord, decode_record, registry, retention};
 
 use super::iterator::Position;
-use super::sequence_number;
+use super::{is_named, sequence_number};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let iterator = fields.string("ShardIterator");
-    let limit = fields.integer("Limit");
-    let mut constraints = Constraints::new();
-    constraints.required(iterator.is_some(), "shardIterator");
-    if let Some(iterator) = iterator {
-        constraints.length(iterator, "shardIterator", 1, 2048);
-    }
-    constraints.range(limit, "limit", 1, limits::MAX_STREAM_RECORDS as i64);
-    constraints.finish()?;
-
+    let input = GetRecordsInput::decode(&fields)?;
     let now_ms = database.clock.now_ms();
-    let (position, arn) = Position::decode(iterator.unwrap_or_default(), now_ms)?;
+    let (position, arn) = Position::decode(input.shard_iterator, now_ms)?;
     let stream = registry::find(database.store.as_ref(), position.stream)?
-        .filter(|stream| !stream.is_gone(now_ms))
+        // Policies are asked about the ARN, so a made-up iterator must not name another stream.
+        .filter(|stream| !stream.is_gone(now_ms) && is_named(stream, arn))
         .ok_or_else(|| message::stream_not_found(arn))?;
-    let limit = limit.map_or(limits::MAX_STREAM_RECORDS, |limit| limit as usize);
-    let page = Page::read(database, &stream, position, limit)?;
+    let page = Page::read(database, &stream, position, input.limit)?;
 
     let mut json = JsonWriter::object();
     json.list("Records", &page.records, |json, (number, record)| {

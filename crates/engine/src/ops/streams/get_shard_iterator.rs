@@ -1,6 +1,7 @@
 //! GetShardIterator.
 
-use keyloom_api::{Constraints, Fields, JsonWriter};
+use keyloom_api::streams::{GetShardIteratorInput, ShardStart};
+use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::stream as message;
 
@@ -8,52 +9,11 @@ use crate::database::Inner;
 use crate::stream::{NUMBERS_PER_MS, Shard, retention};
 
 use super::iterator::Position;
-use super::{arn_parameter, find, parse_sequence_number};
-
-/// Where a reader wants to begin.
-#[derive(Clone, Copy, Debug)]
-enum Start {
-    TrimHorizon,
-    Latest,
-    At,
-    After,
-    Time,
-}
+use super::{find, parse_sequence_number};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let mut constraints = Constraints::new();
-    let arn = arn_parameter(&fields, &mut constraints);
-    let shard_id = fields.string("ShardId");
-    constraints.required(shard_id.is_some(), "shardId");
-    let shard_id = shard_id.unwrap_or_default();
-    if !shard_id.is_empty() {
-        constraints.length(shard_id, "shardId", 28, 65);
-    }
-    let kind = fields.string("ShardIteratorType");
-    constraints.required(kind.is_some(), "shardIteratorType");
-    let starts = [
-        ("AFTER_SEQUENCE_NUMBER", Start::After),
-        ("LATEST", Start::Latest),
-        ("AT_SEQUENCE_NUMBER", Start::At),
-        ("AT_TIMESTAMP", Start::Time),
-        ("TRIM_HORIZON", Start::TrimHorizon),
-    ];
-    let start = constraints.one_of(kind, "shardIteratorType", &starts);
-    let sequence = fields.string("SequenceNumber");
-    if let Some(sequence) = sequence {
-        constraints.length(sequence, "sequenceNumber", 21, 40);
-    }
-    constraints.finish()?;
-    let start = start.unwrap_or(Start::TrimHorizon);
-    match (start, sequence) {
-        (Start::At | Start::After, None) => return Err(message::sequence_number_missing()),
-        (Start::At | Start::After, Some(_)) | (_, None) => {}
-        (_, Some(_)) => {
-            return Err(message::sequence_number_unexpected(kind.unwrap_or_default()));
-        }
-    }
-    let time_ms = fields.decimal("Timestamp").map(|seconds| (seconds * 1000.0) as u64);
-
+    let GetShardIteratorInput { stream_arn: arn, shard_id, start } =
+        GetShardIteratorInput::decode(&fields)?;
     let stream = find(database, arn)?;
     let now_ms = database.clock.now_ms();
     let shard = stream
@@ -64,19 +24,16 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         stream: stream.keyspace,
         shard: shard.number,
         next: match start {
-            Start::TrimHorizon => shard.start,
-            Start::Latest => shard.end.unwrap_or_else(|| database.streams.stable_before()),
-            Start::At | Start::After => {
-                let number = sequence.unwrap_or_default();
-                let at = in_shard(number, shard, retention::horizon(now_ms))?;
-                if matches!(start, Start::After) { at + 1 } else { at }
-            }
-            Start::Time => {
+            ShardStart::TrimHorizon => shard.start,
+            ShardStart::Latest => shard.end.unwrap_or_else(|| database.streams.stable_before()),
+            ShardStart::At(number) => in_shard(number, shard, retention::horizon(now_ms))?,
+            ShardStart::After(number) => in_shard(number, shard, retention::horizon(now_ms))? + 1,
+            ShardStart::Time(time_ms) => {
                 let time_ms = time_ms.ok_or_else(message::timestamp_missing)?;
                 time_ms.saturating_mul(NUMBERS_PER_MS).max(shard.start)
             }
         },
-        from_horizon: matches!(start, Start::TrimHorizon | Start::Time),
+        from_horizon: matches!(start, ShardStart::TrimHorizon | ShardStart::Time(_)),
     };
     let mut json = JsonWriter::object();
     json.string("ShardIterator", &position.iterator(arn, now_ms));

@@ -49,9 +49,20 @@ impl Position {
     }
 }
 
-fn parse(iterator: &str) -> Option<(Position, u64, &str)> {
+/// The ARN, the version and the rest of an iterator.
+fn parts(iterator: &str) -> Option<(&str, &str, &str)> {
     let (rest, body) = iterator.rsplit_once('|')?;
     let (arn, version) = rest.rsplit_once('|')?;
+    Some((arn, version, body))
+}
+
+/// The ARN of the stream that an iterator claims to read.
+pub(crate) fn stream_arn(iterator: &str) -> Option<&str> {
+    parts(iterator).map(|(arn, ..)| arn)
+}
+
+fn parse(iterator: &str) -> Option<(Position, u64, &str)> {
+    let (arn, version, body) = parts(iterator)?;
     let bytes = BASE64.decode(body).ok()?;
     let (body, sum) = bytes.split_last_chunk::<8>()?;
     if version != VERSION || u64::from_be_bytes(*sum) != check_sum(arn, body) {

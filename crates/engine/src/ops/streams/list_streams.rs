@@ -1,7 +1,8 @@
 //! ListStreams.
 
-use keyloom_api::{Constraints, Fields, JsonWriter};
-use keyloom_core::{Result, limits};
+use keyloom_api::streams::ListStreamsInput;
+use keyloom_api::{Fields, JsonWriter};
+use keyloom_core::Result;
 
 use crate::catalog::table_name;
 use crate::database::Inner;
@@ -11,21 +12,9 @@ use crate::stream::registry;
 use super::stream_arn;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let table = fields.string("TableName");
-    let limit = fields.integer("Limit");
-    let start = fields.string("ExclusiveStartStreamArn");
-    let mut constraints = Constraints::new();
-    if table.is_some() {
-        constraints.table_name(table);
-    }
-    constraints.range(limit, "limit", 1, limits::MAX_STREAM_LIST as i64);
-    if let Some(start) = start {
-        constraints.length(start, "exclusiveStartStreamArn", 37, 1024);
-    }
-    constraints.finish()?;
-
+    let input = ListStreamsInput::decode(&fields)?;
     let now_ms = database.clock.now_ms();
-    let table = table.map(table_name);
+    let table = input.table_name.map(table_name);
     let mut streams: Vec<_> = registry::all(database.store.as_ref())?
         .into_iter()
         .filter(|stream| !stream.is_gone(now_ms))
@@ -33,9 +22,8 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         .map(|stream| (stream_arn(database, &stream), stream))
         .collect();
     streams.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let limit = limit.map_or(limits::MAX_STREAM_LIST, |limit| limit as usize);
-    let (page, more) = paging::page(streams.iter(), limit, |(arn, _)| {
-        start.is_none_or(|start| arn.as_str() > start)
+    let (page, more) = paging::page(streams.iter(), input.limit, |(arn, _)| {
+        input.exclusive_start_stream_arn.is_none_or(|start| arn.as_str() > start)
     });
 
     let mut json = JsonWriter::object();

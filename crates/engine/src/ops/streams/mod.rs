@@ -3,10 +3,9 @@
 pub(super) mod describe_stream;
 pub(super) mod get_records;
 pub(super) mod get_shard_iterator;
-mod iterator;
+pub(crate) mod iterator;
 pub(super) mod list_streams;
 
-use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::stream as message;
 
@@ -30,35 +29,28 @@ fn parse_sequence_number(text: &str) -> Option<u64> {
 }
 
 /// The ARN of a stream.
-fn stream_arn(database: &Inner, stream: &StreamRecord) -> String {
+pub(crate) fn stream_arn(database: &Inner, stream: &StreamRecord) -> String {
     format!("{}/stream/{}", database.table_arn(&stream.table), stream.label)
-}
-
-/// `StreamArn`, as the model wants it.
-fn arn_parameter<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> &'a str {
-    let arn = fields.string("StreamArn");
-    constraints.required(arn.is_some(), "streamArn");
-    if let Some(arn) = arn {
-        constraints.length(arn, "streamArn", 37, 1024);
-    }
-    arn.unwrap_or_default()
 }
 
 /// The stream of this ARN, unless it is gone.
 pub(crate) fn find(database: &Inner, arn: &str) -> Result<StreamRecord> {
     let now_ms = database.clock.now_ms();
     let streams = registry::all(database.store.as_ref())?;
-    // The region and the account in an ARN choose nothing here, as with tables.
-    let named = |stream: &StreamRecord| {
-        arn.split_once(":table/").is_some_and(|(_, rest)| {
-            rest.split_once("/stream/")
-                .is_some_and(|(table, label)| stream.table == table && stream.label == label)
-        })
-    };
     streams
         .into_iter()
-        .find(|stream| named(stream) && !stream.is_gone(now_ms))
+        .find(|stream| is_named(stream, arn) && !stream.is_gone(now_ms))
         .ok_or_else(|| message::stream_not_found(arn))
+}
+
+/// Whether an ARN is this stream's.
+fn is_named(stream: &StreamRecord, arn: &str) -> bool {
+    parts(arn) == Some((&stream.table, &stream.label))
+}
+
+/// The table and the label in the ARN of a stream. Its region and account are ignored, as with tables.
+pub(crate) fn parts(arn: &str) -> Option<(&str, &str)> {
+    arn.split_once(":table/")?.1.split_once("/stream/")
 }
 
 #[cfg(test)]

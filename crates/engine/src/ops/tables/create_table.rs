@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::tables::decode_tags;
 use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::{message, request};
 use keyloom_core::schema::definition::TableDefinition;
@@ -19,7 +20,7 @@ use crate::ops::settings::policies;
 
 use super::stream_setting::StreamChange;
 use super::table_input::{self, IndexInput};
-use super::{description, stream_setting, tags};
+use super::{description, stream_setting};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let change = database.catalog.change(database.store.as_ref());
@@ -110,7 +111,7 @@ impl CreateTableInput {
                 Some(StreamChange::Begin(view)) => Some(view),
                 Some(StreamChange::End) | None => None,
             },
-            tags: tags::decode(fields, &mut constraints)?.unwrap_or_default(),
+            tags: decode_tags(fields, &mut constraints)?.unwrap_or_default(),
             deletion_protection: fields.boolean("DeletionProtectionEnabled").unwrap_or(false),
             encryption: encryption(fields, &mut constraints),
             ..Self::default()

@@ -12,7 +12,6 @@ pub(super) mod list_tags_of_resource;
 pub(crate) mod stream_setting;
 pub(crate) mod table_input;
 pub(super) mod tag_resource;
-mod tags;
 pub(super) mod untag_resource;
 pub(super) mod update_table;
 pub(super) mod update_time_to_live;

@@ -1,19 +1,19 @@
 //! UpdateTimeToLive.
 
-use keyloom_api::parameters::described_table;
-use keyloom_api::{Constraints, Fields, JsonWriter};
+use keyloom_api::tables::UpdateTimeToLiveInput;
+use keyloom_api::{Fields, JsonWriter};
+use keyloom_core::Result;
 use keyloom_core::error::table as message;
-use keyloom_core::{Result, limits};
 
 use crate::catalog::Alongside;
 use crate::catalog::record::TtlSetting;
 use crate::database::Inner;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let name = described_table(&fields)?;
-    let (enabled, attribute) = specification(&fields)?;
+    let UpdateTimeToLiveInput { table_name, enabled, attribute_name: attribute } =
+        UpdateTimeToLiveInput::decode(&fields)?;
     let change = database.catalog.change(database.store.as_ref());
-    let table = database.catalog.described_table(name)?;
+    let table = database.catalog.described_table(table_name)?;
     let now_ms = database.clock.now_ms();
     check(table.record.ttl.as_ref(), enabled, attribute)?;
     if let Some(ttl) = &table.record.ttl {
@@ -36,26 +36,6 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         json.string("AttributeName", attribute);
     });
     Ok(json.finish())
-}
-
-fn specification<'a>(fields: &Fields<'a>) -> Result<(bool, &'a str)> {
-    let mut constraints = Constraints::new();
-    let path = "timeToLiveSpecification";
-    let Some(specification) = fields.structure("TimeToLiveSpecification") else {
-        constraints.required(false, path);
-        constraints.finish()?;
-        return Ok((false, ""));
-    };
-    let enabled = specification.boolean("Enabled");
-    let attribute = specification.string("AttributeName");
-    let attribute_path = format!("{path}.attributeName");
-    match attribute {
-        None => constraints.required(false, &attribute_path),
-        Some(name) => constraints.length(name, &attribute_path, 1, limits::MAX_KEY_NAME_BYTES),
-    }
-    constraints.required(enabled.is_some(), &format!("{path}.enabled"));
-    constraints.finish()?;
-    Ok((enabled.unwrap_or(false), attribute.unwrap_or_default()))
 }
 
 /// Time to live can be switched on when it is off, and off when it is on for the same attribute.

@@ -10,7 +10,7 @@ use keyloom_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::catalog::Table;
+use crate::catalog::{Table, table_name};
 use crate::database::Inner;
 use crate::loading::Loader;
 use crate::ops::paging;
@@ -125,7 +125,9 @@ pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 fn find(database: &Inner, fields: &Fields<'_>) -> Result<BulkOperation> {
     let (arn, id) = request::named(fields, "BulkOperationArn", "bulkOperationArn", BulkPut::NAME)?;
-    BulkOperation::find(database, id)?.ok_or_else(|| message::bulk_operation_not_found(arn))
+    let operation = BulkOperation::find(database, id)?;
+    let operation = operation.filter(|operation| operation.table == table_name(arn));
+    operation.ok_or_else(|| message::bulk_operation_not_found(arn))
 }
 
 impl BulkOperation {

@@ -6,9 +6,9 @@ use keyloom_core::observation::{Outcome, ThrottleLimit, ThrottleReason};
 use keyloom_core::size::item_size;
 use keyloom_core::{Error, Item};
 
+use super::member::{as_object, count, entries};
 use super::request::keys_of;
 use crate::retry::Failure;
-use crate::wire::member::{as_object, count, entries};
 
 /// The body of an answer, and its size.
 pub(super) struct Answer<'a> {

@@ -10,6 +10,8 @@
 //! here runs, only for sampled requests. Errors are reported for all of them.
 
 mod answer;
+mod consumed;
+mod member;
 #[cfg(feature = "observe")]
 mod report;
 mod request;
@@ -21,20 +23,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keyloom_api::JsonWriter;
+use keyloom_api::clock::{Clock, SystemClock};
+use keyloom_api::partiql::statement_errors;
 use keyloom_core::Item;
 use keyloom_core::expr::KeyCondition;
 use keyloom_core::json::{self, Json};
 use keyloom_core::observation::{Observation, Observer, Operation, Outcome, Question};
-use keyloom_engine::{Clock, SystemClock};
 
 use self::answer::Answer;
+use self::consumed::{Arm, Consumed};
 use self::request::{Asked, Range};
 use self::tables::{Described, Tables, table_of};
 use self::touches::{OwnedTouch, of_keys, of_range};
 use super::Remote;
 use crate::retry::{self, Failure};
 use crate::table::had_room;
-use crate::wire::{self, Arm, Consumed, member};
 
 /// The observer of a client, with the tables that it knows.
 pub(super) struct ClientObserver {
@@ -74,7 +77,7 @@ impl ClientObserver {
             }
             // The request succeeds whatever becomes of its statements.
             Ok(answer) if operation == "BatchExecuteStatement" => {
-                for error in wire::statement_errors(answer).iter().flatten() {
+                for error in statement_errors(answer).iter().flatten() {
                     self.observer.failed(operation, error);
                 }
             }

@@ -3,8 +3,8 @@
 use keyloom_core::json::{self, Json, JsonObject};
 use keyloom_observe::report::{IndexFacts, Kind, TableFacts};
 
+use super::member::{count, number, object, objects, text};
 use crate::remote::Remote;
-use crate::wire::member::{count, number, object, objects, text};
 
 impl Remote {
     /// The tables of requests that were observed, as the endpoint describes them now.

@@ -5,7 +5,7 @@ use keyloom_core::json::{self, Json, JsonObject};
 use keyloom_core::observation::Operation;
 use keyloom_core::{Item, Result, Str};
 
-use crate::wire::member::{as_object, count, entries, flag, item, object, objects, text};
+use super::member::{as_object, count, entries, flag, item, object, objects, text};
 
 /// A request that touches keys.
 pub(super) struct Asked {

@@ -12,7 +12,7 @@ use keyloom_core::schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType,
 };
 
-use crate::wire::member::{object, objects, text};
+use super::member::{object, objects, text};
 
 /// How long the endpoint is not asked again for what it did not describe.
 const DOUBTED: Duration = Duration::from_secs(10);
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_description_is_bounded() {
-        assert_eq!(example(2000).indexes.len(), crate::wire::member::MAX_LISTED + 1);
+        assert_eq!(example(2000).indexes.len(), crate::remote::observe::member::MAX_LISTED + 1);
         assert!(example(1).place(Some("v")).unwrap().is_vector);
     }
 

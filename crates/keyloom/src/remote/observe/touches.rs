@@ -9,8 +9,8 @@ use keyloom_core::observation::{Touch, Work};
 use keyloom_core::size::item_size;
 use keyloom_core::{Item, KeyAttribute};
 
+use super::consumed::{Arm, Consumed};
 use super::tables::Described;
-use crate::wire::{Arm, Consumed};
 
 /// A touch that owns its key.
 #[derive(Clone, Debug)]

@@ -88,14 +88,15 @@ impl Tree {
         enter: impl FnOnce(u64) -> Result<(), StoreError>,
     ) -> Result<bool, StoreError> {
         // A group must not be split between two memtables: its first half would be taken for the
-        // whole.
+        // whole. And nothing may be sealed before it is recorded: the flush thread flushes all
+        // sealed memtables, and the tables would hold transactions that the manifest does not know
+        // to be there.
         let between_groups = self.order();
+        enter(self.newest_number.load(Ordering::Acquire))?;
         if self.unflushed() == 0 {
             self.rotate();
         }
-        let newest = self.newest_number.load(Ordering::Acquire);
         drop(between_groups);
-        enter(newest)?;
         let _changing = self.table_set.change();
         let lock = self.inner.get_flush_lock();
         let flushed = self.inner.flush(&lock, self.forgettable()).map(drop);

@@ -1,4 +1,6 @@
-//! Time, as the engine sees it. Nothing else in the engine reads a clock, so tests can move time.
+//! The time. No other module reads the machine's clock, so tests can move time.
+//!
+//! It stands here because engine and client both need it, and the client must not need the engine.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -33,7 +35,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that stands still until a test moves it.
 #[derive(Debug)]
 pub struct ManualClock {
     now_ms: AtomicU64,
