@@ -6,7 +6,7 @@ use keyloom_core::Result;
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units};
 use keyloom_core::expr::Projection;
 use keyloom_core::image::{Row, Stored};
-use keyloom_core::observation::{Operation, Outcome};
+use keyloom_core::observation::Operation;
 
 use crate::catalog::Table;
 use crate::database::{Database, Inner};
@@ -50,8 +50,9 @@ pub(crate) fn watched_lookup(
     is_projected: bool,
 ) -> Result<(Option<Stored>, Units)> {
     let watching = database.watch(Operation::GetItem);
+    let asked = Ended::of_read(is_projected, mode);
     if let Some(watching) = &watching {
-        watching.admit_or_error(&[watch::lookup(table, key, Units::ZERO, 0)])?;
+        watching.admit_read(&[watch::lookup(table, key, Units::ZERO, 0)], asked)?;
     }
     let stored = read::lookup(database, key)?;
     let size = stored.as_ref().map_or(Ok(0), Stored::size_bytes)?;
@@ -61,9 +62,7 @@ pub(crate) fn watched_lookup(
             returned: usize::from(stored.is_some()),
             expired: watching
                 .expired(|| usize::from(ttl::has_expired(database, table, stored.as_ref()))),
-            is_projected,
-            is_consistent: mode == ReadMode::Strong,
-            ..Ended::with(Outcome::Done)
+            ..asked
         };
         watching.done(&[watch::lookup(table, key, units, size)], ended);
     }

@@ -13,6 +13,7 @@ use crate::catalog::record::Status;
 use crate::catalog::{Index, Table};
 use crate::database::Inner;
 use crate::read::{Page, ReadPlan};
+use crate::watch::Ended;
 
 /// Refuses a vector index in the words of the operation: only SearchVectors reads those.
 pub(crate) fn refuse_vector_index(
@@ -113,17 +114,19 @@ pub(crate) fn page_cost(
     consumed
 }
 
-/// Reads a page of a plan; an observer is asked before and told after.
+/// Reads a page of a plan; an observer is asked before and told after. `is_projected` says whether only parts of
+/// its items are returned.
 pub(crate) fn watched(
     database: &Inner,
     plan: &ReadPlan,
-    mode: ReadMode,
+    (is_projected, mode): (bool, ReadMode),
     read: impl FnOnce() -> Result<Page>,
 ) -> Result<Page> {
     let Some(watching) = database.watch(plan.operation()) else { return read() };
-    watching.admit_page(plan)?;
+    let asked = Ended::of_read(is_projected, mode);
+    watching.admit_page(plan, asked)?;
     let page = read()?;
-    watching.page(plan, &page, mode);
+    watching.page(plan, &page, mode, asked);
     Ok(page)
 }
 
@@ -145,7 +148,8 @@ pub(crate) fn read_page(
     table_name: &str,
     mode: ReadMode,
 ) -> Result<PageOutput> {
-    let page = watched(database, plan, mode, || plan.run(database))?;
+    let asked = (plan.projection.is_some(), mode);
+    let page = watched(database, plan, asked, || plan.run(database))?;
     Ok(PageOutput {
         consumed_capacity: page_cost(plan, &page, table_name, mode),
         rows: page.rows,
