@@ -201,27 +201,26 @@ pub fn on_demand_limit_on_provisioned() -> Error {
     )
 }
 
-/// A stream without a view type.
-pub fn stream_view_missing() -> Error {
-    Error::validation(
-        "One or more parameter values were invalid: StreamViewType must be specified when \
-         StreamEnabled is true",
-    )
+/// A stream without a view type; `StreamViewType` was once called `UpdateViewType`.
+pub fn stream_view_missing(is_new_table: bool) -> Error {
+    Error::validation(if is_new_table {
+        "One or more parameter values were invalid: Table is being created with a stream enabled, \
+         UpdateViewType is required"
+    } else {
+        "One or more parameter values were invalid: If stream is being enabled then UpdateViewType \
+         is required"
+    })
 }
 
 /// A view type without a stream.
-pub fn stream_view_without_stream() -> Error {
-    Error::validation(
-        "One or more parameter values were invalid: StreamViewType cannot be specified when \
-         StreamEnabled is false",
-    )
-}
-
-/// Two tags with the same key.
-pub fn duplicate_tag(key: &str) -> Error {
-    Error::validation(format!(
-        "One or more parameter values were invalid: Duplicate tag key: {key}"
-    ))
+pub fn stream_view_without_stream(is_new_table: bool) -> Error {
+    Error::validation(if is_new_table {
+        "One or more parameter values were invalid: Table is being created with a stream disabled, \
+         UpdateViewType should not be specified"
+    } else {
+        "One or more parameter values were invalid: If stream is being disabled, then UpdateViewType \
+         must not be specified"
+    })
 }
 
 /// `Limit` of a Query below one.

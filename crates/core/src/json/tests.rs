@@ -101,7 +101,7 @@ fn wrong_shapes_are_serialization_errors_in_the_words_of_aws() {
         (r#"{"N":1.5}"#, "DECIMAL_VALUE cannot be converted to String"),
         (r#"{"S":true}"#, "TRUE_VALUE cannot be converted to String"),
         (r#"{"S":[]}"#, "Unrecognized collection type class java.lang.String"),
-        (r#"{"S":{}}"#, "Start of structure or map found where not expected"),
+        (r#"{"S":{}}"#, "Start of structure or map found where not expected."),
         (r#"{"B":1}"#, "only base-64-encoded strings are convertible to bytes"),
         (r#"{"B":[]}"#, "Unrecognized collection type class java.nio.ByteBuffer"),
         (r#"{"B":"abc"}"#, "Base64 encoded length is expected a multiple of 4 bytes but found: 3"),
@@ -109,7 +109,7 @@ fn wrong_shapes_are_serialization_errors_in_the_words_of_aws() {
         (r#"{"BOOL":1}"#, "NUMBER_VALUE cannot be converted to Boolean"),
         (r#"{"NULL":"abc"}"#, "Unexpected token received from parser"),
         (r#"{"SS":"a"}"#, "Unexpected field type"),
-        (r#"{"L":{}}"#, "Start of structure or map found where not expected"),
+        (r#"{"L":{}}"#, "Start of structure or map found where not expected."),
         (r#"{"M":1}"#, "Unexpected field type"),
         (
             r#"{"M":[]}"#,

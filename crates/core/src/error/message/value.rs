@@ -90,7 +90,7 @@ pub fn unexpected_list(class: &str) -> Error {
 
 /// An object in place of a scalar or a list.
 pub fn unexpected_object() -> Error {
-    Error::Serialization("Start of structure or map found where not expected".into())
+    Error::Serialization("Start of structure or map found where not expected.".into())
 }
 
 /// A scalar in place of a list or a map.
