@@ -7,7 +7,7 @@
 //!    [`Principal`] who makes it and by its [`Circumstances`].
 //! 3. [`decide`] gives the [`Verdict`]: an explicit deny wins, then any allow, else the request is denied.
 //!
-//! Where IAM leaves the result open, the evaluation takes the side that grants less: see [`condition`]
+//! Where IAM leaves the result open, the evaluation takes the side that grants less: see `condition`
 //! for keys that are missing, that have several values or that could not be determined.
 
 mod condition;

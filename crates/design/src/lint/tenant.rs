@@ -56,19 +56,19 @@ fn obstacle(template: &KeyTemplate, tenant: &str) -> Option<String> {
     let Some(Piece::Field(first)) = pieces.next() else {
         return Some(format!("it does not contain `{tenant}`, so that all tenants share it"));
     };
-    if first.name != tenant {
+    if first.name() != tenant {
         return Some(format!(
             "dynamodb:LeadingKeys compares how the key begins, and that is `{}`, not `{tenant}`",
-            first.name
+            first.name()
         ));
     }
-    if first.format.is_desc() {
+    if first.format().is_desc() {
         return Some(format!("`{tenant}` is written in reverse, which no tag of a user is"));
     }
     match pieces.next() {
         Some(Piece::Field(next)) => Some(format!(
             "nothing stands between `{tenant}` and `{}`: a pattern for one tenant also fits longer names",
-            next.name
+            next.name()
         )),
         Some(Piece::Literal(_)) | None => None,
     }
