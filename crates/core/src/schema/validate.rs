@@ -90,7 +90,11 @@ impl TableSchema {
 
     /// Refuses another type for an attribute that a key of the table uses already. The key of the new index is
     /// what AWS shows as the new schema.
-    fn check_redefinitions(&self, new: &KeySchema, given: &[AttributeDefinition]) -> Result<()> {
+    pub(super) fn check_redefinitions(
+        &self,
+        new: &KeySchema,
+        given: &[AttributeDefinition],
+    ) -> Result<()> {
         let given = typed(given);
         let with_given_types = |key: &KeySchema| {
             let given_type = |own: &KeyAttribute| {
