@@ -8,6 +8,7 @@ mod validate;
 mod vector;
 
 pub use check::KeyContext;
+pub use validate::check_defined_once;
 pub use vector::{
     DistanceFunction, SearchElement, SearchRole, VectorEntry, VectorFault, VectorIndexSchema,
     vector_entry_size,

@@ -96,7 +96,7 @@ fn a_body_over_the_limit_is_refused_before_and_while_it_is_read() {
 fn bodies_together_are_bounded() {
     let limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
     let server = Server::start(Config { limits, ..config() }, Echo).unwrap();
-    let head = post("PutItem", "").replace("content-length: 0", "content-length: 17000000");
+    let head = post("PutItem", "").replace("content-length: 0", "content-length: 16000000");
     // Three quarters of the memory are for requests, and three quarters of that for large bodies.
     let holders: Vec<Client> = (0..3)
         .map(|_| {
