@@ -6,15 +6,15 @@ use keyloom_core::{Result, Str};
 
 use crate::{Constraints, Fields};
 
-/// What a request wants to know of the capacity it consumed.
+/// How much of the consumed capacity a reply states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ReturnConsumedCapacity {
-    /// Nothing.
+    /// Nothing is returned.
     #[default]
     None,
-    /// The total per table.
+    /// The total of each table.
     Total,
-    /// The total, and what each index took.
+    /// The total, and the share of the table and of each index.
     Indexes,
 }
 
@@ -38,19 +38,19 @@ pub fn wants_collection_metrics(fields: &Fields<'_>, constraints: &mut Constrain
     constraints.one_of(value, "returnItemCollectionMetrics", &choices).unwrap_or(false)
 }
 
-/// Which attributes a write returns.
+/// Which attributes the reply to a write returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ReturnValues {
-    /// Nothing.
+    /// Nothing is returned.
     #[default]
     None,
-    /// The item before.
+    /// The whole item before the write.
     AllOld,
-    /// What was changed, before.
+    /// The changed attributes before the write.
     UpdatedOld,
-    /// The item after.
+    /// The whole item after the write.
     AllNew,
-    /// What was changed, after.
+    /// The changed attributes after the write.
     UpdatedNew,
 }
 

@@ -21,9 +21,9 @@ use crate::call::{Call, WaitingCall};
 use crate::catalog::Catalog;
 use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
+use crate::observe::DatabaseObserver;
 use crate::ops::{self, Handler};
 use crate::stream::{Sequencer, retention};
-use crate::watch::Watch;
 use crate::write::InFlight;
 use keyloom_api::clock::{Clock, SystemClock};
 
@@ -121,7 +121,7 @@ pub(crate) struct Inner {
     pub(crate) in_flight: InFlight,
     pub(crate) tokens: Tokens,
     pub(crate) counted: Counted,
-    pub(crate) watch: Watch,
+    pub(crate) observer: DatabaseObserver,
     /// What DescribeEndpoints names.
     pub(crate) endpoint: RwLock<String>,
     open_report: OnceLock<OpenReport>,
@@ -210,7 +210,7 @@ impl Database {
             in_flight: InFlight::default(),
             tokens: Tokens::default(),
             counted: Counted::default(),
-            watch: Watch::new(options.observer.clone()),
+            observer: DatabaseObserver::new(options.observer.clone()),
             endpoint: RwLock::new(options.endpoint.clone()),
             open_report: OnceLock::new(),
             background: Background::default(),
@@ -295,7 +295,7 @@ impl Database {
 
     /// The reply to a call that failed; `None` for a target that names no operation.
     pub(crate) fn refusal(&self, operation: Option<Operation>, error: &Error) -> Reply {
-        self.inner().watch.failed(operation, error);
+        self.inner().observer.failed(operation, error);
         Reply::from(error)
     }
 

@@ -11,7 +11,7 @@
 //!    none.
 //!
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
-//! change records, [`vector`] the vectors, [`watch`] what observers are told, [`resource`] the records of everything else, [`partiql`]
+//! change records, [`vector`] the vectors, [`observe`] what observers are told, [`resource`] the records of everything else, [`partiql`]
 //! how statements lower to step 3.
 //! [`background`] is what happens without a request: [`backfill`] fills new indexes, [`ttl`] removes
 //! expired items, [`loading`] fills tables from backups and files. [`verify`] judges whether everything
@@ -28,6 +28,7 @@ mod idempotency;
 mod identity;
 mod layout;
 mod loading;
+mod observe;
 mod ops;
 mod partiql;
 mod read;
@@ -37,7 +38,6 @@ mod stream;
 mod ttl;
 mod vector;
 pub mod verify;
-mod watch;
 mod write;
 
 pub use access::GuardedTable;
@@ -76,7 +76,7 @@ pub use keyloom_store::{
 };
 #[doc(hidden)]
 pub use layout::COUNTS_KEY;
+pub use observe::{IndexFacts, TableFacts, insights};
 pub use ops::PartitionPrefixInput;
-pub use watch::{IndexFacts, TableFacts, insights};
 
 pub(crate) use database::{commit_error, commit_known, store_error};

@@ -10,12 +10,12 @@ use crate::json::answer::{document, elements, entries, item, list, object, row};
 use crate::parameters::ReturnConsumedCapacity;
 use crate::{Constraints, Fields, JsonWriter, Malformed, Operation, Request};
 
-/// What BatchGetItem is asked.
+/// The input of BatchGetItem.
 #[derive(Clone, Debug, Default)]
 pub struct BatchGetItemInput {
-    /// What to get, table by table.
+    /// The keys to get, by table.
     pub tables: Vec<KeysOfTable>,
-    /// What to say of the capacity.
+    /// How much of the consumed capacity the reply states.
     pub return_consumed_capacity: ReturnConsumedCapacity,
 }
 
@@ -118,14 +118,14 @@ fn write_tables(json: &mut JsonWriter, name: &str, tables: &[KeysOfTable]) {
     });
 }
 
-/// What BatchGetItem answers.
+/// The output of BatchGetItem.
 #[derive(Debug, Default)]
 pub struct BatchGetItemOutput {
     /// The items that were found, table by table.
     pub responses: Vec<(String, Vec<Row>)>,
-    /// What was left for another request, because the answer would be too large.
+    /// Keys that were not read: the reply would be too large, or they were throttled.
     pub unprocessed: Vec<KeysOfTable>,
-    /// What it cost, table by table.
+    /// The consumed capacity, by table.
     pub consumed_capacity: Vec<ConsumedCapacity>,
 }
 

@@ -12,14 +12,14 @@ use crate::{
     Constraints, Fields, ItemCollectionMetrics, JsonWriter, Malformed, Operation, Request,
 };
 
-/// What BatchWriteItem is asked.
+/// The input of BatchWriteItem.
 #[derive(Clone, Debug, Default)]
 pub struct BatchWriteItemInput {
-    /// What to write, each with the table's name or ARN.
+    /// The writes, each with the table's name or ARN.
     pub requests: Vec<(String, WriteRequest)>,
-    /// What to say of the capacity.
+    /// How much of the consumed capacity the reply states.
     pub return_consumed_capacity: ReturnConsumedCapacity,
-    /// Whether to say how large the item collections are.
+    /// Whether the reply states the sizes of the item collections.
     pub return_collection_metrics: bool,
 }
 
@@ -59,9 +59,9 @@ impl BatchWriteItemInput {
 /// One write of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WriteRequest {
-    /// Put this item.
+    /// Puts this item, replacing any with the same key.
     Put(Item),
-    /// Delete the item with this key.
+    /// Deletes the item with this key.
     Delete(Item),
 }
 
@@ -98,12 +98,12 @@ impl WriteRequest {
     }
 }
 
-/// What BatchWriteItem answers.
+/// The output of BatchWriteItem.
 #[derive(Debug, Default)]
 pub struct BatchWriteItemOutput {
-    /// What was not written and should be tried again.
+    /// Writes that were throttled and should be retried.
     pub unprocessed: Vec<(String, WriteRequest)>,
-    /// What it cost, table by table.
+    /// The consumed capacity, by table.
     pub consumed_capacity: Vec<ConsumedCapacity>,
     /// The item collections that were touched, if that was asked for.
     pub collections: Vec<ItemCollectionMetrics>,

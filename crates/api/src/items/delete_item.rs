@@ -7,16 +7,16 @@ use crate::{Constraints, Fields, JsonWriter, Malformed, Operation, Request};
 
 use super::{ConditionInput, WriteOutput, WriteReturns};
 
-/// What DeleteItem is asked.
+/// The input of DeleteItem.
 #[derive(Clone, Debug, Default)]
 pub struct DeleteItemInput {
     /// The table's name or ARN.
     pub table_name: String,
     /// The item's primary key.
     pub key: Item,
-    /// When to do it.
+    /// The condition of the write.
     pub condition: ConditionInput,
-    /// What to return.
+    /// What the reply returns.
     pub returns: WriteReturns,
 }
 

@@ -10,7 +10,7 @@ use crate::{Constraints, Fields, JsonWriter, Malformed, Operation, Request};
 
 use super::ProjectionInput;
 
-/// What GetItem is asked.
+/// The input of GetItem.
 #[derive(Clone, Debug, Default)]
 pub struct GetItemInput {
     /// The table's name or ARN.
@@ -21,7 +21,7 @@ pub struct GetItemInput {
     pub consistent_read: bool,
     /// Which attributes to return.
     pub projection: ProjectionInput,
-    /// What to say of the capacity.
+    /// How much of the consumed capacity the reply states.
     pub return_consumed_capacity: ReturnConsumedCapacity,
 }
 
@@ -64,12 +64,12 @@ impl Request for GetItemInput {
     }
 }
 
-/// What GetItem answers.
+/// The output of GetItem.
 #[derive(Debug, Default)]
 pub struct GetItemOutput {
     /// The item, if it exists.
     pub row: Option<Row>,
-    /// What it cost.
+    /// The consumed capacity.
     pub consumed_capacity: ConsumedCapacity,
 }
 

@@ -9,7 +9,7 @@ use crate::{Constraints, Expression, Fields, JsonWriter, Malformed, Operation, R
 
 use super::{ConditionInput, WriteOutput, WriteReturns};
 
-/// What UpdateItem is asked.
+/// The input of UpdateItem.
 #[derive(Clone, Debug, Default)]
 pub struct UpdateItemInput {
     /// The table's name or ARN.
@@ -20,9 +20,9 @@ pub struct UpdateItemInput {
     pub update: Option<Expression<Update>>,
     /// The legacy `AttributeUpdates`.
     pub attribute_updates: Option<Vec<(Str, AttributeUpdate)>>,
-    /// When to do it; its names and values serve the update, too.
+    /// The condition of the write; its names and values serve the update, too.
     pub condition: ConditionInput,
-    /// What to return.
+    /// What the reply returns.
     pub returns: WriteReturns,
 }
 

@@ -9,16 +9,16 @@ use crate::parameters::{
 };
 use crate::{Constraints, Fields, ItemCollectionMetrics, JsonWriter, Malformed};
 
-/// What a write is asked to return.
+/// What the reply to a write returns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteReturns {
-    /// Which attributes.
+    /// Which attributes the reply returns.
     pub values: ReturnValues,
     /// Whether a failed condition returns the item.
     pub item_on_failure: bool,
-    /// What to say of the capacity.
+    /// How much of the consumed capacity the reply states.
     pub consumed_capacity: ReturnConsumedCapacity,
-    /// Whether to say how large the item collection is.
+    /// Whether the reply states the size of the item collection.
     pub collection_metrics: bool,
 }
 
@@ -47,12 +47,12 @@ pub(crate) fn write_item_on_failure(json: &mut JsonWriter, wanted: bool) {
     }
 }
 
-/// What a write answers.
+/// The output of a write of one item.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOutput {
     /// The attributes that were asked for, if there are any.
     pub attributes: Option<Item>,
-    /// What it cost.
+    /// The consumed capacity.
     pub consumed_capacity: ConsumedCapacity,
     /// The item collection that was touched, if that was asked for.
     pub collection: Option<ItemCollectionMetrics>,

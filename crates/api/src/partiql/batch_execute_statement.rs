@@ -12,12 +12,12 @@ use crate::{Constraints, Fields, JsonWriter};
 
 use super::StatementInput;
 
-/// What BatchExecuteStatement is asked.
+/// The input of BatchExecuteStatement.
 #[derive(Clone, Debug, Default)]
 pub struct BatchExecuteStatementInput {
     /// Up to 25 statements, all reads or all writes.
     pub statements: Vec<StatementInput>,
-    /// What to say of the capacity.
+    /// How much of the consumed capacity the reply states.
     pub return_consumed_capacity: ReturnConsumedCapacity,
 }
 
@@ -60,16 +60,16 @@ impl BatchExecuteStatementInput {
     }
 }
 
-/// What BatchExecuteStatement answers.
+/// The output of BatchExecuteStatement.
 #[derive(Debug, Default)]
 pub struct BatchExecuteStatementOutput {
-    /// What became of each statement, in their order.
+    /// The outcome of each statement, in their order.
     pub outcomes: Vec<StatementOutcome>,
     /// What the statements cost, table by table; nothing for a table where all of them failed.
     pub consumed_capacity: Vec<ConsumedCapacity>,
 }
 
-/// What became of one statement of a batch.
+/// The outcome of one statement of a batch.
 #[derive(Debug)]
 pub struct StatementOutcome {
     /// The table, if the statement got as far as that.

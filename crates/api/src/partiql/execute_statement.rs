@@ -12,7 +12,7 @@ use super::StatementInput;
 /// The longest `NextToken`, as the API model has it.
 const MAX_TOKEN_CHARS: usize = 32_768;
 
-/// What ExecuteStatement is asked.
+/// The input of ExecuteStatement.
 #[derive(Clone, Debug, Default)]
 pub struct ExecuteStatementInput {
     /// The statement with its parameters.
@@ -21,7 +21,7 @@ pub struct ExecuteStatementInput {
     pub limit: Option<usize>,
     /// Where a read goes on.
     pub next_token: Option<String>,
-    /// What to say of the capacity.
+    /// How much of the consumed capacity the reply states.
     pub return_consumed_capacity: ReturnConsumedCapacity,
 }
 
@@ -44,16 +44,16 @@ impl ExecuteStatementInput {
     }
 }
 
-/// What ExecuteStatement answers.
+/// The output of ExecuteStatement.
 #[derive(Debug, Default)]
 pub struct ExecuteStatementOutput {
     /// The rows of a read, or what a write returns.
     pub rows: Vec<Row>,
-    /// Where the next page goes on; none if there is no more.
+    /// The key behind which the next page begins; none if this is the last.
     pub next_token: Option<String>,
     /// The last key that was read, if there is more.
     pub last_evaluated_key: Option<Item>,
-    /// What it cost.
+    /// The consumed capacity.
     pub consumed_capacity: ConsumedCapacity,
 }
 

@@ -9,14 +9,14 @@ use crate::{Constraints, Fields, JsonWriter};
 
 use super::StatementInput;
 
-/// What ExecuteTransaction is asked.
+/// The input of ExecuteTransaction.
 #[derive(Clone, Debug, Default)]
 pub struct ExecuteTransactionInput {
     /// Up to 100 statements, all reads or all writes.
     pub statements: Vec<StatementInput>,
-    /// A token under which a transaction of writes is done only once.
+    /// An idempotency token: retries of a writing transaction with the same token commit once.
     pub client_request_token: Option<String>,
-    /// What to say of the capacity.
+    /// How much of the consumed capacity the reply states.
     pub return_consumed_capacity: ReturnConsumedCapacity,
 }
 
@@ -54,12 +54,12 @@ impl ExecuteTransactionInput {
     }
 }
 
-/// What ExecuteTransaction answers.
+/// The output of ExecuteTransaction.
 #[derive(Debug, Default)]
 pub struct ExecuteTransactionOutput {
     /// What the reads found, in the order of the statements; nothing for writes.
     pub responses: Vec<Option<Row>>,
-    /// What it cost, table by table.
+    /// The consumed capacity, by table.
     pub consumed_capacity: Vec<ConsumedCapacity>,
 }
 

@@ -18,9 +18,9 @@ pub struct PageOutput {
     pub count: usize,
     /// How many entries were evaluated.
     pub scanned_count: usize,
-    /// Where the next page goes on; none if there is no more.
+    /// The key behind which the next page begins; none if this is the last.
     pub last_evaluated_key: Option<Item>,
-    /// What it cost.
+    /// The consumed capacity.
     pub consumed_capacity: ConsumedCapacity,
     /// Whether only the numbers were asked for.
     pub count_only: bool,

@@ -13,7 +13,7 @@ use crate::{Constraints, Expression, Fields, JsonWriter, Malformed, Operation, R
 
 use super::{PageOutput, ReadInput};
 
-/// What Query is asked.
+/// The input of Query.
 #[derive(Clone, Debug)]
 pub struct QueryInput {
     /// What it shares with Scan.
@@ -22,7 +22,7 @@ pub struct QueryInput {
     pub key_condition: Option<Expression<Condition>>,
     /// The legacy `KeyConditions`.
     pub key_conditions: Option<Vec<(Str, LegacyCondition)>>,
-    /// Whether the sort key rises.
+    /// Whether sort keys ascend.
     pub forward: bool,
 }
 

@@ -46,7 +46,7 @@ pub struct ReadInput {
     pub limit: Option<usize>,
     /// Which attributes to return.
     pub select: Option<Select>,
-    /// Where to go on.
+    /// The key behind which the page begins.
     pub exclusive_start_key: Option<Item>,
     /// Whether the read is strongly consistent.
     pub consistent_read: bool,
@@ -60,7 +60,7 @@ pub struct ReadInput {
     pub legacy_filter: Option<Vec<(Str, LegacyCondition)>>,
     /// The legacy `ConditionalOperator`.
     pub conditional_operator: Option<ConditionalOperator>,
-    /// What to say of the capacity.
+    /// How much of the consumed capacity the reply states.
     pub return_consumed_capacity: ReturnConsumedCapacity,
 }
 

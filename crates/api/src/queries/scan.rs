@@ -10,7 +10,7 @@ use crate::{Constraints, Fields, JsonWriter, Malformed, Operation, Request};
 
 use super::{PageOutput, ReadInput};
 
-/// What Scan is asked.
+/// The input of Scan.
 #[derive(Clone, Debug, Default)]
 pub struct ScanInput {
     /// What it shares with Query.

@@ -17,7 +17,7 @@ use crate::items::expression_values;
 use crate::parameters::ReturnConsumedCapacity;
 use crate::{Constraints, Fields, JsonWriter};
 
-/// What SearchVectors is asked.
+/// The input of SearchVectors.
 #[derive(Clone, Debug, Default)]
 pub struct SearchVectorsInput {
     /// The table's name or ARN.
@@ -36,7 +36,7 @@ pub struct SearchVectorsInput {
     pub names: Option<Vec<(Str, Str)>>,
     /// `ExpressionAttributeValues`.
     pub values: Option<Vec<(Str, AttributeValue)>>,
-    /// What to say of the capacity.
+    /// How much of the consumed capacity the reply states.
     pub return_consumed_capacity: ReturnConsumedCapacity,
 }
 
@@ -174,7 +174,7 @@ pub struct SearchResult {
     pub score: f64,
 }
 
-/// What SearchVectors answers.
+/// The output of SearchVectors.
 #[derive(Debug, Default)]
 pub struct SearchVectorsOutput {
     /// The results with their scores, best first.

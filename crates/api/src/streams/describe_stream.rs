@@ -4,7 +4,7 @@ use keyloom_core::Result;
 
 use crate::{Constraints, Fields};
 
-/// What DescribeStream is asked.
+/// The input of DescribeStream.
 #[derive(Clone, Copy, Debug)]
 pub struct DescribeStreamInput<'a> {
     /// The stream.

@@ -4,7 +4,7 @@ use keyloom_core::{Result, limits};
 
 use crate::{Constraints, Fields};
 
-/// What GetRecords is asked.
+/// The input of GetRecords.
 #[derive(Clone, Copy, Debug)]
 pub struct GetRecordsInput<'a> {
     /// Where to read, as GetShardIterator or the page before gave it out.

@@ -20,7 +20,7 @@ pub enum ShardStart<'a> {
     Time(Option<u64>),
 }
 
-/// What GetShardIterator is asked.
+/// The input of GetShardIterator.
 #[derive(Clone, Copy, Debug)]
 pub struct GetShardIteratorInput<'a> {
     /// The stream.

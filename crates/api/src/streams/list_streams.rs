@@ -4,7 +4,7 @@ use keyloom_core::Result;
 
 use crate::{Constraints, Fields};
 
-/// What ListStreams is asked.
+/// The input of ListStreams.
 #[derive(Clone, Copy, Debug)]
 pub struct ListStreamsInput<'a> {
     /// The table whose streams are wanted, by name or ARN; those of all tables without one.

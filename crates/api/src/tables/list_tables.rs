@@ -4,7 +4,7 @@ use keyloom_core::{Result, limits};
 
 use crate::{Constraints, Fields};
 
-/// What ListTables is asked.
+/// The input of ListTables.
 #[derive(Clone, Copy, Debug)]
 pub struct ListTablesInput<'a> {
     /// The table behind which the list goes on, by name or ARN.

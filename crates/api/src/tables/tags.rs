@@ -78,7 +78,7 @@ fn table_of(arn: &str) -> Result<&str> {
     if violations.is_empty() { Ok(name) } else { Err(table::resource_arn_invalid(arn)) }
 }
 
-/// What TagResource is asked.
+/// The input of TagResource.
 #[derive(Clone, Debug)]
 pub struct TagResourceInput<'a> {
     /// The ARN of the table.
@@ -102,7 +102,7 @@ impl<'a> TagResourceInput<'a> {
     }
 }
 
-/// What UntagResource is asked.
+/// The input of UntagResource.
 #[derive(Clone, Debug)]
 pub struct UntagResourceInput<'a> {
     /// The table's name.
@@ -124,7 +124,7 @@ impl<'a> UntagResourceInput<'a> {
     }
 }
 
-/// What ListTagsOfResource is asked.
+/// The input of ListTagsOfResource.
 #[derive(Clone, Copy, Debug)]
 pub struct ListTagsOfResourceInput<'a> {
     /// The ARN of the table.

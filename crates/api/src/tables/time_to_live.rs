@@ -5,7 +5,7 @@ use keyloom_core::{Result, limits};
 use crate::parameters::described_table;
 use crate::{Constraints, Fields};
 
-/// What UpdateTimeToLive is asked.
+/// The input of UpdateTimeToLive.
 #[derive(Clone, Copy, Debug)]
 pub struct UpdateTimeToLiveInput<'a> {
     /// The table's name or ARN.

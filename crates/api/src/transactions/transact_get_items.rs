@@ -11,12 +11,12 @@ use crate::{Constraints, Fields, JsonWriter, Malformed, Operation, Request};
 
 use super::check_count;
 
-/// What TransactGetItems is asked.
+/// The input of TransactGetItems.
 #[derive(Clone, Debug, Default)]
 pub struct TransactGetItemsInput {
     /// The items to get, all as of one moment.
     pub gets: Vec<TransactGet>,
-    /// What to say of the capacity.
+    /// How much of the consumed capacity the reply states.
     pub return_consumed_capacity: ReturnConsumedCapacity,
 }
 
@@ -62,12 +62,12 @@ pub struct TransactGet {
     pub projection: ProjectionInput,
 }
 
-/// What TransactGetItems answers.
+/// The output of TransactGetItems.
 #[derive(Debug, Default)]
 pub struct TransactGetItemsOutput {
     /// The items in the order of the request.
     pub responses: Vec<Option<Row>>,
-    /// What it cost, table by table.
+    /// The consumed capacity, by table.
     pub consumed_capacity: Vec<ConsumedCapacity>,
 }
 

@@ -17,16 +17,16 @@ use crate::{
 
 use super::check_count;
 
-/// What TransactWriteItems is asked.
+/// The input of TransactWriteItems.
 #[derive(Clone, Debug, Default)]
 pub struct TransactWriteItemsInput {
     /// The writes, all or none of which are done.
     pub actions: Vec<TransactAction>,
-    /// A token under which the transaction is done only once.
+    /// An idempotency token: retries with the same token commit once.
     pub client_request_token: Option<String>,
-    /// What to say of the capacity.
+    /// How much of the consumed capacity the reply states.
     pub return_consumed_capacity: ReturnConsumedCapacity,
-    /// Whether to say how large the item collections are.
+    /// Whether the reply states the sizes of the item collections.
     pub return_collection_metrics: bool,
 }
 
@@ -66,22 +66,22 @@ impl TransactWriteItemsInput {
 pub struct TransactAction {
     /// The table's name or ARN.
     pub table_name: String,
-    /// What is done to the item.
+    /// The edit of the item.
     pub edit: TransactEdit,
-    /// When the transaction may be done.
+    /// The condition under which the transaction commits.
     pub condition: ConditionInput,
     /// Whether a failed condition returns the item.
     pub return_item_on_failure: bool,
 }
 
-/// What a transaction does to an item.
+/// An edit of one item in a transaction.
 #[derive(Clone, Debug)]
 pub enum TransactEdit {
-    /// Put this item.
+    /// Puts this item, replacing any with the same key.
     Put(Item),
-    /// Update the item with this key by an expression.
+    /// Updates the item with this key.
     Update(Item, Expression<Update>),
-    /// Delete the item with this key.
+    /// Deletes the item with this key.
     Delete(Item),
     /// Only judge the condition on the item with this key.
     Check(Item),
@@ -166,10 +166,10 @@ fn lower_first(name: &str) -> String {
     chars.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(chars).collect()
 }
 
-/// What TransactWriteItems answers.
+/// The output of TransactWriteItems.
 #[derive(Debug, Default)]
 pub struct TransactWriteItemsOutput {
-    /// What it cost, table by table.
+    /// The consumed capacity, by table.
     pub consumed_capacity: Vec<ConsumedCapacity>,
     /// The item collections that were touched, if that was asked for.
     pub collections: Vec<ItemCollectionMetrics>,

@@ -106,7 +106,7 @@ pub(crate) struct Index {
 pub(crate) struct VectorIndex {
     pub(crate) schema: VectorIndexSchema,
     /// The same as observers see it: an index with at most a partition key.
-    pub(crate) watched: IndexSchema,
+    pub(crate) observed: IndexSchema,
     pub(crate) keyspace: Keyspace,
     pub(crate) life: VectorIndexLife,
     pub(crate) stats: Arc<Stats>,
@@ -138,7 +138,7 @@ impl Table {
             .map(|index| {
                 let schema = record.typed_vector_index(index);
                 VectorIndex {
-                    watched: schema.observed(),
+                    observed: schema.observed(),
                     schema,
                     keyspace: index.keyspace,
                     life: index.life,

@@ -10,10 +10,10 @@ use keyloom_core::{Item, Result, limits};
 use keyloom_store::{KeyRange, Snapshot};
 
 use crate::database::Inner;
-use crate::ops::queries::page::{page_cost, page_units, watched};
+use crate::observe::{self, Ended};
+use crate::ops::queries::page::{observed, page_cost, page_units};
 use crate::read::{self, Page, ReadPlan};
 use crate::store_error;
-use crate::watch::{self, Ended};
 
 use super::position::Position;
 use super::select::{ReadRange, Reading};
@@ -51,7 +51,7 @@ impl Reading {
         for (number, range) in self.ranges.iter().enumerate().skip(start.read) {
             let plan = self.range_plan(range, rows_left, start.after.take())?;
             let read = || range_page(database, snapshot.as_deref(), range, &plan, bytes_left);
-            let mut found = self.watched(database, range, &plan, read)?;
+            let mut found = self.observed(database, range, &plan, read)?;
             let cost = page_cost(&plan, &found, &self.table_name, self.mode);
             page.consumed.merge(cost);
             page.rows.append(&mut found.rows);
@@ -100,7 +100,7 @@ impl Reading {
     }
 
     /// Reads one range; an observer is told of it as of the request that it comes down to.
-    fn watched(
+    fn observed(
         &self,
         database: &Inner,
         range: &ReadRange,
@@ -108,11 +108,11 @@ impl Reading {
         read: impl FnOnce() -> Result<Page>,
     ) -> Result<Page> {
         let Some(key) = &range.item_key else {
-            return watched(database, plan, (self.columns.is_some(), self.mode), read);
+            return observed(database, plan, (self.columns.is_some(), self.mode), read);
         };
-        let Some(watching) = database.watch(Operation::GetItem) else { return read() };
+        let Some(observing) = database.observe(Operation::GetItem) else { return read() };
         let asked = Ended::of_read(self.columns.is_some(), self.mode);
-        watching.admit_read(&[watch::lookup(&self.table, key, Units::ZERO, 0)], asked)?;
+        observing.admit_read(&[observe::lookup(&self.table, key, Units::ZERO, 0)], asked)?;
         let page = read()?;
         let (units, _) = page_units(&page, self.mode);
         let ended = Ended {
@@ -120,7 +120,7 @@ impl Reading {
             expired: crate::ttl::expired(database, &self.table, &page.rows),
             ..asked
         };
-        watching.done(&[watch::lookup(&self.table, key, units, page.bytes)], ended);
+        observing.done(&[observe::lookup(&self.table, key, units, page.bytes)], ended);
         Ok(page)
     }
 

@@ -23,8 +23,8 @@ pub(crate) use start::{
 use crate::catalog::{Index, Table};
 use crate::database::Inner;
 use crate::layout::{self, Keyspace};
+use crate::observe::split_key;
 use crate::store_error;
-use crate::watch::split_key;
 
 /// A range of entries to read, and what to do with them.
 #[derive(Debug)]

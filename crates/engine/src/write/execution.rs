@@ -20,7 +20,7 @@ use crate::database::Inner;
 use crate::store_error;
 
 use super::effect::{self, Effect};
-use super::watched::{self, PausedWrites, Watched};
+use super::observed::{self, ObservedWrites, PausedWrites};
 use super::{Failure, OneOrMore, Refusal, Write, Written};
 
 /// A list that needs no allocation for the usual single write.
@@ -53,7 +53,7 @@ pub(super) struct Execution<'a> {
     database: &'a Inner,
     writes: OneOrMore<Write>,
     companion: Option<Companion>,
-    watched: Option<Watched<'a>>,
+    observed: Option<ObservedWrites<'a>>,
     attempts_left: usize,
 }
 
@@ -77,7 +77,7 @@ enum Decision {
 impl<'a> Execution<'a> {
     /// Writes that nobody observes yet.
     pub(super) fn new(database: &'a Inner, writes: OneOrMore<Write>) -> Self {
-        Self { database, writes, companion: None, watched: None, attempts_left: MAX_ATTEMPTS }
+        Self { database, writes, companion: None, observed: None, attempts_left: MAX_ATTEMPTS }
     }
 
     /// Writes that are observed as this operation from now on.
@@ -86,8 +86,8 @@ impl<'a> Execution<'a> {
         writes: OneOrMore<Write>,
         operation: Operation,
     ) -> Self {
-        let watched = watched::begin(database, operation, &writes);
-        Self { watched, ..Self::new(database, writes) }
+        let observed = observed::begin(database, operation, &writes);
+        Self { observed, ..Self::new(database, writes) }
     }
 
     /// The same with a record in the same commit.
@@ -117,7 +117,7 @@ impl<'a> Execution<'a> {
     /// Begins to observe a single write, and refuses it if a transaction holds its item.
     pub(super) fn begin_single(&mut self) -> Result<(), Failure> {
         let Self { database, writes, .. } = self;
-        self.watched = watched::begin_single(database, writes);
+        self.observed = observed::begin_single(database, writes);
         let is_held = |write: &Write| database.in_flight.check_single(&write.store_key).is_err();
         if writes.iter().any(is_held) { Err(self.conflict()) } else { Ok(()) }
     }
@@ -129,8 +129,8 @@ impl<'a> Execution<'a> {
 
     /// Another request holds those items that `conflicts` says.
     pub(super) fn conflict_of(&self, conflicts: Vec<bool>) -> Failure {
-        if let Some(watched) = &self.watched {
-            watched.conflict(&self.writes);
+        if let Some(observed) = &self.observed {
+            observed.conflict(&self.writes);
         }
         Failure::Conflict(conflicts)
     }
@@ -154,8 +154,8 @@ impl<'a> Execution<'a> {
         let _counted = self.database.counted.doubted_on_panic();
         match self.submitted(Waiting::NonBlocking)? {
             Staged::Submitted(submission, decision) => {
-                let watched = self.watched.as_ref().map(Watched::pause);
-                Ok(Some((submission, DecidedWrites { writes: self.writes, decision, watched })))
+                let observed = self.observed.as_ref().map(ObservedWrites::pause);
+                Ok(Some((submission, DecidedWrites { writes: self.writes, decision, observed })))
             }
             // Once it is observed its throughput is taken, so that it cannot begin anew elsewhere; the
             // client may try again.
@@ -232,8 +232,8 @@ impl<'a> Execution<'a> {
                 return self.after(transaction.submit_read(), Decision::Refused(refusals));
             }
         };
-        if let Some(watched) = &mut self.watched {
-            watched.admit(&self.writes, &effects)?;
+        if let Some(observed) = &mut self.observed {
+            observed.admit(&self.writes, &effects)?;
         }
         if self.companion.is_none() && !effects.iter().any(Effect::changes_something) {
             return self.after(transaction.submit_read(), Decision::Done(effects));
@@ -303,15 +303,15 @@ impl<'a> Execution<'a> {
                     effect.count(write);
                     effect.note_expiry(self.database, write);
                 }
-                if let Some(watched) = &self.watched {
-                    watched.done(&self.writes, &effects);
+                if let Some(observed) = &self.observed {
+                    observed.done(&self.writes, &effects);
                 }
                 let written = |write: &Write, effect: Effect| effect.into_written(write);
                 Ok(Some(self.writes.zip_with(effects, written)))
             }
             Decision::Refused(refusals) => {
-                if let Some(watched) = &mut self.watched {
-                    watched.refused(&self.writes, &refusals)?;
+                if let Some(observed) = &mut self.observed {
+                    observed.refused(&self.writes, &refusals)?;
                 }
                 Err(Failure::Refused(refusals))
             }
@@ -341,7 +341,7 @@ fn gates(
 pub(crate) struct DecidedWrites {
     writes: OneOrMore<Write>,
     decision: Decision,
-    watched: Option<PausedWrites>,
+    observed: Option<PausedWrites>,
 }
 
 impl DecidedWrites {
@@ -352,8 +352,8 @@ impl DecidedWrites {
         outcome: Result<(), CommitError>,
     ) -> Result<OneOrMore<Written>, Failure> {
         let _counted = database.counted.doubted_on_panic();
-        let watched = self.watched.and_then(|watched| watched.resume(database));
-        let mut execution = Execution { watched, ..Execution::new(database, self.writes) };
+        let observed = self.observed.and_then(|observed| observed.resume(database));
+        let mut execution = Execution { observed, ..Execution::new(database, self.writes) };
         // A store that reports a conflict this late leaves it to the client to try again.
         let written = execution.conclude(self.decision, outcome)?;
         written.ok_or_else(|| Failure::Conflict(vec![true; execution.writes.len()]))

@@ -8,11 +8,11 @@ mod conflict;
 mod effect;
 mod entry;
 mod execution;
+mod observed;
 mod one_or_more;
 mod outcome;
 mod plan;
 mod vector;
-mod watched;
 
 use keyloom_core::Result;
 use keyloom_core::observation::Operation;

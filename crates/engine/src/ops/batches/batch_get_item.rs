@@ -13,10 +13,10 @@ use keyloom_core::{Error, Result, limits};
 
 use crate::catalog::Table;
 use crate::database::{Database, Inner};
+use crate::observe::{self, Ended};
 use crate::ops::items::get_item;
 use crate::read;
 use crate::ttl;
-use crate::watch::{self, Ended};
 
 impl Database {
     /// Gets up to 100 items by their primary keys.
@@ -80,7 +80,7 @@ fn read_part(
 ) -> Result<Option<Error>> {
     let Planned { mut input, projection, table, store_keys } = part;
     let (mut rows, mut unprocessed) = (Vec::new(), Vec::new());
-    let watching = database.watch(Operation::BatchGetItem);
+    let observing = database.observe(Operation::BatchGetItem);
     let mut throttled = None;
     let keys: Vec<&[u8]> = store_keys.iter().map(Vec::as_slice).collect();
     let mut touches = Vec::new();
@@ -96,16 +96,16 @@ fn read_part(
             continue;
         }
         let units = read_units(size, mode);
-        if let Some(watching) = &watching {
+        if let Some(observing) = &observing {
             // Each key for itself: what one has taken is not there for the next.
-            let touch = watch::lookup(&table, store_key, Units::ZERO, 0);
-            if let Err(error) = watching.admit_read(&[touch], asked) {
+            let touch = observe::lookup(&table, store_key, Units::ZERO, 0);
+            if let Err(error) = observing.admit_read(&[touch], asked) {
                 throttled = Some(error);
                 unprocessed.push(key);
                 continue;
             }
-            let touch = watch::lookup(&table, store_key, units, size);
-            watching.charge(&[touch]);
+            let touch = observe::lookup(&table, store_key, units, size);
+            observing.charge(&[touch]);
             touches.push(touch);
         }
         *budget -= size;
@@ -114,13 +114,13 @@ fn read_part(
             rows.push(get_item::row(stored, projection.as_ref())?);
         }
     }
-    if let Some(watching) = watching.filter(|_| !touches.is_empty()) {
+    if let Some(observing) = observing.filter(|_| !touches.is_empty()) {
         let ended = Ended {
             returned: rows.len(),
-            expired: watching.expired(|| ttl::expired(database, &table, &rows)),
+            expired: observing.expired(|| ttl::expired(database, &table, &rows)),
             ..asked
         };
-        watching.observe(&touches, ended);
+        observing.observe(&touches, ended);
     }
     output.responses.push((input.table_name.clone(), rows));
     output.consumed_capacity.push(consumed);

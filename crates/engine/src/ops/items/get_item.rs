@@ -10,9 +10,9 @@ use keyloom_core::observation::Operation;
 
 use crate::catalog::Table;
 use crate::database::{Database, Inner};
+use crate::observe::{self, Ended};
 use crate::read;
 use crate::ttl;
-use crate::watch::{self, Ended};
 
 impl Database {
     /// Gets an item by its primary key.
@@ -34,7 +34,7 @@ fn run(database: &Inner, input: GetItemInput) -> Result<GetItemOutput> {
     table.check_paths(projection.iter().flat_map(Projection::paths))?;
     let key = table.item_key(&input.key)?;
     let mode = if input.consistent_read { ReadMode::Strong } else { ReadMode::Eventual };
-    let (stored, units) = watched_lookup(database, &table, &key, mode, projection.is_some())?;
+    let (stored, units) = observed_lookup(database, &table, &key, mode, projection.is_some())?;
     let mut consumed_capacity = ConsumedCapacity::new(input.table_name);
     consumed_capacity.add_table(Arm::new(units));
     let row = stored.map(|stored| row(stored, projection.as_ref())).transpose()?;
@@ -42,29 +42,29 @@ fn run(database: &Inner, input: GetItemInput) -> Result<GetItemOutput> {
 }
 
 /// Looks up one item of a table by its store key; the item with its price.
-pub(crate) fn watched_lookup(
+pub(crate) fn observed_lookup(
     database: &Inner,
     table: &Table,
     key: &[u8],
     mode: ReadMode,
     is_projected: bool,
 ) -> Result<(Option<Stored>, Units)> {
-    let watching = database.watch(Operation::GetItem);
+    let observing = database.observe(Operation::GetItem);
     let asked = Ended::of_read(is_projected, mode);
-    if let Some(watching) = &watching {
-        watching.admit_read(&[watch::lookup(table, key, Units::ZERO, 0)], asked)?;
+    if let Some(observing) = &observing {
+        observing.admit_read(&[observe::lookup(table, key, Units::ZERO, 0)], asked)?;
     }
     let stored = read::lookup(database, key)?;
     let size = stored.as_ref().map_or(Ok(0), Stored::size_bytes)?;
     let units = read_units(size, mode);
-    if let Some(watching) = watching {
+    if let Some(observing) = observing {
         let ended = Ended {
             returned: usize::from(stored.is_some()),
-            expired: watching
+            expired: observing
                 .expired(|| usize::from(ttl::has_expired(database, table, stored.as_ref()))),
             ..asked
         };
-        watching.done(&[watch::lookup(table, key, units, size)], ended);
+        observing.done(&[observe::lookup(table, key, units, size)], ended);
     }
     Ok((stored, units))
 }

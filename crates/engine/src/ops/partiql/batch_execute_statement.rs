@@ -89,7 +89,7 @@ fn run(database: &Inner, statements: Statements) -> Result<BatchExecuteStatement
         };
         if let Err(error) = &outcome.row {
             // The request goes well whatever becomes of its statements.
-            database.watch.failed(Some(Operation::BatchExecuteStatement), error);
+            database.observer.failed(Some(Operation::BatchExecuteStatement), error);
         }
         outcomes.push(outcome);
     }
@@ -148,7 +148,7 @@ fn execute(
         Planned::Read(read, mode) => {
             let key = read.table.item_key(&read.key)?;
             let is_projected = read.columns.is_some();
-            let found = get_item::watched_lookup(database, &read.table, &key, mode, is_projected);
+            let found = get_item::observed_lookup(database, &read.table, &key, mode, is_projected);
             let (stored, units) = match found {
                 Ok(found) => found,
                 Err(error @ Error::InternalServer(_)) => return Err(error),

@@ -12,8 +12,8 @@ use keyloom_core::{Error, Result};
 use crate::catalog::record::Status;
 use crate::catalog::{Index, Table};
 use crate::database::Inner;
+use crate::observe::Ended;
 use crate::read::{Page, ReadPlan};
-use crate::watch::Ended;
 
 /// Refuses a vector index in the words of the operation: only SearchVectors reads those.
 pub(crate) fn refuse_vector_index(
@@ -116,17 +116,17 @@ pub(crate) fn page_cost(
 
 /// Reads a page of a plan; an observer is asked before and told after. `is_projected` says whether only parts of
 /// its items are returned.
-pub(crate) fn watched(
+pub(crate) fn observed(
     database: &Inner,
     plan: &ReadPlan,
     (is_projected, mode): (bool, ReadMode),
     read: impl FnOnce() -> Result<Page>,
 ) -> Result<Page> {
-    let Some(watching) = database.watch(plan.operation()) else { return read() };
+    let Some(observing) = database.observe(plan.operation()) else { return read() };
     let asked = Ended::of_read(is_projected, mode);
-    watching.admit_page(plan, asked)?;
+    observing.admit_page(plan, asked)?;
     let page = read()?;
-    watching.page(plan, &page, mode, asked);
+    observing.page(plan, &page, mode, asked);
     Ok(page)
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn read_page(
     mode: ReadMode,
 ) -> Result<PageOutput> {
     let asked = (plan.projection.is_some(), mode);
-    let page = watched(database, plan, asked, || plan.run(database))?;
+    let page = observed(database, plan, asked, || plan.run(database))?;
     Ok(PageOutput {
         consumed_capacity: page_cost(plan, &page, table_name, mode),
         rows: page.rows,

@@ -17,8 +17,8 @@ use keyloom_store::KeyRange;
 use crate::catalog::record::Phase;
 use crate::catalog::{Table, VectorIndex};
 use crate::database::{Database, Inner};
+use crate::observe::{self, Ended};
 use crate::vector::{EntryRef, Hit, Query, Search};
-use crate::watch::{self, Ended};
 use crate::{layout, store_error};
 
 impl Database {
@@ -58,7 +58,7 @@ fn run(database: &Inner, input: &SearchVectorsInput) -> Result<SearchVectorsOutp
         filters,
         top_k: input.top_k,
     };
-    let Some(watching) = database.watch(Operation::SearchVectors) else {
+    let Some(observing) = database.observe(Operation::SearchVectors) else {
         return Ok(found(database, &search, index, projection.as_ref())?.0);
     };
     let condition = hash.as_deref().map(|value| ResolvedKeyCondition {
@@ -68,12 +68,12 @@ fn run(database: &Inner, input: &SearchVectorsInput) -> Result<SearchVectorsOutp
     });
     let asked = Asked { table: &table, index, condition, limit: input.top_k };
     let read = Ended::of_read(projection.is_some(), ReadMode::Eventual);
-    watching.admit_read(&[asked.touch(&search.range, 0)], read)?;
+    observing.admit_read(&[asked.touch(&search.range, 0)], read)?;
     let (output, scanned) = found(database, &search, index, projection.as_ref())?;
     let ended =
         Ended { question: Some(asked.question(scanned)), returned: output.results.len(), ..read };
     let bytes = usize::try_from(output.search_bytes).unwrap_or(usize::MAX);
-    watching.done(&[asked.touch(&search.range, bytes)], ended);
+    observing.done(&[asked.touch(&search.range, bytes)], ended);
     Ok(output)
 }
 
@@ -104,13 +104,13 @@ impl Asked<'_> {
             Bound::Included(key) | Bound::Excluded(key) => key.as_ref(),
             Bound::Unbounded => &[],
         };
-        let place = watch::vector_place(self.table, self.index);
-        watch::touch(place, key, Work::Read(Units::ZERO), bytes)
+        let place = observe::vector_place(self.table, self.index);
+        observe::touch(place, key, Work::Read(Units::ZERO), bytes)
     }
 
     fn question(&self, scanned: usize) -> Question<'_> {
         Question {
-            place: watch::vector_place(self.table, self.index),
+            place: observe::vector_place(self.table, self.index),
             condition: self.condition.as_ref(),
             filter: None,
             limit: Some(self.limit),

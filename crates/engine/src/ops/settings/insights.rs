@@ -9,9 +9,9 @@ use keyloom_core::error::request;
 
 use crate::catalog::{Insight, InsightMode, Table};
 use crate::database::Inner;
+use crate::observe::rules_of;
 use crate::ops::paging;
 use crate::ops::tables::description;
-use crate::watch::rules_of;
 
 use super::change_table;
 

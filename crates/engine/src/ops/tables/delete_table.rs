@@ -35,7 +35,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         Ok(Alongside { streams, ..Alongside::default() })
     })?;
     drop(change);
-    database.watch.forget(table.name(), None);
+    database.observer.forget(table.name(), None);
     database.background.wake();
     // It is done: if the items cannot be counted, the answer says nothing of them.
     let _ = database.counted.wait();

@@ -43,7 +43,7 @@ pub(crate) fn write(
         json.string("TableArn", &arn);
         json.string("TableId", &record.id);
         billing(json, &record.billing);
-        let grown = database.watch.grown(&record.name, None);
+        let grown = database.observer.grown(&record.name, None);
         warm(json, raised(warm_of(record.billing.warm, &record.billing), grown));
         if is_whole {
             indexes(json, database, table, &arn, status);
@@ -171,7 +171,7 @@ fn indexes(json: &mut JsonWriter, database: &Inner, table: &Table, arn: &str, st
                 index(json, record, stats, arn, status);
                 if global {
                     let own = index_warm_of(record, &table.record.billing);
-                    let grown = database.watch.grown(table.name(), Some(&record.name));
+                    let grown = database.observer.grown(table.name(), Some(&record.name));
                     warm(json, raised(own, grown));
                 }
             });

@@ -10,11 +10,11 @@ use keyloom_core::observation::{Operation, Outcome};
 
 use crate::catalog::Table;
 use crate::database::{Database, Inner};
+use crate::observe::{self, Ended};
 use crate::ops::batches::batch_write_item::add_cost;
 use crate::ops::items::get_item;
 use crate::read;
 use crate::ttl;
-use crate::watch::{self, Ended};
 
 use super::transact_write_items::{all_or_cancelled, check_distinct};
 
@@ -41,11 +41,13 @@ pub(crate) fn lookup_all(
     lookups: Vec<(&Table, &[u8])>,
     is_projected: bool,
 ) -> Result<Vec<(Option<Stored>, Units)>> {
-    let watching = database.watch(Operation::TransactGetItems);
-    if let Some(watching) = watching.as_ref().filter(|watching| watching.is_gate()) {
-        let touches: Vec<_> =
-            lookups.iter().map(|(table, key)| watch::lookup(table, key, Units::ZERO, 0)).collect();
-        all_or_cancelled(watching.admit_all(&touches))?;
+    let observing = database.observe(Operation::TransactGetItems);
+    if let Some(observing) = observing.as_ref().filter(|observing| observing.is_gate()) {
+        let touches: Vec<_> = lookups
+            .iter()
+            .map(|(table, key)| observe::lookup(table, key, Units::ZERO, 0))
+            .collect();
+        all_or_cancelled(observing.admit_all(&touches))?;
     }
     let keys: Vec<&[u8]> = lookups.iter().map(|(_, key)| *key).collect();
     let mut found = Vec::with_capacity(keys.len());
@@ -53,19 +55,19 @@ pub(crate) fn lookup_all(
     for (stored, (table, key)) in read::lookup_many(database, &keys)?.into_iter().zip(&lookups) {
         let size = stored.as_ref().map_or(Ok(0), Stored::size_bytes)?;
         let units = read_units(size, ReadMode::Transactional);
-        if watching.is_some() {
-            touches.push(watch::lookup(table, key, units, size));
+        if observing.is_some() {
+            touches.push(observe::lookup(table, key, units, size));
         }
         found.push((stored, units));
     }
-    if let Some(watching) = watching {
+    if let Some(observing) = observing {
         let returned = found.iter().filter(|(stored, _)| stored.is_some()).count();
-        let expired = watching.expired(|| {
+        let expired = observing.expired(|| {
             let items = found.iter().map(|(stored, _)| stored.as_ref()).zip(&lookups);
             items.filter(|(stored, (table, _))| ttl::has_expired(database, table, *stored)).count()
         });
         let ended = Ended { returned, expired, is_projected, ..Ended::with(Outcome::Done) };
-        watching.done(&touches, ended);
+        observing.done(&touches, ended);
     }
     Ok(found)
 }

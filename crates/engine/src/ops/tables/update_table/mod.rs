@@ -149,7 +149,7 @@ impl Update {
         }
         for (name, keyspace) in indexes_of(&before.record) {
             if !indexes_of(&after).any(|(_, kept)| kept == keyspace) {
-                database.watch.forget(&after.name, Some(name));
+                database.observer.forget(&after.name, Some(name));
             }
         }
         database.background.wake();

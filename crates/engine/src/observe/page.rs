@@ -11,7 +11,7 @@ use crate::ops::queries::page::page_units;
 use crate::read::{Page, ReadPlan};
 use crate::ttl;
 
-use super::{Ended, Watching, place_of, split_key};
+use super::{Ended, ObservedRequest, place_of, split_key};
 
 impl ReadPlan {
     /// What kind of request the plan comes from.
@@ -53,7 +53,7 @@ impl ReadPlan {
     }
 }
 
-impl Watching<'_> {
+impl ObservedRequest<'_> {
     /// Refuses a page of which nothing can be read at the moment.
     pub(crate) fn admit_page(&self, plan: &ReadPlan, asked: Ended<'_>) -> Result<()> {
         if !self.is_gate() {

@@ -1,7 +1,7 @@
-//! What an observer is told of requests, and what it may refuse.
+//! Observation and throttling of requests.
 //!
-//! The executors begin with [`Inner::watch`], which is none unless somebody looks at this very
-//! request: without an observer it is one branch, with a sampling one little more. Only then are keys
+//! The executors begin with [`Inner::observe`], which is none unless the observer samples this request or
+//! may throttle it: without an observer it is one branch, with a sampling one little more. Only then are keys
 //! taken apart and time is measured.
 
 pub mod insights;
@@ -28,14 +28,14 @@ pub(crate) use place::{place_of, split_key, vector_place};
 use crate::catalog::Table;
 use crate::database::Inner;
 
-/// Who watches a database.
-pub(crate) struct Watch {
+/// The observer of a database, if it has one.
+pub(crate) struct DatabaseObserver {
     observer: Option<Arc<dyn Observer>>,
     /// Whether the observer may refuse; asked once.
     is_gate: bool,
 }
 
-impl Watch {
+impl DatabaseObserver {
     pub(crate) fn new(observer: Option<Arc<dyn Observer>>) -> Self {
         let is_gate = observer.as_ref().is_some_and(|observer| observer.is_gate());
         Self { observer, is_gate }
@@ -69,28 +69,28 @@ impl Watch {
     }
 }
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for DatabaseObserver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").field("observer", &self.observer).finish_non_exhaustive()
+        f.debug_struct("DatabaseObserver").field("observer", &self.observer).finish_non_exhaustive()
     }
 }
 
 impl Inner {
-    /// Begins to watch a request; none if nobody looks at it.
-    pub(crate) fn watch(&self, operation: Operation) -> Option<Watching<'_>> {
-        let observer = self.watch.observer.as_deref()?;
+    /// Begins to observe a request; none if it is neither sampled nor throttled.
+    pub(crate) fn observe(&self, operation: Operation) -> Option<ObservedRequest<'_>> {
+        let observer = self.observer.observer.as_deref()?;
         let weight = observer.sample();
-        let is_gate = self.watch.is_gate;
+        let is_gate = self.observer.is_gate;
         if weight.is_none() && !is_gate {
             return None;
         }
         let sampled = weight.map(|weight| (weight, self.clock.ticks()));
-        Some(Watching { database: self, observer, operation, sampled, is_gate })
+        Some(ObservedRequest { database: self, observer, operation, sampled, is_gate })
     }
 }
 
-/// One request that is watched.
-pub(crate) struct Watching<'a> {
+/// A request that is observed.
+pub(crate) struct ObservedRequest<'a> {
     database: &'a Inner,
     observer: &'a dyn Observer,
     operation: Operation,
@@ -99,7 +99,7 @@ pub(crate) struct Watching<'a> {
     is_gate: bool,
 }
 
-/// What is known of a watched request while it waits for the disk on no thread.
+/// An observed request while it waits for the disk without a thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Paused {
     operation: Operation,
@@ -107,12 +107,12 @@ pub(crate) struct Paused {
 }
 
 impl Paused {
-    /// Goes on watching, in the database where it began.
-    pub(crate) fn resume(self, database: &Inner) -> Option<Watching<'_>> {
+    /// Goes on observing, in the database where it began.
+    pub(crate) fn resume(self, database: &Inner) -> Option<ObservedRequest<'_>> {
         let Self { operation, sampled } = self;
-        let observer = database.watch.observer.as_deref()?;
-        let is_gate = database.watch.is_gate;
-        Some(Watching { database, observer, operation, sampled, is_gate })
+        let observer = database.observer.observer.as_deref()?;
+        let is_gate = database.observer.is_gate;
+        Some(ObservedRequest { database, observer, operation, sampled, is_gate })
     }
 }
 
@@ -149,7 +149,7 @@ impl Ended<'_> {
     }
 }
 
-impl Watching<'_> {
+impl ObservedRequest<'_> {
     /// What [`Paused::resume`] needs.
     pub(crate) fn pause(&self) -> Paused {
         Paused { operation: self.operation, sampled: self.sampled }
@@ -175,7 +175,7 @@ impl Watching<'_> {
         self.admit_as(touches, Ended::with(Outcome::Done))
     }
 
-    /// [`Watching::admit`] for a request that was asked for in this way.
+    /// [`ObservedRequest::admit`] for a request that was asked for in this way.
     fn admit_as(&self, touches: &[Touch<'_>], asked: Ended<'_>) -> Result<(), NotAdmitted> {
         if !self.is_gate {
             return Ok(());
@@ -188,12 +188,12 @@ impl Watching<'_> {
         admitted
     }
 
-    /// [`Watching::admit`] with the refusal as the client sees it.
+    /// [`ObservedRequest::admit`] with the refusal as the client sees it.
     pub(crate) fn admit_or_error(&self, touches: &[Touch<'_>]) -> Result<()> {
         self.admit(touches).map_err(|refused| self.error(touches, refused))
     }
 
-    /// [`Watching::admit_or_error`] for a read that was asked for in this way.
+    /// [`ObservedRequest::admit_or_error`] for a read that was asked for in this way.
     pub(crate) fn admit_read(&self, touches: &[Touch<'_>], asked: Ended<'_>) -> Result<()> {
         self.admit_as(touches, asked).map_err(|refused| self.error(touches, refused))
     }
@@ -246,7 +246,7 @@ impl Watching<'_> {
         throttle::refused(refused.reason, touch.place.throughput.on_demand, arn)
     }
 
-    /// [`Watching::admit`] for a transaction: one entry per touch, all but the refused one without
+    /// [`ObservedRequest::admit`] for a transaction: one entry per touch, all but the refused one without
     /// fault.
     pub(crate) fn admit_all(&self, touches: &[Touch<'_>]) -> Vec<Result<()>> {
         let mut admitted: Vec<Result<()>> = touches.iter().map(|_| Ok(())).collect();

@@ -1,4 +1,4 @@
-//! What an observer is told of writes, and what it may refuse.
+//! Observation and throttling of writes.
 
 use std::iter;
 
@@ -7,24 +7,24 @@ use keyloom_core::observation::{NotAdmitted, Operation, Outcome, Touch, Work};
 use keyloom_core::size::item_size;
 
 use crate::database::Inner;
-use crate::watch::{Ended, Paused, Watching, place_of, touch, vector_place};
+use crate::observe::{Ended, ObservedRequest, Paused, place_of, touch, vector_place};
 
 use super::effect::Effect;
 use super::{Edit, Failure, OneOrMore, Origin, Refusal, Write};
 
-/// Writes of one request that are watched.
-pub(super) struct Watched<'a> {
-    watching: Watching<'a>,
+/// Writes of one request that are observed.
+pub(super) struct ObservedWrites<'a> {
+    observing: ObservedRequest<'a>,
     operation: Operation,
     /// Whether their capacity has been taken: once, however often the store has them tried.
     is_admitted: bool,
 }
 
-/// Begins to watch a single write of a user.
+/// Begins to observe a single write of a user.
 pub(super) fn begin_single<'a>(
     database: &'a Inner,
     writes: &OneOrMore<Write>,
-) -> Option<Watched<'a>> {
+) -> Option<ObservedWrites<'a>> {
     let operation = match writes.first().edit {
         Edit::Put(_) => Operation::PutItem,
         Edit::Update(_) | Edit::Check => Operation::UpdateItem,
@@ -33,40 +33,40 @@ pub(super) fn begin_single<'a>(
     begin(database, operation, writes)
 }
 
-/// Begins to watch the writes of a user.
+/// Begins to observe the writes of a user.
 pub(super) fn begin<'a>(
     database: &'a Inner,
     operation: Operation,
     writes: &OneOrMore<Write>,
-) -> Option<Watched<'a>> {
+) -> Option<ObservedWrites<'a>> {
     if writes.first().origin != Origin::User {
         return None;
     }
-    let watching = database.watch(operation)?;
-    Some(Watched { watching, operation, is_admitted: false })
+    let observing = database.observe(operation)?;
+    Some(ObservedWrites { observing, operation, is_admitted: false })
 }
 
-/// What is known of watched writes while they wait for the disk on no thread.
+/// Observed writes while they wait for the disk without a thread.
 pub(super) struct PausedWrites {
-    watching: Paused,
+    observing: Paused,
     operation: Operation,
     is_admitted: bool,
 }
 
 impl PausedWrites {
-    /// Goes on watching.
-    pub(super) fn resume(self, database: &Inner) -> Option<Watched<'_>> {
-        let Self { watching, operation, is_admitted } = self;
-        Some(Watched { watching: watching.resume(database)?, operation, is_admitted })
+    /// Goes on observing.
+    pub(super) fn resume(self, database: &Inner) -> Option<ObservedWrites<'_>> {
+        let Self { observing, operation, is_admitted } = self;
+        Some(ObservedWrites { observing: observing.resume(database)?, operation, is_admitted })
     }
 }
 
-impl Watched<'_> {
+impl ObservedWrites<'_> {
     /// What [`PausedWrites::resume`] needs.
     pub(super) fn pause(&self) -> PausedWrites {
-        let Self { watching, operation, is_admitted } = self;
+        let Self { observing, operation, is_admitted } = self;
         PausedWrites {
-            watching: watching.pause(),
+            observing: observing.pause(),
             operation: *operation,
             is_admitted: *is_admitted,
         }
@@ -79,7 +79,7 @@ impl Watched<'_> {
         writes: &OneOrMore<Write>,
         effects: &OneOrMore<Effect>,
     ) -> Result<(), Failure> {
-        if self.is_admitted || !self.watching.is_gate() {
+        if self.is_admitted || !self.observing.is_gate() {
             return Ok(());
         }
         self.is_admitted = true;
@@ -87,7 +87,7 @@ impl Watched<'_> {
             return self.admit_each(writes, effects);
         }
         self.with_touches(writes.iter().zip(effects), |touches| {
-            let Err(refused) = self.watching.admit(touches) else { return Ok(()) };
+            let Err(refused) = self.observing.admit(touches) else { return Ok(()) };
             Err(self.throttled(touches, refused, owner_of(refused.touch, effects)))
         })
     }
@@ -100,7 +100,7 @@ impl Watched<'_> {
         let mut effects = effects.iter();
         let admitted = writes.map(|write| {
             self.with_touches(iter::once(write).zip(effects.next()), |touches| {
-                self.watching.admit_or_error(touches)
+                self.observing.admit_or_error(touches)
             })
         });
         admitted.all_ok().map(drop).map_err(Failure::Throttled)
@@ -108,9 +108,9 @@ impl Watched<'_> {
 
     /// The writes are done.
     pub(super) fn done(&self, writes: &OneOrMore<Write>, effects: &OneOrMore<Effect>) {
-        if self.watching.is_sampled() {
+        if self.observing.is_sampled() {
             self.with_touches(writes.iter().zip(effects), |touches| {
-                self.watching.observe(touches, Ended::with(Outcome::Done));
+                self.observing.observe(touches, Ended::with(Outcome::Done));
             });
         }
     }
@@ -141,11 +141,11 @@ impl Watched<'_> {
             })
             .collect();
         if !std::mem::replace(&mut self.is_admitted, true)
-            && let Err(refused) = self.watching.admit(&touches)
+            && let Err(refused) = self.observing.admit(&touches)
         {
             return Err(self.throttled(&touches, refused, refused.touch));
         }
-        self.watching.observe(&touches, Ended::with(Outcome::ConditionFailed));
+        self.observing.observe(&touches, Ended::with(Outcome::ConditionFailed));
         Ok(())
     }
 
@@ -156,12 +156,12 @@ impl Watched<'_> {
 
     /// The refusal of one touch, which belongs to the write at `owner`.
     fn throttled(&self, touches: &[Touch<'_>], refused: NotAdmitted, owner: usize) -> Failure {
-        Failure::Throttled(OneOrMore::one((owner, self.watching.error(touches, refused))))
+        Failure::Throttled(OneOrMore::one((owner, self.observing.error(touches, refused))))
     }
 
     /// Another request holds the items.
     pub(super) fn conflict(&self, writes: &OneOrMore<Write>) {
-        if !self.watching.is_sampled() {
+        if !self.observing.is_sampled() {
             return;
         }
         let nothing = Work::Write(Units::ZERO);
@@ -169,7 +169,7 @@ impl Watched<'_> {
             .iter()
             .map(|write| touch(place_of(&write.table, None), &write.store_key, nothing, 0))
             .collect();
-        self.watching.observe(&touches, Ended::with(Outcome::Conflict));
+        self.observing.observe(&touches, Ended::with(Outcome::Conflict));
     }
 
     fn with_touches<'t, R>(

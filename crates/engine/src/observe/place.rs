@@ -74,7 +74,7 @@ fn facts(database: &Inner, table: &Table) -> TableFacts {
         is_vector: false,
     });
     let vectors = table.vector_indexes.iter().map(|index| IndexFacts {
-        schema: index.watched.clone(),
+        schema: index.observed.clone(),
         throughput: Throughput::default(),
         items: index.stats.items().unsigned_abs(),
         size_bytes: index.stats.bytes().unsigned_abs(),
@@ -116,8 +116,8 @@ pub(crate) fn place_of(table: &Table, position: Option<usize>) -> Place<'_> {
 /// An index over vectors.
 pub(crate) fn vector_place<'a>(table: &'a Table, index: &'a VectorIndex) -> Place<'a> {
     Place {
-        index: Some(&index.watched),
-        key: &index.watched.key,
+        index: Some(&index.observed),
+        key: &index.observed.key,
         size_bytes: index.stats.bytes().unsigned_abs(),
         is_vector: true,
         insights: Insights::Off,

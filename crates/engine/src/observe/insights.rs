@@ -57,7 +57,7 @@ impl Database {
             return Ok(Contributions::default());
         };
         let index = rule.index.as_deref();
-        inner.watch.contributors(&InsightQuery {
+        inner.observer.contributors(&InsightQuery {
             table: &rule.table,
             index,
             key: key_of(&table, index),
