@@ -175,7 +175,7 @@ impl ObservedRequest<'_> {
         self.admit_as(touches, Ended::with(Outcome::Done))
     }
 
-    /// [`Watching::admit`] for a request that was asked for in this way.
+    /// [`ObservedRequest::admit`] for a request that was asked for in this way.
     fn admit_as(&self, touches: &[Touch<'_>], asked: Ended<'_>) -> Result<(), NotAdmitted> {
         if !self.is_gate {
             return Ok(());
@@ -193,7 +193,7 @@ impl ObservedRequest<'_> {
         self.admit(touches).map_err(|refused| self.error(touches, refused))
     }
 
-    /// [`Watching::admit_or_error`] for a read that was asked for in this way.
+    /// [`ObservedRequest::admit_or_error`] for a read that was asked for in this way.
     pub(crate) fn admit_read(&self, touches: &[Touch<'_>], asked: Ended<'_>) -> Result<()> {
         self.admit_as(touches, asked).map_err(|refused| self.error(touches, refused))
     }
