@@ -44,6 +44,7 @@ pub fn body_of(error: &Error) -> Vec<u8> {
         }
         // Serialization failures are raised before the service's own shape applies.
         Error::Serialization(message) => json.string("Message", message),
+        Error::UnknownOperation(message) if message.is_empty() => {}
         _ => json.string("message", &error.message()),
     }
     json.finish()

@@ -30,6 +30,11 @@ pub(crate) fn text() -> impl Strategy<Value = Str> {
     vec(character, 0..12).prop_map(|characters| characters.into_iter().collect())
 }
 
+/// Attribute names, which are never empty.
+pub(crate) fn name() -> impl Strategy<Value = Str> {
+    text().prop_filter("a name is not empty", |name| !name.is_empty())
+}
+
 /// Binaries with many `00` and `FF` bytes.
 pub(crate) fn bytes() -> impl Strategy<Value = Vec<u8>> {
     vec(prop_oneof![Just(0u8), Just(0xFF), Just(1), any::<u8>()], 0..12)
@@ -57,12 +62,12 @@ pub(crate) fn value() -> impl Strategy<Value = AttributeValue> {
     leaf.prop_recursive(4, 24, 5, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..5).prop_map(AttributeValue::L),
-            vec((text(), inner), 0..5).prop_map(|map| AttributeValue::M(map.into_iter().collect())),
+            vec((name(), inner), 0..5).prop_map(|map| AttributeValue::M(map.into_iter().collect())),
         ]
     })
 }
 
 /// Items with random attributes.
 pub(crate) fn item() -> impl Strategy<Value = Item> {
-    vec((text(), value()), 0..6).prop_map(|attributes| attributes.into_iter().collect())
+    vec((name(), value()), 0..6).prop_map(|attributes| attributes.into_iter().collect())
 }

@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 
 use compact_str::CompactString;
 
+use crate::error::{Error, Result, message::value as message};
+use crate::limits::MAX_ATTRIBUTE_NAME_BYTES;
 use crate::number::Number;
 
 /// An attribute name or a string value. Up to 24 bytes are stored inline.
@@ -330,6 +332,15 @@ impl Item {
 /// word at once, which stalls on words that were just written (store forwarding).
 fn compare_names(a: &str, b: &str) -> Ordering {
     a.bytes().cmp(b.bytes())
+}
+
+/// Checks the name of an attribute, at any level: neither empty nor too long.
+pub fn check_attribute_name(name: &str) -> Result<()> {
+    match name.len() {
+        0 => Err(Error::validation(message::NAME_EMPTY)),
+        1..=MAX_ATTRIBUTE_NAME_BYTES => Ok(()),
+        _ => Err(Error::validation(message::NAME_TOO_LONG)),
+    }
 }
 
 impl FromIterator<(Str, AttributeValue)> for Item {

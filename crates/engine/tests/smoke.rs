@@ -68,3 +68,27 @@ fn a_table_is_made_filled_read_and_dropped() {
         400
     );
 }
+
+/// A suite that is run against AWS looks for "size cannot exceed", and calls what is measured the payload.
+#[test]
+fn a_transaction_carries_four_megabytes() {
+    let db = Database::memory();
+    let table = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
+        "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+        "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}"#;
+    assert_eq!(call(&db, "CreateTable", table).0, 200);
+    let large = "x".repeat(100_000);
+    let write = |count: usize| {
+        let put = |n| {
+            format!(
+                r#"{{"Put":{{"TableName":"tab","Item":{{"pk":{{"S":"{n}"}},"x":{{"S":"{large}"}}}}}}}}"#
+            )
+        };
+        let puts: Vec<String> = (0..count).map(put).collect();
+        call(&db, "TransactWriteItems", &format!(r#"{{"TransactItems":[{}]}}"#, puts.join(",")))
+    };
+    assert_eq!(write(41).0, 200);
+    let (status, reply) = write(42);
+    assert_eq!(status, 400);
+    assert_eq!(reply["message"], "Transaction payload size cannot exceed 4194304 bytes");
+}

@@ -13,7 +13,7 @@ use keyloom_engine::{Call, Error, Reply, WaitingCall};
 use crate::access::Identity;
 use crate::auth::Admission;
 use crate::dispatch::NotRun;
-use crate::encoding::{self, GunzipError};
+use crate::encoding::{Coding, UnknownCoding, UnpackError};
 use crate::operation::Operation;
 use crate::response::{Answer, MediaType};
 use crate::shared::Shared;
@@ -56,9 +56,9 @@ impl Exchange {
         &self.request
     }
 
-    /// Whether the body is compressed.
+    /// Whether the body is compressed, or said to be in a way that is not supported.
     pub(crate) fn is_packed(&self) -> bool {
-        is_packed(&self.request)
+        content_coding(&self.request) != Ok(None)
     }
 
     /// Verifies the signature and decompresses the body.
@@ -103,7 +103,7 @@ impl Exchange {
     /// The response for an engine reply.
     pub(crate) fn answer(&self, reply: Reply) -> Answer {
         let mut answer = Answer::reply(reply, self.media_type);
-        answer.accepts_gzip(self.accepts_gzip());
+        answer.accept(self.accepted_coding());
         answer
     }
 
@@ -134,31 +134,33 @@ impl Exchange {
         Answer::error(&Error::InternalServer(text.into()), media_type)
     }
 
-    fn accepts_gzip(&self) -> bool {
-        let header = self.request.headers.get(header::ACCEPT_ENCODING);
-        header.and_then(|value| value.to_str().ok()).is_some_and(encoding::accepts_gzip)
+    /// The coding that the client wants. Of several headers DynamoDB reads the first.
+    fn accepted_coding(&self) -> Option<Coding> {
+        let header = self.request.headers.get(header::ACCEPT_ENCODING)?;
+        Coding::accepted(header.to_str().ok()?)
     }
 }
 
-fn is_packed(request: &Parts) -> bool {
-    let encoding = request.headers.get(header::CONTENT_ENCODING);
-    encoding.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"gzip"))
+/// The coding of the body, by its header.
+fn content_coding(request: &Parts) -> Result<Option<Coding>, UnknownCoding> {
+    let Some(header) = request.headers.get(header::CONTENT_ENCODING) else { return Ok(None) };
+    Coding::of_content(header.to_str().map_err(|_| UnknownCoding)?)
 }
 
-/// A body without the encoding stated in its header.
+/// A body without the encoding stated in its header. What cannot be decompressed is an internal error on AWS,
+/// which SDKs repeat.
 pub(crate) fn unpacked<'b>(
     request: &Parts,
     body: &'b [u8],
     max_bytes: usize,
 ) -> Result<Cow<'b, [u8]>, Error> {
-    if !is_packed(request) {
-        return Ok(Cow::Borrowed(body));
-    }
-    encoding::gunzip(body, max_bytes).map(Cow::Owned).map_err(|error| match error {
-        GunzipError::Malformed => {
-            Error::Serialization("The body is not valid gzip, as Content-Encoding says".into())
-        }
-        GunzipError::TooLarge => body_too_large(max_bytes),
+    let failed = |why: &str| Error::InternalServer(why.into());
+    let coding = content_coding(request)
+        .map_err(|UnknownCoding| failed("Content-Encoding is neither gzip nor deflate"))?;
+    let Some(coding) = coding else { return Ok(Cow::Borrowed(body)) };
+    coding.unpack(body, max_bytes).map(Cow::Owned).map_err(|error| match error {
+        UnpackError::Malformed => failed("The body is not compressed as Content-Encoding says"),
+        UnpackError::TooLarge => body_too_large(max_bytes),
     })
 }
 

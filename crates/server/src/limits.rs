@@ -12,10 +12,7 @@ pub struct Limits {
     pub max_connections_per_client: u32,
     /// Calls that run or wait in the pool at the same time; further ones queue.
     pub max_in_flight: usize,
-    /// The size of a request body, before and after decompression.
-    ///
-    /// DynamoDB accepts 16 MB; the margin lets the engine refuse a slightly larger batch with its
-    /// more precise message.
+    /// The size of a request body, before and after decompression. DynamoDB accepts 16 MB.
     pub max_body_bytes: usize,
     /// Memory that clients may make the server hold: connection buffers, request bodies, their
     /// decoded form, unsent responses. Beyond it a request waits for `memory_timeout`, then it gets
@@ -58,7 +55,7 @@ impl Default for Limits {
             max_connections: 20_000,
             max_connections_per_client: 10_000,
             max_in_flight: 1024,
-            max_body_bytes: 17 << 20,
+            max_body_bytes: 16 << 20,
             memory_bytes: default_memory_bytes(),
             memory_timeout: Duration::from_secs(5),
             header_timeout: Duration::from_secs(10),

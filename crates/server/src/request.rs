@@ -28,6 +28,10 @@ use crate::stalls::OpenRequest;
 /// Larger responses are compressed in the pool: that takes longer than the hop.
 const MAX_INLINE_PACK_BYTES: usize = 16 << 10;
 
+/// The headers of a request, and its URL, may each have so many bytes, as with DynamoDB. hyper reads larger heads,
+/// so that these are refused with DynamoDB's status.
+const MAX_PART_BYTES: usize = 16 << 10;
+
 /// The destination of a request.
 #[derive(Debug, PartialEq, Eq)]
 enum Route {
@@ -108,6 +112,9 @@ pub(crate) async fn handle(
             shared.metrics.strangers.add(1);
             Answer::refused(refusal).into_response()
         }
+        (Ok(_), _) if header_bytes(&head) > MAX_PART_BYTES || url_bytes(&head) > MAX_PART_BYTES => {
+            Answer::empty(StatusCode::BAD_REQUEST).into_response()
+        }
         (Ok(_), Err(Full)) => Answer::unavailable(MediaType::Json).into_response(),
         (Ok(_), Ok(())) => match Route::of(&head, listener) {
             Route::Operation => operation(&shared, started, head, &mut body, &mut memory).await,
@@ -139,9 +146,17 @@ pub(crate) async fn handle(
 fn head_bytes(head: &Parts) -> usize {
     /// Header tables, the task, and protocol state.
     const FIXED_BYTES: usize = 2048;
+    FIXED_BYTES + header_bytes(head) + url_bytes(head)
+}
+
+/// The size of all headers, without the characters between them.
+fn header_bytes(head: &Parts) -> usize {
     let header = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
-    let headers: usize = head.headers.iter().map(header).sum();
-    FIXED_BYTES + headers + head.uri.path().len() + head.uri.query().map_or(0, str::len)
+    head.headers.iter().map(header).sum()
+}
+
+fn url_bytes(head: &Parts) -> usize {
+    head.uri.path().len() + head.uri.query().map_or(0, str::len)
 }
 
 /// Pages about the server and its backend.
@@ -263,7 +278,7 @@ async fn run_packed(
     bytes: Bytes,
     memory: &mut Reservation,
 ) -> Result<Answer, NotRun> {
-    /// The maximum compression ratio of gzip.
+    /// The maximum compression ratio of deflate, which gzip uses, too.
     const MAX_RATIO: usize = 1032;
     let max_bytes = shared.limits.max_body_bytes;
     let before_bytes = memory.bytes();

@@ -5,9 +5,10 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use keyloom_engine::{Error, Reply};
 
+use crate::encoding::Coding;
 use crate::origin::Refusal;
+use crate::request_id;
 use crate::response_body::ResponseBody;
-use crate::{encoding, request_id};
 
 /// The type of all responses.
 pub(crate) type HttpResponse = Response<ResponseBody>;
@@ -30,7 +31,7 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
 
 /// Smaller bodies are never compressed: they fit into a packet or two, and compressing them would
 /// cost more than sending them.
-const MIN_GZIP_BYTES: usize = 4096;
+const MIN_PACKED_BYTES: usize = 4096;
 
 /// A response whose buffer is larger than its content by more than this is reallocated, because it
 /// is counted by its length.
@@ -78,10 +79,10 @@ pub(crate) struct Answer {
 enum Encoding {
     /// Uncompressed.
     Plain,
-    /// Uncompressed; the client accepts gzip.
-    MayPack,
-    /// Compressed with gzip.
-    Packed,
+    /// Uncompressed; the client accepts this coding.
+    MayPack(Coding),
+    /// Compressed.
+    Packed(Coding),
 }
 
 impl Answer {
@@ -157,23 +158,24 @@ impl Answer {
         Self { status, ..Self::reply(Reply { status: 403, body }, MediaType::Json) }
     }
 
-    /// Sets whether the client accepts gzip.
-    pub(crate) fn accepts_gzip(&mut self, accepts: bool) {
-        if accepts && self.body.len() >= MIN_GZIP_BYTES {
-            self.encoding = Encoding::MayPack;
+    /// Sets the coding that the client accepts.
+    pub(crate) fn accept(&mut self, coding: Option<Coding>) {
+        if let Some(coding) = coding.filter(|_| self.body.len() >= MIN_PACKED_BYTES) {
+            self.encoding = Encoding::MayPack(coding);
         }
     }
 
     /// The size of a body that is worth compressing.
     pub(crate) fn bytes_to_pack(&self) -> Option<usize> {
-        (self.encoding == Encoding::MayPack).then_some(self.body.len())
+        matches!(self.encoding, Encoding::MayPack(_)).then_some(self.body.len())
     }
 
     /// Compresses the body, unless that would not make it smaller.
     pub(crate) fn pack(mut self) -> Self {
-        if let Some(packed) = encoding::gzip(&self.body) {
+        let Encoding::MayPack(coding) = self.encoding else { return self };
+        if let Some(packed) = coding.pack(&self.body) {
             self.body = packed.into();
-            self.encoding = Encoding::Packed;
+            self.encoding = Encoding::Packed(coding);
         }
         self
     }
@@ -201,8 +203,8 @@ impl Answer {
         if let Some(content_type) = self.content_type {
             headers.insert(header::CONTENT_TYPE, content_type);
         }
-        if self.encoding == Encoding::Packed {
-            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        if let Encoding::Packed(coding) = self.encoding {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
         }
         // SDKs check the bytes as received, before decompression.
         headers.insert(X_AMZ_CRC32, HeaderValue::from(crc32fast::hash(&self.body)));

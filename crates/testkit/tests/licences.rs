@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Licences that ask for no more than a notice.
-const PERMISSIVE: [&str; 11] = [
+const PERMISSIVE: [&str; 12] = [
     "MIT",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -16,6 +16,7 @@ const PERMISSIVE: [&str; 11] = [
     "BSL-1.0",
     "Unlicense",
     "Unicode-3.0",
+    "BlueOak-1.0.0",
     // The root certificates of webpki-roots, which are data.
     "CDLA-Permissive-2.0",
 ];

@@ -27,10 +27,10 @@ impl BatchGetItemInput {
             return Err(request::request_items_missing("BatchGetItem"));
         }
         let mut constraints = Constraints::new();
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
         for (name, _) in &entries {
             constraints.table_name_at(Some(name), "requestItems");
         }
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
         constraints.finish()?;
         let mut tables = Vec::with_capacity(entries.len());
         let mut total = 0;

@@ -31,11 +31,11 @@ impl BatchWriteItemInput {
             return Err(request::request_items_missing("BatchWriteItem"));
         }
         let mut constraints = Constraints::new();
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
-        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints);
         for (name, _) in &entries {
             constraints.table_name_at(Some(name), "requestItems");
         }
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
+        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints);
         constraints.finish()?;
         let tables = fields.structure("RequestItems");
         let mut requests = Vec::new();

@@ -1,6 +1,8 @@
 //! The condition of a write, in both its forms: `ConditionExpression`, and the legacy `Expected`.
 
-use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters, Update};
+use keyloom_core::expr::{
+    Bindings, Condition, ExpressionKind, Parameters, Update, undecodable_value,
+};
 use keyloom_core::legacy::{self as lowering, ConditionalOperator, ExpectedAttribute};
 use keyloom_core::{AttributeValue, Result, Str, json};
 
@@ -38,7 +40,7 @@ impl ConditionInput {
 
     /// Reads the attribute values, which come after the model's constraints.
     pub fn decode_values(&mut self, fields: &Fields<'_>) -> Result<()> {
-        self.values = expression_values(fields)?;
+        self.values = expression_values(fields, self.names.as_deref())?;
         Ok(())
     }
 
@@ -89,12 +91,19 @@ impl ConditionInput {
     }
 }
 
-/// `ExpressionAttributeValues`, in the order of the request.
-pub(crate) fn expression_values(fields: &Fields<'_>) -> Result<Option<Vec<(Str, AttributeValue)>>> {
+/// `ExpressionAttributeValues`, in the order of the request, which also has these `ExpressionAttributeNames`.
+pub(crate) fn expression_values(
+    fields: &Fields<'_>,
+    names: Option<&[(Str, Str)]>,
+) -> Result<Option<Vec<(Str, AttributeValue)>>> {
     let Some(entries) = fields.entries("ExpressionAttributeValues") else { return Ok(None) };
-    entries
-        .into_iter()
-        .map(|(name, value)| Ok((Str::from(name), json::value_from(value)?)))
-        .collect::<Result<_>>()
-        .map(Some)
+    let mut values = Vec::with_capacity(entries.len());
+    let mut keys = Vec::with_capacity(entries.len());
+    for (key, value) in entries {
+        keys.push(key);
+        let value =
+            json::value_from(value).map_err(|reason| undecodable_value(names, &keys, &reason))?;
+        values.push((Str::from(key), value));
+    }
+    Ok(Some(values))
 }

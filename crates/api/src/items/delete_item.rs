@@ -26,8 +26,8 @@ impl DeleteItemInput {
         let table_name = item_table(fields)?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Key"), "key");
-        let returns = WriteReturns::decode(fields, &mut constraints);
         let mut condition = ConditionInput::decode(fields, &mut constraints)?;
+        let returns = WriteReturns::decode(fields, &mut constraints);
         constraints.finish()?;
         condition.check_parameters(fields)?;
         let key = fields.item("Key")?.unwrap_or_default();

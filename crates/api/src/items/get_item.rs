@@ -31,8 +31,8 @@ impl GetItemInput {
         let table_name = item_table(fields)?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Key"), "key");
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
         let projection = ProjectionInput::decode(fields, &mut constraints);
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
         constraints.finish()?;
         projection.check_parameters()?;
         Ok(Self {

@@ -26,8 +26,8 @@ impl PutItemInput {
         let table_name = item_table(fields)?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Item"), "item");
-        let returns = WriteReturns::decode(fields, &mut constraints);
         let mut condition = ConditionInput::decode(fields, &mut constraints)?;
+        let returns = WriteReturns::decode(fields, &mut constraints);
         constraints.finish()?;
         condition.check_parameters(fields)?;
         let item = fields.item("Item")?.unwrap_or_default();

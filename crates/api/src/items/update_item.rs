@@ -32,10 +32,10 @@ impl UpdateItemInput {
         let table_name = item_table(fields)?;
         let mut constraints = Constraints::new();
         constraints.required(fields.has("Key"), "key");
-        let returns = WriteReturns::decode(fields, &mut constraints);
-        let mut condition = ConditionInput::decode(fields, &mut constraints)?;
-        let update = fields.string("UpdateExpression").map(Expression::from);
         let attribute_updates = super::legacy::attribute_updates(fields, &mut constraints)?;
+        let mut condition = ConditionInput::decode(fields, &mut constraints)?;
+        let returns = WriteReturns::decode(fields, &mut constraints);
+        let update = fields.string("UpdateExpression").map(Expression::from);
         constraints.finish()?;
         let [expected, operator] = condition.legacy_parameters();
         Parameters {

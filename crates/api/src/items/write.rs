@@ -26,9 +26,9 @@ impl WriteReturns {
     /// Decodes the parameters.
     pub fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
         Self {
+            values: ReturnValues::decode(fields, constraints),
             consumed_capacity: ReturnConsumedCapacity::decode(fields, constraints),
             collection_metrics: wants_collection_metrics(fields, constraints),
-            values: ReturnValues::decode(fields, constraints),
             item_on_failure: wants_item_on_failure(fields, constraints),
         }
     }

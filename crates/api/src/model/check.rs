@@ -121,7 +121,7 @@ mod tests {
             (
                 DeleteItem,
                 r#"{"ReturnValues":{}}"#,
-                "Start of structure or map found where not expected",
+                "Start of structure or map found where not expected.",
             ),
             (ListTables, r#"{"Limit":"1"}"#, "STRING_VALUE cannot be converted to Integer"),
             (ListTables, r#"{"Limit":[]}"#, "Unrecognized collection type class java.lang.Integer"),

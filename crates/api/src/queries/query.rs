@@ -7,7 +7,7 @@ use keyloom_core::expr::{
 use keyloom_core::legacy::{self, LegacyCondition};
 use keyloom_core::{Result, Str};
 
-use crate::items;
+use crate::items::{self, ProjectionInput};
 use crate::parameters::item_table;
 use crate::{Constraints, Expression, Fields, JsonWriter, Malformed, Operation, Request};
 
@@ -46,10 +46,12 @@ impl QueryInput {
             return Err(request::query_limit_too_small());
         }
         let mut constraints = Constraints::new();
-        let filter = ("QueryFilter", "queryFilter");
-        let read = ReadInput::decode(fields, table_name, &mut constraints, filter)?;
+        let mut read = ReadInput::decode(fields, table_name, &mut constraints);
+        read.decode_select(fields, &mut constraints);
+        read.projection = ProjectionInput::decode(fields, &mut constraints);
         let key_conditions =
             items::conditions(fields, &mut constraints, "KeyConditions", "keyConditions")?;
+        read.decode_filter(fields, &mut constraints, ("QueryFilter", "queryFilter"))?;
         constraints.finish()?;
         let mut input = Self {
             read,

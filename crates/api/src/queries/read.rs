@@ -65,43 +65,53 @@ pub struct ReadInput {
 }
 
 impl ReadInput {
-    /// Reads everything but the attribute values, which come after the constraints.
-    pub fn decode(
+    /// Decodes what comes before the legacy conditions; violations are reported in the order of the API model.
+    pub(super) fn decode(
         fields: &Fields<'_>,
         table_name: &str,
         constraints: &mut Constraints,
-        legacy_filter: (&str, &str),
-    ) -> Result<Self> {
+    ) -> Self {
         let index_name = fields.owned_string("IndexName");
         constraints.index_name(index_name.as_deref());
+        Self {
+            table_name: table_name.to_owned(),
+            index_name,
+            limit: fields.integer("Limit").and_then(|limit| usize::try_from(limit).ok()),
+            consistent_read: fields.boolean("ConsistentRead").unwrap_or(false),
+            filter: fields.string("FilterExpression").map(Expression::from),
+            ..Self::default()
+        }
+    }
+
+    /// Decodes `Select`.
+    pub(super) fn decode_select(&mut self, fields: &Fields<'_>, constraints: &mut Constraints) {
         let selects = [
             ("SPECIFIC_ATTRIBUTES", Select::Specific),
             ("COUNT", Select::Count),
             ("ALL_ATTRIBUTES", Select::AllAttributes),
             ("ALL_PROJECTED_ATTRIBUTES", Select::AllProjected),
         ];
-        let select = constraints.one_of(fields.string("Select"), "select", &selects);
-        let (member, path) = legacy_filter;
-        Ok(Self {
-            table_name: table_name.to_owned(),
-            index_name,
-            limit: fields.integer("Limit").and_then(|limit| usize::try_from(limit).ok()),
-            select,
-            exclusive_start_key: None,
-            consistent_read: fields.boolean("ConsistentRead").unwrap_or(false),
-            filter: fields.string("FilterExpression").map(Expression::from),
-            return_consumed_capacity: ReturnConsumedCapacity::decode(fields, constraints),
-            projection: ProjectionInput::decode(fields, constraints),
-            values: None,
-            legacy_filter: items::conditions(fields, constraints, member, path)?,
-            conditional_operator: items::conditional_operator(fields, constraints),
-        })
+        self.select = constraints.one_of(fields.string("Select"), "select", &selects);
+    }
+
+    /// Decodes the legacy filter of this name, and what comes after it but for the attribute values.
+    pub(super) fn decode_filter(
+        &mut self,
+        fields: &Fields<'_>,
+        constraints: &mut Constraints,
+        (member, path): (&str, &str),
+    ) -> Result<()> {
+        self.legacy_filter = items::conditions(fields, constraints, member, path)?;
+        self.conditional_operator = items::conditional_operator(fields, constraints);
+        self.return_consumed_capacity = ReturnConsumedCapacity::decode(fields, constraints);
+        Ok(())
     }
 
     /// Reads the attribute values.
     pub fn decode_values(&mut self, fields: &Fields<'_>) -> Result<()> {
-        self.exclusive_start_key = fields.item("ExclusiveStartKey")?;
-        self.values = items::expression_values(fields)?;
+        self.exclusive_start_key =
+            fields.item("ExclusiveStartKey").map_err(request::start_key_undecodable)?;
+        self.values = items::expression_values(fields, self.projection.names.as_deref())?;
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use keyloom_core::error::request;
 use keyloom_core::expr::{ExpressionKind, Parameters};
 use keyloom_core::{Result, limits};
 
+use crate::items::ProjectionInput;
 use crate::parameters::item_table;
 use crate::{Constraints, Fields, JsonWriter, Malformed, Operation, Request};
 
@@ -23,13 +24,14 @@ impl ScanInput {
     pub fn decode(fields: &Fields<'_>) -> Result<Self> {
         let table_name = item_table(fields)?;
         let mut constraints = Constraints::new();
-        let filter = ("ScanFilter", "scanFilter");
-        let read = ReadInput::decode(fields, table_name, &mut constraints, filter)?;
+        let mut read = ReadInput::decode(fields, table_name, &mut constraints);
+        read.projection = ProjectionInput::decode(fields, &mut constraints);
         constraints.range(fields.integer("Limit"), "limit", 1, i64::MAX);
-        let segment = fields.integer("Segment");
-        let total = fields.integer("TotalSegments");
-        constraints.range(segment, "segment", 0, limits::MAX_SCAN_SEGMENTS - 1);
+        read.decode_select(fields, &mut constraints);
+        read.decode_filter(fields, &mut constraints, ("ScanFilter", "scanFilter"))?;
+        let (segment, total) = (fields.integer("Segment"), fields.integer("TotalSegments"));
         constraints.range(total, "totalSegments", 1, limits::MAX_SCAN_SEGMENTS);
+        constraints.range(segment, "segment", 0, limits::MAX_SCAN_SEGMENTS - 1);
         constraints.finish()?;
         let mut input = Self { read, segment: check_segment(segment, total)? };
         input.check_parameters(fields)?;

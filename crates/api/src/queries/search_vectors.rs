@@ -51,6 +51,7 @@ impl SearchVectorsInput {
             AttributeValue::N(number) => Ok(number.to_f32()),
             _ => Err(message::search_vector_invalid()),
         };
+        let names = fields.string_map("ExpressionAttributeNames");
         let vector = fields.attributes("SearchVector")?.unwrap_or_default();
         Ok(Self {
             table_name: shape.table_name,
@@ -60,8 +61,8 @@ impl SearchVectorsInput {
             top_k: shape.top_k.unsigned_abs() as usize,
             condition: shape.search_condition_expression,
             projection: shape.projection_expression,
-            names: fields.string_map("ExpressionAttributeNames"),
-            values: expression_values(&fields)?,
+            values: expression_values(&fields, names.as_deref())?,
+            names,
             return_consumed_capacity,
         })
     }

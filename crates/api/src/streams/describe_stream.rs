@@ -29,6 +29,7 @@ impl<'a> DescribeStreamInput<'a> {
         }
         let parent = parent(fields, &mut constraints);
         constraints.finish()?;
+        super::check_arn(stream_arn)?;
         Ok(Self { stream_arn, limit, exclusive_start_shard_id: start, parent })
     }
 }

@@ -67,6 +67,7 @@ impl<'a> GetShardIteratorInput<'a> {
             constraints.length(sequence, "sequenceNumber", 21, 40);
         }
         constraints.finish()?;
+        super::check_arn(stream_arn)?;
         let time_ms = fields.decimal("Timestamp").map(|seconds| (seconds * 1000.0) as u64);
         let start = match (kind.unwrap_or(Kind::TrimHorizon), sequence) {
             (Kind::At, Some(number)) => ShardStart::At(number),

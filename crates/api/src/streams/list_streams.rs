@@ -29,6 +29,7 @@ impl<'a> ListStreamsInput<'a> {
             constraints.length(start, "exclusiveStartStreamArn", 37, 1024);
         }
         constraints.finish()?;
+        start.map_or(Ok(()), super::check_arn)?;
         Ok(Self { table_name, limit, exclusive_start_stream_arn: start })
     }
 }

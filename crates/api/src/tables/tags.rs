@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_core::error::{request, table};
+use keyloom_core::error::table;
 use keyloom_core::{Result, Str, limits};
 
 use crate::{Constraints, Fields};
@@ -25,9 +25,18 @@ pub fn decode_tags(
         if key.starts_with("aws:") {
             return Err(table::reserved_tag(key));
         }
-        if tags.insert(key.to_owned(), value.to_owned()).is_some() {
-            return Err(request::duplicate_tag(key));
+        if !has_only_tag_characters(key) {
+            return Err(table::tag_key_invalid(key));
         }
+        if !has_only_tag_characters(value) {
+            return Err(table::tag_value_invalid(value));
+        }
+        if tags.insert(key.to_owned(), value.to_owned()).is_some() {
+            return Err(table::duplicate_tag(key));
+        }
+    }
+    if tags.len() > limits::MAX_TAGS {
+        return Err(table::too_many_tags());
     }
     Ok(Some(tags))
 }
@@ -35,19 +44,38 @@ pub fn decode_tags(
 /// `ResourceArn`, which is that of a table, and the table's name.
 pub fn resource_arn<'a>(fields: &Fields<'a>) -> Result<(&'a str, &'a str)> {
     let arn = fields.string("ResourceArn").ok_or_else(table::resource_arn_missing)?;
-    let name = table_of(arn).ok_or_else(|| table::resource_arn_invalid(arn))?;
-    Ok((arn, name))
+    Ok((arn, table_of(arn)?))
 }
 
-fn table_of(arn: &str) -> Option<&str> {
-    let mut parts = arn.splitn(6, ':');
-    let is_ours = parts.next() == Some("arn")
-        && parts.next().is_some_and(|partition| partition.starts_with("aws"))
-        && parts.next() == Some("dynamodb");
-    let name = parts.nth(2)?.strip_prefix("table/")?;
+/// Letters, digits and white space of any script, and some other characters.
+fn has_only_tag_characters(text: &str) -> bool {
+    text.chars().all(|one| one.is_alphanumeric() || one.is_whitespace() || "+-=._:/@".contains(one))
+}
+
+/// The name of the table that an ARN names.
+fn table_of(arn: &str) -> Result<&str> {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let missing = match parts.len() {
+        _ if parts.first() != Some(&"arn") || parts.len() == 1 => "ARNs must start with 'arn:'",
+        2 => "Second colon partition not found",
+        3 => "Third colon vendor not found",
+        4 => "Fourth colon (region/namespace delimiter) not found",
+        5 => "Fifth colon (namespace/relative-id delimiter) not found",
+        _ => "",
+    };
+    if !missing.is_empty() {
+        return Err(table::arn_malformed(missing, arn));
+    }
+    let (partition, service) = (parts.get(1), parts.get(2));
+    if service != Some(&"dynamodb") || !partition.is_some_and(|name| name.starts_with("aws")) {
+        return Err(table::arn_of_other_service(arn));
+    }
+    let resource = parts.get(5).copied().unwrap_or_default();
+    let name = resource.strip_prefix("table/").filter(|name| !name.contains('/'));
+    let name = name.ok_or_else(|| table::arn_of_other_resource(arn))?;
     let mut violations = keyloom_core::error::constraint::Constraints::default();
     keyloom_core::schema::model::check_new_name(name, "resourceArn", &mut violations);
-    (is_ours && violations.is_empty()).then_some(name)
+    if violations.is_empty() { Ok(name) } else { Err(table::resource_arn_invalid(arn)) }
 }
 
 /// The input of TagResource.
@@ -117,17 +145,36 @@ impl<'a> ListTagsOfResourceInput<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::table_of;
+    use super::{has_only_tag_characters, table_of};
 
     #[test]
     fn only_the_arn_of_a_table_names_one() {
-        assert_eq!(table_of("arn:aws:dynamodb:us-east-1:000000000000:table/music"), Some("music"));
-        assert_eq!(table_of("arn:aws-cn:dynamodb:r:1:table/a.b-c_d"), Some("a.b-c_d"));
-        for arn in ["", "music", "a:b:c:d:e:f/g", "arn:aws:s3:r:1:table/music"] {
-            assert_eq!(table_of(arn), None, "{arn}");
+        assert_eq!(table_of("arn:aws:dynamodb:us-east-1:000000000000:table/music"), Ok("music"));
+        assert_eq!(table_of("arn:aws-cn:dynamodb:r:1:table/a.b-c_d"), Ok("a.b-c_d"));
+        for (arn, reason) in [
+            ("", "ARNs must start with 'arn:'"),
+            ("music", "ARNs must start with 'arn:'"),
+            ("a:b:c:d:e:f/g", "ARNs must start with 'arn:'"),
+            ("arn:aws", "Second colon"),
+            ("arn:aws:dynamodb", "Third colon"),
+            ("arn:aws:dynamodb:r", "Fourth colon"),
+            ("arn:aws:dynamodb:r:1", "Fifth colon"),
+            ("arn:aws:s3:r:1:table/music", "Provided Arn is not a DynamoDB resource arn"),
+            ("arn:aws:dynamodb:r:1:table/music/index/by-year", "only table or stream is accepted"),
+            ("arn:aws:dynamodb:r:1:table/ab", "Invalid TableArn: Invalid ResourceArn provided"),
+        ] {
+            let refusal = table_of(arn).unwrap_err().message();
+            assert!(refusal.contains(reason) && refusal.contains(arn), "{arn}: {refusal}");
         }
-        for name in ["ab", "music/index/by-year", ""] {
-            assert_eq!(table_of(&format!("arn:aws:dynamodb:r:1:table/{name}")), None, "{name}");
+    }
+
+    #[test]
+    fn tags_have_letters_digits_spaces_and_few_others() {
+        for text in ["", "Team 7", "\u{5d0}", "a+b-c=d.e_f:g/h@i"] {
+            assert!(has_only_tag_characters(text), "{text}");
+        }
+        for text in ["hi!", "d%g", "\"hello\"", "a*"] {
+            assert!(!has_only_tag_characters(text), "{text}");
         }
     }
 }

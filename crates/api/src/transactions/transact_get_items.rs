@@ -30,7 +30,6 @@ impl TransactGetItemsInput {
         if fields.has("TransactItems") {
             check_count(&mut constraints, list.len());
         }
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
         let mut gets = Vec::with_capacity(list.len());
         for (position, element) in list.iter().enumerate() {
             let path = format!("transactItems.{}.member.get", position + 1);
@@ -46,6 +45,7 @@ impl TransactGetItemsInput {
                 projection: ProjectionInput::decode(&get, &mut constraints),
             });
         }
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
         constraints.finish()?;
         Ok(Self { gets, return_consumed_capacity })
     }

@@ -40,16 +40,16 @@ impl TransactWriteItemsInput {
         if fields.has("TransactItems") {
             check_count(&mut constraints, list.len());
         }
+        let mut actions = Vec::with_capacity(list.len());
+        for (position, element) in list.iter().enumerate() {
+            actions.push(TransactAction::decode(element, &mut constraints, position)?);
+        }
+        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
+        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints);
         let token = fields.owned_string("ClientRequestToken");
         if let Some(token) = &token {
             let maximum = limits::MAX_CLIENT_TOKEN_CHARS;
             constraints.length(token, "clientRequestToken", 1, maximum);
-        }
-        let return_consumed_capacity = ReturnConsumedCapacity::decode(fields, &mut constraints);
-        let return_collection_metrics = wants_collection_metrics(fields, &mut constraints);
-        let mut actions = Vec::with_capacity(list.len());
-        for (position, element) in list.iter().enumerate() {
-            actions.push(TransactAction::decode(element, &mut constraints, position)?);
         }
         constraints.finish()?;
         Ok(Self {

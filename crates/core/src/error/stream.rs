@@ -7,6 +7,11 @@ pub fn stream_not_found(arn: &str) -> Error {
     Error::ResourceNotFound(format!("Requested resource not found: Stream: {arn} not found"))
 }
 
+/// Text that is not the ARN of a stream.
+pub fn arn_invalid(arn: &str) -> Error {
+    Error::Validation(format!("Invalid StreamArn: {arn}"))
+}
+
 /// The stream has no such shard.
 pub fn shard_not_found(shard: &str, arn: &str) -> Error {
     Error::ResourceNotFound(format!(

@@ -25,6 +25,13 @@ pub fn index_update_empty() -> Error {
     )
 }
 
+/// An element of `GlobalSecondaryIndexUpdates` with several actions.
+pub fn index_update_ambiguous() -> Error {
+    invalid(
+        "Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object",
+    )
+}
+
 /// Two updates of one index in one request.
 pub fn index_updated_twice(index: &str) -> Error {
     invalid(format_args!(
@@ -132,9 +139,9 @@ pub fn stream_already_enabled(table: &str) -> Error {
     Error::Validation(format!("Table already has an enabled stream: TableName: {table}"))
 }
 
-/// The stream is already disabled.
-pub fn stream_already_disabled(table: &str) -> Error {
-    Error::Validation(format!("Table already has a disabled stream: TableName: {table}"))
+/// There is no stream, or it is already disabled.
+pub fn no_stream_to_disable(table: &str) -> Error {
+    Error::Validation(format!("Table has no stream to disable: TableName: {table}"))
 }
 
 /// A stream and throughput are changed in one request.
@@ -165,6 +172,23 @@ pub fn resource_arn_invalid(arn: &str) -> Error {
     Error::Validation(format!("Invalid TableArn: Invalid ResourceArn provided as input {arn}"))
 }
 
+/// A resource that is not an ARN; `what` says what it lacks.
+pub fn arn_malformed(what: &str, arn: &str) -> Error {
+    invalid(format_args!("{what}: {arn}"))
+}
+
+/// The ARN of something of another service.
+pub fn arn_of_other_service(arn: &str) -> Error {
+    invalid(format_args!("Provided Arn is not a DynamoDB resource arn: {arn}"))
+}
+
+/// The ARN of something that has no tags, such as an index.
+pub fn arn_of_other_resource(arn: &str) -> Error {
+    invalid(format_args!(
+        "Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {arn}"
+    ))
+}
+
 /// The table of TagResource does not exist. The misspelling is AWS's.
 pub fn tagged_resource_not_found(arn: &str) -> Error {
     Error::ResourceNotFound(format!("Requested resource not found: ResourcArn: {arn} not found"))
@@ -189,15 +213,30 @@ pub fn no_tag_keys() -> Error {
 }
 
 /// More tags than a table may have.
-pub fn too_many_tags(limit: usize) -> Error {
-    Error::LimitExceeded(format!(
-        "Subscriber limit exceeded: The number of tags exceeds the limit of {limit} per resource"
-    ))
+pub fn too_many_tags() -> Error {
+    Error::validation("Number of Tags exceed the current limit for the provided ResourceArn")
 }
 
 /// A tag key that is reserved for AWS.
 pub fn reserved_tag(key: &str) -> Error {
-    invalid(format_args!("Tag keys beginning with aws: are reserved: {key}"))
+    Error::Validation(format!("Tag Key cannot be prefixed with aws:, Key: {key}"))
+}
+
+/// Two tags with the same key.
+pub fn duplicate_tag(key: &str) -> Error {
+    Error::Validation(format!(
+        "Duplicate Tag Keys provided as input: Duplicate Tag Key found {key}"
+    ))
+}
+
+/// A tag key with a character that tags cannot have.
+pub fn tag_key_invalid(key: &str) -> Error {
+    Error::Validation(format!("The Tag Key provided is invalid, Key: {key}"))
+}
+
+/// A tag value with a character that tags cannot have.
+pub fn tag_value_invalid(value: &str) -> Error {
+    Error::Validation(format!("The Tag Value provided is invalid, Value: {value}"))
 }
 
 /// A token that no earlier page returned.

@@ -223,6 +223,9 @@ impl KeyCondition {
         if single && range.is_empty() && self.clauses.len() > 1 {
             return Err(expression::key_condition_not_supported());
         }
+        if !single {
+            self.check_equalities(hash)?;
+        }
         let hash = hash.iter().map(|key| self.hash_value(key)).collect::<Result<Vec<_>>>()?;
         self.check_attributes(hash.len(), range)?;
         self.check_gaps(range)?;
@@ -261,6 +264,17 @@ impl KeyCondition {
             Some(key) => expression::key_condition_missing(&key.name),
             None => expression::key_condition_not_supported(),
         })
+    }
+
+    /// Refuses a condition on a multi-attribute key that is not `=` on every partition key attribute.
+    fn check_equalities(&self, hash: &[KeyAttribute]) -> Result<()> {
+        let is_equal = |name| matches!(self.operator(name), Some(KeyOperator::Equal(_)));
+        let names = hash.iter().map(|key| key.name.as_str());
+        let missing: Vec<&str> = names.filter(|name| !is_equal(name)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(expression::key_condition_hash_missing(&missing))
     }
 
     fn check_gaps(&self, range: &[KeyAttribute]) -> Result<()> {

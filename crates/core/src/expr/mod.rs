@@ -33,7 +33,7 @@ pub(crate) mod tests;
 mod update;
 
 pub use crate::error::message::expression::Problem;
-pub use bind::Bindings;
+pub use bind::{Bindings, undecodable_value};
 pub use condition::{Condition, Operand};
 pub(crate) use eval::order;
 pub use key_condition::{

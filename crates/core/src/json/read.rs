@@ -8,9 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::{Json, shape};
 use crate::error::{Error, Result, message::value as message};
-use crate::limits::{MAX_ATTRIBUTE_NAME_BYTES, MAX_NESTING};
+use crate::limits::MAX_NESTING;
 use crate::number::Number;
-use crate::value::{AttributeType, AttributeValue, Item, Str};
+use crate::value::{AttributeType, AttributeValue, Item, Str, check_attribute_name};
 
 /// The order in which AWS looks at the members of an attribute value.
 const ORDER: [AttributeType; 10] = [
@@ -48,9 +48,7 @@ fn map(json: &Json<'_>, depth: usize) -> Result<Item> {
     };
     let mut attributes = Vec::with_capacity(entries.len());
     for (name, content) in entries.iter() {
-        if name.len() > MAX_ATTRIBUTE_NAME_BYTES {
-            return Err(Error::validation(message::NAME_TOO_LONG));
-        }
+        check_attribute_name(name)?;
         attributes.push((Str::from(name), value(content, depth)?));
     }
     Ok(attributes.into_iter().collect())

@@ -6,9 +6,9 @@
 use super::tree::{Json, JsonObject, Parser};
 use super::{parse, read};
 use crate::error::Result;
-use crate::limits::{MAX_ATTRIBUTE_NAME_BYTES, MAX_NESTING};
+use crate::limits::MAX_NESTING;
 use crate::number::Number;
-use crate::value::{AttributeType, AttributeValue, Item, Str};
+use crate::value::{AttributeType, AttributeValue, Item, Str, check_attribute_name};
 
 /// Parses a document whose member of this name is an item. The item is read, too, and left out of the
 /// document, if there is nothing wrong with it.
@@ -53,7 +53,7 @@ impl Parser<'_> {
         // A list of a million empty maps must not take half a gigabyte.
         let mut attributes = Vec::with_capacity(if depth == 0 { 8 } else { 0 });
         self.members(|parser, name| {
-            if name.len() > MAX_ATTRIBUTE_NAME_BYTES {
+            if check_attribute_name(&name).is_err() {
                 return None;
             }
             attributes.push((Str::from(name.as_ref()), parser.attribute_value(depth)?));

@@ -101,7 +101,7 @@ fn wrong_shapes_are_serialization_errors_in_the_words_of_aws() {
         (r#"{"N":1.5}"#, "DECIMAL_VALUE cannot be converted to String"),
         (r#"{"S":true}"#, "TRUE_VALUE cannot be converted to String"),
         (r#"{"S":[]}"#, "Unrecognized collection type class java.lang.String"),
-        (r#"{"S":{}}"#, "Start of structure or map found where not expected"),
+        (r#"{"S":{}}"#, "Start of structure or map found where not expected."),
         (r#"{"B":1}"#, "only base-64-encoded strings are convertible to bytes"),
         (r#"{"B":[]}"#, "Unrecognized collection type class java.nio.ByteBuffer"),
         (r#"{"B":"abc"}"#, "Base64 encoded length is expected a multiple of 4 bytes but found: 3"),
@@ -109,7 +109,7 @@ fn wrong_shapes_are_serialization_errors_in_the_words_of_aws() {
         (r#"{"BOOL":1}"#, "NUMBER_VALUE cannot be converted to Boolean"),
         (r#"{"NULL":"abc"}"#, "Unexpected token received from parser"),
         (r#"{"SS":"a"}"#, "Unexpected field type"),
-        (r#"{"L":{}}"#, "Start of structure or map found where not expected"),
+        (r#"{"L":{}}"#, "Start of structure or map found where not expected."),
         (r#"{"M":1}"#, "Unexpected field type"),
         (
             r#"{"M":[]}"#,
@@ -173,6 +173,19 @@ fn attribute_names_may_be_just_below_64_kb_at_every_level() {
             read_item(&text).unwrap_err().message(),
             "Attribute name is too large, must be less than 65536 bytes"
         );
+    }
+}
+
+#[test]
+fn attribute_names_are_not_empty_at_any_level() {
+    for text in [
+        r#"{"":{"S":"a"}}"#,
+        r#"{"a":{"M":{"":{"S":"a"}}}}"#,
+        r#"{"a":{"L":[{"M":{"":{"NULL":true}}}]}}"#,
+    ] {
+        assert_eq!(read_item(text).unwrap_err().message(), "Empty attribute name", "{text}");
+        let body = format!(r#"{{"Item":{text}}}"#);
+        assert_eq!(parse_with_item(body.as_bytes(), "Item").unwrap().1, None, "{text}");
     }
 }
 

@@ -58,7 +58,7 @@ pub fn encode_key_values<'v>(
 /// Appends the common prefix of all encoded key values that begin with `prefix` (a string or
 /// binary).
 ///
-/// With [`prefix_end`] this gives the byte range of `begins_with`.
+/// All keys of `begins_with` have this prefix.
 pub fn encode_key_prefix(prefix: &AttributeValue, out: &mut Vec<u8>) -> Result<()> {
     match prefix {
         AttributeValue::S(text) => escape(text.as_bytes(), out),
@@ -66,16 +66,6 @@ pub fn encode_key_prefix(prefix: &AttributeValue, out: &mut Vec<u8>) -> Result<(
         _ => return Err(message::schema::key_mismatch()),
     }
     Ok(())
-}
-
-/// The exclusive upper bound of all byte strings that begin with `prefix`.
-///
-/// `None` if there is none, that is if the prefix is empty or all `FF`.
-pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
-    let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
-    let mut end = prefix.get(..=last)?.to_vec();
-    *end.last_mut()? += 1;
-    Some(end)
 }
 
 /// Decodes one key value from the front of `input` and advances it.

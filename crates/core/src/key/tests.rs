@@ -60,6 +60,16 @@ fn only_scalars_can_be_keys() {
     assert!(encode_key_prefix(&n("1"), &mut Vec::new()).is_err());
 }
 
+/// The exclusive upper bound of all byte strings that begin with `prefix`.
+///
+/// `None` if there is none, that is if the prefix is empty or all `FF`.
+fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
+    let mut end = prefix.get(..=last)?.to_vec();
+    *end.last_mut()? += 1;
+    Some(end)
+}
+
 #[test]
 fn prefix_end_is_the_next_byte_string() {
     assert_eq!(prefix_end(b"ab"), Some(b"ac".to_vec()));

@@ -15,7 +15,7 @@ use crate::expr::{
     Action, Change, Condition, KeyClause, KeyCondition, KeyOperator, Operand, Path, Projection,
     SetValue, Update, order,
 };
-use crate::value::{AttributeType, AttributeValue, Str};
+use crate::value::{AttributeType, AttributeValue, Str, check_attribute_name};
 
 /// `ComparisonOperator`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +178,7 @@ pub fn expected(
     attributes: Vec<(Str, ExpectedAttribute)>,
     operator: Option<ConditionalOperator>,
 ) -> Result<Option<Condition>> {
+    check_names(&attributes)?;
     let conditions = attributes.into_iter().map(|(name, expected)| {
         let condition = expected.into_condition(&name)?;
         condition.check()?;
@@ -191,6 +192,7 @@ pub fn filter(
     conditions: Vec<(Str, LegacyCondition)>,
     operator: Option<ConditionalOperator>,
 ) -> Result<Option<Condition>> {
+    check_names(&conditions)?;
     conditions.iter().try_for_each(|(_, condition)| condition.check())?;
     let conditions = conditions.into_iter().map(|(name, condition)| condition.on(name));
     Ok(join(conditions.collect(), operator))
@@ -209,6 +211,7 @@ fn join(
 
 /// `KeyConditions`
 pub fn key_conditions(conditions: Vec<(Str, LegacyCondition)>) -> Result<KeyCondition> {
+    check_names(&conditions)?;
     conditions.iter().try_for_each(|(_, condition)| condition.check())?;
     if conditions.is_empty() {
         return Err(expression::key_condition_count());
@@ -222,6 +225,7 @@ pub fn key_conditions(conditions: Vec<(Str, LegacyCondition)>) -> Result<KeyCond
 
 /// `AttributesToGet`
 pub fn attributes_to_get(names: Vec<Str>) -> Result<Projection> {
+    names.iter().try_for_each(|name| check_attribute_name(name))?;
     let mut sorted: Vec<&Str> = names.iter().collect();
     sorted.sort();
     if let Some(twice) = sorted.windows(2).find_map(|pair| match pair {
@@ -235,11 +239,17 @@ pub fn attributes_to_get(names: Vec<Str>) -> Result<Projection> {
 
 /// `AttributeUpdates`
 pub fn attribute_updates(updates: Vec<(Str, AttributeUpdate)>) -> Result<Update> {
+    check_names(&updates)?;
     let actions = updates.into_iter().map(|(name, update)| {
         let change = update.into_change()?;
         Ok(Action { path: Path::attribute(name), change })
     });
     Ok(Update::new(actions.collect::<Result<_>>()?))
+}
+
+/// Checks the attribute names of a legacy parameter.
+fn check_names<T>(entries: &[(Str, T)]) -> Result<()> {
+    entries.iter().try_for_each(|(name, _)| check_attribute_name(name))
 }
 
 impl AttributeUpdate {

@@ -315,3 +315,27 @@ fn an_empty_update_creates_an_item() {
     let delete = named(vec![("a", update(AttributeAction::Delete, ""))]);
     assert!(!attribute_updates(delete).unwrap().creates_item());
 }
+
+/// Every legacy parameter refuses names that no attribute can have.
+#[test]
+fn attribute_names_are_neither_empty_nor_too_long() {
+    let long = "n".repeat(65_536);
+    for (name, reason) in [
+        ("", "Empty attribute name"),
+        (long.as_str(), "Attribute name is too large, must be less than 65536 bytes"),
+    ] {
+        let exists = || condition(ComparisonOperator::NotNull, "[]");
+        let absent = ExpectedAttribute { exists: Some(false), ..Default::default() };
+        let removed = AttributeUpdate { action: AttributeAction::Delete, value: None };
+        let refusals = [
+            attributes_to_get(vec![name.into()]).err(),
+            attribute_updates(named(vec![(name, removed)])).err(),
+            expected(named(vec![(name, absent)]), None).err(),
+            filter(named(vec![(name, exists())]), None).err(),
+            key_conditions(named(vec![(name, exists())])).err(),
+        ];
+        for refusal in refusals {
+            assert_eq!(refusal.unwrap().message(), reason);
+        }
+    }
+}

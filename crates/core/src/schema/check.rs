@@ -5,10 +5,10 @@ use crate::error::{Result, message::schema as message};
 use crate::limits::{MAX_HASH_KEY_BYTES, MAX_RANGE_KEY_BYTES};
 use crate::value::{AttributeValue, Item};
 
-/// How a key attribute of the wrong type is reported.
+/// How a key attribute that is missing or of the wrong type is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyContext {
-    /// Single puts: name the attribute and its type.
+    /// Single puts: name the attribute.
     Put,
     /// Puts of a batch: report only that the key does not match.
     BatchPut,
@@ -34,8 +34,11 @@ impl TableSchema {
     /// Checks the primary key and the index keys of an item to be stored.
     pub fn check_item(&self, item: &Item, context: KeyContext) -> Result<()> {
         for (role, attribute) in self.key.roles() {
-            let value =
-                item.get(&attribute.name).ok_or_else(|| message::key_missing(&attribute.name))?;
+            let missing = || match context {
+                KeyContext::Put => message::key_missing(&attribute.name),
+                KeyContext::BatchPut => message::key_mismatch(),
+            };
+            let value = item.get(&attribute.name).ok_or_else(missing)?;
             if !attribute.kind.accepts(value) {
                 return Err(match context {
                     KeyContext::Put => message::key_type_mismatch(attribute, value),

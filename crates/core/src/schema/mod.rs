@@ -8,6 +8,7 @@ mod validate;
 mod vector;
 
 pub use check::KeyContext;
+pub use validate::check_defined_once;
 pub use vector::{
     DistanceFunction, SearchElement, SearchRole, VectorEntry, VectorFault, VectorIndexSchema,
     vector_entry_size,
@@ -160,11 +161,6 @@ impl KeySchema {
         self.attributes().map(|attribute| attribute.kind).collect()
     }
 
-    /// Appends the encoded partition key of an item.
-    pub fn encode_hash(&self, item: &Item, out: &mut Vec<u8>) -> Result<()> {
-        encode(&self.hash, item, out)
-    }
-
     /// Appends the encoded key of an item: partition, then sort.
     pub fn encode(&self, item: &Item, out: &mut Vec<u8>) -> Result<()> {
         encode(&self.hash, item, out)?;
@@ -276,20 +272,6 @@ impl TableSchema {
                 None => Err(message::schema::key_missing(&attribute.name)),
             })
             .collect()
-    }
-
-    /// The identity of an item's entry in an index: the index key and the primary key.
-    ///
-    /// This is also the form of `LastEvaluatedKey` for a read of that index.
-    pub fn index_key_of(&self, item: &Item, index: &IndexSchema) -> Result<Item> {
-        let mut key = self.key_of(item)?;
-        for attribute in index.key.attributes() {
-            let value = item
-                .get(&attribute.name)
-                .ok_or_else(|| message::schema::key_missing(&attribute.name))?;
-            key.insert(attribute.name.clone(), value.clone());
-        }
-        Ok(key)
     }
 }
 

@@ -276,7 +276,7 @@ fn global_indexes_may_have_four_and_four_key_attributes() {
         assert_eq!(made(&bad).unwrap_err().code(), "ValidationException", "{bad:?}");
     }
     let twice = made(&[("h1", "HASH"), ("h1", "HASH")]).unwrap_err().message();
-    assert!(twice.contains("Duplicate"), "{twice}");
+    assert!(twice.contains("key attributes with the same name"), "{twice}");
 }
 
 #[test]
@@ -316,11 +316,14 @@ fn definitions_are_added_and_removed_with_their_index() {
     assert!(again.is_err());
     let undeclared = schema.with_index(&index("global", &[("a", "HASH")]), &[]).unwrap_err();
     assert!(undeclared.message().contains("not defined in AttributeDefinitions"));
-    // An attribute that the table already defines keeps its type, whatever the request says.
+    // Sources disagree: an older capture saw AWS keep the type silently, a suite that is run against AWS sees
+    // it refused. To refuse it is the safe choice.
     let other = [AttributeDefinition::new("a", "N")];
-    let kept = schema.with_index(&index("global", &[("a", "HASH")]), &other).unwrap();
-    assert_eq!(kept.attributes, schema.attributes);
-    assert_eq!(kept.index("global").unwrap().key.hash[0].kind, ScalarType::S);
+    let refused = schema.with_index(&index("global", &[("a", "HASH")]), &other).unwrap_err();
+    assert!(refused.message().ends_with(
+        "Existing schema: Schema:[SchemaElement: key{a:S:HASH}] \
+         New schema: Schema:[SchemaElement: key{a:N:HASH}]"
+    ));
     assert_eq!(added.without_index("global"), schema);
 }
 
@@ -465,8 +468,6 @@ fn indexes_project_items_that_have_all_their_keys() {
     sparse.insert("blob", "wrong type");
     assert_eq!(names("global", &sparse), None);
 
-    let key = schema.index_key_of(&full, schema.index("global").unwrap()).unwrap();
-    assert_eq!(key.keys().collect::<Vec<_>>(), ["blob", "day", "pk", "shop", "sk"]);
     assert_eq!(schema.key_of(&full).unwrap(), item(&[("pk", "a".into()), ("sk", 1.into())]));
 }
 
@@ -474,10 +475,8 @@ fn indexes_project_items_that_have_all_their_keys() {
 fn keys_are_encoded_partition_first() {
     let schema = orders();
     let row = item(&[("pk", "a".into()), ("sk", 1.into())]);
-    let (mut hash, mut whole) = (Vec::new(), Vec::new());
-    schema.key.encode_hash(&row, &mut hash).unwrap();
+    let mut whole = Vec::new();
     schema.key.encode(&row, &mut whole).unwrap();
-    assert_eq!(hash, b"a\0\0");
     assert_eq!(whole, b"a\0\0\x03\x81\x02\0");
     assert!(schema.key.encode(&item(&[("pk", 1.into())]), &mut whole).is_err());
 }

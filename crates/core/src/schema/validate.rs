@@ -37,6 +37,7 @@ impl TableDefinition {
     }
 
     fn resolve(self, name: Str) -> Result<TableSchema> {
+        check_defined_once(self.attributes.as_deref().unwrap_or_default())?;
         let attributes = typed(&self.attributes.unwrap_or_default());
         let key = table_key(&self.key.unwrap_or_default(), &attributes)?;
         let has_no_index = self.local.is_none() && self.global.is_none() && self.vector.is_none();
@@ -77,6 +78,7 @@ impl TableSchema {
             return Err(message::index_exists());
         }
         let index = global_index(index, &given)?;
+        self.check_redefinitions(&index.key, definitions)?;
         schema.indexes.push(index);
         if schema.global_indexes().count() > MAX_GLOBAL_INDEXES {
             return Err(message::too_many_global_indexes());
@@ -86,14 +88,42 @@ impl TableSchema {
         Ok(schema)
     }
 
+    /// Refuses another type for an attribute that a key of the table uses already. The key of the new index is
+    /// what AWS shows as the new schema.
+    pub(super) fn check_redefinitions(
+        &self,
+        new: &KeySchema,
+        given: &[AttributeDefinition],
+    ) -> Result<()> {
+        let given = typed(given);
+        let with_given_types = |key: &KeySchema| {
+            let given_type = |own: &KeyAttribute| {
+                given.iter().find(|given| given.name == own.name).unwrap_or(own).clone()
+            };
+            KeySchema {
+                hash: key.hash.iter().map(given_type).collect(),
+                range: key.range.iter().map(given_type).collect(),
+            }
+        };
+        for key in std::iter::once(&self.key).chain(self.indexes.iter().map(|index| &index.key)) {
+            let redefined = with_given_types(key);
+            let changed = key.attributes().zip(redefined.attributes()).find(|(a, b)| a != b);
+            if let Some((changed, _)) = changed {
+                let new =
+                    if new.contains(&changed.name) { with_given_types(new) } else { redefined };
+                return Err(message::attribute_redefined(key, &new));
+            }
+        }
+        Ok(())
+    }
+
     /// The schema with exactly the definitions of a request.
     pub(super) fn with_definitions(
         &self,
         definitions: &[AttributeDefinition],
     ) -> (Self, Vec<KeyAttribute>) {
         let mut schema = self.clone();
-        // Measured on AWS: an attribute that the table already defines keeps its type, whatever the
-        // request says.
+        // An attribute that the table already defines keeps its type, whatever the request says.
         let known = |given: KeyAttribute| {
             let own = self.attributes.iter().find(|own| own.name == given.name);
             own.cloned().unwrap_or(given)
@@ -173,13 +203,10 @@ impl TableSchema {
         Ok(())
     }
 
-    /// Every definition must be used and unique.
+    /// Every definition must be used.
     fn check_definitions(&self) -> Result<()> {
         let used = self.used_attributes();
         let defined = names(&self.attributes);
-        if let Some(name) = first_repeated(&defined) {
-            return Err(message::attribute_defined_twice(name));
-        }
         if defined.iter().any(|name| !used.contains(name)) {
             return Err(message::attributes_unused(&defined, &used));
         }
@@ -270,8 +297,8 @@ fn simple_key(elements: &[KeyElement], defined: &[KeyAttribute]) -> Result<KeySc
 /// A key of up to four partition and four sort attributes.
 fn multi_attribute_key(elements: &[KeyElement], defined: &[KeyAttribute]) -> Result<KeySchema> {
     let attributes = key_attributes(elements, defined)?;
-    if let Some(name) = first_repeated(&names_of(elements)) {
-        return Err(message::key_attribute_repeated(name));
+    if first_repeated(&names_of(elements)).is_some() {
+        return Err(message::key_attribute_repeated());
     }
     if !matches!(attributes.first(), Some((KeyRole::Hash, _))) {
         return Err(message::first_not_hash());
@@ -285,10 +312,10 @@ fn multi_attribute_key(elements: &[KeyElement], defined: &[KeyAttribute]) -> Res
         }
     }
     if key.hash.len() > MAX_HASH_ATTRIBUTES {
-        return Err(message::too_many_key_attributes("HASH", MAX_HASH_ATTRIBUTES));
+        return Err(message::too_many_key_attributes("HASH"));
     }
     if key.range.len() > MAX_RANGE_ATTRIBUTES {
-        return Err(message::too_many_key_attributes("RANGE", MAX_RANGE_ATTRIBUTES));
+        return Err(message::too_many_key_attributes("RANGE"));
     }
     Ok(key)
 }
@@ -319,10 +346,25 @@ pub(super) fn projection(definition: Option<&ProjectionDefinition>) -> Result<Pr
     match (projection.kind.as_deref(), projection.attributes) {
         (Some("ALL"), None) => Ok(Projection::All),
         (Some("KEYS_ONLY"), None) => Ok(Projection::KeysOnly),
-        (Some("INCLUDE"), Some(names)) => Ok(Projection::Include(names)),
+        (Some("INCLUDE"), Some(names)) => {
+            let listed: Vec<&str> = names.iter().map(Str::as_str).collect();
+            match first_repeated(&listed) {
+                Some(name) => Err(message::projected_twice(name)),
+                None => Ok(Projection::Include(names)),
+            }
+        }
         (Some("INCLUDE"), None) => Err(message::projection_without_attributes()),
         (Some(kind), Some(_)) => Err(message::projection_with_attributes(kind)),
         (_, _) => Err(message::projection_type_missing()),
+    }
+}
+
+/// Refuses a second definition of an attribute. AWS looks at this before it looks at keys and indexes.
+pub fn check_defined_once(definitions: &[AttributeDefinition]) -> Result<()> {
+    let names = definitions.iter().map(|definition| definition.name.as_deref().unwrap_or_default());
+    match first_repeated(&names.collect::<Vec<_>>()) {
+        Some(name) => Err(message::attribute_defined_twice(name)),
+        None => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Escape, Field, FieldKind, Index, Table};
+use super::{Field, FieldKind, Index, Table};
 use crate::condition::Condition;
 use crate::key::{KeyTemplate, Piece};
 use crate::source::Span;
@@ -176,11 +176,6 @@ impl Entity {
             let present = |name: &str| self.field(name).is_some_and(|field| !field.optional);
             key.parts().all(|part| part.when.is_none()) && key.fields().all(present)
         })
-    }
-
-    /// Whether values may carry the separator into keys unchecked.
-    pub fn is_unescaped(&self) -> bool {
-        self.table.escape == Escape::None
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use keyloom_core::expr::{Path, check_keys_are_scalars};
 use keyloom_core::observation::InsightRules;
 use keyloom_core::policy::{Policy, PolicyError};
 use keyloom_core::schema::{IndexSchema, KeySchema, TableSchema, VectorIndexSchema};
@@ -211,6 +212,17 @@ impl Table {
     /// Whether the table has local secondary indexes, and so item collections with a size limit.
     pub(crate) fn has_local_indexes(&self) -> bool {
         self.record.indexes.iter().any(|index| !index.global)
+    }
+
+    /// Refuses paths into attributes that are keys of the table or of an index, so cannot be maps or lists.
+    pub(crate) fn check_paths<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+        let nested: Vec<&Path> = paths.into_iter().filter(|path| path.is_nested()).collect();
+        if nested.is_empty() {
+            return Ok(());
+        }
+        let table_key = self.key().attributes().map(|key| key.name.as_str());
+        let index_keys = self.indexes.iter().flat_map(|index| index.schema.key.attributes());
+        check_keys_are_scalars(&nested, table_key, index_keys.map(|key| key.name.as_str()))
     }
 
     /// The store key of the item with this primary key, which must have been validated.

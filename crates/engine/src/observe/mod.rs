@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use keyloom_core::capacity::Units;
+use keyloom_core::capacity::{ReadMode, Units};
 use keyloom_core::error::throttle;
 use keyloom_core::observation::{
     Contributions, InsightQuery, NotAdmitted, NotCounted, Observation, Observer, Operation,
@@ -117,6 +117,7 @@ impl Paused {
 }
 
 /// How a request ended, beside the keys it touched.
+#[derive(Clone, Copy)]
 pub(crate) struct Ended<'a> {
     pub(crate) outcome: Outcome,
     pub(crate) question: Option<Question<'a>>,
@@ -137,6 +138,14 @@ impl Ended<'_> {
             is_projected: false,
             is_consistent: true,
         }
+    }
+}
+
+impl Ended<'_> {
+    /// A read as it was asked for. Whoever did it adds what it found.
+    pub(crate) fn of_read(is_projected: bool, mode: ReadMode) -> Self {
+        let is_consistent = mode != ReadMode::Eventual;
+        Self { is_projected, is_consistent, ..Self::with(Outcome::Done) }
     }
 }
 
@@ -163,21 +172,18 @@ impl ObservedRequest<'_> {
 
     /// Takes the work from its partitions, or says which touch they refuse, and tells the observer.
     pub(crate) fn admit(&self, touches: &[Touch<'_>]) -> Result<(), NotAdmitted> {
-        self.admit_question(touches, None)
+        self.admit_as(touches, Ended::with(Outcome::Done))
     }
 
-    fn admit_question(
-        &self,
-        touches: &[Touch<'_>],
-        question: Option<Question<'_>>,
-    ) -> Result<(), NotAdmitted> {
+    /// [`ObservedRequest::admit`] for a request that was asked for in this way.
+    fn admit_as(&self, touches: &[Touch<'_>], asked: Ended<'_>) -> Result<(), NotAdmitted> {
         if !self.is_gate {
             return Ok(());
         }
         let admitted = self.observer.admit(touches, self.database.clock.now_ms());
         if let Err(refused) = &admitted {
             let outcome = Outcome::Throttled(refused.reason, refused.touch);
-            self.observe(touches, Ended { question, ..Ended::with(outcome) });
+            self.observe(touches, Ended { outcome, ..asked });
         }
         admitted
     }
@@ -185,6 +191,11 @@ impl ObservedRequest<'_> {
     /// [`ObservedRequest::admit`] with the refusal as the client sees it.
     pub(crate) fn admit_or_error(&self, touches: &[Touch<'_>]) -> Result<()> {
         self.admit(touches).map_err(|refused| self.error(touches, refused))
+    }
+
+    /// [`ObservedRequest::admit_or_error`] for a read that was asked for in this way.
+    pub(crate) fn admit_read(&self, touches: &[Touch<'_>], asked: Ended<'_>) -> Result<()> {
+        self.admit_as(touches, asked).map_err(|refused| self.error(touches, refused))
     }
 
     /// Takes what has been done from its partitions, and tells the observer.

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use keyloom_core::Result;
 use keyloom_core::capacity::{ReadMode, Units};
-use keyloom_core::observation::{Operation, Outcome, Place, Question, Touch, Work};
+use keyloom_core::observation::{Operation, Place, Question, Touch, Work};
 use keyloom_store::Direction;
 
 use crate::ops::queries::page::page_units;
@@ -55,26 +55,23 @@ impl ReadPlan {
 
 impl ObservedRequest<'_> {
     /// Refuses a page of which nothing can be read at the moment.
-    pub(crate) fn admit_page(&self, plan: &ReadPlan) -> Result<()> {
+    pub(crate) fn admit_page(&self, plan: &ReadPlan, asked: Ended<'_>) -> Result<()> {
         if !self.is_gate() {
             return Ok(());
         }
-        let touches = [plan.touch(Units::ZERO, 0)];
         // Whatever becomes of it, it is a request of its access pattern.
-        let admitted = self.admit_question(&touches, Some(plan.question(None)));
-        admitted.map_err(|refused| self.error(&touches, refused))
+        let asked = Ended { question: Some(plan.question(None)), ..asked };
+        self.admit_read(&[plan.touch(Units::ZERO, 0)], asked)
     }
 
-    /// A page was read.
-    pub(crate) fn page(&self, plan: &ReadPlan, page: &Page, mode: ReadMode) {
+    /// A page was read, as it was asked for.
+    pub(crate) fn page(&self, plan: &ReadPlan, page: &Page, mode: ReadMode, asked: Ended<'_>) {
         let (own, fetched) = page_units(page, mode);
         let ended = Ended {
-            outcome: Outcome::Done,
             question: Some(plan.question(Some(page))),
             returned: page.count,
             expired: self.expired(|| ttl::expired(self.database, &plan.table, &page.rows)),
-            is_projected: plan.projection.is_some(),
-            is_consistent: mode == ReadMode::Strong,
+            ..asked
         };
         let read = plan.touch(own, page.bytes);
         if fetched.is_zero() {

@@ -1,10 +1,10 @@
 //! One page of a read, over all its key ranges.
 
-use keyloom_core::capacity::{ConsumedCapacity, ReadMode, Units};
+use keyloom_core::capacity::{ConsumedCapacity, Units};
 use keyloom_core::error::message::partiql as message;
 use keyloom_core::image::Row;
 use keyloom_core::image::Stored;
-use keyloom_core::observation::{Operation, Outcome};
+use keyloom_core::observation::Operation;
 use keyloom_core::partiql::Column;
 use keyloom_core::{Item, Result, limits};
 use keyloom_store::{KeyRange, Snapshot};
@@ -108,18 +108,17 @@ impl Reading {
         read: impl FnOnce() -> Result<Page>,
     ) -> Result<Page> {
         let Some(key) = &range.item_key else {
-            return observed(database, plan, self.mode, read);
+            return observed(database, plan, (self.columns.is_some(), self.mode), read);
         };
         let Some(observing) = database.observe(Operation::GetItem) else { return read() };
-        observing.admit_or_error(&[observe::lookup(&self.table, key, Units::ZERO, 0)])?;
+        let asked = Ended::of_read(self.columns.is_some(), self.mode);
+        observing.admit_read(&[observe::lookup(&self.table, key, Units::ZERO, 0)], asked)?;
         let page = read()?;
         let (units, _) = page_units(&page, self.mode);
         let ended = Ended {
             returned: page.count,
             expired: crate::ttl::expired(database, &self.table, &page.rows),
-            is_projected: self.columns.is_some(),
-            is_consistent: self.mode == ReadMode::Strong,
-            ..Ended::with(Outcome::Done)
+            ..asked
         };
         observing.done(&[observe::lookup(&self.table, key, units, page.bytes)], ended);
         Ok(page)

@@ -16,7 +16,9 @@ use keyloom_core::{Item, Result, limits};
 use keyloom_store::{Direction, KeyRange, Snapshot};
 
 pub(crate) use range::of_key_condition;
-pub(crate) use start::{check_start_key, resume_after};
+pub(crate) use start::{
+    check_start_in_query, check_start_key, check_start_partition, resume_after,
+};
 
 use crate::catalog::{Index, Table};
 use crate::database::Inner;
@@ -108,6 +110,11 @@ impl ReadPlan {
         self.segment.is_some_and(|(segment, total)| {
             !SegmentFilter::new(segment, total).contains(partition_of(self.key(), key))
         })
+    }
+
+    /// Whether the plan reads a partition of a table without a sort key, so one item at most.
+    pub(crate) fn is_of_one_item(&self) -> bool {
+        self.index.is_none() && self.condition.is_some() && self.key().range.is_empty()
     }
 
     /// Runs the plan on a fresh snapshot.

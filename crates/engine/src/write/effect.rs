@@ -58,7 +58,7 @@ struct IndexEdit {
 }
 
 /// Judges the condition and applies the edit of `write` to the item as it is.
-pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Effect, Refusal> {
+pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Box<Effect>, Refusal> {
     judge(write, old.as_ref())?;
     let invalid = Refusal::Invalid;
     let new = edited(write, old.as_ref())?;
@@ -103,7 +103,18 @@ pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Effect, Refusal> 
     }
     let streamed = changed && table.record.stream.as_ref().is_some_and(|s| s.enabled);
     let new_bytes = new_bytes.filter(|_| changed);
-    Ok(Effect { old, new, new_bytes, changed, streamed, index_edits, vector_edits, sizes, billed })
+    // Boxed: it is large, and passes through every stage of an execution.
+    Ok(Box::new(Effect {
+        old,
+        new,
+        new_bytes,
+        changed,
+        streamed,
+        index_edits,
+        vector_edits,
+        sizes,
+        billed,
+    }))
 }
 
 fn judge(write: &Write, old: Option<&Stored>) -> Result<(), Refusal> {
@@ -323,7 +334,7 @@ impl Effect {
         cost
     }
 
-    pub(super) fn into_written(self, write: &Write) -> Written {
+    pub(super) fn into_written(self: Box<Self>, write: &Write) -> Written {
         let cost = self.cost(&write.table);
         Written { old: self.old, new: self.new, cost }
     }

@@ -58,7 +58,6 @@ pub(super) struct Execution<'a> {
 }
 
 /// How an attempt to stage writes ended.
-#[expect(clippy::large_enum_variant, reason = "one at a time, on the stack; a box would cost more")]
 enum Staged {
     /// All that is left to know is whether it is durable.
     Submitted(Submission, Decision),
@@ -70,7 +69,7 @@ enum Staged {
 
 /// What will be reported of writes once everything they rest on is durable.
 enum Decision {
-    Done(OneOrMore<Effect>),
+    Done(OneOrMore<Box<Effect>>),
     Refused(OneOrMore<(usize, Refusal)>),
 }
 
@@ -235,7 +234,7 @@ impl<'a> Execution<'a> {
         if let Some(observed) = &mut self.observed {
             observed.admit(&self.writes, &effects)?;
         }
-        if self.companion.is_none() && !effects.iter().any(Effect::changes_something) {
+        if self.companion.is_none() && !effects.iter().any(|effect| effect.changes_something()) {
             return self.after(transaction.submit_read(), Decision::Done(effects));
         }
         self.stage_effects(&effects, transaction.as_mut());
@@ -246,7 +245,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Puts what the writes do into a transaction, with their stream records.
-    fn stage_effects(&self, effects: &OneOrMore<Effect>, transaction: &mut dyn Transaction) {
+    fn stage_effects(&self, effects: &OneOrMore<Box<Effect>>, transaction: &mut dyn Transaction) {
         let database = self.database;
         let streamed = effects.iter().filter(|effect| effect.is_streamed()).count();
         let sequences = database.streams.reserve(streamed);
@@ -306,7 +305,7 @@ impl<'a> Execution<'a> {
                 if let Some(observed) = &self.observed {
                     observed.done(&self.writes, &effects);
                 }
-                let written = |write: &Write, effect: Effect| effect.into_written(write);
+                let written = |write: &Write, effect: Box<Effect>| effect.into_written(write);
                 Ok(Some(self.writes.zip_with(effects, written)))
             }
             Decision::Refused(refusals) => {

@@ -23,7 +23,7 @@ pub(crate) use entry::{Entry, entry_in};
 pub(crate) use execution::Companion;
 use execution::{DecidedWrites, Execution};
 pub(crate) use one_or_more::OneOrMore;
-pub(crate) use outcome::{Failure, Refusal, Written, reason_of};
+pub(crate) use outcome::{Failure, Refusal, Written, cancelled, reason_of};
 pub(crate) use plan::{Edit, Origin, Write};
 
 use crate::database::Inner;

@@ -77,7 +77,7 @@ impl ObservedWrites<'_> {
     pub(super) fn admit(
         &mut self,
         writes: &OneOrMore<Write>,
-        effects: &OneOrMore<Effect>,
+        effects: &OneOrMore<Box<Effect>>,
     ) -> Result<(), Failure> {
         if self.is_admitted || !self.observing.is_gate() {
             return Ok(());
@@ -95,7 +95,7 @@ impl ObservedWrites<'_> {
     fn admit_each(
         &self,
         writes: &OneOrMore<Write>,
-        effects: &OneOrMore<Effect>,
+        effects: &OneOrMore<Box<Effect>>,
     ) -> Result<(), Failure> {
         let mut effects = effects.iter();
         let admitted = writes.map(|write| {
@@ -107,7 +107,7 @@ impl ObservedWrites<'_> {
     }
 
     /// The writes are done.
-    pub(super) fn done(&self, writes: &OneOrMore<Write>, effects: &OneOrMore<Effect>) {
+    pub(super) fn done(&self, writes: &OneOrMore<Write>, effects: &OneOrMore<Box<Effect>>) {
         if self.observing.is_sampled() {
             self.with_touches(writes.iter().zip(effects), |touches| {
                 self.observing.observe(touches, Ended::with(Outcome::Done));
@@ -174,7 +174,7 @@ impl ObservedWrites<'_> {
 
     fn with_touches<'t, R>(
         &self,
-        mut writes: impl Iterator<Item = (&'t Write, &'t Effect)>,
+        mut writes: impl Iterator<Item = (&'t Write, &'t Box<Effect>)>,
         run: impl FnOnce(&[Touch<'_>]) -> R,
     ) -> R {
         let Some((write, effect)) = writes.next() else { return run(&[]) };
@@ -218,7 +218,7 @@ fn arms(effect: &Effect) -> usize {
 }
 
 /// The position of the write that a touch belongs to.
-fn owner_of(touch: usize, effects: &OneOrMore<Effect>) -> usize {
+fn owner_of(touch: usize, effects: &OneOrMore<Box<Effect>>) -> usize {
     let mut before = 0;
     for (position, effect) in effects.iter().enumerate() {
         before += 1 + arms(effect);

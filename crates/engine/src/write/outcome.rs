@@ -105,8 +105,18 @@ impl Failure {
                 }
             }
         }
-        Error::TransactionCanceled(reasons)
+        cancelled(reasons)
     }
+}
+
+/// A cancelled transaction. AWS stops validating its actions at the first that is invalid, so no other one has
+/// that reason.
+pub(crate) fn cancelled(mut reasons: Vec<CancellationReason>) -> Error {
+    let invalid = reasons.iter_mut().filter(|it| it.code == CancellationCode::ValidationError);
+    for reason in invalid.skip(1) {
+        *reason = CancellationReason::default();
+    }
+    Error::TransactionCanceled(reasons)
 }
 
 impl From<Error> for Failure {

@@ -43,7 +43,7 @@ fn what_cannot_be_tagged_is_refused() {
             "TagResource",
             json!({"ResourceArn": "not-a-valid-arn", "Tags": tag}),
             "ValidationException",
-            "Invalid TableArn: Invalid ResourceArn provided as input not-a-valid-arn",
+            "One or more parameter values were invalid: ARNs must start with 'arn:': not-a-valid-arn",
         ),
         (
             "TagResource",
@@ -68,8 +68,8 @@ fn what_cannot_be_tagged_is_refused() {
         (
             "TagResource",
             json!({"ResourceArn": ARN, "Tags": many}),
-            "LimitExceededException",
-            "Subscriber limit exceeded: The number of tags exceeds the limit of 50 per resource",
+            "ValidationException",
+            "Number of Tags exceed the current limit for the provided ResourceArn",
         ),
         (
             "UntagResource",

@@ -291,10 +291,7 @@ fn a_stream_begins_ends_and_begins_anew() {
     let f = Fixture::new();
     f.ok("CreateTable", table("music", json!({})));
     let end = json!({"TableName": "music", "StreamSpecification": {"StreamEnabled": false}});
-    assert_eq!(
-        f.err("UpdateTable", end).1,
-        "Table already has a disabled stream: TableName: music"
-    );
+    assert_eq!(f.err("UpdateTable", end).1, "Table has no stream to disable: TableName: music");
     let begin = json!({
         "TableName": "music",
         "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"},

@@ -76,6 +76,38 @@ fn reads_are_asked_before_and_charged_after() {
     assert_eq!((status, &reply["Responses"][0]["Error"]["Code"]), (200, &json!("ThrottlingError")));
 }
 
+/// A refused read is told as it was asked for.
+#[test]
+fn refused_reads_keep_their_consistency_and_projection() {
+    let (database, recorder) = watched(Recorder { is_gate: true, ..Recorder::default() });
+    recorder.refuse(&["a"]);
+    let told = |operation: &str, body: Value| {
+        call(&database, operation, body);
+        let told = recorder.told().pop().unwrap();
+        let (_, manner) = told.rsplit_once("0 returned").unwrap();
+        manner.to_owned()
+    };
+    for (is_consistent, expected) in [(false, ""), (true, ", consistent")] {
+        let key =
+            json!({"TableName": "tab", "Key": item("a", "1"), "ConsistentRead": is_consistent});
+        assert_eq!(told("GetItem", key), expected);
+        let query = json!({"TableName": "tab", "KeyConditionExpression": "pk = :p",
+            "ConsistentRead": is_consistent, "ExpressionAttributeValues": {":p": {"S": "a"}}});
+        assert_eq!(told("Query", query), expected);
+        let batch = json!({"RequestItems":
+            {"tab": {"Keys": [item("a", "1")], "ConsistentRead": is_consistent}}});
+        assert_eq!(told("BatchGetItem", batch), expected);
+        for (statement, columns) in [
+            ("SELECT * FROM tab WHERE pk = 'a' AND sk = '1'", ""),
+            ("SELECT n FROM tab WHERE pk = 'a' AND sk = '1'", ", projected"),
+            ("SELECT n FROM tab WHERE pk = 'a' AND sk > '1'", ", projected"),
+        ] {
+            let body = json!({"Statement": statement, "ConsistentRead": is_consistent});
+            assert_eq!(told("ExecuteStatement", body), format!("{columns}{expected}"));
+        }
+    }
+}
+
 #[test]
 fn batches_leave_what_was_refused_for_later() {
     let (database, recorder) = gated();

@@ -101,6 +101,9 @@ fn statements_count_as_what_they_come_down_to() {
     let told = "Query: tab(a/) r0.5 | key a filter  limit None continued false more false \
         scanned 1 | 1 returned";
     assert_eq!(run("SELECT * FROM tab WHERE pk = 'a' AND sk >= '0'"), [told]);
+    let told = "Query: tab(a/) r0.5 | key a filter  limit None continued false more false \
+        scanned 1 | 1 returned, projected";
+    assert_eq!(run("SELECT n FROM tab WHERE pk = 'a' AND sk >= '0'"), [told]);
     let told = run("SELECT * FROM tab WHERE n = 1");
     assert!(told[0].starts_with("Scan: tab(/) r2.0 | key - filter n"), "{told:?}");
     let batch = json!({"Statements": [{"Statement": "SELECT * FROM tab WHERE pk='a' AND sk='1'"}]});

@@ -124,7 +124,15 @@ impl Model {
         if !forward {
             entries.reverse();
         }
+        // A partition of a table without a sort key has one item, after which nothing comes.
+        let can_continue = index.is_some() || !table.schema.key.range.is_empty();
         if let Some(start) = data::item(body, "ExclusiveStartKey")? {
+            if !can_continue {
+                return Err(Error::Validation("a page of one item has no next page".into()));
+            }
+            if wanted.as_ref().is_some_and(|wanted| !wanted.matches(Some(&start))) {
+                return Err(Error::Validation("the start key is outside the condition".into()));
+            }
             let start = table.position(index, &start);
             let is_after = |entry: &Entry| (entry.position > start) == forward;
             entries.retain(|entry| entry.position != start && is_after(entry));
@@ -143,7 +151,7 @@ impl Model {
         if select != "COUNT" {
             reply.insert("Items".into(), rows.into());
         }
-        if let Some(last) = last {
+        if let Some(last) = last.filter(|_| can_continue) {
             reply.insert("LastEvaluatedKey".into(), item_value(&table.last_key(index, last)));
         }
         page_cost(page, index, fetch, flag(body, "ConsistentRead")).show(body, &mut reply);

@@ -40,7 +40,7 @@ impl Model {
             writes.iter().map(|(name, write)| write.change(self.table(name))).collect();
         if changes.iter().any(Result::is_err) {
             let reasons = changes.into_iter().map(|change| reason(change.err()));
-            return Err(Error::TransactionCanceled(reasons.collect()));
+            return Err(cancelled(reasons.collect()));
         }
         let mut costs: BTreeMap<String, Cost> = BTreeMap::new();
         for ((name, write), change) in writes.iter().zip(changes.into_iter().flatten()) {
@@ -98,7 +98,7 @@ impl Model {
             }
         }
         if responses.len() < gets.len() {
-            return Err(Error::TransactionCanceled(reasons));
+            return Err(cancelled(reasons));
         }
         let mut reply = Map::from_iter([("Responses".to_owned(), responses.into())]);
         show_all(&costs, Purpose::TransactRead, body, &mut reply);
@@ -120,4 +120,18 @@ fn reason(error: Option<Error>) -> CancellationReason {
             item: None,
         },
     }
+}
+
+/// Only the first action that is invalid says so.
+fn cancelled(mut reasons: Vec<CancellationReason>) -> Error {
+    let mut seen = false;
+    for reason in &mut reasons {
+        if reason.code == CancellationCode::ValidationError {
+            if seen {
+                *reason = CancellationReason::default();
+            }
+            seen = true;
+        }
+    }
+    Error::TransactionCanceled(reasons)
 }

@@ -125,7 +125,7 @@ fn expected(model: &Model, site: &Site<'_>, value: &Value) -> Option<String> {
         (Value::String(_), "string") | (Value::Bool(_), "boolean") => None,
         (Value::Number(_), _) if is_number => None,
         (Value::Array(_), "list") | (Value::Object(_), "map" | "structure") => None,
-        (Value::Object(_), _) => Some("Start of structure or map found where not expected".into()),
+        (Value::Object(_), _) => Some("Start of structure or map found where not expected.".into()),
         (Value::Array(_), "map") => list(java(model, site.shape)),
         (Value::Array(_), "structure") => list(format!("class {}", java(model, site.shape))),
         (Value::Array(_), "blob") => list("class java.nio.ByteBuffer".into()),

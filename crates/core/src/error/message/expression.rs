@@ -155,13 +155,13 @@ pub(crate) fn bounds_out_of_order(low: &AttributeValue, high: &AttributeValue) -
 }
 
 fn bounds(low: &AttributeValue, high: &AttributeValue) -> String {
-    format!("lower bound operand: {}, upper bound operand: {}", Bound(low), Bound(high))
+    format!("lower bound operand: {}, upper bound operand: {}", Shown(low), Shown(high))
 }
 
-/// A scalar as shown in messages about `BETWEEN`.
-struct Bound<'a>(&'a AttributeValue);
+/// A scalar as AWS prints it in messages about `BETWEEN` and about start keys.
+pub(crate) struct Shown<'a>(pub(crate) &'a AttributeValue);
 
-impl fmt::Display for Bound<'_> {
+impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.0.attribute_type().as_str();
         match self.0 {
@@ -213,19 +213,10 @@ pub fn map_key_too_long(parameter: &str, key: &str) -> Error {
     ))
 }
 
-/// A `#name` maps to the empty string.
-pub fn empty_attribute_name(key: &str) -> Error {
-    Error::Validation(format!(
-        "ExpressionAttributeNames contains invalid value: An attribute name must not be empty \
-         for key {key}"
-    ))
-}
-
-/// A value of `ExpressionAttributeValues` is invalid; `reason` says why.
-pub fn invalid_value(reason: &str, key: &str) -> Error {
-    Error::Validation(format!(
-        "ExpressionAttributeValues contains invalid value: {reason} for key {key}"
-    ))
+/// A name or value of `ExpressionAttributeNames` or `ExpressionAttributeValues` is invalid; `reason` says why.
+pub fn invalid_map_value(parameter: &str, reason: &Error, key: &str) -> Error {
+    let reason = reason.message();
+    Error::Validation(format!("{parameter} contains invalid value: {reason} for key {key}"))
 }
 
 /// Keys of `ExpressionAttributeNames` or `ExpressionAttributeValues` are not used in any
@@ -329,6 +320,14 @@ pub fn key_condition_type() -> Error {
          Condition parameter type does not match schema type"
             .into(),
     )
+}
+
+/// Partition key attributes of a multi-attribute key without `=`.
+pub fn key_condition_hash_missing(missing: &[&str]) -> Error {
+    Error::Validation(format!(
+        "HASH key attributes {} must have equality conditions specified in the query",
+        missing.join(", ")
+    ))
 }
 
 /// A sort key attribute is skipped, or has a range condition and is not the last one with a condition.

@@ -1,7 +1,7 @@
 //! Messages about keys, indexes and table definitions.
 
 use crate::error::Error;
-use crate::schema::{IndexSchema, KeyAttribute};
+use crate::schema::{IndexSchema, KeyAttribute, KeyRole, KeySchema};
 use crate::value::AttributeValue;
 
 /// The prefix of many messages.
@@ -129,9 +129,35 @@ pub fn attributes_unused(defined: &[&str], used: &[&str]) -> Error {
     ))
 }
 
-/// An attribute that is defined twice. AWS's wording is unknown.
+/// An attribute that is defined twice.
 pub fn attribute_defined_twice(name: &str) -> Error {
-    invalid(format_args!("Duplicate attribute name in AttributeDefinitions: {name}"))
+    Error::Validation(format!("Attribute Name is duplicated: {name}"))
+}
+
+/// An index creation that gives an attribute another type than it has; the key that has it, and as it would be.
+pub fn attribute_redefined(existing: &KeySchema, new: &KeySchema) -> Error {
+    invalid(format_args!(
+        "Attributes cannot be redefined. Please check that your attribute has the same type as \
+         previously defined. Existing schema: {} New schema: {}",
+        shown_key(existing),
+        shown_key(new)
+    ))
+}
+
+fn shown_key(key: &KeySchema) -> String {
+    let elements = key.roles().map(|(role, attribute)| {
+        let role = match role {
+            KeyRole::Hash => "HASH",
+            KeyRole::Range => "RANGE",
+        };
+        format!("SchemaElement: key{{{}:{}:{role}}}", attribute.name, attribute.kind)
+    });
+    format!("Schema:[{}]", elements.collect::<Vec<_>>().join(", "))
+}
+
+/// An attribute that a projection lists twice.
+pub fn projected_twice(name: &str) -> Error {
+    invalid(format_args!("Duplicate element in NonKeyAttributes: {name}"))
 }
 
 /// A key with the same attribute twice.
@@ -139,12 +165,6 @@ pub fn key_repeated() -> Error {
     Error::validation(
         "Both the Hash Key and the Range Key element in the KeySchema have the same name",
     )
-}
-
-/// A multi-attribute key with the same attribute twice. AWS's wording is unknown, but says
-/// "duplicate".
-pub fn key_attribute_repeated(name: &str) -> Error {
-    Error::Validation(format!("Invalid KeySchema: Duplicate attribute name in KeySchema: {name}"))
 }
 
 /// A key that does not begin with a partition key.
@@ -157,17 +177,20 @@ pub fn second_not_range() -> Error {
     Error::validation("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
 }
 
-/// A multi-attribute key in which a partition key follows a sort key. AWS's wording is unknown.
-pub fn hash_after_range() -> Error {
-    Error::validation(
-        "Invalid KeySchema: All HASH key elements must precede all RANGE key elements",
-    )
+/// A multi-attribute key with the same attribute twice.
+pub fn key_attribute_repeated() -> Error {
+    Error::validation("The KeySchema contains multiple key attributes with the same name")
 }
 
-/// A multi-attribute key with too many attributes of one role. AWS's wording is unknown.
-pub fn too_many_key_attributes(role: &str, limit: usize) -> Error {
-    Error::Validation(format!(
-        "Invalid KeySchema: The number of {role} key elements exceeds the limit of {limit}"
+/// A multi-attribute key in which a partition key follows a sort key.
+pub fn hash_after_range() -> Error {
+    invalid("All HASH key attributes must precede RANGE key attributes in the KeySchema")
+}
+
+/// A multi-attribute key with too many attributes of one role.
+pub fn too_many_key_attributes(role: &str) -> Error {
+    invalid(format_args!(
+        "The KeySchema exceeds the maximum allowed number of {role} key attributes"
     ))
 }
 

@@ -26,6 +26,8 @@ pub const DUPLICATE_NUMBERS: &str = "Input collection contains duplicates";
 /// More than 32 levels of lists and maps.
 pub const NESTING: &str = "Nesting Levels have exceeded supported limits: Attributes in the item \
      have nested levels beyond supported limit";
+/// An attribute name of no characters, at any level.
+pub const NAME_EMPTY: &str = "Empty attribute name";
 /// An attribute name of 64 KB or more, at any level.
 pub const NAME_TOO_LONG: &str = "Attribute name is too large, must be less than 65536 bytes";
 
@@ -88,7 +90,7 @@ pub fn unexpected_list(class: &str) -> Error {
 
 /// An object in place of a scalar or a list.
 pub fn unexpected_object() -> Error {
-    Error::Serialization("Start of structure or map found where not expected".into())
+    Error::Serialization("Start of structure or map found where not expected.".into())
 }
 
 /// A scalar in place of a list or a map.

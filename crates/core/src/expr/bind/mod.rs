@@ -21,9 +21,9 @@ use super::projection::Projection;
 use super::search::SearchCondition;
 use super::update::Update;
 use crate::error::message::expression::{self as problem, Problem};
-use crate::error::{Result, message::expression};
+use crate::error::{Error, Result, message::expression};
 use crate::limits::MAX_SUBSTITUTION_TOKEN_BYTES;
-use crate::value::{AttributeValue, Str};
+use crate::value::{AttributeValue, Str, check_attribute_name};
 use resolve::Definition;
 
 const NAMES: &str = "ExpressionAttributeNames";
@@ -63,12 +63,7 @@ impl Bindings {
         names: Option<Vec<(Str, Str)>>,
         values: Option<Vec<(Str, AttributeValue)>>,
     ) -> Result<Self> {
-        if let Some(names) = &names {
-            check_keys(NAMES, '#', names.iter().map(|(key, _)| key.as_str()))?;
-            if let Some((key, _)) = names.iter().find(|(_, name)| name.is_empty()) {
-                return Err(expression::empty_attribute_name(key));
-            }
-        }
+        check_names(names.as_deref())?;
         if let Some(values) = &values {
             check_keys(VALUES, ':', values.iter().map(|(key, _)| key.as_str()))?;
         }
@@ -141,6 +136,24 @@ impl Bindings {
         path::check_distinct(&paths.iter().collect::<Vec<_>>())?;
         Ok(Projection::new(paths))
     }
+}
+
+fn check_names(names: Option<&[(Str, Str)]>) -> Result<()> {
+    let Some(names) = names else { return Ok(()) };
+    check_keys(NAMES, '#', names.iter().map(|(key, _)| key.as_str()))?;
+    names.iter().try_for_each(|(key, name)| {
+        check_attribute_name(name)
+            .map_err(|reason| expression::invalid_map_value(NAMES, &reason, key))
+    })
+}
+
+/// The error for a request in which the value of the last of `keys` cannot be decoded for this `reason`. AWS
+/// looks at the names before the values, and at each value's key before the value.
+pub fn undecodable_value(names: Option<&[(Str, Str)]>, keys: &[&str], reason: &Error) -> Error {
+    let earlier =
+        check_names(names).and_then(|()| check_keys(VALUES, ':', keys.iter().copied())).err();
+    let key = keys.last().copied().unwrap_or_default();
+    earlier.unwrap_or_else(|| expression::invalid_map_value(VALUES, reason, key))
 }
 
 /// Checks the keys of one of the two maps: not empty, each a marker and a word.

@@ -2,6 +2,7 @@
 
 use super::{bindings, try_bindings};
 use crate::error::Error;
+use crate::expr::{Bindings, undecodable_value};
 
 /// Expression, names, values and message.
 type Table<'a> = &'a [(&'a str, &'a str, &'a str, &'a str)];
@@ -390,4 +391,44 @@ fn unused_names_and_values_are_refused_at_the_end() {
     );
     request.filter("x <> :a").unwrap();
     request.finish().unwrap();
+}
+
+#[test]
+fn names_stand_for_names_that_attributes_can_have() {
+    let of_name = |name: &str| Bindings::new(Some(vec![("#n".into(), name.into())]), None);
+    assert!(of_name(&"n".repeat(65_535)).is_ok());
+    for (name, reason) in [
+        (String::new(), "Empty attribute name"),
+        ("n".repeat(65_536), "Attribute name is too large, must be less than 65536 bytes"),
+    ] {
+        assert_eq!(
+            message(of_name(&name)),
+            format!("ExpressionAttributeNames contains invalid value: {reason} for key #n")
+        );
+    }
+}
+
+#[test]
+fn a_value_that_cannot_be_decoded_comes_after_the_names_and_its_key() {
+    let reason = Error::validation("no value");
+    let names = |key: &str| vec![(key.into(), "a".into())];
+    for (names, keys, expected) in [
+        (
+            names("#n"),
+            [":a", ":b"],
+            "ExpressionAttributeValues contains invalid value: no value for key :b",
+        ),
+        (
+            names("#n"),
+            ["a", ":b"],
+            "ExpressionAttributeValues contains invalid key: Syntax error; key: \"a\"",
+        ),
+        (
+            names("n"),
+            ["a", ":b"],
+            "ExpressionAttributeNames contains invalid key: Syntax error; key: \"n\"",
+        ),
+    ] {
+        assert_eq!(undecodable_value(Some(&names), &keys, &reason).message(), expected);
+    }
 }

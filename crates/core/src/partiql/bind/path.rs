@@ -12,8 +12,7 @@ use crate::value::Str;
 /// The path of an expression, if it is one.
 pub(super) fn as_path(expr: &Expr) -> Result<Option<Path>> {
     match &expr.kind {
-        ExprKind::Name(name, _) => Ok(Some(Path::attribute(name.clone()))),
-        ExprKind::Path(..) => path(expr).map(Some),
+        ExprKind::Name(..) | ExprKind::Path(..) => path(expr).map(Some),
         _ => Ok(None),
     }
 }
@@ -42,6 +41,7 @@ fn step(step: &PathStep) -> Result<Step> {
         PathStep::Unpivot => Err(message::unpivot()),
         PathStep::Wildcard => Err(message::wildcard()),
         PathStep::Index(expr) => match &expr.kind {
+            ExprKind::String(name) if name.is_empty() => Err(message::empty_path_component()),
             ExprKind::String(name) => Ok(Step::Key(name.clone())),
             ExprKind::Number(text) => index(text, expr),
             _ => Err(unexpected(expr)),

@@ -8,7 +8,7 @@ use crate::error::message::{partiql as message, value as value_message};
 use crate::error::{Error, Result};
 use crate::limits::MAX_NESTING;
 use crate::number::{Number, scale_error};
-use crate::value::{AttributeValue, Item, Str};
+use crate::value::{AttributeValue, Item, Str, check_attribute_name};
 
 /// The path from an attribute's value, which messages call `root`, to a literal inside it.
 #[derive(Default)]
@@ -120,7 +120,7 @@ fn map<'a>(fields: &'a [(Expr, Expr)], place: &mut Place<'a>) -> Result<Item> {
 
 fn field_name<'a>(name: &'a Expr, place: &Place<'_>) -> Result<&'a Str> {
     match &name.kind {
-        ExprKind::String(name) => Ok(name),
+        ExprKind::String(name) => check_attribute_name(name).map(|()| name),
         kind => {
             let kind = kind.node();
             let what = format_args!("Tuple keys must be of type String. Actual type: {kind}");

@@ -7,7 +7,7 @@ use crate::limits::{MAX_INLINE_FILTERS, MAX_VECTOR_DIMENSIONS, MAX_VECTOR_INDEXE
 use crate::schema::definition::{
     AttributeDefinition, TableDefinition, VectorAttributeDefinition, VectorIndexDefinition,
 };
-use crate::schema::{KeyAttribute, TableSchema, model, validate};
+use crate::schema::{KeyAttribute, KeySchema, TableSchema, model, validate};
 
 const SEARCH_ROLES: &[&str] = &["HASH", "INLINE_FILTER"];
 
@@ -163,6 +163,7 @@ impl TableSchema {
         if schema.index(&index.name).is_some() || schema.vector_index(&index.name).is_some() {
             return Err(schema_message::index_exists());
         }
+        self.check_redefinitions(&KeySchema::default(), definitions)?;
         if schema.vector_indexes.len() >= MAX_VECTOR_INDEXES {
             return Err(message::one_vector_index_too_many(MAX_VECTOR_INDEXES));
         }

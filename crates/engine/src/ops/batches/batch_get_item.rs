@@ -8,7 +8,7 @@ use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units}
 use keyloom_core::error::request;
 use keyloom_core::expr::Projection;
 use keyloom_core::image::Stored;
-use keyloom_core::observation::{Operation, Outcome};
+use keyloom_core::observation::Operation;
 use keyloom_core::{Error, Result, limits};
 
 use crate::catalog::Table;
@@ -61,6 +61,7 @@ fn plan(database: &Inner, input: KeysOfTable) -> Result<Planned> {
     for key in &input.keys {
         table.schema.check_key(key)?;
     }
+    table.check_paths(projection.iter().flat_map(Projection::paths))?;
     let store_keys: Vec<Vec<u8>> =
         input.keys.iter().map(|key| table.item_key(key)).collect::<Result<_>>()?;
     let mut sorted: Vec<&Vec<u8>> = store_keys.iter().collect();
@@ -84,6 +85,7 @@ fn read_part(
     let keys: Vec<&[u8]> = store_keys.iter().map(Vec::as_slice).collect();
     let mut touches = Vec::new();
     let mode = if input.consistent_read { ReadMode::Strong } else { ReadMode::Eventual };
+    let asked = Ended::of_read(projection.is_some(), mode);
     let mut consumed = ConsumedCapacity::new(input.table_name.as_str());
     let images = read::lookup_many(database, &keys)?;
     for ((key, store_key), stored) in input.keys.drain(..).zip(keys).zip(images) {
@@ -96,8 +98,8 @@ fn read_part(
         let units = read_units(size, mode);
         if let Some(observing) = &observing {
             // Each key for itself: what one has taken is not there for the next.
-            let asked = observe::lookup(&table, store_key, Units::ZERO, 0);
-            if let Err(error) = observing.admit_or_error(&[asked]) {
+            let touch = observe::lookup(&table, store_key, Units::ZERO, 0);
+            if let Err(error) = observing.admit_read(&[touch], asked) {
                 throttled = Some(error);
                 unprocessed.push(key);
                 continue;
@@ -116,9 +118,7 @@ fn read_part(
         let ended = Ended {
             returned: rows.len(),
             expired: observing.expired(|| ttl::expired(database, &table, &rows)),
-            is_projected: projection.is_some(),
-            is_consistent: input.consistent_read,
-            ..Ended::with(Outcome::Done)
+            ..asked
         };
         observing.observe(&touches, ended);
     }

@@ -6,7 +6,7 @@ use keyloom_core::Result;
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units};
 use keyloom_core::expr::Projection;
 use keyloom_core::image::{Row, Stored};
-use keyloom_core::observation::{Operation, Outcome};
+use keyloom_core::observation::Operation;
 
 use crate::catalog::Table;
 use crate::database::{Database, Inner};
@@ -31,6 +31,7 @@ fn run(database: &Inner, input: GetItemInput) -> Result<GetItemOutput> {
     let projection = input.projection.alone()?;
     let table = database.catalog.table(&input.table_name)?;
     table.schema.check_key(&input.key)?;
+    table.check_paths(projection.iter().flat_map(Projection::paths))?;
     let key = table.item_key(&input.key)?;
     let mode = if input.consistent_read { ReadMode::Strong } else { ReadMode::Eventual };
     let (stored, units) = observed_lookup(database, &table, &key, mode, projection.is_some())?;
@@ -49,8 +50,9 @@ pub(crate) fn observed_lookup(
     is_projected: bool,
 ) -> Result<(Option<Stored>, Units)> {
     let observing = database.observe(Operation::GetItem);
+    let asked = Ended::of_read(is_projected, mode);
     if let Some(observing) = &observing {
-        observing.admit_or_error(&[observe::lookup(table, key, Units::ZERO, 0)])?;
+        observing.admit_read(&[observe::lookup(table, key, Units::ZERO, 0)], asked)?;
     }
     let stored = read::lookup(database, key)?;
     let size = stored.as_ref().map_or(Ok(0), Stored::size_bytes)?;
@@ -60,9 +62,7 @@ pub(crate) fn observed_lookup(
             returned: usize::from(stored.is_some()),
             expired: observing
                 .expired(|| usize::from(ttl::has_expired(database, table, stored.as_ref()))),
-            is_projected,
-            is_consistent: mode == ReadMode::Strong,
-            ..Ended::with(Outcome::Done)
+            ..asked
         };
         observing.done(&[observe::lookup(table, key, units, size)], ended);
     }

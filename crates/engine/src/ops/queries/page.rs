@@ -12,6 +12,7 @@ use keyloom_core::{Error, Result};
 use crate::catalog::record::Status;
 use crate::catalog::{Index, Table};
 use crate::database::Inner;
+use crate::observe::Ended;
 use crate::read::{Page, ReadPlan};
 
 /// Refuses a vector index in the words of the operation: only SearchVectors reads those.
@@ -113,17 +114,19 @@ pub(crate) fn page_cost(
     consumed
 }
 
-/// Reads a page of a plan; an observer is asked before and told after.
+/// Reads a page of a plan; an observer is asked before and told after. `is_projected` says whether only parts of
+/// its items are returned.
 pub(crate) fn observed(
     database: &Inner,
     plan: &ReadPlan,
-    mode: ReadMode,
+    (is_projected, mode): (bool, ReadMode),
     read: impl FnOnce() -> Result<Page>,
 ) -> Result<Page> {
     let Some(observing) = database.observe(plan.operation()) else { return read() };
-    observing.admit_page(plan)?;
+    let asked = Ended::of_read(is_projected, mode);
+    observing.admit_page(plan, asked)?;
     let page = read()?;
-    observing.page(plan, &page, mode);
+    observing.page(plan, &page, mode, asked);
     Ok(page)
 }
 
@@ -145,7 +148,8 @@ pub(crate) fn read_page(
     table_name: &str,
     mode: ReadMode,
 ) -> Result<PageOutput> {
-    let page = observed(database, plan, mode, || plan.run(database))?;
+    let asked = (plan.projection.is_some(), mode);
+    let page = observed(database, plan, asked, || plan.run(database))?;
     Ok(PageOutput {
         consumed_capacity: page_cost(plan, &page, table_name, mode),
         rows: page.rows,

@@ -3,8 +3,8 @@
 use keyloom_api::Fields;
 use keyloom_api::queries::{PageOutput, QueryExpressions, QueryInput, Select};
 use keyloom_core::Result;
-use keyloom_core::error::{message, request};
-use keyloom_core::expr::{Condition, Projection, check_keys_are_scalars};
+use keyloom_core::error::message;
+use keyloom_core::expr::{Condition, Projection};
 use keyloom_store::Direction;
 
 use crate::catalog::Table;
@@ -31,7 +31,12 @@ fn run(database: &Inner, input: &QueryInput) -> Result<PageOutput> {
     let expressions = input.expressions()?;
     let table = database.catalog.table(&read.table_name)?;
     let plan = plan(input, expressions, table)?;
-    read_page(database, &plan, &read.table_name, read.read_mode())
+    let mut page = read_page(database, &plan, &read.table_name, read.read_mode())?;
+    if plan.is_of_one_item() {
+        // A start key would be refused, so `Limit` leaves nothing to continue with.
+        page.last_evaluated_key = None;
+    }
+    Ok(page)
 }
 
 fn plan(
@@ -58,19 +63,19 @@ fn plan(
         condition: None,
         is_continued: read.exclusive_start_key.is_some(),
     };
+    let start = read.exclusive_start_key.as_ref();
+    start.map_or(Ok(()), |start| read::check_start_partition(&plan, start))?;
     let condition = expressions.key.resolve(&plan.key().hash, &plan.key().range)?;
     check_condition_values(&plan, &condition)?;
+    let start = start.map(|start| read::check_start_in_query(&plan, &condition, start));
+    let start = start.transpose()?;
     let parameter = if read.legacy_filter.is_some() { "QueryFilter" } else { "Filter Expression" };
     check_filter(plan.filter.as_ref(), parameter, plan.key())?;
     check_paths(&plan)?;
     plan.fetch_base = fetches_base(read, &plan.table, plan.index(), plan.projection.as_ref())?;
     plan.range = read::of_key_condition(plan.keyspace(), &condition)?;
-    if let Some(start) = &read.exclusive_start_key {
-        let key = read::check_start_key(&plan.table, plan.index(), start)?;
-        if !plan.range.contains(&key) {
-            return Err(request::start_key_outside_range());
-        }
-        plan.range = read::resume_after(plan.range, key, plan.direction);
+    if let Some(start) = start {
+        plan.range = read::resume_after(plan.range, start, plan.direction);
     }
     plan.condition = Some(condition);
     Ok(plan)
@@ -98,12 +103,9 @@ fn check_condition_values(
     Ok(())
 }
 
-/// No path may go inside an attribute that the table's or an index's key says is a scalar.
+/// Refuses paths into key attributes in the filter and the projection.
 pub(crate) fn check_paths(plan: &ReadPlan) -> Result<()> {
     let filter = plan.filter.as_ref().map(Condition::paths).unwrap_or_default();
     let projection = plan.projection.as_ref().map(Projection::paths).unwrap_or_default();
-    let paths: Vec<_> = filter.into_iter().chain(projection).collect();
-    let table_key = plan.table.key().attributes().map(|key| key.name.as_str());
-    let index_keys = plan.table.indexes.iter().flat_map(|index| index.schema.key.attributes());
-    check_keys_are_scalars(&paths, table_key, index_keys.map(|key| key.name.as_str()))
+    plan.table.check_paths(filter.into_iter().chain(projection))
 }

@@ -67,8 +67,8 @@ fn plan(
     plan.range = KeyRange::prefix(&layout::entries(plan.keyspace()));
     if let Some(start) = &read.exclusive_start_key {
         let key = read::check_start_key(&plan.table, plan.index(), start)?;
-        if plan.is_outside_segment(&key) {
-            return Err(request::start_key_outside_segment());
+        if let Some((segment, total)) = plan.segment.filter(|_| plan.is_outside_segment(&key)) {
+            return Err(request::start_key_outside_segment(segment, total));
         }
         plan.range = read::resume_after(plan.range, key, plan.direction);
     }

@@ -3,12 +3,12 @@
 use std::ops::Bound;
 
 use keyloom_api::queries::{SearchVectorsInput, SearchVectorsOutput};
-use keyloom_core::capacity::{Units, vector_search_bytes};
+use keyloom_core::capacity::{ReadMode, Units, vector_search_bytes};
 use keyloom_core::error::message::vector as message;
 use keyloom_core::error::request;
 use keyloom_core::expr::{Projection, ResolvedKeyCondition, ResolvedSearch, SearchCondition};
 use keyloom_core::image::{Row, Stored};
-use keyloom_core::observation::{Operation, Outcome, Question, Touch, Work};
+use keyloom_core::observation::{Operation, Question, Touch, Work};
 use keyloom_core::schema::VectorIndexSchema;
 use keyloom_core::size::item_size;
 use keyloom_core::{AttributeValue, Item, Number, Result, limits};
@@ -67,15 +67,11 @@ fn run(database: &Inner, input: &SearchVectorsInput) -> Result<SearchVectorsOutp
         range: None,
     });
     let asked = Asked { table: &table, index, condition, limit: input.top_k };
-    observing.admit_or_error(&[asked.touch(&search.range, 0)])?;
+    let read = Ended::of_read(projection.is_some(), ReadMode::Eventual);
+    observing.admit_read(&[asked.touch(&search.range, 0)], read)?;
     let (output, scanned) = found(database, &search, index, projection.as_ref())?;
-    let ended = Ended {
-        question: Some(asked.question(scanned)),
-        returned: output.results.len(),
-        is_projected: projection.is_some(),
-        is_consistent: false,
-        ..Ended::with(Outcome::Done)
-    };
+    let ended =
+        Ended { question: Some(asked.question(scanned)), returned: output.results.len(), ..read };
     let bytes = usize::try_from(output.search_bytes).unwrap_or(usize::MAX);
     observing.done(&[asked.touch(&search.range, bytes)], ended);
     Ok(output)

@@ -19,11 +19,13 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         .live_shards(now_ms)
         .filter(|shard| input.parent.is_none_or(|parent| shard.parent.as_deref() == Some(parent)))
         .collect();
-    // After a shard that is gone the list begins anew, rather than end.
     let start = input.exclusive_start_shard_id;
-    let skip = start.and_then(|start| shards.iter().position(|shard| shard.id == start));
-    let rest = shards.iter().skip(skip.map_or(0, |position| position + 1));
-    let (page, more) = paging::page(rest, input.limit, |_| true);
+    let position = start.and_then(|start| shards.iter().position(|shard| shard.id == start));
+    let rest = shards.iter().skip(position.map_or(0, |position| position + 1));
+    // After a shard that is gone come those with later names, which begin with their time.
+    let gone = start.filter(|_| position.is_none());
+    let (page, more) =
+        paging::page(rest, input.limit, |shard| gone.is_none_or(|gone| shard.id.as_str() > gone));
 
     let mut json = JsonWriter::object();
     json.structure("StreamDescription", |json| {

@@ -107,7 +107,7 @@ impl CreateTableInput {
             throughput: table_input::throughput(fields, &mut constraints, "")?,
             on_demand_limit: table_input::on_demand(fields),
             warm: table_input::warm(fields),
-            stream_view: match stream_setting::decode(fields, &mut constraints)? {
+            stream_view: match stream_setting::decode(fields, &mut constraints, true)? {
                 Some(StreamChange::Begin(view)) => Some(view),
                 Some(StreamChange::End) | None => None,
             },

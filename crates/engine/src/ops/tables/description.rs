@@ -23,17 +23,21 @@ pub(crate) fn write(
 ) {
     let arn = database.table_arn(table.name());
     let record = &table.record;
+    // Of a table that goes, DynamoDB no longer says what it was made of.
+    let is_whole = status != Status::Deleting;
     json.structure(name, |json| {
-        json.list("AttributeDefinitions", &record.definitions, |json, definition| {
-            json.nested(|json| {
-                json.string("AttributeName", &definition.name);
-                json.string("AttributeType", &definition.kind);
+        if is_whole {
+            json.list("AttributeDefinitions", &record.definitions, |json, definition| {
+                json.nested(|json| {
+                    json.string("AttributeName", &definition.name);
+                    json.string("AttributeType", &definition.kind);
+                });
             });
-        });
+            key_schema(json, "KeySchema", &record.key);
+            seconds(json, "CreationDateTime", record.created_ms);
+        }
         json.string("TableName", &record.name);
-        key_schema(json, "KeySchema", &record.key);
         json.string("TableStatus", status.as_str());
-        seconds(json, "CreationDateTime", record.created_ms);
         throughput(json, &record.billing.throughput, Some(&record.billing));
         counts(json, "TableSizeBytes", table.counts(&table.shared.stats));
         json.string("TableArn", &arn);
@@ -41,8 +45,10 @@ pub(crate) fn write(
         billing(json, &record.billing);
         let grown = database.observer.grown(&record.name, None);
         warm(json, raised(warm_of(record.billing.warm, &record.billing), grown));
-        indexes(json, database, table, &arn, status);
-        vector_indexes(json, database, table, &arn, status);
+        if is_whole {
+            indexes(json, database, table, &arn, status);
+            vector_indexes(json, database, table, &arn, status);
+        }
         stream(json, table, &arn);
         settings(json, table);
     });

@@ -23,6 +23,7 @@ pub(crate) enum StreamChange {
 pub(crate) fn decode(
     fields: &Fields<'_>,
     constraints: &mut Constraints,
+    is_new_table: bool,
 ) -> Result<Option<StreamChange>> {
     let Some(stream) = fields.structure("StreamSpecification") else { return Ok(None) };
     let enabled = stream.boolean("StreamEnabled");
@@ -33,8 +34,8 @@ pub(crate) fn decode(
     constraints.one_of(view, "streamSpecification.streamViewType", &views);
     match (enabled.unwrap_or(false), view) {
         (true, Some(view)) => Ok(Some(StreamChange::Begin(view.to_owned()))),
-        (true, None) => Err(request::stream_view_missing()),
-        (false, Some(_)) => Err(request::stream_view_without_stream()),
+        (true, None) => Err(request::stream_view_missing(is_new_table)),
+        (false, Some(_)) => Err(request::stream_view_without_stream(is_new_table)),
         (false, None) => Ok(Some(StreamChange::End)),
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut record = table.record.clone();
     record.tags.extend(tags);
     if record.tags.len() > limits::MAX_TAGS {
-        return Err(message::too_many_tags(limits::MAX_TAGS));
+        return Err(message::too_many_tags());
     }
     change.put(record, || Ok(Alongside::default()))?;
     Ok(Vec::new())

@@ -79,7 +79,7 @@ fn run(database: &Inner, input: TransactGetItemsInput) -> Result<TransactGetItem
     }
     let mut keys: Vec<Result<Vec<u8>>> = Vec::with_capacity(input.gets.len());
     let mut tables = Vec::with_capacity(input.gets.len());
-    for get in &input.gets {
+    for (get, projection) in input.gets.iter().zip(&projections) {
         let table = database.catalog.table(&get.table_name)?;
         // A key of the wrong shape cancels the transaction; an empty one refuses the request.
         let fits = table.key().has_types_of(&get.key) && get.key.len() == table.key().len();
@@ -88,6 +88,7 @@ fn run(database: &Inner, input: TransactGetItemsInput) -> Result<TransactGetItem
             Err(error) => keys.push(Err(error)),
             Ok(()) => keys.push(table.item_key(&get.key)),
         }
+        table.check_paths(projection.iter().flat_map(Projection::paths))?;
         tables.push(table);
     }
     check_distinct(keys.iter().flatten())?;

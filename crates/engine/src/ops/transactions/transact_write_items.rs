@@ -8,7 +8,7 @@ use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, read_units};
 use keyloom_core::error::{CancellationReason, request};
 use keyloom_core::image::Stored;
 use keyloom_core::schema::KeyContext;
-use keyloom_core::{Error, Result, limits};
+use keyloom_core::{Result, limits};
 
 use crate::database::{Database, Inner};
 use crate::idempotency::{self, Admission, TokenScope};
@@ -151,7 +151,7 @@ pub(crate) fn all_or_cancelled<T>(planned: Vec<Result<T>>) -> Result<Vec<T>> {
         Ok(_) => CancellationReason::default(),
         Err(error) => write::reason_of(&error),
     });
-    Err(Error::TransactionCanceled(reasons.collect()))
+    Err(write::cancelled(reasons.collect()))
 }
 
 /// No two actions may touch one item.

@@ -5,7 +5,7 @@ use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
 use keyloom_core::schema::definition::AttributeDefinition;
-use keyloom_core::schema::model;
+use keyloom_core::schema::{check_defined_once, model};
 
 use crate::catalog::record::{EncryptionSetting, IndexCapacity, OnDemandLimit, Throughput};
 use crate::ops::tables::stream_setting::StreamChange;
@@ -79,8 +79,9 @@ impl UpdateTableInput {
         };
         input.decode_choices(fields, &mut constraints);
         input.replicas = ReplicaUpdate::decode(fields, &mut constraints);
-        input.stream = stream_setting::decode(fields, &mut constraints)?;
+        input.stream = stream_setting::decode(fields, &mut constraints, false)?;
         constraints.finish()?;
+        check_defined_once(&input.definitions)?;
         input.check_units()?;
         input.check_not_empty(indexes.is_empty() && vector_indexes.is_empty())?;
         input.indexes = each_once(indexes)?;
@@ -155,6 +156,9 @@ fn index_updates(
     };
     let mut updates = Vec::with_capacity(list.len());
     for (position, element) in list.iter().enumerate() {
+        if ["Update", "Create", "Delete"].iter().filter(|action| element.has(action)).count() > 1 {
+            return Err(message::index_update_ambiguous());
+        }
         updates.push(if let Some(update) = element.structure("Update") {
             let path = path(position, "update");
             let name = index_name(&update, constraints, &path);

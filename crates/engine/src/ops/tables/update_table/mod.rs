@@ -94,7 +94,7 @@ impl Update {
                 let setting = stream_setting::begin(database, name, keyspace, view)?;
                 self.record.stream = Some(setting);
             }
-            StreamChange::End if !is_open => return Err(message::stream_already_disabled(name)),
+            StreamChange::End if !is_open => return Err(message::no_stream_to_disable(name)),
             StreamChange::End => {
                 if let Some(stream) = &mut self.record.stream {
                     stream.enabled = false;
