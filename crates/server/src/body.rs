@@ -8,9 +8,6 @@ use tokio::time::{Instant, timeout_at};
 use crate::memory::{Full, Reservation};
 use crate::shared::Shared;
 
-/// The first buffer of a body that did not arrive in one piece. It doubles as the body arrives: a
-/// declared size costs nothing until half of it has been received.
-const FIRST_BUFFER_BYTES: usize = 256 << 10;
 /// This many bytes at the start of a body are reserved several times, which covers their decoded
 /// form: small requests have no other reservation.
 const SMALL_BYTES: usize = 64 << 10;
@@ -118,13 +115,14 @@ impl Reading<'_> {
         Ok(whole.freeze())
     }
 
-    /// A copy with room for what has been received and as much again, if that is still expected.
+    /// A copy with room for what has been received and as much again, if that is still expected: a
+    /// declared size costs nothing until half of it has been received.
     ///
     /// The whole buffer is reserved although it is not full: recycled pages are resident before they
     /// are written. Copying keeps the allocator from growing the old buffer in place.
     fn larger(&mut self, received: &[u8]) -> Result<BytesMut, BodyError> {
         let expected = self.promised.unwrap_or(self.max_bytes);
-        let capacity = (self.bytes * 2).max(FIRST_BUFFER_BYTES).min(expected).max(self.bytes);
+        let capacity = (self.bytes * 2).min(expected).max(self.bytes);
         self.reserve(capacity)?;
         let mut buffer = BytesMut::with_capacity(capacity);
         buffer.extend_from_slice(received);

@@ -116,6 +116,12 @@ fn bodies_together_are_bounded() {
     assert!(refused.error().ends_with("ServiceUnavailableException"));
     assert!(counter(&server, "keyloom_memory_refusals_total ") > 0);
     still_serves(&server);
+    // A body without a declared size, in pieces, is small as well.
+    let mut pieces = Client::connect(server.addr());
+    let head = post("GetItem", "").replace("content-length: 0", "transfer-encoding: chunked");
+    pieces.send(format!("{head}1\r\n{{\r\n"));
+    pieces.send("1\r\n}\r\n0\r\n\r\n");
+    assert_eq!(pieces.receive().text(), "{}");
     drop(holders);
     let freed = (0..500).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
