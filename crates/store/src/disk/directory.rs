@@ -17,7 +17,8 @@ use super::manifest::{self, Contents, Manifest};
 use super::mutation::{self, Mutation};
 use crate::StoreError;
 
-const LOCK: &str = "LOCK";
+/// The name of the lock file.
+pub(super) const LOCK: &str = "LOCK";
 /// Written and removed to probe a full disk for free space.
 const SPACE_PROBE: &str = "room.tmp";
 /// Where formats 1 and 2 state their version.
