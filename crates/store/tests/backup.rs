@@ -241,7 +241,7 @@ fn unsuitable_directories_are_refused_by_name() {
     let full = scratch.path().join("holiday");
     fs::create_dir(&full).unwrap();
     fs::write(full.join("photo"), "x").unwrap();
-    refusal(store.backup(&full), &full, "neither empty nor a backup");
+    refusal(store.backup(&full), &full, "holds no backup of a store");
     let other = scratch.path().join("other");
     store_with(&other, 3).close().unwrap();
     refusal(store.backup(&other), &other, "is a store, not a backup");

@@ -166,7 +166,7 @@ impl DiskStore {
         options: DiskOptions,
     ) -> Result<(Self, OpenReport), StoreError> {
         let path = path.as_ref();
-        let lock = DirectoryLock::take(path, &RealFiles)?;
+        let lock = DirectoryLock::take(path, &RealFiles)?.with_lock_file()?;
         Self::open_in(Arc::new(RealFiles), path, lock, &path.join("tree"), options)
     }
 

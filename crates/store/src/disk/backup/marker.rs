@@ -64,7 +64,7 @@ pub(super) fn read(directory: &Path) -> Result<Backup, StoreError> {
     let marker = read_file(&directory.join(NAME))?;
     let path = directory.join(manifest::NAME);
     let Some(bytes) = read_file(&path)? else {
-        let detail = "it is neither empty nor a backup of a store; choose another directory";
+        let detail = "it holds no backup of a store; choose another directory";
         return Err(match marker {
             None => format(directory.into(), detail),
             Some(_) => StoreError::Corrupt { path, detail: "it is missing".into() },
