@@ -108,6 +108,24 @@ fn a_directory_with_foreign_files_is_refused() {
 
 #[cfg(unix)]
 #[test]
+fn all_files_of_a_new_store_are_private_to_their_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("store");
+    let store = open(&path).unwrap();
+    assert!(path.join("tree/v0").exists());
+    for directory in [path.clone(), path.join("log"), path.join("tree"), path.join("tree/tables")] {
+        for entry in fs::read_dir(directory).unwrap() {
+            let entry = entry.unwrap();
+            let mode = entry.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0, "{}: {mode:o}", entry.path().display());
+        }
+    }
+    drop(store);
+}
+
+#[cfg(unix)]
+#[test]
 fn a_lock_file_that_is_a_link_is_refused() {
     let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let target = other.path().join("target");
