@@ -242,6 +242,10 @@ fn unsuitable_directories_are_refused_by_name() {
     fs::create_dir(&full).unwrap();
     fs::write(full.join("photo"), "x").unwrap();
     refusal(store.backup(&full), &full, "holds no backup of a store");
+    let empty = scratch.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let restored = restore_backup(&empty, &scratch.path().join("restored"));
+    refusal(restored, &empty, "holds no backup of a store");
     let other = scratch.path().join("other");
     store_with(&other, 3).close().unwrap();
     refusal(store.backup(&other), &other, "is a store, not a backup");
