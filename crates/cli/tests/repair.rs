@@ -178,3 +178,18 @@ fn the_command_says_what_is_lost_and_its_code_tells_whether() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("nothing"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn a_table_of_another_database_is_doubtful_and_the_code_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let [data, other, saved] = ["data", "other", "saved"].map(|name| home.path().join(name));
+    filled(&data);
+    filled(&other);
+    let table = all_files(&data.join("tree/tables")).remove(0);
+    fs::copy(all_files(&other.join("tree/tables")).remove(0), &table).unwrap();
+    let output = keyloom(&data, &saved);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}{}", text(&output.stderr));
+    assert!(said.contains(&format!("doubtful {} ", table.display())), "{said}");
+    assert!(!said.contains("nothing is lost\n"), "{said}");
+}

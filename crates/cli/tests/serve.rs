@@ -169,6 +169,11 @@ fn mistakes_in_arguments_are_named() {
         (["--memory-limit", "63"], "63 is not in 64.."),
         (["--max-connections-per-client", "0"], "0 is not in 1.."),
         (["--metrics-listen", "9000"], "invalid socket address"),
+        (
+            ["--bucket-root", "/nowhere/buckets"],
+            "--bucket-root: /nowhere/buckets is not a directory",
+        ),
+        (["--bucket-root", "Cargo.toml"], "--bucket-root: Cargo.toml is not a directory"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_keyloom"))
             .args(["serve", "--memory", "--port", "0"])
@@ -178,6 +183,28 @@ fn mistakes_in_arguments_are_named() {
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && text.contains(said), "{arguments:?}: {text}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_data_directory_that_others_can_read_is_warned_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    std::fs::create_dir(&data).unwrap();
+    std::fs::write(data.join("foreign"), "").unwrap();
+    for (mode, is_warned) in [(0o755, true), (0o700, false)] {
+        std::fs::set_permissions(&data, std::fs::Permissions::from_mode(mode)).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_keyloom"))
+            .args(["serve", "--port", "0", "--data"])
+            .arg(&data)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && text.contains("not a keyloom store"), "{text}");
+        assert_eq!(text.contains("warning: other users have access to"), is_warned, "{text}");
+    }
+    assert_eq!(std::fs::read_dir(&data).unwrap().count(), 1, "nothing is created in it");
 }
 
 /// Whether the database in a directory was closed, and its counts noted.

@@ -241,7 +241,11 @@ fn unsuitable_directories_are_refused_by_name() {
     let full = scratch.path().join("holiday");
     fs::create_dir(&full).unwrap();
     fs::write(full.join("photo"), "x").unwrap();
-    refusal(store.backup(&full), &full, "neither empty nor a backup");
+    refusal(store.backup(&full), &full, "holds no backup of a store");
+    let empty = scratch.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let restored = restore_backup(&empty, &scratch.path().join("restored"));
+    refusal(restored, &empty, "holds no backup of a store");
     let other = scratch.path().join("other");
     store_with(&other, 3).close().unwrap();
     refusal(store.backup(&other), &other, "is a store, not a backup");
@@ -559,4 +563,50 @@ fn a_full_disk_leaves_the_previous_backup_and_the_store() {
         None | Some(CANNOT_MOUNT) => eprintln!("NOT RUN: no mount namespace on this system"),
         other => panic!("the child ended with {other:?}"),
     }
+}
+
+#[test]
+fn a_backup_directory_with_other_files_is_refused_and_left_untouched() {
+    let scratch = tempfile::tempdir().unwrap();
+    let to = scratch.path().join("backup");
+    let store = store_with(&scratch.path().join("store"), 300);
+    store.backup(&to).unwrap();
+    let others = ["notes.txt", "log/notes", "tree/tables/987654", "tree/v987654", "sub/deep/file"];
+    for other in others {
+        let file = to.join(other);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "mine").unwrap();
+        let before = contents(&to);
+        let named = to.join(other.split_once("/deep").map_or(other, |(top, _)| top));
+        refusal(store.backup(&to), &named, "is not part of the backup");
+        assert_eq!(contents(&to), before, "{other}");
+        fs::remove_file(&file).unwrap();
+    }
+    refusal(store.backup(&to), &to.join("sub"), "is not part of the backup");
+    fs::remove_dir_all(to.join("sub")).unwrap();
+    // What a refused server and a file browser leave is not in the way.
+    fs::write(to.join("LOCK"), "").unwrap();
+    fs::write(to.join(".DS_Store"), "").unwrap();
+    store.backup(&to).unwrap();
+    assert!(!to.join("LOCK").exists());
+    assert!(!scratch.path().join("backup.partial").exists());
+}
+
+#[test]
+fn a_file_that_appears_during_a_backup_is_kept() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (to, late) = (scratch.path().join("backup"), scratch.path().join("late"));
+    let store = store_with(&scratch.path().join("store"), 300);
+    store.backup(&to).unwrap();
+    let target = BackupTarget::prepare(&to, None).unwrap();
+    fs::write(to.join("notes.txt"), "mine").unwrap();
+    let source = store.capture_source().unwrap();
+    refusal(source.copy_to(target), &to.join("notes.txt"), "is not part of the backup");
+    assert_eq!(fs::read(to.join("notes.txt")).unwrap(), b"mine");
+    // A directory that was missing when the backup began is never replaced.
+    let target = BackupTarget::prepare(&late, None).unwrap();
+    DiskStore::open(&late, options()).unwrap().0.close().unwrap();
+    let before = contents(&late);
+    store.capture_source().unwrap().copy_to(target).unwrap_err();
+    assert_eq!(contents(&late), before);
 }

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use keyloom_store::{DiskOptions, DiskStore, Durability, Store, StoreError};
+use keyloom_store::{DiskOptions, DiskStore, Durability, ReadOnlyStore, Store, StoreError};
 
 fn open(path: &Path) -> Result<DiskStore, StoreError> {
     DiskStore::open(path, DiskOptions::default()).map(|(store, _)| store)
@@ -99,8 +99,40 @@ fn a_directory_with_foreign_files_is_refused() {
     fs::write(directory.path().join("holiday.jpg"), "").unwrap();
     let error = open(directory.path()).unwrap_err();
     assert!(error.to_string().contains("contains holiday.jpg"), "{error}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is created in it");
+    let error = ReadOnlyStore::open(directory.path(), DiskOptions::default()).unwrap_err();
+    assert!(error.to_string().ends_with("this is not a keyloom store"), "{error}");
     fs::remove_file(directory.path().join("holiday.jpg")).unwrap();
     open(directory.path()).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn all_files_of_a_new_store_are_private_to_their_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("store");
+    let store = open(&path).unwrap();
+    assert!(path.join("tree/v0").exists());
+    for directory in [path.clone(), path.join("log"), path.join("tree"), path.join("tree/tables")] {
+        for entry in fs::read_dir(directory).unwrap() {
+            let entry = entry.unwrap();
+            let mode = entry.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0, "{}: {mode:o}", entry.path().display());
+        }
+    }
+    drop(store);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_lock_file_that_is_a_link_is_refused() {
+    let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let target = other.path().join("target");
+    std::os::unix::fs::symlink(&target, directory.path().join("LOCK")).unwrap();
+    let error = open(directory.path()).unwrap_err().to_string();
+    assert!(error.contains("LOCK") && error.contains("symbolic link"), "{error}");
+    assert!(!target.exists());
 }
 
 #[test]

@@ -253,7 +253,25 @@ fn tables_without_an_index_are_read_block_by_block() {
         }
     });
     assert_eq!(wrong, 0, "the data itself is intact");
-    assert!(!report.notes.is_empty(), "{report:?}");
+    assert!(!report.doubts.is_empty(), "{report:?}");
+}
+
+#[test]
+fn an_intact_table_of_another_store_is_doubtful() {
+    let scratch = tempfile::tempdir().unwrap();
+    let [ours, other, saved] = ["ours", "other", "saved"].map(|name| scratch.path().join(name));
+    closed_store(&ours);
+    let (store, _) = DiskStore::open(&other, options()).unwrap();
+    let mut foreign = History::default();
+    (5000..5400).for_each(|number| foreign.write(&store, number));
+    store.close().unwrap();
+    let table = all_files(&ours.join("tree/tables")).remove(0);
+    fs::copy(all_files(&other.join("tree/tables")).remove(0), &table).unwrap();
+    let report = repair_store(&ours, &saved).unwrap().put_in_place(&saved).unwrap();
+    assert!(!report.is_complete(), "{report:?}");
+    let [doubt] = &report.doubts[..] else { panic!("{report:?}") };
+    let named = doubt.contains(&*table.to_string_lossy());
+    assert!(named && doubt.contains("another file"), "{doubt}");
 }
 
 #[test]

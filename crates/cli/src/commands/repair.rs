@@ -17,7 +17,7 @@ const COULD_NOT: u8 = 2;
 /// rebuilt, and the new database is verified. Where a lost block may have held newer values or deletions,
 /// older values may reappear; the report says so. Prefer a backup if there is one.
 ///
-/// Exit codes: 0 nothing lost; 1 something is lost or may be; 2 could not repair.
+/// Exit codes: 0 nothing lost; 1 something is lost or may be, or is doubtful; 2 could not repair.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   keyloom repair ./keyloom-data --to ./keyloom-saved")]
@@ -53,6 +53,7 @@ fn lines(outcome: &Outcome, paint: Paint) -> Vec<String> {
     for loss in &outcome.losses {
         lines.push(format!("{} {}", paint.bad("lost"), lost(loss)));
     }
+    lines.extend(outcome.doubts.iter().map(|doubt| format!("{} {doubt}", paint.bad("doubtful"))));
     for left_out in &outcome.mended.left_out {
         lines.push(format!("{} {left_out}", paint.bad("left out")));
     }
@@ -66,6 +67,9 @@ fn lines(outcome: &Outcome, paint: Paint) -> Vec<String> {
     }
     lines.push(if outcome.is_complete() {
         format!("{} nothing is lost", paint.good("✓"))
+    } else if outcome.losses.is_empty() && !outcome.doubts.is_empty() {
+        let advice = "check the values, or restore a backup";
+        format!("{} a file may not belong to this database; {advice}", paint.warn("!"))
     } else if outcome.losses.iter().any(|loss| loss.may_revive) {
         let back = "values that had been overwritten or deleted in a lost part may be back";
         format!("{} something is or may be lost; {back}", paint.warn("!"))

@@ -1,7 +1,7 @@
 //! `keyloom serve`: a DynamoDB endpoint.
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -146,7 +146,12 @@ impl Serve {
         let config = self.config()?;
         // Before anything is made on disk.
         config.check().map_err(Failure::refused)?;
-        for warning in config.warnings() {
+        if let Some(root) = self.bucket_root.as_ref().filter(|root| !root.is_dir()) {
+            let root = root.display();
+            return Err(Failure::refused(format_args!("--bucket-root: {root} is not a directory")));
+        }
+        let readable = (!self.memory).then(|| readable_by_others(&self.data)).flatten();
+        for warning in config.warnings().into_iter().chain(readable) {
             output::warn(&warning);
         }
         let statistics = self.statistics()?;
@@ -280,6 +285,24 @@ impl Serve {
             purge: crate::allocator::purge,
             ..Config::default()
         })
+    }
+}
+
+/// A warning if other users may list or read an existing data directory. New ones are private.
+fn readable_by_others(data: &Path) -> Option<String> {
+    #[cfg(unix)]
+    {
+        let found = std::fs::metadata(data).ok()?;
+        let mode = std::os::unix::fs::MetadataExt::mode(&found) & 0o777;
+        let data = data.display();
+        (mode & 0o077 != 0).then(|| {
+            format!("other users have access to {data} (mode {mode:o}); run 'chmod 700 {data}'")
+        })
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = data;
+        None
     }
 }
 

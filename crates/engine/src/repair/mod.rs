@@ -29,6 +29,8 @@ pub struct Outcome {
     pub bytes: u64,
     /// What could not be read, or cannot be ruled out to be missing.
     pub losses: Vec<Loss>,
+    /// Files that were read completely, but may not belong to the database.
+    pub doubts: Vec<String>,
     /// What else was found in the files, and cost nothing.
     pub notes: Vec<String>,
     /// What was made anew.
@@ -55,7 +57,10 @@ pub struct Loss {
 impl Outcome {
     /// Whether everything was saved, for certain, and fits together.
     pub fn is_complete(&self) -> bool {
-        self.losses.is_empty() && self.mended.left_out.is_empty() && self.verification.is_clean()
+        self.losses.is_empty()
+            && self.doubts.is_empty()
+            && self.mended.left_out.is_empty()
+            && self.verification.is_clean()
     }
 }
 
@@ -93,6 +98,7 @@ pub fn directory(from: &Path, to: &Path) -> Result<Outcome, StoreError> {
         entries: report.entries,
         bytes: report.bytes,
         losses: losses.collect(),
+        doubts: report.doubts,
         notes: report.notes,
         mended,
         verification,

@@ -12,16 +12,18 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::files::{Files, replace};
+use super::files::{Files, RealFiles, replace};
 use super::manifest::{self, Contents, Manifest};
 use super::mutation::{self, Mutation};
 use crate::StoreError;
 
-const LOCK: &str = "LOCK";
+/// The name of the lock file.
+pub(super) const LOCK: &str = "LOCK";
 /// Written and removed to probe a full disk for free space.
 const SPACE_PROBE: &str = "room.tmp";
 /// Where formats 1 and 2 state their version.
 const OLD_FORMAT: &str = "FORMAT";
+const NOT_A_STORE: &str = "this is not a keyloom store";
 const OLD_FORMAT_2: &str = "keyloom-store format 2\n";
 
 /// A lock on a directory, released when dropped.
@@ -40,17 +42,34 @@ impl DirectoryLock {
             move |error: io::Error| StoreError::io(action, error)
         };
         make_durably(path, files).map_err(failed("create the directory"))?;
+        let directory = File::open(path).map_err(failed("open"))?;
+        if cfg!(unix) {
+            locked(path, directory.try_lock())?;
+        }
+        Ok(Self { path: path.to_owned(), directory, _lock: None })
+    }
+
+    /// Locks the lock file, too. Refuses a directory that is neither empty nor a store, and creates
+    /// nothing in it.
+    pub(crate) fn with_lock_file(self) -> Result<Self, StoreError> {
+        let path = &self.path;
+        if !path.join(manifest::NAME).exists() {
+            classify_without_manifest(&RealFiles, path, true)?;
+        }
+        let name = path.join(LOCK);
+        if name.is_symlink() {
+            let detail = "it is a symbolic link, not the lock file of a store; remove it".into();
+            return Err(StoreError::Format { path: name, detail });
+        }
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let lock = options.open(path.join(LOCK)).map_err(failed("open the lock file in"))?;
-        let directory = File::open(path).map_err(failed("open"))?;
+        let lock = options.open(&name);
+        let lock =
+            lock.map_err(|error| StoreError::io(format!("open {}", name.display()), error))?;
         locked(path, lock.try_lock())?;
-        if cfg!(unix) {
-            locked(path, directory.try_lock())?;
-        }
-        Ok(Self { path: path.to_owned(), directory, _lock: Some(lock) })
+        Ok(Self { _lock: Some(lock), ..self })
     }
 
     /// Locks the directory against writers, without changing anything in it.
@@ -136,13 +155,13 @@ impl StoreDirectory {
     ) -> Result<(Self, Before), StoreError> {
         let (manifest, before) = match read(&*files, &path.join(manifest::NAME))? {
             Some(bytes) => decode(path, &bytes)?,
-            None => (Manifest::new(), classify_without_manifest(&*files, path)?),
+            None => (Manifest::new(), classify_without_manifest(&*files, path, may_write)?),
         };
         let store_dir = Self { files, path: path.to_owned(), lock, manifest: Mutex::new(manifest) };
         match before {
             Before::New if may_write => store_dir.replace_manifest(&store_dir.manifest.lock())?,
             Before::New => {
-                let detail = "this is not a keyloom store".to_owned();
+                let detail = NOT_A_STORE.to_owned();
                 return Err(StoreError::Format { path: path.to_owned(), detail });
             }
             // The process that renamed the manifest may have ended before the directory was synced,
@@ -266,7 +285,11 @@ fn decode(directory: &Path, bytes: &[u8]) -> Result<(Manifest, Before), StoreErr
 
 /// Classifies a directory without a manifest. Never creates a store among foreign files or over the
 /// remains of a store.
-fn classify_without_manifest(files: &dyn Files, directory: &Path) -> Result<Before, StoreError> {
+fn classify_without_manifest(
+    files: &dyn Files,
+    directory: &Path,
+    may_write: bool,
+) -> Result<Before, StoreError> {
     let old = directory.join(OLD_FORMAT);
     if let Some(bytes) = read(files, &old)? {
         if bytes == OLD_FORMAT_2.as_bytes() {
@@ -291,8 +314,12 @@ fn classify_without_manifest(files: &dyn Files, directory: &Path) -> Result<Befo
         let path = directory.join(manifest::NAME);
         return Err(StoreError::Corrupt { path, detail: detail.into() });
     }
-    let detail = format!(
-        "not a keyloom store, and not empty (it contains {name}); choose an empty directory"
-    );
+    let detail = if may_write {
+        format!(
+            "not a keyloom store, and not empty (it contains {name}); choose an empty directory"
+        )
+    } else {
+        NOT_A_STORE.to_owned()
+    };
     Err(StoreError::Format { path: directory.to_owned(), detail })
 }

@@ -166,7 +166,7 @@ impl DiskStore {
         options: DiskOptions,
     ) -> Result<(Self, OpenReport), StoreError> {
         let path = path.as_ref();
-        let lock = DirectoryLock::take(path, &RealFiles)?;
+        let lock = DirectoryLock::take(path, &RealFiles)?.with_lock_file()?;
         Self::open_in(Arc::new(RealFiles), path, lock, &path.join("tree"), options)
     }
 
@@ -181,6 +181,7 @@ impl DiskStore {
         let (store_dir, before) = StoreDirectory::open(Arc::clone(&files), path, lock, true)?;
         let store_dir = Arc::new(store_dir);
         let tree = Arc::new(open_tree(&store_dir, tables, before, &options)?);
+        tree.note_table_set();
         let log = Arc::new(LogDirectory::new(Arc::clone(&files), &path.join("log")));
         log.make().map_err(|error| StoreError::io("create the log's directory", error))?;
         if !matches!(before, Before::Store(_)) {

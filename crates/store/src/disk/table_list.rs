@@ -109,14 +109,18 @@ fn check_for_foreign_files(tables: &Path) -> Result<(), StoreError> {
         let name = entry.file_name();
         let is_number = name.to_str().is_some_and(|name| name.parse::<u64>().is_ok());
         let is_known = is_number && entry.path().is_file();
-        // Created by macOS; `lsm-tree` ignores them, too.
-        let is_ignored = name == ".DS_Store" || name.to_string_lossy().starts_with("._");
-        if !is_known && !is_ignored {
+        if !is_known && !is_system_file(Path::new(&name)) {
             let detail = "it is not a table of this store; move it elsewhere".to_owned();
             return Err(StoreError::Format { path: entry.path(), detail });
         }
     }
     Ok(())
+}
+
+/// Whether a file is one that macOS creates in any directory; `lsm-tree` ignores them, too.
+pub(super) fn is_system_file(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name == ".DS_Store" || name.to_string_lossy().starts_with("._")
 }
 
 fn damaged(path: &Path, detail: &str) -> StoreError {

@@ -36,7 +36,13 @@ impl From<keyloom_core::Error> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::new("S3AccessDenied", error.to_string())
+        let is_full = matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+        );
+        // S3 itself is never full; no access is denied, either.
+        let code = if is_full { "InternalServerError" } else { "S3AccessDenied" };
+        Self::new(code, error.to_string())
     }
 }
 
@@ -72,12 +78,12 @@ impl Bucket {
             folder.push(part);
             refuse_link(&folder)?;
         }
-        fs::create_dir_all(&folder)?;
+        create_directories(&folder)?;
         refuse_link(&path)?;
         // An object that is there is replaced, not written into, so that no link is ever followed.
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
-            _ => Ok(File::create_new(path)?),
+            _ => Ok(create_file(&path)?),
         }
     }
 
@@ -101,6 +107,24 @@ impl Bucket {
         }
         Ok(found)
     }
+}
+
+/// Creates a directory and its parents for their owner only: exports hold data.
+fn create_directories(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Creates a file for its owner only.
+fn create_file(path: &Path) -> io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 #[cfg(unix)]
@@ -166,7 +190,27 @@ pub(super) fn check_prefix(parameter: &str, prefix: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::check_prefix;
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_not_denied_access() {
+        let code = |kind: io::ErrorKind| Failure::from(io::Error::from(kind)).code;
+        assert_eq!(code(io::ErrorKind::StorageFull), "InternalServerError");
+        assert_eq!(code(io::ErrorKind::PermissionDenied), "S3AccessDenied");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn objects_are_private_to_their_owner() {
+        use std::os::unix::fs::PermissionsExt;
+        let home = tempfile::tempdir().unwrap();
+        let bucket = Bucket { directory: home.path().to_owned() };
+        drop(bucket.create("a/b/object").unwrap());
+        for (name, mode) in [("a", 0o700), ("a/b", 0o700), ("a/b/object", 0o600)] {
+            let found = fs::metadata(home.path().join(name)).unwrap().permissions().mode();
+            assert_eq!(found & 0o777, mode, "{name}");
+        }
+    }
 
     #[test]
     fn prefixes_stay_inside_the_bucket() {

@@ -9,6 +9,7 @@
 //! It holds the checksum of the manifest. Opening the backup as a store changes the manifest, and
 //! from then on the directory is not a backup any more: it may hold data that exists nowhere else.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::StoreError;
+use crate::disk::directory;
 use crate::disk::manifest::{self, Contents, Manifest};
 use crate::disk::table_list::{self, TableFile};
 
@@ -40,13 +42,29 @@ pub(super) struct Backup {
     pub(super) tables: Vec<TableFile>,
 }
 
+impl Backup {
+    /// The files and directories that the backup in this directory consists of, relative to it. A
+    /// `LOCK` is left by a server that was refused the directory.
+    pub(super) fn files(&self, directory: &Path) -> HashSet<PathBuf> {
+        let tables = self.tables.iter().map(|table| &table.path);
+        let tables = tables.filter_map(|path| Some(path.strip_prefix(directory).ok()?.to_owned()));
+        let list = format!("tree/v{}", self.list);
+        let named = [NAME, manifest::NAME, directory::LOCK, "tree/current", &list]
+            .into_iter()
+            .chain(["log", "tree", "tree/tables"]);
+        let log = self.contents.first_segment..=self.contents.last_segment;
+        let log = log.map(|segment| format!("log/{segment:08}.log").into());
+        tables.chain(named.map(PathBuf::from)).chain(log).collect()
+    }
+}
+
 /// Reads a backup; the error says why the directory is not one.
 pub(super) fn read(directory: &Path) -> Result<Backup, StoreError> {
     let format = |path: PathBuf, detail: &str| StoreError::Format { path, detail: detail.into() };
     let marker = read_file(&directory.join(NAME))?;
     let path = directory.join(manifest::NAME);
     let Some(bytes) = read_file(&path)? else {
-        let detail = "it is neither empty nor a backup of a store; choose another directory";
+        let detail = "it holds no backup of a store; choose another directory";
         return Err(match marker {
             None => format(directory.into(), detail),
             Some(_) => StoreError::Corrupt { path, detail: "it is missing".into() },

@@ -3,6 +3,9 @@
 //! They are collected in a locked directory beside it, `<name>.partial/files`. A previous backup
 //! stays unchanged until the new one is complete, verified and durable; then the two are exchanged
 //! atomically. The next backup removes what an interrupted one has left.
+//!
+//! The exchange ends with the removal of the previous backup, so a target that contains anything
+//! else is refused: when the backup begins, and again just before the exchange.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -21,7 +24,7 @@ use crate::disk::files::{Files, RealFiles};
 use crate::disk::log::directory::LogDirectory;
 use crate::disk::log::recovery::{Access, Expected, recover};
 use crate::disk::manifest::{self, Manifest};
-use crate::disk::table_list::{self, TableFile};
+use crate::disk::table_list::{self, TableFile, is_system_file};
 
 const BUFFER: usize = 256 << 10;
 
@@ -39,8 +42,16 @@ pub struct BackupTarget {
     taken: HashMap<u64, u128>,
     manifest: Option<Vec<u8>>,
     report: BackupReport,
-    /// Keeps the previous backup from being opened while it is replaced.
-    before: Option<DirectoryLock>,
+    before: Option<Previous>,
+}
+
+/// The backup that is replaced.
+#[derive(Debug)]
+struct Previous {
+    /// Its files and directories, relative to its own directory.
+    files: HashSet<PathBuf>,
+    /// Keeps it from being opened while it is replaced.
+    _lock: DirectoryLock,
 }
 
 /// Marks a directory as an unfinished copy that may be removed.
@@ -121,19 +132,23 @@ impl PartialCopy {
         Ok(hash.digest128())
     }
 
-    /// Makes all names durable and renames the directory to `to`; an existing directory is
-    /// exchanged with it.
+    /// Makes all names durable and renames the directory to `to`, which must be empty or missing.
     pub(in crate::disk) fn put_in_place(&self, to: &Path) -> Result<(), StoreError> {
+        self.put(to, |new, to| fs::rename(new, to))
+    }
+
+    /// Makes all names durable and moves the directory to `to` with this function.
+    fn put(
+        &self,
+        to: &Path,
+        move_to: impl FnOnce(&Path, &Path) -> io::Result<()>,
+    ) -> Result<(), StoreError> {
         let failed =
             |error| StoreError::lasting_io(format!("put {} in place", to.display()), error);
         for directory in ["tree/tables", "tree", "log", "."] {
             RealFiles.sync_directory(&self.path.join(directory)).map_err(failed)?;
         }
-        if to.join(manifest::NAME).exists() {
-            exchange(&self.path, to).map_err(failed)?;
-        } else {
-            fs::rename(&self.path, to).map_err(failed)?;
-        }
+        move_to(&self.path, to).map_err(failed)?;
         let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty());
         RealFiles.sync_directory(parent.unwrap_or(Path::new("."))).map_err(failed)
     }
@@ -173,7 +188,7 @@ impl BackupTarget {
         if is_vacant(to)? {
             return Ok(target);
         }
-        target.before = Some(DirectoryLock::take_to_read(to)?);
+        let lock = DirectoryLock::take_to_read(to)?;
         let before = match marker::read(to) {
             Err(StoreError::Corrupt { .. }) if to.join(marker::NAME).exists() => {
                 return Err(StoreError::Format {
@@ -185,6 +200,9 @@ impl BackupTarget {
             }
             read => read?,
         };
+        let files = before.files(to);
+        refuse_foreign_files(to, &files)?;
+        target.before = Some(Previous { files, _lock: lock });
         target.inventory.store = Some(before.store);
         // A damaged table is copied again, not linked.
         for table in before.tables.into_iter().filter(|table| table.damage().is_none()) {
@@ -267,7 +285,13 @@ impl BackupTarget {
         self.partial.write(manifest::NAME, bytes.len() as u64, &mut bytes.as_slice())?;
         let mark = marker::encode(&bytes);
         self.partial.write(marker::NAME, mark.len() as u64, &mut mark.as_slice())?;
-        self.partial.put_in_place(&self.to)?;
+        match &self.before {
+            Some(before) => {
+                refuse_foreign_files(&self.to, &before.files)?;
+                self.partial.put(&self.to, exchange)?;
+            }
+            None => self.partial.put_in_place(&self.to)?,
+        }
         Ok(self.report.clone())
     }
 
@@ -377,6 +401,28 @@ pub(in crate::disk) fn is_vacant(path: &Path) -> Result<bool, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
         Err(error) => Err(StoreError::lasting_io(format!("list {}", path.display()), error)),
     }
+}
+
+/// Refuses a backup directory that contains anything but these files and directories: the rest would be removed together with the backup.
+fn refuse_foreign_files(backup: &Path, files: &HashSet<PathBuf>) -> Result<(), StoreError> {
+    let mut left = vec![PathBuf::new()];
+    while let Some(directory) = left.pop() {
+        let path = backup.join(&directory);
+        let failed = |error| StoreError::lasting_io(format!("list {}", path.display()), error);
+        for entry in fs::read_dir(&path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let kind = entry.file_type().map_err(failed)?;
+            let name = directory.join(entry.file_name());
+            if kind.is_dir() && files.contains(&name) {
+                left.push(name);
+            } else if !(kind.is_file() && (files.contains(&name) || is_system_file(&name))) {
+                let detail = "it is not part of the backup, which would be replaced together with \
+                              it; move it elsewhere, or choose another directory";
+                return Err(StoreError::Format { path: entry.path(), detail: detail.into() });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Refuses the store's own directory and any directory inside it.

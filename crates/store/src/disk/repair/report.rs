@@ -14,6 +14,8 @@ pub struct RepairReport {
     pub bytes: u64,
     /// What could not be read, or may be missing.
     pub losses: Vec<Loss>,
+    /// Files that were read completely, but may not belong to the store.
+    pub doubts: Vec<String>,
     /// Findings that caused no loss.
     pub notes: Vec<String>,
 }
@@ -49,8 +51,8 @@ impl RepairReport {
         self.losses.push(Loss::new(file, detail));
     }
 
-    /// Whether it is certain that nothing was lost.
+    /// Whether it is certain that nothing was lost and nothing foreign was recovered.
     pub fn is_complete(&self) -> bool {
-        self.losses.is_empty()
+        self.losses.is_empty() && self.doubts.is_empty()
     }
 }

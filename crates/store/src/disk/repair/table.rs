@@ -134,7 +134,12 @@ fn salvage(
         report.losses.push(Loss { between, entries, ..Loss::new(path, detail) });
     }
     if is_whole && is_damaged {
-        report.notes.push(format!("{} is damaged, but all its entries are intact", path.display()));
+        report.doubts.push(format!(
+            "{} does not match the checksum in the list of tables, though all its entries are \
+             intact: either its index or filter is damaged, and nothing is lost, or it is another \
+             file (of another store, or an older copy), and its entries do not belong here",
+            path.display()
+        ));
     }
     if blocks.is_empty() && bytes.is_empty() {
         return None;

@@ -253,7 +253,8 @@ impl Tree {
         self.catch_up()
     }
 
-    fn note_table_set(&self) {
+    /// Records the current tables, and makes new files readable by their owner only.
+    pub(crate) fn note_table_set(&self) {
         let version = self.inner.current_version();
         self.table_set.note(version.id(), version.iter_tables());
     }
