@@ -201,7 +201,6 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    #[expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
     fn objects_are_private_to_their_owner() {
         use std::os::unix::fs::PermissionsExt;
         let home = tempfile::tempdir().unwrap();
