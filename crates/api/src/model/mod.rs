@@ -1,7 +1,7 @@
 //! The shapes of the API's inputs: which member is a string, a number, a list, a structure.
 //!
 //! The tables in the files beside this one are those of AWS's own model of the API; a test compares them with it.
-//! [`check`](self::check) judges a request body by them, whole, before anything else looks at it.
+//! The module `check` compares a whole request body with them before anything else reads it.
 
 mod backups;
 mod batches;
