@@ -136,7 +136,7 @@ pub(crate) fn write_outcome(output: &mut Output, outcome: &Outcome) -> Result<()
             paint.warn("refuted")
         ),
         Judged::Refused { by_engine: None } => {
-            format!("  {} {name}: no key leads there", paint.warn("refused"))
+            format!("  {} {name}: no index serves this pattern", paint.warn("refused"))
         }
         Judged::Refused { by_engine: Some(refusal) } => {
             format!("  {} {name}: {refusal}", paint.warn("refused"))
@@ -155,7 +155,7 @@ pub(crate) fn write_outcome(output: &mut Output, outcome: &Outcome) -> Result<()
             output.line(format_args!("            should return  {}", list(should_return)))
         }
         Some(Counter::NotShown { why }) => output.line(format_args!(
-            "          {}: the counter-example is none: {why}",
+            "          {}: the counter-example does not reproduce: {why}",
             paint.bad("BROKEN")
         )),
     }

@@ -1,4 +1,4 @@
-//! The linter: what raises no error in DynamoDB, and yet is wrong, slow or dear.
+//! The linter: mistakes that DynamoDB accepts silently, and that make a design wrong, slow or expensive.
 //!
 //! Every rule is one function over the whole design and its plans. Rules about load speak only where
 //! volumes or rates are declared.

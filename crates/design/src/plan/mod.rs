@@ -65,7 +65,7 @@ pub enum Verdict {
     TwoStep,
     /// A Query whose filter throws items away.
     Filter,
-    /// No key leads there: it would be a Scan.
+    /// No index serves the pattern; it would need a Scan.
     Refused,
 }
 

@@ -70,7 +70,9 @@ fn verdict_words(plan: &Plan) -> String {
         Verdict::FanOut => plan.calls_text(),
         Verdict::TwoStep => "a Query, then the items".to_owned(),
         Verdict::Filter => "a Query with a filter".to_owned(),
-        Verdict::Refused => "refused: no key leads there, it would be a Scan".to_owned(),
+        Verdict::Refused => {
+            "refused: no index serves this pattern; it would need a Scan".to_owned()
+        }
     }
 }
 

@@ -112,7 +112,11 @@ fn details(plan: &Plan) -> String {
         parts.push(format!("proven: {proven}"));
     } else if plan.verdict == Verdict::Refused {
         let written = plan.problems.iter().any(|problem| matches!(problem, Problem::Raw(_)));
-        let why = if written { "DynamoDB refuses the request" } else { "no key leads there" };
+        let why = if written {
+            "DynamoDB refuses the request"
+        } else {
+            "no index serves it; it would need a Scan"
+        };
         parts.push(why.to_owned());
     } else if !refuted.is_empty() {
         parts.push(format!("NOT proven: {refuted}"));
