@@ -112,6 +112,15 @@ fn refusal<T>(outcome: Result<T, StoreError>, named: &Path, why: &str) {
     assert!(text.contains(&*named.to_string_lossy()) && text.contains(why), "{text}");
 }
 
+/// Stops the writers when dropped: a test that fails would otherwise wait for them for ever.
+struct StopWriters<'a>(&'a AtomicBool);
+
+impl Drop for StopWriters<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn a_backup_under_load_holds_all_acknowledged_transactions_whole() {
     const WRITERS: u64 = 3;
@@ -137,6 +146,7 @@ fn a_backup_under_load_holds_all_acknowledged_transactions_whole() {
                 }
             });
         }
+        let _stop = StopWriters(&stop);
         for round in 0..backups {
             thread::sleep(Duration::from_millis(round * 7 % 40));
             let before: Vec<u64> =
@@ -155,7 +165,6 @@ fn a_backup_under_load_holds_all_acknowledged_transactions_whole() {
             drop(copy);
             fs::remove_dir_all(&restored).unwrap();
         }
-        stop.store(true, Ordering::Relaxed);
     });
     let written: u64 = acknowledged.iter().map(|count| count.load(Ordering::Relaxed)).sum();
     eprintln!("{backups} backups, {written} writes, longest pause {longest:?}, {linked} links");
