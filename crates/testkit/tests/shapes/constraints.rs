@@ -109,15 +109,12 @@ fn fitting(pattern: Option<&str>, length: usize) -> Option<String> {
 fn valid(model: &Model, shape: &str, owner: &str, member: &str) -> Value {
     let limits = Limits::of(model, shape, owner, member);
     match model.kind(shape) {
-        "string" => match &limits.names {
-            Some(names) => json!(names[0]),
-            None => {
-                let least = usize::try_from(limits.min.unwrap_or(0)).unwrap().max(2);
-                let pattern = limits.pattern.as_deref();
-                let text = [least, 1, 12].into_iter().find_map(|length| fitting(pattern, length));
-                json!(text.unwrap())
-            }
-        },
+        "string" => {
+            let least = usize::try_from(limits.min.unwrap_or(0)).unwrap().max(2);
+            let text = |length| fitting(limits.pattern.as_deref(), length);
+            let name = limits.names.as_ref().map(|names| names[0].clone());
+            json!(name.or_else(|| [least, 1, 12].into_iter().find_map(text)).unwrap())
+        }
         "boolean" => json!(true),
         "list" => json!([valid(model, model.element(shape), "", "")]),
         "map" => json!({"key": valid(model, model.element(shape), "", "")}),
@@ -201,7 +198,7 @@ fn put(model: &Model, at: &mut Value, steps: &[Step<'_>], value: &Value) {
         Step::Member(_, member) => &mut at[*member],
     };
     if let Some(Step::Member(structure, _)) = rest.first()
-        && !inner.as_object().is_some_and(|known| !known.is_empty())
+        && inner.as_object().is_none_or(Map::is_empty)
     {
         *inner = Value::Object(complete(model, structure));
     }
