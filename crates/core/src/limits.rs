@@ -76,10 +76,6 @@ pub const MAX_ITEM_COLLECTION_BYTES: u64 = 10 * 1024 * 1024 * 1024;
 
 /// Tags on a resource.
 pub const MAX_TAGS: usize = 50;
-/// The longest tag key.
-pub const MAX_TAG_KEY_CHARS: usize = 128;
-/// The longest tag value.
-pub const MAX_TAG_VALUE_CHARS: usize = 256;
 /// The largest resource policy.
 pub const MAX_RESOURCE_POLICY_BYTES: usize = 20 * 1024;
 /// Tables of an account and region.
