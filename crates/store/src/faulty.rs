@@ -75,6 +75,10 @@ impl<S: Store> Store for FaultyStore<S> {
         self.inner.snapshot()
     }
 
+    fn late_snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        self.inner.late_snapshot()
+    }
+
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
         Ok(Box::new(FaultyTransaction { inner: self.inner.begin(locks)?, plan: &self.plan }))
     }

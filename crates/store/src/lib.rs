@@ -108,6 +108,12 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// writer.
     fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError>;
 
+    /// Like [`snapshot`](Self::snapshot), but of the moment of its first read: a store that is read
+    /// over a network saves a round trip.
+    fn late_snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        self.snapshot()
+    }
+
     /// Begins a transaction and locks these keys, waiting until all of them are locked.
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError>;
 

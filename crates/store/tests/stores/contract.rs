@@ -153,6 +153,16 @@ on_every_store! {
         assert_eq!(store.get(b"added").unwrap(), Some("2".into()));
     }
 
+    fn a_late_snapshot_never_changes_once_it_is_read(subject: Subject) {
+        let store = subject.store();
+        put_all(store, &[("a", "1"), ("b", "1")]);
+        let snapshot = store.late_snapshot().unwrap();
+        assert_eq!(snapshot.get(b"a").unwrap(), Some("1".into()));
+        put_all(store, &[("a", "2"), ("c", "2")]);
+        assert_eq!(scan(&*snapshot, KeyRange::all(), Direction::Backward), ["b", "a"]);
+        assert_eq!(snapshot.get_many(&[b"a", b"c"]).unwrap(), [Some("1".into()), None]);
+    }
+
     fn a_scan_continues_during_writes(subject: Subject) {
         let store = subject.store();
         put_all(store, &[("a", "1"), ("c", "1"), ("e", "1")]);

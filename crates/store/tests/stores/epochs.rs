@@ -62,7 +62,7 @@ on_every_store! {
         let mut transaction = store.begin(&[b"key"]).unwrap();
         transaction.get(b"key").unwrap();
         transaction.expect_epoch(old);
-        assert!(matches!(transaction.submit_read().and_then(|read| read.wait()), Err(CommitError::Stale)));
+        assert!(matches!(transaction.submit_read().and_then(keyloom_store::Submission::wait), Err(CommitError::Stale)));
     }
 
     fn a_dropped_or_refused_exclusive_change_writes_nothing(subject: Subject) {
