@@ -61,6 +61,36 @@ impl Code {
             Self::UnusedAllow => "D07",
         }
     }
+
+    /// The codes that are not lint rules.
+    pub const ALL: [Self; 7] = [
+        Self::Syntax,
+        Self::UnknownKey,
+        Self::BadValue,
+        Self::UnknownName,
+        Self::BadTemplate,
+        Self::BadCondition,
+        Self::UnusedAllow,
+    ];
+
+    /// What it reports, in a few words.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Syntax => "not TOML",
+            Self::UnknownKey => "unknown key",
+            Self::BadValue => "wrong or missing value",
+            Self::UnknownName => "unknown name",
+            Self::BadTemplate => "key template that cannot be used",
+            Self::AmbiguousTemplate => "ambiguous key template",
+            Self::BadCondition => "condition that cannot be understood",
+            Self::UnusedAllow => "suppression that suppresses nothing",
+        }
+    }
+
+    /// How bad it is.
+    pub fn severity(self) -> Severity {
+        if self == Self::UnusedAllow { Severity::Warn } else { Severity::Error }
+    }
 }
 
 /// One mistake found while reading a design.
