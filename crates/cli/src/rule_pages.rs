@@ -16,7 +16,7 @@ static PAGES: &[(&str, &str)] = pages! {
     "U01" "U02" "U03" "U04" "U05"
     "T01"
     "W01"
-    "D01" "D02" "D03" "D04" "D05" "D06" "D07"
+    "D00" "D01" "D02" "D03" "D04" "D05" "D06" "D07"
 };
 
 /// The page of a rule or diagnostic code.

@@ -29,6 +29,8 @@ impl Severity {
 /// What kind of mistake a [`Diagnostic`] reports; the codes stand beside lint rules in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
+    /// `D00`: the file cannot be read.
+    Unreadable,
     /// `D01`: the text is not TOML.
     Syntax,
     /// `D02`: a key or section that means nothing here.
@@ -51,6 +53,7 @@ impl Code {
     /// The code as reports print it.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Unreadable => "D00",
             Self::Syntax => "D01",
             Self::UnknownKey => "D02",
             Self::BadValue => "D03",
@@ -63,7 +66,8 @@ impl Code {
     }
 
     /// The codes that are not lint rules.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
+        Self::Unreadable,
         Self::Syntax,
         Self::UnknownKey,
         Self::BadValue,
@@ -76,6 +80,7 @@ impl Code {
     /// What it reports, in a few words.
     pub fn title(self) -> &'static str {
         match self {
+            Self::Unreadable => "file that cannot be read",
             Self::Syntax => "not TOML",
             Self::UnknownKey => "unknown key",
             Self::BadValue => "wrong or missing value",

@@ -43,7 +43,8 @@ fn every_rule_has_a_page_with_its_title_and_severity_and_no_page_is_left_over() 
         assert!(page.starts_with(&format!("# {id}: {title}\n\n{word}. ")), "{id}: {page}");
         assert!(page.lines().count() < 100, "{id} is too long for a reader in trouble");
         assert!(page.lines().all(|line| line.chars().count() <= 130), "{id} has long lines");
-        for heading in ["Wrong", "Right", "How to fix it", "When to allow it"] {
+        let designs = if id == "D00" { [].as_slice() } else { &["Wrong", "Right"] };
+        for heading in designs.iter().chain(&["How to fix it", "When to allow it"]) {
             assert!(page.contains(&format!("\n## {heading}\n\n")), "{id} lacks {heading}");
         }
         expected.insert(format!("{id}.md"));
@@ -58,7 +59,7 @@ fn every_rule_has_a_page_with_its_title_and_severity_and_no_page_is_left_over() 
 #[test]
 fn the_wrong_design_has_the_finding_and_the_right_one_has_not() {
     let mut wrong = Vec::new();
-    for (id, ..) in ids().filter(|(id, ..)| *id != "I10") {
+    for (id, ..) in ids().filter(|(id, ..)| !["I10", "D00"].contains(id)) {
         let report = check(&design(id, "Wrong"));
         if !report.findings.iter().any(|finding| finding.rule == id) {
             wrong.push(format!("{id}: the wrong design does not have it:\n{}", shown(&report)));
