@@ -22,6 +22,7 @@ pub(crate) enum Command {
     Rule(commands::rule::Rule),
     Try(commands::try_design::Try),
     Deploy(commands::deploy::Deploy),
+    Diff(commands::diff::Diff),
     Docs(commands::docs::Docs),
     Schema(commands::schema::Schema),
     Demo(commands::demo::Demo),
