@@ -174,7 +174,7 @@ fn find_serde(item: &mut Item) {
             // What cannot be read stays for serde to report.
             let _ = attribute.parse_nested_meta(|meta| {
                 found |= meta.path.is_ident("crate");
-                let _ = meta.value().and_then(|value| value.parse::<syn::Expr>());
+                let _ = meta.value().and_then(syn::parse::ParseBuffer::parse::<syn::Expr>);
                 Ok(())
             });
         }
