@@ -297,14 +297,19 @@ fn unmergeable(access: &Access, read: &Read, several: bool) -> Option<OrderProbl
         return None;
     }
     let index = read.index();
+    let sorts = |field: &Field| field.is_stored() && !field.is_loose_time();
     let is_there = |name: &str| {
-        let stored = read.entities.iter().all(|e| e.field(name).is_some_and(Field::is_stored));
+        let stored = read.entities.iter().all(|e| e.field(name).is_some_and(sorts));
         stored && (read.table.projects(index, name) || index.kind == IndexKind::Local)
     };
     let lost = access
         .order
         .iter()
         .find(|term| access.equality(&term.field).is_none() && !is_there(&term.field))?;
+    let is_loose = |e: &Arc<Entity>| e.field(&lost.field).is_some_and(Field::is_loose_time);
+    if read.entities.iter().any(is_loose) {
+        return Some(super::order::loose_order(&lost.field));
+    }
     Some(OrderProblem {
         why: format!(
             "the rows of several requests are merged by `{}`, which {} does not return",
