@@ -290,9 +290,10 @@ fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candid
 
 /// Why rows of several requests cannot be put into one order: what they are merged by is not in them.
 fn unmergeable(access: &Access, read: &Read, several: bool) -> Option<OrderProblem> {
-    // Periods follow one another.
-    let periods =
-        !read.fans.is_empty() && read.fans.iter().all(|fan| matches!(fan, Fan::Buckets { .. }));
+    // Periods follow one another in the order of time.
+    let first = access.order.first().map(|term| term.field.as_str());
+    let is_period = |fan: &Fan| matches!(fan, Fan::Buckets { .. }) && Some(fan.field()) == first;
+    let periods = !read.fans.is_empty() && read.fans.iter().all(is_period);
     if !several || periods && read.entities.len() == 1 {
         return None;
     }
