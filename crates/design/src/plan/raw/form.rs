@@ -28,7 +28,7 @@ impl RawForm {
     }
 
     /// The same request, proven for being the planned one.
-    pub(super) fn as_planned(mut self, forward: bool) -> Self {
+    pub(super) fn proven(mut self, forward: bool) -> Self {
         self.read.forward = forward;
         self.as_planned = true;
         self

@@ -333,12 +333,7 @@ fn is_whole(piece: &Piece, text: &str) -> bool {
 }
 
 /// The entities besides the wanted ones that the request returns.
-fn strangers(
-    space: &Space,
-    access: &Access,
-    form: &RawForm,
-    read: &ConcreteRead,
-) -> Bleed {
+fn strangers(space: &Space, access: &Access, form: &RawForm, read: &ConcreteRead) -> Bleed {
     let Some(first) = access.find.first() else { return Bleed::default() };
     let mut wanted: Vec<Language> = Vec::new();
     for (_, written) in form.equal() {
@@ -442,10 +437,9 @@ fn equivalent(
             let template = part.shape.template();
             let start = match condition {
                 SortCondition::BeginsWith(value) => value.as_s().unwrap_or_default().to_owned(),
-                SortCondition::Between(low, high) => shared_start(
-                    low.as_s().unwrap_or_default(),
-                    high.as_s().unwrap_or_default(),
-                ),
+                SortCondition::Between(low, high) => {
+                    shared_start(low.as_s().unwrap_or_default(), high.as_s().unwrap_or_default())
+                }
                 SortCondition::Compare(..) => String::new(),
             };
             let fields = pinned_fields(template, (&start, false)).unwrap_or(0);
@@ -490,10 +484,11 @@ pub(super) fn as_planned(space: &Space, access: &Access, form: &RawForm) -> Opti
     used.sort_unstable();
     let mut declared: Vec<&str> = access.inputs.iter().map(|input| input.name.as_str()).collect();
     declared.sort_unstable();
-    let same = used == declared && calls(access).iter().all(|inputs| {
-        let Ok(mine) = form.concrete(inputs) else { return false };
-        is_same(access, &planned, form, inputs, &mine) == Ok(true)
-    });
+    let same = used == declared
+        && calls(access).iter().all(|inputs| {
+            let Ok(mine) = form.concrete(inputs) else { return false };
+            is_same(access, &planned, form, inputs, &mine) == Ok(true)
+        });
     same.then_some(planned)
 }
 

@@ -6,8 +6,8 @@ mod legal;
 mod meaning;
 
 pub use self::form::RawForm;
-use super::concrete::{ConcreteRead, concretize};
 use super::candidate::{Candidate, loose_fields};
+use super::concrete::{ConcreteRead, concretize};
 use super::counter;
 use super::estimate::estimate;
 use super::space::Space;
@@ -152,7 +152,7 @@ fn adopt(plan: &mut Plan, access: &Access, planned: Option<Plan>) {
     plan.problems.retain(|problem| !own(problem));
     plan.problems.extend(planned.problems.into_iter().filter(own));
     plan.reads = planned.reads;
-    plan.raw = plan.raw.take().map(|form| form.as_planned(forward));
+    plan.raw = plan.raw.take().map(|form| form.proven(forward));
 }
 
 /// A request that does not mean what `where` says fails in the way that its counter-example shows: rows too
