@@ -84,10 +84,6 @@ impl<'a> TableAt<'a> {
 }
 
 /// The items of a table that changed between two times, in the order of their keys.
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "incremental exports, which are refused so far, will read it")
-)]
 pub(crate) struct Changes<'a> {
     versions: Versions<'a>,
     from: u64,
@@ -95,10 +91,6 @@ pub(crate) struct Changes<'a> {
 }
 
 /// What happened to an item between two times.
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "incremental exports, which are refused so far, will read it")
-)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ItemChange {
     /// The item's key in its keyspace.
