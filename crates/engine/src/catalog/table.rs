@@ -13,7 +13,7 @@ use parking_lot::RwLock;
 
 use crate::history::Recovery;
 use crate::layout::{self, Keyspace};
-use crate::ops::policies;
+use crate::ops::resource_policy;
 
 use super::insight::Insight;
 use super::record::{Status, TableRecord, VectorIndexLife};
@@ -152,7 +152,7 @@ impl Table {
         let shared = previous.map(|table| Arc::clone(&table.shared)).unwrap_or_default();
         let version = NEXT_VERSION.fetch_add(1, Ordering::Relaxed);
         let insights = insights_of("");
-        let policy = policies::of_table(&record);
+        let policy = resource_policy::of_table(&record);
         let recovery = Recovery::of(&record);
         Self {
             record,

@@ -319,8 +319,7 @@ fn a_deleted_table_leaves_a_system_backup() {
         if !kind.is_null() {
             body["BackupType"] = kind;
         }
-        let arns = f.ok("ListBackups", body)["BackupSummaries"].as_array().unwrap().clone();
-        arns
+        f.ok("ListBackups", body)["BackupSummaries"].as_array().unwrap().clone()
     };
     // Those of users, if nothing is said.
     for kind in [Value::Null, json!("USER")] {
