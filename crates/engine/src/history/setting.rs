@@ -149,9 +149,8 @@ mod tests {
     #[test]
     fn the_window_begins_when_it_was_switched_on_or_days_ago() {
         let recovery = Recovery { since_ms: 10 * DAY_MS, days: 2, keyspace: 1 };
-        let at = |day: f64, now_ms| {
-            recovery.at(day * DAY_MS as f64 / 1000.0, now_ms).map(|past| past.time_ms())
-        };
+        let at =
+            |day: f64, now_ms| recovery.at(day * DAY_MS as f64 / 1000.0, now_ms).map(Past::time_ms);
         let now_ms = 11 * DAY_MS;
         assert_eq!(at(10.0, now_ms), Some(10 * DAY_MS));
         assert_eq!(at(10.5, now_ms), Some(10 * DAY_MS + DAY_MS / 2));
