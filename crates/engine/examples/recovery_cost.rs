@@ -6,6 +6,8 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement")]
 
+use std::fmt::Write;
+
 use keyloom_engine::Database;
 
 const ITEMS: usize = 20_000;
@@ -41,21 +43,21 @@ fn measure(is_recorded: bool, writes: usize) -> Cost {
         "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
         "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}"#;
     call(&database, "CreateTable", table);
-    write(&database, 0, ITEMS);
+    put_all(&database, 0, ITEMS);
     if is_recorded {
         let recovery = r#"{"TableName":"t",
             "PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true}}"#;
         call(&database, "UpdateContinuousBackups", recovery);
     }
     let before_us = cpu_us();
-    write(&database, ITEMS, writes);
+    put_all(&database, ITEMS, writes);
     let cpu_us = (cpu_us() - before_us) / writes as f64;
     let bytes = database.store_stats().unwrap().disk_bytes as f64 / writes as f64;
     Cost { cpu_us, bytes }
 }
 
 /// Puts items, one version after the other, from all threads.
-fn write(database: &Database, first: usize, count: usize) {
+fn put_all(database: &Database, first: usize, count: usize) {
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             scope.spawn(move || {
@@ -74,7 +76,7 @@ fn put(database: &Database, number: usize) {
     while text.len() < 960 {
         random =
             random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        text.push_str(&format!("{:016x}", random));
+        write!(text, "{random:016x}").unwrap();
     }
     let item = number.wrapping_mul(7919) % ITEMS;
     let body = format!(
