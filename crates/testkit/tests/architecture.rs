@@ -1,7 +1,9 @@
-//! The crates depend on each other as `ARCHITECTURE.md` says, and in no other way.
+//! The crates depend on each other as `ARCHITECTURE.md` says, and in no other way; modules have one style.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -135,4 +137,25 @@ fn the_remote_client_does_not_compile_the_engine() {
     let has = |name: &str| tree.lines().any(|line| line.split(' ').next() == Some(name));
     assert!(has("keyloom-api") && has("ureq"), "{tree}");
     assert!(!has("keyloom-engine") && !has("keyloom-store") && !has("lsm-tree"), "{tree}");
+}
+
+/// The files that stand beside a folder of their name.
+fn split_modules(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            split_modules(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && path.with_extension("").is_dir()
+        {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn a_module_with_parts_is_a_folder_with_a_mod_file() {
+    let mut found = Vec::new();
+    split_modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut found);
+    assert!(found.is_empty(), "move these to `mod.rs` or `main.rs` in their folders: {found:?}");
 }

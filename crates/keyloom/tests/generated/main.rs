@@ -34,21 +34,21 @@ fn compare<D: keyloom::Design>(file: &str, module: &str, name: &str) {
 macro_rules! generated {
     ($($test:ident: $file:literal => $design:ident;)*) => {
         $(mod $test {
-            include!(concat!("generated/", stringify!($test), ".rs"));
+            include!(concat!(stringify!($test), ".rs"));
 
             #[test]
             fn states_its_file() {
                 let file = include_str!($file);
-                let module = include_str!(concat!("generated/", stringify!($test), ".rs"));
+                let module = include_str!(concat!(stringify!($test), ".rs"));
                 super::compare::<$test::$design>(file, module, stringify!($test));
             }
         })*
     };
 }
 generated! {
-    access_control: "../../../examples/designs/access-control.toml" => AccessControl;
-    enrollments: "../../../examples/designs/enrollments.toml" => Enrollments;
-    game_inventory: "../../../examples/designs/game-inventory.toml" => GameInventory;
-    key_anti_patterns: "../../../examples/designs/key-anti-patterns.toml" => KeyAntiPatterns;
-    odd_names: "generated/odd_names.toml" => OddNames;
+    access_control: "../../../../examples/designs/access-control.toml" => AccessControl;
+    enrollments: "../../../../examples/designs/enrollments.toml" => Enrollments;
+    game_inventory: "../../../../examples/designs/game-inventory.toml" => GameInventory;
+    key_anti_patterns: "../../../../examples/designs/key-anti-patterns.toml" => KeyAntiPatterns;
+    odd_names: "odd_names.toml" => OddNames;
 }

@@ -7,17 +7,11 @@
     reason = "tests"
 )]
 
-#[path = "backends/absurd.rs"]
 mod absurd;
-#[path = "backends/endpoint.rs"]
 mod endpoint;
-#[path = "backends/model.rs"]
 mod model;
-#[path = "backends/observed.rs"]
 mod observed;
-#[path = "backends/stated.rs"]
 mod stated;
-#[path = "backends/suite.rs"]
 mod suite;
 
 use endpoint::Independent;
