@@ -52,3 +52,36 @@ impl Lsp {
         Ok(code)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::completion::complete;
+    use super::definition::definition;
+    use super::document::Document;
+    use super::hover::hover;
+    use super::outline::Outline;
+
+    const DESIGN: &str = "[table.app] # 😀\npartition_key = \"PK\"\n[entity.Tü]\nPK = { template = \"T#{id:ulid}\", when = \"a = 'é'\" }\n\
+         [entity.Tü.fields]\na = { type = \"string\", values = [\"é\",\n \"x\"] }\n[access.\"a ] b\"]\nfind = [\"Tü\"]\nwhere = 'id = ?'\n[[allow]]\nrule = \"K01\"\n";
+
+    /// Every state of a file that is being typed, and every place in it, has answers and no panic.
+    #[test]
+    fn half_written_files_are_answered_at_every_place() {
+        let ends = DESIGN.char_indices().map(|(at, _)| at).chain([DESIGN.len()]);
+        let ends: Vec<usize> = ends.collect();
+        let (mut proposals, mut jumps) = (0, 0);
+        for &end in &ends {
+            let text = DESIGN.get(..end).unwrap_or_default();
+            let outline = Outline::of(text);
+            let document = Document::new(text.to_owned(), 1);
+            // At the cursor, and with the cursor anywhere in the whole file.
+            let places = if end == DESIGN.len() { 0..=end } else { end..=end };
+            for offset in places {
+                proposals += complete(&document, document.position(offset)).len();
+                jumps += usize::from(definition(&outline, offset).is_some());
+                hover(&outline, offset, None);
+            }
+        }
+        assert!(proposals > 1000 && jumps > 5, "{proposals}, {jumps}");
+    }
+}
