@@ -296,7 +296,7 @@ mod tests {
             matches!(outline.spot(at("'Other'")), Spot::Value(_, entry) if entry.key.text == "find")
         );
         assert!(
-            matches!(outline.spot(at("whe") + 3), Spot::Key(section, None) if section.names() == ["access", "a = b.c"])
+            matches!(outline.spot(at("whe\n") + 3), Spot::Key(section, None) if section.names() == ["access", "a = b.c"])
         );
         assert_eq!(outline.word(at("{a}") + 1).text, "a");
         assert!(matches!(Outline::of("").spot(0), Spot::Key(_, None)));
