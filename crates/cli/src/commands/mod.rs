@@ -11,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod key;
+pub(crate) mod lsp;
 pub(crate) mod man;
 pub(crate) mod repair;
 pub(crate) mod restore;
@@ -31,6 +32,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Key(key) => key.run(output),
         Command::Check(check) => check.run(output),
         Command::Explain(explain) => explain.run(output),
+        Command::Lsp(lsp) => lsp.run(output),
         Command::Rule(rule) => rule.run(output),
         Command::Try(try_design) => try_design.run(output),
         Command::Deploy(deploy) => deploy.run(output),

@@ -49,11 +49,24 @@ fn every_rule_has_a_page_with_its_title_and_severity_and_no_page_is_left_over() 
         }
         expected.insert(format!("{id}.md"));
     }
+    expected.insert("README.md".to_owned());
     let there: BTreeSet<String> = std::fs::read_dir(docs().join("rules"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     assert_eq!(there, expected);
+}
+
+#[test]
+fn the_index_lists_every_rule() {
+    let index = read(&docs().join("rules/README.md"));
+    let rows: Vec<&str> = index.lines().filter(|line| line.starts_with("| [")).collect();
+    let expected: Vec<String> = ids()
+        .map(|(id, title, severity)| {
+            format!("| [{id}]({id}.md) | {} | {title} |", severity.as_str())
+        })
+        .collect();
+    assert_eq!(rows, expected);
 }
 
 #[test]
