@@ -25,6 +25,7 @@ mod request;
 pub mod streams;
 pub mod tables;
 pub mod transactions;
+pub mod transfers;
 
 pub use collection::ItemCollectionMetrics;
 pub use constraints::Constraints;
