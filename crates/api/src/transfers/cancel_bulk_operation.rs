@@ -1,6 +1,5 @@
 //! CancelBulkOperation.
 
-
 use super::DescribeBulkOperationInput;
 use crate::JsonWriter;
 

@@ -50,9 +50,8 @@ impl<'a> ImportTableInput<'a> {
         let source = fields.structure("S3BucketSource");
         constraints.required(source.is_some(), "s3BucketSource");
         let empty = Source { bucket: String::new(), owner: None, prefix: String::new() };
-        let source = source.map_or(empty, |fields| {
-            Source::decode(&fields, &mut constraints, "s3BucketSource.")
-        });
+        let source = source
+            .map_or(empty, |fields| Source::decode(&fields, &mut constraints, "s3BucketSource."));
         let name = fields.string("InputFormat");
         constraints.required(name.is_some(), "inputFormat");
         let formats = ["DYNAMODB_JSON", "ION", "CSV"].map(|name| (name, ()));

@@ -145,11 +145,14 @@ pub fn filter_empty() -> Error {
     invalid_request("Invalid FilterSpecification: The specification can not be empty")
 }
 
+/// An export of a table that does not exist.
+pub fn table_not_found(arn: &str) -> Error {
+    Error::TableNotFound(format!("Table not found: {arn}"))
+}
+
 /// An export without the ARN of a table.
 pub fn table_arn_missing() -> Error {
-    Error::validation(
-        "One or more parameter values were invalid: tableArn is not a valid ARN",
-    )
+    Error::validation("One or more parameter values were invalid: tableArn is not a valid ARN")
 }
 
 /// An export of something else than a table, such as an index.
@@ -175,6 +178,11 @@ pub fn object_key_invalid(parameter: &str, key: &str) -> Error {
 /// A row that is not an item.
 pub fn row_without_item() -> Error {
     Error::validation("A row must be an object with the member Item")
+}
+
+/// An object that is damaged, or in another format or compression than the request says.
+pub fn object_unreadable(reason: &str) -> Error {
+    Error::Validation(format!("The object cannot be read beyond this item: {reason}"))
 }
 
 /// A row of CSV with more or fewer values than the header has names.

@@ -162,9 +162,8 @@ impl<R: Read> CsvRows<R> {
 
 fn columns(names: &[Str], keys: &CsvKeys) -> Vec<Column> {
     let kind = |name: &Str| keys.iter().find(|(key, _)| key == name).map(|(_, kind)| *kind);
-    let column = |name: &Str| {
-        Column { name: name.clone(), kind: kind(name).unwrap_or(AttributeType::S) }
-    };
+    let column =
+        |name: &Str| Column { name: name.clone(), kind: kind(name).unwrap_or(AttributeType::S) };
     names.iter().map(column).collect()
 }
 
@@ -178,7 +177,10 @@ fn check_header(header: Record) -> Result<Vec<Str>, Fault> {
     let mut seen = HashSet::new();
     for (index, name) in names.iter().enumerate() {
         if name.is_empty() {
-            return Err(Fault::malformed(format!("column {} of the header has no name", index + 1)));
+            return Err(Fault::malformed(format!(
+                "column {} of the header has no name",
+                index + 1
+            )));
         }
         if !seen.insert(name) {
             let reason = format!("the header has the column '{}' twice", shown(name));

@@ -19,7 +19,9 @@ fn rows(format: &InputFormat, text: &[u8]) -> Vec<String> {
         match reader.next_row() {
             Ok(None) => return found,
             Ok(Some(Row { item: Ok(item), .. })) => found.push(json(&item)),
-            Ok(Some(Row { item: Err(error), .. })) => found.push(format!("error: {}", error.message())),
+            Ok(Some(Row { item: Err(error), .. })) => {
+                found.push(format!("error: {}", error.message()))
+            }
             Err(Fault::Malformed(reason)) => {
                 found.push(format!("fault: {reason}"));
                 return found;
@@ -65,7 +67,10 @@ fn json_lines() {
             ("", &[]),
             ("\n\r\n  \n", &[]),
             (r#"{"Item":{"a":{"S":"x"}}}"#, &[r#"{"a":{"S":"x"}}"#]),
-            ("{\"Item\":{\"a\":{\"N\":\"1.0\"}}}\r\n\n{\"Item\":{}}\n", &[r#"{"a":{"N":"1"}}"#, "{}"]),
+            (
+                "{\"Item\":{\"a\":{\"N\":\"1.0\"}}}\r\n\n{\"Item\":{}}\n",
+                &[r#"{"a":{"N":"1"}}"#, "{}"],
+            ),
             ("{\"a\":1}\n[]\n{\"Item\":{}}", &["error: A row must…", "error: A row must…", "{}"]),
             ("{\"Item\":{\"a\":{\"N\":\"x\"}}}\n{\"Item\":{}}", &["error: The parameter…", "{}"]),
             // AWS reads nothing behind a line that is not JSON: DDB recorded 6 of 10 lines processed.
@@ -82,16 +87,35 @@ fn csv_rows() {
             ("", &[]),
             ("id,value\n", &[]),
             ("id,v\n1,x\n\n2,\n", &[r#"{"id":{"N":"1"},"v":{"S":"x"}}"#, r#"{"id":{"N":"2"}}"#]),
-            ("\u{feff}id,v\r\n1,\"x,\r\ny\"\r\n", &["{\"id\":{\"N\":\"1\"},\"v\":{\"S\":\"x,\\r\\ny\"}}"]),
+            (
+                "\u{feff}id,v\r\n1,\"x,\r\ny\"\r\n",
+                &["{\"id\":{\"N\":\"1\"},\"v\":{\"S\":\"x,\\r\\ny\"}}"],
+            ),
             // AWS's examples of quotes: the first is refused, the second is not.
-            ("a,value\n\"123\",Women's Full \"Length\" Dress", &["fault: a quote stands inside a value…"]),
+            (
+                "a,value\n\"123\",Women's Full \"Length\" Dress",
+                &["fault: a quote stands inside a value…"],
+            ),
             (
                 "a,value\n\"\"\"123\"\"\",\"Women's Full \"\"Length\"\" Dress\"",
                 &[r#"{"a":{"S":"\"123\""},"value":{"S":"Women's Full \"Length\" Dress"}}"#],
             ),
             ("id,bin\n7,AQI=\n8,?\n", &[r#"{"bin":{"B":"AQI="},"id":{"N":"7"}}"#, "error: …"]),
-            ("id,v\nx,1\n3,true", &["error: The parameter cannot be converted…", r#"{"id":{"N":"3"},"v":{"S":"true"}}"#]),
-            ("id,v\n1\n2,a,b\n3,c", &["error: The row has 1 values…", "error: The row has 3…", r#"{"id":{"N":"3"},"v":{"S":"c"}}"#]),
+            (
+                "id,v\nx,1\n3,true",
+                &[
+                    "error: The parameter cannot be converted…",
+                    r#"{"id":{"N":"3"},"v":{"S":"true"}}"#,
+                ],
+            ),
+            (
+                "id,v\n1\n2,a,b\n3,c",
+                &[
+                    "error: The row has 1 values…",
+                    "error: The row has 3…",
+                    r#"{"id":{"N":"3"},"v":{"S":"c"}}"#,
+                ],
+            ),
             ("id,v\n1,\"x", &["fault: a quote is not closed"]),
             ("id,v\n1,\"x\"y", &["fault: text follows…"]),
             ("id,,v\n", &["fault: column 2 of the header has no name"]),
@@ -101,7 +125,10 @@ fn csv_rows() {
     let header = Some(vec!["id".into(), "v".into()]);
     check(
         &InputFormat::Csv(CsvOptions { delimiter: b';', header }),
-        &[("1;a,b\n2;c", &[r#"{"id":{"N":"1"},"v":{"S":"a,b"}}"#, r#"{"id":{"N":"2"},"v":{"S":"c"}}"#])],
+        &[(
+            "1;a,b\n2;c",
+            &[r#"{"id":{"N":"1"},"v":{"S":"a,b"}}"#, r#"{"id":{"N":"2"},"v":{"S":"c"}}"#],
+        )],
     );
     let tabs = CsvOptions { delimiter: b'\t', header: None };
     check(&InputFormat::Csv(tabs), &[("id\tv\n1\t \n", &[r#"{"id":{"N":"1"},"v":{"S":" "}}"#])]);
@@ -122,7 +149,12 @@ fn ion_of_the_documentation() {
     let list = format!("$ion_1_0\n[\n{ION_BOOK},\n{ION_BOOK}\n]\n");
     check(
         &InputFormat::Ion,
-        &[(&line, &[BOOK]), (&format!("{line}{line}"), &[BOOK, BOOK]), (&spread, &[BOOK]), (&list, &[BOOK, BOOK])],
+        &[
+            (&line, &[BOOK]),
+            (&format!("{line}{line}"), &[BOOK, BOOK]),
+            (&spread, &[BOOK]),
+            (&list, &[BOOK, BOOK]),
+        ],
     );
     let item = item_of(BOOK.as_bytes()).unwrap();
     let mut out = ION_VERSION.as_bytes().to_vec();
@@ -227,7 +259,9 @@ fn a_row_has_a_limit() {
     ] {
         let mut reader = RowReader::new(&format, &keys(), endless(byte));
         match reader.next_row() {
-            Err(Fault::Malformed(reason)) => assert!(reason.contains("4 MB"), "{format:?}: {reason}"),
+            Err(Fault::Malformed(reason)) => {
+                assert!(reason.contains("4 MB"), "{format:?}: {reason}")
+            }
             other => panic!("{format:?}: {other:?}"),
         }
     }
@@ -260,7 +294,10 @@ fn names_that_are_no_identifiers_stand_in_quotes() {
     let mut out = Vec::new();
     write_ion_item(&item_of(names.as_bytes()).unwrap(), &mut out);
     let text = String::from_utf8(out).unwrap();
-    assert_eq!(text, r"{'$1':null,'1a':null,'a b':null,'a\'b':null,'null':null,x_$1:null,'é':null}");
+    assert_eq!(
+        text,
+        r"{'$1':null,'1a':null,'a b':null,'a\'b':null,'null':null,x_$1:null,'é':null}"
+    );
     assert_eq!(rows(&InputFormat::Ion, format!("{{Item:{text}}}").as_bytes()), [names]);
 }
 
@@ -268,9 +305,8 @@ fn names_that_are_no_identifiers_stand_in_quotes() {
 fn items() -> impl Strategy<Value = Item> {
     let text = || "[a-c'\"\\\\ {}\\[\\]:/$\\n\\r\\t\\x00é😀]{0,8}".prop_map(Str::from);
     let number = || {
-        (any::<i64>(), -40i32..40).prop_map(|(digits, exponent)| {
-            Number::parse(&format!("{digits}e{exponent}")).unwrap()
-        })
+        (any::<i64>(), -40i32..40)
+            .prop_map(|(digits, exponent)| Number::parse(&format!("{digits}e{exponent}")).unwrap())
     };
     let leaf = prop_oneof![
         text().prop_map(AttributeValue::S),

@@ -1,27 +1,42 @@
-//! The objects of an export: data files, and the manifests that name them.
+//! The objects of an export: data files, and the manifests that name them, each with its checksum.
+//!
+//! ```text
+//! PREFIX/AWSDynamoDB/ID/_started                  shows that the bucket can be written
+//! PREFIX/AWSDynamoDB/ID/data/NAME.json.gz         items (a full export)
+//! PREFIX/AWSDynamoDB/data/NAME.json.gz            changes (an incremental one)
+//! PREFIX/AWSDynamoDB/ID/manifest-files.json, .md5
+//! PREFIX/AWSDynamoDB/ID/manifest-summary.json, .md5
+//! ```
+//!
+//! The extension `md5` is that of exports; AWS's documentation calls it `checksum`.
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use flate2::Compression;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use flate2::write::GzEncoder;
-use keyloom_store::{Direction, KeyRange, Snapshot};
+use keyloom_api::transfers::{ExportFormat, ExportView, Failure};
+use md5::{Digest, Md5};
 use serde_json::{Map, Value, json};
 
+use crate::buckets::{Bucket, Upload};
 use crate::database::Inner;
 use crate::identity;
-use crate::layout::{self, Keyspace};
-use crate::store_error;
-use keyloom_core::image::Stored;
 
-use super::bucket::{Bucket, Failure};
+use super::export_rows::ExportRow;
 
-/// Items in one data file.
-const ITEMS_PER_FILE: u64 = 100_000;
+/// When a data file is full: enough for parallel readers, and few enough parts for an upload.
+const ROWS_PER_FILE: u64 = 100_000;
+const BYTES_PER_FILE: u64 = 256 * 1024 * 1024;
 
-/// A data file that has been written.
-struct DataFile {
-    key: String,
-    items: u64,
+/// What the files of an export look like.
+pub(super) struct Layout {
+    /// The folder of the manifests.
+    pub(super) folder: String,
+    /// The folder of the data.
+    pub(super) data_folder: String,
+    pub(super) format: ExportFormat,
+    pub(super) view: ExportView,
 }
 
 /// What an export has written.
@@ -29,64 +44,132 @@ struct DataFile {
 pub(super) struct Totals {
     pub(super) items: u64,
     pub(super) bytes: u64,
-    /// The key of the manifest, below the export's prefix.
+    /// The key of the summary manifest.
     pub(super) manifest: String,
 }
 
-/// Writes the items of a keyspace below `folder`; `summary` becomes the summary manifest.
+/// A data file that has been written.
+struct DataFile {
+    key: String,
+    rows: u64,
+    md5: [u8; 16],
+    etag: Option<String>,
+}
+
+/// Writes an export. `summary` becomes the summary manifest once the totals are known.
 pub(super) fn write(
     database: &Inner,
-    bucket: &Bucket,
-    folder: &str,
-    snapshot: &dyn Snapshot,
-    keyspace: Keyspace,
-    mut summary: Map<String, Value>,
+    bucket: &dyn Bucket,
+    layout: &Layout,
+    rows: impl Iterator<Item = Result<ExportRow, Failure>>,
+    summary: impl FnOnce(&Totals) -> Map<String, Value>,
 ) -> Result<Totals, Failure> {
-    drop(bucket.create(&format!("{folder}/_started"))?);
+    bucket.create(&format!("{}/_started", layout.folder))?.finish()?;
     let mut totals = Totals::default();
     let mut files = Vec::new();
-    let range = KeyRange::prefix(&layout::entries(keyspace));
-    let mut entries = snapshot.scan(range, Direction::Forward).peekable();
-    while entries.peek().is_some() {
-        let key = format!("{folder}/data/{}.json.gz", identity::uuid().replace('-', ""));
-        let mut file = GzEncoder::new(bucket.create(&key)?, Compression::default());
-        let mut items = 0;
-        let mut line = Vec::new();
-        for entry in entries.by_ref().take(ITEMS_PER_FILE as usize) {
-            if database.background.is_ending() {
-                return Err(Failure::interrupted());
-            }
-            let stored = Stored::new(entry.map_err(store_error)?.1);
-            line.clear();
-            line.extend_from_slice(b"{\"Item\":");
-            stored.write_json(&mut line)?;
-            line.extend_from_slice(b"}\n");
-            file.write_all(&line)?;
-            items += 1;
-            totals.bytes += stored.size_bytes()? as u64;
-        }
-        file.finish()?.sync_all()?;
-        totals.items += items;
-        files.push(DataFile { key, items });
+    let mut rows = rows.peekable();
+    // An empty table has a file, too.
+    while files.is_empty() || rows.peek().is_some() {
+        files.push(write_data(database, bucket, layout, &mut rows, &mut totals)?);
     }
-    let manifest = format!("{folder}/manifest-files.json");
-    let mut list = bucket.create(&manifest)?;
+    let key = format!("{}/manifest-files.json", layout.folder);
+    let mut list = Vec::new();
     for file in &files {
-        let line = json!({ "itemCount": file.items, "dataFileS3Key": file.key });
-        writeln!(list, "{line}")?;
+        writeln!(list, "{}", file.entry())?;
     }
-    list.sync_all()?;
-    if !files.is_empty() {
-        bucket.sync_names(&format!("{folder}/data"))?;
-    }
-    summary.insert("manifestFilesS3Key".into(), json!(manifest));
-    summary.insert("billedSizeBytes".into(), json!(totals.bytes));
+    write_manifest(bucket, &key, &list)?;
+    let mut summary = summary(&totals);
+    summary.insert("manifestFilesS3Key".into(), json!(key));
     summary.insert("itemCount".into(), json!(totals.items));
     // The summary comes last: where it is, the export is whole.
-    totals.manifest = format!("{folder}/manifest-summary.json");
-    let mut file = bucket.create(&totals.manifest)?;
-    writeln!(file, "{}", Value::Object(summary))?;
-    file.sync_all()?;
-    bucket.sync_names(folder)?;
+    totals.manifest = format!("{}/manifest-summary.json", layout.folder);
+    write_manifest(bucket, &totals.manifest, Value::Object(summary).to_string().as_bytes())?;
     Ok(totals)
+}
+
+/// Writes one data file.
+fn write_data(
+    database: &Inner,
+    bucket: &dyn Bucket,
+    layout: &Layout,
+    rows: &mut impl Iterator<Item = Result<ExportRow, Failure>>,
+    totals: &mut Totals,
+) -> Result<DataFile, Failure> {
+    let name = identity::uuid().replace('-', "");
+    let key = format!("{}/{name}.{}", layout.data_folder, layout.format.extension());
+    let object = Hashed { md5: Md5::new(), upload: bucket.create(&key)? };
+    let mut file = GzEncoder::new(object, flate2::Compression::default());
+    let (mut count, mut bytes) = (0, 0);
+    let mut line = Vec::new();
+    while count < ROWS_PER_FILE && bytes < BYTES_PER_FILE {
+        let Some(row) = rows.next() else { break };
+        if database.background.is_ending() {
+            return Err(Failure::interrupted());
+        }
+        let row = row?;
+        line.clear();
+        row.write(layout.format, layout.view, &mut line)?;
+        file.write_all(&line)?;
+        count += 1;
+        bytes += line.len() as u64;
+        totals.bytes += row.size_bytes()?;
+    }
+    let (md5, etag) = file.finish()?.finish()?;
+    totals.items += count;
+    Ok(DataFile { key, rows: count, md5, etag })
+}
+
+impl DataFile {
+    /// The line of the manifest.
+    fn entry(&self) -> Value {
+        // A bucket without tags has those that S3 gives to uploads of one part.
+        let etag = self.etag.clone().unwrap_or_else(|| {
+            let digest = Md5::digest(self.md5);
+            let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{digits}-1")
+        });
+        json!({
+            "itemCount": self.rows,
+            "md5Checksum": STANDARD.encode(self.md5),
+            "etag": etag.trim_matches('"'),
+            "dataFileS3Key": self.key,
+        })
+    }
+}
+
+/// Writes a manifest and its checksum.
+fn write_manifest(bucket: &dyn Bucket, key: &str, text: &[u8]) -> Result<(), Failure> {
+    let checksum = STANDARD.encode(Md5::digest(text));
+    let key_of_checksum = key.replace(".json", ".md5");
+    for (key, content) in [(key, text), (&key_of_checksum, checksum.as_bytes())] {
+        let mut upload = bucket.create(key)?;
+        upload.write_all(content)?;
+        upload.finish()?;
+    }
+    Ok(())
+}
+
+/// An object whose checksum is computed while it is written.
+struct Hashed {
+    md5: Md5,
+    upload: Box<dyn Upload>,
+}
+
+impl Hashed {
+    fn finish(self) -> Result<([u8; 16], Option<String>), Failure> {
+        let etag = self.upload.finish()?;
+        Ok((self.md5.finalize().into(), etag))
+    }
+}
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.upload.write(bytes)?;
+        self.md5.update(bytes.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.upload.flush()
+    }
 }
