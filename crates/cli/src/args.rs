@@ -21,6 +21,7 @@ pub(crate) enum Command {
     Explain(commands::explain::Explain),
     Try(commands::try_design::Try),
     Deploy(commands::deploy::Deploy),
+    Diff(commands::diff::Diff),
     Docs(commands::docs::Docs),
     Schema(commands::schema::Schema),
     Demo(commands::demo::Demo),

@@ -11,6 +11,7 @@ mod check;
 pub mod condition;
 pub mod cost;
 pub mod diagnostic;
+pub mod diff;
 pub mod docs;
 pub mod draft;
 pub mod emit;

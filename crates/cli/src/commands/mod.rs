@@ -4,6 +4,7 @@ pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod deploy;
+pub(crate) mod diff;
 pub(crate) mod docs;
 pub(crate) mod doctor;
 pub(crate) mod explain;
@@ -29,6 +30,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Explain(explain) => explain.run(output),
         Command::Try(try_design) => try_design.run(output),
         Command::Deploy(deploy) => deploy.run(output),
+        Command::Diff(diff) => diff.run(output),
         Command::Docs(docs) => docs.run(output),
         Command::Schema(schema) => schema.run(output),
         Command::Demo(demo) => demo.run(output),

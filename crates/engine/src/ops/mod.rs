@@ -19,7 +19,7 @@ use keyloom_core::Result;
 
 pub(crate) use items::{PlannedWrite, WriteAnswer};
 pub use queries::PartitionPrefixInput;
-pub(crate) use settings::policies;
+pub(crate) use settings::resource_policy;
 
 use crate::database::Inner;
 
@@ -55,12 +55,12 @@ pub(crate) fn handler(operation: Operation) -> Handler {
         Operation::CreateGlobalTable => settings::global_tables::create,
         Operation::CreateTable => tables::create_table::call,
         Operation::DeleteBackup => backups::delete_backup::call,
-        Operation::DeleteResourcePolicy => settings::policies::delete,
+        Operation::DeleteResourcePolicy => settings::resource_policy::delete,
         Operation::DeleteTable => tables::delete_table::call,
         Operation::DescribeBackup => backups::describe_backup::call,
         Operation::DescribeBulkOperation => transfers::bulk::describe,
         Operation::DescribeContinuousBackups => backups::continuous::describe,
-        Operation::DescribeContributorInsights => settings::insights::describe,
+        Operation::DescribeContributorInsights => settings::contributor_insights::describe,
         Operation::DescribeEndpoints => tables::describe_endpoints::call,
         Operation::DescribeExport => transfers::export::describe,
         Operation::DescribeGlobalTable => settings::global_tables::describe,
@@ -70,7 +70,7 @@ pub(crate) fn handler(operation: Operation) -> Handler {
         Operation::DescribeLimits => tables::describe_limits::call,
         Operation::DescribeStream => streams::describe_stream::call,
         Operation::DescribeTable => tables::describe_table::call,
-        Operation::DescribeTableReplicaAutoScaling => settings::auto_scaling::describe,
+        Operation::DescribeTableReplicaAutoScaling => settings::replica_auto_scaling::describe,
         Operation::DescribeTimeToLive => tables::describe_time_to_live::call,
         Operation::DisableKinesisStreamingDestination => settings::kinesis::disable,
         Operation::EnableKinesisStreamingDestination => settings::kinesis::enable,
@@ -79,19 +79,19 @@ pub(crate) fn handler(operation: Operation) -> Handler {
         Operation::ExportTableToPointInTime => transfers::export::start,
         Operation::GetItem => items::get_item::call,
         Operation::GetRecords => streams::get_records::call,
-        Operation::GetResourcePolicy => settings::policies::get,
+        Operation::GetResourcePolicy => settings::resource_policy::get,
         Operation::GetShardIterator => streams::get_shard_iterator::call,
         Operation::ImportTable => transfers::import::start,
         Operation::ListBackups => backups::list_backups::call,
         Operation::ListBulkOperations => transfers::bulk::list,
-        Operation::ListContributorInsights => settings::insights::list,
+        Operation::ListContributorInsights => settings::contributor_insights::list,
         Operation::ListExports => transfers::export::list,
         Operation::ListGlobalTables => settings::global_tables::list,
         Operation::ListImports => transfers::import::list,
         Operation::ListStreams => streams::list_streams::call,
         Operation::ListTables => tables::list_tables::call,
         Operation::ListTagsOfResource => tables::list_tags_of_resource::call,
-        Operation::PutResourcePolicy => settings::policies::put,
+        Operation::PutResourcePolicy => settings::resource_policy::put,
         Operation::Query => queries::query::call,
         Operation::RestoreTableFromBackup => backups::restore_from_backup::call,
         Operation::RestoreTableToPointInTime => backups::restore_to_point::call,
@@ -102,12 +102,12 @@ pub(crate) fn handler(operation: Operation) -> Handler {
         Operation::TransactWriteItems => transactions::transact_write_items::call,
         Operation::UntagResource => tables::untag_resource::call,
         Operation::UpdateContinuousBackups => backups::continuous::update,
-        Operation::UpdateContributorInsights => settings::insights::update,
+        Operation::UpdateContributorInsights => settings::contributor_insights::update,
         Operation::UpdateGlobalTable => settings::global_tables::update,
         Operation::UpdateGlobalTableSettings => settings::global_tables::update_settings,
         Operation::UpdateKinesisStreamingDestination => settings::kinesis::update,
         Operation::UpdateTable => tables::update_table::call,
-        Operation::UpdateTableReplicaAutoScaling => settings::auto_scaling::update,
+        Operation::UpdateTableReplicaAutoScaling => settings::replica_auto_scaling::update,
         Operation::UpdateTimeToLive => tables::update_time_to_live::call,
     })
 }
