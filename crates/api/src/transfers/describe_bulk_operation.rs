@@ -2,7 +2,7 @@
 
 use keyloom_core::Result;
 
-use crate::Fields;
+use crate::{Fields, Operation};
 
 /// The input of DescribeBulkOperation.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +16,9 @@ pub struct DescribeBulkOperationInput<'a> {
 impl<'a> DescribeBulkOperationInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
+        let kind = ("BulkOperation", "bulk-operation");
         let (bulk_operation_arn, id) =
-            super::named(fields, "BulkOperationArn", "bulkOperationArn")?;
+            super::named(Operation::DescribeBulkOperation, fields, kind)?;
         Ok(Self { bulk_operation_arn, id })
     }
 }

@@ -5,7 +5,8 @@ use keyloom_core::error::transfer as message;
 use serde::{Deserialize, Serialize};
 
 use super::Destination;
-use crate::{Constraints, Fields};
+use crate::model::check_constraints;
+use crate::{Fields, Operation};
 
 /// The input of ExportTableToPointInTime.
 #[derive(Clone, Debug)]
@@ -93,20 +94,14 @@ impl ExportView {
 impl<'a> ExportTableToPointInTimeInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let mut constraints = Constraints::new();
-        let table_arn = fields.string("TableArn");
-        constraints.required(table_arn.is_some(), "tableArn");
-        let destination =
-            Destination::decode(fields, &mut constraints, "", ("S3Prefix", "s3Prefix"));
-        let formats = [("DYNAMODB_JSON", ExportFormat::DynamoDbJson), ("ION", ExportFormat::Ion)];
-        let format = fields.string("ExportFormat");
-        let format = constraints.one_of(format, "exportFormat", &formats).unwrap_or_default();
-        let types = [("FULL_EXPORT", true), ("INCREMENTAL_EXPORT", false)];
-        let is_full = constraints.one_of(fields.string("ExportType"), "exportType", &types);
+        check_constraints(Operation::ExportTableToPointInTime, fields)?;
+        let destination = Destination::decode(fields, "S3Prefix")?;
+        let format = match fields.string("ExportFormat") {
+            Some("ION") => ExportFormat::Ion,
+            _ => ExportFormat::DynamoDbJson,
+        };
+        let is_full = fields.string("ExportType").map(|kind| kind == "FULL_EXPORT");
         let specification = fields.structure("IncrementalExportSpecification");
-        let view = specification.as_ref().and_then(|fields| view(fields, &mut constraints));
-        constraints.finish()?;
-        destination.check_key(fields)?;
         let time = match (is_full, specification) {
             (None, Some(_)) => return Err(message::export_type_missing()),
             (Some(true), Some(_)) => return Err(message::incremental_specification_unexpected()),
@@ -119,22 +114,23 @@ impl<'a> ExportTableToPointInTimeInput<'a> {
                 ExportTime::Incremental(ExportPeriod {
                     from_ms: from_ms.ok_or_else(message::export_from_missing)?,
                     to_ms: time_ms(&specification, "ExportToTime"),
-                    view: view.unwrap_or_default(),
+                    view: view(&specification),
                 })
             }
             (None | Some(true), None) => ExportTime::Full(time_ms(fields, "ExportTime")),
         };
-        let table_arn = table_arn.unwrap_or_default();
+        let table_arn = fields.string("TableArn").unwrap_or_default();
         check_table(table_arn)?;
         let has_filter = fields.has("FilterSpecification");
         Ok(Self { table_arn, destination, format, time, has_filter })
     }
 }
 
-fn view(fields: &Fields<'_>, constraints: &mut Constraints) -> Option<ExportView> {
-    let views = [ExportView::NewImage, ExportView::NewAndOldImages].map(|view| (view.name(), view));
-    let path = "incrementalExportSpecification.exportViewType";
-    constraints.one_of(fields.string("ExportViewType"), path, &views)
+fn view(fields: &Fields<'_>) -> ExportView {
+    match fields.string("ExportViewType") {
+        Some("NEW_IMAGE") => ExportView::NewImage,
+        _ => ExportView::NewAndOldImages,
+    }
 }
 
 fn time_ms(fields: &Fields<'_>, member: &str) -> Option<u64> {

@@ -1,12 +1,12 @@
 //! ImportTable.
 
 use keyloom_core::Result;
-use keyloom_core::error::constraint::Constraint;
 use keyloom_core::error::transfer as message;
 
 use super::Source;
 use super::format::{CsvOptions, InputFormat};
-use crate::{Constraints, Fields};
+use crate::model::check_constraints;
+use crate::{Fields, Operation};
 
 /// The input of ImportTable.
 #[derive(Clone, Debug)]
@@ -35,63 +35,41 @@ pub enum Compression {
 
 impl Compression {
     /// Decodes `InputCompressionType`.
-    pub(super) fn decode(fields: &Fields<'_>, constraints: &mut Constraints, path: &str) -> Self {
-        let kinds = [("ZSTD", Self::Zstd), ("NONE", Self::None), ("GZIP", Self::Gzip)];
-        let kind = fields.string("InputCompressionType");
-        let path = format!("{path}inputCompressionType");
-        constraints.one_of(kind, &path, &kinds).unwrap_or_default()
+    pub(super) fn decode(fields: &Fields<'_>) -> Self {
+        match fields.string("InputCompressionType") {
+            Some("GZIP") => Self::Gzip,
+            Some("ZSTD") => Self::Zstd,
+            _ => Self::None,
+        }
     }
 }
 
 impl<'a> ImportTableInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let mut constraints = Constraints::new();
-        let source = fields.structure("S3BucketSource");
-        constraints.required(source.is_some(), "s3BucketSource");
-        let empty = Source { bucket: String::new(), owner: None, prefix: String::new() };
-        let source = source
-            .map_or(empty, |fields| Source::decode(&fields, &mut constraints, "s3BucketSource."));
-        let name = fields.string("InputFormat");
-        constraints.required(name.is_some(), "inputFormat");
-        let formats = ["DYNAMODB_JSON", "ION", "CSV"].map(|name| (name, ()));
-        constraints.one_of(name, "inputFormat", &formats);
+        check_constraints(Operation::ImportTable, fields)?;
+        let source = fields.structure("S3BucketSource").map(|fields| Source::decode(&fields));
         let options = fields.structure("InputFormatOptions");
-        let csv = options.as_ref().and_then(|options| options.structure("Csv"));
-        let csv = csv.map(|fields| csv_options(&fields, &mut constraints));
-        let compression = Compression::decode(fields, &mut constraints, "");
-        let table = fields.structure("TableCreationParameters");
-        constraints.required(table.is_some(), "tableCreationParameters");
-        constraints.finish()?;
-        let format = match (name.unwrap_or_default(), csv) {
-            ("CSV", csv) => InputFormat::Csv(csv.unwrap_or_default()),
+        let csv = options.and_then(|options| options.structure("Csv"));
+        let format = match (fields.string("InputFormat").unwrap_or_default(), csv) {
+            ("CSV", csv) => {
+                InputFormat::Csv(csv.map(|fields| csv_options(&fields)).unwrap_or_default())
+            }
             (name, Some(_)) => return Err(message::format_options_unexpected(name)),
             ("ION", None) => InputFormat::Ion,
             (_, None) => InputFormat::DynamoDbJson,
         };
-        Ok(Self { source, format, compression, table })
+        let table = fields.structure("TableCreationParameters");
+        let compression = Compression::decode(fields);
+        Ok(Self { source: source.unwrap_or_default(), format, compression, table })
     }
 }
 
-fn csv_options(fields: &Fields<'_>, constraints: &mut Constraints) -> CsvOptions {
-    let path = "inputFormatOptions.csv";
-    let mut options = CsvOptions::default();
-    if let Some(delimiter) = fields.string("Delimiter") {
-        let path = format!("{path}.delimiter");
-        match delimiter.as_bytes() {
-            [one] if b",;:|\t ".contains(one) => options.delimiter = *one,
-            _ => {
-                let pattern = Constraint::Pattern("[,;:|\\t ]");
-                constraints.violations().violated(delimiter, &path, pattern);
-            }
-        }
-        constraints.length(delimiter, &path, 1, 1);
+fn csv_options(fields: &Fields<'_>) -> CsvOptions {
+    let delimiter = fields.string("Delimiter").and_then(|text| text.bytes().next());
+    let usual = CsvOptions::default();
+    CsvOptions {
+        delimiter: delimiter.unwrap_or(usual.delimiter),
+        header: fields.strings("HeaderList"),
     }
-    options.header = fields.strings("HeaderList");
-    if let Some(header) = &options.header {
-        let path = format!("{path}.headerList");
-        let shown = format!("[{}]", header.join(", "));
-        constraints.count(header.len(), &shown, &path, 1, 255);
-    }
-    options
 }

@@ -3,7 +3,8 @@
 use keyloom_core::Result;
 
 use super::time;
-use crate::Fields;
+use crate::model::check_constraints;
+use crate::{Fields, Operation};
 
 /// The input of ListBulkOperations.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +31,8 @@ pub struct BulkOperationSummary {
 impl<'a> ListBulkOperationsInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let limit = super::page_size(fields, "MaxResults", "maxResults")?;
+        check_constraints(Operation::ListBulkOperations, fields)?;
+        let limit = super::page_size(fields, "MaxResults");
         Ok(Self { limit, next_token: fields.string("NextToken") })
     }
 }

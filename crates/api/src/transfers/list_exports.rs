@@ -2,7 +2,8 @@
 
 use keyloom_core::Result;
 
-use crate::Fields;
+use crate::model::check_constraints;
+use crate::{Fields, Operation};
 
 /// The input of ListExports.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,8 @@ pub struct ExportSummary {
 impl<'a> ListExportsInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let limit = super::page_size(fields, "MaxResults", "maxResults")?;
+        check_constraints(Operation::ListExports, fields)?;
+        let limit = super::page_size(fields, "MaxResults");
         let (table_arn, next_token) = (fields.string("TableArn"), fields.string("NextToken"));
         Ok(Self { table_arn, limit, next_token })
     }

@@ -4,7 +4,8 @@ use keyloom_core::Result;
 use serde_json::Value;
 
 use super::{echo, time};
-use crate::Fields;
+use crate::model::check_constraints;
+use crate::{Fields, Operation};
 
 /// The input of ListImports.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +40,8 @@ pub struct ImportSummary {
 impl<'a> ListImportsInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let limit = super::page_size(fields, "PageSize", "pageSize")?;
+        check_constraints(Operation::ListImports, fields)?;
+        let limit = super::page_size(fields, "PageSize");
         let (table_arn, next_token) = (fields.string("TableArn"), fields.string("NextToken"));
         Ok(Self { table_arn, limit, next_token })
     }

@@ -21,7 +21,8 @@ use keyloom_core::Result;
 use keyloom_core::error::transfer as message;
 use serde_json::Value;
 
-use crate::{Constraints, Fields, JsonWriter};
+use crate::model::check_constraints;
+use crate::{Fields, JsonWriter, Operation};
 
 pub use bulk_operation_description::BulkOperationDescription;
 pub use cancel_bulk_operation::{CancelBulkOperationInput, CancelBulkOperationOutput};
@@ -41,38 +42,25 @@ pub use list_imports::{ImportSummary, ListImportsInput};
 pub use place::{Destination, Encryption, Source};
 pub use start_bulk_put_items::StartBulkPutItemsInput;
 
-/// How many transfers a page of a listing has at most, and unless the request says otherwise.
-const MAX_PAGE: i64 = 25;
+/// How many transfers a page of a listing has unless the request says otherwise.
 const DEFAULT_PAGE: i64 = 10;
 
 /// The ARN in a member, and the identity at its end, behind `/export/` or the like.
-fn named<'a>(fields: &Fields<'a>, member: &str, path: &str) -> Result<(&'a str, &'a str)> {
-    let arn = fields.string(member);
-    let mut constraints = Constraints::new();
-    constraints.required(arn.is_some(), path);
-    if let Some(arn) = arn {
-        constraints.length(arn, path, 37, 1024);
-    }
-    constraints.finish()?;
-    let arn = arn.unwrap_or_default();
-    let kind = member.trim_end_matches("Arn");
-    let part = match kind {
-        "BulkOperation" => "bulk-operation",
-        "Import" => "import",
-        _ => "export",
-    };
+fn named<'a>(
+    operation: Operation,
+    fields: &Fields<'a>,
+    (kind, part): (&str, &str),
+) -> Result<(&'a str, &'a str)> {
+    check_constraints(operation, fields)?;
+    let arn = fields.string(&format!("{kind}Arn")).unwrap_or_default();
     let table = arn.strip_prefix("arn:").and_then(|_| arn.split_once(":table/"));
     let id = table.and_then(|(_, rest)| rest.split_once(&format!("/{part}/")));
     id.map(|(_, id)| (arn, id)).ok_or_else(|| message::arn_invalid(kind))
 }
 
 /// The size of a page.
-fn page_size(fields: &Fields<'_>, member: &str, path: &str) -> Result<usize> {
-    let size = fields.integer(member);
-    let mut constraints = Constraints::new();
-    constraints.range(size, path, 1, MAX_PAGE);
-    constraints.finish()?;
-    Ok(size.unwrap_or(DEFAULT_PAGE) as usize)
+fn page_size(fields: &Fields<'_>, member: &str) -> usize {
+    fields.integer(member).unwrap_or(DEFAULT_PAGE) as usize
 }
 
 /// Writes the members that the request had.

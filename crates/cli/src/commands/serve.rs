@@ -8,6 +8,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use keyloom_core::observation::Observer;
 use keyloom_design::cost::Prices;
+use keyloom_engine::buckets::Folder;
 use keyloom_engine::{Database, DiskOptions, Durability, Options};
 use keyloom_observe::{Monitor, Redaction, StatsCollector, StatsOptions, Throttle};
 use keyloom_server::{
@@ -230,7 +231,7 @@ impl Serve {
     fn database(&self, monitor: &Arc<Monitor>, output: &mut Output) -> Result<Database, Failure> {
         let options = Options {
             region: self.region.clone(),
-            bucket_root: self.bucket_root.clone(),
+            buckets: self.bucket_root.as_ref().map(|root| Arc::new(Folder::new(root)) as _),
             observer: Some(Arc::clone(monitor) as Arc<dyn Observer>),
             ..Options::default()
         };
