@@ -84,6 +84,13 @@ pub fn backup_in_use(arn: &str) -> Error {
     Error::BackupInUse(format!("Backup is being created: {arn}"))
 }
 
+/// A backup that the system has made, and removes itself.
+pub fn system_backup(arn: &str) -> Error {
+    Error::Validation(format!(
+        "Cannot delete a SYSTEM backup; it expires 35 days after its creation: {arn}"
+    ))
+}
+
 /// A backup that failed.
 pub fn backup_failed(arn: &str, reason: &str) -> Error {
     Error::BackupInUse(format!("Backup cannot be restored, because it failed ({reason}): {arn}"))
@@ -114,6 +121,13 @@ pub fn recovery_disabled(table: &str) -> Error {
     ))
 }
 
+/// A table that cannot have point-in-time recovery yet.
+pub fn continuous_backups_unavailable(table: &str) -> Error {
+    Error::ContinuousBackupsUnavailable(format!(
+        "Backups are being enabled for the table: {table}. Please retry later"
+    ))
+}
+
 /// A restore without a source table.
 pub fn restore_source_missing() -> Error {
     Error::validation(
@@ -137,14 +151,6 @@ pub fn restore_time_invalid() -> Error {
          LatestRestorableDateTime."
             .into(),
     )
-}
-
-/// A time inside the window for which no data is kept.
-pub fn past_not_kept(parameter: &str, latest: &str) -> Error {
-    Error::Validation(format!(
-        "{parameter} names a time in the past: this database keeps no history of changes for \
-         point-in-time recovery, only the present state; {latest}, or make backups with CreateBackup"
-    ))
 }
 
 /// A feature that this database does not have.

@@ -8,6 +8,7 @@ use keyloom_core::error::{message, request, table as table_error};
 use crate::catalog::Alongside;
 use crate::catalog::record::{IndexRecord, Status};
 use crate::database::Inner;
+use crate::ops::backups;
 
 use super::{description, stream_setting};
 
@@ -32,7 +33,10 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     }
     change.remove(&table, || {
         let streams = stream_setting::ended(database, &table.record)?.into_iter().collect();
-        Ok(Alongside { streams, ..Alongside::default() })
+        let backup = backups::left_by(database, &table)?;
+        let keeps_items = backup.is_some();
+        let resources = backup.into_iter().collect();
+        Ok(Alongside { streams, keeps_items, resources, ..Alongside::default() })
     })?;
     drop(change);
     database.observer.forget(table.name(), None);

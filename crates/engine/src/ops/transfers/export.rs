@@ -5,25 +5,22 @@ use std::sync::Arc;
 use keyloom_api::Fields;
 use keyloom_api::transfers::{
     DescribeExportInput, Destination, ExportDescription, ExportFormat, ExportPeriod, ExportSummary,
-    ExportTableToPointInTimeInput, ExportTime, ExportView, Failure, ListExportsInput,
+    ExportTableToPointInTimeInput, ExportTime, Failure, ListExportsInput,
 };
 use keyloom_core::Result;
-use keyloom_core::error::resource::{not_available, past_not_kept, recovery_disabled};
+use keyloom_core::error::resource::not_available;
 use keyloom_core::error::transfer as message;
-use keyloom_core::image::Stored;
-use keyloom_store::{Direction, KeyRange, Snapshot};
+use keyloom_store::Snapshot;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::catalog::{Table, TableRecord, table_name};
+use crate::catalog::{Table, table_name};
 use crate::database::Inner;
-use crate::ops::backups::{Moment, recovery_of};
 use crate::ops::paging;
 use crate::ops::tables::stream_setting::label;
-use crate::{layout, store_error};
 
-use super::export_files::{self, Layout, Totals};
-use super::export_rows::ExportRow;
+use super::export_files::{Files, Layout, Totals};
+use super::export_items::{Items, Period};
 use super::transfer::{Kind, Transfer};
 use super::{below, check_destination, open_destination};
 
@@ -45,14 +42,6 @@ pub(super) struct Exported {
     period: Option<Period>,
 }
 
-/// The first millisecond, the one behind the last, and what is written of each change.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Period {
-    from_ms: u64,
-    to_ms: u64,
-    view: ExportView,
-}
-
 impl Kind for Exported {
     const NAME: &'static str = "export";
 }
@@ -62,6 +51,7 @@ struct Plan {
     table: Arc<Table>,
     destination: Destination,
     snapshot: Box<dyn Snapshot>,
+    items: Items,
 }
 
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
@@ -69,20 +59,8 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     check_destination(database, &input.destination, "S3Prefix")?;
     let arn = input.table_arn;
     let table = database.catalog.find(arn).ok_or_else(|| message::table_not_found(arn))?;
-    if let ExportTime::Full(time_ms) = input.time {
-        check_time(database, &table.record, time_ms)?;
-    }
-    for (missing, what, instead) in [
-        (
-            matches!(input.time, ExportTime::Incremental(_)),
-            "ExportType INCREMENTAL_EXPORT",
-            "make a FULL_EXPORT, or read the stream",
-        ),
-        (input.has_filter, "FilterSpecification", "export the whole table"),
-    ] {
-        if missing {
-            return Err(not_available(what, instead));
-        }
+    if input.has_filter {
+        return Err(not_available("FilterSpecification", "export the whole table"));
     }
 
     let _change = database.catalog.change(database.store.as_ref());
@@ -90,27 +68,19 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     if let Some(known) = Export::started_before(database, &request, message::export_conflict)? {
         return Ok(known.answer(database));
     }
+    let items = Items::choose(&table, input.time, database.streams.now_ms())?;
     let mut export = Export::begin(database, &table.record, request);
     export.work.format = input.format;
-    let snapshot = database.store.snapshot().map_err(store_error)?;
+    (export.work.time_ms, export.work.period) = items.times(input.time);
+    let snapshot = items.snapshot(database)?;
     export.store(database)?;
     let answer = export.answer(database);
-    let plan = Plan { table, destination: input.destination, snapshot };
+    let plan = Plan { table, destination: input.destination, snapshot, items };
     database.submit(Box::new(move |database| {
         let outcome = export.run(database, &plan);
         export.end(database, outcome)
     }));
     Ok(answer)
-}
-
-/// Recovery must be on, and the time must be now: no history is kept.
-fn check_time(database: &Inner, record: &TableRecord, time_ms: Option<u64>) -> Result<()> {
-    let recovery = recovery_of(record).ok_or_else(|| recovery_disabled(&record.name))?;
-    match time_ms.map(|ms| recovery.moment(ms as f64 / 1000.0, database.clock.now_ms())) {
-        None | Some(Moment::Present) => Ok(()),
-        Some(Moment::Past) => Err(past_not_kept("ExportTime", "leave it out")),
-        Some(Moment::Outside) => Err(message::export_time_invalid()),
-    }
 }
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
@@ -161,18 +131,18 @@ impl Export {
         };
         let view = self.work.period.map(|period| period.view).unwrap_or_default();
         let layout = Layout { folder, data_folder, format: self.work.format, view };
-        let range = KeyRange::prefix(&layout::entries(plan.table.record.keyspace));
-        let rows = plan.snapshot.scan(range, Direction::Forward).map(|entry| {
-            let (_, image) = entry.map_err(store_error)?;
-            Ok(ExportRow::Item(Stored::new(image)))
-        });
-        let totals = export_files::write(database, bucket.as_ref(), &layout, rows, |totals| {
-            self.summary(database, plan, totals)
-        })?;
+        let files = Files { database, bucket: bucket.as_ref(), layout };
+        let summary = |totals: &Totals| self.summary(database, plan, totals);
+        let totals = plan.items.write(&plan.table, plan.snapshot.as_ref(), &files, summary)?;
         self.work.items = totals.items;
-        self.work.bytes = totals.bytes;
+        self.work.bytes = self.billed_bytes(&totals);
         self.work.manifest = Some(totals.manifest);
         Ok(())
+    }
+
+    /// What AWS would charge for: of an incremental export, at least 10 MB.
+    fn billed_bytes(&self, totals: &Totals) -> u64 {
+        if self.work.period.is_some() { totals.bytes.max(10_000_000) } else { totals.bytes }
     }
 
     /// What the summary manifest says, without what the files know.
@@ -190,7 +160,7 @@ impl Export {
             ("s3Prefix", text("S3Prefix")),
             ("s3SseAlgorithm", json!(encryption)),
             ("s3SseKmsKeyId", text("S3SseKmsKeyId")),
-            ("billedSizeBytes", json!(totals.bytes)),
+            ("billedSizeBytes", json!(self.billed_bytes(totals))),
             ("outputFormat", json!(self.work.format.name())),
         ];
         match self.work.period {

@@ -16,6 +16,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::write::GzEncoder;
 use keyloom_api::transfers::{ExportFormat, ExportView, Failure};
+use keyloom_core::Result;
 use md5::{Digest, Md5};
 use serde_json::{Map, Value, json};
 
@@ -56,67 +57,75 @@ struct DataFile {
     etag: Option<String>,
 }
 
-/// Writes an export. `summary` becomes the summary manifest once the totals are known.
-pub(super) fn write(
-    database: &Inner,
-    bucket: &dyn Bucket,
-    layout: &Layout,
-    rows: impl Iterator<Item = Result<ExportRow, Failure>>,
-    summary: impl FnOnce(&Totals) -> Map<String, Value>,
-) -> Result<Totals, Failure> {
-    bucket.create(&format!("{}/_started", layout.folder))?.finish()?;
-    let mut totals = Totals::default();
-    let mut files = Vec::new();
-    let mut rows = rows.peekable();
-    // An empty table has a file, too.
-    while files.is_empty() || rows.peek().is_some() {
-        files.push(write_data(database, bucket, layout, &mut rows, &mut totals)?);
-    }
-    let key = format!("{}/manifest-files.json", layout.folder);
-    let mut list = Vec::new();
-    for file in &files {
-        writeln!(list, "{}", file.entry())?;
-    }
-    write_manifest(bucket, &key, &list)?;
-    let mut summary = summary(&totals);
-    summary.insert("manifestFilesS3Key".into(), json!(key));
-    summary.insert("itemCount".into(), json!(totals.items));
-    // The summary comes last: where it is, the export is whole.
-    totals.manifest = format!("{}/manifest-summary.json", layout.folder);
-    write_manifest(bucket, &totals.manifest, Value::Object(summary).to_string().as_bytes())?;
-    Ok(totals)
+/// The files of an export that is being written.
+pub(super) struct Files<'a> {
+    pub(super) database: &'a Inner,
+    pub(super) bucket: &'a dyn Bucket,
+    pub(super) layout: Layout,
 }
 
-/// Writes one data file.
-fn write_data(
-    database: &Inner,
-    bucket: &dyn Bucket,
-    layout: &Layout,
-    rows: &mut impl Iterator<Item = Result<ExportRow, Failure>>,
-    totals: &mut Totals,
-) -> Result<DataFile, Failure> {
-    let name = identity::uuid().replace('-', "");
-    let key = format!("{}/{name}.{}", layout.data_folder, layout.format.extension());
-    let object = Hashed { md5: Md5::new(), upload: bucket.create(&key)? };
-    let mut file = GzEncoder::new(object, flate2::Compression::default());
-    let (mut count, mut bytes) = (0, 0);
-    let mut line = Vec::new();
-    while count < ROWS_PER_FILE && bytes < BYTES_PER_FILE {
-        let Some(row) = rows.next() else { break };
-        if database.background.is_ending() {
-            return Err(Failure::interrupted());
+impl Files<'_> {
+    /// Writes an export. `summary` becomes the summary manifest once the totals are known.
+    pub(super) fn write(
+        &self,
+        rows: impl Iterator<Item = Result<ExportRow>>,
+        summary: impl FnOnce(&Totals) -> Map<String, Value>,
+    ) -> Result<Totals, Failure> {
+        let folder = &self.layout.folder;
+        self.bucket.create(&format!("{folder}/_started"))?.finish()?;
+        let mut totals = Totals::default();
+        let mut files = Vec::new();
+        let mut rows = rows.peekable();
+        // An empty table has a file, too.
+        while files.is_empty() || rows.peek().is_some() {
+            files.push(self.write_data(&mut rows, &mut totals)?);
         }
-        let row = row?;
-        line.clear();
-        row.write(layout.format, layout.view, &mut line)?;
-        file.write_all(&line)?;
-        count += 1;
-        bytes += line.len() as u64;
-        totals.bytes += row.size_bytes()?;
+        let key = format!("{folder}/manifest-files.json");
+        let mut list = Vec::new();
+        for file in &files {
+            writeln!(list, "{}", file.entry())?;
+        }
+        write_manifest(self.bucket, &key, &list)?;
+        let mut summary = summary(&totals);
+        summary.insert("manifestFilesS3Key".into(), json!(key));
+        summary.insert("itemCount".into(), json!(totals.items));
+        // The summary comes last: where it is, the export is whole.
+        totals.manifest = format!("{folder}/manifest-summary.json");
+        let text = Value::Object(summary).to_string();
+        write_manifest(self.bucket, &totals.manifest, text.as_bytes())?;
+        Ok(totals)
     }
-    let (md5, etag) = file.finish()?.finish()?;
-    totals.items += count;
-    Ok(DataFile { key, rows: count, md5, etag })
+
+    /// Writes one data file.
+    fn write_data(
+        &self,
+        rows: &mut impl Iterator<Item = Result<ExportRow>>,
+        totals: &mut Totals,
+    ) -> Result<DataFile, Failure> {
+        let Layout { data_folder, format, view, .. } = &self.layout;
+        let name = identity::uuid().replace('-', "");
+        let key = format!("{data_folder}/{name}.{}", format.extension());
+        let object = Hashed { md5: Md5::new(), upload: self.bucket.create(&key)? };
+        let mut file = GzEncoder::new(object, flate2::Compression::default());
+        let (mut count, mut bytes) = (0, 0);
+        let mut line = Vec::new();
+        while count < ROWS_PER_FILE && bytes < BYTES_PER_FILE {
+            let Some(row) = rows.next() else { break };
+            if self.database.background.is_ending() {
+                return Err(Failure::interrupted());
+            }
+            let row = row?;
+            line.clear();
+            row.write(*format, *view, &mut line)?;
+            file.write_all(&line)?;
+            count += 1;
+            bytes += line.len() as u64;
+            totals.bytes += row.size_bytes()?;
+        }
+        let (md5, etag) = file.finish()?.finish()?;
+        totals.items += count;
+        Ok(DataFile { key, rows: count, md5, etag })
+    }
 }
 
 impl DataFile {

@@ -8,6 +8,7 @@ mod decompress;
 mod error_log;
 pub(super) mod export;
 mod export_files;
+mod export_items;
 mod export_rows;
 pub(super) mod import;
 mod objects;
