@@ -160,7 +160,7 @@ impl BulkOperation {
         let mut loader = Loader::in_use(database, Arc::clone(&plan.table));
         let mut pace = Pace::new(plan.max_units_per_second);
         objects.read(&plan.table, |row| {
-            if self.work.items % ROWS_PER_LOOK == 0 && self.is_cancelled(database)? {
+            if self.work.items.is_multiple_of(ROWS_PER_LOOK) && self.is_cancelled(database)? {
                 return Ok(Flow::Stop);
             }
             self.work.items += 1;

@@ -133,9 +133,7 @@ impl DataFile {
     fn entry(&self) -> Value {
         // A bucket without tags has those that S3 gives to uploads of one part.
         let etag = self.etag.clone().unwrap_or_else(|| {
-            let digest = Md5::digest(self.md5);
-            let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("{digits}-1")
+            format!("{:032x}-1", u128::from_be_bytes(Md5::digest(self.md5).into()))
         });
         json!({
             "itemCount": self.rows,
