@@ -9,7 +9,7 @@ mod record;
 pub(crate) mod registry;
 pub(crate) mod retention;
 
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,8 +40,8 @@ pub(crate) struct Sequencer {
 #[derive(Debug, Default)]
 struct State {
     next: u64,
-    /// The first number of each reservation in flight.
-    in_flight: BTreeSet<u64>,
+    /// The first number of each reservation in flight, the smallest first.
+    in_flight: VecDeque<u64>,
 }
 
 /// Sequence numbers of a commit in flight, until dropped.
@@ -73,7 +73,7 @@ impl Sequencer {
         let start = self.next(&state);
         let end = start.saturating_add(count as u64);
         state.next = end;
-        state.in_flight.insert(start);
+        state.in_flight.push_back(start);
         Reservation { sequencer: Some(Arc::clone(self)), range: start..end, mark: 0 }
     }
 
@@ -90,7 +90,7 @@ impl Sequencer {
     /// The number before which every record is visible.
     pub(crate) fn stable_before(&self) -> u64 {
         let state = self.state.lock();
-        state.in_flight.first().copied().unwrap_or_else(|| self.next(&state))
+        state.in_flight.front().copied().unwrap_or_else(|| self.next(&state))
     }
 
     /// A number between those of all earlier and all later records.
@@ -132,7 +132,11 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         if let Some(sequencer) = &self.sequencer {
-            sequencer.state.lock().in_flight.remove(&self.range.start);
+            let mut state = sequencer.state.lock();
+            if let Ok(place) = state.in_flight.binary_search(&self.range.start) {
+                state.in_flight.remove(place);
+            }
+            drop(state);
             if self.mark > 0 {
                 sequencer.mark.fetch_max(self.mark, Ordering::Relaxed);
             }

@@ -285,7 +285,7 @@ impl<'a> Execution<'a> {
     fn not_committed(&self, error: CommitError) -> Result<(), Failure> {
         self.database.streams.doubt_mark();
         match error {
-            CommitError::Conflict => Ok(()),
+            CommitError::Conflict | CommitError::Stale => Ok(()),
             CommitError::Failed(error) => Err(Failure::Error(store_error(error))),
             CommitError::Unknown(error) => {
                 self.database.counted.doubt();
