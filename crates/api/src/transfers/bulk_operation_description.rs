@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Failure, echo, time};
+use super::{Failure, echo};
 use crate::JsonWriter;
 
 /// What a bulk operation is and has done.
@@ -60,8 +60,8 @@ impl BulkOperationDescription<'_> {
         echo(json, self.request, &members);
         let tier = self.request.get("PerformanceTier").and_then(Value::as_str);
         json.string("PerformanceTier", tier.unwrap_or("STANDARD"));
-        time(json, "StartTime", Some(self.started_ms));
-        time(json, "EndTime", self.ended_ms);
+        json.seconds("StartTime", self.started_ms);
+        json.optional_seconds("EndTime", self.ended_ms);
         json.integer("ProcessedItemCount", self.processed_items);
         json.integer("ProcessedInputBytes", self.processed_bytes);
         json.integer("TotalInputBytes", self.total_bytes);

@@ -2,7 +2,7 @@
 
 use keyloom_core::Result;
 
-use crate::{Fields, Operation};
+use crate::Fields;
 
 /// The input of DescribeBulkOperation.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +17,7 @@ impl<'a> DescribeBulkOperationInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
         let kind = ("BulkOperation", "bulk-operation");
-        let (bulk_operation_arn, id) =
-            super::named(Operation::DescribeBulkOperation, fields, kind)?;
+        let (bulk_operation_arn, id) = super::named(fields, kind)?;
         Ok(Self { bulk_operation_arn, id })
     }
 }

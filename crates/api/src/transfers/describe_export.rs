@@ -2,7 +2,7 @@
 
 use keyloom_core::Result;
 
-use crate::{Fields, Operation};
+use crate::Fields;
 
 /// The input of DescribeExport.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +16,7 @@ pub struct DescribeExportInput<'a> {
 impl<'a> DescribeExportInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let (export_arn, id) =
-            super::named(Operation::DescribeExport, fields, ("Export", "export"))?;
+        let (export_arn, id) = super::named(fields, ("Export", "export"))?;
         Ok(Self { export_arn, id })
     }
 }

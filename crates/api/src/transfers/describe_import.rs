@@ -2,7 +2,7 @@
 
 use keyloom_core::Result;
 
-use crate::{Fields, Operation};
+use crate::Fields;
 
 /// The input of DescribeImport.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +16,7 @@ pub struct DescribeImportInput<'a> {
 impl<'a> DescribeImportInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let (import_arn, id) =
-            super::named(Operation::DescribeImport, fields, ("Import", "import"))?;
+        let (import_arn, id) = super::named(fields, ("Import", "import"))?;
         Ok(Self { import_arn, id })
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ExportFormat, ExportTime, Failure, echo, time};
+use super::{ExportFormat, ExportTime, Failure, echo};
 use crate::JsonWriter;
 
 /// What an export is and has done.
@@ -45,8 +45,8 @@ impl ExportDescription<'_> {
     fn write(&self, json: &mut JsonWriter) {
         json.string("ExportArn", self.export_arn);
         json.string("ExportStatus", self.status);
-        time(json, "StartTime", Some(self.started_ms));
-        time(json, "EndTime", self.ended_ms);
+        json.seconds("StartTime", self.started_ms);
+        json.optional_seconds("EndTime", self.ended_ms);
         json.string("TableArn", self.table_arn);
         json.string("TableId", self.table_id);
         let members = [
@@ -66,12 +66,12 @@ impl ExportDescription<'_> {
         json.string("ExportFormat", self.format.name());
         match self.time {
             // AWS does not show the type of a full export, even if the request has it.
-            ExportTime::Full(ms) => time(json, "ExportTime", ms),
+            ExportTime::Full(ms) => json.optional_seconds("ExportTime", ms),
             ExportTime::Incremental(period) => {
                 json.string("ExportType", "INCREMENTAL_EXPORT");
                 json.structure("IncrementalExportSpecification", |json| {
-                    time(json, "ExportFromTime", Some(period.from_ms));
-                    time(json, "ExportToTime", period.to_ms);
+                    json.seconds("ExportFromTime", period.from_ms);
+                    json.optional_seconds("ExportToTime", period.to_ms);
                     json.string("ExportViewType", period.view.name());
                 });
             }

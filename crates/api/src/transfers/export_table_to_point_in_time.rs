@@ -5,8 +5,7 @@ use keyloom_core::error::transfer as message;
 use serde::{Deserialize, Serialize};
 
 use super::Destination;
-use crate::model::check_constraints;
-use crate::{Fields, Operation};
+use crate::Fields;
 
 /// The input of ExportTableToPointInTime.
 #[derive(Clone, Debug)]
@@ -94,7 +93,6 @@ impl ExportView {
 impl<'a> ExportTableToPointInTimeInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        check_constraints(Operation::ExportTableToPointInTime, fields)?;
         let destination = Destination::decode(fields, "S3Prefix")?;
         let format = match fields.string("ExportFormat") {
             Some("ION") => ExportFormat::Ion,

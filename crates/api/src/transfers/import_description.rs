@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Failure, echo, time};
+use super::{Failure, echo};
 use crate::JsonWriter;
 
 /// What an import is and has done.
@@ -59,8 +59,8 @@ impl ImportTableDescription<'_> {
         let compression = self.request.get("InputCompressionType").and_then(Value::as_str);
         json.string("InputCompressionType", compression.unwrap_or("NONE"));
         echo(json, self.request, &["TableCreationParameters"]);
-        time(json, "StartTime", Some(self.started_ms));
-        time(json, "EndTime", self.ended_ms);
+        json.seconds("StartTime", self.started_ms);
+        json.optional_seconds("EndTime", self.ended_ms);
         json.integer("ProcessedSizeBytes", self.processed_bytes);
         json.integer("ProcessedItemCount", self.processed_items);
         json.integer("ImportedItemCount", self.imported_items);

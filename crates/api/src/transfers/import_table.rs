@@ -5,20 +5,20 @@ use keyloom_core::error::transfer as message;
 
 use super::Source;
 use super::format::{CsvOptions, InputFormat};
-use crate::model::check_constraints;
-use crate::{Fields, Operation};
+use crate::Fields;
+use crate::tables::CreateTableInput;
 
 /// The input of ImportTable.
-#[derive(Clone, Debug)]
-pub struct ImportTableInput<'a> {
+#[derive(Debug)]
+pub struct ImportTableInput {
     /// The objects.
     pub source: Source,
     /// The format of the objects.
     pub format: InputFormat,
     /// How they are compressed.
     pub compression: Compression,
-    /// The table that is created, decoded as CreateTable does.
-    pub table: Option<Fields<'a>>,
+    /// The table that is created.
+    pub table: CreateTableInput,
 }
 
 /// `InputCompressionType`.
@@ -44,10 +44,9 @@ impl Compression {
     }
 }
 
-impl<'a> ImportTableInput<'a> {
+impl ImportTableInput {
     /// Decodes the request.
-    pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        check_constraints(Operation::ImportTable, fields)?;
+    pub fn decode(fields: &Fields<'_>) -> Result<Self> {
         let source = fields.structure("S3BucketSource").map(|fields| Source::decode(&fields));
         let options = fields.structure("InputFormatOptions");
         let csv = options.and_then(|options| options.structure("Csv"));
@@ -59,7 +58,10 @@ impl<'a> ImportTableInput<'a> {
             ("ION", None) => InputFormat::Ion,
             (_, None) => InputFormat::DynamoDbJson,
         };
-        let table = fields.structure("TableCreationParameters");
+        // The model demands it, so it is there.
+        let table = CreateTableInput::decode(
+            &fields.structure("TableCreationParameters").unwrap_or_else(|| fields.clone()),
+        )?;
         let compression = Compression::decode(fields);
         Ok(Self { source: source.unwrap_or_default(), format, compression, table })
     }

@@ -1,10 +1,6 @@
 //! ListBulkOperations.
 
-use keyloom_core::Result;
-
-use super::time;
-use crate::model::check_constraints;
-use crate::{Fields, Operation};
+use crate::Fields;
 
 /// The input of ListBulkOperations.
 #[derive(Clone, Copy, Debug)]
@@ -30,10 +26,9 @@ pub struct BulkOperationSummary {
 
 impl<'a> ListBulkOperationsInput<'a> {
     /// Decodes the request.
-    pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        check_constraints(Operation::ListBulkOperations, fields)?;
+    pub fn decode(fields: &Fields<'a>) -> Self {
         let limit = super::page_size(fields, "MaxResults");
-        Ok(Self { limit, next_token: fields.string("NextToken") })
+        Self { limit, next_token: fields.string("NextToken") }
     }
 }
 
@@ -43,8 +38,8 @@ impl BulkOperationSummary {
         super::page("BulkOperationsSummaryList", summaries, next_token, |json, operation| {
             json.string("BulkOperationArn", &operation.bulk_operation_arn);
             json.string("BulkOperationStatus", operation.status);
-            time(json, "StartTime", Some(operation.started_ms));
-            time(json, "EndTime", operation.ended_ms);
+            json.seconds("StartTime", operation.started_ms);
+            json.optional_seconds("EndTime", operation.ended_ms);
         })
     }
 }

@@ -1,9 +1,6 @@
 //! ListExports.
 
-use keyloom_core::Result;
-
-use crate::model::check_constraints;
-use crate::{Fields, Operation};
+use crate::Fields;
 
 /// The input of ListExports.
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +26,10 @@ pub struct ExportSummary {
 
 impl<'a> ListExportsInput<'a> {
     /// Decodes the request.
-    pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        check_constraints(Operation::ListExports, fields)?;
+    pub fn decode(fields: &Fields<'a>) -> Self {
         let limit = super::page_size(fields, "MaxResults");
         let (table_arn, next_token) = (fields.string("TableArn"), fields.string("NextToken"));
-        Ok(Self { table_arn, limit, next_token })
+        Self { table_arn, limit, next_token }
     }
 }
 

@@ -1,11 +1,9 @@
 //! ListImports.
 
-use keyloom_core::Result;
 use serde_json::Value;
 
-use super::{echo, time};
-use crate::model::check_constraints;
-use crate::{Fields, Operation};
+use super::echo;
+use crate::Fields;
 
 /// The input of ListImports.
 #[derive(Clone, Copy, Debug)]
@@ -39,11 +37,10 @@ pub struct ImportSummary {
 
 impl<'a> ListImportsInput<'a> {
     /// Decodes the request.
-    pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        check_constraints(Operation::ListImports, fields)?;
+    pub fn decode(fields: &Fields<'a>) -> Self {
         let limit = super::page_size(fields, "PageSize");
         let (table_arn, next_token) = (fields.string("TableArn"), fields.string("NextToken"));
-        Ok(Self { table_arn, limit, next_token })
+        Self { table_arn, limit, next_token }
     }
 }
 
@@ -56,8 +53,8 @@ impl ImportSummary {
             json.string("TableArn", &import.table_arn);
             echo(json, &import.request, &["S3BucketSource", "InputFormat"]);
             json.string("CloudWatchLogGroupArn", &import.log_group_arn);
-            time(json, "StartTime", Some(import.started_ms));
-            time(json, "EndTime", import.ended_ms);
+            json.seconds("StartTime", import.started_ms);
+            json.optional_seconds("EndTime", import.ended_ms);
         })
     }
 }

@@ -21,8 +21,7 @@ use keyloom_core::Result;
 use keyloom_core::error::transfer as message;
 use serde_json::Value;
 
-use crate::model::check_constraints;
-use crate::{Fields, JsonWriter, Operation};
+use crate::{Fields, JsonWriter};
 
 pub use bulk_operation_description::BulkOperationDescription;
 pub use cancel_bulk_operation::{CancelBulkOperationInput, CancelBulkOperationOutput};
@@ -46,12 +45,7 @@ pub use start_bulk_put_items::StartBulkPutItemsInput;
 const DEFAULT_PAGE: i64 = 10;
 
 /// The ARN in a member, and the identity at its end, behind `/export/` or the like.
-fn named<'a>(
-    operation: Operation,
-    fields: &Fields<'a>,
-    (kind, part): (&str, &str),
-) -> Result<(&'a str, &'a str)> {
-    check_constraints(operation, fields)?;
+fn named<'a>(fields: &Fields<'a>, (kind, part): (&str, &str)) -> Result<(&'a str, &'a str)> {
     let arn = fields.string(&format!("{kind}Arn")).unwrap_or_default();
     let table = arn.strip_prefix("arn:").and_then(|_| arn.split_once(":table/"));
     let id = table.and_then(|(_, rest)| rest.split_once(&format!("/{part}/")));
@@ -69,13 +63,6 @@ fn echo(json: &mut JsonWriter, request: &Value, members: &[&str]) {
         if let Some(value) = request.get(member) {
             json.stored(member, value);
         }
-    }
-}
-
-/// Writes a time.
-fn time(json: &mut JsonWriter, name: &str, ms: Option<u64>) {
-    if let Some(ms) = ms {
-        json.decimal(name, ms as f64 / 1000.0);
     }
 }
 

@@ -4,8 +4,7 @@ use keyloom_core::Result;
 
 use super::format::InputFormat;
 use super::{Compression, Destination, Source};
-use crate::model::check_constraints;
-use crate::{Fields, Operation};
+use crate::Fields;
 
 /// The input of StartBulkPutItems.
 #[derive(Clone, Debug)]
@@ -27,7 +26,6 @@ pub struct StartBulkPutItemsInput<'a> {
 impl<'a> StartBulkPutItemsInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        check_constraints(Operation::StartBulkPutItems, fields)?;
         let input = fields.structure("InputS3Configuration");
         let format = match input.as_ref().and_then(|input| input.string("InputFormat")) {
             Some("ION") => InputFormat::Ion,

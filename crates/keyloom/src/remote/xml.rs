@@ -11,16 +11,11 @@ fn unescape(text: &str) -> String {
     let mut parts = text.split('&');
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        match part.split_once(';').and_then(|(name, rest)| Some((character(name)?, rest))) {
-            Some((character, rest)) => {
-                out.push(character);
-                out.push_str(rest);
-            }
-            None => {
-                out.push('&');
-                out.push_str(part);
-            }
-        }
+        let named = part.split_once(';').and_then(|(name, rest)| Some((character(name)?, rest)));
+        // What is no character's name stays as it is.
+        let (character, rest) = named.unwrap_or(('&', part));
+        out.push(character);
+        out.push_str(rest);
     }
     out
 }

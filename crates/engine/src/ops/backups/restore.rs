@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_api::{Constraints, Fields, JsonWriter};
+use keyloom_api::tables::IndexInput;
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::{request, resource as message};
 use keyloom_core::schema::model::check_new_name;
 use keyloom_core::{Error, Result};
@@ -15,16 +16,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::catalog::record::{
-    AttributeDefinition, Billing, EncryptionSetting, IndexRecord, OnDemandLimit, Status,
-    Throughput, VectorIndexLife,
+    AttributeDefinition, Billing, Encryption, IndexRecord, OnDemandLimit, Status, Throughput,
+    VectorIndexLife,
 };
 use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;
 use crate::history::Past;
 use crate::identity;
 use crate::layout::Keyspace;
-use crate::ops::tables::table_input::{self, IndexInput};
-use crate::ops::tables::{create_table, description};
+use crate::ops::tables::description;
 
 use super::restoring::{self, Restore};
 
@@ -43,11 +43,11 @@ pub(super) struct Target {
     /// The indexes to keep; all if nothing is said.
     global: Option<Vec<IndexInput>>,
     local: Option<Vec<IndexInput>>,
-    encryption: Option<EncryptionSetting>,
+    encryption: Option<Encryption>,
 }
 
 impl Target {
-    pub(super) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
+    pub(super) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
         let name = fields.owned_string("TargetTableName");
         match &name {
             None => constraints.required(false, "targetTableName"),
@@ -55,23 +55,15 @@ impl Target {
         }
         let modes = [("PROVISIONED", false), ("PAY_PER_REQUEST", true)];
         let mode = fields.string("BillingModeOverride");
-        let mut indexes =
-            |member: &str, path: &str| table_input::indexes(fields, constraints, member, path);
-        let global = indexes("GlobalSecondaryIndexOverride", "globalSecondaryIndexOverride")?;
-        let local = indexes("LocalSecondaryIndexOverride", "localSecondaryIndexOverride")?;
-        Ok(Self {
+        Self {
             name: name.unwrap_or_default(),
             on_demand: constraints.one_of(mode, "billingModeOverride", &modes),
-            throughput: units(fields),
-            on_demand_limit: table_input::on_demand_at(fields, "OnDemandThroughputOverride"),
-            global,
-            local,
-            encryption: create_table::encryption_at(
-                fields,
-                "SSESpecificationOverride",
-                constraints,
-            ),
-        })
+            throughput: Throughput::decode(fields, "ProvisionedThroughputOverride"),
+            on_demand_limit: OnDemandLimit::decode(fields, "OnDemandThroughputOverride"),
+            global: IndexInput::decode_all(fields, "GlobalSecondaryIndexOverride"),
+            local: IndexInput::decode_all(fields, "LocalSecondaryIndexOverride"),
+            encryption: Encryption::decode(fields, "SSESpecificationOverride"),
+        }
     }
 
     /// The record of the new table.
@@ -138,15 +130,6 @@ impl Target {
             ..Billing::default()
         })
     }
-}
-
-/// `ProvisionedThroughputOverride`.
-fn units(fields: &Fields<'_>) -> Option<Throughput> {
-    let units = fields.structure("ProvisionedThroughputOverride")?;
-    Some(Throughput {
-        read: units.integer("ReadCapacityUnits").unwrap_or(1),
-        write: units.integer("WriteCapacityUnits").unwrap_or(1),
-    })
 }
 
 /// The indexes of one kind that the new table has: a restore can only leave some out.
@@ -221,10 +204,9 @@ pub(super) fn begin(
     record.settings.insert(SUMMARY.into(), Value::Object(summary));
     let table = change.put(record, || Ok(Alongside::default()))?;
     drop(change);
-    let mut json = JsonWriter::object();
-    description::write(&mut json, "TableDescription", database, &table, Status::Creating);
+    let answer = description::of(database, &table, Status::Creating).encode("TableDescription");
     restoring::submit(database, Restore { table, from: source.items, snapshot: source.snapshot });
-    Ok(json.finish())
+    Ok(answer)
 }
 
 /// What a table is being restored from.

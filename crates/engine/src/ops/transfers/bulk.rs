@@ -115,7 +115,7 @@ pub(crate) fn cancel(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let input = ListBulkOperationsInput::decode(&fields)?;
+    let input = ListBulkOperationsInput::decode(&fields);
     let after = paging::decode_hex_token(input.next_token)?;
     let (page, last) = BulkOperation::page(database, input.limit, after, |_| true)?;
     let summary = |operation: &BulkOperation| BulkOperationSummary {

@@ -59,13 +59,12 @@ struct Plan {
 
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = ImportTableInput::decode(&fields)?;
-    let Some(parameters) = input.table else { return Ok(Vec::new()) };
     let request = fields.whole();
     let change = database.catalog.change(database.store.as_ref());
     if let Some(known) = Import::started_before(database, &request, message::import_conflict)? {
         return Ok(known.answer(database));
     }
-    let mut record = create_table::prepare(database, &change, &parameters)?;
+    let mut record = create_table::prepare(database, &change, input.table)?;
     record.status = Status::Creating;
     // An import takes no stream, whatever the request says.
     record.stream = None;
@@ -97,7 +96,7 @@ pub(super) fn abandon(database: &Inner) -> Result<()> {
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let input = ListImportsInput::decode(&fields)?;
+    let input = ListImportsInput::decode(&fields);
     let after = paging::decode_hex_token(input.next_token)?;
     let table = input.table_arn.map(table_name);
     let wanted = |import: &Import| table.is_none_or(|table| import.table == table);

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::retry::{Failure as Unsent, Retry};
 
 /// A part of an object takes longer than a request for items.
-const LEAST_TIMEOUT: Duration = Duration::from_secs(120);
+const LEAST_TIMEOUT: Duration = Duration::from_mins(2);
 /// A page of a listing or a range of an object is smaller.
 const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
@@ -205,7 +205,10 @@ fn no_credentials(reason: Unsent) -> Trouble {
         Unsent::NotSent(reason) | Unsent::NoAnswer(reason) => {
             Trouble::Passing(Failure::new("S3AccessDenied", format!("Not signed: {reason}")))
         }
-        _ => Trouble::Lasting(Failure::new("S3AccessDenied", "Not signed: no credentials")),
+        Unsent::Refused(refusal) => {
+            let text = format!("Not signed: {}", refusal.message());
+            Trouble::Lasting(Failure::new("S3AccessDenied", text))
+        }
     }
 }
 
