@@ -140,11 +140,6 @@ pub fn encryption_not_available(parameter: &str) -> Error {
     ))
 }
 
-/// An empty filter.
-pub fn filter_empty() -> Error {
-    invalid_request("Invalid FilterSpecification: The specification can not be empty")
-}
-
 /// An export of a table that does not exist.
 pub fn table_not_found(arn: &str) -> Error {
     Error::TableNotFound(format!("Table not found: {arn}"))
