@@ -27,6 +27,7 @@ pub mod settings;
 pub mod streams;
 pub mod tables;
 pub mod transactions;
+pub mod transfers;
 
 pub use collection::ItemCollectionMetrics;
 pub use constraints::Constraints;

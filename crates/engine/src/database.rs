@@ -1,7 +1,7 @@
 //! The database handle and what all operations share.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use keyloom_store::{
 use parking_lot::{Mutex, RwLock};
 
 use crate::background::Background;
+use crate::buckets::Buckets;
 use crate::call::{Call, WaitingCall};
 use crate::catalog::Catalog;
 use crate::counting::{self, Counted};
@@ -69,8 +70,8 @@ pub struct Options {
     pub account: String,
     /// The host and port that DescribeEndpoints names.
     pub endpoint: String,
-    /// The directory whose subdirectories are the buckets of exports, imports and bulk operations.
-    pub bucket_root: Option<PathBuf>,
+    /// The buckets of exports, imports and bulk operations.
+    pub buckets: Option<Arc<dyn Buckets>>,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
     /// Whether expired items are removed, dropped tables cleaned up and old stream records trimmed
@@ -96,7 +97,7 @@ impl Default for Options {
             region: "us-east-1".into(),
             account: "000000000000".into(),
             endpoint: "localhost:8000".into(),
-            bucket_root: None,
+            buckets: None,
             clock: Arc::new(SystemClock),
             background: true,
             maintenance_interval: Duration::from_secs(30),

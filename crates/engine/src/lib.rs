@@ -20,6 +20,7 @@
 mod access;
 mod backfill;
 mod background;
+pub mod buckets;
 mod call;
 mod catalog;
 mod counting;

@@ -9,6 +9,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 use std::{fmt, fs};
 
+use keyloom_engine::buckets::Folder;
 use keyloom_engine::{
     Call, Database, DiskOptions, Durability, ManualClock, Options, Reply, WaitingCall,
 };
@@ -240,7 +241,7 @@ fn options(clock: &Arc<ManualClock>, directory: &TempDir) -> Options {
     Options {
         clock: Arc::<ManualClock>::clone(clock),
         background: false,
-        bucket_root: Some(directory.path().join(BUCKETS)),
+        buckets: Some(Arc::new(Folder::new(directory.path().join(BUCKETS)))),
         ..Options::default()
     }
 }

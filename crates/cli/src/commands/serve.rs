@@ -6,8 +6,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use keyloom::remote::{Endpoint, S3Buckets};
 use keyloom_core::observation::Observer;
 use keyloom_design::cost::Prices;
+use keyloom_engine::buckets::{Buckets, Folder};
 use keyloom_engine::{Database, DiskOptions, Durability, Options};
 use keyloom_observe::{Monitor, Redaction, StatsCollector, StatsOptions, Throttle};
 use keyloom_server::{
@@ -28,6 +30,7 @@ use crate::output::{self, Failure, Output};
   keyloom serve
   keyloom serve --memory --port 8001
   keyloom serve --identities tenants.toml
+  keyloom serve --s3-endpoint https://s3.eu-west-1.amazonaws.com
   keyloom serve --throttle enforce:burst=0
   keyloom serve --throttle inject=table=Orders:write:every=10
   aws dynamodb list-tables --endpoint-url http://localhost:8000")]
@@ -94,6 +97,13 @@ pub(crate) struct Serve {
     /// Directory whose subdirectories serve as S3 buckets for exports, imports and bulk operations.
     #[arg(long, value_name = "DIR")]
     bucket_root: Option<PathBuf>,
+    /// S3 endpoint whose buckets serve exports, imports and bulk operations: https://s3.eu-west-1.amazonaws.com,
+    /// http://localhost:9000.
+    ///
+    /// Credentials and region come from the usual places: the environment (AWS_ACCESS_KEY_ID, AWS_REGION, …), the
+    /// profile of AWS_PROFILE in ~/.aws, the container, the instance. Buckets are named in the path.
+    #[arg(long, value_name = "URL", conflicts_with = "bucket_root")]
+    s3_endpoint: Option<String>,
     /// Host and port under which clients reach the server, if they differ from the listening address; may
     /// be repeated. DescribeEndpoints returns the first.
     ///
@@ -230,7 +240,7 @@ impl Serve {
     fn database(&self, monitor: &Arc<Monitor>, output: &mut Output) -> Result<Database, Failure> {
         let options = Options {
             region: self.region.clone(),
-            bucket_root: self.bucket_root.clone(),
+            buckets: self.buckets()?,
             observer: Some(Arc::clone(monitor) as Arc<dyn Observer>),
             ..Options::default()
         };
@@ -254,6 +264,18 @@ impl Serve {
                 .line(format_args!("a crash tore the end of the log; unacknowledged: {cut:?}"))?;
         }
         Ok(database)
+    }
+
+    /// The buckets of exports and imports.
+    fn buckets(&self) -> Result<Option<Arc<dyn Buckets>>, Failure> {
+        if let Some(root) = &self.bucket_root {
+            return Ok(Some(Arc::new(Folder::new(root))));
+        }
+        let Some(url) = &self.s3_endpoint else { return Ok(None) };
+        let buckets = S3Buckets::new(Endpoint::url(url.as_str()));
+        let buckets =
+            buckets.map_err(|error| Failure::refused(format_args!("--s3-endpoint: {error}")))?;
+        Ok(Some(Arc::new(buckets)))
     }
 
     fn config(&self) -> Result<Config, Failure> {

@@ -10,6 +10,7 @@ pub mod resource;
 pub mod stream;
 pub mod table;
 pub mod throttle;
+pub mod transfer;
 
 use std::fmt;
 

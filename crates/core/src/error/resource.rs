@@ -153,76 +153,7 @@ pub fn restore_time_invalid() -> Error {
     )
 }
 
-/// A time inside the window for which no data is kept.
-pub fn past_not_kept(parameter: &str, latest: &str) -> Error {
-    Error::Validation(format!(
-        "{parameter} names a time in the past: this database keeps no history of changes for \
-         point-in-time recovery, only the present state; {latest}, or make backups with CreateBackup"
-    ))
-}
-
-/// An export that does not exist.
-pub fn export_not_found(arn: &str) -> Error {
-    Error::ExportNotFound(format!("Export not found: {arn}"))
-}
-
-/// An import that does not exist.
-pub fn import_not_found(arn: &str) -> Error {
-    Error::ImportNotFound(format!("Import not found: {arn}"))
-}
-
-/// A bulk operation that does not exist.
-pub fn bulk_operation_not_found(arn: &str) -> Error {
-    Error::ResourceNotFound(format!("Requested resource not found: BulkOperation: {arn} not found"))
-}
-
-/// An export with the same token was requested with other parameters.
-pub fn export_conflict(token: &str) -> Error {
-    Error::ExportConflict(format!(
-        "An export with the same client token but different parameters exists: {token}"
-    ))
-}
-
-/// An import with the same token was requested with other parameters.
-pub fn import_conflict(token: &str) -> Error {
-    Error::ImportConflict(format!(
-        "An import with the same client token but different parameters exists: {token}"
-    ))
-}
-
-/// A bulk operation with the same token was requested with other parameters.
-pub fn bulk_operation_conflict(token: &str) -> Error {
-    Error::IdempotentParameterMismatch(format!(
-        "A bulk operation with the same client token but different parameters exists: {token}"
-    ))
-}
-
-/// An export of a time outside the window.
-pub fn export_time_invalid() -> Error {
-    Error::InvalidExportTime(
-        "The specified ExportTime is outside of the point in time recovery window.".into(),
-    )
-}
-
-/// An export without the ARN of a table.
-pub fn table_arn_invalid(arn: &str) -> Error {
-    Error::Validation(format!("Invalid TableArn: {arn}"))
-}
-
-/// An object key that cannot be mapped to a file.
-pub fn object_key_invalid(parameter: &str, key: &str) -> Error {
-    Error::Validation(format!(
-        "{parameter} '{key}' cannot be mapped to a directory: it must be relative, without empty \
-         parts, '.' or '..'"
-    ))
-}
-
 /// A feature that this database does not have.
 pub fn not_available(what: &str, instead: &str) -> Error {
     Error::Validation(format!("{what} is not available in this database: {instead}"))
-}
-
-/// A line of an import that is not an item.
-pub fn line_without_item() -> Error {
-    Error::validation("A line must be a JSON object with the member Item")
 }

@@ -30,12 +30,7 @@ use crate::layout::{self, Keyspace};
 use crate::store_error;
 use crate::stream::NUMBERS_PER_MS;
 
-#[cfg_attr(
-    not(test),
-    expect(unused_imports, reason = "incremental exports, which are refused so far, will read it")
-)]
-pub(crate) use reader::Changes;
-pub(crate) use reader::TableAt;
+pub(crate) use reader::{Changes, ItemChange, TableAt};
 pub(crate) use setting::{Recovery, switch};
 pub(crate) use trim::run as trim;
 

@@ -103,10 +103,6 @@ pub(crate) struct ItemChange {
     pub(crate) written_ms: u64,
 }
 
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "incremental exports, which are refused so far, will read it")
-)]
 impl<'a> Changes<'a> {
     /// The changes of the table in a keyspace from one time up to another. The snapshot must have all
     /// writes before the second.

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use keyloom_engine::buckets::Folder;
 use keyloom_engine::{Database, ManualClock, Options};
 use serde_json::{Value, json};
 
@@ -61,7 +62,7 @@ impl Fixture {
         let options = Options {
             clock: Arc::clone(&clock) as Arc<dyn keyloom_engine::Clock>,
             background: false,
-            bucket_root,
+            buckets: bucket_root.map(|root| Arc::new(Folder::new(root)) as _),
             ..Options::default()
         };
         Self { db: Database::memory_with(options), clock }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use keyloom_engine::buckets::Folder;
 use keyloom_engine::{Database, Health, ManualClock, Options};
 use keyloom_store::{MemoryStore, Store};
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ fn open(store: &Arc<Troubled>, bucket_root: Option<std::path::PathBuf>) -> Datab
     let options = Options {
         clock: Arc::new(ManualClock::at_ms(START_MS)),
         maintenance_interval: Duration::from_millis(20),
-        bucket_root,
+        buckets: bucket_root.map(|root| Arc::new(Folder::new(root)) as _),
         ..Options::default()
     };
     Database::on(Arc::clone(store) as Arc<dyn Store>, options).unwrap()

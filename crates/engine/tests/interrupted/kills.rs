@@ -9,9 +9,11 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use keyloom_engine::buckets::Folder;
 use keyloom_engine::{Database, DiskOptions, Options, verify};
 use keyloom_store::ReadOnlyStore;
 use serde_json::{Value, json};
@@ -25,7 +27,7 @@ const ITEMS: u32 = 400;
 
 fn open(directory: &Path) -> Database {
     let options = Options {
-        bucket_root: Some(directory.join("buckets")),
+        buckets: Some(Arc::new(Folder::new(directory.join("buckets")))),
         maintenance_interval: Duration::from_millis(20),
         ..Options::default()
     };

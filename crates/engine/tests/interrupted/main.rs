@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use keyloom_engine::buckets::Folder;
 use keyloom_engine::{Database, ManualClock, Options, verify};
 use keyloom_store::{MemoryStore, Store};
 use serde_json::{Value, json};
@@ -46,7 +47,7 @@ fn options(bucket_root: Option<PathBuf>) -> Options {
     Options {
         clock: Arc::new(ManualClock::at_ms(START_MS)),
         background: false,
-        bucket_root,
+        buckets: bucket_root.map(|root| Arc::new(Folder::new(root)) as _),
         ..Options::default()
     }
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use keyloom_core::json::{self, Json, JsonObject};
 use keyloom_keys::Timestamp;
 
+use super::xml::text_of;
+
 /// An access key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
@@ -74,7 +76,7 @@ impl Credentials {
     /// Reads the XML that the Security Token Service answers with.
     pub(super) fn from_xml(text: &str) -> Result<Self, String> {
         let needed =
-            |name: &str| element(text, name).ok_or_else(|| format!("no `{name}` in the answer"));
+            |name: &str| text_of(text, name).ok_or_else(|| format!("no `{name}` in the answer"));
         Ok(Self {
             access_key_id: needed("AccessKeyId")?,
             secret_access_key: needed("SecretAccessKey")?,
@@ -89,13 +91,6 @@ fn member(object: &JsonObject<'_>, name: &str) -> Option<String> {
         Some(Json::Str(text)) if !text.is_empty() => Some(text.to_string()),
         _ => None,
     }
-}
-
-/// The text of the first XML element of this name. Keys, tokens and times have no escaped characters.
-pub(super) fn element(text: &str, name: &str) -> Option<String> {
-    let (_, rest) = text.split_once(&format!("<{name}>"))?;
-    let (inside, _) = rest.split_once(&format!("</{name}>"))?;
-    Some(inside.trim().to_owned())
 }
 
 fn millis(time: &str) -> Result<u64, String> {

@@ -20,10 +20,13 @@ mod credentials;
 mod date;
 mod observe;
 mod provider;
+#[cfg(feature = "embedded")]
+mod s3;
 mod send;
 mod sign;
 mod source;
 mod surroundings;
+mod xml;
 
 use std::fmt;
 use std::sync::Arc;
@@ -33,6 +36,8 @@ use ureq::Agent;
 
 pub use config::Endpoint;
 pub use credentials::Credentials;
+#[cfg(feature = "embedded")]
+pub use s3::S3Buckets;
 
 use observe::ClientObserver;
 use provider::Provider;

@@ -13,6 +13,8 @@ use super::observe::{ClientObserver, Sampled, Sent};
 use super::{Inner, Remote, sign};
 use crate::retry::Failure;
 
+const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
+
 /// The largest answer: DynamoDB's are at most 16 MB.
 const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
@@ -57,13 +59,20 @@ impl Remote {
     pub(super) fn post(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
         let Inner { agent, url, host, region, credentials, .. } = &*self.inner;
         let target = format!("DynamoDB_20120810.{operation}");
-        let mut request = agent
-            .post(url)
-            .header("content-type", "application/x-amz-json-1.0")
-            .header("x-amz-target", &target);
+        let mut request =
+            agent.post(url).header("content-type", CONTENT_TYPE).header("x-amz-target", &target);
         let now_ms = SystemClock.now_ms();
         let credentials = credentials.credentials(now_ms)?;
-        for (name, value) in sign::headers(&credentials, region, host, &target, body, now_ms) {
+        let unsigned = sign::Unsigned {
+            service: "dynamodb",
+            method: "POST",
+            host,
+            path: "/",
+            query: "",
+            headers: &[("content-type", CONTENT_TYPE), ("x-amz-target", &target)],
+            body_hash: &sign::hash(body),
+        };
+        for (name, value) in sign::headers(&credentials, region, unsigned, now_ms) {
             request = request.header(name, &value);
         }
         let mut response = request.send(body).map_err(|error| no_answer(&error))?;

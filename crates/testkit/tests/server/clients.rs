@@ -15,7 +15,7 @@ use keyloom_testkit::lockstep::Place;
 
 use crate::{ACCESS_KEY, SECRET_KEY, Served, policies};
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
@@ -50,7 +50,7 @@ fn watched(client: Command) {
     run("watched", server.url(), client);
 }
 
-fn run(server: &str, url: &str, mut client: Command) {
+pub(crate) fn run(server: &str, url: &str, mut client: Command) {
     client
         .env("KEYLOOM_ENDPOINT", url)
         .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
@@ -71,7 +71,7 @@ fn run(server: &str, url: &str, mut client: Command) {
 }
 
 /// A script for boto3; none if that is not there.
-fn boto3(script: &str) -> Option<Command> {
+pub(crate) fn boto3(script: &str) -> Option<Command> {
     let python = root().join(".venv/bin/python");
     if !python.exists() {
         skip("boto3 is not installed");
@@ -83,7 +83,7 @@ fn boto3(script: &str) -> Option<Command> {
 }
 
 /// A script for the AWS CLI; none if that is not there.
-fn aws_cli(script: &str) -> Option<Command> {
+pub(crate) fn aws_cli(script: &str) -> Option<Command> {
     let aws = root().join(".venv/bin/aws");
     if !aws.exists() {
         skip("the AWS CLI is not installed");

@@ -7,6 +7,7 @@ mod browser;
 mod clients;
 mod hostile;
 mod policies;
+mod transfers;
 
 use keyloom_server::{Config, Credentials, Dispatch, RunningServer, Server};
 use keyloom_testkit::lockstep::{Place, TestDatabase};

@@ -2,40 +2,48 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
-use keyloom_api::parameters::described_table;
-use keyloom_api::{Constraints, Fields, JsonWriter};
-use keyloom_core::error::resource as message;
+use keyloom_api::Fields;
+use keyloom_api::transfers::format::InputFormat;
+use keyloom_api::transfers::{
+    BulkOperationDescription, BulkOperationSummary, CancelBulkOperationInput,
+    CancelBulkOperationOutput, Compression, DescribeBulkOperationInput, Destination, Failure,
+    ListBulkOperationsInput, Source, StartBulkPutItemsInput,
+};
+use keyloom_core::error::transfer as message;
 use keyloom_core::{Error, Result};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::catalog::{Table, table_name};
+use crate::buckets::Upload;
+use crate::catalog::Table;
 use crate::database::Inner;
 use crate::loading::Loader;
 use crate::ops::paging;
 
-use super::bucket::{Bucket, Failure, check_prefix};
-use super::import;
-use super::lines::{self, Compression, Flow};
-use super::request;
-use super::transfer::{Kind, Listing, Transfer, WORK};
+use super::objects::{Flow, Found, Objects};
+use super::pace::Pace;
+use super::transfer::{Kind, Transfer, WORK};
+use super::{below, check_destination, open_destination, open_source};
 
-/// Lines between two looks at whether the operation has been cancelled.
-const LINES_PER_LOOK: u64 = 256;
+/// Rows between two looks at whether the operation has been cancelled.
+const ROWS_PER_LOOK: u64 = 256;
+/// The longest pause after which it looks whether the database is being closed.
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
-pub(super) type BulkOperation = Transfer<BulkPut>;
+type BulkOperation = Transfer<BulkPut>;
 
 /// What a bulk operation has put.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct BulkPut {
     cancelled: bool,
-    pub(super) items: u64,
-    pub(super) bytes: u64,
-    pub(super) total_bytes: u64,
-    pub(super) errors: u64,
+    items: u64,
+    bytes: u64,
+    total_bytes: u64,
+    errors: u64,
     /// What the items count as, in bytes.
-    pub(super) put_bytes: u64,
+    put_bytes: u64,
 }
 
 impl Kind for BulkPut {
@@ -52,39 +60,22 @@ impl Kind for BulkPut {
     }
 }
 
-const LISTING: Listing = Listing {
-    limit: ("MaxResults", "maxResults"),
-    member: "BulkOperationsSummaryList",
-    token: paging::hex_token,
-    decode_token: paging::decode_hex_token,
-};
+/// What a bulk operation has to do.
+struct Plan {
+    table: Arc<Table>,
+    source: Source,
+    format: InputFormat,
+    compression: Compression,
+    errors: Option<Destination>,
+    max_units_per_second: Option<u64>,
+}
 
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let name = described_table(&fields)?;
-    let mut constraints = Constraints::new();
-    let input = fields.structure("InputS3Configuration");
-    constraints.required(input.is_some(), "inputS3Configuration");
-    let mut compression = Ok(Compression::None);
-    if let Some(input) = &input {
-        let path = "inputS3Configuration.";
-        request::bucket(input, &mut constraints, path);
-        constraints.required(input.has("InputFormat"), "inputS3Configuration.inputFormat");
-        compression = import::input(input, &mut constraints, path);
+    let input = StartBulkPutItemsInput::decode(&fields)?;
+    if let Some(errors) = &input.errors {
+        check_destination(database, errors, "OutputS3Configuration.S3KeyPrefix")?;
     }
-    let output = fields.structure("OutputS3Configuration");
-    constraints.required(output.is_some(), "outputS3Configuration");
-    if let Some(output) = &output {
-        constraints.required(output.has("OutputType"), "outputS3Configuration.outputType");
-        if output.has("S3Bucket") {
-            request::bucket(output, &mut constraints, "outputS3Configuration.");
-        }
-        let prefix = output.string("S3KeyPrefix").unwrap_or_default();
-        check_prefix("OutputS3Configuration.S3KeyPrefix", prefix)?;
-    }
-    constraints.finish()?;
-    let compression = compression?;
-
-    let table = database.catalog.described_table(name)?;
+    let table = database.catalog.described_table(input.table_name)?;
     let request = fields.whole();
     let _change = database.catalog.change(database.store.as_ref());
     let conflict = message::bulk_operation_conflict;
@@ -94,50 +85,59 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let operation = BulkOperation::begin(database, &table.record, request);
     operation.store(database)?;
     let answer = operation.answer(database);
-    database.submit(Box::new(move |database| operation.complete(database, &table, compression)));
+    let plan = Plan {
+        table,
+        source: input.source,
+        format: input.format,
+        compression: input.compression,
+        errors: input.errors,
+        max_units_per_second: input.max_units_per_second,
+    };
+    database.submit(Box::new(move |database| operation.complete(database, &plan)));
     Ok(answer)
 }
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    Ok(find(database, &fields)?.answer(database))
+    let input = DescribeBulkOperationInput::decode(&fields)?;
+    Ok(find(database, input)?.answer(database))
 }
 
 pub(crate) fn cancel(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let input = CancelBulkOperationInput::decode(&fields)?;
     let _change = database.catalog.change(database.store.as_ref());
-    let mut operation = find(database, &fields)?;
+    let mut operation = find(database, input)?;
     if operation.ended_ms.is_none() {
         operation.work.cancelled = true;
         operation.store(database)?;
     }
-    let mut json = JsonWriter::object();
-    json.string("BulkOperationArn", &operation.arn(database));
-    json.string("BulkOperationStatus", operation.status());
-    Ok(json.finish())
+    let bulk_operation_arn = &operation.arn(database);
+    Ok(CancelBulkOperationOutput { bulk_operation_arn, status: operation.status() }.encode())
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    LISTING.page(database, &fields, None, |json, operation: &BulkOperation| {
-        json.string("BulkOperationArn", &operation.arn(database));
-        json.string("BulkOperationStatus", operation.status());
-        operation.write_times(json);
-    })
+    let input = ListBulkOperationsInput::decode(&fields);
+    let after = paging::decode_hex_token(input.next_token)?;
+    let (page, last) = BulkOperation::page(database, input.limit, after, |_| true)?;
+    let summary = |operation: &BulkOperation| BulkOperationSummary {
+        bulk_operation_arn: operation.arn(database),
+        status: operation.status(),
+        started_ms: operation.started_ms,
+        ended_ms: operation.ended_ms,
+    };
+    let summaries: Vec<_> = page.iter().map(summary).collect();
+    let token = last.as_deref().map(paging::hex_token);
+    Ok(BulkOperationSummary::encode_page(&summaries, token.as_deref()))
 }
 
-fn find(database: &Inner, fields: &Fields<'_>) -> Result<BulkOperation> {
-    let (arn, id) = request::named(fields, "BulkOperationArn", "bulkOperationArn", BulkPut::NAME)?;
-    let operation = BulkOperation::find(database, id)?;
-    let operation = operation.filter(|operation| operation.table == table_name(arn));
+fn find(database: &Inner, input: DescribeBulkOperationInput<'_>) -> Result<BulkOperation> {
+    let arn = input.bulk_operation_arn;
+    let operation = BulkOperation::find(database, arn, input.id)?;
     operation.ok_or_else(|| message::bulk_operation_not_found(arn))
 }
 
 impl BulkOperation {
-    fn complete(
-        mut self,
-        database: &Inner,
-        table: &Arc<Table>,
-        compression: Compression,
-    ) -> Result<()> {
-        let outcome = self.run(database, table, compression);
+    fn complete(mut self, database: &Inner, plan: &Plan) -> Result<()> {
+        let outcome = self.run(database, plan);
         let mut ended = self.ended(database, outcome);
         database.patiently(WORK, || {
             let _change = database.catalog.change(database.store.as_ref());
@@ -148,65 +148,93 @@ impl BulkOperation {
 
     /// Whether somebody has cancelled the operation since it began.
     fn is_cancelled(&self, database: &Inner) -> Result<bool> {
-        Ok(Self::find(database, &self.id)?.is_some_and(|stored| stored.work.cancelled))
+        Ok(Self::stored(database, &self.id)?.is_some_and(|stored| stored.work.cancelled))
     }
 
-    fn run(
-        &mut self,
-        database: &Inner,
-        table: &Arc<Table>,
-        compression: Compression,
-    ) -> Result<(), Failure> {
-        let bucket = request::text(&self.request, "/InputS3Configuration/S3Bucket");
-        let bucket = Bucket::open(database, bucket)?;
-        let prefix = request::text(&self.request, "/InputS3Configuration/S3KeyPrefix").to_owned();
-        self.work.total_bytes = lines::total_bytes(&bucket, &prefix)?;
-        let mut report = self.error_report(database)?;
-        let mut loader = Loader::in_use(database, Arc::clone(table));
-        let mut read = 0;
-        lines::read(&bucket, &prefix, compression, |line| {
-            if database.background.is_ending() {
-                return Err(Failure::interrupted());
-            }
-            if read % LINES_PER_LOOK == 0 && self.is_cancelled(database)? {
+    fn run(&mut self, database: &Inner, plan: &Plan) -> Result<(), Failure> {
+        let bucket = open_source(database, &plan.source)?;
+        let how = (&plan.format, plan.compression);
+        let objects = Objects::find(database, bucket.as_ref(), &plan.source, how)?;
+        self.work.total_bytes = objects.total_bytes();
+        let mut report = plan.errors.as_ref().map(|to| self.report(database, to)).transpose()?;
+        let mut loader = Loader::in_use(database, Arc::clone(&plan.table));
+        let mut pace = Pace::new(plan.max_units_per_second);
+        objects.read(&plan.table, |row| {
+            if self.work.items.is_multiple_of(ROWS_PER_LOOK) && self.is_cancelled(database)? {
                 return Ok(Flow::Stop);
             }
-            read += 1;
             self.work.items += 1;
-            self.work.bytes += line.len() as u64;
-            let written = lines::item(line, table).and_then(|item| {
-                let bytes = keyloom_core::size::item_size(&item) as u64;
-                loader.plan(item).and_then(|write| loader.add(write)).map(|()| bytes)
-            });
-            match written {
-                Ok(bytes) => self.work.put_bytes += bytes,
-                // Not the line's fault, and no other line would fare better.
-                Err(error @ Error::InternalServer(_)) => return Err(error.into()),
-                Err(error) => {
+            self.work.bytes += row.bytes;
+            match put(&mut loader, &row)? {
+                Ok(bytes) => {
+                    self.work.put_bytes += bytes;
+                    wait(database, pace.pause(bytes.div_ceil(1024)))?;
+                }
+                Err(reason) => {
                     self.work.errors += 1;
                     if let Some(report) = &mut report {
-                        let line = String::from_utf8_lossy(line);
-                        let error = json!({ "Line": line, "ErrorMessage": error.message() });
-                        writeln!(report, "{error}")?;
+                        let line = json!({
+                            "Object": row.key, "ItemIndex": row.index, "ErrorMessage": reason,
+                        });
+                        writeln!(report, "{line}")?;
                     }
                 }
             }
             Ok(Flow::Continue)
-        })
+        })?;
+        report.map_or(Ok(()), |report| report.finish().map(drop))
     }
 
-    /// The object that takes the lines which failed, if one is wanted.
-    fn error_report(&self, database: &Inner) -> Result<Option<std::fs::File>, Failure> {
-        let types = self.request.pointer("/OutputS3Configuration/OutputType");
-        let types = types.and_then(Value::as_array);
-        let name = request::text(&self.request, "/OutputS3Configuration/S3Bucket");
-        if name.is_empty() || !types.is_some_and(|types| types.contains(&json!("ERROR"))) {
-            return Ok(None);
-        }
-        let prefix = request::text(&self.request, "/OutputS3Configuration/S3KeyPrefix");
-        let prefix = prefix.trim_end_matches('/');
-        let dash = if prefix.is_empty() { "" } else { "/" };
-        let key = format!("{prefix}{dash}AWSDynamoDB/{}/errors.json", self.id);
-        Bucket::open(database, name)?.create(&key).map(Some)
+    /// The object that takes the rows which failed.
+    fn report(&self, database: &Inner, to: &Destination) -> Result<Box<dyn Upload>, Failure> {
+        let key = below(&to.prefix, &format!("AWSDynamoDB/{}/errors.json", self.id));
+        open_destination(database, to)?.create(&key)
     }
+
+    fn answer(&self, database: &Inner) -> Vec<u8> {
+        let description = BulkOperationDescription {
+            bulk_operation_arn: &self.arn(database),
+            status: self.status(),
+            table: &self.table,
+            table_id: &self.table_id,
+            request: &self.request,
+            started_ms: self.started_ms,
+            ended_ms: self.ended_ms,
+            processed_items: self.work.items,
+            processed_bytes: self.work.bytes,
+            total_bytes: self.work.total_bytes,
+            put_bytes: self.work.put_bytes,
+            errors: self.work.errors,
+            failure: self.failure.as_ref(),
+        };
+        description.encode()
+    }
+}
+
+/// Puts the item of a row; its size, or what is wrong with the row.
+fn put(loader: &mut Loader<'_>, row: &Found<'_>) -> Result<Result<u64, String>, Failure> {
+    let item = match &row.item {
+        Ok(item) => item.clone(),
+        Err(reason) => return Ok(Err(reason.clone())),
+    };
+    let bytes = keyloom_core::size::item_size(&item) as u64;
+    match loader.plan(item).and_then(|write| loader.add(write)) {
+        Ok(()) => Ok(Ok(bytes)),
+        // Not the row's fault, and no other row would fare better.
+        Err(error @ Error::InternalServer(_)) => Err(error.into()),
+        Err(error) => Ok(Err(error.message())),
+    }
+}
+
+/// Waits, unless the database is being closed.
+fn wait(database: &Inner, mut pause: Duration) -> Result<(), Failure> {
+    while !pause.is_zero() {
+        if database.background.is_ending() {
+            return Err(Failure::interrupted());
+        }
+        let step = pause.min(LONGEST_PAUSE);
+        std::thread::sleep(step);
+        pause -= step;
+    }
+    Ok(())
 }

@@ -1,8 +1,15 @@
 //! ExportTableToPointInTime, DescribeExport, ListExports.
 
-use keyloom_api::{Constraints, Fields, JsonWriter};
+use std::sync::Arc;
+
+use keyloom_api::Fields;
+use keyloom_api::transfers::{
+    DescribeExportInput, Destination, ExportDescription, ExportFormat, ExportPeriod, ExportSummary,
+    ExportTableToPointInTimeInput, ExportTime, Failure, ListExportsInput,
+};
 use keyloom_core::Result;
-use keyloom_core::error::resource as message;
+use keyloom_core::error::resource::not_available;
+use keyloom_core::error::transfer as message;
 use keyloom_store::Snapshot;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -10,66 +17,50 @@ use serde_json::{Map, Value, json};
 use crate::catalog::{Table, table_name};
 use crate::database::Inner;
 use crate::ops::paging;
-use crate::ops::tables::description::seconds;
 use crate::ops::tables::stream_setting::label;
-use crate::store_error;
 
-use super::bucket::{Bucket, Failure, check_prefix};
-use super::export_files;
-use super::request;
-use super::transfer::{Kind, Listing, Transfer};
+use super::export_files::{Files, Layout, Totals};
+use super::export_items::{Items, Period};
+use super::transfer::{Kind, Transfer};
+use super::{below, check_destination, open_destination};
 
 type Export = Transfer<Exported>;
 
-/// What an export has written.
+/// What an export is to write, and what it has written.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Exported {
     items: u64,
     bytes: u64,
     manifest: Option<String>,
+    #[serde(default)]
+    format: ExportFormat,
+    /// The time of a full export, unless that is its beginning.
+    #[serde(default)]
+    time_ms: Option<u64>,
+    /// What an incremental export covers.
+    #[serde(default)]
+    period: Option<Period>,
 }
 
 impl Kind for Exported {
     const NAME: &'static str = "export";
 }
 
-const LISTING: Listing = Listing {
-    limit: ("MaxResults", "maxResults"),
-    member: "ExportSummaries",
-    token: paging::token,
-    decode_token: paging::decode_token,
-};
+/// What an export has to do.
+struct Plan {
+    table: Arc<Table>,
+    destination: Destination,
+    snapshot: Box<dyn Snapshot>,
+    items: Items,
+}
 
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let mut constraints = Constraints::new();
-    let arn = fields.string("TableArn");
-    constraints.required(arn.is_some(), "tableArn");
-    request::bucket(&fields, &mut constraints, "");
-    let prefix = fields.string("S3Prefix").unwrap_or_default();
-    constraints.length(prefix, "s3Prefix", 0, 1024);
-    let formats = [("DYNAMODB_JSON", true), ("ION", false)];
-    let format = fields.string("ExportFormat");
-    let is_json = constraints.one_of(format, "exportFormat", &formats).unwrap_or(true);
-    let types = [("FULL_EXPORT", true), ("INCREMENTAL_EXPORT", false)];
-    let kind = fields.string("ExportType");
-    let is_full = constraints.one_of(kind, "exportType", &types).unwrap_or(true);
-    constraints.finish()?;
-    check_prefix("S3Prefix", prefix)?;
-    let arn = arn.unwrap_or_default();
-    if !arn.starts_with("arn:") {
-        return Err(message::table_arn_invalid(arn));
-    }
-    let table = database.catalog.find(arn);
-    let table = table.ok_or_else(|| message::table_not_found(table_name(arn)))?;
-    check_time(database, &table, fields.decimal("ExportTime"))?;
-    for (missing, what, instead) in [
-        (!is_json, "ExportFormat ION", "export DYNAMODB_JSON"),
-        (!is_full, "ExportType INCREMENTAL_EXPORT", "make a FULL_EXPORT, or read the stream"),
-        (fields.has("FilterSpecification"), "FilterSpecification", "export the whole table"),
-    ] {
-        if missing {
-            return Err(message::not_available(what, instead));
-        }
+    let input = ExportTableToPointInTimeInput::decode(&fields)?;
+    check_destination(database, &input.destination, "S3Prefix")?;
+    let arn = input.table_arn;
+    let table = database.catalog.find(arn).ok_or_else(|| message::table_not_found(arn))?;
+    if input.has_filter {
+        return Err(not_available("FilterSpecification", "export the whole table"));
     }
 
     let _change = database.catalog.change(database.store.as_ref());
@@ -77,111 +68,142 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     if let Some(known) = Export::started_before(database, &request, message::export_conflict)? {
         return Ok(known.answer(database));
     }
-    let export = Export::begin(database, &table.record, request);
-    let snapshot = database.store.snapshot().map_err(store_error)?;
+    let items = Items::choose(&table, input.time, database.streams.now_ms())?;
+    let mut export = Export::begin(database, &table.record, request);
+    export.work.format = input.format;
+    (export.work.time_ms, export.work.period) = items.times(input.time);
+    let snapshot = items.snapshot(database)?;
     export.store(database)?;
     let answer = export.answer(database);
-    let keyspace = table.record.keyspace;
+    let plan = Plan { table, destination: input.destination, snapshot, items };
     database.submit(Box::new(move |database| {
-        let mut export = export;
-        let outcome = export.run(database, snapshot.as_ref(), keyspace);
+        let outcome = export.run(database, &plan);
         export.end(database, outcome)
     }));
     Ok(answer)
 }
 
-/// Recovery must be on, and a time must lie in its window. Exports write the present so far.
-fn check_time(database: &Inner, table: &Table, time: Option<f64>) -> Result<()> {
-    let recovery = table.recovery.ok_or_else(|| message::recovery_disabled(table.name()))?;
-    let Some(seconds) = time else { return Ok(()) };
-    let now_ms = database.streams.now_ms();
-    if (seconds * 1000.0) as u64 / 1000 == now_ms / 1000 {
-        return Ok(());
-    }
-    recovery.at(seconds, now_ms).ok_or_else(message::export_time_invalid)?;
-    Err(message::past_not_kept("ExportTime", "leave it out"))
-}
-
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let (arn, id) = request::named(&fields, "ExportArn", "exportArn", Exported::NAME)?;
-    let export = Export::find(database, id)?;
-    let export = export.filter(|export| export.table == table_name(arn));
-    Ok(export.ok_or_else(|| message::export_not_found(arn))?.answer(database))
+    let input = DescribeExportInput::decode(&fields)?;
+    let export = Export::find(database, input.export_arn, input.id)?;
+    Ok(export.ok_or_else(|| message::export_not_found(input.export_arn))?.answer(database))
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let table = fields.string("TableArn").map(table_name);
-    LISTING.page(database, &fields, table, |json, export: &Export| {
-        json.string("ExportArn", &export.arn(database));
-        json.string("ExportStatus", export.status());
-        json.string("ExportType", "FULL_EXPORT");
-    })
+    let input = ListExportsInput::decode(&fields);
+    let after = paging::decode_token(input.next_token)?;
+    // As on AWS, exports of a table that is gone are listed only with all others.
+    let table_id = input
+        .table_arn
+        .map(|arn| database.catalog.find(table_name(arn)).map(|table| table.record.id.clone()));
+    let wanted =
+        |export: &Export| table_id.as_ref().is_none_or(|id| id.as_ref() == Some(&export.table_id));
+    let (page, last) = Export::page(database, input.limit, after, wanted)?;
+    let summary = |export: &Export| ExportSummary {
+        export_arn: export.arn(database),
+        status: export.status(),
+        is_incremental: export.work.period.is_some(),
+    };
+    let summaries: Vec<_> = page.iter().map(summary).collect();
+    let token = last.as_deref().map(paging::token);
+    Ok(ExportSummary::encode_page(&summaries, token.as_deref()))
+}
+
+/// Whether objects are encrypted if the request does not say how.
+fn is_encrypted(database: &Inner) -> bool {
+    database.options.buckets.as_ref().is_some_and(|buckets| buckets.encrypts())
+}
+
+/// A time as manifests have it.
+fn timestamp(ms: u64) -> Value {
+    json!(format!("{}Z", label(ms)))
 }
 
 impl Export {
-    /// What the summary manifest says before the data have been written.
-    fn summary(&self, database: &Inner) -> Map<String, Value> {
-        let started = format!("{}Z", label(self.started_ms));
-        let members = [
-            ("version", json!("2020-06-30")),
-            ("exportArn", json!(self.arn(database))),
-            ("startTime", json!(started)),
-            ("endTime", json!(format!("{}Z", label(database.clock.now_ms())))),
-            ("tableArn", json!(database.table_arn(&self.table))),
-            ("tableId", json!(self.table_id)),
-            ("exportTime", json!(started)),
-            ("s3Bucket", json!(request::text(&self.request, "/S3Bucket"))),
-            ("s3Prefix", json!(self.request.get("S3Prefix"))),
-            ("outputFormat", json!("DYNAMODB_JSON")),
-            ("exportType", json!("FULL_EXPORT")),
-        ];
-        members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-    }
-
-    fn run(
-        &mut self,
-        database: &Inner,
-        snapshot: &dyn Snapshot,
-        keyspace: crate::layout::Keyspace,
-    ) -> Result<(), Failure> {
-        let name = request::text(&self.request, "/S3Bucket");
-        let bucket = Bucket::open(database, name)?;
-        let prefix = request::text(&self.request, "/S3Prefix").trim_end_matches('/');
-        let dash = if prefix.is_empty() { "" } else { "/" };
-        let folder = format!("{prefix}{dash}AWSDynamoDB/{}", self.id);
-        let summary = self.summary(database);
-        let totals = export_files::write(database, &bucket, &folder, snapshot, keyspace, summary)?;
+    fn run(&mut self, database: &Inner, plan: &Plan) -> Result<(), Failure> {
+        let bucket = open_destination(database, &plan.destination)?;
+        let root = below(&plan.destination.prefix, "AWSDynamoDB");
+        let folder = format!("{root}/{}", self.id);
+        // The data of incremental exports lie together, so that one import can follow another.
+        let data_folder = match self.work.period {
+            None => format!("{folder}/data"),
+            Some(_) => format!("{root}/data"),
+        };
+        let view = self.work.period.map(|period| period.view).unwrap_or_default();
+        let layout = Layout { folder, data_folder, format: self.work.format, view };
+        let files = Files { database, bucket: bucket.as_ref(), layout };
+        let summary = |totals: &Totals| self.summary(database, plan, totals);
+        let totals = plan.items.write(&plan.table, plan.snapshot.as_ref(), &files, summary)?;
         self.work.items = totals.items;
-        self.work.bytes = totals.bytes;
+        self.work.bytes = self.billed_bytes(&totals);
         self.work.manifest = Some(totals.manifest);
         Ok(())
     }
 
+    /// What AWS would charge for: of an incremental export, at least 10 MB.
+    fn billed_bytes(&self, totals: &Totals) -> u64 {
+        if self.work.period.is_some() { totals.bytes.max(10_000_000) } else { totals.bytes }
+    }
+
+    /// What the summary manifest says, without what the files know.
+    fn summary(&self, database: &Inner, plan: &Plan, totals: &Totals) -> Map<String, Value> {
+        let text = |member: &str| json!(self.request.get(member));
+        let encryption = is_encrypted(database).then_some("AES256");
+        let encryption = self.request.get("S3SseAlgorithm").and_then(Value::as_str).or(encryption);
+        let mut members = vec![
+            ("exportArn", json!(self.arn(database))),
+            ("startTime", timestamp(self.started_ms)),
+            ("endTime", timestamp(database.clock.now_ms())),
+            ("tableArn", json!(database.table_arn(&self.table))),
+            ("tableId", json!(self.table_id)),
+            ("s3Bucket", json!(plan.destination.bucket)),
+            ("s3Prefix", text("S3Prefix")),
+            ("s3SseAlgorithm", json!(encryption)),
+            ("s3SseKmsKeyId", text("S3SseKmsKeyId")),
+            ("billedSizeBytes", json!(self.billed_bytes(totals))),
+            ("outputFormat", json!(self.work.format.name())),
+        ];
+        match self.work.period {
+            None => members.extend([
+                ("version", json!("2020-06-30")),
+                ("exportTime", timestamp(self.work.time_ms.unwrap_or(self.started_ms))),
+                ("exportType", json!("FULL_EXPORT")),
+            ]),
+            Some(period) => members.extend([
+                ("version", json!("2023-08-01")),
+                ("exportFromTime", timestamp(period.from_ms)),
+                ("exportToTime", timestamp(period.to_ms)),
+                ("outputView", json!(period.view.name())),
+                ("exportType", json!("INCREMENTAL_EXPORT")),
+            ]),
+        }
+        members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
     fn answer(&self, database: &Inner) -> Vec<u8> {
-        let mut json = JsonWriter::object();
-        json.structure("ExportDescription", |json| {
-            json.string("ExportArn", &self.arn(database));
-            json.string("ExportStatus", self.status());
-            self.write_times(json);
-            json.optional_string("ExportManifest", self.work.manifest.as_deref());
-            json.string("TableArn", &database.table_arn(&self.table));
-            json.string("TableId", &self.table_id);
-            seconds(json, "ExportTime", self.started_ms);
-            let members = [
-                "ClientToken",
-                "S3Bucket",
-                "S3BucketOwner",
-                "S3Prefix",
-                "S3SseAlgorithm",
-                "S3SseKmsKeyId",
-            ];
-            request::echo(json, &self.request, &members);
-            self.write_failure(json);
-            json.string("ExportFormat", "DYNAMODB_JSON");
-            json.integer("BilledSizeBytes", self.work.bytes);
-            json.integer("ItemCount", self.work.items);
-            json.string("ExportType", "FULL_EXPORT");
-        });
-        json.finish()
+        let Exported { items, bytes, manifest, format, time_ms, period } = &self.work;
+        let time = match period {
+            None => ExportTime::Full(Some(time_ms.unwrap_or(self.started_ms))),
+            Some(Period { from_ms, to_ms, view }) => ExportTime::Incremental(ExportPeriod {
+                from_ms: *from_ms,
+                to_ms: Some(*to_ms),
+                view: *view,
+            }),
+        };
+        let description = ExportDescription {
+            export_arn: &self.arn(database),
+            status: self.status(),
+            started_ms: self.started_ms,
+            ended_ms: self.ended_ms,
+            table_arn: &database.table_arn(&self.table),
+            table_id: &self.table_id,
+            request: &self.request,
+            format: *format,
+            time,
+            is_encrypted: is_encrypted(database),
+            written: manifest.as_deref().map(|manifest| (manifest, *bytes, *items)),
+            failure: self.failure.as_ref(),
+        };
+        description.encode()
     }
 }

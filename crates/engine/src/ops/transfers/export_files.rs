@@ -1,27 +1,43 @@
-//! The objects of an export: data files, and the manifests that name them.
+//! The objects of an export: data files, and the manifests that name them, each with its checksum.
+//!
+//! ```text
+//! PREFIX/AWSDynamoDB/ID/_started                  shows that the bucket can be written
+//! PREFIX/AWSDynamoDB/ID/data/NAME.json.gz         items (a full export)
+//! PREFIX/AWSDynamoDB/data/NAME.json.gz            changes (an incremental one)
+//! PREFIX/AWSDynamoDB/ID/manifest-files.json, .md5
+//! PREFIX/AWSDynamoDB/ID/manifest-summary.json, .md5
+//! ```
+//!
+//! The extension `md5` is that of exports; AWS's documentation calls it `checksum`.
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use flate2::Compression;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use flate2::write::GzEncoder;
-use keyloom_store::{Direction, KeyRange, Snapshot};
+use keyloom_api::transfers::{ExportFormat, ExportView, Failure};
+use keyloom_core::Result;
+use md5::{Digest, Md5};
 use serde_json::{Map, Value, json};
 
+use crate::buckets::{Bucket, Upload};
 use crate::database::Inner;
 use crate::identity;
-use crate::layout::{self, Keyspace};
-use crate::store_error;
-use keyloom_core::image::Stored;
 
-use super::bucket::{Bucket, Failure};
+use super::export_rows::ExportRow;
 
-/// Items in one data file.
-const ITEMS_PER_FILE: u64 = 100_000;
+/// When a data file is full: enough for parallel readers, and few enough parts for an upload.
+const ROWS_PER_FILE: u64 = 100_000;
+const BYTES_PER_FILE: u64 = 256 * 1024 * 1024;
 
-/// A data file that has been written.
-struct DataFile {
-    key: String,
-    items: u64,
+/// What the files of an export look like.
+pub(super) struct Layout {
+    /// The folder of the manifests.
+    pub(super) folder: String,
+    /// The folder of the data.
+    pub(super) data_folder: String,
+    pub(super) format: ExportFormat,
+    pub(super) view: ExportView,
 }
 
 /// What an export has written.
@@ -29,64 +45,138 @@ struct DataFile {
 pub(super) struct Totals {
     pub(super) items: u64,
     pub(super) bytes: u64,
-    /// The key of the manifest, below the export's prefix.
+    /// The key of the summary manifest.
     pub(super) manifest: String,
 }
 
-/// Writes the items of a keyspace below `folder`; `summary` becomes the summary manifest.
-pub(super) fn write(
-    database: &Inner,
-    bucket: &Bucket,
-    folder: &str,
-    snapshot: &dyn Snapshot,
-    keyspace: Keyspace,
-    mut summary: Map<String, Value>,
-) -> Result<Totals, Failure> {
-    drop(bucket.create(&format!("{folder}/_started"))?);
-    let mut totals = Totals::default();
-    let mut files = Vec::new();
-    let range = KeyRange::prefix(&layout::entries(keyspace));
-    let mut entries = snapshot.scan(range, Direction::Forward).peekable();
-    while entries.peek().is_some() {
-        let key = format!("{folder}/data/{}.json.gz", identity::uuid().replace('-', ""));
-        let mut file = GzEncoder::new(bucket.create(&key)?, Compression::default());
-        let mut items = 0;
+/// A data file that has been written.
+struct DataFile {
+    key: String,
+    rows: u64,
+    md5: [u8; 16],
+    etag: Option<String>,
+}
+
+/// The files of an export that is being written.
+pub(super) struct Files<'a> {
+    pub(super) database: &'a Inner,
+    pub(super) bucket: &'a dyn Bucket,
+    pub(super) layout: Layout,
+}
+
+impl Files<'_> {
+    /// Writes an export. `summary` becomes the summary manifest once the totals are known.
+    pub(super) fn write(
+        &self,
+        rows: impl Iterator<Item = Result<ExportRow>>,
+        summary: impl FnOnce(&Totals) -> Map<String, Value>,
+    ) -> Result<Totals, Failure> {
+        let folder = &self.layout.folder;
+        self.bucket.create(&format!("{folder}/_started"))?.finish()?;
+        let mut totals = Totals::default();
+        let mut files = Vec::new();
+        let mut rows = rows.peekable();
+        // An empty table has a file, too.
+        while files.is_empty() || rows.peek().is_some() {
+            files.push(self.write_data(&mut rows, &mut totals)?);
+        }
+        let key = format!("{folder}/manifest-files.json");
+        let mut list = Vec::new();
+        for file in &files {
+            writeln!(list, "{}", file.entry())?;
+        }
+        write_manifest(self.bucket, &key, &list)?;
+        let mut summary = summary(&totals);
+        summary.insert("manifestFilesS3Key".into(), json!(key));
+        summary.insert("itemCount".into(), json!(totals.items));
+        // The summary comes last: where it is, the export is whole.
+        totals.manifest = format!("{folder}/manifest-summary.json");
+        let text = Value::Object(summary).to_string();
+        write_manifest(self.bucket, &totals.manifest, text.as_bytes())?;
+        Ok(totals)
+    }
+
+    /// Writes one data file.
+    fn write_data(
+        &self,
+        rows: &mut impl Iterator<Item = Result<ExportRow>>,
+        totals: &mut Totals,
+    ) -> Result<DataFile, Failure> {
+        let Layout { data_folder, format, view, .. } = &self.layout;
+        let name = identity::uuid().replace('-', "");
+        let key = format!("{data_folder}/{name}.{}", format.extension());
+        let object = Hashed { md5: Md5::new(), upload: self.bucket.create(&key)? };
+        let mut file = GzEncoder::new(object, flate2::Compression::default());
+        let (mut count, mut bytes) = (0, 0);
         let mut line = Vec::new();
-        for entry in entries.by_ref().take(ITEMS_PER_FILE as usize) {
-            if database.background.is_ending() {
+        while count < ROWS_PER_FILE && bytes < BYTES_PER_FILE {
+            let Some(row) = rows.next() else { break };
+            if self.database.background.is_ending() {
                 return Err(Failure::interrupted());
             }
-            let stored = Stored::new(entry.map_err(store_error)?.1);
+            let row = row?;
             line.clear();
-            line.extend_from_slice(b"{\"Item\":");
-            stored.write_json(&mut line)?;
-            line.extend_from_slice(b"}\n");
+            row.write(*format, *view, &mut line)?;
             file.write_all(&line)?;
-            items += 1;
-            totals.bytes += stored.size_bytes()? as u64;
+            count += 1;
+            bytes += line.len() as u64;
+            totals.bytes += row.size_bytes()?;
         }
-        file.finish()?.sync_all()?;
-        totals.items += items;
-        files.push(DataFile { key, items });
+        let (md5, etag) = file.finish()?.finish()?;
+        totals.items += count;
+        Ok(DataFile { key, rows: count, md5, etag })
     }
-    let manifest = format!("{folder}/manifest-files.json");
-    let mut list = bucket.create(&manifest)?;
-    for file in &files {
-        let line = json!({ "itemCount": file.items, "dataFileS3Key": file.key });
-        writeln!(list, "{line}")?;
+}
+
+impl DataFile {
+    /// The line of the manifest.
+    fn entry(&self) -> Value {
+        // A bucket without tags has those that S3 gives to uploads of one part.
+        let etag = self.etag.clone().unwrap_or_else(|| {
+            format!("{:032x}-1", u128::from_be_bytes(Md5::digest(self.md5).into()))
+        });
+        json!({
+            "itemCount": self.rows,
+            "md5Checksum": STANDARD.encode(self.md5),
+            "etag": etag.trim_matches('"'),
+            "dataFileS3Key": self.key,
+        })
     }
-    list.sync_all()?;
-    if !files.is_empty() {
-        bucket.sync_names(&format!("{folder}/data"))?;
+}
+
+/// Writes a manifest and its checksum.
+fn write_manifest(bucket: &dyn Bucket, key: &str, text: &[u8]) -> Result<(), Failure> {
+    let checksum = STANDARD.encode(Md5::digest(text));
+    let key_of_checksum = key.replace(".json", ".md5");
+    for (key, content) in [(key, text), (&key_of_checksum, checksum.as_bytes())] {
+        let mut upload = bucket.create(key)?;
+        upload.write_all(content)?;
+        upload.finish()?;
     }
-    summary.insert("manifestFilesS3Key".into(), json!(manifest));
-    summary.insert("billedSizeBytes".into(), json!(totals.bytes));
-    summary.insert("itemCount".into(), json!(totals.items));
-    // The summary comes last: where it is, the export is whole.
-    totals.manifest = format!("{folder}/manifest-summary.json");
-    let mut file = bucket.create(&totals.manifest)?;
-    writeln!(file, "{}", Value::Object(summary))?;
-    file.sync_all()?;
-    bucket.sync_names(folder)?;
-    Ok(totals)
+    Ok(())
+}
+
+/// An object whose checksum is computed while it is written.
+struct Hashed {
+    md5: Md5,
+    upload: Box<dyn Upload>,
+}
+
+impl Hashed {
+    fn finish(self) -> Result<([u8; 16], Option<String>), Failure> {
+        let etag = self.upload.finish()?;
+        Ok((self.md5.finalize().into(), etag))
+    }
+}
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.upload.write(bytes)?;
+        self.md5.update(bytes.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.upload.flush()
+    }
 }

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use keyloom_api::tables::CreateTableInput;
-use keyloom_api::{Constraints, Fields, JsonWriter};
+use keyloom_api::Fields;
+use keyloom_api::transfers::format::InputFormat;
+use keyloom_api::transfers::{
+    Compression, DescribeImportInput, Failure, ImportSummary, ImportTableDescription,
+    ImportTableInput, ListImportsInput, Source,
+};
 use keyloom_core::Result;
-use keyloom_core::error::resource as message;
+use keyloom_core::error::transfer as message;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::record::Status;
@@ -15,10 +19,10 @@ use crate::loading::Loader;
 use crate::ops::paging;
 use crate::ops::tables::create_table;
 
-use super::bucket::{Bucket, Failure};
-use super::lines::{self, Compression, Flow};
-use super::request;
-use super::transfer::{Kind, Listing, Transfer, WORK};
+use super::error_log::ErrorLog;
+use super::objects::{Flow, Objects};
+use super::open_source;
+use super::transfer::{Kind, Transfer, WORK};
 
 type Import = Transfer<Imported>;
 
@@ -27,18 +31,14 @@ type Import = Transfer<Imported>;
 pub(super) struct Imported {
     #[serde(default)]
     progress: Progress,
+    /// Whether all rows have been read: then the table stays, even if some of them failed.
+    #[serde(default)]
+    is_read: bool,
 }
 
 impl Kind for Imported {
     const NAME: &'static str = "import";
 }
-
-const LISTING: Listing = Listing {
-    limit: ("PageSize", "pageSize"),
-    member: "ImportSummaryList",
-    token: paging::hex_token,
-    decode_token: paging::decode_hex_token,
-};
 
 /// How far an import has come.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -49,28 +49,22 @@ struct Progress {
     errors: u64,
 }
 
-pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let mut constraints = Constraints::new();
-    let source = fields.structure("S3BucketSource");
-    constraints.required(source.is_some(), "s3BucketSource");
-    if let Some(source) = &source {
-        request::bucket(source, &mut constraints, "s3BucketSource.");
-    }
-    let format = fields.string("InputFormat");
-    constraints.required(format.is_some(), "inputFormat");
-    let compression = input(&fields, &mut constraints, "")?;
-    let parameters = fields.structure("TableCreationParameters");
-    constraints.required(parameters.is_some(), "tableCreationParameters");
-    constraints.finish()?;
-    let Some(parameters) = parameters else { return Ok(Vec::new()) };
+/// What an import has to do.
+struct Plan {
+    table: Arc<Table>,
+    source: Source,
+    format: InputFormat,
+    compression: Compression,
+}
 
+pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let input = ImportTableInput::decode(&fields)?;
     let request = fields.whole();
     let change = database.catalog.change(database.store.as_ref());
     if let Some(known) = Import::started_before(database, &request, message::import_conflict)? {
         return Ok(known.answer(database));
     }
-    let mut record =
-        create_table::prepare(database, &change, CreateTableInput::decode(&parameters)?)?;
+    let mut record = create_table::prepare(database, &change, input.table)?;
     record.status = Status::Creating;
     // An import takes no stream, whatever the request says.
     record.stream = None;
@@ -80,36 +74,16 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let table = change.put(record, || Ok(Alongside { resources, ..Alongside::default() }))?;
     drop(change);
     let answer = import.answer(database);
-    database.submit(Box::new(move |database| import.complete(database, &table, compression)));
+    let (source, format, compression) = (input.source, input.format, input.compression);
+    let plan = Plan { table, source, format, compression };
+    database.submit(Box::new(move |database| import.complete(database, &plan)));
     Ok(answer)
 }
 
-/// `InputFormat` and `InputCompressionType`: the compression, or why it cannot be read.
-pub(super) fn input(
-    fields: &Fields<'_>,
-    constraints: &mut Constraints,
-    path: &str,
-) -> Result<Compression> {
-    let formats = [("DYNAMODB_JSON", true), ("ION", false), ("CSV", false)];
-    let format = fields.string("InputFormat");
-    let is_json = constraints.one_of(format, &format!("{path}inputFormat"), &formats);
-    let kinds =
-        [("GZIP", Some(Compression::Gzip)), ("ZSTD", None), ("NONE", Some(Compression::None))];
-    let kind = fields.string("InputCompressionType");
-    let compression = constraints.one_of(kind, &format!("{path}inputCompressionType"), &kinds);
-    if is_json == Some(false) {
-        let what = format!("InputFormat {}", format.unwrap_or_default());
-        return Err(message::not_available(&what, "use DYNAMODB_JSON"));
-    }
-    let zstd = || message::not_available("InputCompressionType ZSTD", "use GZIP or NONE");
-    compression.unwrap_or(Some(Compression::None)).ok_or_else(zstd)
-}
-
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let (arn, id) = request::named(&fields, "ImportArn", "importArn", Imported::NAME)?;
-    let import = Import::find(database, id)?;
-    let import = import.filter(|import| import.table == table_name(arn));
-    Ok(import.ok_or_else(|| message::import_not_found(arn))?.answer(database))
+    let input = DescribeImportInput::decode(&fields)?;
+    let import = Import::find(database, input.import_arn, input.id)?;
+    Ok(import.ok_or_else(|| message::import_not_found(input.import_arn))?.answer(database))
 }
 
 /// Ends imports that were under way when the database was closed: their tables go.
@@ -122,25 +96,35 @@ pub(super) fn abandon(database: &Inner) -> Result<()> {
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let table = fields.string("TableArn").map(table_name);
-    LISTING.page(database, &fields, table, |json, import: &Import| {
-        json.string("ImportArn", &import.arn(database));
-        json.string("ImportStatus", import.status());
-        json.string("TableArn", &database.table_arn(&import.table));
-        request::echo(json, &import.request, &["S3BucketSource", "InputFormat"]);
-        import.write_times(json);
-    })
+    let input = ListImportsInput::decode(&fields);
+    let after = paging::decode_hex_token(input.next_token)?;
+    let table = input.table_arn.map(table_name);
+    let wanted = |import: &Import| table.is_none_or(|table| import.table == table);
+    let (page, last) = Import::page(database, input.limit, after, wanted)?;
+    let summary = |import: Import| ImportSummary {
+        import_arn: import.arn(database),
+        status: import.status(),
+        table_arn: database.table_arn(&import.table),
+        request: import.request,
+        log_group_arn: log_group_arn(database),
+        started_ms: import.started_ms,
+        ended_ms: import.ended_ms,
+    };
+    let summaries: Vec<_> = page.into_iter().map(summary).collect();
+    let token = last.as_deref().map(paging::hex_token);
+    Ok(ImportSummary::encode_page(&summaries, token.as_deref()))
+}
+
+/// The log group that AWS writes rows which failed to. Here they are in the bucket (see `error_log`).
+fn log_group_arn(database: &Inner) -> String {
+    let options = &database.options;
+    format!("arn:aws:logs:{}:{}:log-group:/aws-dynamodb/imports:*", options.region, options.account)
 }
 
 impl Import {
-    /// Reads the items; then the table opens, or goes if that failed.
-    fn complete(
-        mut self,
-        database: &Inner,
-        table: &Arc<Table>,
-        compression: Compression,
-    ) -> Result<()> {
-        let outcome = self.run(database, table, compression);
+    /// Reads the items; then the table opens, or goes if they could not be read.
+    fn complete(mut self, database: &Inner, plan: &Plan) -> Result<()> {
+        let outcome = self.run(database, plan);
         let ended = self.ended(database, outcome);
         database.patiently(WORK, || ended.close_table(database))?;
         database.background.wake();
@@ -156,7 +140,7 @@ impl Import {
         };
         let resources = vec![self.encoded()?];
         let alongside = || Ok(Alongside { resources, ..Alongside::default() });
-        if self.failure.is_some() {
+        if !self.work.is_read {
             return change.remove(&table, alongside);
         }
         let mut record = table.record.clone();
@@ -164,59 +148,73 @@ impl Import {
         change.put(record, alongside).map(drop)
     }
 
-    fn run(
-        &mut self,
-        database: &Inner,
-        table: &Arc<Table>,
-        compression: Compression,
-    ) -> Result<(), Failure> {
-        let bucket = request::text(&self.request, "/S3BucketSource/S3Bucket");
-        let bucket = Bucket::open(database, bucket)?;
-        let prefix = request::text(&self.request, "/S3BucketSource/S3KeyPrefix");
-        let mut loader = Loader::new(database, Arc::clone(table));
+    fn run(&mut self, database: &Inner, plan: &Plan) -> Result<(), Failure> {
+        let arn = self.arn(database);
+        let bucket = open_source(database, &plan.source)?;
+        let how = (&plan.format, plan.compression);
+        let objects = Objects::find(database, bucket.as_ref(), &plan.source, how)?;
+        let mut log = ErrorLog::new(bucket.as_ref(), &plan.source.bucket, &arn, &self.id);
+        let mut loader = Loader::new(database, Arc::clone(&plan.table));
         let progress = &mut self.work.progress;
-        lines::read(&bucket, prefix, compression, |line| {
-            if database.background.is_ending() {
-                return Err(Failure::interrupted());
-            }
+        let mut first_error = None;
+        objects.read(&plan.table, |mut row| {
             progress.processed += 1;
-            progress.bytes += line.len() as u64;
-            match lines::item(line, table).and_then(|item| loader.plan(item)) {
+            progress.bytes += row.bytes;
+            let item = std::mem::replace(&mut row.item, Err(String::new()));
+            match item.and_then(|item| loader.plan(item).map_err(|error| error.message())) {
                 Ok(write) => {
                     loader.add(write)?;
                     progress.imported += 1;
                 }
-                Err(_) => progress.errors += 1,
+                Err(reason) => {
+                    progress.errors += 1;
+                    log.add(&row, &reason);
+                    first_error.get_or_insert_with(|| {
+                        format!("item {} of '{}': {reason}", row.index, row.key)
+                    });
+                }
             }
             Ok(Flow::Continue)
         })?;
         loader.flush()?;
-        Ok(())
+        self.work.is_read = true;
+        match first_error {
+            None => Ok(()),
+            Some(first) => Err(invalid_items(&first, &log.finish(), &objects)),
+        }
     }
 
     fn answer(&self, database: &Inner) -> Vec<u8> {
-        let mut json = JsonWriter::object();
-        json.structure("ImportTableDescription", |json| {
-            json.string("ImportArn", &self.arn(database));
-            json.string("ImportStatus", self.status());
-            json.string("TableArn", &database.table_arn(&self.table));
-            json.string("TableId", &self.table_id);
-            let members = [
-                "ClientToken",
-                "S3BucketSource",
-                "InputFormat",
-                "InputFormatOptions",
-                "InputCompressionType",
-                "TableCreationParameters",
-            ];
-            request::echo(json, &self.request, &members);
-            json.integer("ErrorCount", self.work.progress.errors);
-            self.write_times(json);
-            json.integer("ProcessedSizeBytes", self.work.progress.bytes);
-            json.integer("ProcessedItemCount", self.work.progress.processed);
-            json.integer("ImportedItemCount", self.work.progress.imported);
-            self.write_failure(json);
-        });
-        json.finish()
+        let progress = self.work.progress;
+        let description = ImportTableDescription {
+            import_arn: &self.arn(database),
+            status: self.status(),
+            table_arn: &database.table_arn(&self.table),
+            table_id: &self.table_id,
+            account: &database.options.account,
+            request: &self.request,
+            log_group_arn: &log_group_arn(database),
+            started_ms: self.started_ms,
+            ended_ms: self.ended_ms,
+            processed_bytes: progress.bytes,
+            processed_items: progress.processed,
+            imported_items: progress.imported,
+            errors: progress.errors,
+            failure: self.failure.as_ref(),
+        };
+        description.encode()
     }
+}
+
+/// Some rows were not imported: AWS's message, which error was the first, and where the others are.
+fn invalid_items(first: &str, log: &str, objects: &Objects<'_>) -> Failure {
+    let folder = objects.export_data_folder().map(|folder| {
+        format!(" The prefix includes the manifests of an export, whose items are in '{folder}'.")
+    });
+    let text = format!(
+        "Some of the items failed validation checks and were not imported. Please check CloudWatch error logs \
+         for more details. The first error: {first}. {log}{}",
+        folder.unwrap_or_default()
+    );
+    Failure::new("ItemValidationError", text.trim_end())
 }

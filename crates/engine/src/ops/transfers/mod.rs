@@ -1,20 +1,25 @@
-//! Exports to, imports from, and bulk operations on files.
+//! Exports to, imports from, and bulk operations on the objects of buckets.
 //!
-//! A bucket is a directory of that name below `Options::bucket_root`. Without one, or without the
-//! bucket, a transfer ends as it does on AWS when the bucket is missing: with the status `FAILED`.
+//! `Options::buckets` has the buckets. Without it, or without the bucket, a transfer ends as it does on AWS when the
+//! bucket is missing: with the status `FAILED`.
 
-mod bucket;
 pub(super) mod bulk;
-mod bulk_description;
+mod decompress;
+mod error_log;
 pub(super) mod export;
 mod export_files;
+mod export_items;
+mod export_rows;
 pub(super) mod import;
-mod lines;
-mod request;
+mod objects;
+mod pace;
 mod transfer;
 
+use keyloom_api::transfers::{Destination, Failure, Source};
 use keyloom_core::Result;
+use keyloom_core::error::transfer as message;
 
+use crate::buckets::{Access, Bucket};
 use crate::database::Inner;
 
 use transfer::{Kind, Transfer};
@@ -28,4 +33,48 @@ pub(crate) fn resume(database: &Inner) -> Result<()> {
     Transfer::<export::Exported>::abandon(database)?;
     import::abandon(database)?;
     Transfer::<bulk::BulkPut>::abandon(database)
+}
+
+/// Refuses a destination that the database's buckets cannot have.
+fn check_destination(database: &Inner, destination: &Destination, parameter: &str) -> Result<()> {
+    let Some(buckets) = &database.options.buckets else { return Ok(()) };
+    if !buckets.takes_prefix(&destination.prefix) {
+        return Err(message::object_key_invalid(parameter, &destination.prefix));
+    }
+    if destination.encryption.is_some() && !buckets.encrypts() {
+        return Err(message::encryption_not_available("S3SseAlgorithm"));
+    }
+    Ok(())
+}
+
+fn open(database: &Inner, access: Access<'_>) -> Result<Box<dyn Bucket>, Failure> {
+    let Some(buckets) = &database.options.buckets else {
+        let hint = "this database has no buckets; start it with --bucket-root or --s3-endpoint, or set \
+                    Options::buckets";
+        return Err(Failure::no_such_bucket(hint));
+    };
+    buckets.open(&access)
+}
+
+/// The bucket to write to.
+fn open_destination(database: &Inner, to: &Destination) -> Result<Box<dyn Bucket>, Failure> {
+    let (owner, encryption) = (to.owner.as_deref(), to.encryption.as_ref());
+    let account = &database.options.account;
+    open(database, Access { bucket: &to.bucket, owner, account, encryption })
+}
+
+/// The bucket to read from.
+fn open_source(database: &Inner, from: &Source) -> Result<Box<dyn Bucket>, Failure> {
+    let account = &database.options.account;
+    let owner = from.owner.as_deref();
+    open(database, Access { bucket: &from.bucket, owner, account, encryption: None })
+}
+
+/// A prefix joined with what follows it: `S3Prefix` may end with a slash, or not.
+fn below(prefix: &str, rest: &str) -> String {
+    if prefix.is_empty() {
+        rest.to_owned()
+    } else {
+        format!("{}/{rest}", prefix.trim_end_matches('/'))
+    }
 }

@@ -1,24 +1,19 @@
 //! What exports, imports and bulk operations have in common: their records and how they end.
 
-use keyloom_api::{Constraints, Fields, JsonWriter};
-use keyloom_core::Result;
+use keyloom_api::transfers::Failure;
+use keyloom_core::{Error, Result};
 use keyloom_store::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::catalog::TableRecord;
+use crate::catalog::{TableRecord, table_name};
 use crate::database::Inner;
 use crate::ops::paging;
-use crate::ops::tables::description::seconds;
 use crate::{identity, resource};
-
-use super::bucket::Failure;
 
 /// How long a client token names the transfer that it started.
 const TOKEN_MS: u64 = 8 * 60 * 60 * 1000;
-
-const MAX_PAGE: usize = 25;
 
 /// What its failures are listed under.
 pub(super) const WORK: &str = "exports and imports";
@@ -70,7 +65,7 @@ impl<Work: Kind> Transfer<Work> {
     pub(super) fn started_before(
         database: &Inner,
         request: &Value,
-        conflict: impl FnOnce(&str) -> keyloom_core::Error,
+        conflict: impl FnOnce() -> Error,
     ) -> Result<Option<Self>> {
         let token_of =
             |request: &Value| request.get("ClientToken").and_then(Value::as_str).map(str::to_owned);
@@ -81,7 +76,7 @@ impl<Work: Kind> Transfer<Work> {
                 && now_ms.saturating_sub(transfer.started_ms) < TOKEN_MS
         };
         match Self::all(database)?.into_iter().find(same_token) {
-            Some(transfer) if transfer.request != *request => Err(conflict(&token)),
+            Some(transfer) if transfer.request != *request => Err(conflict()),
             transfer => Ok(transfer),
         }
     }
@@ -90,9 +85,15 @@ impl<Work: Kind> Transfer<Work> {
         resource::all(database, Work::NAME)
     }
 
-    /// The transfer at the end of an ARN.
-    pub(super) fn find(database: &Inner, id: &str) -> Result<Option<Self>> {
+    /// The transfer with this identity.
+    pub(super) fn stored(database: &Inner, id: &str) -> Result<Option<Self>> {
         resource::get(database, Work::NAME, id)
+    }
+
+    /// The transfer with this ARN, whose end is the identity.
+    pub(super) fn find(database: &Inner, arn: &str, id: &str) -> Result<Option<Self>> {
+        let transfer = Self::stored(database, id)?;
+        Ok(transfer.filter(|transfer| transfer.table == table_name(arn)))
     }
 
     pub(super) fn store(&self, database: &Inner) -> Result<()> {
@@ -142,58 +143,18 @@ impl<Work: Kind> Transfer<Work> {
         }
     }
 
-    pub(super) fn write_times(&self, json: &mut JsonWriter) {
-        seconds(json, "StartTime", self.started_ms);
-        if let Some(ms) = self.ended_ms {
-            seconds(json, "EndTime", ms);
-        }
-    }
-
-    pub(super) fn write_failure(&self, json: &mut JsonWriter) {
-        if let Some(failure) = &self.failure {
-            json.string("FailureCode", &failure.code);
-            json.string("FailureMessage", &failure.message);
-        }
-    }
-}
-
-/// A listing of transfers.
-pub(super) struct Listing {
-    /// The member that limits a page, and its path in messages.
-    pub(super) limit: (&'static str, &'static str),
-    /// The member with the page.
-    pub(super) member: &'static str,
-    /// How tokens are written and read.
-    pub(super) token: fn(&str) -> String,
-    pub(super) decode_token: fn(Option<&str>) -> Result<Option<String>>,
-}
-
-impl Listing {
-    /// Writes the page that the request asks for.
-    pub(super) fn page<Work: Kind>(
-        &self,
+    /// A page of those that are wanted, the newest first, and the identity that the next page follows.
+    pub(super) fn page(
         database: &Inner,
-        fields: &Fields<'_>,
-        of_table: Option<&str>,
-        write: impl Fn(&mut JsonWriter, &Transfer<Work>),
-    ) -> Result<Vec<u8>> {
-        let (member, path) = self.limit;
-        let limit = fields.integer(member);
-        let mut constraints = Constraints::new();
-        constraints.range(limit, path, 1, MAX_PAGE as i64);
-        constraints.finish()?;
-        let after = (self.decode_token)(fields.string("NextToken"))?;
-        let transfers = Transfer::<Work>::all(database)?;
-        let limit = limit.map_or(MAX_PAGE, |limit| limit as usize);
-        let (page, more) = paging::page(transfers.iter(), limit, |transfer| {
-            of_table.is_none_or(|table| transfer.table == table)
-                && Some(&transfer.id) > after.as_ref()
+        limit: usize,
+        after: Option<String>,
+        wanted: impl Fn(&Self) -> bool,
+    ) -> Result<(Vec<Self>, Option<String>)> {
+        let transfers = Self::all(database)?.into_iter().rev();
+        let (page, more) = paging::page(transfers, limit, |transfer| {
+            after.as_ref().is_none_or(|after| transfer.id < *after) && wanted(transfer)
         });
-        let mut json = JsonWriter::object();
-        json.list(self.member, &page, |json, transfer| json.nested(|json| write(json, transfer)));
-        if let Some(last) = page.last().filter(|_| more) {
-            json.string("NextToken", &(self.token)(&last.id));
-        }
-        Ok(json.finish())
+        let last = page.last().filter(|_| more).map(|transfer| transfer.id.clone());
+        Ok((page, last))
     }
 }

@@ -7,8 +7,9 @@ use std::time::Duration;
 use ureq::Agent;
 
 use super::Credentials;
-use super::credentials::{Dialect, element};
+use super::credentials::Dialect;
 use super::source::{ContainerToken, Source, none_found};
+use super::xml::text_of;
 use crate::error::Error;
 use crate::retry::Failure;
 
@@ -178,7 +179,7 @@ fn body(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result
         200 => Ok(text),
         429 | 500.. => Err(Trouble::Passing(format!("HTTP {status}"))),
         _ => {
-            let said = element(&text, "Message").unwrap_or_default();
+            let said = text_of(&text, "Message").unwrap_or_default();
             Err(Trouble::Lasting(format!("HTTP {status} {said}").trim().to_owned()))
         }
     }

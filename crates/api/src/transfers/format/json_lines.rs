@@ -1,0 +1,48 @@
+//! DynamoDB JSON: one object with the member `Item` per line.
+
+use std::io::Read;
+
+use keyloom_core::Item;
+use keyloom_core::error::transfer as message;
+use keyloom_core::json::{self, Json};
+
+use super::input::Input;
+use super::{Fault, Row};
+
+/// Reads lines.
+pub(super) struct JsonRows<R> {
+    input: Input<R>,
+    line: Vec<u8>,
+}
+
+impl<R: Read> JsonRows<R> {
+    pub(super) fn new(input: Input<R>) -> Self {
+        Self { input, line: Vec::new() }
+    }
+
+    pub(super) fn next_row(&mut self) -> Result<Option<Row>, Fault> {
+        loop {
+            self.line.clear();
+            self.input.begin_row();
+            if !self.input.take_line(&mut self.line)? {
+                return Ok(None);
+            }
+            let line = self.line.trim_ascii();
+            if !line.is_empty() {
+                let bytes = self.input.row_bytes();
+                // AWS reads no line behind one that is not JSON.
+                let document = json::parse(line);
+                let document = document.map_err(|_| Fault::malformed("a line is not JSON"))?;
+                return Ok(Some(Row { bytes, item: item(&document) }));
+            }
+        }
+    }
+}
+
+fn item(document: &Json<'_>) -> keyloom_core::Result<Item> {
+    let item = match document {
+        Json::Object(line) => line.get("Item").map(json::item_from).transpose()?,
+        _ => None,
+    };
+    item.ok_or_else(message::row_without_item)
+}

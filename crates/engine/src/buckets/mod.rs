@@ -1,0 +1,66 @@
+//! Buckets: where exports, imports and bulk operations find and leave their objects.
+//!
+//! [`Folder`] has directories for buckets. Others implement [`Buckets`]: `keyloom::remote::S3Buckets` speaks to S3 and
+//! to what speaks like it.
+
+mod folder;
+
+use std::fmt;
+use std::io::{Read, Write};
+
+pub use folder::Folder;
+pub use keyloom_api::transfers::{Encryption, Failure};
+
+/// Buckets by name.
+pub trait Buckets: fmt::Debug + Send + Sync {
+    /// The bucket that a request names. Whether it exists may turn out only when it is used.
+    fn open(&self, access: &Access<'_>) -> Result<Box<dyn Bucket>, Failure>;
+
+    /// Whether objects are encrypted.
+    fn encrypts(&self) -> bool;
+
+    /// Whether keys of new objects can begin so.
+    fn takes_prefix(&self, prefix: &str) -> bool;
+}
+
+/// A bucket, and how a request wants to use it.
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'a> {
+    /// The name of the bucket, which the API model has checked.
+    pub bucket: &'a str,
+    /// The account that must own it; any, without one.
+    pub owner: Option<&'a str>,
+    /// The account of the database.
+    pub account: &'a str,
+    /// How new objects are encrypted; as the bucket does it, without one.
+    pub encryption: Option<&'a Encryption>,
+}
+
+/// A bucket.
+pub trait Bucket: Send {
+    /// The objects whose keys begin with a prefix, in the order of their keys, but not more than so many.
+    fn list(&self, prefix: &str, most: usize) -> Result<Vec<Object>, Failure>;
+
+    /// The content of an object that was listed.
+    fn read(&self, object: &Object) -> Result<Box<dyn Read>, Failure>;
+
+    /// Begins a new object, which takes the place of one with the same key when it is finished.
+    fn create(&self, key: &str) -> Result<Box<dyn Upload>, Failure>;
+}
+
+/// An object that exists.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Object {
+    /// Its key.
+    pub key: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The tag of its content, if the bucket has such.
+    pub etag: Option<String>,
+}
+
+/// An object that is being written. Dropped before it is finished, it leaves nothing behind.
+pub trait Upload: Write {
+    /// Makes the object durable; the tag of its content, if the bucket has such.
+    fn finish(self: Box<Self>) -> Result<Option<String>, Failure>;
+}
