@@ -22,6 +22,7 @@ pub mod partiql;
 pub mod queries;
 mod reply;
 mod request;
+pub mod settings;
 pub mod streams;
 pub mod tables;
 pub mod transactions;

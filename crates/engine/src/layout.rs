@@ -10,6 +10,7 @@
 //! | `04` | client token | a finished transaction, for ten minutes |
 //! | `05` | – | the counts of all tables and indexes, JSON; only while the database is closed |
 //! | `10` | keyspace, key | an item, or an index entry |
+//! | `11` | keyspace, key | the version of an item in a global table |
 //! | `20` | stream keyspace, shard number, sequence number | a stream record |
 //! | `21` | stream keyspace | a stream's description, JSON |
 //! | `30` | kind, name | other settings and resources, JSON |
@@ -21,7 +22,7 @@
 //! attribute, if it has one, and the item's own key; see [`crate::vector`]. Partitions lie in key order, which is what makes reads over a prefix of
 //! the partition key possible for the embedded API.
 
-use keyloom_core::schema::KeySchema;
+use keyloom_core::schema::{KeyAttribute, KeySchema};
 use keyloom_core::{AttributeValue, Item, Result, key};
 
 /// The number of a table's or an index's keyspace.
@@ -33,6 +34,7 @@ const DROPPED: u8 = 0x03;
 const TOKEN: u8 = 0x04;
 const COUNTS: u8 = 0x05;
 const ENTRY: u8 = 0x10;
+const VERSION: u8 = 0x11;
 const STREAM_RECORD: u8 = 0x20;
 const STREAM: u8 = 0x21;
 const RESOURCE: u8 = 0x30;
@@ -40,11 +42,9 @@ const RESOURCE: u8 = 0x30;
 /// The key of the counts that a closed database has left; public for tests alone.
 pub const COUNTS_KEY: &[u8] = &[COUNTS];
 
-/// The first byte of every item and index entry.
-pub(crate) const ENTRY_TAG: u8 = ENTRY;
-
-/// The first byte of every stream record.
-pub(crate) const STREAM_RECORD_TAG: u8 = STREAM_RECORD;
+/// What there can be many of in a keyspace: the first byte of the keys, and what it is.
+pub(crate) const LARGE: [(u8, &str); 3] =
+    [(ENTRY, "items or index entries"), (VERSION, "versions"), (STREAM_RECORD, "stream records")];
 
 /// How many bytes stand in front of an entry's key.
 pub(crate) const ENTRY_HEADER_BYTES: usize = 1 + size_of::<Keyspace>();
@@ -91,9 +91,43 @@ pub(crate) fn tokens() -> Vec<u8> {
     vec![TOKEN]
 }
 
+/// The beginning of all keys of one of the [`LARGE`] kinds in a keyspace.
+pub(crate) fn all_in(tag: u8, keyspace: Keyspace) -> Vec<u8> {
+    tagged(tag, &keyspace.to_be_bytes())
+}
+
 /// The beginning of every entry of a keyspace.
 pub(crate) fn entries(keyspace: Keyspace) -> Vec<u8> {
     tagged(ENTRY, &keyspace.to_be_bytes())
+}
+
+/// The beginning of the versions of all items of a keyspace.
+pub(crate) fn versions(keyspace: Keyspace) -> Vec<u8> {
+    tagged(VERSION, &keyspace.to_be_bytes())
+}
+
+/// The version of the item with this store key.
+pub(crate) fn version(item: &[u8]) -> Vec<u8> {
+    retagged(VERSION, item)
+}
+
+/// The store key of the item that has this version.
+pub(crate) fn item_of_version(version: &[u8]) -> Vec<u8> {
+    retagged(ENTRY, version)
+}
+
+/// The same keyspace and key under another tag.
+fn retagged(tag: u8, key: &[u8]) -> Vec<u8> {
+    tagged(tag, key.get(1..).unwrap_or_default())
+}
+
+/// The primary key in the store key of an item, or of its version.
+pub(crate) fn item_key_values(schema: &KeySchema, store_key: &[u8]) -> Result<Item> {
+    let mut rest = store_key.get(ENTRY_HEADER_BYTES..).unwrap_or_default();
+    let value = |attribute: &KeyAttribute| {
+        Ok((attribute.name.clone(), key::decode_key_value(attribute.kind, &mut rest)?))
+    };
+    schema.attributes().map(value).collect()
 }
 
 /// The beginning of every record of a stream.

@@ -22,11 +22,13 @@ pub use queries::PartitionPrefixInput;
 pub(crate) use settings::policies;
 
 use crate::database::Inner;
+use crate::replication;
 
 /// Whether records of this kind are kept.
 pub(crate) fn is_resource(kind: &str) -> bool {
     kind == backups::StoredBackup::KIND
         || settings::RESOURCES.contains(&kind)
+        || replication::RESOURCES.contains(&kind)
         || transfers::RESOURCES.contains(&kind)
 }
 
@@ -63,8 +65,8 @@ pub(crate) fn handler(operation: Operation) -> Handler {
         Operation::DescribeContributorInsights => settings::insights::describe,
         Operation::DescribeEndpoints => tables::describe_endpoints::call,
         Operation::DescribeExport => transfers::export::describe,
-        Operation::DescribeGlobalTable => settings::global_tables::describe,
-        Operation::DescribeGlobalTableSettings => settings::global_tables::describe_settings,
+        Operation::DescribeGlobalTable => settings::global_tables::not_found,
+        Operation::DescribeGlobalTableSettings => settings::global_tables::not_found,
         Operation::DescribeImport => transfers::import::describe,
         Operation::DescribeKinesisStreamingDestination => settings::kinesis::describe,
         Operation::DescribeLimits => tables::describe_limits::call,
@@ -103,8 +105,8 @@ pub(crate) fn handler(operation: Operation) -> Handler {
         Operation::UntagResource => tables::untag_resource::call,
         Operation::UpdateContinuousBackups => backups::continuous::update,
         Operation::UpdateContributorInsights => settings::insights::update,
-        Operation::UpdateGlobalTable => settings::global_tables::update,
-        Operation::UpdateGlobalTableSettings => settings::global_tables::update_settings,
+        Operation::UpdateGlobalTable => settings::global_tables::not_found,
+        Operation::UpdateGlobalTableSettings => settings::global_tables::not_found,
         Operation::UpdateKinesisStreamingDestination => settings::kinesis::update,
         Operation::UpdateTable => tables::update_table::call,
         Operation::UpdateTableReplicaAutoScaling => settings::auto_scaling::update,

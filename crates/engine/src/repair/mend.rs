@@ -60,17 +60,13 @@ fn leave_out_orphans(
 ) -> Result<()> {
     let used = used_keyspaces(contents);
     let mut highest = used.last().copied().unwrap_or(0);
-    for tag in [layout::ENTRY_TAG, layout::STREAM_RECORD_TAG] {
+    for (tag, what) in layout::LARGE {
         for keyspace in present(snapshot, tag, &mut Report::default()) {
             highest = highest.max(keyspace);
             if used.contains(&keyspace) || contents.dropped.contains(&keyspace) {
                 continue;
             }
-            let (prefix, what) = if tag == layout::ENTRY_TAG {
-                (layout::entries(keyspace), "items or index entries")
-            } else {
-                (layout::stream_records(keyspace), "stream records")
-            };
+            let prefix = layout::all_in(tag, keyspace);
             let count = snapshot.scan(KeyRange::prefix(&prefix), Direction::Forward).count();
             store.delete_prefix(&prefix, CHUNK).map_err(store_error)?;
             mended.left_out.push(format!(

@@ -29,8 +29,8 @@ impl Contents {
     /// Reads what a snapshot holds; what cannot be read is reported.
     pub(crate) fn read(snapshot: &dyn Snapshot, report: &mut Report) -> Self {
         let mut contents = Self { next_keyspace: 1, ..Self::default() };
-        let large = [layout::ENTRY_TAG, layout::STREAM_RECORD_TAG];
-        for tag in (0..=u8::MAX).filter(|tag| !large.contains(tag)) {
+        let is_large = |tag: &u8| layout::LARGE.iter().any(|(large, _)| large == tag);
+        for tag in (0..=u8::MAX).filter(|tag| !is_large(tag)) {
             for entry in snapshot.scan(KeyRange::prefix(&[tag]), Direction::Forward) {
                 match entry {
                     Ok((key, value)) => contents.add(&key, &value, report),
@@ -139,12 +139,11 @@ impl Contents {
         let is_owned = |keyspace: Keyspace| owners.of.contains_key(&keyspace);
         let orphan = |keyspace: &Keyspace| !is_owned(*keyspace) && !self.dropped.contains(keyspace);
         let mut orphans = Vec::new();
-        for tag in [layout::ENTRY_TAG, layout::STREAM_RECORD_TAG] {
+        for (tag, what) in layout::LARGE {
             let present = present(snapshot, tag, report);
-            orphans.extend(present.into_iter().filter(orphan).map(|keyspace| (tag, keyspace)));
+            orphans.extend(present.into_iter().filter(orphan).map(|keyspace| (what, keyspace)));
         }
-        for (tag, keyspace) in orphans {
-            let what = if tag == layout::ENTRY_TAG { "entries" } else { "stream records" };
+        for (what, keyspace) in orphans {
             let detail = format!("there are {what} in keyspace {keyspace}, which nothing uses");
             report.add(Finding::new(Kind::OrphanKeyspace, detail));
         }

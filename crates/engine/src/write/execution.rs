@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 
 use crate::catalog::Shared;
 use crate::database::Inner;
+use crate::replication;
 use crate::store_error;
 
 use super::effect::{self, Effect};
@@ -223,7 +224,14 @@ impl<'a> Execution<'a> {
         mut transaction: Box<dyn Transaction + '_>,
         mut images: impl Iterator<Item = Option<Stored>>,
     ) -> Result<Staged, Failure> {
-        let judged = self.writes.map(|write| effect::of(write, images.next().flatten()));
+        let judged = self.writes.map(|write| {
+            let old = images.next().flatten();
+            match replication::is_stale(write, transaction.as_ref()) {
+                Ok(false) => effect::of(write, old),
+                Ok(true) => Ok(effect::of_stale(old)),
+                Err(error) => Err(Refusal::Invalid(error)),
+            }
+        });
         let effects = match judged.all_ok() {
             Ok(effects) => effects,
             // What was refused may rest on a write that is not durable yet.
@@ -252,11 +260,11 @@ impl<'a> Execution<'a> {
         let mut numbers = sequences.numbers();
         for (write, effect) in self.writes.iter().zip(effects) {
             effect.stage(write, transaction);
-            if effect.is_streamed()
-                && let Some(sequence) = numbers.next()
-            {
+            let sequence = if effect.is_streamed() { numbers.next() } else { None };
+            if let Some(sequence) = sequence {
                 effect.stage_record(write, sequence, database.clock.now_ms(), transaction);
             }
+            effect.stage_version(write, sequence, &database.options.region, transaction);
         }
         if !sequences.numbers().is_empty() {
             // No stream is read beyond them before these writes can be seen.

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::catalog::record::{
     AttributeDefinition, Billing, EncryptionSetting, IndexRecord, OnDemandLimit, Status,
-    Throughput, VectorIndexLife,
+    Throughput,
 };
 use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;
@@ -85,18 +85,7 @@ impl Target {
         record.status = Status::Creating;
         record.indexes = kept(source, self.global.as_ref(), true)?;
         record.indexes.extend(kept(source, self.local.as_ref(), false)?);
-        let count = 1 + record.indexes.len() + record.vector_indexes.len();
-        let mut keyspaces = change.allocate_keyspaces(count as u32)?..;
-        let mut next = || keyspaces.next().unwrap_or_default();
-        record.keyspace = next();
-        for index in &mut record.indexes {
-            index.keyspace = next();
-            (index.status, index.backfilling) = (Status::Active, false);
-        }
-        for index in &mut record.vector_indexes {
-            index.keyspace = next();
-            index.life = VectorIndexLife::Active;
-        }
+        record.move_to(change.allocate_keyspaces(record.keyspaces())?);
         // Dropped indexes take their definitions along.
         let mut schema = record.typed_schema();
         schema.drop_unused_definitions();
@@ -106,6 +95,7 @@ impl Target {
         record.ttl = None;
         record.tags = BTreeMap::new();
         record.settings = BTreeMap::new();
+        record.replication = None;
         record.deletion_protection = false;
         if self.encryption.is_some() {
             record.encryption.clone_from(&self.encryption);

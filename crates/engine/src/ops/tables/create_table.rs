@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::settings::replicas;
 use keyloom_api::tables::decode_tags;
 use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::{message, request};
@@ -78,6 +79,7 @@ impl CreateTableInput {
         keyloom_core::schema::model::check_new_name(name, "tableName", constraints.violations());
         constraints.finish()?;
 
+        replicas::check_members(fields)?;
         let mut constraints = Constraints::new();
         let global = table_input::indexes(
             fields,

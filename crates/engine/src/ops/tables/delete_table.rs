@@ -5,11 +5,26 @@ use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::{message, request, table as table_error};
 
-use crate::catalog::Alongside;
+use crate::catalog::{Alongside, Change, Table};
 use crate::catalog::record::{IndexRecord, Status};
 use crate::database::Inner;
+use crate::replication;
 
 use super::{description, stream_setting};
+
+/// Removes a table and everything that belongs to it. The regions of a global table are told that this one has it no
+/// more.
+pub(crate) fn remove(database: &Inner, change: &Change<'_>, table: &Table) -> Result<()> {
+    change.remove(table, || {
+        let streams = stream_setting::ended(database, &table.record)?.into_iter().collect();
+        let resources = replication::departures_alongside(database, &table.record)?;
+        Ok(Alongside { streams, resources, ..Alongside::default() })
+    })?;
+    replication::departures_end(database, table.name(), table.record.replication.as_ref());
+    database.observer.forget(table.name(), None);
+    database.background.wake();
+    Ok(())
+}
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let name = described_table(&fields)?;
@@ -30,13 +45,8 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     if let Some(index) = table.record.indexes.iter().find(building) {
         return Err(table_error::index_being_created(table.name(), &index.name));
     }
-    change.remove(&table, || {
-        let streams = stream_setting::ended(database, &table.record)?.into_iter().collect();
-        Ok(Alongside { streams, ..Alongside::default() })
-    })?;
+    remove(database, &change, &table)?;
     drop(change);
-    database.observer.forget(table.name(), None);
-    database.background.wake();
     // It is done: if the items cannot be counted, the answer says nothing of them.
     let _ = database.counted.wait();
     let mut json = JsonWriter::object();

@@ -7,8 +7,10 @@ use crate::catalog::record::{
     Billing, IndexRecord, KeyElement, OnDemandLimit, Phase, ProjectionRecord, Status, Throughput,
     VectorIndexRecord,
 };
-use crate::catalog::{Stats, Table, TableRecord};
+use crate::catalog::{Stats, Table};
 use crate::database::Inner;
+
+use super::replicas;
 
 /// What a new on-demand table or index can take at once.
 const NEW_ON_DEMAND_WARM: Throughput = Throughput { read: 12_000, write: 4_000 };
@@ -51,6 +53,9 @@ pub(crate) fn write(
         }
         stream(json, table, &arn);
         settings(json, table);
+        if is_whole {
+            replicas::write(json, database, record);
+        }
     });
 }
 
@@ -286,19 +291,6 @@ fn settings(json: &mut JsonWriter, table: &Table) {
             json.string("SSEType", &encryption.kind);
             json.optional_string("KMSMasterKeyArn", encryption.key_arn.as_deref());
         });
-    }
-    global_settings(json, record);
-}
-
-/// What makes the table a global table, if anything does.
-fn global_settings(json: &mut JsonWriter, record: &TableRecord) {
-    for name in ["MultiRegionConsistency", "GlobalTableSettingsReplicationMode"] {
-        let value = record.settings.get(name).and_then(serde_json::Value::as_str);
-        json.optional_string(name, value);
-    }
-    if let Some(replicas) = record.settings.get("Replicas") {
-        json.string("GlobalTableVersion", "2019.11.21");
-        json.stored("Replicas", replicas);
     }
     if let Some(restore) = record.settings.get("RestoreSummary") {
         json.stored("RestoreSummary", restore);

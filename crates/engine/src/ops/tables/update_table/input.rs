@@ -1,6 +1,7 @@
 //! UpdateTable's parameters, read but not judged against the table.
 
 use keyloom_api::parameters::described_table;
+use keyloom_api::settings::replicas::{self, ReplicaUpdate};
 use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
@@ -12,7 +13,6 @@ use crate::ops::tables::stream_setting::StreamChange;
 use crate::ops::tables::table_input::{self, IndexInput};
 use crate::ops::tables::{create_table, stream_setting};
 
-use super::replicas::ReplicaUpdate;
 use super::vectors::VectorIndexUpdate;
 
 /// More units than this are refused before the table is looked at.
@@ -35,8 +35,6 @@ pub(super) struct UpdateTableInput {
     pub(super) table_class: Option<String>,
     pub(super) deletion_protection: Option<bool>,
     pub(super) replicas: Vec<ReplicaUpdate>,
-    /// Settings of global tables that are stored and shown, by their names.
-    pub(super) global_settings: Vec<(&'static str, serde_json::Value)>,
 }
 
 /// One element of `GlobalSecondaryIndexUpdates`.
@@ -78,7 +76,9 @@ impl UpdateTableInput {
             ..Self::default()
         };
         input.decode_choices(fields, &mut constraints);
-        input.replicas = ReplicaUpdate::decode(fields, &mut constraints);
+        replicas::check_members(fields)?;
+        replicas::check_consistency(fields, &mut constraints)?;
+        input.replicas = ReplicaUpdate::decode(fields, &mut constraints)?;
         input.stream = stream_setting::decode(fields, &mut constraints, false)?;
         constraints.finish()?;
         check_defined_once(&input.definitions)?;
@@ -96,21 +96,6 @@ impl UpdateTableInput {
         let class = fields.string("TableClass");
         constraints.one_of(class, "tableClass", &classes);
         self.table_class = class.map(str::to_owned);
-        let consistency = [("EVENTUAL", ()), ("STRONG", ())];
-        let replication = [("ENABLED", ()), ("DISABLED", ()), ("ENABLED_WITH_OVERRIDES", ())];
-        for (name, path, choices) in [
-            ("MultiRegionConsistency", "multiRegionConsistency", consistency.as_slice()),
-            (
-                "GlobalTableSettingsReplicationMode",
-                "globalTableSettingsReplicationMode",
-                &replication,
-            ),
-        ] {
-            if let Some(value) = fields.string(name) {
-                constraints.one_of(Some(value), path, choices);
-                self.global_settings.push((name, value.into()));
-            }
-        }
     }
 
     /// What can be said of the units without knowing the table.
@@ -137,8 +122,7 @@ impl UpdateTableInput {
             && self.encryption.is_none()
             && self.table_class.is_none()
             && self.deletion_protection.is_none()
-            && self.replicas.is_empty()
-            && self.global_settings.is_empty();
+            && self.replicas.is_empty();
         if nothing { Err(message::nothing_to_update()) } else { Ok(()) }
     }
 }

@@ -39,7 +39,8 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     indexes::apply(&input, &change, &mut update)?;
     vectors::apply(&input, &database.options, &change, &mut update)?;
     update.apply_stream(&input, database, &change)?;
-    update.apply_settings(&input)?;
+    replicas::apply(&input.replicas, database, &change, &mut update)?;
+    update.apply_settings(&input);
     let shown = update.publish(database, &change, &table)?;
     drop(change);
     // It is done: if the items cannot be counted, the answer says nothing of them.
@@ -89,12 +90,11 @@ impl Update {
         let is_open = self.record.stream.as_ref().is_some_and(|stream| stream.enabled);
         match wanted {
             StreamChange::Begin(_) if is_open => return Err(message::stream_already_enabled(name)),
-            StreamChange::Begin(view) => {
-                let keyspace = change.allocate_keyspaces(1)?;
-                let setting = stream_setting::begin(database, name, keyspace, view)?;
-                self.record.stream = Some(setting);
-            }
+            StreamChange::Begin(view) => self.begin_stream(view, database, change)?,
             StreamChange::End if !is_open => return Err(message::no_stream_to_disable(name)),
+            StreamChange::End if self.record.replication.is_some() => {
+                return Err(message::replica_stream_needed(name));
+            }
             StreamChange::End => {
                 if let Some(stream) = &mut self.record.stream {
                     stream.enabled = false;
@@ -106,7 +106,16 @@ impl Update {
         Ok(())
     }
 
-    fn apply_settings(&mut self, input: &UpdateTableInput) -> Result<()> {
+    fn begin_stream(&mut self, view: &str, database: &Inner, change: &Change<'_>) -> Result<()> {
+        let keyspace = change.allocate_keyspaces(1)?;
+        let setting = stream_setting::begin(database, &self.record.name, keyspace, view)?;
+        self.record.stream = Some(setting);
+        self.shown.stream = self.record.stream.clone();
+        self.stream = Some(StreamChange::Begin(view.to_owned()));
+        Ok(())
+    }
+
+    fn apply_settings(&mut self, input: &UpdateTableInput) {
         let record = &mut self.record;
         record.drop_stale_insights();
         if let Some(protected) = input.deletion_protection {
@@ -119,12 +128,10 @@ impl Update {
         if input.encryption.is_some() {
             record.encryption.clone_from(&input.encryption);
         }
-        replicas::apply(input, record)?;
         self.shown.deletion_protection = record.deletion_protection;
         self.shown.table_class.clone_from(&record.table_class);
         self.shown.encryption.clone_from(&record.encryption);
         self.shown.settings.clone_from(&record.settings);
-        Ok(())
     }
 
     /// Makes the change and gives the table that the answer shows.
