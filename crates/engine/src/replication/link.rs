@@ -115,10 +115,15 @@ impl Link<'_> {
         let stream = record.stream.as_ref().filter(|stream| stream.enabled);
         let lost = || Error::InternalServer("the table's stream is lost; replace the replica".into());
         let stream = stream.ok_or_else(lost)?;
-        let known = position(self.database, record, self.region);
+        let is_present = replication.has(self.region);
+        // A region that left and came back begins anew.
+        let is_current = |position: &Position| {
+            !is_present
+                || position.told.get(self.region).is_none_or(|told| told.present)
+        };
+        let known = position(self.database, record, self.region).filter(is_current);
         let mut position = known
             .unwrap_or_else(|| Position::new(self.database, &replication.group, stream.keyspace));
-        let is_present = replication.has(self.region);
         if !is_present && position.told.get(self.region).is_some_and(|told| !told.present) {
             return Ok(false);
         }
