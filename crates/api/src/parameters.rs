@@ -4,7 +4,8 @@ use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::request;
 use keyloom_core::{Result, Str};
 
-use crate::{Constraints, Fields};
+use crate::model::check_constraints;
+use crate::{Constraints, Fields, Operation};
 
 /// How much of the consumed capacity a reply states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -103,7 +104,13 @@ pub fn item_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
     Ok(name.unwrap_or_default())
 }
 
-/// The table of a control operation.
+/// The table of a control operation that has no other parameter.
+pub fn control_table<'a>(operation: Operation, fields: &Fields<'a>) -> Result<&'a str> {
+    check_constraints(operation, fields)?;
+    Ok(fields.string("TableName").unwrap_or_default())
+}
+
+/// The table of a control operation, checked alone.
 pub fn described_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
     let name = fields.string("TableName");
     let name = name.ok_or_else(|| request::parameter_missing("TableName"))?;

@@ -16,6 +16,8 @@ mod nearest;
 mod observed;
 mod output;
 mod progress;
+mod replicas;
+mod rule_pages;
 mod trial;
 
 use std::process::ExitCode;

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use keyloom_core::json::{self, Json, shape};
+use keyloom_core::json::{self, Json, JsonObject, shape};
 use keyloom_core::{AttributeValue, Item, Result, Str};
 
 use crate::Operation;
@@ -59,14 +59,18 @@ impl<'a> Fields<'a> {
         Self { object, item: None }
     }
 
+    /// The object itself.
+    pub(crate) fn object(&self) -> Option<&'a JsonObject<'a>> {
+        if let Json::Object(object) = self.object { Some(object) } else { None }
+    }
+
     fn item_field(&self, name: &str) -> Option<&'a ItemField> {
         self.item.filter(|item| item.name == name)
     }
 
     /// The field as JSON.
     pub fn raw(&self, name: &str) -> Option<&'a Json<'a>> {
-        let Json::Object(object) = self.object else { return None };
-        object.get(name).filter(|value| !matches!(value, Json::Null))
+        self.object()?.get(name).filter(|value| !matches!(value, Json::Null))
     }
 
     /// All fields as owned JSON.
@@ -98,6 +102,11 @@ impl<'a> Fields<'a> {
     pub fn integer(&self, name: &str) -> Option<i64> {
         let Json::Number(number) = self.raw(name)? else { return None };
         number.as_i64().or_else(|| Some(number.as_f64()? as i64))
+    }
+
+    /// How many of something are wanted, where the model has refused less than one.
+    pub fn count(&self, name: &str) -> Option<usize> {
+        usize::try_from(self.integer(name)?).ok()
     }
 
     /// A boolean.

@@ -1,12 +1,16 @@
 //! The shapes of the API's inputs: which member is a string, a number, a list, a structure.
 //!
 //! The tables in the files beside this one are those of AWS's own model of the API; a test compares them with it.
-//! The module `check` compares a whole request body with them before anything else reads it.
+//! The module `check` compares a whole request body with them before anything else reads it. Those of tables,
+//! settings, backups and transfers also have the model's constraints, which `constraints` checks. Operations on
+//! items check theirs while they decode, as they must be fast and AWS departs from its model for them.
 
 mod backups;
 mod batches;
 mod check;
+mod constraints;
 mod items;
+mod limits;
 mod partiql;
 mod parts;
 mod queries;
@@ -19,6 +23,7 @@ mod transfers;
 use crate::Operation;
 
 pub(crate) use check::check;
+pub use constraints::check_constraints;
 
 /// The shape of a JSON value.
 #[derive(Clone, Copy, Debug)]
@@ -43,14 +48,56 @@ pub enum Shape {
     Map(&'static Shape),
     /// An object with known members.
     Struct(&'static Structure),
+    /// A value of a shape that must also keep to a limit.
+    Limited(&'static Shape, Limit),
 }
 
-/// An object with known members. All are optional here; which are required is a constraint, judged later.
+impl Shape {
+    /// The shape itself and its limit, if it has one.
+    pub fn limit(self) -> (Shape, Option<Limit>) {
+        match self {
+            Self::Limited(shape, limit) => (*shape, Some(limit)),
+            shape => (shape, None),
+        }
+    }
+}
+
+/// What the model demands of a value, beside its shape.
+#[derive(Clone, Copy, Debug)]
+pub enum Limit {
+    /// A minimum and a maximum number of characters.
+    Chars(usize, usize),
+    /// The same in bytes of UTF-8, as AWS documents it for names of attributes.
+    Bytes(usize, usize),
+    /// A minimum and a maximum number of characters, and a pattern.
+    Matching(&'static Pattern, usize, usize),
+    /// The name or ARN of a table that exists.
+    NameOrArn,
+    /// An enumeration.
+    OneOf(&'static [&'static str]),
+    /// A minimum and a maximum value.
+    Range(i64, i64),
+    /// A minimum and a maximum number of elements.
+    Count(usize, usize),
+}
+
+/// A regular expression of the model.
+#[derive(Debug)]
+pub struct Pattern {
+    /// The expression, as messages show it.
+    pub text: &'static str,
+    /// Whether a text matches it as a whole. An empty text need not be judged if the length excludes it.
+    pub matches: fn(&str) -> bool,
+}
+
+/// An object with known members.
 #[derive(Clone, Copy, Debug)]
 pub struct Structure {
     /// The name that the model has for it; an input has the name of its operation.
     pub name: &'static str,
-    /// The members with their shapes.
+    /// The members that must be there.
+    pub required: &'static [&'static str],
+    /// The members with their shapes, in the order of the model.
     pub members: &'static [(&'static str, Shape)],
 }
 
@@ -61,13 +108,14 @@ impl Structure {
     }
 }
 
-/// Declares structures: `Name { Member: Shape, … }`.
+/// Declares structures: `Name(Required, …) { Member: Shape, … }`.
 macro_rules! structures {
-    ($($name:ident { $($member:ident: $shape:expr),* $(,)? })+) => {
+    ($($name:ident $(($($required:ident),+))? { $($member:ident: $shape:expr),* $(,)? })+) => {
         $(
             #[expect(non_upper_case_globals, reason = "it has the name that the model gives it")]
             pub(super) static $name: super::Structure = super::Structure {
                 name: stringify!($name),
+                required: &[$($(stringify!($required)),+)?],
                 members: &[$((stringify!($member), $shape)),*],
             };
         )+

@@ -1,145 +1,47 @@
-//! Enable-, Disable-, Update- and DescribeKinesisStreamingDestination: inputs and outputs.
+//! Enable-, Disable-, Update- and DescribeKinesisStreamingDestination.
 
 use keyloom_core::Result;
+use keyloom_core::error::{resource, table as message};
 
-use crate::parameters::described_table;
-use crate::{Constraints, Fields, JsonWriter};
+use crate::model::check_constraints;
+use crate::{Fields, JsonWriter, Operation};
 
-/// How exact the times in records are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Precision {
-    /// To the millisecond.
-    #[default]
-    Millisecond,
-    /// To the microsecond.
-    Microsecond,
-}
-
-impl Precision {
-    /// The name on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Millisecond => "MILLISECOND",
-            Self::Microsecond => "MICROSECOND",
-        }
-    }
-
-    /// The precision of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Millisecond, Self::Microsecond].into_iter().find(|it| it.name() == name)
-    }
-}
-
-/// The operations that change a destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DestinationChange {
-    /// EnableKinesisStreamingDestination.
-    Enable,
-    /// DisableKinesisStreamingDestination.
-    Disable,
-    /// UpdateKinesisStreamingDestination.
-    Update,
-}
-
-impl DestinationChange {
-    /// The member that holds the settings, in requests and answers.
-    fn configuration(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Enable | Self::Disable => {
-                ("EnableKinesisStreamingConfiguration", "enableKinesisStreamingConfiguration")
-            }
-            Self::Update => {
-                ("UpdateKinesisStreamingConfiguration", "updateKinesisStreamingConfiguration")
-            }
-        }
-    }
-
-    /// The status that the answer states.
-    fn status(self) -> &'static str {
-        match self {
-            Self::Enable => "ENABLING",
-            Self::Disable => "DISABLING",
-            Self::Update => "UPDATING",
-        }
-    }
-}
-
-/// The input of an operation that changes a destination.
+/// The table and the stream that a request names.
 #[derive(Clone, Copy, Debug)]
 pub struct DestinationInput<'a> {
-    change: DestinationChange,
     /// The table, by name or ARN.
-    pub table: &'a str,
+    pub table_name: &'a str,
     /// The ARN of the Kinesis stream.
-    pub stream: &'a str,
-    /// The precision that the request states.
-    pub precision: Option<Precision>,
+    pub stream_arn: &'a str,
 }
 
 impl<'a> DestinationInput<'a> {
-    /// Decodes the input of one of the operations.
-    pub fn decode(fields: &Fields<'a>, change: DestinationChange) -> Result<Self> {
-        let table = described_table(fields)?;
-        let stream = fields.string("StreamArn");
-        let mut constraints = Constraints::new();
-        constraints.required(stream.is_some(), "streamArn");
-        if let Some(stream) = stream {
-            constraints.length(stream, "streamArn", 37, 1024);
-        }
-        let (member, path) = change.configuration();
-        let configuration = fields.structure(member);
-        let precision = configuration
-            .as_ref()
-            .and_then(|settings| settings.string("ApproximateCreationDateTimePrecision"));
-        let choices =
-            [Precision::Millisecond, Precision::Microsecond].map(|choice| (choice.name(), choice));
-        let path = format!("{path}.approximateCreationDateTimePrecision");
-        let precision = constraints.one_of(precision, &path, &choices);
-        constraints.finish()?;
-        Ok(Self { change, table, stream: stream.unwrap_or_default(), precision })
+    /// Decodes the input of an operation that changes a destination.
+    pub fn decode(operation: Operation, fields: &Fields<'a>) -> Result<Self> {
+        check_constraints(operation, fields)?;
+        Ok(Self {
+            table_name: fields.string("TableName").unwrap_or_default(),
+            stream_arn: fields.string("StreamArn").unwrap_or_default(),
+        })
     }
 
-    /// The answer: the change is under way.
-    pub fn answer(&self, precision: Precision) -> Vec<u8> {
-        let mut json = JsonWriter::object();
-        json.string("TableName", self.table);
-        json.string("StreamArn", self.stream);
-        json.string("DestinationStatus", self.change.status());
-        json.structure(self.change.configuration().0, |json| {
-            json.string("ApproximateCreationDateTimePrecision", precision.name());
-        });
-        json.finish()
+    /// Why no destination can be enabled.
+    pub fn refused(&self) -> keyloom_core::Error {
+        let reason = "this server sends nothing to Kinesis; read the table's stream, which has the same changes";
+        message::not_served("EnableKinesisStreamingDestination", reason)
+    }
+
+    /// The table has no such destination.
+    pub fn not_found(&self) -> keyloom_core::Error {
+        let Self { table_name, stream_arn } = self;
+        resource::resource_not_found(&format!("Table: {table_name} StreamArn: {stream_arn}"))
     }
 }
 
-/// A destination as DescribeKinesisStreamingDestination shows it.
-#[derive(Clone, Debug)]
-pub struct DestinationDescription {
-    /// The ARN of the Kinesis stream.
-    pub stream: String,
-    /// The status on the wire.
-    pub status: &'static str,
-    /// What there is to say about it.
-    pub description: Option<String>,
-    /// How exact the times are.
-    pub precision: Precision,
-}
-
-/// The output of DescribeKinesisStreamingDestination.
-pub fn describe_answer(table: &str, destinations: &[DestinationDescription]) -> Vec<u8> {
+/// The answer of DescribeKinesisStreamingDestination for a table without destinations.
+pub fn no_destinations(table_name: &str) -> Vec<u8> {
     let mut json = JsonWriter::object();
-    json.string("TableName", table);
-    json.list("KinesisDataStreamDestinations", destinations, |json, destination| {
-        json.nested(|json| {
-            json.string("StreamArn", &destination.stream);
-            json.string("DestinationStatus", destination.status);
-            json.optional_string(
-                "DestinationStatusDescription",
-                destination.description.as_deref(),
-            );
-            let precision = destination.precision.name();
-            json.string("ApproximateCreationDateTimePrecision", precision);
-        });
-    });
+    json.string("TableName", table_name);
+    json.strings("KinesisDataStreamDestinations", std::iter::empty::<&str>());
     json.finish()
 }

@@ -17,7 +17,7 @@ use keyloom_store::{Bytes, Direction, KeyRange, Store};
 use parking_lot::{Mutex, MutexGuard, RwLockWriteGuard};
 use serde::Serialize;
 
-pub(crate) use insight::{Insight, InsightMode};
+pub(crate) use insight::Insight;
 use record::Status;
 pub(crate) use record::TableRecord;
 pub(crate) use table::{Index, Shared, Stats, Table, VectorIndex};

@@ -12,7 +12,7 @@ use keyloom_core::{Item, Result};
 use parking_lot::RwLock;
 
 use crate::layout::{self, Keyspace};
-use crate::ops::policies;
+use crate::ops::resource_policy;
 
 use super::insight::Insight;
 use super::record::{Status, TableRecord, VectorIndexLife};
@@ -149,7 +149,7 @@ impl Table {
         let shared = previous.map(|table| Arc::clone(&table.shared)).unwrap_or_default();
         let version = NEXT_VERSION.fetch_add(1, Ordering::Relaxed);
         let insights = insights_of("");
-        let policy = policies::of_table(&record);
+        let policy = resource_policy::of_table(&record);
         Self { record, schema, indexes, vector_indexes, insights, policy, version, shared }
     }
 

@@ -55,15 +55,19 @@ impl Remote {
 
     /// One HTTP request, signed.
     pub(super) fn post(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
+        self.post_target(&format!("DynamoDB_20120810.{operation}"), body)
+    }
+
+    /// The same for any target.
+    pub(super) fn post_target(&self, target: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
         let Inner { agent, url, host, region, credentials, .. } = &*self.inner;
-        let target = format!("DynamoDB_20120810.{operation}");
         let mut request = agent
             .post(url)
             .header("content-type", "application/x-amz-json-1.0")
-            .header("x-amz-target", &target);
+            .header("x-amz-target", target);
         let now_ms = SystemClock.now_ms();
         let credentials = credentials.credentials(now_ms)?;
-        for (name, value) in sign::headers(&credentials, region, host, &target, body, now_ms) {
+        for (name, value) in sign::headers(&credentials, region, host, target, body, now_ms) {
             request = request.header(name, &value);
         }
         let mut response = request.send(body).map_err(|error| no_answer(&error))?;

@@ -4,10 +4,10 @@
 //! It is not served; AWS advises against it, too. What exists are tables of version 2019.11.21, which these operations
 //! do not find on AWS either.
 
-use keyloom_api::Fields;
-use keyloom_api::settings::global_tables as api;
-use keyloom_core::error::{resource as message, table};
+use keyloom_api::settings::{global_table_name, no_global_tables};
+use keyloom_api::{Fields, Operation};
 use keyloom_core::Result;
+use keyloom_core::error::{resource as message, table};
 
 use crate::database::Inner;
 
@@ -15,18 +15,31 @@ use crate::database::Inner;
 pub(super) const KIND: &str = "global-table";
 
 pub(crate) fn create(_: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    api::decode_name(&fields)?;
+    global_table_name(Operation::CreateGlobalTable, &fields)?;
     let reason = "version 2017.11.29 of global tables is not served; add replicas with UpdateTable's ReplicaUpdates";
     Err(table::not_served("CreateGlobalTable", reason))
 }
 
-/// UpdateGlobalTable, DescribeGlobalTable, DescribeGlobalTableSettings and UpdateGlobalTableSettings.
-pub(crate) fn not_found(_: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let name = api::decode_name(&fields)?;
-    Err(message::global_table_not_found(name))
+pub(crate) fn update(_: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    not_found(Operation::UpdateGlobalTable, &fields)
+}
+
+pub(crate) fn describe(_: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    not_found(Operation::DescribeGlobalTable, &fields)
+}
+
+pub(crate) fn describe_settings(_: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    not_found(Operation::DescribeGlobalTableSettings, &fields)
+}
+
+pub(crate) fn update_settings(_: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    not_found(Operation::UpdateGlobalTableSettings, &fields)
 }
 
 pub(crate) fn list(_: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    api::check_list(&fields)?;
-    Ok(api::list_answer())
+    no_global_tables(&fields)
+}
+
+fn not_found(operation: Operation, fields: &Fields<'_>) -> Result<Vec<u8>> {
+    Err(message::global_table_not_found(global_table_name(operation, fields)?))
 }

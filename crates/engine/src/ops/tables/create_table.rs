@@ -17,7 +17,7 @@ use crate::catalog::record::{
 use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;
 use crate::identity;
-use crate::ops::settings::policies;
+use crate::ops::settings::resource_policy;
 
 use super::stream_setting::StreamChange;
 use super::table_input::{self, IndexInput};
@@ -216,7 +216,7 @@ impl CreateTableInput {
             .map(|class| TableClassSetting { class: class.clone(), changed_ms: None });
         record.encryption.clone_from(&self.encryption);
         if let Some(policy) = &self.resource_policy {
-            policies::attach(&mut record, policy)?;
+            resource_policy::attach(&mut record, policy)?;
         }
         Ok(record)
     }

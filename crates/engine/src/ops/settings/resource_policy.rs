@@ -3,7 +3,10 @@
 //! A table's policy is stored with the table, a stream's under the stream's ARN. The server evaluates
 //! them ([`crate::access`]), so a policy that cannot be evaluated is refused here.
 
-use keyloom_api::{Constraints, Fields, JsonWriter};
+use keyloom_api::settings::{
+    DeleteResourcePolicyInput, PutResourcePolicyInput, ResourcePolicyOutput, policy_resource,
+};
+use keyloom_api::{Fields, Operation};
 use keyloom_core::error::{resource as message, stream as stream_message};
 use keyloom_core::policy::{Policy, PolicyError};
 use keyloom_core::{Result, limits};
@@ -28,72 +31,51 @@ struct StoredPolicy {
     revision: String,
 }
 
+impl StoredPolicy {
+    /// A policy under an id that no earlier revision has. AWS's are numbers.
+    fn new(text: &str) -> Self {
+        let hex = identity::uuid().replace('-', "");
+        let bits = hex.get(..16).and_then(|hex| u64::from_str_radix(hex, 16).ok());
+        Self { text: text.to_owned(), revision: bits.unwrap_or_default().to_string() }
+    }
+}
+
 /// Gives a new table the policy that CreateTable names.
 pub(crate) fn attach(record: &mut TableRecord, text: &str) -> Result<()> {
     check(text)?;
-    keep(record, Some(&StoredPolicy { text: text.to_owned(), revision: revision() }));
+    keep(record, Some(&StoredPolicy::new(text)));
     Ok(())
 }
 
 pub(crate) fn put(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let text = fields.string("Policy");
-    let mut constraints = Constraints::new();
-    let (arn, expected) = parameters(&fields, &mut constraints);
-    constraints.required(text.is_some(), "policy");
-    constraints.finish()?;
-    let text = text.unwrap_or_default();
-    check(text)?;
+    let input = PutResourcePolicyInput::decode(&fields)?;
+    let arn = input.resource_arn;
+    check(input.policy)?;
     let revision = exchange(database, arn, |current| {
-        check_revision(arn, expected, current)?;
+        check_revision(arn, input.expected_revision_id, current)?;
         // The same policy again is the same revision.
-        let same = current.filter(|current| current.text == text).cloned();
-        let policy =
-            same.unwrap_or_else(|| StoredPolicy { text: text.to_owned(), revision: revision() });
+        let same = current.filter(|current| current.text == input.policy).cloned();
+        let policy = same.unwrap_or_else(|| StoredPolicy::new(input.policy));
         Ok((Some(policy.clone()), policy.revision))
     })?;
-    Ok(answer(None, Some(&revision)))
+    Ok(ResourcePolicyOutput { policy: None, revision_id: Some(&revision) }.encode())
 }
 
 pub(crate) fn get(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let mut constraints = Constraints::new();
-    let (arn, _) = parameters(&fields, &mut constraints);
-    constraints.finish()?;
-    let policy = find(database, arn)?.ok_or_else(|| message::policy_not_found(arn))?;
-    Ok(answer(Some(&policy.text), Some(&policy.revision)))
+    let arn = policy_resource(Operation::GetResourcePolicy, &fields)?;
+    let stored = find(database, arn)?.ok_or_else(|| message::policy_not_found(arn))?;
+    let (policy, revision_id) = (Some(stored.text.as_str()), Some(stored.revision.as_str()));
+    Ok(ResourcePolicyOutput { policy, revision_id }.encode())
 }
 
 pub(crate) fn delete(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let mut constraints = Constraints::new();
-    let (arn, expected) = parameters(&fields, &mut constraints);
-    constraints.finish()?;
+    let DeleteResourcePolicyInput { resource_arn: arn, expected_revision_id } =
+        DeleteResourcePolicyInput::decode(&fields)?;
     let deleted = exchange(database, arn, |current| {
-        check_revision(arn, expected, current)?;
+        check_revision(arn, expected_revision_id, current)?;
         Ok((None, current.map(|policy| policy.revision.clone())))
     })?;
-    Ok(answer(None, deleted.as_deref()))
-}
-
-fn parameters<'a>(
-    fields: &Fields<'a>,
-    constraints: &mut Constraints,
-) -> (&'a str, Option<&'a str>) {
-    let arn = fields.string("ResourceArn");
-    constraints.required(arn.is_some(), "resourceArn");
-    if let Some(arn) = arn {
-        constraints.length(arn, "resourceArn", 1, 1283);
-    }
-    let expected = fields.string("ExpectedRevisionId");
-    if let Some(expected) = expected {
-        constraints.length(expected, "expectedRevisionId", 1, 255);
-    }
-    (arn.unwrap_or_default(), expected)
-}
-
-fn answer(policy: Option<&str>, revision: Option<&str>) -> Vec<u8> {
-    let mut json = JsonWriter::object();
-    json.optional_string("Policy", policy);
-    json.optional_string("RevisionId", revision);
-    json.finish()
+    Ok(ResourcePolicyOutput { policy: None, revision_id: deleted.as_deref() }.encode())
 }
 
 fn check(text: &str) -> Result<()> {
@@ -126,13 +108,6 @@ fn check_revision(arn: &str, expected: Option<&str>, current: Option<&StoredPoli
         (Some(_), None) => false,
     };
     if fits { Ok(()) } else { Err(message::policy_not_found(arn)) }
-}
-
-/// A name that no earlier revision has. AWS's are numbers.
-fn revision() -> String {
-    let hex = identity::uuid().replace('-', "");
-    let bits = hex.get(..16).and_then(|hex| u64::from_str_radix(hex, 16).ok());
-    bits.unwrap_or_default().to_string()
 }
 
 fn keep(record: &mut TableRecord, policy: Option<&StoredPolicy>) {
