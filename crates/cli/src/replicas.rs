@@ -23,7 +23,8 @@ pub(crate) struct Replica {
 
 /// Reads `REGION=URL`.
 pub(crate) fn replica(text: &str) -> Result<Replica, String> {
-    let wrong = || "it must be a region and a URL, such as eu-west-1=http://10.0.0.2:8000".to_owned();
+    let wrong =
+        || "it must be a region and a URL, such as eu-west-1=http://10.0.0.2:8000".to_owned();
     let (region, url) = text.split_once('=').ok_or_else(wrong)?;
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let is_url = url.starts_with("http://") || url.starts_with("https://");
@@ -93,8 +94,13 @@ mod tests {
     #[test]
     fn a_replica_is_a_region_and_a_url() {
         let read = replica("eu-west-1=https://db.example.com:8000/").unwrap();
-        assert_eq!((read.region.as_str(), read.url.as_str()), ("eu-west-1", "https://db.example.com:8000"));
-        for wrong in ["", "eu-west-1", "=http://x", "eu-west-1=x:8000", "EU=http://x", "a b=http://x"] {
+        assert_eq!(
+            (read.region.as_str(), read.url.as_str()),
+            ("eu-west-1", "https://db.example.com:8000")
+        );
+        for wrong in
+            ["", "eu-west-1", "=http://x", "eu-west-1=x:8000", "EU=http://x", "a b=http://x"]
+        {
             assert!(replica(wrong).is_err(), "{wrong}");
         }
         let own = RemotePeers::new("a", &[replica("a=http://x").unwrap()], None);

@@ -36,7 +36,10 @@ const REFUSED_OPTIONS: [(&str, &str); 5] = [
 const REFUSED_MEMBERS: [(&str, &str); 4] = [
     ("GlobalTableWitnessUpdates", "replication is asynchronous, which needs no witness"),
     ("GlobalTableSettingsReplicationMode", "all replicas belong to one account"),
-    ("GlobalTableSourceArn", "all replicas belong to one account; use UpdateTable's ReplicaUpdates"),
+    (
+        "GlobalTableSourceArn",
+        "all replicas belong to one account; use UpdateTable's ReplicaUpdates",
+    ),
     (
         "DisassociationProtectionEnabled",
         "replicas cannot be disassociated, so there is nothing to protect from",

@@ -163,7 +163,9 @@ pub fn replica_region_unknown(region: &str) -> Error {
 
 /// A replica in the table's own region.
 pub fn replica_in_own_region(region: &str) -> Error {
-    invalid(format_args!("Cannot add, delete, or update the local region through ReplicaUpdates. Use CreateTable, DeleteTable, or UpdateTable as required. Region: {region}"))
+    invalid(format_args!(
+        "Cannot add, delete, or update the local region through ReplicaUpdates. Use CreateTable, DeleteTable, or UpdateTable as required. Region: {region}"
+    ))
 }
 
 /// An element of `ReplicaUpdates` without exactly one action.

@@ -152,7 +152,11 @@ impl Background {
         state.jobs.pop()
     }
 
-    pub(crate) fn spawn(&self, name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    pub(crate) fn spawn(
+        &self,
+        name: &str,
+        run: impl FnOnce() + Send + 'static,
+    ) -> std::io::Result<()> {
         let thread = std::thread::Builder::new().name(name.into()).spawn(run)?;
         let mut threads = self.threads.lock();
         threads.retain(|thread| !thread.is_finished());

@@ -14,7 +14,9 @@ use crate::layout::{self, Keyspace};
 use crate::stream::Record;
 use crate::{resource, store_error};
 
-use super::message::{self, APPLY, ApplyMessage, MEMBERS, MembersMessage, READY, ReadyMessage, SentWrite};
+use super::message::{
+    self, APPLY, ApplyMessage, MEMBERS, MembersMessage, READY, ReadyMessage, SentWrite,
+};
 use super::notes::{LinkError, Trouble};
 use super::version::{StoredVersion, Version};
 use super::{Members, PeerError, Peers, REPLICATION_TARGET, Replication, changes, receive};
@@ -113,13 +115,13 @@ impl Link<'_> {
         let record = &self.table.record;
         let Some(replication) = &record.replication else { return Ok(false) };
         let stream = record.stream.as_ref().filter(|stream| stream.enabled);
-        let lost = || Error::InternalServer("the table's stream is lost; replace the replica".into());
+        let lost =
+            || Error::InternalServer("the table's stream is lost; replace the replica".into());
         let stream = stream.ok_or_else(lost)?;
         let is_present = replication.has(self.region);
         // A region that left and came back begins anew.
         let is_current = |position: &Position| {
-            !is_present
-                || position.told.get(self.region).is_none_or(|told| told.present)
+            !is_present || position.told.get(self.region).is_none_or(|told| told.present)
         };
         let known = position(self.database, record, self.region).filter(is_current);
         let mut position = known
@@ -180,9 +182,7 @@ impl Link<'_> {
         self.apply(copied.writes)?;
         position.phase = match (copied.last, part) {
             (Some(last), _) => Phase::Copying { part, after: Some(last), next },
-            (None, Part::Items) => {
-                Phase::Copying { part: Part::Tombstones, after: None, next }
-            }
+            (None, Part::Items) => Phase::Copying { part: Part::Tombstones, after: None, next },
             (None, Part::Tombstones) => {
                 let message = ReadyMessage {
                     from: self.own_region().to_owned(),
@@ -258,7 +258,8 @@ impl Link<'_> {
         };
         let has_records = !changes.records.is_empty();
         let own = changes.records.into_iter().filter(|(_, record)| !record.is_replicated());
-        let writes: Vec<SentWrite> = own.map(|(number, record)| self.sent(number, record)).collect();
+        let writes: Vec<SentWrite> =
+            own.map(|(number, record)| self.sent(number, record)).collect();
         self.apply(writes)?;
         position.phase = Phase::Following { next: changes.next };
         let now_ms = self.database.clock.now_ms();
@@ -346,7 +347,8 @@ pub(crate) fn link_state(
         let reason = format!("no server is known for {region}: add --replica {region}=URL");
         trouble = Some(Trouble { reason, since_ms: database.clock.now_ms(), is_refusal: false });
     }
-    let knows_it = position.as_ref().is_some_and(|it| it.told.get(region).is_some_and(|told| !told.present));
+    let knows_it =
+        position.as_ref().is_some_and(|it| it.told.get(region).is_some_and(|told| !told.present));
     if !is_present && knows_it {
         return None;
     }

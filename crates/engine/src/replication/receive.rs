@@ -166,7 +166,10 @@ fn apply(database: &Inner, message: ApplyMessage) -> Result<Vec<u8>> {
         .ok_or_else(|| not_here(database, &message.table))?;
     let is_member = table.record.replication.as_ref().is_some_and(|it| it.has(&message.from));
     if !is_member {
-        return Err(Error::validation(format!("{} is not a replica of {}", message.from, message.table)));
+        return Err(Error::validation(format!(
+            "{} is not a replica of {}",
+            message.from, message.table
+        )));
     }
     let last = message.writes.iter().map(|write| write.version.at).max().unwrap_or_default();
     check_clock(database, last)?;

@@ -125,7 +125,10 @@ impl World {
 
     fn call(&self, region: &str, operation: &str, body: &Value) -> Reply {
         self.clock.advance(Duration::from_millis(1));
-        let prefix = if operation.contains("Stream") || operation.contains("Records") || operation.contains("Shard") {
+        let prefix = if operation.contains("Stream")
+            || operation.contains("Records")
+            || operation.contains("Shard")
+        {
             "DynamoDBStreams_20120810"
         } else {
             "DynamoDB_20120810"
@@ -149,7 +152,11 @@ impl World {
     fn cut(&self, from: &str, to: &str, is_cut: bool) {
         let mut state = self.network.0.lock().unwrap();
         let way = (from.to_owned(), to.to_owned());
-        if is_cut { state.cut.insert(way) } else { state.cut.remove(&way) };
+        if is_cut {
+            state.cut.insert(way)
+        } else {
+            state.cut.remove(&way)
+        };
     }
 
     /// Everything that gets through is sent, until nothing changes any more.
@@ -203,7 +210,10 @@ impl World {
             let items = page["Items"].as_array().unwrap().iter();
             items.map(|item| (item["sk"]["N"].as_str().unwrap().to_owned(), item.clone())).collect()
         };
-        (all(json!({"TableName": "music"})), all(json!({"TableName": "music", "IndexName": "by-g"})))
+        (
+            all(json!({"TableName": "music"})),
+            all(json!({"TableName": "music", "IndexName": "by-g"})),
+        )
     }
 
     fn values(&self, region: &str) -> Vec<(String, String)> {

@@ -39,7 +39,10 @@ fn options_of_replicas_are_refused_with_their_reasons() {
             json!({"ReplicaUpdates": [{"Disassociate": {"RegionName": us, "DisassociationMode": "WAIT_FOR_REPLICATION"}}]}),
             "Disassociate is not supported",
         ),
-        (json!({"MultiRegionConsistency": "STRONG"}), "STRONG is not supported: replication is asynchronous"),
+        (
+            json!({"MultiRegionConsistency": "STRONG"}),
+            "STRONG is not supported: replication is asynchronous",
+        ),
         (json!({"MultiRegionConsistency": "WEAK"}), "failed to satisfy constraint"),
         (
             json!({"GlobalTableWitnessUpdates": [{"Create": {"RegionName": ap}}]}),
@@ -95,7 +98,8 @@ fn a_stream_that_shows_too_little_is_refused() {
     let stream = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
     world.ok(us, "UpdateTable", json!({"TableName": "music", "StreamSpecification": stream}));
     let updates = json!([{"Create": {"RegionName": eu}}]);
-    let refused = world.err(us, "UpdateTable", json!({"TableName": "music", "ReplicaUpdates": updates}));
+    let refused =
+        world.err(us, "UpdateTable", json!({"TableName": "music", "ReplicaUpdates": updates}));
     assert!(refused.contains("NEW_AND_OLD_IMAGES"), "{refused}");
 }
 
@@ -112,7 +116,8 @@ fn messages_are_answered_only_where_there_are_peers_and_only_if_they_make_sense(
     world.replicate(us, "Create", eu);
     world.settle();
     let send = |name: &str, body: &str| {
-        let reply = world.db(us).call(&format!("KeyloomReplication_20261118.{name}"), body.as_bytes());
+        let reply =
+            world.db(us).call(&format!("KeyloomReplication_20261118.{name}"), body.as_bytes());
         assert_ne!(reply.status, 200, "{name} {body}");
         String::from_utf8(reply.body).unwrap()
     };
@@ -135,7 +140,9 @@ fn the_first_version_of_global_tables_is_refused() {
     world.create(us);
     let named = json!({"GlobalTableName": "music", "ReplicationGroup": [{"RegionName": us}]});
     assert!(world.err(us, "CreateGlobalTable", named).contains("ReplicaUpdates"));
-    for operation in ["DescribeGlobalTable", "DescribeGlobalTableSettings", "UpdateGlobalTableSettings"] {
+    for operation in
+        ["DescribeGlobalTable", "DescribeGlobalTableSettings", "UpdateGlobalTableSettings"]
+    {
         let refused = world.err(us, operation, json!({"GlobalTableName": "music"}));
         assert!(refused.contains("GlobalTableNotFoundException"), "{refused}");
     }

@@ -13,8 +13,7 @@ use keyloom_core::{Error, Result};
 use serde_json::{Map, Value, json};
 
 use crate::catalog::record::{
-    AttributeDefinition, Billing, EncryptionSetting, IndexRecord, OnDemandLimit, Status,
-    Throughput,
+    AttributeDefinition, Billing, EncryptionSetting, IndexRecord, OnDemandLimit, Status, Throughput,
 };
 use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;

@@ -5,8 +5,8 @@ use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::{message, request, table as table_error};
 
-use crate::catalog::{Alongside, Change, Table};
 use crate::catalog::record::{IndexRecord, Status};
+use crate::catalog::{Alongside, Change, Table};
 use crate::database::Inner;
 use crate::replication;
 
