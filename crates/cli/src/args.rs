@@ -28,7 +28,7 @@ pub(crate) enum Command {
     Demo(commands::demo::Demo),
     Generate(commands::generate::Generate),
     Doctor(commands::doctor::Doctor),
-    Serve(commands::serve::Serve),
+    Serve(Box<commands::serve::Serve>),
     Verify(commands::verify::Verify),
     Backup(commands::backup::Backup),
     Restore(commands::restore::Restore),

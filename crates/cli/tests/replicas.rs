@@ -1,6 +1,7 @@
 //! Global tables between servers in processes of their own: random writes, stopped and killed servers, and in the end
 //! the same items everywhere.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 #![cfg(unix)]
 
 use std::collections::BTreeMap;

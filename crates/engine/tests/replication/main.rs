@@ -1,4 +1,6 @@
 //! Global tables: databases of several regions that send each other their writes, over a network that fails on demand.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 mod converge;
 mod members;

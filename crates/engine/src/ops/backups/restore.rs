@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use keyloom_api::{Constraints, Fields, JsonWriter};
-use keyloom_core::error::{request, resource as message};
+use keyloom_core::error::{request, resource as message, table};
 use keyloom_core::schema::model::check_new_name;
 use keyloom_core::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -44,6 +44,11 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
+        if fields.has("VectorIndexOverride") {
+            let reason =
+                "vector indexes are restored as they were; change them afterwards with UpdateTable";
+            return Err(table::not_served("VectorIndexOverride", reason));
+        }
         let name = fields.owned_string("TargetTableName");
         match &name {
             None => constraints.required(false, "targetTableName"),
