@@ -29,7 +29,7 @@ fn entries() -> BTreeMap<String, Entry> {
     let text = fs::read_to_string(root().join("crates/api/compat.toml")).unwrap();
     let table: Table = text.parse().unwrap();
     let entry = |value: Value| {
-        let Value::Table(table) = value else { panic!("{value} is not an operation") };
+        let Value::Table(table) = value else { panic!("{value:?} is not an operation") };
         let mut members = BTreeMap::new();
         for name in table["exact"].as_array().unwrap() {
             members.insert(name.as_str().unwrap().to_owned(), ("exact", String::new()));
