@@ -1,21 +1,15 @@
-//! The first version of global tables (2017.11.29), of which there are none here: requests are checked, nothing is
-//! found.
+//! The first version of global tables (2017.11.29), of which there are none here.
 
-use keyloom_core::Result;
-
-use crate::model::check_constraints;
-use crate::{Fields, JsonWriter, Operation};
+use crate::{Fields, JsonWriter};
 
 /// The global table that a request names.
-pub fn global_table_name<'a>(operation: Operation, fields: &Fields<'a>) -> Result<&'a str> {
-    check_constraints(operation, fields)?;
-    Ok(fields.string("GlobalTableName").unwrap_or_default())
+pub fn global_table_name<'a>(fields: &Fields<'a>) -> &'a str {
+    fields.string("GlobalTableName").unwrap_or_default()
 }
 
 /// The answer of ListGlobalTables.
-pub fn no_global_tables(fields: &Fields<'_>) -> Result<Vec<u8>> {
-    check_constraints(Operation::ListGlobalTables, fields)?;
+pub fn no_global_tables() -> Vec<u8> {
     let mut json = JsonWriter::object();
     json.strings("GlobalTables", std::iter::empty::<&str>());
-    Ok(json.finish())
+    json.finish()
 }

@@ -1,10 +1,9 @@
 //! Enable-, Disable-, Update- and DescribeKinesisStreamingDestination.
 
-use keyloom_core::Result;
 use keyloom_core::error::{resource, table as message};
 
-use crate::model::check_constraints;
-use crate::{Fields, JsonWriter, Operation};
+use crate::parameters::control_table;
+use crate::{Fields, JsonWriter};
 
 /// The table and the stream that a request names.
 #[derive(Clone, Copy, Debug)]
@@ -17,12 +16,11 @@ pub struct DestinationInput<'a> {
 
 impl<'a> DestinationInput<'a> {
     /// Decodes the input of an operation that changes a destination.
-    pub fn decode(operation: Operation, fields: &Fields<'a>) -> Result<Self> {
-        check_constraints(operation, fields)?;
-        Ok(Self {
-            table_name: fields.string("TableName").unwrap_or_default(),
+    pub fn decode(fields: &Fields<'a>) -> Self {
+        Self {
+            table_name: control_table(fields),
             stream_arn: fields.string("StreamArn").unwrap_or_default(),
-        })
+        }
     }
 
     /// Why no destination can be enabled.

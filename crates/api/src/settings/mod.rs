@@ -5,7 +5,7 @@ mod contributor_insights;
 mod global_tables;
 mod kinesis;
 mod replica_auto_scaling;
-pub mod replicas;
+pub(crate) mod replicas;
 mod resource_policy;
 
 pub use contributor_insights::{
@@ -15,6 +15,7 @@ pub use contributor_insights::{
 pub use global_tables::{global_table_name, no_global_tables};
 pub use kinesis::{DestinationInput, no_destinations};
 pub use replica_auto_scaling::{TableAutoScaling, UpdateTableReplicaAutoScalingInput};
+pub use replicas::ReplicaUpdate;
 pub use resource_policy::{
     DeleteResourcePolicyInput, PutResourcePolicyInput, ResourcePolicyOutput, policy_resource,
 };

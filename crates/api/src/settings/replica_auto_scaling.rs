@@ -3,8 +3,8 @@
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
 
-use crate::model::check_constraints;
-use crate::{Fields, JsonWriter, Operation};
+use crate::parameters::control_table;
+use crate::{Fields, JsonWriter};
 
 /// The input of UpdateTableReplicaAutoScaling. Nothing scales by itself, so no setting is accepted.
 #[derive(Debug)]
@@ -16,7 +16,6 @@ pub struct UpdateTableReplicaAutoScalingInput<'a> {
 impl<'a> UpdateTableReplicaAutoScalingInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        check_constraints(Operation::UpdateTableReplicaAutoScaling, fields)?;
         let settings = [
             "ProvisionedWriteCapacityAutoScalingUpdate",
             "GlobalSecondaryIndexUpdates",
@@ -26,7 +25,7 @@ impl<'a> UpdateTableReplicaAutoScalingInput<'a> {
             let reason = "throughput is not scaled automatically; set it with UpdateTable, or use PAY_PER_REQUEST";
             return Err(message::not_served(member, reason));
         }
-        Ok(Self { table_name: fields.string("TableName").unwrap_or_default() })
+        Ok(Self { table_name: control_table(fields) })
     }
 }
 

@@ -3,7 +3,7 @@
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
 
-use crate::{Constraints, Fields};
+use crate::Fields;
 
 /// One element of `ReplicaUpdates`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,18 +47,11 @@ const REFUSED_MEMBERS: [(&str, &str); 4] = [
 ];
 
 /// Refuses what no table can have here.
-pub fn check_members(fields: &Fields<'_>) -> Result<()> {
-    match REFUSED_MEMBERS.iter().find(|(member, _)| fields.has(member)) {
-        Some((member, reason)) => Err(message::not_served(member, reason)),
-        None => Ok(()),
+pub(crate) fn check_members(fields: &Fields<'_>) -> Result<()> {
+    if let Some((member, reason)) = REFUSED_MEMBERS.iter().find(|(member, _)| fields.has(member)) {
+        return Err(message::not_served(member, reason));
     }
-}
-
-/// Checks `MultiRegionConsistency`: only `EVENTUAL` is served.
-pub fn check_consistency(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<()> {
-    let choices = [("EVENTUAL", false), ("STRONG", true)];
-    let wanted = fields.string("MultiRegionConsistency");
-    if constraints.one_of(wanted, "multiRegionConsistency", &choices) == Some(true) {
+    if fields.string("MultiRegionConsistency") == Some("STRONG") {
         let reason = "replication is asynchronous; EVENTUAL is served";
         return Err(message::not_served("MultiRegionConsistency STRONG", reason));
     }
@@ -67,34 +60,30 @@ pub fn check_consistency(fields: &Fields<'_>, constraints: &mut Constraints) -> 
 
 impl ReplicaUpdate {
     /// Decodes `ReplicaUpdates`.
-    pub fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Vec<Self>> {
-        let Some(list) = fields.structures("ReplicaUpdates") else { return Ok(Vec::new()) };
-        constraints.count(list.len(), "[]", "replicaUpdates", 1, usize::MAX);
-        let mut updates = Vec::with_capacity(list.len());
-        for (position, element) in list.iter().enumerate() {
-            let actions = ["Create", "Update", "Delete", "Disassociate"];
-            let mut stated = actions.iter().filter(|action| element.has(action));
-            let (Some(action), None) = (stated.next(), stated.next()) else {
-                return Err(message::replica_update_ambiguous());
-            };
-            let Some(request) = element.structure(action) else { continue };
-            let region = request.owned_string("RegionName");
-            let path = format!("replicaUpdates.{}.member.{}", position + 1, action.to_lowercase());
-            constraints.required(region.is_some(), &format!("{path}.regionName"));
-            if let Some((option, reason)) = REFUSED_OPTIONS.iter().find(|it| request.has(it.0)) {
-                return Err(message::not_served(option, reason));
-            }
-            let region = region.unwrap_or_default();
-            updates.push(match *action {
-                "Create" => Self::Create(region),
-                "Delete" => Self::Delete(region),
-                "Update" => return Err(message::replica_update_empty(&region)),
-                _ => {
-                    let reason = "a replica leaves its global table by being deleted";
-                    return Err(message::not_served("Disassociate", reason));
-                }
-            });
+    pub fn decode_all(fields: &Fields<'_>) -> Result<Vec<Self>> {
+        let updates = fields.structures("ReplicaUpdates").unwrap_or_default();
+        updates.iter().map(Self::decode).collect()
+    }
+
+    fn decode(fields: &Fields<'_>) -> Result<Self> {
+        let mut actions = ["Create", "Update", "Delete", "Disassociate"]
+            .into_iter()
+            .filter_map(|action| Some((action, fields.structure(action)?)));
+        let (Some((action, request)), None) = (actions.next(), actions.next()) else {
+            return Err(message::replica_update_ambiguous());
+        };
+        if let Some((option, reason)) = REFUSED_OPTIONS.iter().find(|it| request.has(it.0)) {
+            return Err(message::not_served(option, reason));
         }
-        Ok(updates)
+        let region = request.owned_string("RegionName").unwrap_or_default();
+        match action {
+            "Create" => Ok(Self::Create(region)),
+            "Delete" => Ok(Self::Delete(region)),
+            "Update" => Err(message::replica_update_empty(&region)),
+            _ => {
+                let reason = "a replica leaves its global table by being deleted";
+                Err(message::not_served("Disassociate", reason))
+            }
+        }
     }
 }

@@ -2,33 +2,28 @@
 //!
 //! Nothing is sent to Kinesis, so no destination can be enabled, and no table has one.
 
+use keyloom_api::Fields;
 use keyloom_api::parameters::control_table;
 use keyloom_api::settings::{DestinationInput, no_destinations};
-use keyloom_api::{Fields, Operation};
 use keyloom_core::Result;
 
 use crate::database::Inner;
 
 pub(crate) fn enable(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let input = DestinationInput::decode(Operation::EnableKinesisStreamingDestination, &fields)?;
+    let input = DestinationInput::decode(&fields);
     database.catalog.described_table(input.table_name)?;
     Err(input.refused())
 }
 
-pub(crate) fn disable(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let input = DestinationInput::decode(Operation::DisableKinesisStreamingDestination, &fields)?;
-    database.catalog.described_table(input.table_name)?;
-    Err(input.not_found())
-}
-
-pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let input = DestinationInput::decode(Operation::UpdateKinesisStreamingDestination, &fields)?;
+/// DisableKinesisStreamingDestination and UpdateKinesisStreamingDestination.
+pub(crate) fn not_found(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let input = DestinationInput::decode(&fields);
     database.catalog.described_table(input.table_name)?;
     Err(input.not_found())
 }
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let name = control_table(Operation::DescribeKinesisStreamingDestination, &fields)?;
+    let name = control_table(&fields);
     database.catalog.described_table(name)?;
     Ok(no_destinations(name))
 }

@@ -1,8 +1,8 @@
 //! DescribeTableReplicaAutoScaling, UpdateTableReplicaAutoScaling.
 
+use keyloom_api::Fields;
 use keyloom_api::parameters::control_table;
 use keyloom_api::settings::{TableAutoScaling, UpdateTableReplicaAutoScalingInput};
-use keyloom_api::{Fields, Operation};
 use keyloom_core::Result;
 
 use crate::catalog::Table;
@@ -10,7 +10,7 @@ use crate::database::Inner;
 use crate::ops::tables::replicas;
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let name = control_table(Operation::DescribeTableReplicaAutoScaling, &fields)?;
+    let name = control_table(&fields);
     Ok(answer(database, &*database.catalog.described_table(name)?))
 }
 

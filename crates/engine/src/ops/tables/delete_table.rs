@@ -1,13 +1,14 @@
 //! DeleteTable.
 
-use keyloom_api::parameters::described_table;
-use keyloom_api::{Fields, JsonWriter};
+use keyloom_api::Fields;
+use keyloom_api::parameters::control_table;
 use keyloom_core::Result;
 use keyloom_core::error::{message, request, table as table_error};
 
 use crate::catalog::record::{IndexRecord, Status};
 use crate::catalog::{Alongside, Change, Table};
 use crate::database::Inner;
+use crate::ops::backups;
 use crate::replication;
 
 use super::{description, stream_setting};
@@ -17,8 +18,11 @@ use super::{description, stream_setting};
 pub(crate) fn remove(database: &Inner, change: &Change<'_>, table: &Table) -> Result<()> {
     change.remove(table, || {
         let streams = stream_setting::ended(database, &table.record)?.into_iter().collect();
-        let resources = replication::departures_alongside(database, &table.record)?;
-        Ok(Alongside { streams, resources, ..Alongside::default() })
+        let backup = backups::left_by(database, table)?;
+        let keeps_items = backup.is_some();
+        let mut resources = replication::departures_alongside(database, &table.record)?;
+        resources.extend(backup);
+        Ok(Alongside { streams, keeps_items, resources, ..Alongside::default() })
     })?;
     replication::departures_end(database, table.name(), table.record.replication.as_ref());
     database.observer.forget(table.name(), None);
@@ -27,9 +31,8 @@ pub(crate) fn remove(database: &Inner, change: &Change<'_>, table: &Table) -> Re
 }
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let name = described_table(&fields)?;
     let change = database.catalog.change(database.store.as_ref());
-    let table = database.catalog.described_table(name)?;
+    let table = database.catalog.described_table(control_table(&fields))?;
     if table.record.deletion_protection {
         return Err(request::deletion_protected());
     }
@@ -49,7 +52,5 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     drop(change);
     // It is done: if the items cannot be counted, the answer says nothing of them.
     let _ = database.counted.wait();
-    let mut json = JsonWriter::object();
-    description::write(&mut json, "TableDescription", database, &table, Status::Deleting);
-    Ok(json.finish())
+    Ok(description::of(database, &table, Status::Deleting).encode("TableDescription"))
 }

@@ -1,6 +1,6 @@
 //! The replicas of a global table, as descriptions show them.
 
-use keyloom_api::JsonWriter;
+use serde_json::{Value, json};
 
 use crate::catalog::TableRecord;
 use crate::database::Inner;
@@ -8,27 +8,32 @@ use crate::replication::{LinkState, link_state};
 
 use super::stream_setting;
 
-/// Writes what makes the table a global table, if anything does.
-pub(crate) fn write(json: &mut JsonWriter, database: &Inner, record: &TableRecord) {
-    let replicas = all(database, record);
-    if replicas.is_empty() {
-        return;
-    }
-    json.string("GlobalTableVersion", "2019.11.21");
-    json.string("MultiRegionConsistency", "EVENTUAL");
-    json.list("Replicas", replicas, |json, (region, state)| {
-        json.nested(|json| {
-            json.string("RegionName", region);
-            let arn = database.table_arn_in(region, &record.name);
-            json.string("ReplicaArn", &arn);
-            json.string("ReplicaStatus", status(&state));
-            if let Some(trouble) = &state.trouble {
+/// What makes the table a global table, if anything does.
+pub(crate) fn described(database: &Inner, record: &TableRecord) -> Vec<(&'static str, Value)> {
+    let replicas: Vec<Value> = all(database, record)
+        .into_iter()
+        .map(|(region, state)| {
+            let mut replica = json!({
+                "RegionName": region,
+                "ReplicaArn": database.table_arn_in(region, &record.name),
+                "ReplicaStatus": status(&state),
+            });
+            if let (Some(trouble), Some(replica)) = (&state.trouble, replica.as_object_mut()) {
                 let since = stream_setting::label(trouble.since_ms);
                 let text = format!("Not replicating since {since}: {}", trouble.reason);
-                json.string("ReplicaStatusDescription", &text);
+                replica.insert("ReplicaStatusDescription".into(), text.into());
             }
-        });
-    });
+            replica
+        })
+        .collect();
+    if replicas.is_empty() {
+        return Vec::new();
+    }
+    vec![
+        ("GlobalTableVersion", "2019.11.21".into()),
+        ("MultiRegionConsistency", "EVENTUAL".into()),
+        ("Replicas", replicas.into()),
+    ]
 }
 
 /// The other regions of a table and how the links to them are.

@@ -1,18 +1,18 @@
 //! UpdateTable.
 //!
-//! The request is read ([`input`]), then applied part by part to a copy of the table's record:
+//! The request is applied part by part to a copy of the table's record:
 //! [`billing`], [`indexes`], [`vectors`], the stream and the other settings. The answer shows the table as it was
 //! before the change took effect, with the status `UPDATING`; the change itself takes effect at once.
 //! Only a new index takes longer: its items are copied in the background.
 
 mod billing;
 mod indexes;
-mod input;
 mod replicas;
 mod vectors;
 
-use input::UpdateTableInput;
-use keyloom_api::{Fields, JsonWriter};
+use keyloom_api::Fields;
+use keyloom_api::settings::ReplicaUpdate;
+use keyloom_api::tables::{StreamChange, UpdateTableInput};
 use keyloom_core::Result;
 use keyloom_core::error::{request, table as message};
 use keyloom_store::Snapshot;
@@ -24,11 +24,11 @@ use crate::database::Inner;
 use crate::layout::Keyspace;
 use crate::store_error;
 
-use super::stream_setting::StreamChange;
 use super::{description, stream_setting};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = UpdateTableInput::decode(&fields)?;
+    let replicas = ReplicaUpdate::decode_all(&fields)?;
     let change = database.catalog.change(database.store.as_ref());
     let table = database.catalog.described_table(&input.table_name)?;
     if table.record.status != Status::Active {
@@ -39,15 +39,13 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     indexes::apply(&input, &change, &mut update)?;
     vectors::apply(&input, &database.options, &change, &mut update)?;
     update.apply_stream(&input, database, &change)?;
-    replicas::apply(&input.replicas, database, &change, &mut update)?;
+    replicas::apply(&replicas, database, &change, &mut update)?;
     update.apply_settings(&input);
     let shown = update.publish(database, &change, &table)?;
     drop(change);
     // It is done: if the items cannot be counted, the answer says nothing of them.
     let _ = database.counted.wait();
-    let mut json = JsonWriter::object();
-    description::write(&mut json, "TableDescription", database, &shown, Status::Updating);
-    Ok(json.finish())
+    Ok(description::of(database, &shown, Status::Updating).encode("TableDescription"))
 }
 
 /// A change of a table, as it is put together.
@@ -90,7 +88,7 @@ impl Update {
         let is_open = self.record.stream.as_ref().is_some_and(|stream| stream.enabled);
         match wanted {
             StreamChange::Begin(_) if is_open => return Err(message::stream_already_enabled(name)),
-            StreamChange::Begin(view) => self.begin_stream(view, database, change)?,
+            StreamChange::Begin(view) => return self.begin_stream(view, database, change),
             StreamChange::End if !is_open => return Err(message::no_stream_to_disable(name)),
             StreamChange::End if self.record.replication.is_some() => {
                 return Err(message::replica_stream_needed(name));

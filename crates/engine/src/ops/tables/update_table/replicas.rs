@@ -3,7 +3,7 @@
 //! The request only says who is to have the table. What follows, creating it there and sending items, is up to
 //! [`crate::replication`].
 
-use keyloom_api::settings::replicas::ReplicaUpdate;
+use keyloom_api::settings::ReplicaUpdate;
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
 
