@@ -45,11 +45,13 @@ pub(crate) fn read(database: &Inner, stream: Keyspace, from: u64) -> Result<Opti
     found.retain(|(number, _)| *number < complete_before);
     let mut changes =
         Changes { records: Vec::new(), next: complete_before, has_more: complete_before < stable };
+    let mut total_bytes = 0;
     for (number, bytes) in found {
-        if changes.records.len() == MAX_RECORDS {
+        if changes.records.len() == MAX_RECORDS || total_bytes > MAX_BYTES {
             (changes.next, changes.has_more) = (number, true);
             break;
         }
+        total_bytes += bytes.len();
         changes.records.push((number, decode_record(&bytes)?));
     }
     Ok(Some(changes))

@@ -24,6 +24,7 @@ pub(crate) fn not_found(_: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     Err(message::global_table_not_found(global_table_name(&fields)))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "all handlers may fail")]
 pub(crate) fn list(_: &Inner, _: Fields<'_>) -> Result<Vec<u8>> {
     Ok(no_global_tables())
 }
