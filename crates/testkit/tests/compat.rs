@@ -4,6 +4,7 @@
 //! The table must have what the model has, no more and no less (`shapes` compares the model with AWS's own), and what it
 //! does not refuse must be read somewhere.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
