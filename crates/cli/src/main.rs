@@ -16,6 +16,7 @@ mod nearest;
 mod observed;
 mod output;
 mod progress;
+mod replicas;
 mod rule_pages;
 mod trial;
 

@@ -91,3 +91,40 @@ fn a_policy_that_cannot_be_evaluated_stops_the_server_with_its_place() {
     );
     assert!(!said.contains("acme-secret"), "{said}");
 }
+
+#[test]
+fn who_locks_itself_out_has_to_confirm_that() {
+    let directory = tempfile::tempdir().unwrap();
+    let identities = directory.path().join("identities.toml");
+    let allowed = r#"{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"dynamodb:*","Resource":"*"}}"#;
+    let entry = "[[identity]]\naccess_key = \"AKIDADMIN\"\nsecret_key = \"admin-secret-that-is-long-enough\"\nname = \"admin\"\n";
+    std::fs::write(&identities, format!("{entry}policies = [\"admin.json\"]\n")).unwrap();
+    std::fs::write(directory.path().join("admin.json"), allowed).unwrap();
+    let server = start(&identities);
+    let admin = caller(&server, "AKIDADMIN", "admin-secret-that-is-long-enough");
+    admin
+        .call(
+            "CreateTable",
+            br#"{"TableName":"app","BillingMode":"PAY_PER_REQUEST",
+                "AttributeDefinitions":[{"AttributeName":"PK","AttributeType":"S"}],
+                "KeySchema":[{"AttributeName":"PK","KeyType":"HASH"}]}"#,
+        )
+        .unwrap();
+    let put = |action: &str, confirmed: &str| {
+        let arn = "arn:aws:dynamodb:us-east-1:000000000000:table/app";
+        let policy = format!(
+            r#"{{\"Version\":\"2012-10-17\",\"Statement\":{{\"Effect\":\"Deny\",\"Principal\":\"*\",\"Action\":\"{action}\",\"Resource\":\"*\"}}}}"#
+        );
+        let body = format!(r#"{{"ResourceArn":"{arn}","Policy":"{policy}"{confirmed}}}"#);
+        admin.call("PutResourcePolicy", body.as_bytes()).map_err(|error| error.to_string())
+    };
+    put("dynamodb:DeleteTable", "").unwrap();
+    let confirmed = r#","ConfirmRemoveSelfResourceAccess":true"#;
+    for unconfirmed in ["", r#","ConfirmRemoveSelfResourceAccess":false"#] {
+        let refused = put("dynamodb:Put*", unconfirmed).unwrap_err();
+        assert!(refused.contains("set ConfirmRemoveSelfResourceAccess to true"), "{refused}");
+    }
+    put("dynamodb:Put*", confirmed).unwrap();
+    let refused = put("dynamodb:DeleteTable", confirmed).unwrap_err();
+    assert!(refused.contains("explicit deny in a resource-based policy"), "{refused}");
+}

@@ -24,6 +24,7 @@ use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
 use crate::observe::DatabaseObserver;
 use crate::ops::{self, Handler};
+use crate::replication::{self, Peers, REPLICATION_TARGET};
 use crate::stream::{Sequencer, retention};
 use crate::write::InFlight;
 use keyloom_api::clock::{Clock, SystemClock};
@@ -87,6 +88,8 @@ pub struct Options {
     pub index_allocation_time: Duration,
     /// How long it appears to be filled after that, at least. AWS: many minutes.
     pub index_filling_time: Duration,
+    /// The databases of other regions, which may have replicas of tables.
+    pub peers: Option<Arc<dyn Peers>>,
     /// Who is told of every request, and may refuse it for lack of throughput.
     pub observer: Option<Arc<dyn Observer>>,
 }
@@ -104,6 +107,7 @@ impl Default for Options {
             ttl_change_interval: Duration::ZERO,
             index_allocation_time: Duration::ZERO,
             index_filling_time: Duration::ZERO,
+            peers: None,
             observer: None,
         }
     }
@@ -128,6 +132,8 @@ pub(crate) struct Inner {
     open_report: OnceLock<OpenReport>,
     pub(crate) streams: Arc<Sequencer>,
     pub(crate) background: Background,
+    /// What the links to other regions have met.
+    pub(crate) replication_notes: replication::Notes,
     /// Held by the one verification that is under way.
     pub(crate) verifying: Mutex<()>,
 }
@@ -215,6 +221,7 @@ impl Database {
             endpoint: RwLock::new(options.endpoint.clone()),
             open_report: OnceLock::new(),
             background: Background::default(),
+            replication_notes: replication::Notes::default(),
             verifying: Mutex::new(()),
             options,
         });
@@ -230,6 +237,7 @@ impl Database {
         ops::transfers::resume(inner)?;
         ops::backups::resume(inner)?;
         inner.background.start(inner);
+        replication::start(inner);
         Ok(self)
     }
 
@@ -237,7 +245,8 @@ impl Database {
     /// `None` for a database on disk.
     pub fn fork(&self) -> Option<Self> {
         let store = Arc::new(self.inner().memory.as_ref()?.fork());
-        let options = self.inner().options.clone();
+        // Two databases of one region would send the same numbers for different writes.
+        let options = Options { peers: None, ..self.inner().options.clone() };
         let fork = Self::load(Arc::clone(&store) as Arc<dyn Store>, Some(store), options).ok()?;
         for (name, table) in self.inner().catalog.all().iter() {
             if let Some(copy) = fork.inner().catalog.find(name) {
@@ -253,7 +262,10 @@ impl Database {
     pub fn call(&self, target: &str, body: &[u8]) -> Reply {
         match Operation::from_target(target) {
             Some(operation) => self.call_operation(operation, body),
-            None => self.refusal(None, &request::unknown_operation()),
+            None => match target.strip_prefix(REPLICATION_TARGET) {
+                Some(message) => self.receive(message, body),
+                None => self.refusal(None, &request::unknown_operation()),
+            },
         }
     }
 
@@ -262,7 +274,7 @@ impl Database {
     /// a task. Most other operations run to their end.
     pub fn begin_call(&self, target: &str, body: &[u8]) -> Call {
         let Some(operation) = Operation::from_target(target) else {
-            return Call::Answered(self.refusal(None, &request::unknown_operation()));
+            return Call::Answered(self.call(target, body));
         };
         let Handler::Write(plan) = ops::handler(operation) else {
             if operation.shows_counts() && self.inner().counted.is_counting() {
@@ -281,6 +293,14 @@ impl Database {
         match self.answer(operation, body) {
             Ok(body) => Reply::ok(body),
             Err(error) => self.refusal(Some(operation), &error),
+        }
+    }
+
+    /// Answers a message of the database of another region.
+    fn receive(&self, message: &str, body: &[u8]) -> Reply {
+        match replication::receive(self.inner(), message, body) {
+            Ok(body) => Reply::ok(body),
+            Err(error) => Reply::from(&error),
         }
     }
 
@@ -307,9 +327,14 @@ impl Database {
         *self.inner().endpoint.write() = endpoint.into();
     }
 
-    /// Removes expired items, cleans up after dropped tables and trims streams, now.
+    /// Removes expired items, cleans up after dropped tables and trims streams, now; without background threads, it
+    /// also sends to other regions what they have not got.
     pub fn run_maintenance(&self) -> Result<()> {
-        crate::background::run(self.inner())
+        crate::background::run(self.inner())?;
+        if !self.inner().options.background {
+            replication::run_once(self.inner());
+        }
+        Ok(())
     }
 
     /// What happens in the background and does not get on, each with the reason: for example, nothing can
@@ -333,7 +358,12 @@ impl Database {
 impl Inner {
     /// The ARN of a table.
     pub(crate) fn table_arn(&self, name: &str) -> String {
-        let Options { region, account, .. } = &self.options;
+        self.table_arn_in(&self.options.region, name)
+    }
+
+    /// The ARN of a table's replica in a region.
+    pub(crate) fn table_arn_in(&self, region: &str, name: &str) -> String {
+        let account = &self.options.account;
         format!("arn:aws:dynamodb:{region}:{account}:table/{name}")
     }
 }

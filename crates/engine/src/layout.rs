@@ -11,6 +11,7 @@
 //! | `05` | – | the counts of all tables and indexes, JSON; only while the database is closed |
 //! | `06` | – | a number above those of all history records |
 //! | `10` | keyspace, key | an item, or an index entry |
+//! | `11` | keyspace, key | the version of an item in a global table |
 //! | `20` | stream keyspace, shard number, sequence number | a stream record |
 //! | `21` | stream keyspace | a stream's description, JSON |
 //! | `22` | history keyspace, day, item key, number | an item before a change; empty if there was none |
@@ -23,7 +24,7 @@
 //! attribute, if it has one, and the item's own key; see [`crate::vector`]. Partitions lie in key order, which is what makes reads over a prefix of
 //! the partition key possible for the embedded API.
 
-use keyloom_core::schema::KeySchema;
+use keyloom_core::schema::{KeyAttribute, KeySchema};
 use keyloom_core::{AttributeValue, Item, Result, key};
 
 /// The number of a table's or an index's keyspace.
@@ -36,6 +37,7 @@ const TOKEN: u8 = 0x04;
 const COUNTS: u8 = 0x05;
 const HISTORY_CLOCK: u8 = 0x06;
 const ENTRY: u8 = 0x10;
+const VERSION: u8 = 0x11;
 const STREAM_RECORD: u8 = 0x20;
 const STREAM: u8 = 0x21;
 const HISTORY: u8 = 0x22;
@@ -44,14 +46,17 @@ const RESOURCE: u8 = 0x30;
 /// The key of the counts that a closed database has left; public for tests alone.
 pub const COUNTS_KEY: &[u8] = &[COUNTS];
 
+/// The first byte of every history record.
+pub(crate) const HISTORY_TAG: u8 = HISTORY;
+
 /// The first byte of every item and index entry.
 pub(crate) const ENTRY_TAG: u8 = ENTRY;
 
 /// The first byte of every stream record.
 pub(crate) const STREAM_RECORD_TAG: u8 = STREAM_RECORD;
 
-/// The first byte of every history record.
-pub(crate) const HISTORY_TAG: u8 = HISTORY;
+/// The first byte of every version.
+pub(crate) const VERSION_TAG: u8 = VERSION;
 
 /// How many bytes stand in front of an entry's key.
 pub(crate) const ENTRY_HEADER_BYTES: usize = 1 + size_of::<Keyspace>();
@@ -101,6 +106,35 @@ pub(crate) fn tokens() -> Vec<u8> {
 /// The beginning of every entry of a keyspace.
 pub(crate) fn entries(keyspace: Keyspace) -> Vec<u8> {
     tagged(ENTRY, &keyspace.to_be_bytes())
+}
+
+/// The beginning of the versions of all items of a keyspace.
+pub(crate) fn versions(keyspace: Keyspace) -> Vec<u8> {
+    tagged(VERSION, &keyspace.to_be_bytes())
+}
+
+/// The version of the item with this store key.
+pub(crate) fn version(item: &[u8]) -> Vec<u8> {
+    retagged(VERSION, item)
+}
+
+/// The store key of the item that has this version.
+pub(crate) fn item_of_version(version: &[u8]) -> Vec<u8> {
+    retagged(ENTRY, version)
+}
+
+/// The same keyspace and key under another tag.
+fn retagged(tag: u8, key: &[u8]) -> Vec<u8> {
+    tagged(tag, key.get(1..).unwrap_or_default())
+}
+
+/// The primary key in the store key of an item, or of its version.
+pub(crate) fn item_key_values(schema: &KeySchema, store_key: &[u8]) -> Result<Item> {
+    let mut rest = store_key.get(ENTRY_HEADER_BYTES..).unwrap_or_default();
+    let value = |attribute: &KeyAttribute| {
+        Ok((attribute.name.clone(), key::decode_key_value(attribute.kind, &mut rest)?))
+    };
+    schema.attributes().map(value).collect()
 }
 
 /// The beginning of every record of a stream.

@@ -14,7 +14,7 @@
 //! change records, [`history`] what tables were, [`vector`] the vectors, [`observe`] what observers are told, [`resource`] the records of everything else, [`partiql`]
 //! how statements lower to step 3.
 //! [`background`] is what happens without a request: [`backfill`] fills new indexes, [`ttl`] removes
-//! expired items, [`loading`] fills tables from backups and files. [`verify`] judges whether everything
+//! expired items, [`loading`] fills tables from backups and files, [`replication`] keeps global tables the same in all regions. [`verify`] judges whether everything
 //! is as it should be.
 
 mod access;
@@ -35,6 +35,7 @@ mod ops;
 mod partiql;
 mod read;
 pub mod repair;
+mod replication;
 mod resource;
 mod stream;
 mod ttl;
@@ -80,5 +81,6 @@ pub use keyloom_store::{
 pub use layout::COUNTS_KEY;
 pub use observe::{IndexFacts, TableFacts, insights};
 pub use ops::PartitionPrefixInput;
+pub use replication::{PeerError, Peers, REPLICATION_TARGET};
 
 pub(crate) use database::{commit_error, commit_known, store_error};

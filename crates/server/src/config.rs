@@ -37,6 +37,8 @@ pub struct Config {
     pub advertised: Vec<String>,
     /// The region in the response of `GET /`.
     pub region: String,
+    /// Whether requests that are signed for another region are refused: other servers serve those.
+    pub is_one_of_several_regions: bool,
     /// Which thread runs which call.
     pub dispatch: Dispatch,
     /// Limits on what clients may use.
@@ -62,6 +64,7 @@ impl Default for Config {
             cors: Cors::default(),
             advertised: Vec::new(),
             region: "us-east-1".into(),
+            is_one_of_several_regions: false,
             dispatch: Dispatch::memory(),
             limits: Limits::default(),
             workers: None,

@@ -115,6 +115,10 @@ impl Exchange {
     /// Whether the policies allow the request.
     fn authorize(&self, shared: &Shared, body: &[u8]) -> Result<(), Error> {
         let Some(identity) = &self.identity else { return Ok(()) };
+        if self.operation == Operation::Replication {
+            let asked = shared.asked(identity, &self.request);
+            return asked.check_action("keyloom", "Replicate", "server");
+        }
         shared.asked(identity, &self.request).check_operation(target(&self.request), body)
     }
 

@@ -1,7 +1,8 @@
-//! The operation by which a request is counted and scheduled: of DynamoDB, of CloudWatch, or
-//! unknown.
+//! The operation by which a request is counted and scheduled: of DynamoDB, of CloudWatch, between
+//! servers, or unknown.
 
 use keyloom_api::{Operation as Api, Work};
+use keyloom_engine::REPLICATION_TARGET;
 
 /// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,29 +11,39 @@ pub(crate) enum Operation {
     Api(Api),
     /// One of CloudWatch.
     CloudWatch,
+    /// A message of the server of another region.
+    Replication,
     /// A target that names no operation.
     Unknown,
 }
 
 /// The number of slots that a table with one entry per operation needs.
-pub(crate) const SLOTS: usize = Api::ALL.len() + 2;
+pub(crate) const SLOTS: usize = Api::ALL.len() + 3;
 
 impl Operation {
     /// The operation that a target such as `DynamoDB_20120810.GetItem` names.
     pub(crate) fn of_target(target: &str) -> Self {
+        if target.starts_with(REPLICATION_TARGET) {
+            return Self::Replication;
+        }
         Api::from_target(target).map_or(Self::Unknown, Self::Api)
     }
 
     /// Every operation, in the order of their slots.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        Api::ALL.iter().copied().map(Self::Api).chain([Self::CloudWatch, Self::Unknown])
+        Api::ALL.iter().copied().map(Self::Api).chain([
+            Self::CloudWatch,
+            Self::Replication,
+            Self::Unknown,
+        ])
     }
 
     /// The slot in a table with one entry per operation, below [`SLOTS`].
     pub(crate) fn slot(self) -> usize {
         match self {
             Self::Api(operation) => operation as usize,
-            Self::CloudWatch => SLOTS - 2,
+            Self::CloudWatch => SLOTS - 3,
+            Self::Replication => SLOTS - 2,
             Self::Unknown => SLOTS - 1,
         }
     }
@@ -42,6 +53,7 @@ impl Operation {
         match self {
             Self::Api(operation) => operation.name(),
             Self::CloudWatch => "CloudWatch",
+            Self::Replication => "Replication",
             Self::Unknown => "Unknown",
         }
     }
@@ -50,6 +62,7 @@ impl Operation {
     pub(crate) fn work(self) -> Work {
         match self {
             Self::Api(operation) => operation.work(),
+            Self::Replication => Work::Bulk,
             Self::CloudWatch | Self::Unknown => Work::Read,
         }
     }

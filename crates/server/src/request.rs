@@ -11,7 +11,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode, Version};
 use keyloom_engine::{Error, decoded_bytes};
 
-use crate::auth::DYNAMODB;
+use crate::auth::{self, DYNAMODB};
 use crate::backup;
 use crate::body::{BodyError, RequestBody};
 use crate::dispatch::{NotRun, inline};
@@ -244,7 +244,9 @@ async fn stages(
     body: &mut RequestBody,
     memory: &mut Reservation,
 ) -> Answer {
-    match shared.auth.admit(exchange.request(), DYNAMODB) {
+    let admission = auth::check_region(exchange.request(), &shared.region, shared.checks_region)
+        .and_then(|()| shared.auth.admit(exchange.request(), DYNAMODB));
+    match admission {
         Ok(admission) => {
             exchange.identity = admission.as_ref().and_then(|one| one.identity.clone());
             exchange.admission = admission;

@@ -68,6 +68,8 @@ pub(crate) struct Shared {
     pub(crate) healthy: Bytes,
     /// The region in ARNs of the server's own actions.
     pub(crate) region: String,
+    /// Whether requests must be signed for that region, if they are signed.
+    pub(crate) checks_region: bool,
 }
 
 impl Shared {
@@ -103,6 +105,7 @@ impl Shared {
             // The trailing space is DynamoDB's.
             healthy: format!("healthy: dynamodb.{}.amazonaws.com ", config.region).into(),
             region: config.region.clone(),
+            checks_region: config.is_one_of_several_regions,
         }
     }
 }

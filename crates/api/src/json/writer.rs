@@ -179,16 +179,6 @@ impl JsonWriter {
         self.out.extend_from_slice(value.to_string().as_bytes());
     }
 
-    /// Members that were stored as JSON, under their names.
-    pub fn stored_members<'a>(
-        &mut self,
-        members: impl IntoIterator<Item = (&'a String, &'a serde_json::Value)>,
-    ) {
-        for (name, value) in members {
-            self.stored(name, value);
-        }
-    }
-
     /// A member that is an object.
     pub fn structure(&mut self, name: &str, write: impl FnOnce(&mut Self)) {
         self.key(name);

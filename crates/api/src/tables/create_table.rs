@@ -10,6 +10,7 @@ use super::schema::{self, IndexInput};
 use super::settings::{Encryption, StreamChange};
 use super::tags::decode_tags;
 use crate::Fields;
+use crate::settings::replicas;
 
 /// The input of CreateTable, and of ImportTable for its new table.
 #[derive(Debug, Default)]
@@ -43,6 +44,7 @@ pub struct CreateTableInput {
 impl CreateTableInput {
     /// Decodes the request, or ImportTable's `TableCreationParameters`.
     pub fn decode(fields: &Fields<'_>) -> Result<Self> {
+        replicas::check_members(fields)?;
         let global = IndexInput::decode_all(fields, "GlobalSecondaryIndexes");
         let local = IndexInput::decode_all(fields, "LocalSecondaryIndexes");
         let vector = fields.structures("VectorIndexes");

@@ -11,12 +11,13 @@ use super::schema::{self, IndexInput};
 use super::settings::{Encryption, StreamChange};
 use crate::Fields;
 use crate::parameters::control_table;
+use crate::settings::replicas;
 
 /// More units than this are refused before the table is looked at.
 const MAX_COUNTED_UNITS: i64 = 1_000_000_000_000;
 
 /// Members that ask for something; a request without any of them is refused.
-const ACTIONS: [&str; 12] = [
+const ACTIONS: [&str; 10] = [
     "BillingMode",
     "ProvisionedThroughput",
     "GlobalSecondaryIndexUpdates",
@@ -25,9 +26,7 @@ const ACTIONS: [&str; 12] = [
     "ReplicaUpdates",
     "TableClass",
     "DeletionProtectionEnabled",
-    "MultiRegionConsistency",
     "WarmThroughput",
-    "GlobalTableSettingsReplicationMode",
     "VectorIndexUpdates",
 ];
 
@@ -94,6 +93,7 @@ pub enum VectorIndexUpdate {
 impl UpdateTableInput {
     /// Decodes the request, and refuses what makes no sense whatever the table is.
     pub fn decode(fields: &Fields<'_>) -> Result<Self> {
+        replicas::check_members(fields)?;
         let definitions = schema::definitions(fields).unwrap_or_default();
         let stream = StreamChange::decode(fields, false)?;
         let on_demand = decode_on_demand(fields, "BillingMode");

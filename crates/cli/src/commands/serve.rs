@@ -10,7 +10,7 @@ use keyloom::remote::{Endpoint, S3Buckets};
 use keyloom_core::observation::Observer;
 use keyloom_design::cost::Prices;
 use keyloom_engine::buckets::{Buckets, Folder};
-use keyloom_engine::{Database, DiskOptions, Durability, Options};
+use keyloom_engine::{Database, DiskOptions, Durability, Options, Peers};
 use keyloom_observe::{Monitor, Redaction, StatsCollector, StatsOptions, Throttle};
 use keyloom_server::{
     Config, Cors, Credentials, Dispatch, Health, Limits, NotAnOrigin, Server, TlsFiles,
@@ -20,6 +20,7 @@ use crate::design_file::{check_file, design_of};
 use crate::identities;
 use crate::observed::ObservedDatabase;
 use crate::output::{self, Failure, Output};
+use crate::replicas::{self, RemotePeers, Replica};
 
 /// Serve a DynamoDB endpoint.
 ///
@@ -31,6 +32,7 @@ use crate::output::{self, Failure, Output};
   keyloom serve --memory --port 8001
   keyloom serve --identities tenants.toml
   keyloom serve --s3-endpoint https://s3.eu-west-1.amazonaws.com
+  keyloom serve --region us-east-1 --replica eu-west-1=http://10.0.0.2:8000
   keyloom serve --throttle enforce:burst=0
   keyloom serve --throttle inject=table=Orders:write:every=10
   aws dynamodb list-tables --endpoint-url http://localhost:8000")]
@@ -50,9 +52,16 @@ pub(crate) struct Serve {
     /// The port to listen on; 0 picks a free one.
     #[arg(long, default_value_t = 8000)]
     port: u16,
-    /// AWS region used in ARNs.
+    /// AWS region that is served: ARNs name it. With --replica, requests that are signed for another region are
+    /// refused.
     #[arg(long, default_value = "us-east-1")]
     region: String,
+    /// The server of another region, to which global tables are replicated; may be repeated.
+    ///
+    /// UpdateTable's ReplicaUpdates then create and remove replicas there. Each server must name all others. They are
+    /// called with --access-key, which must be the same everywhere, and all clocks must be right within 15 minutes.
+    #[arg(long, value_name = "REGION=URL", value_parser = replicas::replica)]
+    replica: Vec<Replica>,
     /// Access key to accept. Turns on signature verification.
     #[arg(long, requires = "secret_key", env = "KEYLOOM_ACCESS_KEY")]
     access_key: Option<String>,
@@ -240,6 +249,7 @@ impl Serve {
     fn database(&self, monitor: &Arc<Monitor>, output: &mut Output) -> Result<Database, Failure> {
         let options = Options {
             region: self.region.clone(),
+            peers: self.peers()?,
             buckets: self.buckets()?,
             observer: Some(Arc::clone(monitor) as Arc<dyn Observer>),
             ..Options::default()
@@ -278,6 +288,15 @@ impl Serve {
         Ok(Some(Arc::new(buckets)))
     }
 
+    /// The servers of other regions, if there are any.
+    fn peers(&self) -> Result<Option<Arc<dyn Peers>>, Failure> {
+        if self.replica.is_empty() {
+            return Ok(None);
+        }
+        let keys = self.access_key.as_deref().zip(self.secret_key.as_deref());
+        Ok(Some(Arc::new(RemotePeers::new(&self.region, &self.replica, keys)?)))
+    }
+
     fn config(&self) -> Result<Config, Failure> {
         let mut limits = Limits {
             max_connections: self.max_connections,
@@ -301,6 +320,7 @@ impl Serve {
             cors: Cors::of(self.cors.iter().map(String::as_str)).unwrap_or_default(),
             advertised: self.advertise.clone(),
             region: self.region.clone(),
+            is_one_of_several_regions: !self.replica.is_empty(),
             dispatch: if self.memory { Dispatch::memory() } else { Dispatch::disk() },
             limits,
             #[cfg(unix)]

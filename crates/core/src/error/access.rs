@@ -3,6 +3,14 @@
 use super::Error;
 use crate::policy::Verdict;
 
+/// A resource policy after which its author could not change it.
+pub fn locks_out(principal: &str) -> Error {
+    Error::Validation(format!(
+        "The policy does not allow {principal} to call PutResourcePolicy on this resource again. If that is intended, set \
+         ConfirmRemoveSelfResourceAccess to true"
+    ))
+}
+
 /// A request that policies deny; none if they allow it.
 pub fn denied(verdict: Verdict, principal: &str, action: &str, resource: &str) -> Option<Error> {
     let why = match verdict {

@@ -29,43 +29,10 @@ pub fn policy_too_large(limit: usize) -> Error {
     Error::LimitExceeded(format!("Policy size exceeds the limit of {limit} bytes"))
 }
 
-/// A destination that is already enabled.
-pub fn destination_enabled(table: &str, stream: &str) -> Error {
-    Error::ResourceInUse(format!(
-        "Table {table} already has an enabled Kinesis streaming destination: {stream}"
-    ))
-}
-
-/// More destinations than a table may have.
-pub fn too_many_destinations() -> Error {
-    Error::LimitExceeded(
-        "Subscriber limit exceeded: Number of Kinesis streaming destinations per table".into(),
-    )
-}
-
-/// A global table that exists already.
-pub fn global_table_exists(name: &str) -> Error {
-    Error::GlobalTableAlreadyExists(format!("Global table with name: '{name}' already exists."))
-}
-
 /// A global table that does not exist.
 pub fn global_table_not_found(name: &str) -> Error {
     Error::GlobalTableNotFound(format!(
         "Global table not found: Global table with name: '{name}' does not exist."
-    ))
-}
-
-/// A replica that a global table already has.
-pub fn replica_exists(name: &str, region: &str) -> Error {
-    Error::ReplicaAlreadyExists(format!(
-        "Replica in region: '{region}' already exists for global table: '{name}'."
-    ))
-}
-
-/// A replica that a global table does not have.
-pub fn replica_not_found(name: &str, region: &str) -> Error {
-    Error::ReplicaNotFound(format!(
-        "Replica in region: '{region}' does not exist for global table: '{name}'."
     ))
 }
 

@@ -149,6 +149,49 @@ pub fn stream_with_throughput() -> Error {
     invalid("You cannot modify stream status while updating table IOPS")
 }
 
+/// An option that cannot be honoured, and why.
+pub fn not_served(option: &str, reason: &str) -> Error {
+    Error::Validation(format!("{option} is not supported: {reason}"))
+}
+
+/// A replica in a region that no server is known of.
+pub fn replica_region_unknown(region: &str) -> Error {
+    Error::Validation(format!(
+        "No server is known for the region {region}: start this server with --replica {region}=URL"
+    ))
+}
+
+/// A replica in the table's own region.
+pub fn replica_in_own_region(region: &str) -> Error {
+    invalid(format_args!(
+        "Cannot add, delete, or update the local region through ReplicaUpdates. Use CreateTable, DeleteTable, or UpdateTable as required. Region: {region}"
+    ))
+}
+
+/// An element of `ReplicaUpdates` without exactly one action.
+pub fn replica_update_ambiguous() -> Error {
+    invalid("Each element of ReplicaUpdates must have exactly one action")
+}
+
+/// An update of a replica that changes nothing.
+pub fn replica_update_empty(region: &str) -> Error {
+    invalid(format_args!("The update of the replica {region} changes nothing"))
+}
+
+/// A global table whose stream does not show what has to be sent.
+pub fn replica_stream_view(table: &str) -> Error {
+    invalid(format_args!(
+        "Table {table} must have its stream with view type NEW_AND_OLD_IMAGES, or none, to become a global table"
+    ))
+}
+
+/// The stream of a global table is switched off.
+pub fn replica_stream_needed(table: &str) -> Error {
+    invalid(format_args!(
+        "The stream of table {table} cannot be disabled: its replicas are fed by it"
+    ))
+}
+
 /// A replica that exists already.
 pub fn replica_exists(region: &str) -> Error {
     invalid(format_args!(

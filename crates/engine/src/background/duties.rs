@@ -6,7 +6,7 @@ use keyloom_store::{Bytes, Direction, KeyRange};
 use crate::database::Inner;
 use crate::ops::backups;
 use crate::stream::retention;
-use crate::{history, idempotency, layout, store_error, ttl};
+use crate::{history, idempotency, layout, replication, store_error, ttl};
 
 /// Keys per transaction when a keyspace is emptied.
 const DELETE_CHUNK: usize = 1000;
@@ -47,6 +47,7 @@ impl Duty {
                 Task { name: "trimming of streams", run: retention::run },
                 Task { name: "trimming of histories", run: history::trim },
                 Task { name: "removal of old system backups", run: backups::remove_expired },
+                Task { name: "removal of old tombstones", run: replication::remove_old_tombstones },
             ],
         }
     }
@@ -111,7 +112,8 @@ fn empty_dropped_keyspaces(inner: &Inner) -> Result<()> {
 fn empty(inner: &Inner, keyspace: Option<layout::Keyspace>, note: &Bytes) -> Result<()> {
     if let Some(keyspace) = keyspace {
         let (entries, records) = (layout::entries(keyspace), layout::stream_records(keyspace));
-        for prefix in [entries, records, layout::history(keyspace)] {
+        let versions = layout::versions(keyspace);
+        for prefix in [entries, records, versions, layout::history(keyspace)] {
             inner.store.delete_prefix(&prefix, DELETE_CHUNK).map_err(store_error)?;
         }
     }

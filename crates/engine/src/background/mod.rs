@@ -117,7 +117,7 @@ impl Background {
     }
 
     /// Waits for so long; false if the database is being closed.
-    fn pause(&self, pause: Duration) -> bool {
+    pub(crate) fn pause(&self, pause: Duration) -> bool {
         let until = Instant::now() + pause;
         let mut state = self.state.lock();
         while !state.ending && !self.changed.wait_until(&mut state, until).timed_out() {}
@@ -152,7 +152,11 @@ impl Background {
         state.jobs.pop()
     }
 
-    fn spawn(&self, name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    pub(crate) fn spawn(
+        &self,
+        name: &str,
+        run: impl FnOnce() + Send + 'static,
+    ) -> std::io::Result<()> {
         let thread = std::thread::Builder::new().name(name.into()).spawn(run)?;
         let mut threads = self.threads.lock();
         threads.retain(|thread| !thread.is_finished());

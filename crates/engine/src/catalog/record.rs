@@ -10,6 +10,7 @@ use keyloom_core::schema::{
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Keyspace;
+use crate::replication::Replication;
 
 /// A table with all its settings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,6 +41,9 @@ pub(crate) struct TableRecord {
     pub(crate) table_class: Option<TableClassSetting>,
     #[serde(default)]
     pub(crate) encryption: Option<Encryption>,
+    /// What makes it a global table.
+    #[serde(default)]
+    pub(crate) replication: Option<Replication>,
     /// Settings that are stored and echoed, by the name of the feature.
     #[serde(default)]
     pub(crate) settings: BTreeMap<String, serde_json::Value>,
@@ -268,7 +272,28 @@ impl TableRecord {
             deletion_protection: false,
             table_class: None,
             encryption: None,
+            replication: None,
             settings: BTreeMap::new(),
+        }
+    }
+
+    /// How many keyspaces the table and its indexes have.
+    pub(crate) fn keyspaces(&self) -> u32 {
+        1 + (self.indexes.len() + self.vector_indexes.len()) as u32
+    }
+
+    /// Gives the table and its indexes, all complete, new keyspaces from this one on.
+    pub(crate) fn move_to(&mut self, first: Keyspace) {
+        let mut keyspaces = first..;
+        let mut next = || keyspaces.next().unwrap_or_default();
+        self.keyspace = next();
+        for index in &mut self.indexes {
+            index.keyspace = next();
+            (index.status, index.backfilling) = (Status::Active, false);
+        }
+        for index in &mut self.vector_indexes {
+            index.keyspace = next();
+            index.life = VectorIndexLife::Active;
         }
     }
 

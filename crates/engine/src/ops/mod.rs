@@ -22,11 +22,13 @@ pub use queries::PartitionPrefixInput;
 pub(crate) use settings::resource_policy;
 
 use crate::database::Inner;
+use crate::replication;
 
 /// Whether records of this kind are kept.
 pub(crate) fn is_resource(kind: &str) -> bool {
     kind == backups::StoredBackup::KIND
         || settings::RESOURCES.contains(&kind)
+        || replication::RESOURCES.contains(&kind)
         || transfers::RESOURCES.contains(&kind)
 }
 
@@ -63,8 +65,8 @@ pub(crate) fn handler(operation: Operation) -> Handler {
         Operation::DescribeContributorInsights => settings::contributor_insights::describe,
         Operation::DescribeEndpoints => tables::account::endpoints,
         Operation::DescribeExport => transfers::export::describe,
-        Operation::DescribeGlobalTable => settings::global_tables::describe,
-        Operation::DescribeGlobalTableSettings => settings::global_tables::describe_settings,
+        Operation::DescribeGlobalTable => settings::global_tables::not_found,
+        Operation::DescribeGlobalTableSettings => settings::global_tables::not_found,
         Operation::DescribeImport => transfers::import::describe,
         Operation::DescribeKinesisStreamingDestination => settings::kinesis::describe,
         Operation::DescribeLimits => tables::account::limits,
@@ -72,7 +74,7 @@ pub(crate) fn handler(operation: Operation) -> Handler {
         Operation::DescribeTable => tables::describe_table::call,
         Operation::DescribeTableReplicaAutoScaling => settings::replica_auto_scaling::describe,
         Operation::DescribeTimeToLive => tables::time_to_live::describe,
-        Operation::DisableKinesisStreamingDestination => settings::kinesis::disable,
+        Operation::DisableKinesisStreamingDestination => settings::kinesis::not_found,
         Operation::EnableKinesisStreamingDestination => settings::kinesis::enable,
         Operation::ExecuteStatement => partiql::execute_statement::call,
         Operation::ExecuteTransaction => partiql::execute_transaction::call,
@@ -103,9 +105,9 @@ pub(crate) fn handler(operation: Operation) -> Handler {
         Operation::UntagResource => tables::tags::untag,
         Operation::UpdateContinuousBackups => backups::continuous::update,
         Operation::UpdateContributorInsights => settings::contributor_insights::update,
-        Operation::UpdateGlobalTable => settings::global_tables::update,
-        Operation::UpdateGlobalTableSettings => settings::global_tables::update_settings,
-        Operation::UpdateKinesisStreamingDestination => settings::kinesis::update,
+        Operation::UpdateGlobalTable => settings::global_tables::not_found,
+        Operation::UpdateGlobalTableSettings => settings::global_tables::not_found,
+        Operation::UpdateKinesisStreamingDestination => settings::kinesis::not_found,
         Operation::UpdateTable => tables::update_table::call,
         Operation::UpdateTableReplicaAutoScaling => settings::replica_auto_scaling::update,
         Operation::UpdateTimeToLive => tables::time_to_live::update,

@@ -1,11 +1,13 @@
 //! The stored form of a stream record.
 //!
-//! One byte for the event, one for the origin, the time in milliseconds, and three images (keys,
+//! One byte for the event, one for the origin (1 the removal of expired items, 2 another region), the time in milliseconds, and three images (keys,
 //! old, new), each behind its length; an image that the stream's view does not show is left out.
 
 use keyloom_core::image::{self, ImageRef};
 use keyloom_core::{Error, Item, Result};
 use keyloom_store::Bytes;
+
+use crate::write::Origin;
 
 /// The length that stands for "no image".
 const ABSENT: u32 = u32::MAX;
@@ -16,7 +18,7 @@ pub(crate) struct Change<'a> {
     pub(crate) keys: &'a Item,
     pub(crate) old: Option<&'a Bytes>,
     pub(crate) new: Option<&'a Bytes>,
-    pub(crate) by_time_to_live: bool,
+    pub(crate) origin: Origin,
     pub(crate) now_ms: u64,
 }
 
@@ -24,11 +26,26 @@ pub(crate) struct Change<'a> {
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) event: Event,
-    pub(crate) by_time_to_live: bool,
+    origin: u8,
     pub(crate) created_ms: u64,
     pub(crate) keys: Item,
     pub(crate) old: Option<Item>,
     pub(crate) new: Option<Item>,
+}
+
+const EXPIRED: u8 = 1;
+const REPLICATED: u8 = 2;
+
+impl Record {
+    /// Whether the item was removed because it had expired, in this region.
+    pub(crate) fn is_by_time_to_live(&self) -> bool {
+        self.origin == EXPIRED
+    }
+
+    /// Whether another region made the change.
+    pub(crate) fn is_replicated(&self) -> bool {
+        self.origin == REPLICATED
+    }
 }
 
 /// What happened to the item.
@@ -60,7 +77,12 @@ pub(crate) fn encode_record(view: &str, change: &Change<'_>) -> Vec<u8> {
     let old = change.old.filter(|_| matches!(view, "OLD_IMAGE" | "NEW_AND_OLD_IMAGES"));
     let new = change.new.filter(|_| matches!(view, "NEW_IMAGE" | "NEW_AND_OLD_IMAGES"));
     let keys = image::encode(change.keys);
-    let mut out = vec![event, u8::from(change.by_time_to_live)];
+    let origin = match change.origin {
+        Origin::User | Origin::Loading => 0,
+        Origin::TimeToLive => EXPIRED,
+        Origin::Replica => REPLICATED,
+    };
+    let mut out = vec![event, origin];
     out.extend_from_slice(&change.now_ms.to_be_bytes());
     for image in [Some(keys.as_slice()), old.map(AsRef::as_ref), new.map(AsRef::as_ref)] {
         let length = image.map_or(ABSENT, |bytes| bytes.len() as u32);
@@ -83,7 +105,7 @@ pub(crate) fn decode_record(bytes: &[u8]) -> Result<Record> {
             2 => Event::Remove,
             _ => return Err(damaged()),
         },
-        by_time_to_live: origin == 1,
+        origin,
         created_ms,
         keys,
         old: take_image(&mut rest)?,
@@ -128,7 +150,7 @@ mod tests {
             keys: &keys,
             old: Some(&old_bytes),
             new: Some(&new_bytes),
-            by_time_to_live: false,
+            origin: Origin::User,
             now_ms: 7,
         };
         for (view, shows_old, shows_new) in [

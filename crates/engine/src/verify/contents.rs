@@ -24,13 +24,14 @@ pub(crate) struct Large {
 }
 
 /// All that there is much of.
-pub(crate) const LARGE: [Large; 3] = [
+pub(crate) const LARGE: [Large; 4] = [
     Large { tag: layout::ENTRY_TAG, name: "items or index entries", prefix: layout::entries },
     Large {
         tag: layout::STREAM_RECORD_TAG,
         name: "stream records",
         prefix: layout::stream_records,
     },
+    Large { tag: layout::VERSION_TAG, name: "versions", prefix: layout::versions },
     Large { tag: layout::HISTORY_TAG, name: "history records", prefix: layout::history },
 ];
 

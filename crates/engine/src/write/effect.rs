@@ -17,12 +17,13 @@ use crate::database::Inner;
 use crate::history;
 use crate::layout;
 use crate::read;
+use crate::replication::{self, Version};
 use crate::stream::{self, Change};
 use crate::ttl;
 use keyloom_core::image::Stored;
 
 use super::vector::{self, VectorEdit};
-use super::{Edit, Origin, Refusal, Write, Written};
+use super::{Edit, Refusal, Write, Written};
 
 /// The consequences of one write, before they are committed.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub(crate) struct Effect {
     new_bytes: Option<Bytes>,
     changed: bool,
     streamed: bool,
+    /// Whether it came from another region and counts, even if it changes nothing.
+    accepted: bool,
     /// Whether the item as it was goes to the table's history.
     recorded: bool,
     index_edits: Vec<IndexEdit>,
@@ -114,12 +117,31 @@ pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Box<Effect>, Refu
         new_bytes,
         changed,
         streamed,
+        accepted: write.arrived.is_some(),
         recorded,
         index_edits,
         vector_edits,
         sizes,
         billed,
     }))
+}
+
+/// What comes from another region too late leaves everything as it is.
+pub(super) fn of_stale(old: Option<Stored>) -> Box<Effect> {
+    let nothing = Sizes { old: None, new: None };
+    Box::new(Effect {
+        old,
+        new: None,
+        new_bytes: None,
+        changed: false,
+        streamed: false,
+        accepted: false,
+        recorded: false,
+        index_edits: Vec::new(),
+        vector_edits: Vec::new(),
+        sizes: nothing,
+        billed: nothing,
+    })
 }
 
 fn judge(write: &Write, old: Option<&Stored>) -> Result<(), Refusal> {
@@ -214,7 +236,7 @@ fn index_edit(
 impl Effect {
     /// Whether anything must be stored.
     pub(super) fn changes_something(&self) -> bool {
-        self.changed
+        self.changed || self.accepted
     }
 
     /// Whether it adds a record to the table's stream.
@@ -263,7 +285,7 @@ impl Effect {
             keys: &write.key,
             old: self.old.as_ref().map(Stored::bytes),
             new: self.new_bytes.as_ref(),
-            by_time_to_live: write.origin == Origin::TimeToLive,
+            origin: write.origin,
             now_ms,
         };
         let value = stream::encode_record(&stream.view, &change);
@@ -271,6 +293,28 @@ impl Effect {
             stream::shard_of(stream, || read::hash_of_entry(write.table.key(), &write.store_key));
         let key = layout::stream_record(stream.keyspace, shard, sequence);
         transaction.put(key.into(), value.into());
+    }
+
+    /// Adds the item's version to the transaction, if the table is a global one: the one that the write came with,
+    /// or the sequence number that it got here.
+    pub(super) fn stage_version(
+        &self,
+        write: &Write,
+        sequence: Option<u64>,
+        region: &str,
+        transaction: &mut dyn Transaction,
+    ) {
+        if write.table.record.replication.is_none() {
+            return;
+        }
+        let own = || sequence.map(|at| Version { at, region: region.to_owned() });
+        let version = match &write.arrived {
+            Some(arrived) => self.accepted.then(|| arrived.clone()),
+            None => own(),
+        };
+        if let Some(version) = version {
+            replication::staged(transaction, &write.store_key, version, self.new.is_none());
+        }
     }
 
     /// Adds the item as it was to the transaction, for the table's history.

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 
 use crate::catalog::Shared;
 use crate::database::Inner;
-use crate::{layout, store_error};
+use crate::{layout, replication, store_error};
 
 use super::effect::{self, Effect};
 use super::observed::{self, ObservedWrites, PausedWrites};
@@ -223,7 +223,14 @@ impl<'a> Execution<'a> {
         mut transaction: Box<dyn Transaction + '_>,
         mut images: impl Iterator<Item = Option<Stored>>,
     ) -> Result<Staged, Failure> {
-        let judged = self.writes.map(|write| effect::of(write, images.next().flatten()));
+        let judged = self.writes.map(|write| {
+            let old = images.next().flatten();
+            match replication::is_stale(write, transaction.as_ref()) {
+                Ok(false) => effect::of(write, old),
+                Ok(true) => Ok(effect::of_stale(old)),
+                Err(error) => Err(Refusal::Invalid(error)),
+            }
+        });
         let effects = match judged.all_ok() {
             Ok(effects) => effects,
             // What was refused may rest on a write that is not durable yet.
@@ -255,11 +262,11 @@ impl<'a> Execution<'a> {
             effect.stage(write, transaction);
             // One number for all: no time lies between the parts of a transaction.
             effect.stage_past(write, sequences.numbers().start, transaction);
-            if effect.is_streamed()
-                && let Some(sequence) = numbers.next()
-            {
+            let sequence = if effect.is_streamed() { numbers.next() } else { None };
+            if let Some(sequence) = sequence {
                 effect.stage_record(write, sequence, database.clock.now_ms(), transaction);
             }
+            effect.stage_version(write, sequence, &database.options.region, transaction);
         }
         if is_recorded && let Some(mark) = sequences.new_mark() {
             transaction.put(layout::history_clock().into(), mark.to_be_bytes().to_vec().into());

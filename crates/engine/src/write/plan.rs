@@ -8,6 +8,7 @@ use keyloom_core::size::item_size;
 use keyloom_core::{Item, Result, limits};
 
 use crate::catalog::Table;
+use crate::replication::Version;
 
 /// One item to write.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Write {
     pub(crate) condition: Option<Condition>,
     pub(crate) edit: Edit,
     pub(crate) origin: Origin,
+    /// The version of a write that another region has made: it counts only if it is greater than the item's.
+    pub(crate) arrived: Option<Version>,
 }
 
 /// What happens to the item.
@@ -45,6 +48,8 @@ pub(crate) enum Origin {
     TimeToLive,
     /// A restore, an import or a bulk operation, which consumes no throughput.
     Loading,
+    /// Another region of a global table; stream records say so, and are not sent to further regions.
+    Replica,
 }
 
 impl Write {
@@ -104,6 +109,6 @@ impl Write {
             table.check_paths(condition.paths())?;
         }
         let store_key = table.item_key(&key)?;
-        Ok(Self { table, key, store_key, condition, edit, origin: Origin::User })
+        Ok(Self { table, key, store_key, condition, edit, origin: Origin::User, arrived: None })
     }
 }

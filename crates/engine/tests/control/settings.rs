@@ -130,103 +130,29 @@ fn insights_are_switched_per_table_and_index() {
 }
 
 #[test]
-fn kinesis_destinations_are_kept() {
+fn kinesis_destinations_are_refused_with_the_reason() {
     let f = fixture();
     let body = json!({"TableName": "music", "StreamArn": KINESIS});
-    assert_eq!(
-        f.err("DisableKinesisStreamingDestination", body.clone()).0,
-        "ResourceNotFoundException"
-    );
-    f.ok("EnableKinesisStreamingDestination", body.clone());
-    assert_eq!(
-        f.err("EnableKinesisStreamingDestination", body.clone()).0,
-        "ResourceInUseException"
-    );
-    let mut precise = body.clone();
-    precise["UpdateKinesisStreamingConfiguration"] =
-        json!({"ApproximateCreationDateTimePrecision": "MICROSECOND"});
-    f.ok("UpdateKinesisStreamingDestination", precise);
+    let (code, text) = f.err("EnableKinesisStreamingDestination", body.clone());
+    assert_eq!(code, "ValidationException");
+    assert!(text.contains("sends nothing to Kinesis"), "{text}");
+    for operation in ["DisableKinesisStreamingDestination", "UpdateKinesisStreamingDestination"] {
+        assert_eq!(f.err(operation, body.clone()).0, "ResourceNotFoundException", "{operation}");
+    }
     let shown = f.ok("DescribeKinesisStreamingDestination", json!({"TableName": "music"}));
-    let destination = &shown["KinesisDataStreamDestinations"][0];
-    assert_eq!(destination["DestinationStatus"], "ACTIVE");
-    assert_eq!(destination["ApproximateCreationDateTimePrecision"], "MICROSECOND");
-    assert!(
-        destination["DestinationStatusDescription"].as_str().unwrap().contains("does not deliver")
-    );
-    f.ok("DisableKinesisStreamingDestination", body);
-    let shown = f.ok("DescribeKinesisStreamingDestination", json!({"TableName": "music"}));
-    assert_eq!(shown["KinesisDataStreamDestinations"][0]["DestinationStatus"], "DISABLED");
+    assert_eq!(shown["KinesisDataStreamDestinations"], json!([]));
+    let missing = json!({"TableName": "missing"});
+    let refused = f.err("DescribeKinesisStreamingDestination", missing).0;
+    assert_eq!(refused, "ResourceNotFoundException");
 }
 
 #[test]
-fn global_tables_remember_their_replicas() {
+fn replicas_need_a_server_for_their_region() {
     let f = fixture();
-    let create = |name: &str| json!({"GlobalTableName": name, "ReplicationGroup": [{"RegionName": "us-east-1"}]});
-    assert_eq!(f.err("CreateGlobalTable", create("missing")).0, "TableNotFoundException");
-    let made = f.ok("CreateGlobalTable", create("music"));
-    assert_eq!(made["GlobalTableDescription"]["GlobalTableStatus"], "CREATING");
-    assert_eq!(f.err("CreateGlobalTable", create("music")).0, "GlobalTableAlreadyExistsException");
-    let replica = |action: &str| json!({"GlobalTableName": "music", "ReplicaUpdates": [{action: {"RegionName": "eu-west-1"}}]});
-    assert_eq!(f.err("UpdateGlobalTable", replica("Delete")).0, "ReplicaNotFoundException");
-    f.ok("UpdateGlobalTable", replica("Create"));
-    assert_eq!(f.err("UpdateGlobalTable", replica("Create")).0, "ReplicaAlreadyExistsException");
-    let listed = f.ok("ListGlobalTables", json!({"RegionName": "eu-west-1"}));
-    assert_eq!(listed["GlobalTables"][0]["GlobalTableName"], "music");
-    f.ok(
-        "UpdateGlobalTableSettings",
-        json!({
-            "GlobalTableName": "music",
-            "GlobalTableBillingMode": "PROVISIONED",
-            "GlobalTableProvisionedWriteCapacityUnits": 7,
-            "ReplicaSettingsUpdate": [
-                {"RegionName": "eu-west-1", "ReplicaProvisionedReadCapacityUnits": 3},
-            ],
-        }),
-    );
-    let settings = f.ok("DescribeGlobalTableSettings", json!({"GlobalTableName": "music"}));
-    let replicas = settings["ReplicaSettings"].as_array().unwrap();
-    assert!(replicas.iter().all(|r| r["ReplicaProvisionedWriteCapacityUnits"] == 7));
-    assert_eq!(replicas[1]["ReplicaProvisionedReadCapacityUnits"], 3);
-    let missing = json!({"GlobalTableName": "missing"});
-    assert_eq!(f.err("DescribeGlobalTable", missing).0, "GlobalTableNotFoundException");
-    let index = json!({
-        "GlobalTableName": "music",
-        "GlobalTableGlobalSecondaryIndexSettingsUpdate": [{"IndexName": "missing"}],
-    });
-    assert_eq!(f.err("UpdateGlobalTableSettings", index).0, "IndexNotFoundException");
-}
-
-#[test]
-fn replicas_and_their_scaling_are_shown_with_the_table() {
-    let f = fixture();
-    let replica = |action: &str| json!({"TableName": "music", "ReplicaUpdates": [{action: {"RegionName": "eu-west-1"}}]});
-    f.ok("UpdateTable", replica("Create"));
-    assert_eq!(f.err("UpdateTable", replica("Create")).0, "ValidationException");
-    let shown = describe(&f.db, "music");
-    assert_eq!(shown["GlobalTableVersion"], "2019.11.21");
-    assert_eq!(shown["Replicas"][0]["ReplicaStatus"], "ACTIVE");
-    let scaling = json!({
-        "MinimumUnits": 5, "MaximumUnits": 50,
-        "ScalingPolicyUpdate": {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": 70.0}},
-    });
-    let reply = f.ok(
-        "UpdateTableReplicaAutoScaling",
-        json!({
-            "TableName": "music",
-            "ReplicaUpdates": [{
-                "RegionName": "eu-west-1",
-                "ReplicaProvisionedReadCapacityAutoScalingUpdate": scaling,
-            }],
-        }),
-    );
-    assert_eq!(f.ok("DescribeTableReplicaAutoScaling", json!({"TableName": "music"})), reply);
-    let replicas = reply["TableAutoScalingDescription"]["Replicas"].as_array().unwrap();
-    assert_eq!(replicas.len(), 2);
-    let settings = &replicas[1]["ReplicaProvisionedReadCapacityAutoScalingSettings"];
-    assert_eq!(settings["MaximumUnits"], 50);
-    let tracking = &settings["ScalingPolicies"][0]["TargetTrackingScalingPolicyConfiguration"];
-    assert_eq!(tracking["TargetValue"], 70.0);
-    assert!(replicas[0].get("ReplicaProvisionedReadCapacityAutoScalingSettings").is_none());
-    f.ok("UpdateTable", replica("Delete"));
+    let updates = json!([{"Create": {"RegionName": "eu-west-1"}}]);
+    let (code, text) =
+        f.err("UpdateTable", json!({"TableName": "music", "ReplicaUpdates": updates}));
+    assert_eq!(code, "ValidationException");
+    assert!(text.contains("--replica eu-west-1=URL"), "{text}");
     assert!(describe(&f.db, "music").get("Replicas").is_none());
 }

@@ -45,7 +45,6 @@ fn what_is_set_stays_set() {
             "Effect": "Allow", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": ARN,
         }],
     });
-    let kinesis = "arn:aws:kinesis:us-east-1:000000000000:stream/s";
     for (operation, body, show, shown) in [
         (
             "TagResource",
@@ -76,24 +75,6 @@ fn what_is_set_stays_set() {
             json!({"ResourceArn": ARN, "Policy": policy.to_string()}),
             "GetResourcePolicy",
             json!({"ResourceArn": ARN}),
-        ),
-        (
-            "EnableKinesisStreamingDestination",
-            json!({"TableName": "music", "StreamArn": kinesis}),
-            "DescribeKinesisStreamingDestination",
-            name.clone(),
-        ),
-        (
-            "CreateGlobalTable",
-            json!({"GlobalTableName": "music", "ReplicationGroup": [{"RegionName": "us-east-1"}]}),
-            "ListGlobalTables",
-            json!({}),
-        ),
-        (
-            "UpdateTable",
-            json!({"TableName": "music", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]}),
-            "DescribeTable",
-            name.clone(),
         ),
     ] {
         // A policy that is not there cannot be shown.

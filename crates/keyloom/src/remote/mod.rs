@@ -89,6 +89,11 @@ impl Remote {
     pub fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>> {
         Retry::default().run(operation, true, |_| self.send_json(operation, body))
     }
+
+    /// Sends a request to any target (the `X-Amz-Target` header) once, and returns the body of the answer.
+    pub fn call_target(&self, target: &str, body: &[u8]) -> Result<Vec<u8>> {
+        Retry::never().run("request", false, |_| self.post_target(target, body))
+    }
 }
 
 impl fmt::Debug for Remote {

@@ -57,10 +57,14 @@ impl Remote {
 
     /// One HTTP request, signed.
     pub(super) fn post(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
+        self.post_target(&format!("DynamoDB_20120810.{operation}"), body)
+    }
+
+    /// The same for any target.
+    pub(super) fn post_target(&self, target: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
         let Inner { agent, url, host, region, credentials, .. } = &*self.inner;
-        let target = format!("DynamoDB_20120810.{operation}");
         let mut request =
-            agent.post(url).header("content-type", CONTENT_TYPE).header("x-amz-target", &target);
+            agent.post(url).header("content-type", CONTENT_TYPE).header("x-amz-target", target);
         let now_ms = SystemClock.now_ms();
         let credentials = credentials.credentials(now_ms)?;
         let unsigned = sign::Unsigned {
@@ -69,7 +73,7 @@ impl Remote {
             host,
             path: "/",
             query: "",
-            headers: &[("content-type", CONTENT_TYPE), ("x-amz-target", &target)],
+            headers: &[("content-type", CONTENT_TYPE), ("x-amz-target", target)],
             body_hash: &sign::hash(body),
         };
         for (name, value) in sign::headers(&credentials, region, unsigned, now_ms) {

@@ -27,6 +27,8 @@ use keyloom_engine::{Database, Error};
 
 use crate::auth::Credentials;
 
+use body::Body;
+
 /// A user or role with an access key: who it is and what its policies are.
 #[derive(Clone)]
 pub struct Identity {
@@ -85,7 +87,34 @@ impl Asked<'_> {
         };
         let circumstances = self.circumstances();
         let needed = needs::needs(database, operation, &body);
-        needed.iter().try_for_each(|access| self.check(access, database, &circumstances))
+        needed.iter().try_for_each(|access| self.check(access, database, &circumstances))?;
+        if operation == "PutResourcePolicy" && !self.confirms_lockout(&body) {
+            self.check_lockout(&body, &needed, &circumstances)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the caller confirms that the policy may take its own right to change the policy.
+    fn confirms_lockout(&self, body: &json::Json<'_>) -> bool {
+        let stated = Body::of(body).and_then(|body| body.get("ConfirmRemoveSelfResourceAccess"));
+        let header = self.head.headers.get("x-amz-confirm-remove-self-resource-access");
+        matches!(stated, Some(json::Json::Bool(true)))
+            || header.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"true"))
+    }
+
+    /// Refuses a policy after which the caller could not put another one.
+    fn check_lockout(
+        &self,
+        body: &json::Json<'_>,
+        needed: &[Access],
+        circumstances: &Circumstances,
+    ) -> Result<(), Error> {
+        let text = Body::of(body).and_then(|body| body.text("Policy")).unwrap_or_default();
+        // One that cannot be read is refused by the operation itself.
+        let Ok(policy) = Policy::resource(text) else { return Ok(()) };
+        let is_locked_out =
+            needed.iter().any(|access| self.judge(access, Some(&policy), circumstances).is_err());
+        if is_locked_out { Err(message::locks_out(&self.identity.principal.arn)) } else { Ok(()) }
     }
 
     /// Whether the identity may do something that is not an operation of DynamoDB.

@@ -118,6 +118,20 @@ impl fmt::Debug for Credentials {
     }
 }
 
+/// Refuses a request that is signed for another region than the server's, where `is_checked`. One without a claim is
+/// left to [`Auth::admit`].
+pub(crate) fn check_region(request: &Parts, region: &str, is_checked: bool) -> Result<(), Error> {
+    let Some(claim) = is_checked.then(|| Claim::of(request).ok()).flatten() else { return Ok(()) };
+    if claim.scope.region == region {
+        return Ok(());
+    }
+    Err(Error::InvalidSignature(format!(
+        "Credential should be scoped to a valid region, not '{}'. This server serves {region}; send the request to the \
+         server of the other region.",
+        claim.scope.region
+    )))
+}
+
 /// The authentication policy.
 #[derive(Debug)]
 pub(crate) enum Auth {

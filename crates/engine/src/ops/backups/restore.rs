@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use keyloom_api::tables::IndexInput;
 use keyloom_api::{Constraints, Fields};
-use keyloom_core::error::{request, resource as message};
+use keyloom_core::error::{request, resource as message, table};
 use keyloom_core::schema::model::check_new_name;
 use keyloom_core::{Error, Result};
 use keyloom_store::Snapshot;
@@ -17,7 +17,6 @@ use serde_json::{Map, Value, json};
 
 use crate::catalog::record::{
     AttributeDefinition, Billing, Encryption, IndexRecord, OnDemandLimit, Status, Throughput,
-    VectorIndexLife,
 };
 use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;
@@ -47,7 +46,12 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
+    pub(super) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
+        if fields.has("VectorIndexOverride") {
+            let reason =
+                "vector indexes are restored as they were; change them afterwards with UpdateTable";
+            return Err(table::not_served("VectorIndexOverride", reason));
+        }
         let name = fields.owned_string("TargetTableName");
         match &name {
             None => constraints.required(false, "targetTableName"),
@@ -55,7 +59,7 @@ impl Target {
         }
         let modes = [("PROVISIONED", false), ("PAY_PER_REQUEST", true)];
         let mode = fields.string("BillingModeOverride");
-        Self {
+        Ok(Self {
             name: name.unwrap_or_default(),
             on_demand: constraints.one_of(mode, "billingModeOverride", &modes),
             throughput: Throughput::decode(fields, "ProvisionedThroughputOverride"),
@@ -63,7 +67,7 @@ impl Target {
             global: IndexInput::decode_all(fields, "GlobalSecondaryIndexOverride"),
             local: IndexInput::decode_all(fields, "LocalSecondaryIndexOverride"),
             encryption: Encryption::decode(fields, "SSESpecificationOverride"),
-        }
+        })
     }
 
     /// The record of the new table.
@@ -80,18 +84,7 @@ impl Target {
         record.status = Status::Creating;
         record.indexes = kept(source, self.global.as_ref(), true)?;
         record.indexes.extend(kept(source, self.local.as_ref(), false)?);
-        let count = 1 + record.indexes.len() + record.vector_indexes.len();
-        let mut keyspaces = change.allocate_keyspaces(count as u32)?..;
-        let mut next = || keyspaces.next().unwrap_or_default();
-        record.keyspace = next();
-        for index in &mut record.indexes {
-            index.keyspace = next();
-            (index.status, index.backfilling) = (Status::Active, false);
-        }
-        for index in &mut record.vector_indexes {
-            index.keyspace = next();
-            index.life = VectorIndexLife::Active;
-        }
+        record.move_to(change.allocate_keyspaces(record.keyspaces())?);
         // Dropped indexes take their definitions along.
         let mut schema = record.typed_schema();
         schema.drop_unused_definitions();
@@ -101,6 +94,7 @@ impl Target {
         record.ttl = None;
         record.tags = BTreeMap::new();
         record.settings = BTreeMap::new();
+        record.replication = None;
         record.deletion_protection = false;
         if self.encryption.is_some() {
             record.encryption.clone_from(&self.encryption);

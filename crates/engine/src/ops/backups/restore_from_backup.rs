@@ -12,7 +12,7 @@ use super::restore::{self, Items, Source, Target};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let target = Target::decode(&fields, &mut constraints);
+    let target = Target::decode(&fields, &mut constraints)?;
     constraints.finish()?;
     restore::begin(database, &target, || {
         let backup = find(database, &fields)?;

@@ -16,7 +16,7 @@ use super::restore::{self, Items, Source, Target};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let target = Target::decode(&fields, &mut constraints);
+    let target = Target::decode(&fields, &mut constraints)?;
     let name = fields.string("SourceTableArn").or(fields.string("SourceTableName"));
     if name.is_some() {
         constraints.table_name_at(name, "sourceTableName");

@@ -1,7 +1,6 @@
 //! Operations on what AWS keeps beside a table: policies, insights, destinations, replicas, scaling.
 //!
-//! Their settings are kept and shown, with the errors for what is missing. None of them makes this
-//! database do anything by itself, except that insights make observers count.
+//! What cannot be honoured is refused.
 
 pub(super) mod contributor_insights;
 pub(super) mod global_tables;

@@ -119,7 +119,7 @@ fn write_record(
         json.integer("SizeBytes", size_bytes(record) as i64);
         json.string("StreamViewType", &stream.view);
     });
-    if record.by_time_to_live {
+    if record.is_by_time_to_live() {
         json.structure("userIdentity", |json| {
             // AWS writes the names like this; the API model, and so some SDKs, like that.
             for (principal, kind) in [("principalId", "type"), ("PrincipalId", "Type")] {

@@ -5,12 +5,30 @@ use keyloom_api::parameters::control_table;
 use keyloom_core::Result;
 use keyloom_core::error::{message, request, table as table_error};
 
-use crate::catalog::Alongside;
 use crate::catalog::record::{IndexRecord, Status};
+use crate::catalog::{Alongside, Change, Table};
 use crate::database::Inner;
 use crate::ops::backups;
+use crate::replication;
 
 use super::{description, stream_setting};
+
+/// Removes a table and everything that belongs to it. The regions of a global table are told that this one has it no
+/// more.
+pub(crate) fn remove(database: &Inner, change: &Change<'_>, table: &Table) -> Result<()> {
+    change.remove(table, || {
+        let streams = stream_setting::ended(database, &table.record)?.into_iter().collect();
+        let backup = backups::left_by(database, table)?;
+        let keeps_items = backup.is_some();
+        let mut resources = replication::departures_alongside(database, &table.record)?;
+        resources.extend(backup);
+        Ok(Alongside { streams, keeps_items, resources, ..Alongside::default() })
+    })?;
+    replication::departures_end(database, table.name(), table.record.replication.as_ref());
+    database.observer.forget(table.name(), None);
+    database.background.wake();
+    Ok(())
+}
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let change = database.catalog.change(database.store.as_ref());
@@ -30,16 +48,8 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     if let Some(index) = table.record.indexes.iter().find(building) {
         return Err(table_error::index_being_created(table.name(), &index.name));
     }
-    change.remove(&table, || {
-        let streams = stream_setting::ended(database, &table.record)?.into_iter().collect();
-        let backup = backups::left_by(database, &table)?;
-        let keeps_items = backup.is_some();
-        let resources = backup.into_iter().collect();
-        Ok(Alongside { streams, keeps_items, resources, ..Alongside::default() })
-    })?;
+    remove(database, &change, &table)?;
     drop(change);
-    database.observer.forget(table.name(), None);
-    database.background.wake();
     // It is done: if the items cannot be counted, the answer says nothing of them.
     let _ = database.counted.wait();
     Ok(description::of(database, &table, Status::Deleting).encode("TableDescription"))

@@ -13,6 +13,8 @@ use crate::catalog::record::{
 use crate::catalog::{Stats, Table, TableRecord};
 use crate::database::Inner;
 
+use super::replicas;
+
 /// What a new on-demand table or index can take at once.
 const NEW_ON_DEMAND_WARM: Throughput = Throughput { read: 12_000, write: 4_000 };
 
@@ -52,7 +54,7 @@ pub(crate) fn of<'a>(database: &Inner, table: &'a Table, status: Status) -> Tabl
         deletion_protection: record.deletion_protection,
         table_class: class.map(|class| (class.class.as_str(), class.changed_ms)),
         encryption,
-        others: others(record),
+        others: others(database, record),
     }
 }
 
@@ -133,14 +135,9 @@ fn stream(stream: &StreamSetting) -> StreamDescription<'_> {
 }
 
 /// What makes the table a global table, if anything does, and the restore that made it.
-fn others(record: &TableRecord) -> Vec<(&'static str, serde_json::Value)> {
-    let stored = |name: &'static str| Some((name, record.settings.get(name)?.clone()));
-    let names = ["MultiRegionConsistency", "GlobalTableSettingsReplicationMode"];
-    let mut others: Vec<_> = names.into_iter().filter_map(stored).collect();
-    if let Some(replicas) = stored("Replicas") {
-        others.extend([("GlobalTableVersion", "2019.11.21".into()), replicas]);
-    }
-    others.extend(stored("RestoreSummary"));
+fn others(database: &Inner, record: &TableRecord) -> Vec<(&'static str, serde_json::Value)> {
+    let mut others = replicas::described(database, record);
+    others.extend(record.settings.get("RestoreSummary").map(|it| ("RestoreSummary", it.clone())));
     others
 }
 

@@ -11,11 +11,11 @@ mod replicas;
 mod vectors;
 
 use keyloom_api::Fields;
+use keyloom_api::settings::ReplicaUpdate;
 use keyloom_api::tables::{StreamChange, UpdateTableInput};
 use keyloom_core::Result;
 use keyloom_core::error::{request, table as message};
 use keyloom_store::Snapshot;
-use replicas::ReplicaInput;
 
 use crate::backfill::Backfill;
 use crate::catalog::record::{Status, TableClassSetting};
@@ -28,7 +28,7 @@ use super::{description, stream_setting};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = UpdateTableInput::decode(&fields)?;
-    let replicas = ReplicaInput::decode(&fields);
+    let replicas = ReplicaUpdate::decode_all(&fields)?;
     let change = database.catalog.change(database.store.as_ref());
     let table = database.catalog.described_table(&input.table_name)?;
     if table.record.status != Status::Active {
@@ -39,8 +39,8 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     indexes::apply(&input, &change, &mut update)?;
     vectors::apply(&input, &database.options, &change, &mut update)?;
     update.apply_stream(&input, database, &change)?;
+    replicas::apply(&replicas, database, &change, &mut update)?;
     update.apply_settings(&input);
-    update.apply_replicas(&replicas)?;
     let shown = update.publish(database, &change, &table)?;
     drop(change);
     // It is done: if the items cannot be counted, the answer says nothing of them.
@@ -88,12 +88,11 @@ impl Update {
         let is_open = self.record.stream.as_ref().is_some_and(|stream| stream.enabled);
         match wanted {
             StreamChange::Begin(_) if is_open => return Err(message::stream_already_enabled(name)),
-            StreamChange::Begin(view) => {
-                let keyspace = change.allocate_keyspaces(1)?;
-                let setting = stream_setting::begin(database, name, keyspace, view)?;
-                self.record.stream = Some(setting);
-            }
+            StreamChange::Begin(view) => return self.begin_stream(view, database, change),
             StreamChange::End if !is_open => return Err(message::no_stream_to_disable(name)),
+            StreamChange::End if self.record.replication.is_some() => {
+                return Err(message::replica_stream_needed(name));
+            }
             StreamChange::End => {
                 if let Some(stream) = &mut self.record.stream {
                     stream.enabled = false;
@@ -102,6 +101,15 @@ impl Update {
         }
         self.shown.stream = self.record.stream.clone();
         self.stream = Some(wanted.clone());
+        Ok(())
+    }
+
+    fn begin_stream(&mut self, view: &str, database: &Inner, change: &Change<'_>) -> Result<()> {
+        let keyspace = change.allocate_keyspaces(1)?;
+        let setting = stream_setting::begin(database, &self.record.name, keyspace, view)?;
+        self.record.stream = Some(setting);
+        self.shown.stream = self.record.stream.clone();
+        self.stream = Some(StreamChange::Begin(view.to_owned()));
         Ok(())
     }
 
@@ -121,12 +129,7 @@ impl Update {
         self.shown.deletion_protection = record.deletion_protection;
         self.shown.table_class.clone_from(&record.table_class);
         self.shown.encryption.clone_from(&record.encryption);
-    }
-
-    fn apply_replicas(&mut self, input: &ReplicaInput) -> Result<()> {
-        replicas::apply(input, &mut self.record)?;
-        self.shown.settings.clone_from(&self.record.settings);
-        Ok(())
+        self.shown.settings.clone_from(&record.settings);
     }
 
     /// Makes the change and gives the table that the answer shows.

@@ -1,132 +1,55 @@
-//! Replicas in other regions, as UpdateTable names them: remembered and shown.
+//! `ReplicaUpdates`: regions that join the table's global table, and regions that leave it.
 //!
-//! This database is one region. A replica's settings are kept so that tools which manage global
-//! tables work; no data goes anywhere.
+//! The request only says who is to have the table. What follows, creating it there and sending items, is up to
+//! [`crate::replication`].
 
-use keyloom_api::Fields;
+use keyloom_api::settings::ReplicaUpdate;
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
-use serde_json::{Map, Value, json};
 
-use crate::catalog::TableRecord;
+use crate::catalog::Change;
+use crate::database::Inner;
+use crate::identity;
+use crate::replication::{self, Member, Members, Replication};
 
-/// The name under which a table's replicas are remembered.
-pub(crate) const REPLICAS: &str = "Replicas";
+use super::Update;
 
-/// What UpdateTable says of replicas.
-#[derive(Debug)]
-pub(super) struct ReplicaInput {
-    replicas: Vec<ReplicaUpdate>,
-    /// Settings of global tables that are stored and shown, by their names.
-    global_settings: Vec<(&'static str, Value)>,
-}
-
-impl ReplicaInput {
-    pub(super) fn decode(fields: &Fields<'_>) -> Self {
-        let names = ["MultiRegionConsistency", "GlobalTableSettingsReplicationMode"];
-        let setting = |name: &'static str| Some((name, fields.kept(name)?));
-        let updates = fields.structures("ReplicaUpdates").unwrap_or_default();
-        Self {
-            replicas: updates.iter().filter_map(ReplicaUpdate::decode).collect(),
-            global_settings: names.into_iter().filter_map(setting).collect(),
-        }
-    }
-}
-
-/// One element of `ReplicaUpdates`.
-#[derive(Clone, Debug)]
-pub(super) enum ReplicaUpdate {
-    Create(Replica),
-    Update(Replica),
-    Delete(String),
-}
-
-/// A replica as a request describes it.
-#[derive(Clone, Debug)]
-pub(super) struct Replica {
-    region: String,
-    key: Option<String>,
-    table_class: Option<String>,
-    read_units: Option<i64>,
-}
-
-impl ReplicaUpdate {
-    /// Decodes an element; none if it says nothing.
-    fn decode(fields: &Fields<'_>) -> Option<Self> {
-        if let Some(create) = fields.structure("Create") {
-            return Some(Self::Create(Replica::decode(&create)));
-        }
-        if let Some(update) = fields.structure("Update") {
-            return Some(Self::Update(Replica::decode(&update)));
-        }
-        Some(Self::Delete(Replica::decode(&fields.structure("Delete")?).region))
-    }
-}
-
-impl Replica {
-    fn decode(fields: &Fields<'_>) -> Self {
-        let throughput = fields.structure("ProvisionedThroughputOverride");
-        Self {
-            region: fields.owned_string("RegionName").unwrap_or_default(),
-            key: fields.owned_string("KMSMasterKeyId"),
-            table_class: fields.owned_string("TableClassOverride"),
-            read_units: throughput.and_then(|units| units.integer("ReadCapacityUnits")),
-        }
-    }
-
-    /// The replica's description: what the request says over what is known of it.
-    fn described(&self, mut known: Map<String, Value>) -> Value {
-        known.insert("RegionName".into(), json!(self.region));
-        known.insert("ReplicaStatus".into(), json!("ACTIVE"));
-        if let Some(key) = &self.key {
-            known.insert("KMSMasterKeyId".into(), json!(key));
-        }
-        if let Some(class) = &self.table_class {
-            known.insert("ReplicaTableClassSummary".into(), json!({ "TableClass": class }));
-        }
-        if let Some(units) = self.read_units {
-            let throughput = json!({ "ReadCapacityUnits": units });
-            known.insert("ProvisionedThroughputOverride".into(), throughput);
-        }
-        Value::Object(known)
-    }
-}
-
-/// Applies the updates of replicas and the settings that go with them.
-pub(super) fn apply(input: &ReplicaInput, record: &mut TableRecord) -> Result<()> {
-    for (name, value) in &input.global_settings {
-        record.settings.insert((*name).into(), value.clone());
-    }
-    if input.replicas.is_empty() {
-        return Ok(());
-    }
-    let mut replicas = match record.settings.remove(REPLICAS) {
-        Some(Value::Array(replicas)) => replicas,
-        _ => Vec::new(),
-    };
-    for update in &input.replicas {
-        let region = match update {
-            ReplicaUpdate::Create(replica) | ReplicaUpdate::Update(replica) => &replica.region,
-            ReplicaUpdate::Delete(region) => region,
+/// Applies the updates of replicas.
+pub(super) fn apply(
+    updates: &[ReplicaUpdate],
+    database: &Inner,
+    change: &Change<'_>,
+    update: &mut Update,
+) -> Result<()> {
+    for replica in updates {
+        let own = &database.options.region;
+        let (region, present) = match replica {
+            ReplicaUpdate::Create(region) => (region, true),
+            ReplicaUpdate::Delete(region) => (region, false),
         };
-        let is_same = |known: &Value| known.get("RegionName") == Some(&json!(region));
-        let known = replicas.iter().position(is_same);
-        match (update, known) {
-            (ReplicaUpdate::Create(_), Some(_)) => return Err(message::replica_exists(region)),
-            (ReplicaUpdate::Create(replica), None) => replicas.push(replica.described(Map::new())),
-            (ReplicaUpdate::Update(replica), Some(position)) => {
-                if let Value::Object(known) = replicas.remove(position) {
-                    replicas.insert(position, replica.described(known));
-                }
-            }
-            (ReplicaUpdate::Delete(_), Some(position)) => drop(replicas.remove(position)),
-            (ReplicaUpdate::Update(_) | ReplicaUpdate::Delete(_), None) => {
-                return Err(message::replica_missing(region));
-            }
+        if region == own {
+            return Err(message::replica_in_own_region(region));
         }
+        let at = database.streams.boundary();
+        let known = update.record.replication.get_or_insert_with(|| Replication {
+            group: identity::uuid(),
+            members: Members::from([(own.clone(), Member { at, present: true })]),
+        });
+        if known.has(region) == present {
+            let wrong = if present { message::replica_exists } else { message::replica_missing };
+            return Err(wrong(region));
+        }
+        let peers = database.options.peers.as_ref();
+        if present && !peers.is_some_and(|peers| peers.regions().contains(region)) {
+            return Err(message::replica_region_unknown(region));
+        }
+        known.members.insert(region.clone(), Member { at: database.streams.boundary(), present });
     }
-    if !replicas.is_empty() {
-        record.settings.insert(REPLICAS.into(), Value::Array(replicas));
+    let Some(known) = &update.record.replication else { return Ok(()) };
+    update.shown.replication = Some(known.clone());
+    match update.record.stream.as_ref().filter(|stream| stream.enabled) {
+        Some(stream) if stream.view == replication::VIEW => Ok(()),
+        Some(_) => Err(message::replica_stream_view(&update.record.name)),
+        None => update.begin_stream(replication::VIEW, database, change),
     }
-    Ok(())
 }

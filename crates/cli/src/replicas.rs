@@ -1,0 +1,111 @@
+//! The servers of other regions, over HTTP.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use keyloom::Error;
+use keyloom::remote::{Credentials, Endpoint, Remote};
+use keyloom_engine::{PeerError, Peers};
+
+use crate::output::Failure;
+
+/// How long it may take to reach a server, and to get its answer. A server that ends waits for it.
+const CONNECTED_WITHIN: Duration = Duration::from_secs(2);
+const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
+
+/// The argument of `--replica`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Replica {
+    region: String,
+    url: String,
+}
+
+/// Reads `REGION=URL`.
+pub(crate) fn replica(text: &str) -> Result<Replica, String> {
+    let wrong =
+        || "it must be a region and a URL, such as eu-west-1=http://10.0.0.2:8000".to_owned();
+    let (region, url) = text.split_once('=').ok_or_else(wrong)?;
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let is_url = url.starts_with("http://") || url.starts_with("https://");
+    if region.is_empty() || !region.chars().all(is_plain) || !is_url {
+        return Err(wrong());
+    }
+    Ok(Replica { region: region.to_owned(), url: url.trim_end_matches('/').to_owned() })
+}
+
+/// The servers of other regions.
+pub(crate) struct RemotePeers(BTreeMap<String, Remote>);
+
+impl RemotePeers {
+    /// Servers that are called with these keys, if there are any.
+    pub(crate) fn new(
+        own: &str,
+        replicas: &[Replica],
+        keys: Option<(&str, &str)>,
+    ) -> Result<Self, Failure> {
+        let mut remotes = BTreeMap::new();
+        for Replica { region, url } in replicas {
+            if region == own {
+                let text = format_args!("--replica {region}: that is this server's own --region");
+                return Err(Failure::refused(text));
+            }
+            let (access, secret) = keys.unwrap_or(("local", "local"));
+            let endpoint = Endpoint::url(url)
+                .region(region)
+                .credentials(Credentials::new(access, secret))
+                .timeouts(CONNECTED_WITHIN, ANSWERED_WITHIN);
+            let wrong =
+                |error: Error| Failure::refused(format_args!("--replica {region}={url}: {error}"));
+            let remote = Remote::new(endpoint).map_err(wrong)?;
+            if remotes.insert(region.clone(), remote).is_some() {
+                return Err(Failure::refused(format_args!("--replica {region} is given twice")));
+            }
+        }
+        Ok(Self(remotes))
+    }
+}
+
+impl Peers for RemotePeers {
+    fn regions(&self) -> Vec<String> {
+        self.0.keys().cloned().collect()
+    }
+
+    fn send(&self, region: &str, target: &str, body: &[u8]) -> Result<Vec<u8>, PeerError> {
+        let unknown = || PeerError::Unreachable(format!("no server is known for {region}"));
+        let remote = self.0.get(region).ok_or_else(unknown)?;
+        remote.call_target(target, body).map_err(|error| match error {
+            Error::Database(error) => PeerError::Refused(error),
+            other => PeerError::Unreachable(other.to_string()),
+        })
+    }
+}
+
+impl fmt::Debug for RemotePeers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replica_is_a_region_and_a_url() {
+        let read = replica("eu-west-1=https://db.example.com:8000/").unwrap();
+        assert_eq!(
+            (read.region.as_str(), read.url.as_str()),
+            ("eu-west-1", "https://db.example.com:8000")
+        );
+        for wrong in
+            ["", "eu-west-1", "=http://x", "eu-west-1=x:8000", "EU=http://x", "a b=http://x"]
+        {
+            assert!(replica(wrong).is_err(), "{wrong}");
+        }
+        let own = RemotePeers::new("a", &[replica("a=http://x").unwrap()], None);
+        assert!(own.is_err());
+        let twice = [replica("b=http://x").unwrap(), replica("b=http://y").unwrap()];
+        assert!(RemotePeers::new("a", &twice, None).is_err());
+    }
+}

@@ -1,0 +1,363 @@
+//! One table and one other region: what is sent there, step by step.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use keyloom_core::image::ImageRef;
+use keyloom_core::{Error, Result};
+use keyloom_store::{Bytes, Direction, KeyRange, Snapshot};
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{Table, TableRecord};
+use crate::database::Inner;
+use crate::layout::{self, Keyspace};
+use crate::stream::Record;
+use crate::{resource, store_error};
+
+use super::message::{
+    self, APPLY, ApplyMessage, MEMBERS, MembersMessage, READY, ReadyMessage, SentWrite,
+};
+use super::notes::{LinkError, Trouble};
+use super::version::{StoredVersion, Version};
+use super::{Members, PeerError, Peers, REPLICATION_TARGET, Replication, changes, receive};
+
+/// The kind of the resources that say how far links have come.
+pub(crate) const POSITIONS: &str = "replica-position";
+
+/// Items of one message while a table is copied, and their bytes.
+const COPIED_AT_ONCE: usize = 250;
+const COPIED_BYTES_AT_ONCE: usize = 2 << 20;
+
+/// How much time may pass before a position in an idle stream is stored again. Must be far less than records are kept.
+const STORED_EVERY_MS: u64 = 10 * 60 * 1000;
+
+/// How far a link has come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Position {
+    /// Of which global table, and of which stream.
+    pub(super) group: String,
+    pub(super) stream: Keyspace,
+    /// What the other region has been told of the regions.
+    pub(super) told: Members,
+    pub(super) phase: Phase,
+    stored_ms: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Phase {
+    /// The table is being copied; `next` is where the stream stood when that began.
+    Copying { part: Part, after: Option<Vec<u8>>, next: u64 },
+    /// The stream is followed from here.
+    Following { next: u64 },
+}
+
+/// What is being copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Part {
+    Items,
+    /// Of removed items: the other side may still have them if it was away for long.
+    Tombstones,
+}
+
+impl Position {
+    /// Nothing has been sent.
+    fn new(database: &Inner, group: &str, stream: Keyspace) -> Self {
+        let next = database.streams.stable_before();
+        let phase = Phase::Copying { part: Part::Items, after: None, next };
+        Self { group: group.to_owned(), stream, told: Members::new(), phase, stored_ms: 0 }
+    }
+
+    /// Of a table that was created for its group: the others have all that it has.
+    pub(super) fn of_new(replication: &Replication, stream: Keyspace, next: u64) -> Self {
+        Self {
+            group: replication.group.clone(),
+            stream,
+            told: replication.members.clone(),
+            phase: Phase::Following { next },
+            stored_ms: 0,
+        }
+    }
+}
+
+/// The name of a link's position.
+pub(super) fn position_name(table: &str, region: &str) -> String {
+    format!("{table}/{region}")
+}
+
+/// How far a link has come; none if nothing was sent.
+pub(super) fn position(database: &Inner, record: &TableRecord, region: &str) -> Option<Position> {
+    let replication = record.replication.as_ref()?;
+    let stream = record.stream.as_ref()?.keyspace;
+    let name = position_name(&record.name, region);
+    let stored: Position = resource::get(database, POSITIONS, &name).ok()??;
+    (stored.group == replication.group && stored.stream == stream).then_some(stored)
+}
+
+/// Forgets how far the links of a table have come.
+pub(crate) fn forget(database: &Inner, table: &str, replication: &Replication) -> Result<()> {
+    for region in replication.members.keys() {
+        resource::delete(database, POSITIONS, &position_name(table, region))?;
+    }
+    Ok(())
+}
+
+/// A table's way to one other region.
+pub(super) struct Link<'a> {
+    pub(super) database: &'a Inner,
+    pub(super) peers: &'a dyn Peers,
+    pub(super) table: Arc<Table>,
+    pub(super) region: &'a str,
+}
+
+impl Link<'_> {
+    /// Sends the next message, if there is anything to tell; whether there may be more at once.
+    pub(super) fn step(&self) -> Result<bool, LinkError> {
+        let record = &self.table.record;
+        let Some(replication) = &record.replication else { return Ok(false) };
+        let stream = record.stream.as_ref().filter(|stream| stream.enabled);
+        let lost =
+            || Error::InternalServer("the table's stream is lost; replace the replica".into());
+        let stream = stream.ok_or_else(lost)?;
+        let is_present = replication.has(self.region);
+        // A region that left and came back begins anew.
+        let is_current = |position: &Position| {
+            !is_present || position.told.get(self.region).is_none_or(|told| told.present)
+        };
+        let known = position(self.database, record, self.region).filter(is_current);
+        let mut position = known
+            .unwrap_or_else(|| Position::new(self.database, &replication.group, stream.keyspace));
+        if !is_present && position.told.get(self.region).is_some_and(|told| !told.present) {
+            return Ok(false);
+        }
+        if position.told != replication.members {
+            self.tell_members(replication, &mut position)?;
+            return Ok(true);
+        }
+        if !is_present {
+            return Ok(false);
+        }
+        let sent = match position.phase.clone() {
+            Phase::Copying { part, after, next } => self.copy(&mut position, part, after, next),
+            Phase::Following { next } => self.follow(&mut position, next),
+        };
+        if let Err(LinkError::Peer(PeerError::Refused(Error::ResourceNotFound(_)))) = &sent {
+            // The other side has lost the table: it is told of it, and gets it, again.
+            self.store(Position::new(self.database, &replication.group, stream.keyspace))?;
+        }
+        sent
+    }
+
+    /// Tells the other region which regions there are, and learns what it knows of them.
+    fn tell_members(
+        &self,
+        replication: &Replication,
+        position: &mut Position,
+    ) -> Result<(), LinkError> {
+        let record = &self.table.record;
+        let definition = replication.has(self.region).then(|| Box::new(definition(record)));
+        let message = MembersMessage {
+            from: self.own_region().to_owned(),
+            table: record.name.clone(),
+            group: replication.group.clone(),
+            definition,
+            members: replication.members.clone(),
+        };
+        let answer = self.send(MEMBERS, &message::encode(&message)?)?;
+        let theirs: Members = message::decode(&answer)?;
+        position.told = message.members;
+        self.store(position.clone())?;
+        receive::merge_members(self.database, &record.name, &replication.group, &theirs)?;
+        Ok(())
+    }
+
+    /// Sends the next items of a copy.
+    fn copy(
+        &self,
+        position: &mut Position,
+        part: Part,
+        after: Option<Vec<u8>>,
+        next: u64,
+    ) -> Result<bool, LinkError> {
+        let copied = self.read_copy(part, after)?;
+        self.apply(copied.writes)?;
+        position.phase = match (copied.last, part) {
+            (Some(last), _) => Phase::Copying { part, after: Some(last), next },
+            (None, Part::Items) => Phase::Copying { part: Part::Tombstones, after: None, next },
+            (None, Part::Tombstones) => {
+                let message = ReadyMessage {
+                    from: self.own_region().to_owned(),
+                    table: self.table.name().to_owned(),
+                    group: position.group.clone(),
+                };
+                self.send(READY, &message::encode(&message)?)?;
+                Phase::Following { next }
+            }
+        };
+        self.store(position.clone())?;
+        Ok(true)
+    }
+
+    fn read_copy(&self, part: Part, after: Option<Vec<u8>>) -> Result<Copied> {
+        let keyspace = self.table.record.keyspace;
+        let prefix = match part {
+            Part::Items => layout::entries(keyspace),
+            Part::Tombstones => layout::versions(keyspace),
+        };
+        let mut range = KeyRange::prefix(&prefix);
+        if let Some(after) = after {
+            range.lower = Bound::Excluded(after.into());
+        }
+        let snapshot = self.database.store.snapshot().map_err(store_error)?;
+        let (mut copied, mut bytes, mut seen) = (Copied::default(), 0, 0);
+        for entry in snapshot.scan(range, Direction::Forward) {
+            let (key, value) = entry.map_err(store_error)?;
+            let key = key.into_bytes();
+            let write = match part {
+                Part::Items => Some(self.copied_item(snapshot.as_ref(), &key, &value)?),
+                Part::Tombstones => self.copied_tombstone(&key, &value)?,
+            };
+            bytes += value.len();
+            seen += 1;
+            copied.writes.extend(write);
+            // Versions of items are small and are only looked at.
+            if copied.writes.len() >= COPIED_AT_ONCE
+                || bytes > COPIED_BYTES_AT_ONCE
+                || seen >= 100 * COPIED_AT_ONCE
+            {
+                copied.last = Some(key.to_vec());
+                break;
+            }
+        }
+        Ok(copied)
+    }
+
+    fn copied_item(&self, snapshot: &dyn Snapshot, key: &[u8], value: &Bytes) -> Result<SentWrite> {
+        let item = ImageRef::new(value)?.decode()?;
+        let stored = snapshot.get(&layout::version(key)).map_err(store_error)?;
+        let stored = stored.as_deref().map(StoredVersion::decode).transpose()?;
+        let version = stored.map(|stored| stored.version).unwrap_or_default();
+        Ok(SentWrite { key: self.table.schema.key_of(&item)?, item: Some(item), version })
+    }
+
+    fn copied_tombstone(&self, key: &[u8], value: &[u8]) -> Result<Option<SentWrite>> {
+        let stored = StoredVersion::decode(value)?;
+        if !stored.tombstone {
+            return Ok(None);
+        }
+        let key = layout::item_key_values(self.table.key(), key)?;
+        Ok(Some(SentWrite { key, item: None, version: stored.version }))
+    }
+
+    /// Sends the next writes of this region.
+    fn follow(&self, position: &mut Position, next: u64) -> Result<bool, LinkError> {
+        let group = position.group.clone();
+        let Some(changes) = changes::read(self.database, position.stream, next)? else {
+            // Records are gone: only a copy can tell what they said.
+            self.store(Position::new(self.database, &group, position.stream))?;
+            return Ok(true);
+        };
+        let has_records = !changes.records.is_empty();
+        let own = changes.records.into_iter().filter(|(_, record)| !record.is_replicated());
+        let writes: Vec<SentWrite> =
+            own.map(|(number, record)| self.sent(number, record)).collect();
+        self.apply(writes)?;
+        position.phase = Phase::Following { next: changes.next };
+        let now_ms = self.database.clock.now_ms();
+        if has_records || now_ms.saturating_sub(position.stored_ms) > STORED_EVERY_MS {
+            self.store(position.clone())?;
+        }
+        Ok(changes.has_more)
+    }
+
+    fn sent(&self, number: u64, record: Record) -> SentWrite {
+        let version = Version { at: number, region: self.own_region().to_owned() };
+        SentWrite { key: record.keys, item: record.new, version }
+    }
+
+    fn apply(&self, writes: Vec<SentWrite>) -> Result<(), LinkError> {
+        let Some(replication) = self.table.record.replication.as_ref() else { return Ok(()) };
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let message = ApplyMessage {
+            from: self.own_region().to_owned(),
+            table: self.table.name().to_owned(),
+            group: replication.group.clone(),
+            writes,
+        };
+        self.send(APPLY, &message.encode()).map(drop)
+    }
+
+    fn send(&self, name: &str, body: &[u8]) -> Result<Vec<u8>, LinkError> {
+        Ok(self.peers.send(self.region, &format!("{REPLICATION_TARGET}{name}"), body)?)
+    }
+
+    fn store(&self, mut position: Position) -> Result<()> {
+        position.stored_ms = self.database.clock.now_ms();
+        let name = position_name(self.table.name(), self.region);
+        resource::put(self.database, POSITIONS, &name, &position)
+    }
+
+    fn own_region(&self) -> &str {
+        &self.database.options.region
+    }
+}
+
+/// A part of a table.
+#[derive(Default)]
+struct Copied {
+    writes: Vec<SentWrite>,
+    /// The store key to go on after; none at the end.
+    last: Option<Vec<u8>>,
+}
+
+/// The table as another region is to have it: without what belongs to this one alone.
+fn definition(record: &TableRecord) -> TableRecord {
+    TableRecord {
+        stream: None,
+        replication: None,
+        deletion_protection: false,
+        settings: std::collections::BTreeMap::default(),
+        ..record.clone()
+    }
+}
+
+/// How a link is, for those who ask about the table.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkState {
+    /// Whether the other region is to have the table.
+    pub(crate) is_present: bool,
+    /// Whether it has all items.
+    pub(crate) is_complete: bool,
+    pub(crate) trouble: Option<Trouble>,
+}
+
+/// How the link to a region is; none if there is nothing left to do with it.
+pub(crate) fn link_state(
+    database: &Inner,
+    record: &TableRecord,
+    region: &str,
+) -> Option<LinkState> {
+    let is_present = record.replication.as_ref()?.has(region);
+    let position = position(database, record, region);
+    let mut trouble = database.replication_notes.of(&record.name, region);
+    if !is_known(database, region) {
+        // Nobody can be told: who leaves has left.
+        is_present.then_some(())?;
+        let reason = format!("no server is known for {region}: add --replica {region}=URL");
+        trouble = Some(Trouble { reason, since_ms: database.clock.now_ms(), is_refusal: false });
+    }
+    let knows_it =
+        position.as_ref().is_some_and(|it| it.told.get(region).is_some_and(|told| !told.present));
+    if !is_present && knows_it {
+        return None;
+    }
+    let is_complete =
+        position.is_some_and(|position| matches!(position.phase, Phase::Following { .. }));
+    Some(LinkState { is_present, is_complete, trouble })
+}
+
+fn is_known(database: &Inner, region: &str) -> bool {
+    let peers = database.options.peers.as_ref();
+    peers.is_some_and(|peers| peers.regions().iter().any(|known| known == region))
+}

@@ -1,0 +1,135 @@
+//! What databases tell each other.
+//!
+//! A message is a target, [`REPLICATION_TARGET`](super::REPLICATION_TARGET) and one of the names below, and JSON.
+//! Writes have DynamoDB's form of items; what is stored as JSON is sent as it is.
+
+use keyloom_api::{Fields, JsonWriter};
+use keyloom_core::{Error, Item, Result, json};
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::TableRecord;
+
+use super::{Members, Version};
+
+/// Which regions have the table. The answer is what the receiver knows of them.
+pub(super) const MEMBERS: &str = "Members";
+/// Writes to apply.
+pub(super) const APPLY: &str = "Apply";
+/// All items have been sent: the table may be used.
+pub(super) const READY: &str = "Ready";
+
+/// The body of [`MEMBERS`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct MembersMessage {
+    pub(super) from: String,
+    pub(super) table: String,
+    pub(super) group: String,
+    /// The table to create, if the receiver is to have it.
+    pub(super) definition: Option<Box<TableRecord>>,
+    pub(super) members: Members,
+}
+
+/// The body of [`READY`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ReadyMessage {
+    pub(super) from: String,
+    pub(super) table: String,
+    pub(super) group: String,
+}
+
+/// A write as it goes to another region.
+#[derive(Debug)]
+pub(super) struct SentWrite {
+    pub(super) key: Item,
+    /// None if it removed the item.
+    pub(super) item: Option<Item>,
+    pub(super) version: Version,
+}
+
+/// The body of [`APPLY`].
+#[derive(Debug)]
+pub(super) struct ApplyMessage {
+    pub(super) from: String,
+    pub(super) table: String,
+    pub(super) group: String,
+    pub(super) writes: Vec<SentWrite>,
+}
+
+impl ApplyMessage {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut json = JsonWriter::object();
+        json.string("from", &self.from);
+        json.string("table", &self.table);
+        json.string("group", &self.group);
+        json.list("writes", &self.writes, |json, write| {
+            json.nested(|json| {
+                json.item("key", &write.key);
+                json.optional_item("item", write.item.as_ref());
+                json.integer("at", write.version.at);
+                json.string("region", &write.version.region);
+            });
+        });
+        json.finish()
+    }
+
+    pub(super) fn decode(body: &[u8]) -> Result<Self> {
+        let body = json::parse(body)?;
+        let fields = Fields::of(&body);
+        let text = |name: &str| fields.owned_string(name).ok_or_else(|| missing(name));
+        let mut writes = Vec::new();
+        for write in fields.structures("writes").ok_or_else(|| missing("writes"))? {
+            let at = write.integer("at").and_then(|at| u64::try_from(at).ok());
+            writes.push(SentWrite {
+                key: write.item("key")?.ok_or_else(|| missing("key"))?,
+                item: write.item("item")?,
+                version: Version {
+                    at: at.ok_or_else(|| missing("at"))?,
+                    region: write.owned_string("region").ok_or_else(|| missing("region"))?,
+                },
+            });
+        }
+        Ok(Self { from: text("from")?, table: text("table")?, group: text("group")?, writes })
+    }
+}
+
+/// Reads a message that is stored JSON.
+pub(super) fn decode<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T> {
+    serde_json::from_slice(body)
+        .map_err(|error| Error::validation(format!("The replication message is wrong: {error}")))
+}
+
+/// Writes a message that is stored JSON.
+pub(super) fn encode(message: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(message)
+        .map_err(|error| Error::InternalServer(format!("a message cannot be written: {error}")))
+}
+
+fn missing(name: &str) -> Error {
+    Error::validation(format!("The replication message has no valid '{name}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_come_back() {
+        let key: Item = [("pk".into(), "a".into())].into_iter().collect();
+        let writes = [Some(key.clone()), None].map(|item| SentWrite {
+            key: key.clone(),
+            item,
+            version: Version { at: u64::MAX >> 1, region: "eu-west-1".into() },
+        });
+        let message = ApplyMessage {
+            from: "us-east-1".into(),
+            table: "music".into(),
+            group: "g".into(),
+            writes: writes.into(),
+        };
+        let back = ApplyMessage::decode(&message.encode()).unwrap();
+        assert_eq!(format!("{back:?}"), format!("{message:?}"));
+        for wrong in ["[]", "{}", r#"{"from":"a","table":"b","group":"c","writes":[{"key":{}}]}"#] {
+            assert!(ApplyMessage::decode(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Global tables: the same table in several regions, each served by a database of its own.
+//!
+//! Every region takes writes. A replicated table keeps, beside each item, the [`Version`] of its last write: a number
+//! that rises with time, and the region. Its stream tells the writes of this region; a link per table and region
+//! ([`link`]) sends them to the other database, which applies a write only if its version is greater than the one it
+//! has ([`receive`]). So all regions end with the same items, whatever the order in which writes arrive: the last
+//! writer wins. A removed item leaves its version behind for [`KEPT_TOMBSTONES_MS`], so that no older write revives it.
+//!
+//! Each region sends its own writes to every other region and forwards nothing, so nothing goes in circles. How far a
+//! link has come is stored after each batch; what is sent twice does no harm. A link begins by copying the table, and
+//! begins anew if the records it needs are trimmed or the other side has lost the table.
+//!
+//! Which regions a table has is a map of its own that the regions exchange ([`Members`]): the later change of a region
+//! wins, too. The numbers of versions and changes are those of the [stream's sequence](crate::stream::Sequencer),
+//! which every region moves past each number it sees: a write that follows another has the greater one, even if the
+//! clocks differ.
+//!
+//! The engine knows no network: [`Peers`] carries the messages ([`message`]).
+
+mod changes;
+mod departure;
+mod link;
+mod message;
+mod notes;
+mod receive;
+mod runner;
+mod tombstones;
+mod version;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use keyloom_core::Error;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use departure::{alongside as departures_alongside, end as departures_end};
+pub(crate) use link::{LinkState, POSITIONS, forget as forget_links, link_state};
+pub(crate) use notes::Notes;
+pub(crate) use receive::{VIEW, call as receive};
+pub(crate) use runner::{run_once, start};
+pub(crate) use tombstones::remove_old as remove_old_tombstones;
+pub(crate) use version::{Version, is_stale, staged};
+
+/// What the target of every message between databases begins with; the name of the message follows.
+pub const REPLICATION_TARGET: &str = "KeyloomReplication_20261118.";
+
+/// How long the version of a removed item is kept. A region that was away for longer is copied anew, and items that
+/// were removed meanwhile may come back from it.
+pub(crate) const KEPT_TOMBSTONES_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+
+/// The kinds of resources in which the links keep what they must not forget.
+pub(crate) const RESOURCES: [&str; 2] = [POSITIONS, departure::KIND];
+
+/// The databases of other regions.
+pub trait Peers: fmt::Debug + Send + Sync {
+    /// The regions that can be reached, by configuration.
+    fn regions(&self) -> Vec<String>;
+
+    /// Sends a message to a region and waits for the answer, not for long. `target` is what
+    /// [`Database::call`](crate::Database::call) of the other database takes.
+    fn send(&self, region: &str, target: &str, body: &[u8]) -> Result<Vec<u8>, PeerError>;
+}
+
+/// Why a message was not accepted.
+#[derive(Debug)]
+pub enum PeerError {
+    /// No answer came; the message may have arrived.
+    Unreachable(String),
+    /// The other database refused it.
+    Refused(Error),
+}
+
+/// What makes a table a global table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Replication {
+    /// The same in all regions, and in no other table.
+    pub(crate) group: String,
+    /// All regions that have or had the table, this one included.
+    pub(crate) members: Members,
+}
+
+/// The regions of a global table.
+pub(crate) type Members = BTreeMap<String, Member>;
+
+/// Whether a region has the table, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Member {
+    /// When that was decided, as a sequence number.
+    pub(crate) at: u64,
+    pub(crate) present: bool,
+}
+
+impl Replication {
+    /// The other regions that have the table.
+    pub(crate) fn others<'a>(&'a self, own: &'a str) -> impl Iterator<Item = &'a str> {
+        let present = self.members.iter().filter(|(_, member)| member.present);
+        present.map(|(region, _)| region.as_str()).filter(move |region| *region != own)
+    }
+
+    /// Whether the region has the table.
+    pub(crate) fn has(&self, region: &str) -> bool {
+        self.members.get(region).is_some_and(|member| member.present)
+    }
+}
+
+/// Takes over what `from` knows better; whether anything changed.
+pub(crate) fn merge(members: &mut Members, from: &Members) -> bool {
+    let before = members.clone();
+    for (region, theirs) in from {
+        let ours = members.entry(region.clone()).or_insert(*theirs);
+        if (theirs.at, !theirs.present) > (ours.at, !ours.present) {
+            *ours = *theirs;
+        }
+    }
+    *members != before
+}
+
+/// The greatest number in the map.
+pub(crate) fn latest(members: &Members) -> u64 {
+    members.values().map(|member| member.at).max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maps_converge_in_any_order() {
+        let map = |entries: &[(&str, u64, bool)]| -> Members {
+            let entry = |(region, at, present): &(&str, u64, bool)| {
+                ((*region).to_owned(), Member { at: *at, present: *present })
+            };
+            entries.iter().map(entry).collect()
+        };
+        let a = map(&[("x", 1, true), ("y", 5, false)]);
+        let b = map(&[("x", 1, false), ("y", 4, true), ("z", 2, true)]);
+        let (mut ab, mut ba) = (a.clone(), b.clone());
+        assert!(merge(&mut ab, &b) && merge(&mut ba, &a));
+        assert_eq!(ab, ba);
+        assert_eq!(ab, map(&[("x", 1, false), ("y", 5, false), ("z", 2, true)]));
+        assert!(!merge(&mut ab, &a));
+    }
+}

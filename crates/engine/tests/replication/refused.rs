@@ -1,0 +1,154 @@
+//! What cannot be honoured is refused, with the reason.
+
+use keyloom_engine::Database;
+use serde_json::{Value, json};
+
+use super::{ALL, World};
+
+#[test]
+fn options_of_replicas_are_refused_with_their_reasons() {
+    let world = World::new(&ALL[..2]);
+    let [us, eu, ap] = ALL;
+    world.create(us);
+    let create = |more: Value| {
+        let mut replica = json!({"RegionName": eu});
+        replica.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"ReplicaUpdates": [{"Create": replica}]})
+    };
+    let cases = [
+        (create(json!({"KMSMasterKeyId": "k"})), "KMSMasterKeyId is not supported: no server"),
+        (create(json!({"TableClassOverride": "STANDARD"})), "TableClassOverride is not supported"),
+        (
+            create(json!({"ProvisionedThroughputOverride": {"ReadCapacityUnits": 1}})),
+            "ProvisionedThroughputOverride is not supported",
+        ),
+        (
+            create(json!({"OnDemandThroughputOverride": {"MaxReadRequestUnits": 1}})),
+            "OnDemandThroughputOverride is not supported",
+        ),
+        (
+            create(json!({"GlobalSecondaryIndexes": [{"IndexName": "by-g"}]})),
+            "GlobalSecondaryIndexes is not supported",
+        ),
+        (json!({"ReplicaUpdates": [{"Create": {"RegionName": ap}}]}), "--replica ap-south-1=URL"),
+        (json!({"ReplicaUpdates": [{"Create": {"RegionName": us}}]}), "local region"),
+        (json!({"ReplicaUpdates": [{"Delete": {"RegionName": eu}}]}), "does not exist"),
+        (json!({"ReplicaUpdates": [{"Update": {"RegionName": eu}}]}), "changes nothing"),
+        (json!({"ReplicaUpdates": [{}]}), "exactly one action"),
+        (
+            json!({"ReplicaUpdates": [{"Disassociate": {"RegionName": us, "DisassociationMode": "WAIT_FOR_REPLICATION"}}]}),
+            "Disassociate is not supported",
+        ),
+        (
+            json!({"MultiRegionConsistency": "STRONG"}),
+            "STRONG is not supported: replication is asynchronous",
+        ),
+        (json!({"MultiRegionConsistency": "WEAK"}), "failed to satisfy constraint"),
+        (
+            json!({"GlobalTableWitnessUpdates": [{"Create": {"RegionName": ap}}]}),
+            "GlobalTableWitnessUpdates is not supported",
+        ),
+        (json!({"GlobalTableSettingsReplicationMode": "ENABLED"}), "one account"),
+        (json!({"DisassociationProtectionEnabled": true}), "nothing to protect"),
+    ];
+    for (body, reason) in cases {
+        let mut request = json!({"TableName": "music"});
+        request.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+        let refused = world.err(us, "UpdateTable", request);
+        assert!(refused.contains("ValidationException"), "{body}: {refused}");
+        assert!(refused.contains(reason), "{body}: {refused}");
+        assert!(world.describe(us).get("Replicas").is_none(), "{body}");
+    }
+    // What is served may be stated.
+    let body = json!({
+        "TableName": "music", "MultiRegionConsistency": "EVENTUAL",
+        "ReplicaUpdates": [{"Create": {"RegionName": eu}}],
+    });
+    world.ok(us, "UpdateTable", body);
+    assert_eq!(world.describe(us)["MultiRegionConsistency"], "EVENTUAL");
+    let off = json!({"TableName": "music", "StreamSpecification": {"StreamEnabled": false}});
+    assert!(world.err(us, "UpdateTable", off).contains("its replicas are fed by it"));
+}
+
+#[test]
+fn a_table_that_is_there_already_is_not_overwritten() {
+    let world = World::new(&ALL[..2]);
+    let [us, eu, _] = ALL;
+    world.create(us);
+    world.create(eu);
+    world.put(us, 1, "us");
+    world.put(eu, 2, "eu");
+    world.replicate(us, "Create", eu);
+    world.settle();
+    assert_eq!(world.status(us, eu), "CREATION_FAILED");
+    let text = world.describe(us)["Replicas"][0]["ReplicaStatusDescription"].to_string();
+    assert!(text.contains("Table already exists: music"), "{text}");
+    assert_eq!(world.values(eu), [("2".into(), "eu".into())]);
+    // With the other table out of the way it gets on by itself.
+    world.ok(eu, "DeleteTable", json!({"TableName": "music"}));
+    world.settle();
+    assert_eq!(world.values(eu), [("1".into(), "us".into())]);
+}
+
+#[test]
+fn a_stream_that_shows_too_little_is_refused() {
+    let world = World::new(&ALL[..2]);
+    let [us, eu, _] = ALL;
+    world.create(us);
+    let stream = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+    world.ok(us, "UpdateTable", json!({"TableName": "music", "StreamSpecification": stream}));
+    let updates = json!([{"Create": {"RegionName": eu}}]);
+    let refused =
+        world.err(us, "UpdateTable", json!({"TableName": "music", "ReplicaUpdates": updates}));
+    assert!(refused.contains("NEW_AND_OLD_IMAGES"), "{refused}");
+}
+
+#[test]
+fn messages_are_answered_only_where_there_are_peers_and_only_if_they_make_sense() {
+    let alone = Database::memory();
+    for name in ["Members", "Apply", "Ready", "Other"] {
+        let reply = alone.call(&format!("KeyloomReplication_20261118.{name}"), b"{}");
+        assert!(String::from_utf8_lossy(&reply.body).contains("UnknownOperation"), "{name}");
+    }
+    let world = World::new(&ALL[..2]);
+    let [us, eu, _] = ALL;
+    world.create(us);
+    world.replicate(us, "Create", eu);
+    world.settle();
+    let send = |name: &str, body: &str| {
+        let reply =
+            world.db(us).call(&format!("KeyloomReplication_20261118.{name}"), body.as_bytes());
+        assert_ne!(reply.status, 200, "{name} {body}");
+        String::from_utf8(reply.body).unwrap()
+    };
+    for (name, body, reason) in [
+        ("Apply", "", "SerializationException"),
+        ("Apply", "{}", "has no valid"),
+        ("Members", "{}", "replication message is wrong"),
+        ("Ready", r#"{"from":"x","table":"music","group":"other"}"#, "has no replica"),
+        ("Apply", r#"{"from":"x","table":"music","group":"other","writes":[]}"#, "has no replica"),
+        ("Else", "{}", "UnknownOperation"),
+    ] {
+        assert!(send(name, body).contains(reason), "{name} {body}: {}", send(name, body));
+    }
+}
+
+#[test]
+fn the_first_version_of_global_tables_is_refused() {
+    let world = World::new(&ALL[..1]);
+    let us = ALL[0];
+    world.create(us);
+    let named = json!({"GlobalTableName": "music", "ReplicationGroup": [{"RegionName": us}]});
+    assert!(world.err(us, "CreateGlobalTable", named).contains("ReplicaUpdates"));
+    for operation in
+        ["DescribeGlobalTable", "DescribeGlobalTableSettings", "UpdateGlobalTableSettings"]
+    {
+        let refused = world.err(us, operation, json!({"GlobalTableName": "music"}));
+        assert!(refused.contains("GlobalTableNotFoundException"), "{refused}");
+    }
+    assert_eq!(world.ok(us, "ListGlobalTables", json!({})), json!({"GlobalTables": []}));
+    let scaling = json!({"TableName": "music", "ReplicaUpdates": [{"RegionName": us}]});
+    assert!(world.err(us, "UpdateTableReplicaAutoScaling", scaling).contains("not scaled"));
+    let shown = world.ok(us, "DescribeTableReplicaAutoScaling", json!({"TableName": "music"}));
+    assert_eq!(shown["TableAutoScalingDescription"]["Replicas"][0]["RegionName"], us);
+}
