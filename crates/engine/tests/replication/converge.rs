@@ -189,7 +189,7 @@ fn a_clock_far_in_the_future_is_refused() {
     let text = world.describe(us)["Replicas"][0]["ReplicaStatusDescription"].to_string();
     assert!(text.contains("minutes in the future of eu-west-1"), "{text}");
     assert!(world.values(eu).is_empty());
-    world.clock.advance(Duration::from_millis(3_600_000));
+    world.clock.advance(Duration::from_hours(1));
     world.settle();
     assert_eq!(world.values(eu), world.values(us));
 }
@@ -207,7 +207,7 @@ fn what_was_trimmed_meanwhile_is_copied_with_its_removals() {
     world.delete(us, 1);
     world.put(us, 2, "changed");
     world.put(us, 3, "new");
-    world.clock.advance(Duration::from_millis(25 * 60 * 60 * 1000));
+    world.clock.advance(Duration::from_hours(25));
     world.settle();
     world.put(eu, 3, "newer");
     world.cut(us, eu, false);
@@ -230,7 +230,7 @@ fn old_tombstones_go() {
     world.settle();
     let entries = |region: &str| world.db(region).store_stats().unwrap().approximate_entries;
     let before = (entries(us), entries(eu));
-    world.clock.advance(Duration::from_millis(31 * 24 * 60 * 60 * 1000));
+    world.clock.advance(Duration::from_hours(31 * 24));
     world.settle();
     assert!(entries(us) < before.0 && entries(eu) < before.1, "{before:?}");
     assert_eq!(world.values(us), [("2".into(), "two".into())]);
@@ -250,7 +250,7 @@ fn an_expired_item_is_removed_everywhere_and_only_its_own_region_calls_it_expire
     let item = json!({"pk": {"S": "a"}, "sk": {"N": "1"}, "expires": {"N": "1800000100"}});
     world.ok(us, "PutItem", json!({"TableName": "music", "Item": item}));
     world.settle();
-    world.clock.advance(Duration::from_millis(200_000));
+    world.clock.advance(Duration::from_secs(200));
     world.settle();
     assert!(world.items(us).0.is_empty() && world.items(eu).0.is_empty());
     for (region, is_named) in [(us, true), (eu, false)] {
