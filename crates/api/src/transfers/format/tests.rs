@@ -73,7 +73,7 @@ fn json_lines() {
             ),
             ("{\"a\":1}\n[]\n{\"Item\":{}}", &["error: A row must…", "error: A row must…", "{}"]),
             ("{\"Item\":{\"a\":{\"N\":\"x\"}}}\n{\"Item\":{}}", &["error: The parameter…", "{}"]),
-            // AWS reads nothing behind a line that is not JSON: DDB recorded 6 of 10 lines processed.
+            // AWS reads nothing behind a line that is not JSON: of ten lines with a broken sixth, it counted six.
             ("{\"Item\":{}}\n{\"Item\n{\"Item\":{}}", &["{}", "fault: a line is not JSON"]),
         ],
     );
