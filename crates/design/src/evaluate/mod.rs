@@ -21,7 +21,7 @@ pub use self::row::{Row, item_label};
 pub(crate) use self::test::{holds, when_test};
 use crate::generate::set_shards;
 use crate::key::compare;
-use crate::model::{Access, Entity, Index, Operand, OrderBy};
+use crate::model::{Access, Entity, Index, Operand, OrderBy, Question};
 
 /// Values for a pattern's inputs, by name.
 pub type Inputs = BTreeMap<String, Value<'static>>;
@@ -108,11 +108,15 @@ fn least_rows(order: &[OrderBy], links: &[&Row], counts: &[usize], limit: usize)
 
 /// Whether a row satisfies every condition of a pattern.
 pub(crate) fn satisfies(access: &Access, inputs: &Inputs, row: &Row) -> bool {
-    access.terms.iter().all(|term| {
-        let Some(field) = row.entity.field(&term.field) else { return false };
-        let value = row.values.get(&term.field);
-        holds(&term.test, field, value, &|operand| operand_value(operand, inputs))
-    })
+    let all = |terms: &[Question]| {
+        terms.iter().all(|term| {
+            let Some(field) = row.entity.field(&term.field) else { return false };
+            let value = row.values.get(&term.field);
+            holds(&term.test, field, value, &|operand| operand_value(operand, inputs))
+        })
+    };
+    let any = || access.alternatives.is_empty() || access.alternatives.iter().any(|some| all(some));
+    all(&access.terms) && any()
 }
 
 pub(crate) fn operand_value(operand: &Operand, inputs: &Inputs) -> Option<Value<'static>> {

@@ -1,6 +1,6 @@
 //! Fields of entities.
 
-use keyloom_keys::{FieldFormat, FieldType, Precision};
+use keyloom_keys::{FieldFormat, FieldType, Precision, Timestamp};
 
 use crate::source::Span;
 
@@ -31,7 +31,18 @@ pub struct Field {
     pub max_bytes: Option<u64>,
     /// The average size in bytes.
     pub size: Option<f64>,
+    /// No item has an earlier time.
+    pub since: Option<Timestamp>,
+    /// No item has a later time.
+    pub until: Option<Timestamp>,
+    /// The greatest number of elements of a list or set.
+    pub max_items: Option<u64>,
+    /// The average size of one element in bytes.
+    pub item_size: Option<f64>,
 }
+
+/// What an element of a list takes, where nothing is declared.
+const ELEMENT_BYTES: f64 = 100.0;
 
 /// What a field holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,6 +122,12 @@ impl Field {
     /// Whether it is a time whose text does not sort by time.
     pub fn is_loose_time(&self) -> bool {
         self.kind == FieldKind::LooseTime
+    }
+
+    /// The greatest size in bytes, as far as it is declared.
+    pub fn greatest_bytes(&self) -> Option<f64> {
+        let elements = || Some(self.max_items? as f64 * self.item_size.unwrap_or(ELEMENT_BYTES));
+        self.max_bytes.map(|bytes| bytes as f64).or_else(elements)
     }
 
     /// Whether two items never share a value by the way it is made.

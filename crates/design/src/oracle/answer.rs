@@ -10,7 +10,7 @@ use super::compare::{Typed, order};
 use super::record::{Datum, Record, operand, stored};
 use super::test::Conditions;
 use crate::generate::shard_of;
-use crate::model::{Access, Entity, FieldKind, OrderBy, Shards};
+use crate::model::{Access, Entity, FieldKind, OrderBy, Question, Shards};
 
 /// Why a question has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +99,24 @@ fn have_places(by: &[OrderBy], hits: &[Hit], population: &[Record]) -> bool {
 }
 
 fn all_hold(conditions: &Conditions, access: &Access, record: &Record) -> Result<bool, Senseless> {
-    for question in &access.terms {
+    if !holds_together(conditions, access, &access.terms, record)? {
+        return Ok(false);
+    }
+    for alternative in &access.alternatives {
+        if holds_together(conditions, access, alternative, record)? {
+            return Ok(true);
+        }
+    }
+    Ok(access.alternatives.is_empty())
+}
+
+fn holds_together(
+    conditions: &Conditions,
+    access: &Access,
+    questions: &[Question],
+    record: &Record,
+) -> Result<bool, Senseless> {
+    for question in questions {
         // An input has the type of the first entity that is asked.
         let typed_by = access.asked().and_then(|entity| entity.field(&question.field));
         let Some(typed_by) = typed_by else { return Ok(false) };

@@ -94,9 +94,11 @@ pub fn concretize(
 ) -> Result<Vec<ConcreteRead>, String> {
     let mut reads: Vec<ConcreteRead> = Vec::new();
     for read in &plan.reads {
-        let first = reads.len();
-        // Two values may be one key: the same value twice, or two moments of a day. Its rows come once.
-        let listed = read.fans.iter().any(|fan| matches!(fan, Fan::Values { .. }));
+        // Two values may be one key: the same value twice, or two moments of a day. Its rows come once. So do those of
+        // alternatives that are one request.
+        let several = !access.alternatives.is_empty();
+        let first = if several { 0 } else { reads.len() };
+        let listed = several || read.fans.iter().any(|fan| matches!(fan, Fan::Values { .. }));
         for fanned in fan_out(read, inputs)? {
             let kind = if plan.is_get(read) { ReadKind::Get } else { ReadKind::Query };
             let filled = Filler { access, read, inputs, fanned: &fanned }.fill(kind)?;
@@ -216,18 +218,10 @@ impl Filler<'_> {
                 .ok_or_else(|| format!("`{name}` has no value")),
             Some(Source::Calculated { by, shards }) => {
                 let values: Result<Vec<Value>, String> =
-                    by.iter().map(|f| self.pinned(f)).collect();
+                    by.iter().map(|operand| resolve(operand, self.inputs)).collect();
                 Ok(Value::from(crate::generate::shard_of(&values?, *shards)))
             }
             None => Err(format!("`{name}` has no value")),
-        }
-    }
-
-    /// The value to which the pattern's conditions bind a field.
-    fn pinned(&self, name: &str) -> Result<Value<'static>, String> {
-        match self.access.equality(name) {
-            Some(operand) => resolve(operand, self.inputs),
-            None => self.field_value(name),
         }
     }
 
