@@ -19,6 +19,7 @@ pub(crate) enum Command {
     Key(commands::key::Key),
     Check(commands::check::Check),
     Explain(commands::explain::Explain),
+    Rule(commands::rule::Rule),
     Try(commands::try_design::Try),
     Deploy(commands::deploy::Deploy),
     Diff(commands::diff::Diff),

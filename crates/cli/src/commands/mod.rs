@@ -12,6 +12,7 @@ pub(crate) mod generate;
 pub(crate) mod key;
 pub(crate) mod repair;
 pub(crate) mod restore;
+pub(crate) mod rule;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod try_design;
@@ -28,6 +29,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Key(key) => key.run(output),
         Command::Check(check) => check.run(output),
         Command::Explain(explain) => explain.run(output),
+        Command::Rule(rule) => rule.run(output),
         Command::Try(try_design) => try_design.run(output),
         Command::Deploy(deploy) => deploy.run(output),
         Command::Diff(diff) => diff.run(output),

@@ -278,7 +278,7 @@ impl<'a> Execution<'a> {
     /// Nothing, if the store reported a conflict and the writes may be tried again.
     fn not_committed(&self, error: CommitError) -> Result<(), Failure> {
         match error {
-            CommitError::Conflict => Ok(()),
+            CommitError::Conflict | CommitError::Stale => Ok(()),
             CommitError::Failed(error) => Err(Failure::Error(store_error(error))),
             CommitError::Unknown(error) => {
                 self.database.counted.doubt();
