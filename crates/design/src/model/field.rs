@@ -1,6 +1,6 @@
 //! Fields of entities.
 
-use keyloom_keys::{FieldFormat, FieldType, Precision, Timestamp};
+use keyloom_keys::{Case, FieldFormat, FieldType, Precision, Timestamp};
 
 use crate::source::Span;
 
@@ -130,6 +130,11 @@ impl Field {
         self.max_bytes.map(|bytes| bytes as f64).or_else(elements)
     }
 
+    /// Whether it is a text, whatever its case and length.
+    pub fn is_text(&self) -> bool {
+        matches!(&self.kind, FieldKind::Scalar(format) if format.is_text())
+    }
+
     /// Whether two items never share a value by the way it is made.
     pub fn is_identifier(&self) -> bool {
         matches!(&self.kind, FieldKind::Scalar(format)
@@ -183,7 +188,11 @@ impl Field {
         let class = match &self.kind {
             FieldKind::Scalar(format) => match format.kind() {
                 FieldType::String | FieldType::Token | FieldType::Fixed | FieldType::Enum(_) => {
-                    "text"
+                    match format.case() {
+                        Case::AsIs => "text",
+                        Case::Lower => "lower-case text",
+                        Case::Upper => "upper-case text",
+                    }
                 }
                 FieldType::Uuid => "uuid",
                 FieldType::Ulid => "ulid",

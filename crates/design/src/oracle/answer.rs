@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write as _};
 
-use keyloom_keys::{Precision, Value};
+use keyloom_keys::{Case, Precision, Value};
 
 use super::compare::{Typed, order};
 use super::record::{Datum, Record, operand, stored};
@@ -169,8 +169,9 @@ struct Join {
     field: String,
     /// Its type in the entity that is reached.
     kind: FieldKind,
-    /// How finely the key tells it.
+    /// How finely the key tells it, and in which case.
     precision: Option<Precision>,
+    case: Case,
     /// How it follows from other fields, if it is a calculated shard.
     shards: Option<Shards>,
 }
@@ -216,8 +217,8 @@ fn joins(entity: &Entity, link: &Entity) -> Option<Vec<Join>> {
             FieldKind::Shard(shards) if !shards.by.is_empty() => Some(shards.clone()),
             _ => None,
         };
-        let precision = piece.format().precision();
-        Some(Join { field: piece.name().to_owned(), kind, precision, shards })
+        let (precision, case) = (piece.format().precision(), piece.format().case());
+        Some(Join { field: piece.name().to_owned(), kind, precision, case, shards })
     });
     Some(joins.collect())
 }
@@ -239,6 +240,11 @@ fn shared(joins: &[Join], record: &Record) -> Option<String> {
             (Datum::Scalar(Value::Time(time)), Some(precision)) => {
                 Datum::Scalar(Value::Time(time.at(precision.min(time.precision()))))
             }
+            (Datum::Scalar(Value::Text(text)), _) => Datum::Scalar(match join.case {
+                Case::AsIs => Value::Text(text),
+                Case::Lower => Value::from(text.to_ascii_lowercase()),
+                Case::Upper => Value::from(text.to_ascii_uppercase()),
+            }),
             (datum, _) => datum,
         };
         let _ = write!(text, "{:?},", stored(&join.kind, &cut));

@@ -225,7 +225,8 @@ impl Binder<'_> {
                 let optional = self.entity.field(field).is_some_and(|field| field.optional);
                 let question = self.question(field).map(|question| question.test.clone());
                 match question {
-                    None | Some(Test::Missing) if optional => {
+                    // What is not there is unlike everything and contains nothing.
+                    None | Some(Test::Missing | Test::NotEqual(_) | Test::Lacks(_)) if optional => {
                         return Err(Reason::Sparse { needs: format!("a `{field}`") });
                     }
                     Some(Test::Exists) => self.used.push(field.to_owned()),
@@ -254,7 +255,9 @@ impl Binder<'_> {
             let needed = when_test(&term.test, &read);
             let asked = self.question(&term.name).map(|question| &question.test);
             let implied = match (&needed, asked) {
-                (Some(Test::Exists), Some(asked)) => *asked != Test::Missing,
+                (Some(Test::Exists), Some(asked)) => {
+                    !matches!(asked, Test::Missing | Test::NotEqual(_) | Test::Lacks(_))
+                }
                 (Some(Test::In(values)), Some(Test::Equal(value))) => values.contains(value),
                 (Some(needed), Some(asked)) => needed == asked,
                 _ => false,

@@ -12,7 +12,9 @@ use super::range::{SortPart, field_condition};
 use super::{Plan, Read};
 use crate::condition::{self, Comparison};
 use crate::evaluate::{Inputs, operand_value};
-use crate::key::{KeyTemplate, Piece, attribute_of, compare, element_of, extent, key_value};
+use crate::key::{
+    KeyTemplate, Piece, attribute_of, compare, element_of, extent, folded, key_value,
+};
 use crate::model::{
     Access, End, EntityKey, Field, IndexKey, KeyShape, KeyType, Operand, Question, Test,
 };
@@ -208,6 +210,12 @@ impl Filler<'_> {
 
     /// The value of a key field in this request.
     fn field_value(&self, name: &str) -> Result<Value<'static>, String> {
+        let value = self.stated_value(name)?;
+        let field = self.read.range.entity.field(name);
+        Ok(field.map_or(value.clone(), |field| folded(field, value)))
+    }
+
+    fn stated_value(&self, name: &str) -> Result<Value<'static>, String> {
         match self.read.range.source(name) {
             Some(Source::Pinned(operand)) => resolve(operand, self.inputs),
             Some(Source::Fanned) => self
@@ -452,7 +460,7 @@ fn filter_tests(
         Ok(attribute_of(field, &value))
     };
     let element =
-        |operand: &Operand| Ok::<_, String>(element_of(field, &resolve(operand, inputs)?));
+        |operand: &Operand| Ok::<_, String>(element_of(field, &folded(field, resolve(operand, inputs)?)));
     Ok(vec![match test {
         Test::Equal(operand) => {
             let wanted = typed(field, &resolve(operand, inputs)?)?;
@@ -468,7 +476,8 @@ fn filter_tests(
             return filter_range(field, low.as_ref(), high.as_ref(), inputs);
         }
         Test::BeginsWith(operand) => {
-            FilterTest::BeginsWith(AttributeValue::from(resolve(operand, inputs)?.to_string()))
+            let start = folded(field, resolve(operand, inputs)?);
+            FilterTest::BeginsWith(AttributeValue::from(start.to_string()))
         }
         Test::In(operands) => {
             FilterTest::In(operands.iter().map(value).collect::<Result<Vec<_>, _>>()?)
