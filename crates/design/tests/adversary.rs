@@ -4,6 +4,7 @@
 //! requests where they matter; `#! finds RULE SUBJECT`; `#! silent RULE`; `#! broken` for a file with an error.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -29,11 +30,11 @@ fn described(plan: &Plan, with_calls: bool) -> String {
         .collect();
     let mut text = format!("plan {:?} = {}", plan.name, plan.verdict.as_str());
     if plan.verdict.as_str() != "refused" && !refuted.is_empty() {
-        text += &format!(" refuted({})", refuted.join(", "));
+        let _ = write!(text, " refuted({})", refuted.join(", "));
     }
     if with_calls {
         let calls = plan.first_calls().map_or_else(|| "unknown".to_owned(), |n| n.to_string());
-        text += &format!(" calls({calls})");
+        let _ = write!(text, " calls({calls})");
     }
     text
 }
@@ -60,7 +61,8 @@ fn wrong(report: &CheckReport, line: &str) -> Option<String> {
 #[test]
 fn check_says_what_is_true() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/adversary");
-    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    let mut paths: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     paths.sort();
     let mut faults = Vec::new();
     for path in &paths {
@@ -69,9 +71,11 @@ fn check_says_what_is_true() {
         let report = check_text(&name, &text, &Prices::default());
         let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("#! ")).collect();
         assert!(!lines.is_empty(), "{name} says nothing");
-        faults.extend(lines.iter().filter_map(|line| {
-            wrong(&report, line).map(|why| format!("{name}: {why}"))
-        }));
+        faults.extend(
+            lines
+                .iter()
+                .filter_map(|line| wrong(&report, line).map(|why| format!("{name}: {why}"))),
+        );
         // Whatever is refuted has a finding of level error.
         let errors = |plan: &Plan| report.findings.iter().any(|f| f.subject == plan.name);
         let quiet = report.plans.iter().find(|plan| !plan.is_proven() && !errors(plan));

@@ -24,8 +24,7 @@ pub fn parse_any(text: &str) -> Result<Vec<Condition>, ConditionError> {
 
 /// The alternatives, and where the first `or` stands.
 fn alternatives(text: &str) -> Result<(Vec<Condition>, Option<Span>), ConditionError> {
-    let mut parser =
-        Parser { tokens: tokens(text)?, next: 0, end: text.len(), or: None, depth: 0 };
+    let mut parser = Parser { tokens: tokens(text)?, next: 0, end: text.len(), or: None, depth: 0 };
     let alternatives = parser.any()?;
     if !parser.at_end() {
         return Err(parser.expected("`and`"));
@@ -338,7 +337,10 @@ mod tests {
             ("a = 1 or a = 2 or a in (3)", "a in (1, 2, 3)"),
             ("a = 1 or b = 2", "a = 1 | b = 2"),
             ("c = ? and (a = ? or b = ?)", "c = ? and a = ? | c = ? and b = ?"),
-            ("(a = 1 or b = 2) and (a > 1 or c = 2)", "a = 1 and a > 1 | a = 1 and c = 2 | b = 2 and a > 1 | b = 2 and c = 2"),
+            (
+                "(a = 1 or b = 2) and (a > 1 or c = 2)",
+                "a = 1 and a > 1 | a = 1 and c = 2 | b = 2 and a > 1 | b = 2 and c = 2",
+            ),
             ("x between ? and ? and (a = 1 or a = 2)", "x between ? and ? and a in (1, 2)"),
         ] {
             let found = parse_any(written).unwrap_or_else(|error| panic!("{written}: {error:?}"));

@@ -19,7 +19,6 @@ pub use self::lookup::Lookup;
 pub use self::places::{Places, hash_of};
 pub use self::row::{Row, item_label};
 pub(crate) use self::test::{holds, when_test};
-use crate::generate::set_shards;
 use crate::key::compare;
 use crate::model::{Access, Entity, Index, Operand, OrderBy, Question};
 
@@ -135,9 +134,7 @@ pub(crate) fn is_linked(link: &Row, row: &Row) -> bool {
 /// The key that a link's values make, and the index through which it leads to an entity.
 fn linked_key<'e>(link: &Row, entity: &'e Arc<Entity>) -> Option<(&'e Index, Vec<AttributeValue>)> {
     let index = entity.reached_from(&link.entity)?;
-    let mut target = Row { entity: entity.clone(), values: link.values.clone() };
-    set_shards(&mut target);
-    Some((index, target.index_values(index)?))
+    Some((index, link.clone().leading_to(entity).index_values(index)?))
 }
 
 /// How two rows stand in the order asked for.

@@ -8,7 +8,8 @@ use keyloom_core::{AttributeValue, Item};
 use keyloom_keys::{Fields, Value};
 
 use super::test::{meant, when_holds};
-use crate::key::{attribute_of, key_value};
+use crate::generate::set_shards;
+use crate::key::{attribute_of, folded, key_value};
 use crate::model::{Entity, EntityKey, Field, Index, KeyShape, KeyType, Table};
 
 /// One item of the design, as field values.
@@ -74,6 +75,18 @@ impl Row {
             }
         }
         Self { entity: entity.clone(), values }
+    }
+
+    /// What a link tells of the item that it leads to. Calculated shards are stored nowhere and follow from the rest.
+    pub(crate) fn leading_to(self, entity: &Arc<Entity>) -> Self {
+        let own = |(name, value): (String, Value<'static>)| match entity.field(&name) {
+            Some(field) => (name, folded(field, value)),
+            None => (name, value),
+        };
+        let values = self.values.into_iter().map(own).collect();
+        let mut row = Self { entity: entity.clone(), values };
+        set_shards(&mut row);
+        row
     }
 
     /// One attribute of the item, without building the others.

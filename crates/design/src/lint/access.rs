@@ -85,11 +85,13 @@ fn reasons(plan: &Plan) -> String {
 /// Three ways out of a missing key.
 fn ways_out(access: &Access) -> String {
     let asked = access.asked();
-    let pinned: Vec<&str> = access.questions()
+    let pinned: Vec<&str> = access
+        .questions()
         .filter(|term| matches!(term.test, Test::Equal(_)))
         .map(|term| term.field.as_str())
         .collect();
-    let rest: Vec<&str> = access.questions()
+    let rest: Vec<&str> = access
+        .questions()
         .map(|term| term.field.as_str())
         .chain(access.order.iter().map(|term| term.field.as_str()))
         .filter(|name| !pinned.contains(name))

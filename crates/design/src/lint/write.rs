@@ -63,8 +63,7 @@ const KILOBYTE: f64 = 1024.0;
 pub(super) fn large_item(context: &Context, findings: &mut Findings) {
     for entity in context.design.entities() {
         let declared = entity.volume.max_size.or(entity.volume.size).unwrap_or(0.0);
-        let fields: f64 =
-            entity.fields.iter().filter_map(Field::greatest_bytes).sum();
+        let fields: f64 = entity.fields.iter().filter_map(Field::greatest_bytes).sum();
         let most = declared.max(fields);
         let severity = if most > 400.0 * KILOBYTE {
             Severity::Error

@@ -190,9 +190,9 @@ impl Binder<'_> {
             return piece.format().precision().is_none();
         }
         // What a text begins with is not what its compact form begins with.
-        let begins = self.question(piece.name()).is_some_and(|question| {
-            matches!(question.test, Test::BeginsWith(_))
-        });
+        let begins = self
+            .question(piece.name())
+            .is_some_and(|question| matches!(question.test, Test::BeginsWith(_)));
         if begins && piece.format().is_compact() {
             return false;
         }

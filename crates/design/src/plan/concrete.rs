@@ -459,8 +459,9 @@ fn filter_tests(
         }
         Ok(attribute_of(field, &value))
     };
-    let element =
-        |operand: &Operand| Ok::<_, String>(element_of(field, &folded(field, resolve(operand, inputs)?)));
+    let element = |operand: &Operand| {
+        Ok::<_, String>(element_of(field, &folded(field, resolve(operand, inputs)?)))
+    };
     Ok(vec![match test {
         Test::Equal(operand) => {
             let wanted = typed(field, &resolve(operand, inputs)?)?;

@@ -43,18 +43,13 @@ impl Resolver<'_> {
             }
         }
         let table = find.first().map(|entity| entity.table.clone())?;
+        self.check_by_hand(&draft, !alternatives.is_empty());
         let index = draft.index.and_then(|index| self.pinned_index(index, &table, &name));
         let raw = match &draft.key {
             Some(key) => {
                 let sound = self.diagnostics.len() == before;
                 let raw = self.raw(key, draft.filter.as_ref(), &table, &name);
                 // A request that cannot be read is reported; what `where` says can be planned all the same.
-                if let (Some(_), false) = (&raw, alternatives.is_empty()) {
-                    let message = "a hand-written `key` is one request, and `or` asks for several";
-                    let problem = Diagnostic::error(Code::BadCondition, key.span, message)
-                        .fix(Some("leave `key` out, and the planner writes the requests".to_owned()));
-                    self.report(problem.about(name.clone()));
-                }
                 if raw.is_none() && (terms.is_empty() || !sound) {
                     return None;
                 }
@@ -62,13 +57,6 @@ impl Resolver<'_> {
             }
             None => None,
         };
-        if let (None, Some(filter)) = (&draft.key, &draft.filter) {
-            let message = "`filter` belongs to a hand-written `key`";
-            let problem = Diagnostic::error(Code::BadCondition, filter.span, message)
-                .fix(Some("put the condition into `where`; the planner decides".to_owned()))
-                .about(name.clone());
-            self.report(problem);
-        }
         if raw.is_none() && self.is_broken_since(before) && draft.key.is_none() {
             return None;
         }
@@ -94,6 +82,24 @@ impl Resolver<'_> {
             description: draft.description.map(|text| text.value).unwrap_or_default(),
             implied_by: None,
         })
+    }
+
+    /// A `filter` belongs to a `key`, and a `key` is one request.
+    fn check_by_hand(&mut self, draft: &AccessDraft, is_several: bool) {
+        let problem = match (&draft.key, &draft.filter) {
+            (None, Some(filter)) => {
+                let message = "`filter` belongs to a hand-written `key`";
+                Diagnostic::error(Code::BadCondition, filter.span, message)
+                    .fix(Some("put the condition into `where`; the planner decides".to_owned()))
+            }
+            (Some(key), _) if is_several => {
+                let message = "a hand-written `key` is one request, and `or` asks for several";
+                Diagnostic::error(Code::BadCondition, key.span, message)
+                    .fix(Some("leave `key` out, and the planner writes the requests".to_owned()))
+            }
+            _ => return,
+        };
+        self.report(problem.about(draft.name.value.clone()));
     }
 
     fn check_one_table(&mut self, find: &[Arc<Entity>], draft: &AccessDraft) {

@@ -92,8 +92,7 @@ impl Resolver<'_> {
         entity: &str,
     ) -> Option<Timestamp> {
         let text = written?;
-        let is_time =
-            matches!(kind, FieldKind::Scalar(format) if format.precision().is_some());
+        let is_time = matches!(kind, FieldKind::Scalar(format) if format.precision().is_some());
         let parsed = text.value.parse::<Timestamp>().ok();
         if parsed.is_none() || !is_time {
             let message = if is_time {
@@ -167,8 +166,8 @@ impl Resolver<'_> {
                     "field `{}` is stored with its marks; `compact` is for keys",
                     draft.name.value
                 );
-                let problem = Diagnostic::error(Code::BadValue, draft.kind.span, message)
-                    .fix(Some(format!(
+                let problem =
+                    Diagnostic::error(Code::BadValue, draft.kind.span, message).fix(Some(format!(
                         "declare it as {:?}, and write it compact in the key: {{{}:{}}}",
                         marked.to_string(),
                         draft.name.value,

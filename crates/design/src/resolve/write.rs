@@ -137,8 +137,8 @@ impl Resolver<'_> {
             return;
         }
         let actions = write.members.len() as u64 * write.items;
-        let bytes: f64 = write.entities().map(|entity| item_size(entity)).sum::<f64>()
-            * write.items as f64;
+        let bytes: f64 =
+            write.entities().map(|entity| item_size(entity)).sum::<f64>() * write.items as f64;
         let message = if actions > limits::MAX_TRANSACTION_ACTIONS as u64 {
             format!(
                 "`{}` writes {actions} items, and a transaction takes {}",
@@ -152,7 +152,9 @@ impl Resolver<'_> {
         };
         let problem = Diagnostic::error(Code::BadValue, write.span, message)
             .because("DynamoDB refuses the whole request")
-            .fix(Some("write less in one transaction, and let each be complete in itself".to_owned()));
+            .fix(Some(
+                "write less in one transaction, and let each be complete in itself".to_owned(),
+            ));
         self.report(problem.about(write.name.clone()));
     }
 

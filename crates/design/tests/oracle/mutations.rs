@@ -76,7 +76,9 @@ const MUTATIONS: &[(&str, Mutation)] = &[
             _ => false,
         })
     }),
-    ("reads one alternative or entity too few", |plan| plan.reads.len() > 1 && plan.reads.pop().is_some()),
+    ("reads one alternative or entity too few", |plan| {
+        plan.reads.len() > 1 && plan.reads.pop().is_some()
+    }),
     ("takes one row too few", |plan| {
         plan.reads.iter_mut().any(|read| {
             let fewer = read.limit.filter(|limit| *limit > 1).map(|limit| limit - 1);

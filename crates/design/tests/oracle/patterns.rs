@@ -89,11 +89,8 @@ pub(crate) fn random_pattern(random: &mut Random, spec: &Spec, n: usize) -> Patt
     if random.percent(10) && !terms.is_empty() {
         let place = random.pick(&places).clone();
         let (other, _) = questions(random, &place);
-        let other = if random.percent(30) {
-            vec![(*random.pick(&EXTRAS)).to_owned()]
-        } else {
-            other
-        };
+        let other =
+            if random.percent(30) { vec![(*random.pick(&EXTRAS)).to_owned()] } else { other };
         if !other.is_empty() {
             terms = vec![format!("({} or {})", terms.join(" and "), other.join(" and "))];
         }
