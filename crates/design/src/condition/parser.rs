@@ -347,7 +347,7 @@ mod tests {
             let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
             assert_eq!(shown.join(" | "), expected, "{written}");
         }
-        let many = vec!["(a = 1 or b = 1)"; 5].join(" and ");
+        let many = ["(a = 1 or b = 1)"; 5].join(" and ");
         assert!(parse_any(&many).unwrap_err().message.contains("16 alternatives"));
         let deep = format!("{}a = 1{}", "(".repeat(99), ")".repeat(99));
         assert!(parse_any(&deep).unwrap_err().message.contains("deep"));
