@@ -96,6 +96,11 @@ impl Candidate {
         self.reads.iter().all(whole) && keys.is_some_and(|keys| keys > 1.0)
     }
 
+    /// Whether nothing has to be merged.
+    pub(crate) fn is_one_request(&self) -> bool {
+        self.reads.iter().map(Read::calls).sum::<Option<f64>>() == Some(1.0)
+    }
+
     /// Requests as far as their number is known; periods between inputs count as a dozen.
     fn weight(&self) -> f64 {
         let width = |fan: &Fan| fan.width().unwrap_or(12.0);

@@ -1,11 +1,13 @@
 //! Order: whether keys come in the order that the pattern asks for.
 
+use keyloom_keys::Precision;
+
 use super::Read;
 use super::bind::{Fan, Source};
 use super::periods;
 use super::range::SortPart;
 use crate::key::{FieldPiece, KeyTemplate, Piece};
-use crate::model::{Access, Entity, EntityKey, Field, Index, Operand, OrderBy};
+use crate::model::{Access, Entity, EntityKey, Field, Index, IndexKey, Operand, OrderBy};
 
 /// Why rows do not come as asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +69,8 @@ fn is_constant(read: &Read, field: &str) -> bool {
         let mut formats = read.entities.iter().filter_map(|e| e.field(field)?.format());
         formats.any(|format| match operand {
             Operand::Value(value) => periods::is_period(value, format.precision()),
-            Operand::Input(_) => false,
+            // Where keys hold only the period of a moment, an input may be a period, too.
+            Operand::Input(_) => is_coarse(read, field, format.precision()),
         })
     };
     match read.range.source(field) {
@@ -83,6 +86,17 @@ fn is_constant(read: &Read, field: &str) -> bool {
         Some(Source::Calculated { .. }) => true,
         None => false,
     }
+}
+
+/// Whether the keys of a read hold a time of this precision only by the period it falls into.
+fn is_coarse(read: &Read, field: &str, own: Option<Precision>) -> bool {
+    let key = read.range.entity.index_key(read.index());
+    let parts = key.iter().flat_map(IndexKey::parts);
+    let mut pieces = parts
+        .flat_map(|part| part.shape.template().field_pieces())
+        .filter(|piece| piece.name() == field)
+        .peekable();
+    own.is_some() && pieces.peek().is_some() && pieces.all(|piece| piece.format().precision() < own)
 }
 
 /// A field with one value in all rows of the answer; a time may be a whole period.

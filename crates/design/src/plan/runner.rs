@@ -44,10 +44,14 @@ pub fn second_read(
         Some(name) => entity.table.index(name)?,
     };
     let names = index.attributes().map(|attribute| attribute.name.clone());
-    let equal = match &access.via {
+    let equal: Vec<(String, AttributeValue)> = match &access.via {
         None => names.filter_map(|name| Some((name.clone(), row.get(&name)?.clone()))).collect(),
         Some(via) => names.zip(target(via, entity, row).index_values(index)?).collect(),
     };
+    // An empty text is no key: it leads nowhere.
+    if equal.iter().any(|(_, value)| value.as_s() == Some("")) {
+        return None;
+    }
     Some(ConcreteRead {
         kind: if step.batch { ReadKind::Get } else { ReadKind::Query },
         table: entity.table.name.clone(),

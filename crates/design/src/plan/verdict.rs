@@ -143,7 +143,8 @@ pub(super) fn proofs(access: &Access, candidate: &Candidate) -> Proofs {
     let asked = |asked: bool, holds: bool| if asked { Proof::of(holds) } else { Proof::NotAsked };
     Proofs {
         rows: Proof::of(candidate.loose.is_empty()),
-        order: asked(!access.order.is_empty(), ordered),
+        // Rows of others have no place in the order by which several requests are merged.
+        order: asked(!access.order.is_empty(), ordered && (pure || candidate.is_one_request())),
         limit: asked(
             access.limit.is_some(),
             ordered
