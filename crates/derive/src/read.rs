@@ -372,6 +372,10 @@ fn entity_arg(entity: &mut Entity, arg: Arg) -> syn::Result<()> {
             }
             entity.uniques.push(unique);
         }
+        Arg::List(name, parts) if name.value == "identity" => {
+            let fields = words(parts)?.into_iter().map(Value::Text).collect();
+            entity.options.push((name, Value::List(fields)));
+        }
         Arg::List(name, parts) if name.value == "when" => {
             for part in parts {
                 let Arg::Pair(attribute, condition) = part else {
@@ -394,7 +398,7 @@ fn entity_arg(entity: &mut Entity, arg: Arg) -> syn::Result<()> {
         }
         Arg::List(name, parts) if name.value == "shard" => entity.shards.push(shard(&name, parts)?),
         other => {
-            let message = "write a key attribute with its template, such as PK = \"USER#{user_id}\"; or table = …, unique(…), counted_in(…), shard(…)";
+            let message = "write a key attribute with its template, such as PK = \"USER#{user_id}\"; or table = …, identity(…), unique(…), counted_in(…), shard(…)";
             return Err(syn::Error::new(other.name().span, message));
         }
     }

@@ -112,10 +112,11 @@ fn table_words(table: &Table) -> String {
 fn write_words(write: &Write) -> String {
     let list = |names: &[&str]| names.iter().map(|text| name(text)).collect::<Vec<_>>().join(", ");
     let mut words = vec![format!("{:?}", write.name)];
-    let entities: Vec<&str> = write.entities.iter().map(|entity| entity.name.as_str()).collect();
+    let entities: Vec<&str> = write.entities().map(|entity| entity.name.as_str()).collect();
     let sets: Vec<&str> = write.sets.iter().map(|field| field.value.as_str()).collect();
     // What is set is given, and so are the keys unless something else is said.
-    let identity: Vec<&str> = write.entities.iter().flat_map(|entity| entity.identity()).collect();
+    let identity: Vec<&str> = write.entities().flat_map(|entity| entity.identity()).collect();
+    let appends: Vec<&str> = write.appends.iter().map(|field| field.value.as_str()).collect();
     let said = |name: &&str| !sets.contains(name);
     let given: Vec<&str> = write.given.iter().map(String::as_str).filter(said).collect();
     let usual = identity.iter().filter(|name| said(name)).all(|name| given.contains(name))
@@ -123,9 +124,15 @@ fn write_words(write: &Write) -> String {
     let given = if usual { Vec::new() } else { given };
     words.push(format!("entity({})", list(&entities)));
     words.push(format!("kind = {:?}", write.kind.as_str()));
-    for (word, names) in [("sets", sets), ("given", given)] {
+    for (word, names) in [("sets", sets), ("given", given), ("appends", appends)] {
         words.extend((!names.is_empty()).then(|| format!("{word}({})", list(&names))));
     }
+    let stated = write.members.iter().filter(|member| member.kind != write.kind);
+    let kinds: Vec<String> = stated
+        .map(|member| format!("{} = {:?}", name(&member.entity.name), member.kind.as_str()))
+        .collect();
+    words.extend((!kinds.is_empty()).then(|| format!("kinds({})", kinds.join(", "))));
+    words.extend((write.items > 1).then(|| format!("items = {}", write.items)));
     words.extend(write.rate.as_ref().map(rate_words));
     words.extend(write.reads_first.then(|| "reads_first".to_owned()));
     if let Some(expression) = &write.expression {
@@ -255,6 +262,10 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
     for (word, number) in numbers {
         words.extend(number.map(|number| format!("{word} = {number}")));
     }
+    if !entity.unique_by.is_empty() {
+        let names: Vec<String> = entity.unique_by.iter().map(|text| name(text)).collect();
+        words.push(format!("identity({})", names.join(", ")));
+    }
     let growth = volume.growth.map(|growth| format!("growth = \"{}%/month\"", growth * 100.0));
     words.extend(growth);
     for rule in design.uniques().iter().filter(|rule| rule.entity.name == entity.name) {
@@ -348,9 +359,14 @@ fn write_field(
         ("present", field.present),
         ("max", field.max_bytes.filter(|max| !stated(max)).map(|max| max as f64)),
         ("size", field.size),
+        ("max_items", field.max_items.map(|most| most as f64)),
+        ("item_size", field.item_size),
     ];
     for (word, number) in numbers {
         words.extend(number.map(|number| format!("{word} = {number}")));
+    }
+    for (word, time) in [("since", field.since), ("until", field.until)] {
+        words.extend(time.map(|time| format!("{word} = \"{}\"", Value::Time(time))));
     }
     if other {
         let _ = writeln!(out, "        #[serde(rename = {:?})]", field.name);
@@ -401,11 +417,8 @@ fn write_access(out: &mut String, access: &Access, title: &str, missing: &mut Ve
     };
     let mut words = vec![find, format!("name = {:?}", access.name)];
     words.extend(access.via.iter().map(|via| format!("via = {}", via.name)));
-    let tests: Vec<String> =
-        access.terms.iter().map(|term| term.test.design_text(&term.field, operand)).collect();
-    if !tests.is_empty() {
-        words.push(format!("where = {:?}", tests.join(" and ")));
-    }
+    let condition = access.where_text(operand);
+    words.extend((!condition.is_empty()).then(|| format!("where = {condition:?}")));
     let order: Vec<String> = access
         .order
         .iter()

@@ -59,7 +59,7 @@ error[D02]: `GSI1PK` is neither a setting of an entity nor a key attribute of ta
    |
 13 | GSI1PK = "X"
    | ^^^^^^
-   = fix: the names known here are `PK`, `SK`, `table`, `fields`, `count`, `size`, `max_size`, `growth`, `description`
+   = fix: the names known here are `PK`, `SK`, `table`, `fields`, `identity`, `count`, `size`, `max_size`, `growth`, `description`
 
 error[D03]: field `order_id` cannot have the type `ulidd`: there is no type `ulidd`
   --> shop.toml:15:12
@@ -86,13 +86,12 @@ error[D04]: there is no entity `Itm`
 fn a_mistake_inside_a_condition_is_underlined_there() {
     let shown = rendered(
         "[table.app]\npartition_key = \"PK\"\n[entity.User]\nPK = \"USER#{id:ulid}\"\n\
-         [access.\"x\"]\nfind = \"User\"\nwhere = \"id = ? or id = ?\"\n",
+         [access.\"x\"]\nfind = \"User\"\nwhere = \"id = ? xor id = ?\"\n",
     );
     assert_eq!(
         shown,
-        "error[D06]: conditions are joined by `and` only\n --> shop.toml:7:17\n  |\n\
-         7 | where = \"id = ? or id = ?\"\n  |                 ^^\n  \
-         = fix: one read covers one key range: use `in (…)`, or write two access patterns\n"
+        "error[D06]: `and` is expected here, not `xor`\n --> shop.toml:7:17\n  |\n\
+         7 | where = \"id = ? xor id = ?\"\n  |                 ^^^\n"
     );
 }
 

@@ -1,4 +1,5 @@
-//! The language of `where`, `filter`, `key` and `order`: conditions on names, joined by `and`.
+//! The language of `where`, `filter`, `key` and `order`: conditions on names, joined by `and`; in `where` also by `or`,
+//! with parentheses.
 //!
 //! `project_id = ? and created_at between ? and ? and begins_with(title, ?)`; functions may also be
 //! written between their operands (`title begins_with ?`). A `?` is an input named after its field,
@@ -12,7 +13,7 @@ mod print;
 use std::convert::Infallible;
 
 pub use self::order::{OrderTerm, parse_order};
-pub use self::parser::parse;
+pub use self::parser::{parse, parse_any};
 use crate::source::Span;
 
 /// Conditions that must all hold.

@@ -6,19 +6,46 @@ use crate::source::Span;
 
 /// Reads conditions joined by `and`.
 pub fn parse(text: &str) -> Result<Condition, ConditionError> {
-    let mut parser = Parser { tokens: tokens(text)?, next: 0, end: text.len() };
-    let mut terms = vec![parser.term()?];
-    while !parser.at_end() {
-        parser.conjunction()?;
-        terms.push(parser.term()?);
+    let (mut alternatives, or) = alternatives(text)?;
+    match (alternatives.pop(), or) {
+        (Some(only), _) if alternatives.is_empty() => Ok(only),
+        (_, or) => Err(ConditionError::new(
+            "conditions are joined by `and` only",
+            or.unwrap_or(Span::new(0, text.len())),
+        )
+        .fix("one request has one key condition and one filter: use `in (…)`")),
     }
-    Ok(Condition { terms })
 }
+
+/// Reads conditions joined by `and`, `or` and parentheses, as alternatives: one of them must hold.
+pub fn parse_any(text: &str) -> Result<Vec<Condition>, ConditionError> {
+    alternatives(text).map(|(alternatives, _)| alternatives)
+}
+
+/// The alternatives, and where the first `or` stands.
+fn alternatives(text: &str) -> Result<(Vec<Condition>, Option<Span>), ConditionError> {
+    let mut parser = Parser { tokens: tokens(text)?, next: 0, end: text.len(), or: None, depth: 0 };
+    let alternatives = parser.any()?;
+    if !parser.at_end() {
+        return Err(parser.expected("`and`"));
+    }
+    let conditions = alternatives.into_iter().map(|terms| Condition { terms }).collect();
+    Ok((conditions, parser.or))
+}
+
+/// The most alternatives that `or` may make, once everything is multiplied out.
+const MOST_ALTERNATIVES: usize = 16;
+
+/// How deep parentheses may nest.
+const DEEPEST: usize = 16;
 
 struct Parser {
     tokens: Vec<Placed>,
     next: usize,
     end: usize,
+    /// Where the first `or` stands.
+    or: Option<Span>,
+    depth: usize,
 }
 
 const FUNCTIONS: [&str; 7] = [
@@ -78,15 +105,51 @@ impl Parser {
         ConditionError::new(format!("{what} is expected here, not {found}"), self.here())
     }
 
-    fn conjunction(&mut self) -> Result<(), ConditionError> {
-        if self.eat_word("and") {
-            return Ok(());
+    /// Alternatives, each the terms that hold together.
+    fn any(&mut self) -> Result<Vec<Vec<Term>>, ConditionError> {
+        let mut found = self.all()?;
+        while self.peek_word("or") {
+            self.or = self.or.or(Some(self.here()));
+            self.next += 1;
+            found.extend(self.all()?);
         }
-        if self.peek_word("or") {
-            return Err(ConditionError::new("conditions are joined by `and` only", self.here())
-                .fix("one read covers one key range: use `in (…)`, or write two access patterns"));
+        Ok(listed(&found).map_or(found, |term| vec![vec![term]]))
+    }
+
+    fn all(&mut self) -> Result<Vec<Vec<Term>>, ConditionError> {
+        let start = self.here().start();
+        let mut found = self.unit()?;
+        while self.eat_word("and") {
+            let more = self.unit()?;
+            let both = |a: &Vec<Term>| {
+                let a = a.clone();
+                more.iter().map(move |b| a.iter().chain(b).cloned().collect()).collect::<Vec<_>>()
+            };
+            found = found.iter().flat_map(both).collect();
+            if found.len() > MOST_ALTERNATIVES {
+                let message =
+                    format!("`or` makes more than {MOST_ALTERNATIVES} alternatives of this");
+                return Err(ConditionError::new(message, Span::new(start, self.last_end()))
+                    .fix("write several access patterns"));
+            }
         }
-        Err(self.expected("`and`"))
+        Ok(found)
+    }
+
+    fn unit(&mut self) -> Result<Vec<Vec<Term>>, ConditionError> {
+        if self.peek() != Some(&Token::Sign("(")) {
+            return Ok(vec![vec![self.term()?]]);
+        }
+        if self.depth == DEEPEST {
+            let message = format!("parentheses nest more than {DEEPEST} deep");
+            return Err(ConditionError::new(message, self.here()));
+        }
+        self.next += 1;
+        self.depth += 1;
+        let found = self.any()?;
+        self.depth -= 1;
+        self.sign(")")?;
+        Ok(found)
     }
 
     fn term(&mut self) -> Result<Term, ConditionError> {
@@ -208,6 +271,28 @@ impl Parser {
     }
 }
 
+/// Values of one field, one of which it must have: `a = 1 or a = 2` is `a in (1, 2)`.
+fn listed(alternatives: &[Vec<Term>]) -> Option<Term> {
+    let [first, _, ..] = alternatives else { return None };
+    let mut values = Vec::new();
+    let mut last = first.first()?;
+    for alternative in alternatives {
+        let [term] = alternative.as_slice() else { return None };
+        match &term.test {
+            Test::Compare(Comparison::Equal, value) => values.push(value.clone()),
+            Test::In(list) => values.extend(list.iter().cloned()),
+            _ => return None,
+        }
+        if term.name != first.first()?.name {
+            return None;
+        }
+        last = term;
+    }
+    let first = first.first()?;
+    let span = Span::new(first.span.start(), last.span.end());
+    Some(Term { test: Test::In(values), span, ..first.clone() })
+}
+
 fn negate(test: Test, span: Span) -> Result<Test, ConditionError> {
     match test {
         Test::Contains(operand) => Ok(Test::Lacks(operand)),
@@ -242,6 +327,30 @@ mod tests {
             let again = parse(&condition.to_string()).unwrap();
             assert_eq!(again.to_string(), printed, "printing is stable");
         }
+    }
+
+    #[test]
+    fn alternatives_are_multiplied_out_and_values_listed() {
+        for (written, expected) in [
+            ("a = ?", "a = ?"),
+            ("(a = ?)", "a = ?"),
+            ("a = 1 or a = 2 or a in (3)", "a in (1, 2, 3)"),
+            ("a = 1 or b = 2", "a = 1 | b = 2"),
+            ("c = ? and (a = ? or b = ?)", "c = ? and a = ? | c = ? and b = ?"),
+            (
+                "(a = 1 or b = 2) and (a > 1 or c = 2)",
+                "a = 1 and a > 1 | a = 1 and c = 2 | b = 2 and a > 1 | b = 2 and c = 2",
+            ),
+            ("x between ? and ? and (a = 1 or a = 2)", "x between ? and ? and a in (1, 2)"),
+        ] {
+            let found = parse_any(written).unwrap_or_else(|error| panic!("{written}: {error:?}"));
+            let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
+            assert_eq!(shown.join(" | "), expected, "{written}");
+        }
+        let many = ["(a = 1 or b = 1)"; 5].join(" and ");
+        assert!(parse_any(&many).unwrap_err().message.contains("16 alternatives"));
+        let deep = format!("{}a = 1{}", "(".repeat(99), ")".repeat(99));
+        assert!(parse_any(&deep).unwrap_err().message.contains("deep"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub use self::html::html;
 pub use self::markdown::markdown;
 pub use self::mermaid::mermaid;
 
-use crate::model::{Access, Design, Entity, Table};
+use crate::model::{Access, Design, Entity, Operand, Table};
 
 /// An entity's key in one index, as the chart shows it.
 pub(crate) struct ChartRow<'a> {
@@ -39,8 +39,8 @@ pub(crate) fn chart<'a>(design: &'a Design, table: &'a Table) -> (Vec<String>, V
 
 /// What a pattern asks, in one line.
 pub(crate) fn question(access: &Access) -> String {
-    let mut parts: Vec<String> =
-        access.terms.iter().map(|term| term.test.describe(&term.field)).collect();
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(Some(access.where_text(Operand::describe)).filter(|text| !text.is_empty()));
     if !access.order.is_empty() {
         let order: Vec<String> = access
             .order

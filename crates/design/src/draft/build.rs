@@ -178,6 +178,10 @@ impl FieldDraft {
             shards: None,
             shard_by: Vec::new(),
             size: None,
+            since: None,
+            until: None,
+            max_items: None,
+            item_size: None,
         }
     }
 
@@ -272,6 +276,9 @@ impl WriteDraft {
             kind,
             sets: Vec::new(),
             given: Vec::new(),
+            appends: Vec::new(),
+            items: None,
+            kinds: Vec::new(),
             rate: None,
             reads_first: false,
             expression: None,

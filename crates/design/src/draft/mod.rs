@@ -178,6 +178,14 @@ pub struct FieldDraft {
     pub shard_by: Vec<Spanned<String>>,
     /// The average size in bytes, for non-key fields.
     pub size: Option<f64>,
+    /// A time before which there is no item.
+    pub since: Option<Spanned<String>>,
+    /// A time after which there is no item.
+    pub until: Option<Spanned<String>>,
+    /// The greatest number of elements of a list or set.
+    pub max_items: Option<u64>,
+    /// The average size of one element in bytes.
+    pub item_size: Option<f64>,
 }
 
 /// Calls per second.
@@ -241,6 +249,12 @@ pub struct WriteDraft {
     pub sets: Vec<Spanned<String>>,
     /// The fields the caller knows; the primary key's and `sets` if empty.
     pub given: Vec<Spanned<String>>,
+    /// Lists and sets that get one more element with every call.
+    pub appends: Vec<Spanned<String>>,
+    /// How many items of each entity one call writes; one if absent.
+    pub items: Option<u64>,
+    /// What a transaction does with single entities: `put`, `create`, `update`, `delete` or `check`.
+    pub kinds: Vec<(Spanned<String>, Spanned<String>)>,
     /// How often it is called.
     pub rate: Option<Rate>,
     /// Whether the program reads the item first.

@@ -29,7 +29,7 @@ pub fn capacity_of(report: &CheckReport, table: &Table, index: usize) -> Capacit
     let mut write = 0.0;
     for (declared, plan) in writes {
         let Some(rate) = declared.rate else { continue };
-        if !declared.entities.iter().any(|entity| entity.table.name == table.name) {
+        if !declared.entities().any(|entity| entity.table.name == table.name) {
             continue;
         }
         let units = match name {

@@ -19,9 +19,8 @@ pub use self::lookup::Lookup;
 pub use self::places::{Places, hash_of};
 pub use self::row::{Row, item_label};
 pub(crate) use self::test::{holds, when_test};
-use crate::generate::set_shards;
 use crate::key::compare;
-use crate::model::{Access, Entity, Index, Operand, OrderBy};
+use crate::model::{Access, Entity, Index, Operand, OrderBy, Question};
 
 /// Values for a pattern's inputs, by name.
 pub type Inputs = BTreeMap<String, Value<'static>>;
@@ -108,11 +107,15 @@ fn least_rows(order: &[OrderBy], links: &[&Row], counts: &[usize], limit: usize)
 
 /// Whether a row satisfies every condition of a pattern.
 pub(crate) fn satisfies(access: &Access, inputs: &Inputs, row: &Row) -> bool {
-    access.terms.iter().all(|term| {
-        let Some(field) = row.entity.field(&term.field) else { return false };
-        let value = row.values.get(&term.field);
-        holds(&term.test, field, value, &|operand| operand_value(operand, inputs))
-    })
+    let all = |terms: &[Question]| {
+        terms.iter().all(|term| {
+            let Some(field) = row.entity.field(&term.field) else { return false };
+            let value = row.values.get(&term.field);
+            holds(&term.test, field, value, &|operand| operand_value(operand, inputs))
+        })
+    };
+    let any = || access.alternatives.is_empty() || access.alternatives.iter().any(|some| all(some));
+    all(&access.terms) && any()
 }
 
 pub(crate) fn operand_value(operand: &Operand, inputs: &Inputs) -> Option<Value<'static>> {
@@ -131,9 +134,7 @@ pub(crate) fn is_linked(link: &Row, row: &Row) -> bool {
 /// The key that a link's values make, and the index through which it leads to an entity.
 fn linked_key<'e>(link: &Row, entity: &'e Arc<Entity>) -> Option<(&'e Index, Vec<AttributeValue>)> {
     let index = entity.reached_from(&link.entity)?;
-    let mut target = Row { entity: entity.clone(), values: link.values.clone() };
-    set_shards(&mut target);
-    Some((index, target.index_values(index)?))
+    Some((index, link.clone().leading_to(entity).index_values(index)?))
 }
 
 /// How two rows stand in the order asked for.

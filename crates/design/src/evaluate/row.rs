@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keyloom_core::{AttributeValue, Item};
-use keyloom_keys::{Fields, Value};
+use keyloom_keys::{FieldType, Fields, Value};
 
 use super::test::{meant, when_holds};
-use crate::key::{attribute_of, key_value};
+use crate::generate::set_shards;
+use crate::key::{attribute_of, folded, key_value};
 use crate::model::{Entity, EntityKey, Field, Index, KeyShape, KeyType, Table};
 
 /// One item of the design, as field values.
@@ -76,6 +77,18 @@ impl Row {
         Self { entity: entity.clone(), values }
     }
 
+    /// What a link tells of the item that it leads to. Calculated shards are stored nowhere and follow from the rest.
+    pub(crate) fn leading_to(self, entity: &Arc<Entity>) -> Self {
+        let own = |(name, value): (String, Value<'static>)| match entity.field(&name) {
+            Some(field) => (name, folded(field, cut(field, value))),
+            None => (name, value),
+        };
+        let values = self.values.into_iter().map(own).collect();
+        let mut row = Self { entity: entity.clone(), values };
+        set_shards(&mut row);
+        row
+    }
+
     /// One attribute of the item, without building the others.
     pub fn attribute(&self, name: &str) -> Option<AttributeValue> {
         let table = &self.entity.table;
@@ -129,6 +142,14 @@ impl Row {
     }
 }
 
+/// A time as finely as a field keeps it.
+fn cut(field: &Field, value: Value<'static>) -> Value<'static> {
+    match (value, field.format().and_then(|format| format.precision())) {
+        (Value::Time(time), Some(own)) if time.precision() > own => Value::Time(time.at(own)),
+        (value, _) => value,
+    }
+}
+
 /// A stored attribute as a value of its field.
 fn value_of(field: &Field, stored: &AttributeValue) -> Option<Value<'static>> {
     let text = match stored {
@@ -142,6 +163,11 @@ fn value_of(field: &Field, stored: &AttributeValue) -> Option<Value<'static>> {
         _ => return None,
     };
     match field.format() {
+        // Attributes hold an hour as keys write it.
+        Some(format) if *format.kind() == FieldType::Hour => {
+            let hour = format.decode(&text).or_else(|_| Value::parse_for(&format, &text));
+            hour.ok().map(Value::into_owned)
+        }
         Some(format) => Value::parse_for(&format, &text).ok().map(Value::into_owned),
         None => Some(Value::Text(text.into())),
     }

@@ -7,7 +7,7 @@ use keyloom_keys::{Precision, Timestamp, Value};
 
 use super::Row;
 use crate::condition::{self, Comparison, Condition};
-use crate::key::{compare, extent, number};
+use crate::key::{compare, extent, folded, number};
 use crate::model::{End, Field, FieldKind, InputRole, Operand, Test};
 use crate::resolve::literal;
 
@@ -45,8 +45,9 @@ pub(crate) fn holds(
                 |end: &End| check(&end.operand, &|bound| is_below(value, bound, end.inclusive));
             low.as_ref().is_none_or(above) && high.as_ref().is_none_or(below)
         }
-        Test::BeginsWith(operand) => resolve(operand)
-            .is_some_and(|prefix| stored.to_string().starts_with(&prefix.to_string())),
+        Test::BeginsWith(operand) => resolve(operand).is_some_and(|prefix| {
+            stored.to_string().starts_with(&folded(field, prefix).to_string())
+        }),
         Test::Contains(operand) if field.kind == FieldKind::LooseTime => {
             resolve(operand).is_some_and(|part| contains(&part))
         }
@@ -68,6 +69,7 @@ pub(crate) fn meant<'v>(field: &Field, value: &'v Value<'static>) -> Cow<'v, Val
             time.map(|time| Value::Time(time.at(Precision::Millisecond)))
         }
         FieldKind::Number | FieldKind::NumberSet => number(text),
+        FieldKind::Scalar(_) => Some(folded(field, value.clone())),
         _ => None,
     };
     other.map_or(Cow::Borrowed(value), Cow::Owned)

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use keyloom_core::{AttributeValue, Number};
-use keyloom_keys::{Decimal, Timestamp, Value};
+use keyloom_keys::{Case, Decimal, Timestamp, Value};
 
 use crate::model::{Field, FieldKind, KeyType};
 
@@ -24,6 +24,16 @@ pub fn compare(a: &Value, b: &Value) -> Ordering {
             }
         }
         _ => a.to_string().as_bytes().cmp(b.to_string().as_bytes()),
+    }
+}
+
+/// A text in the case that a field has, which folds what it is compared with.
+pub(crate) fn folded(field: &Field, value: Value<'static>) -> Value<'static> {
+    let case = field.format().map_or(Case::AsIs, |format| format.case());
+    match (value, case) {
+        (Value::Text(text), Case::Lower) => Value::from(text.to_ascii_lowercase()),
+        (Value::Text(text), Case::Upper) => Value::from(text.to_ascii_uppercase()),
+        (value, _) => value,
     }
 }
 

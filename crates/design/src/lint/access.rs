@@ -61,8 +61,8 @@ fn refusal(access: &Access, plan: &Plan) -> Option<Refusal> {
                 .any(|key| key.shape.template().fields().any(|name| name == term.field))
         })
     };
-    let pinned = access.terms.iter().any(|term| matches!(term.test, Test::Equal(_)));
-    if pinned && !access.terms.iter().any(in_some_key) {
+    let pinned = access.questions().any(|term| matches!(term.test, Test::Equal(_)));
+    if pinned && !access.questions().any(in_some_key) {
         return Some(Refusal::NoKey);
     }
     Some(Refusal::Scan)
@@ -86,14 +86,12 @@ fn reasons(plan: &Plan) -> String {
 fn ways_out(access: &Access) -> String {
     let asked = access.asked();
     let pinned: Vec<&str> = access
-        .terms
-        .iter()
+        .questions()
         .filter(|term| matches!(term.test, Test::Equal(_)))
         .map(|term| term.field.as_str())
         .collect();
     let rest: Vec<&str> = access
-        .terms
-        .iter()
+        .questions()
         .map(|term| term.field.as_str())
         .chain(access.order.iter().map(|term| term.field.as_str()))
         .filter(|name| !pinned.contains(name))
@@ -130,7 +128,7 @@ pub(super) fn partition_range(context: &Context, findings: &mut Findings) {
                 )
                 .because(reasons(plan))
                 .fix(format!(
-                    "(a) move the field into the sort key;\n(b) {};\n(c) declare the values or periods, so that each is one query",
+                    "(a) move the field into the sort key;\n(b) {};\n(c) declare the values, or `since` and `until` of a time, so that each value or period is one query",
                     ways_out(access)
                 ));
         }
@@ -406,7 +404,7 @@ pub(super) fn no_key(context: &Context, findings: &mut Findings) {
         if refusal(access, plan) != Some(Refusal::NoKey) {
             continue;
         }
-        let fields: Vec<&str> = access.terms.iter().map(|term| term.field.as_str()).collect();
+        let fields: Vec<&str> = access.questions().map(|term| term.field.as_str()).collect();
         let entity = access.asked().map(|entity| entity.name.clone()).unwrap_or_default();
         findings
             .add(

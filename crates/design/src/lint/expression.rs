@@ -191,7 +191,7 @@ pub(super) fn key_update(context: &Context, findings: &mut Findings) {
         for path in targets(&update) {
             let names = resolved(path, expression);
             let Some(first) = names.first() else { continue };
-            let key = write.entities.iter().any(|e| e.table.primary().has_attribute(first));
+            let key = write.entities().any(|e| e.table.primary().has_attribute(first));
             if !key {
                 continue;
             }

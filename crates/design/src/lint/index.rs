@@ -64,7 +64,7 @@ fn is_for_refused(context: &Context, table: &Table, index: &Index) -> bool {
         (Some(named), _) => named.value == index.label(),
         (None, Some(asked)) => {
             let key = asked.index_key(index).filter(|_| asked.table.name == table.name);
-            let is_asked = |name: &str| access.terms.iter().any(|term| term.field == name);
+            let is_asked = |name: &str| access.questions().any(|term| term.field == name);
             key.is_some_and(|key| key.hash_fields().any(is_asked))
         }
         (None, None) => false,
@@ -265,7 +265,7 @@ pub(super) fn hot_key_change(context: &Context, findings: &mut Findings) {
 
 /// Whether only some items of the entity are in the index already.
 fn is_sparse(write: &Write, effect: &IndexEffect) -> bool {
-    let entity = write.entities.iter().find(|entity| entity.name == effect.entity);
+    let entity = write.entities().find(|entity| entity.name == effect.entity);
     entity.is_some_and(|entity| {
         let key = entity.table.index(&effect.index).and_then(|index| entity.index_key(index));
         key.is_some_and(|key| {

@@ -166,7 +166,7 @@ pub(super) fn low_bytes(context: &Context, findings: &mut Findings) {
                     || access.via.as_ref().is_some_and(|via| via.name == entity.name);
                 asked
                     && (access.order.iter().any(|term| term.field == broken.field)
-                        || access.terms.iter().any(|term| {
+                        || access.questions().any(|term| {
                             term.field == broken.field && matches!(term.test, Test::Range { .. })
                         }))
             });

@@ -63,11 +63,11 @@ pub(super) fn load_of_writes(context: &Context, entity: &Entity, index: &Index) 
     let mut writes = 0.0;
     for (write, plan) in context.design.writes().iter().zip(context.writes) {
         let Some(rate) = write.rate else { continue };
-        if !write.entities.iter().any(|written| written.name == entity.name) {
+        if !write.entities().any(|written| written.name == entity.name) {
             continue;
         }
         let per_call = match &index.name {
-            None => plan.table_units / write.entities.len().max(1) as f64,
+            None => plan.table_units / write.members.len().max(1) as f64,
             Some(name) => plan
                 .effects
                 .iter()

@@ -141,7 +141,7 @@ fn components(template: &KeyTemplate) -> usize {
 fn unused_fields<'a>(template: &'a KeyTemplate, patterns: &[&Access]) -> Vec<&'a str> {
     let asked = |name: &str| {
         patterns.iter().any(|access| {
-            access.terms.iter().any(|term| term.field == name)
+            access.questions().any(|term| term.field == name)
                 || access.order.iter().any(|term| term.field == name)
                 || access.raw.is_some()
         })

@@ -2,12 +2,13 @@
 
 use super::{Context, Findings, key_text, quoted, short_bytes};
 use crate::diagnostic::Severity;
-use crate::model::{Entity, Write, WriteKind};
+use crate::model::{Entity, Field, Member, Write, WriteKind};
+use crate::source::Span;
 
 /// A07: two items that belong together, written one after the other.
 pub(super) fn not_together(context: &Context, findings: &mut Findings) {
     for write in context.design.writes() {
-        let names: Vec<&str> = write.entities.iter().map(|entity| entity.name.as_str()).collect();
+        let names: Vec<&str> = write.entities().map(|entity| entity.name.as_str()).collect();
         if names.len() > 1 && write.kind != WriteKind::Transact {
             findings
                 .add(
@@ -23,7 +24,7 @@ pub(super) fn not_together(context: &Context, findings: &mut Findings) {
         let Some(by) = &rule.by else { continue };
         for write in context.design.writes() {
             let creates = matches!(write.kind, WriteKind::Put | WriteKind::Create);
-            let writes = |entity: &Entity| write.entities.iter().any(|e| e.name == entity.name);
+            let writes = |entity: &Entity| write.entities().any(|e| e.name == entity.name);
             if creates && writes(&rule.entity) && !writes(by) {
                 findings
                     .add(
@@ -62,8 +63,7 @@ const KILOBYTE: f64 = 1024.0;
 pub(super) fn large_item(context: &Context, findings: &mut Findings) {
     for entity in context.design.entities() {
         let declared = entity.volume.max_size.or(entity.volume.size).unwrap_or(0.0);
-        let fields: f64 =
-            entity.fields.iter().filter_map(|field| field.max_bytes).map(|n| n as f64).sum();
+        let fields: f64 = entity.fields.iter().filter_map(Field::greatest_bytes).sum();
         let most = declared.max(fields);
         let severity = if most > 400.0 * KILOBYTE {
             Severity::Error
@@ -92,23 +92,38 @@ pub(super) fn large_item(context: &Context, findings: &mut Findings) {
 /// A15: a list or set that only grows, in an item without a bound.
 pub(super) fn endless_growth(context: &Context, findings: &mut Findings) {
     for (write, expression, update) in super::expression::updates(context) {
-        let Some(entity) = write.entities.iter().find(|e| e.volume.max_size.is_none()) else {
+        let Some(entity) = write.entities().find(|e| e.volume.max_size.is_none()) else {
             continue;
         };
         for name in super::expression::growing(&update, expression, entity) {
-            if entity.field(&name).is_some_and(|field| field.max_bytes.is_some()) {
-                continue;
-            }
-            findings
-                .add(
-                    expression.text.span,
-                    &write.name,
-                    format!("`{}` lets `{name}` of `{}` grow without an end", write.name, entity.name),
-                )
-                .because("every call makes the item larger and dearer to write, until it passes 400 KB and the write fails")
-                .fix(format!("write an item for each element instead; if it stays small, declare max_size on `{}`", entity.name));
+            grows(findings, write, entity, &name, expression.text.span);
         }
     }
+    for write in context.design.writes() {
+        for field in &write.appends {
+            let unbounded = write.entities().filter(|e| e.volume.max_size.is_none());
+            for entity in unbounded.filter(|entity| entity.field(&field.value).is_some()) {
+                grows(findings, write, entity, &field.value, field.span);
+            }
+        }
+    }
+}
+
+fn grows(findings: &mut Findings, write: &Write, entity: &Entity, name: &str, span: Span) {
+    if entity.field(name).is_some_and(|field| field.greatest_bytes().is_some()) {
+        return;
+    }
+    findings
+        .add(
+            span,
+            &write.name,
+            format!("`{}` lets `{name}` of `{}` grow without an end", write.name, entity.name),
+        )
+        .because("every call makes the item larger and dearer to write, until it passes 400 KB and the write fails")
+        .fix(format!(
+            "write an item for each element instead; if it stays small, declare max_items of `{name}` or max_size of `{}`",
+            entity.name
+        ));
 }
 
 /// A11: somebody must write what is read.
@@ -117,8 +132,11 @@ pub(super) fn unfed(context: &Context, findings: &mut Findings) {
         return;
     }
     let feeds = |write: &Write, entity: &Entity| {
-        matches!(write.kind, WriteKind::Put | WriteKind::Create | WriteKind::Transact)
-            && write.entities.iter().any(|written| written.name == entity.name)
+        write.members.iter().any(|member| {
+            let kind = member.kind;
+            matches!(kind, WriteKind::Put | WriteKind::Create | WriteKind::Transact)
+                && member.entity.name == entity.name
+        })
     };
     for entity in context.design.entities() {
         let read = context.design.accesses().iter().find(|access| access.finds(entity));
@@ -138,8 +156,9 @@ pub(super) fn unfed(context: &Context, findings: &mut Findings) {
 
 /// A12: a primary key cannot change; the item moves.
 pub(super) fn key_field_changes(context: &Context, findings: &mut Findings) {
-    for write in context.design.writes().iter().filter(|write| write.kind == WriteKind::Update) {
-        for entity in &write.entities {
+    for write in context.design.writes() {
+        let updated = write.members.iter().filter(|member| member.kind == WriteKind::Update);
+        for Member { entity, .. } in updated {
             for part in entity.primary_key().parts() {
                 for field in part.shape.template().fields() {
                     let Some(set) = write.sets.iter().find(|set| set.value == field) else {

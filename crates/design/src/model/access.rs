@@ -20,8 +20,10 @@ pub struct Access {
     pub find: Vec<Arc<Entity>>,
     /// The entity through which the found ones are reached.
     pub via: Option<Arc<Entity>>,
-    /// The conditions, at most one range per field.
+    /// The conditions, at most one range per field. With alternatives, those that all of them share.
     pub terms: Vec<Question>,
+    /// Alternatives of `or`, one of which must hold besides: none, or at least two.
+    pub alternatives: Vec<Vec<Question>>,
     /// The inputs, in the order of the text.
     pub inputs: Vec<Input>,
     /// The order asked for.
@@ -164,6 +166,41 @@ impl Access {
             Test::Equal(operand) if term.field == field => Some(operand),
             _ => None,
         })
+    }
+
+    /// The pattern once for each alternative, without `or`: together they ask for the same rows.
+    pub fn each(&self) -> Vec<Self> {
+        if self.alternatives.is_empty() {
+            return vec![self.clone()];
+        }
+        let alone = |alternative: &Vec<Question>| {
+            let mut access = self.clone();
+            access.alternatives.clear();
+            access.terms.extend(alternative.iter().cloned());
+            access
+        };
+        self.alternatives.iter().map(alone).collect()
+    }
+
+    /// Every condition, whichever alternative it belongs to.
+    pub fn questions(&self) -> impl Iterator<Item = &Question> {
+        self.terms.iter().chain(self.alternatives.iter().flatten())
+    }
+
+    /// The conditions in the design language; `operand` prints the operands.
+    pub(crate) fn where_text(&self, operand: impl Fn(&Operand) -> String) -> String {
+        let joined = |terms: &[Question]| {
+            let texts: Vec<String> =
+                terms.iter().map(|term| term.test.design_text(&term.field, &operand)).collect();
+            texts.join(" and ")
+        };
+        let mut parts: Vec<String> = Vec::new();
+        parts.extend((!self.terms.is_empty()).then(|| joined(&self.terms)));
+        if !self.alternatives.is_empty() {
+            let texts: Vec<String> = self.alternatives.iter().map(|terms| joined(terms)).collect();
+            parts.push(format!("({})", texts.join(" or ")));
+        }
+        parts.join(" and ")
     }
 
     /// The entity whose fields the conditions are on: the intermediate one, or the first one returned.

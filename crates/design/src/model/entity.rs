@@ -181,7 +181,8 @@ impl Entity {
             .filter(|piece| piece.name() == name)
             .filter_map(|piece| piece.format().precision())
             .max();
-        class == other_class && (class != "time" || precision >= finest)
+        let alike = class == other_class || own.is_text() && other.is_text();
+        alike && (class != "time" || precision >= finest)
     }
 
     /// Whether every item of this entity has an entry in an index.

@@ -1,6 +1,6 @@
 //! Fields of entities.
 
-use keyloom_keys::{FieldFormat, FieldType, Precision};
+use keyloom_keys::{Case, FieldFormat, FieldType, Precision, Timestamp};
 
 use crate::source::Span;
 
@@ -31,7 +31,18 @@ pub struct Field {
     pub max_bytes: Option<u64>,
     /// The average size in bytes.
     pub size: Option<f64>,
+    /// No item has an earlier time.
+    pub since: Option<Timestamp>,
+    /// No item has a later time.
+    pub until: Option<Timestamp>,
+    /// The greatest number of elements of a list or set.
+    pub max_items: Option<u64>,
+    /// The average size of one element in bytes.
+    pub item_size: Option<f64>,
 }
+
+/// What an element of a list takes, where nothing is declared.
+const ELEMENT_BYTES: f64 = 100.0;
 
 /// What a field holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,6 +124,17 @@ impl Field {
         self.kind == FieldKind::LooseTime
     }
 
+    /// The greatest size in bytes, as far as it is declared.
+    pub fn greatest_bytes(&self) -> Option<f64> {
+        let elements = || Some(self.max_items? as f64 * self.item_size.unwrap_or(ELEMENT_BYTES));
+        self.max_bytes.map(|bytes| bytes as f64).or_else(elements)
+    }
+
+    /// Whether it is a text, whatever its case and length.
+    pub fn is_text(&self) -> bool {
+        matches!(&self.kind, FieldKind::Scalar(format) if format.is_text())
+    }
+
     /// Whether two items never share a value by the way it is made.
     pub fn is_identifier(&self) -> bool {
         matches!(&self.kind, FieldKind::Scalar(format)
@@ -166,7 +188,11 @@ impl Field {
         let class = match &self.kind {
             FieldKind::Scalar(format) => match format.kind() {
                 FieldType::String | FieldType::Token | FieldType::Fixed | FieldType::Enum(_) => {
-                    "text"
+                    match format.case() {
+                        Case::AsIs => "text",
+                        Case::Lower => "lower-case text",
+                        Case::Upper => "upper-case text",
+                    }
                 }
                 FieldType::Uuid => "uuid",
                 FieldType::Ulid => "ulid",

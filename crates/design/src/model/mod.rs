@@ -20,7 +20,7 @@ pub use self::table::{
     TableClass,
 };
 pub use self::write::{
-    Allow, Relationship, RelationshipKind, UniqueRule, UpdateExpression, Write, WriteKind,
+    Allow, Member, Relationship, RelationshipKind, UniqueRule, UpdateExpression, Write, WriteKind,
 };
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Source;

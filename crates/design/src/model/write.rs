@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use keyloom_core::limits::MAX_BATCH_WRITE_REQUESTS;
+
 use super::Entity;
 use crate::draft::Rate;
 use crate::source::{Span, Spanned};
@@ -13,10 +15,14 @@ pub struct Write {
     pub name: String,
     /// Where it is declared.
     pub span: Span,
-    /// The entities written.
-    pub entities: Vec<Arc<Entity>>,
+    /// What is written, and how.
+    pub members: Vec<Member>,
     /// What it does.
     pub kind: WriteKind,
+    /// How many items of each member one call writes.
+    pub items: u64,
+    /// Lists and sets that get one more element with every call.
+    pub appends: Vec<Spanned<String>>,
     /// The fields an update sets.
     pub sets: Vec<Spanned<String>>,
     /// The fields the caller knows.
@@ -31,6 +37,15 @@ pub struct Write {
     pub description: String,
 }
 
+/// One entity of a write.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The entity.
+    pub entity: Arc<Entity>,
+    /// What is done with it: in a transaction something of its own, if the design says so.
+    pub kind: WriteKind,
+}
+
 /// What a write does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteKind {
@@ -42,8 +57,31 @@ pub enum WriteKind {
     Update,
     /// Removes the item.
     Delete,
-    /// Writes several items at once, all or none.
+    /// Writes several items at once, all or none. Of a member: puts or updates it, as `sets` tells.
     Transact,
+    /// Only looks whether a condition holds: a member of a transaction.
+    Check,
+}
+
+impl Write {
+    /// The entities written or checked.
+    pub fn entities(&self) -> impl DoubleEndedIterator<Item = &Arc<Entity>> {
+        self.members.iter().map(|member| &member.entity)
+    }
+
+    /// The requests of one call: puts and deletes go 25 to a batch, a transaction is one.
+    pub fn requests(&self) -> u64 {
+        let each = |member: &Member| match member.kind {
+            WriteKind::Put | WriteKind::Delete if self.items > 1 => {
+                self.items.div_ceil(MAX_BATCH_WRITE_REQUESTS as u64)
+            }
+            _ => self.items,
+        };
+        match self.kind {
+            WriteKind::Transact => 1,
+            _ => self.members.iter().map(each).sum(),
+        }
+    }
 }
 
 impl WriteKind {
@@ -55,6 +93,7 @@ impl WriteKind {
             Self::Update => "update",
             Self::Delete => "delete",
             Self::Transact => "transact",
+            Self::Check => "check",
         }
     }
 }

@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write as _};
 
-use keyloom_keys::{Precision, Value};
+use keyloom_keys::{Case, Precision, Value};
 
 use super::compare::{Typed, order};
 use super::record::{Datum, Record, operand, stored};
 use super::test::Conditions;
 use crate::generate::shard_of;
-use crate::model::{Access, Entity, FieldKind, OrderBy, Shards};
+use crate::model::{Access, Entity, FieldKind, OrderBy, Question, Shards};
 
 /// Why a question has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +99,24 @@ fn have_places(by: &[OrderBy], hits: &[Hit], population: &[Record]) -> bool {
 }
 
 fn all_hold(conditions: &Conditions, access: &Access, record: &Record) -> Result<bool, Senseless> {
-    for question in &access.terms {
+    if !holds_together(conditions, access, &access.terms, record)? {
+        return Ok(false);
+    }
+    for alternative in &access.alternatives {
+        if holds_together(conditions, access, alternative, record)? {
+            return Ok(true);
+        }
+    }
+    Ok(access.alternatives.is_empty())
+}
+
+fn holds_together(
+    conditions: &Conditions,
+    access: &Access,
+    questions: &[Question],
+    record: &Record,
+) -> Result<bool, Senseless> {
+    for question in questions {
         // An input has the type of the first entity that is asked.
         let typed_by = access.asked().and_then(|entity| entity.field(&question.field));
         let Some(typed_by) = typed_by else { return Ok(false) };
@@ -152,8 +169,9 @@ struct Join {
     field: String,
     /// Its type in the entity that is reached.
     kind: FieldKind,
-    /// How finely the key tells it.
+    /// How finely the key tells it, and in which case.
     precision: Option<Precision>,
+    case: Case,
     /// How it follows from other fields, if it is a calculated shard.
     shards: Option<Shards>,
 }
@@ -199,8 +217,8 @@ fn joins(entity: &Entity, link: &Entity) -> Option<Vec<Join>> {
             FieldKind::Shard(shards) if !shards.by.is_empty() => Some(shards.clone()),
             _ => None,
         };
-        let precision = piece.format().precision();
-        Some(Join { field: piece.name().to_owned(), kind, precision, shards })
+        let (precision, case) = (piece.format().precision(), piece.format().case());
+        Some(Join { field: piece.name().to_owned(), kind, precision, case, shards })
     });
     Some(joins.collect())
 }
@@ -222,6 +240,11 @@ fn shared(joins: &[Join], record: &Record) -> Option<String> {
             (Datum::Scalar(Value::Time(time)), Some(precision)) => {
                 Datum::Scalar(Value::Time(time.at(precision.min(time.precision()))))
             }
+            (Datum::Scalar(Value::Text(text)), _) => Datum::Scalar(match join.case {
+                Case::AsIs => Value::Text(text),
+                Case::Lower => Value::from(text.to_ascii_lowercase()),
+                Case::Upper => Value::from(text.to_ascii_uppercase()),
+            }),
             (datum, _) => datum,
         };
         let _ = write!(text, "{:?},", stored(&join.kind, &cut));

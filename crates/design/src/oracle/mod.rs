@@ -14,6 +14,7 @@
 //!
 //! - `find`: the kinds of the rows. `where`: all conditions hold of the row, or, with `via`, of the link row
 //!   through which the found one is reached: the one whose key fields have the values that the link has.
+//! - `or`: at least one alternative holds, and a row that satisfies several comes once.
 //! - A time in a condition may be a period: `at = '2024-01-05'` holds all day, `<=` until its end, `>` after it.
 //! - `datetime:loose` is a moment however it is written; `begins_with` and `contains` look at the text.
 //! - `order`: by value, never by how a key is written. Rows of equal value may come in any order, and so may

@@ -57,7 +57,11 @@ impl Conditions<'_> {
                 low.as_ref().map_or(Ok(true), above)? && high.as_ref().map_or(Ok(true), below)?
             }
             Test::BeginsWith(operand) => {
-                let start = self.value(operand)?.to_string();
+                // A field that folds case folds what its texts begin with.
+                let start = match self.datum(typed_by, operand)? {
+                    Datum::Scalar(Value::Text(text)) => text.to_string(),
+                    _ => self.value(operand)?.to_string(),
+                };
                 value.and_then(spelled).is_some_and(|text| text.starts_with(&start))
             }
             Test::Contains(operand) => self.contains(value, typed_by, operand)?,

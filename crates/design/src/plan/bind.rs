@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keyloom_keys::{FieldFormat, Precision};
+use keyloom_keys::{FieldFormat, Precision, Timestamp, Value};
 
 use super::Reason;
 use super::periods;
@@ -11,7 +11,7 @@ use crate::condition;
 use crate::evaluate::when_test;
 use crate::key::{FieldPiece, Piece};
 use crate::model::{
-    Access, Entity, EntityKey, Field, FieldKind, Index, IndexKey, InputRole, KeyType, Operand,
+    Access, End, Entity, EntityKey, Field, FieldKind, Index, IndexKey, InputRole, KeyType, Operand,
     Question, Test,
 };
 use crate::resolve::literal;
@@ -28,8 +28,8 @@ pub enum Source {
     Fanned,
     /// It is calculated from pinned fields: a shard.
     Calculated {
-        /// The shard's fields.
-        by: Vec<String>,
+        /// The values of the shard's fields.
+        by: Vec<Operand>,
         /// How many shards there are.
         shards: u32,
     },
@@ -189,6 +189,13 @@ impl Binder<'_> {
         if field.is_some_and(Field::is_loose_time) {
             return piece.format().precision().is_none();
         }
+        // What a text begins with is not what its compact form begins with.
+        let begins = self
+            .question(piece.name())
+            .is_some_and(|question| matches!(question.test, Test::BeginsWith(_)));
+        if begins && piece.format().is_compact() {
+            return false;
+        }
         // A key that folds case meets values that differ by it.
         if own.as_ref().is_some_and(|own| own.case() != piece.format().case()) {
             return false;
@@ -218,7 +225,8 @@ impl Binder<'_> {
                 let optional = self.entity.field(field).is_some_and(|field| field.optional);
                 let question = self.question(field).map(|question| question.test.clone());
                 match question {
-                    None | Some(Test::Missing) if optional => {
+                    // What is not there is unlike everything and contains nothing.
+                    None | Some(Test::Missing | Test::NotEqual(_) | Test::Lacks(_)) if optional => {
                         return Err(Reason::Sparse { needs: format!("a `{field}`") });
                     }
                     Some(Test::Exists) => self.used.push(field.to_owned()),
@@ -247,7 +255,9 @@ impl Binder<'_> {
             let needed = when_test(&term.test, &read);
             let asked = self.question(&term.name).map(|question| &question.test);
             let implied = match (&needed, asked) {
-                (Some(Test::Exists), Some(asked)) => *asked != Test::Missing,
+                (Some(Test::Exists), Some(asked)) => {
+                    !matches!(asked, Test::Missing | Test::NotEqual(_) | Test::Lacks(_))
+                }
                 (Some(Test::In(values)), Some(Test::Equal(value))) => values.contains(value),
                 (Some(needed), Some(asked)) => needed == asked,
                 _ => false,
@@ -307,10 +317,21 @@ impl Binder<'_> {
                 true
             }
             Some(Test::In(values)) => self.fan_values(piece, values),
-            Some(test @ Test::Range { low: Some(_), high: Some(_) }) => self.bucket(piece, &test),
+            Some(Test::Range { low, high }) => self.closed_bucket(piece, low, high),
             Some(_) => false,
-            None => self.unasked_hash_field(piece),
+            None => self.unasked_hash_field(piece) || self.closed_bucket(piece, None, None),
         }
+    }
+
+    /// Every period of a range; where an end is open, the design may say from when to when there are items.
+    fn closed_bucket(&mut self, piece: &FieldPiece, low: Option<End>, high: Option<End>) -> bool {
+        let field = self.entity.field(piece.name());
+        let stated = |time: Option<Timestamp>| {
+            time.map(|time| End { operand: Operand::Value(Value::Time(time)), inclusive: true })
+        };
+        let low = low.or_else(|| stated(field?.since));
+        let high = high.or_else(|| stated(field?.until));
+        low.is_some() && high.is_some() && self.bucket(piece, &Test::Range { low, high })
     }
 
     fn bucket(&mut self, piece: &FieldPiece, test: &Test) -> bool {
@@ -340,10 +361,9 @@ impl Binder<'_> {
     fn unasked_hash_field(&mut self, piece: &FieldPiece) -> bool {
         let Some(field) = self.entity.field(piece.name()) else { return false };
         if let FieldKind::Shard(shards) = &field.kind {
-            let known = |by: &String| self.access.equality(by).is_some();
-            let calculated = !shards.by.is_empty() && shards.by.iter().all(known);
-            if calculated {
-                let by = shards.by.clone();
+            let known = |by: &String| self.access.equality(by).cloned();
+            let by = shards.by.iter().map(known).collect::<Option<Vec<Operand>>>();
+            if let Some(by) = by.filter(|by| !by.is_empty()) {
                 self.put(piece.name(), Source::Calculated { by, shards: shards.count });
             } else {
                 let fan = Fan::Shards { field: piece.name().to_owned(), count: shards.count };

@@ -35,6 +35,28 @@ impl Candidate {
         self.bleeds.iter().all(Bleed::is_empty)
     }
 
+    /// The reads of both, whose rows are merged.
+    pub(super) fn and(mut self, access: &Access, other: Self) -> Self {
+        self.reads.extend(other.reads);
+        self.order = self.order.or(other.order);
+        self.bleeds.extend(other.bleeds);
+        for field in other.uncovered {
+            if !self.uncovered.contains(&field) {
+                self.uncovered.push(field);
+            }
+        }
+        self.inconsistent = self.inconsistent.or(other.inconsistent);
+        for field in other.loose {
+            if !self.loose.contains(&field) {
+                self.loose.push(field);
+            }
+        }
+        let apart = self.reads.iter().find_map(|read| unmergeable(access, read, true));
+        self.order = self.order.or(apart);
+        self.exact = false;
+        self
+    }
+
     pub(crate) fn is_filtered(&self) -> bool {
         self.reads.iter().any(|read| !read.filter.is_empty() || read.type_filter)
     }
@@ -72,6 +94,11 @@ impl Candidate {
         };
         let keys: Option<f64> = self.reads.iter().map(Read::calls).sum();
         self.reads.iter().all(whole) && keys.is_some_and(|keys| keys > 1.0)
+    }
+
+    /// Whether nothing has to be merged.
+    pub(crate) fn is_one_request(&self) -> bool {
+        self.reads.iter().map(Read::calls).sum::<Option<f64>>() == Some(1.0)
     }
 
     /// Requests as far as their number is known; periods between inputs count as a dozen.
@@ -179,18 +206,7 @@ pub(crate) fn separately(space: &Space, access: &Access) -> Option<Candidate> {
         let own = own?;
         whole = Some(match whole {
             None => own,
-            Some(mut so_far) => {
-                so_far.reads.extend(own.reads);
-                so_far.order = so_far.order.or(own.order);
-                so_far.bleeds.extend(own.bleeds);
-                so_far.uncovered.extend(own.uncovered);
-                so_far.inconsistent = so_far.inconsistent.or(own.inconsistent);
-                so_far.loose.extend(own.loose);
-                let apart = so_far.reads.iter().find_map(|read| unmergeable(access, read, true));
-                so_far.order = so_far.order.or(apart);
-                so_far.exact = false;
-                so_far
-            }
+            Some(so_far) => so_far.and(access, own),
         });
     }
     whole

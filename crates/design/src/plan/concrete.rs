@@ -12,7 +12,9 @@ use super::range::{SortPart, field_condition};
 use super::{Plan, Read};
 use crate::condition::{self, Comparison};
 use crate::evaluate::{Inputs, operand_value};
-use crate::key::{KeyTemplate, Piece, attribute_of, compare, element_of, extent, key_value};
+use crate::key::{
+    KeyTemplate, Piece, attribute_of, compare, element_of, extent, folded, key_value,
+};
 use crate::model::{
     Access, End, EntityKey, Field, IndexKey, KeyShape, KeyType, Operand, Question, Test,
 };
@@ -94,9 +96,11 @@ pub fn concretize(
 ) -> Result<Vec<ConcreteRead>, String> {
     let mut reads: Vec<ConcreteRead> = Vec::new();
     for read in &plan.reads {
-        let first = reads.len();
-        // Two values may be one key: the same value twice, or two moments of a day. Its rows come once.
-        let listed = read.fans.iter().any(|fan| matches!(fan, Fan::Values { .. }));
+        // Two values may be one key: the same value twice, or two moments of a day. Its rows come once. So do those of
+        // alternatives that are one request.
+        let several = !access.alternatives.is_empty();
+        let first = if several { 0 } else { reads.len() };
+        let listed = several || read.fans.iter().any(|fan| matches!(fan, Fan::Values { .. }));
         for fanned in fan_out(read, inputs)? {
             let kind = if plan.is_get(read) { ReadKind::Get } else { ReadKind::Query };
             let filled = Filler { access, read, inputs, fanned: &fanned }.fill(kind)?;
@@ -206,6 +210,12 @@ impl Filler<'_> {
 
     /// The value of a key field in this request.
     fn field_value(&self, name: &str) -> Result<Value<'static>, String> {
+        let value = self.stated_value(name)?;
+        let field = self.read.range.entity.field(name);
+        Ok(field.map_or(value.clone(), |field| folded(field, value)))
+    }
+
+    fn stated_value(&self, name: &str) -> Result<Value<'static>, String> {
         match self.read.range.source(name) {
             Some(Source::Pinned(operand)) => resolve(operand, self.inputs),
             Some(Source::Fanned) => self
@@ -216,18 +226,10 @@ impl Filler<'_> {
                 .ok_or_else(|| format!("`{name}` has no value")),
             Some(Source::Calculated { by, shards }) => {
                 let values: Result<Vec<Value>, String> =
-                    by.iter().map(|f| self.pinned(f)).collect();
+                    by.iter().map(|operand| resolve(operand, self.inputs)).collect();
                 Ok(Value::from(crate::generate::shard_of(&values?, *shards)))
             }
             None => Err(format!("`{name}` has no value")),
-        }
-    }
-
-    /// The value to which the pattern's conditions bind a field.
-    fn pinned(&self, name: &str) -> Result<Value<'static>, String> {
-        match self.access.equality(name) {
-            Some(operand) => resolve(operand, self.inputs),
-            None => self.field_value(name),
         }
     }
 
@@ -457,8 +459,9 @@ fn filter_tests(
         }
         Ok(attribute_of(field, &value))
     };
-    let element =
-        |operand: &Operand| Ok::<_, String>(element_of(field, &resolve(operand, inputs)?));
+    let element = |operand: &Operand| {
+        Ok::<_, String>(element_of(field, &folded(field, resolve(operand, inputs)?)))
+    };
     Ok(vec![match test {
         Test::Equal(operand) => {
             let wanted = typed(field, &resolve(operand, inputs)?)?;
@@ -474,7 +477,8 @@ fn filter_tests(
             return filter_range(field, low.as_ref(), high.as_ref(), inputs);
         }
         Test::BeginsWith(operand) => {
-            FilterTest::BeginsWith(AttributeValue::from(resolve(operand, inputs)?.to_string()))
+            let start = folded(field, resolve(operand, inputs)?);
+            FilterTest::BeginsWith(AttributeValue::from(start.to_string()))
         }
         Test::In(operands) => {
             FilterTest::In(operands.iter().map(value).collect::<Result<Vec<_>, _>>()?)

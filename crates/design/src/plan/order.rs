@@ -1,10 +1,13 @@
 //! Order: whether keys come in the order that the pattern asks for.
 
+use keyloom_keys::Precision;
+
 use super::Read;
 use super::bind::{Fan, Source};
+use super::periods;
 use super::range::SortPart;
 use crate::key::{FieldPiece, KeyTemplate, Piece};
-use crate::model::{Access, Entity, EntityKey, Field, Index, OrderBy};
+use crate::model::{Access, Entity, EntityKey, Field, Index, IndexKey, Operand, OrderBy};
 
 /// Why rows do not come as asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,15 +61,42 @@ pub(crate) fn direction(access: &Access, read: &Read) -> Result<bool, OrderProbl
     Ok(forward.unwrap_or(true))
 }
 
-/// A field that has one value in each request sorts nothing.
+/// A field that has one value in each request sorts nothing. A time may be a whole period there.
 fn is_constant(read: &Read, field: &str) -> bool {
     let bucket =
         read.fans.iter().any(|fan| fan.field() == field && matches!(fan, Fan::Buckets { .. }));
-    !bucket
-        && matches!(
-            read.range.source(field),
-            Some(Source::Pinned(_) | Source::Fanned | Source::Calculated { .. })
-        )
+    let is_period = |operand: &Operand| {
+        let mut formats = read.entities.iter().filter_map(|e| e.field(field)?.format());
+        formats.any(|format| match operand {
+            Operand::Value(value) => periods::is_period(value, format.precision()),
+            // Where keys hold only the period of a moment, an input may be a period, too.
+            Operand::Input(_) => is_coarse(read, field, format.precision()),
+        })
+    };
+    match read.range.source(field) {
+        Some(Source::Pinned(operand)) => !bucket && !is_period(operand),
+        Some(Source::Fanned) => {
+            let mut values = read.fans.iter().filter(|fan| fan.field() == field);
+            !bucket
+                && values.all(|fan| match fan {
+                    Fan::Values { values, .. } => !values.iter().any(is_period),
+                    _ => true,
+                })
+        }
+        Some(Source::Calculated { .. }) => true,
+        None => false,
+    }
+}
+
+/// Whether the keys of a read hold a time of this precision only by the period it falls into.
+fn is_coarse(read: &Read, field: &str, own: Option<Precision>) -> bool {
+    let key = read.range.entity.index_key(read.index());
+    let parts = key.iter().flat_map(IndexKey::parts);
+    let mut pieces = parts
+        .flat_map(|part| part.shape.template().field_pieces())
+        .filter(|piece| piece.name() == field)
+        .peekable();
+    own.is_some() && pieces.peek().is_some() && pieces.all(|piece| piece.format().precision() < own)
 }
 
 /// A field with one value in all rows of the answer; a time may be a whole period.
@@ -147,7 +177,11 @@ impl<'a> Walk<'a> {
                     continue;
                 }
                 if self.is_period_of(field, wanted) {
-                    period = Some(!wanted.descending);
+                    let upwards = wanted.descending == field.format().is_desc();
+                    if ascending.or(period).is_some_and(|known| known != upwards) {
+                        return Err(mixed_directions());
+                    }
+                    period = Some(upwards);
                     continue;
                 }
                 if field.name() != wanted.field {
@@ -156,7 +190,8 @@ impl<'a> Walk<'a> {
                 // A native key holds the field as it is.
                 let turned = field.format().is_desc() && !part.shape.is_native();
                 let upwards = wanted.descending == turned;
-                if *ascending.get_or_insert(upwards) != upwards {
+                let is_turned = period.is_some_and(|period| period != upwards);
+                if *ascending.get_or_insert(upwards) != upwards || is_turned {
                     return Err(mixed_directions());
                 }
                 let start = *sorted_from.get_or_insert(at);
@@ -209,7 +244,6 @@ impl<'a> Walk<'a> {
         let own = self.entity.field(piece.name()).and_then(Field::format);
         let finer = own.and_then(|format| format.precision());
         piece.name() == wanted.field
-            && !piece.format().is_desc()
             && matches!((piece.format().precision(), finer), (Some(here), Some(own)) if here < own)
     }
 

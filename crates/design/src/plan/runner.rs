@@ -14,7 +14,6 @@ use super::request::{Request, RequestValue};
 use super::simulate::evaluated;
 use super::{Hydrate, Plan};
 use crate::evaluate::Row;
-use crate::generate::set_shards;
 use crate::model::{Access, Entity, Projection};
 
 /// The reads of the second step for one row of the first: by primary key, or one Query of an index for each item that a
@@ -45,10 +44,14 @@ pub fn second_read(
         Some(name) => entity.table.index(name)?,
     };
     let names = index.attributes().map(|attribute| attribute.name.clone());
-    let equal = match &access.via {
+    let equal: Vec<(String, AttributeValue)> = match &access.via {
         None => names.filter_map(|name| Some((name.clone(), row.get(&name)?.clone()))).collect(),
         Some(via) => names.zip(target(via, entity, row).index_values(index)?).collect(),
     };
+    // An empty text is no key: it leads nowhere.
+    if equal.iter().any(|(_, value)| value.as_s() == Some("")) {
+        return None;
+    }
     Some(ConcreteRead {
         kind: if step.batch { ReadKind::Get } else { ReadKind::Query },
         table: entity.table.name.clone(),
@@ -96,10 +99,7 @@ fn key_json(read: &ConcreteRead) -> Json {
 
 /// What a link item tells of the item it leads to. Calculated shards are stored nowhere and follow from the rest.
 fn target(via: &Arc<Entity>, entity: &Arc<Entity>, item: &Item) -> Row {
-    let link = Row::from_item(via, item);
-    let mut row = Row { entity: entity.clone(), values: link.values };
-    set_shards(&mut row);
-    row
+    Row::from_item(via, item).leading_to(entity)
 }
 
 /// The read units that a read consumes on these rows, of which each of its pages evaluates so many; all of them if the

@@ -1,6 +1,7 @@
 //! What a plan returns, worked out on key bytes: the planner checks its counter-examples here.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use keyloom_core::key::encode_key_value;
@@ -222,6 +223,11 @@ pub(crate) fn answer<'r>(
     let mut entries = Entries::new(rows);
     let parts: Vec<Vec<&Row>> = reads.iter().map(|read| entries.returned(read)).collect();
     let mut merged = merge(access, parts);
+    if !access.alternatives.is_empty() {
+        // A row that satisfies several alternatives comes once.
+        let mut seen = HashSet::new();
+        merged.retain(|row| seen.insert((row.entity.table.name.clone(), row.label())));
+    }
     if let (Some(step), Some(_)) = (&plan.hydrate, &access.via) {
         let index = reads.first().and_then(|read| read.index.as_deref());
         merged = merged

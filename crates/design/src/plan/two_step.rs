@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use super::bind::Source;
-use super::candidate::candidates;
 use super::coverage::unreturned;
 use super::purity::{Bleed, bleed};
 use super::range::{ReadRange, SortPart};
 use super::space::Space;
-use super::verdict::{accepted, refused};
+use super::verdict::{accepted, best, refused};
 use super::{Hydrate, Plan, Problem, Proof, Read, Verdict};
 use crate::model::{Access, Entity, FieldKind, Index, IndexKey, Operand};
 
@@ -17,7 +16,7 @@ pub(super) fn plan(space: &Space, access: &Access, via: &Arc<Entity>) -> Plan {
     first.find = vec![via.clone()];
     first.returns =
         access.find.iter().flat_map(|target| needed_for(target, via)).collect::<Vec<_>>();
-    let (candidate, rejected) = candidates(space, &first, &first.find);
+    let (candidate, rejected) = best(space, &first);
     let Some(candidate) = candidate else { return refused(access, rejected) };
     if !candidate.uncovered.is_empty() {
         // What the index does not hold of a link leads nowhere.

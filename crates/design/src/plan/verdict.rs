@@ -24,10 +24,9 @@ pub(super) fn plan_declared(
     let mut plan = if let Some(via) = &access.via {
         two_step::plan(space, access, via)
     } else {
-        let (joint, rejected) = candidates(space, access, &access.find);
-        match choose(space, access, joint) {
-            Some(candidate) => accepted(access, candidate, rejected),
-            None => refused(access, rejected),
+        match best(space, access) {
+            (Some(candidate), rejected) => accepted(access, candidate, rejected),
+            (None, rejected) => refused(access, rejected),
         }
     };
     if space.examples {
@@ -35,6 +34,26 @@ pub(super) fn plan_declared(
     }
     plan.estimate = estimate(design, access, &plan, prices);
     plan
+}
+
+/// The best reads of a pattern: one after the other for the alternatives of `or`.
+pub(super) fn best(space: &Space, access: &Access) -> (Option<Candidate>, Vec<Rejected>) {
+    let mut whole: Option<Candidate> = None;
+    let mut rejected = Vec::new();
+    for alone in access.each() {
+        let (joint, reasons) = candidates(space, &alone, &alone.find);
+        for reason in reasons {
+            if !rejected.contains(&reason) {
+                rejected.push(reason);
+            }
+        }
+        let Some(own) = choose(space, &alone, joint) else { return (None, rejected) };
+        whole = Some(match whole {
+            None => own,
+            Some(so_far) => so_far.and(access, own),
+        });
+    }
+    (whole, rejected)
 }
 
 fn choose(space: &Space, access: &Access, joint: Option<Candidate>) -> Option<Candidate> {
@@ -124,7 +143,8 @@ pub(super) fn proofs(access: &Access, candidate: &Candidate) -> Proofs {
     let asked = |asked: bool, holds: bool| if asked { Proof::of(holds) } else { Proof::NotAsked };
     Proofs {
         rows: Proof::of(candidate.loose.is_empty()),
-        order: asked(!access.order.is_empty(), ordered),
+        // Rows of others have no place in the order by which several requests are merged.
+        order: asked(!access.order.is_empty(), ordered && (pure || candidate.is_one_request())),
         limit: asked(
             access.limit.is_some(),
             ordered

@@ -4,7 +4,7 @@
 use keyloom_core::capacity::{IndexChange, Units, item_write_units};
 
 use crate::cost::{Money, Prices, entry_size, item_size};
-use crate::model::{Design, Entity, FieldKind, Index, IndexKind, Write, WriteKind};
+use crate::model::{Design, Entity, FieldKind, Index, IndexKind, Member, Write, WriteKind};
 
 /// A write with what it does to every index.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +13,8 @@ pub struct WritePlan {
     pub name: String,
     /// What happens in each index, entity by entity.
     pub effects: Vec<IndexEffect>,
+    /// Requests per call.
+    pub requests: u64,
     /// Write units per call: table and indexes.
     pub units: f64,
     /// Write units of the table alone.
@@ -44,25 +46,30 @@ pub struct IndexEffect {
 pub fn plan_write(_design: &Design, write: &Write, prices: &Prices) -> WritePlan {
     let mut effects = Vec::new();
     let (mut units, mut table_units) = (0.0, 0.0);
-    for entity in &write.entities {
-        let size = item_size(entity).ceil() as usize;
-        let single = match write.kind {
+    let items = write.items as f64;
+    for member in &write.members {
+        let size = item_size(&member.entity).ceil() as usize;
+        let single = match member.kind {
             WriteKind::Put | WriteKind::Create => item_write_units(None, Some(size)),
             WriteKind::Delete => item_write_units(Some(size), None),
-            WriteKind::Update | WriteKind::Transact => item_write_units(Some(size), Some(size)),
+            // A condition is charged as if it wrote.
+            WriteKind::Update | WriteKind::Transact | WriteKind::Check => {
+                item_write_units(Some(size), Some(size))
+            }
         };
         // Transactions cost double on the table; index entries cost the same as outside.
         let factor = if write.kind == WriteKind::Transact { 2.0 } else { 1.0 };
-        table_units += single.as_f64() * factor;
-        for index in &entity.table.indexes {
-            if let Some(effect) = effect(write, entity, index) {
+        table_units += single.as_f64() * factor * items;
+        for index in &member.entity.table.indexes {
+            if let Some(mut effect) = effect(write, member, index) {
+                effect.units *= items;
                 units += effect.units;
                 effects.push(effect);
             }
         }
     }
     units += table_units;
-    let class = write.entities.first().map(|entity| prices.class(entity.table.class));
+    let class = write.entities().next().map(|entity| prices.class(entity.table.class));
     let money = write.rate.zip(class).map(|(rate, class)| Money {
         on_demand: rate.average * units * prices.seconds_per_month() / 1e6 * class.write_million,
         provisioned: (rate.peak * units).ceil()
@@ -71,6 +78,7 @@ pub fn plan_write(_design: &Design, write: &Write, prices: &Prices) -> WritePlan
     });
     WritePlan {
         name: write.name.clone(),
+        requests: write.requests(),
         effects,
         units,
         table_units,
@@ -90,10 +98,15 @@ fn is_known(write: &Write, entity: &Entity, field: &str) -> bool {
     given(field) || calculated
 }
 
-fn effect(write: &Write, entity: &Entity, index: &Index) -> Option<IndexEffect> {
+fn effect(write: &Write, member: &Member, index: &Index) -> Option<IndexEffect> {
+    let Member { entity, kind } = member;
+    if *kind == WriteKind::Check {
+        return None;
+    }
     let key = entity.index_key(index)?;
     let bytes = entry_size(entity, index).ceil() as usize;
-    let sets = |field: &str| write.sets.iter().any(|set| set.value == field);
+    let updates = matches!(kind, WriteKind::Update | WriteKind::Transact);
+    let sets = |field: &str| updates && write.sets.iter().any(|set| set.value == field);
     let mut rewrites = Vec::new();
     // Whether the entry's key itself changes, or only whether there is one.
     let mut moves = false;
@@ -112,7 +125,8 @@ fn effect(write: &Write, entity: &Entity, index: &Index) -> Option<IndexEffect> 
             }
         }
     }
-    let change = match write.kind {
+    let change = match kind {
+        WriteKind::Check => IndexChange::Unchanged,
         WriteKind::Put | WriteKind::Create => IndexChange::Insert { bytes },
         WriteKind::Delete => IndexChange::Delete { bytes },
         WriteKind::Transact if write.sets.is_empty() => IndexChange::Insert { bytes },
@@ -124,7 +138,8 @@ fn effect(write: &Write, entity: &Entity, index: &Index) -> Option<IndexEffect> 
             IndexChange::Move { old_bytes: bytes, new_bytes: bytes }
         }
         WriteKind::Update | WriteKind::Transact => {
-            let copied = write.sets.iter().any(|set| entity.table.projects(index, &set.value));
+            let mut written = write.sets.iter().chain(&write.appends);
+            let copied = written.any(|set| entity.table.projects(index, &set.value));
             if copied {
                 IndexChange::Update { old_bytes: bytes, new_bytes: bytes }
             } else {
@@ -137,7 +152,7 @@ fn effect(write: &Write, entity: &Entity, index: &Index) -> Option<IndexEffect> 
     } else {
         change.units().map_or(0.0, Units::as_f64)
     };
-    if write.kind != WriteKind::Update {
+    if *kind != WriteKind::Update {
         lacks.clear();
     }
     let (entity, index) = (entity.name.clone(), index.label().to_owned());

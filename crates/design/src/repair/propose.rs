@@ -190,6 +190,9 @@ impl<'a> Case<'a> {
         let ([entity], None, None) = (access.find.as_slice(), &access.via, &access.raw) else {
             return None;
         };
+        if !access.alternatives.is_empty() {
+            return None;
+        }
         let pinned: Vec<&str> = access
             .terms
             .iter()

@@ -8,7 +8,7 @@ use super::json::{counter_json, pattern_json};
 use super::{dollars, proofs};
 use crate::evaluate::Inputs;
 use crate::lint::{short, short_bytes};
-use crate::model::Access;
+use crate::model::{Access, Operand};
 use crate::plan::{Fan, Plan, Problem, Request, Verdict, requests, shapes};
 
 /// One pattern as JSON; with inputs, its exact requests.
@@ -82,10 +82,8 @@ fn write_question(out: &mut String, access: &Access) {
     if let Some(via) = &access.via {
         let _ = writeln!(out, "  via   {}", via.name);
     }
-    if !access.terms.is_empty() {
-        let terms: Vec<String> =
-            access.terms.iter().map(|term| term.test.describe(&term.field)).collect();
-        let _ = writeln!(out, "  where {}", terms.join(" and "));
+    if access.questions().next().is_some() {
+        let _ = writeln!(out, "  where {}", access.where_text(Operand::describe));
     }
     if !access.order.is_empty() {
         let order: Vec<String> = access

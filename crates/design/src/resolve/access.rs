@@ -5,7 +5,7 @@ use std::sync::Arc;
 use keyloom_keys::{Timestamp, Value};
 
 use super::Resolver;
-use crate::condition::{self, Comparison, Condition, parse_order};
+use crate::condition::{self, Comparison, Condition, Term, parse_order};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::AccessDraft;
 use crate::model::{
@@ -32,9 +32,9 @@ impl Resolver<'_> {
         let asked: Vec<Arc<Entity>> = via.iter().cloned().chain(find.iter().cloned()).collect();
         let asked =
             if via.is_some() { asked.get(..1).unwrap_or_default() } else { asked.as_slice() };
-        let (terms, inputs) = match &draft.condition {
-            Some(text) => self.questions(text, asked, &name),
-            None => (Vec::new(), Vec::new()),
+        let Conditions { terms, alternatives, inputs } = match &draft.condition {
+            Some(text) => self.conditions(text, asked, &name),
+            None => Conditions::default(),
         };
         let order = draft.order.as_ref().map(|text| self.order(text, asked, &name));
         for field in &draft.returns {
@@ -43,6 +43,7 @@ impl Resolver<'_> {
             }
         }
         let table = find.first().map(|entity| entity.table.clone())?;
+        self.check_by_hand(&draft, !alternatives.is_empty());
         let index = draft.index.and_then(|index| self.pinned_index(index, &table, &name));
         let raw = match &draft.key {
             Some(key) => {
@@ -56,13 +57,6 @@ impl Resolver<'_> {
             }
             None => None,
         };
-        if let (None, Some(filter)) = (&draft.key, &draft.filter) {
-            let message = "`filter` belongs to a hand-written `key`";
-            let problem = Diagnostic::error(Code::BadCondition, filter.span, message)
-                .fix(Some("put the condition into `where`; the planner decides".to_owned()))
-                .about(name.clone());
-            self.report(problem);
-        }
         if raw.is_none() && self.is_broken_since(before) && draft.key.is_none() {
             return None;
         }
@@ -72,6 +66,7 @@ impl Resolver<'_> {
             find,
             via,
             terms,
+            alternatives,
             inputs,
             order: order.unwrap_or_default(),
             limit: draft.limit,
@@ -87,6 +82,24 @@ impl Resolver<'_> {
             description: draft.description.map(|text| text.value).unwrap_or_default(),
             implied_by: None,
         })
+    }
+
+    /// A `filter` belongs to a `key`, and a `key` is one request.
+    fn check_by_hand(&mut self, draft: &AccessDraft, is_several: bool) {
+        let problem = match (&draft.key, &draft.filter) {
+            (None, Some(filter)) => {
+                let message = "`filter` belongs to a hand-written `key`";
+                Diagnostic::error(Code::BadCondition, filter.span, message)
+                    .fix(Some("put the condition into `where`; the planner decides".to_owned()))
+            }
+            (Some(key), _) if is_several => {
+                let message = "a hand-written `key` is one request, and `or` asks for several";
+                Diagnostic::error(Code::BadCondition, key.span, message)
+                    .fix(Some("leave `key` out, and the planner writes the requests".to_owned()))
+            }
+            _ => return,
+        };
+        self.report(problem.about(draft.name.value.clone()));
     }
 
     fn check_one_table(&mut self, find: &[Arc<Entity>], draft: &AccessDraft) {
@@ -196,39 +209,78 @@ impl Resolver<'_> {
         }
     }
 
-    /// One question per field; several ranges on a field become one.
-    fn questions(
+    /// The conditions of `where`, and what its alternatives have in common.
+    fn conditions(
         &mut self,
         text: &Spanned<String>,
         asked: &[Arc<Entity>],
         subject: &str,
-    ) -> (Vec<Question>, Vec<Input>) {
-        let Some(condition) = self.parsed(text, subject) else { return (Vec::new(), Vec::new()) };
+    ) -> Conditions {
+        let parsed = match condition::parse_any(&text.value) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                self.bad_condition(error, text, subject);
+                return Conditions::default();
+            }
+        };
+        // A condition that several alternatives share is read once, so that its inputs have one name.
+        let mut distinct: Vec<&Term> = Vec::new();
+        for term in parsed.iter().flat_map(|condition| &condition.terms) {
+            if distinct.iter().all(|known| known.span != term.span) {
+                distinct.push(term);
+            }
+        }
+        let mut inputs = Inputs::of(&distinct);
+        let mut read: Vec<(Span, Question)> = Vec::new();
+        for term in distinct {
+            let question = self.question(term, text, asked, &mut inputs, subject);
+            read.extend(question.map(|question| (term.span, question)));
+        }
+        let alternatives: Vec<Vec<Question>> = parsed
+            .iter()
+            .map(|condition| {
+                let terms = condition.terms.iter();
+                let own = terms.filter_map(|term| read.iter().find(|(span, _)| *span == term.span));
+                self.joined(own.map(|(_, question)| question.clone()), subject)
+            })
+            .collect();
+        Conditions::new(alternatives, inputs.list)
+    }
+
+    fn question(
+        &mut self,
+        term: &Term,
+        text: &Spanned<String>,
+        asked: &[Arc<Entity>],
+        inputs: &mut Inputs,
+        subject: &str,
+    ) -> Option<Question> {
+        let span = self.inside(text, term.span);
+        let name_span = self.inside(text, term.name_span);
+        let known = asked.iter().all(|e| self.has_field(e, &term.name, name_span, subject));
+        let field = asked.first().and_then(|entity| entity.field(&term.name)).cloned();
+        let (true, Some(field)) = (known, field) else { return None };
+        if !self.is_one_type(asked, &term.name, name_span, subject) {
+            return None;
+        }
+        if let Some(problem) = untestable(&term.test, &field, span) {
+            self.report(problem.about(subject));
+            return None;
+        }
+        let test = self.test(&term.test, &field, inputs, span, subject)?;
+        Some(Question { field: term.name.clone(), test, span })
+    }
+
+    /// One question per field; several ranges on a field become one.
+    fn joined(&mut self, all: impl Iterator<Item = Question>, subject: &str) -> Vec<Question> {
         let mut questions: Vec<Question> = Vec::new();
-        let mut inputs = Inputs::of(&condition);
-        for term in condition.terms {
-            let span = self.inside(text, term.span);
-            let name_span = self.inside(text, term.name_span);
-            let known = asked.iter().all(|e| self.has_field(e, &term.name, name_span, subject));
-            let field = asked.first().and_then(|entity| entity.field(&term.name)).cloned();
-            let (true, Some(field)) = (known, field) else { continue };
-            if !self.is_one_type(asked, &term.name, name_span, subject) {
-                continue;
-            }
-            if let Some(problem) = untestable(&term.test, &field, span) {
-                self.report(problem.about(subject));
-                continue;
-            }
-            let Some(test) = self.test(&term.test, &field, &mut inputs, span, subject) else {
-                continue;
-            };
-            let same = questions.iter_mut().find(|question| question.field == term.name);
+        for Question { field, test, span } in all {
+            let same = questions.iter_mut().find(|question| question.field == field);
             match same {
-                None => questions.push(Question { field: term.name, test, span }),
+                None => questions.push(Question { field, test, span }),
                 Some(question) => {
                     if !merge(&mut question.test, test) {
-                        let message =
-                            format!("two conditions on `{}` do not make one range", term.name);
+                        let message = format!("two conditions on `{field}` do not make one range");
                         let problem = Diagnostic::error(Code::BadCondition, span, message)
                             .fix(Some("keep one, or write `between ? and ?`".to_owned()))
                             .about(subject);
@@ -237,7 +289,7 @@ impl Resolver<'_> {
                 }
             }
         }
-        (questions, inputs.list)
+        questions
     }
 
     /// One value is compared with the fields of all entities, so they must be of one kind.
@@ -351,6 +403,37 @@ impl Resolver<'_> {
     }
 }
 
+/// What `where` says.
+#[derive(Default)]
+struct Conditions {
+    /// What all alternatives have in common.
+    terms: Vec<Question>,
+    /// What each alternative has besides; none without `or`.
+    alternatives: Vec<Vec<Question>>,
+    inputs: Vec<Input>,
+}
+
+impl Conditions {
+    fn new(alternatives: Vec<Vec<Question>>, inputs: Vec<Input>) -> Self {
+        let first = alternatives.first().cloned().unwrap_or_default();
+        let (terms, _): (Vec<Question>, Vec<Question>) = first
+            .into_iter()
+            .partition(|term| alternatives.iter().all(|alternative| alternative.contains(term)));
+        let mut rest: Vec<Vec<Question>> = Vec::new();
+        for mut alternative in alternatives {
+            alternative.retain(|term| !terms.contains(term));
+            if !rest.contains(&alternative) {
+                rest.push(alternative);
+            }
+        }
+        // An alternative without a condition of its own makes the others superfluous.
+        if rest.iter().any(Vec::is_empty) {
+            rest.clear();
+        }
+        Self { terms, alternatives: rest, inputs }
+    }
+}
+
 /// `begins_with` and `contains` look at texts; DynamoDB refuses them on numbers.
 fn untestable(test: &condition::Test, field: &Field, span: Span) -> Option<Diagnostic> {
     let (word, fits) = match test {
@@ -444,9 +527,9 @@ struct Inputs {
 }
 
 impl Inputs {
-    fn of(condition: &Condition) -> Self {
+    fn of(terms: &[&Term]) -> Self {
         let mut asked: Vec<&str> = Vec::new();
-        for term in &condition.terms {
+        for term in terms {
             let unnamed = term
                 .test
                 .operands()

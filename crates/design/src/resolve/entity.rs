@@ -405,8 +405,8 @@ impl Resolver<'_> {
 }
 
 /// What an entity section may hold besides its key attributes.
-const ENTITY_SETTINGS: [&str; 7] =
-    ["table", "fields", "count", "size", "max_size", "growth", "description"];
+const ENTITY_SETTINGS: [&str; 8] =
+    ["table", "fields", "identity", "count", "size", "max_size", "growth", "description"];
 
 fn role_of(table: &Table, attribute: &str) -> KeyRole {
     let sort =
@@ -454,7 +454,7 @@ fn inline_field(name: &str, format: &FieldFormat, span: Span) -> Field {
     Field {
         name: name.to_owned(),
         span,
-        kind: FieldKind::Scalar(format.clone()),
+        kind: FieldKind::Scalar(format.clone().marked()),
         optional: false,
         key_only: false,
         immutable: false,
@@ -464,6 +464,10 @@ fn inline_field(name: &str, format: &FieldFormat, span: Span) -> Field {
         present: None,
         max_bytes: None,
         size: None,
+        since: None,
+        until: None,
+        max_items: None,
+        item_size: None,
     }
 }
 

@@ -1,11 +1,12 @@
 //! Field types.
 
-use keyloom_keys::{FieldFormat, FieldType, FormatSpec};
+use keyloom_keys::{FieldFormat, FieldType, FormatSpec, Timestamp};
 
 use super::Resolver;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::FieldDraft;
 use crate::model::{Field, FieldKind, Shards};
+use crate::source::Spanned;
 use crate::suggest::did_you_mean;
 
 /// Type names for "did you mean".
@@ -44,6 +45,24 @@ impl Resolver<'_> {
             .field_kind(&draft, entity)
             .unwrap_or_else(|| FieldKind::Scalar(FieldFormat::string()));
         let max_bytes = draft.max;
+        let since = self.bound(draft.since.as_ref(), &kind, "since", entity);
+        let until = self.bound(draft.until.as_ref(), &kind, "until", entity);
+        if let (Some(from), Some(to), Some(text)) = (since, until, &draft.until)
+            && to.last_millisecond().millis() < from.millis()
+        {
+            let message = format!("`{}` ends before it begins", draft.name.value);
+            self.report(Diagnostic::error(Code::BadValue, text.span, message).about(entity));
+        }
+        let counted = matches!(kind, FieldKind::List | FieldKind::TextSet | FieldKind::NumberSet);
+        if !counted && (draft.max_items.is_some() || draft.item_size.is_some()) {
+            let message = format!(
+                "`{}` is no list or set, so that it has no `max_items` and no `item_size`",
+                draft.name.value
+            );
+            let problem = Diagnostic::error(Code::BadValue, draft.kind.span, message)
+                .fix(Some("bound a text by `max`, and an item by `max_size`".to_owned()));
+            self.report(problem.about(entity));
+        }
         Field {
             name: draft.name.value,
             span: draft.name.span,
@@ -57,7 +76,33 @@ impl Resolver<'_> {
             present: draft.present,
             max_bytes,
             size: draft.size,
+            since,
+            until,
+            max_items: draft.max_items,
+            item_size: draft.item_size,
         }
+    }
+
+    /// A time before or after which a field has no values.
+    fn bound(
+        &mut self,
+        written: Option<&Spanned<String>>,
+        kind: &FieldKind,
+        word: &str,
+        entity: &str,
+    ) -> Option<Timestamp> {
+        let text = written?;
+        let is_time = matches!(kind, FieldKind::Scalar(format) if format.precision().is_some());
+        let parsed = text.value.parse::<Timestamp>().ok();
+        if parsed.is_none() || !is_time {
+            let message = if is_time {
+                format!("`{word}` must be a time such as \"2024-01-01\", not `{}`", text.value)
+            } else {
+                format!("`{word}` is for fields of a time type, such as date or datetime")
+            };
+            self.report(Diagnostic::error(Code::BadValue, text.span, message).about(entity));
+        }
+        parsed.filter(|_| is_time)
     }
 
     fn field_kind(&mut self, draft: &FieldDraft, entity: &str) -> Option<FieldKind> {
@@ -115,6 +160,22 @@ impl Resolver<'_> {
             ..FormatSpec::new(type_name)
         };
         match spec.build() {
+            Ok(format) if format.is_compact() => {
+                let marked = format.clone().marked();
+                let message = format!(
+                    "field `{}` is stored with its marks; `compact` is for keys",
+                    draft.name.value
+                );
+                let problem =
+                    Diagnostic::error(Code::BadValue, draft.kind.span, message).fix(Some(format!(
+                        "declare it as {:?}, and write it compact in the key: {{{}:{}}}",
+                        marked.to_string(),
+                        draft.name.value,
+                        format
+                    )));
+                self.report(problem.about(entity));
+                Some(marked)
+            }
             Ok(format) => Some(format),
             Err(error) => {
                 let name = draft.kind.value.split(':').next().unwrap_or_default();

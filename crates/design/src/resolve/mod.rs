@@ -98,7 +98,7 @@ fn sound_part(mut design: Design, diagnostics: &[Diagnostic]) -> Design {
     let kept: HashSet<String> = design.entities.iter().map(|entity| entity.name.clone()).collect();
     let is_kept = |entity: &Arc<Entity>| kept.contains(&entity.name);
     design.accesses.retain(|access| access.via.iter().chain(&access.find).all(is_kept));
-    design.writes.retain(|write| write.entities.iter().all(is_kept));
+    design.writes.retain(|write| write.entities().all(is_kept));
     design.uniques.retain(|unique| is_kept(&unique.entity) && unique.by.iter().all(is_kept));
     design.relationships.retain(|relationship| {
         let ends = [&relationship.from, &relationship.to];

@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
+use keyloom_core::limits;
+
 use super::Resolver;
+use crate::cost::item_size;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{UniqueDraft, WriteDraft};
-use crate::model::{Entity, UniqueRule, UpdateExpression, Write, WriteKind};
+use crate::lint::short_bytes;
+use crate::model::{Entity, FieldKind, Member, UniqueRule, UpdateExpression, Write, WriteKind};
+use crate::source::Spanned;
 use crate::suggest::did_you_mean;
 
 impl Resolver<'_> {
@@ -13,18 +18,22 @@ impl Resolver<'_> {
         let name = draft.name.value.clone();
         let entities: Vec<Arc<Entity>> =
             draft.entities.iter().filter_map(|entity| self.entity_named(entity, &name)).collect();
-        let kind = self.write_kind(&draft)?;
+        let kind = self.write_kind(&draft.kind, &name)?;
+        if kind == WriteKind::Check {
+            let message = "only a member of a transaction checks";
+            let problem = Diagnostic::error(Code::BadValue, draft.kind.span, message)
+                .fix(Some("kind = \"transact\", kinds = { … = \"check\" }".to_owned()));
+            self.report(problem.about(name.clone()));
+            return None;
+        }
         if entities.is_empty() || entities.len() != draft.entities.len() {
             return None;
         }
-        for field in draft.sets.iter().chain(&draft.given) {
-            for entity in &entities {
-                self.has_field(entity, &field.value, field.span, &name);
-            }
-        }
+        let members = self.members(entities, kind, &draft, &name)?;
+        self.check_fields(&members, &draft, &name);
         let mut given: Vec<String> = draft.given.into_iter().map(|field| field.value).collect();
         if given.is_empty() {
-            let identity = entities.iter().flat_map(|entity| entity.identity());
+            let identity = members.iter().flat_map(|member| member.entity.identity());
             given = identity.map(str::to_owned).collect();
         }
         given.extend(draft.sets.iter().map(|field| field.value.clone()));
@@ -32,34 +41,138 @@ impl Resolver<'_> {
         given.dedup();
         let names =
             draft.names.into_iter().map(|(short, long)| (short.value, long.value)).collect();
-        Some(Write {
+        let write = Write {
             name,
             span: draft.name.span,
-            entities,
+            members,
             kind,
+            items: draft.items.unwrap_or(1),
+            appends: draft.appends,
             sets: draft.sets,
             given,
             rate: draft.rate,
             reads_first: draft.reads_first,
             expression: draft.expression.map(|text| UpdateExpression { text, names }),
             description: draft.description.map(|text| text.value).unwrap_or_default(),
-        })
+        };
+        self.check_transaction(&write);
+        Some(write)
     }
 
-    fn write_kind(&mut self, draft: &WriteDraft) -> Option<WriteKind> {
-        const KINDS: [WriteKind; 5] = [
+    /// The entities with what is done to each; `kinds` says it for single ones.
+    fn members(
+        &mut self,
+        entities: Vec<Arc<Entity>>,
+        kind: WriteKind,
+        draft: &WriteDraft,
+        name: &str,
+    ) -> Option<Vec<Member>> {
+        let mut members: Vec<Member> =
+            entities.into_iter().map(|entity| Member { entity, kind }).collect();
+        for (entity, word) in &draft.kinds {
+            let own = self.write_kind(word, name)?;
+            let problem = match members.iter_mut().find(|m| m.entity.name == entity.value) {
+                _ if kind != WriteKind::Transact => {
+                    Diagnostic::error(Code::BadValue, entity.span, "`kinds` is for transactions")
+                        .because("outside of one, each kind of write is a write of its own")
+                        .fix(Some("kind = \"transact\"".to_owned()))
+                }
+                _ if own == WriteKind::Transact => {
+                    let message = "a member of a transaction is no transaction";
+                    Diagnostic::error(Code::BadValue, word.span, message)
+                        .fix(Some("use put, create, update, delete or check".to_owned()))
+                }
+                None => {
+                    let message = format!("`{name}` does not write `{}`", entity.value);
+                    let known = draft.entities.iter().map(|known| known.value.as_str());
+                    Diagnostic::error(Code::UnknownName, entity.span, message)
+                        .fix(did_you_mean(&entity.value, known))
+                }
+                Some(member) => {
+                    member.kind = own;
+                    continue;
+                }
+            };
+            self.report(problem.about(name));
+            return None;
+        }
+        Some(members)
+    }
+
+    /// Fields must be fields of what is updated; lists that grow must be lists.
+    fn check_fields(&mut self, members: &[Member], draft: &WriteDraft, name: &str) {
+        let updates = |member: &&Member| {
+            draft.kinds.is_empty() || matches!(member.kind, WriteKind::Update | WriteKind::Transact)
+        };
+        for field in draft.sets.iter().chain(&draft.appends) {
+            for member in members.iter().filter(updates) {
+                self.has_field(&member.entity, &field.value, field.span, name);
+            }
+        }
+        for field in &draft.given {
+            let known = members.iter().any(|member| member.entity.field(&field.value).is_some());
+            if let (false, Some(member)) = (known, members.first()) {
+                self.has_field(&member.entity, &field.value, field.span, name);
+            }
+        }
+        for field in &draft.appends {
+            let is_list = |member: &Member| {
+                member.entity.field(&field.value).is_none_or(|field| {
+                    let kind = &field.kind;
+                    matches!(kind, FieldKind::List | FieldKind::TextSet | FieldKind::NumberSet)
+                })
+            };
+            if !members.iter().all(is_list) {
+                let message = format!("`{}` is no list or set, and cannot grow", field.value);
+                let problem = Diagnostic::error(Code::BadValue, field.span, message)
+                    .fix(Some("name it in `sets`".to_owned()));
+                self.report(problem.about(name));
+            }
+        }
+    }
+
+    /// DynamoDB takes 100 items and 4 MB in one transaction.
+    fn check_transaction(&mut self, write: &Write) {
+        if write.kind != WriteKind::Transact {
+            return;
+        }
+        let actions = write.members.len() as u64 * write.items;
+        let bytes: f64 =
+            write.entities().map(|entity| item_size(entity)).sum::<f64>() * write.items as f64;
+        let message = if actions > limits::MAX_TRANSACTION_ACTIONS as u64 {
+            format!(
+                "`{}` writes {actions} items, and a transaction takes {}",
+                write.name,
+                limits::MAX_TRANSACTION_ACTIONS
+            )
+        } else if bytes > limits::MAX_TRANSACTION_BYTES as f64 {
+            format!("`{}` writes {}, and a transaction takes 4 MB", write.name, short_bytes(bytes))
+        } else {
+            return;
+        };
+        let problem = Diagnostic::error(Code::BadValue, write.span, message)
+            .because("DynamoDB refuses the whole request")
+            .fix(Some(
+                "write less in one transaction, and let each be complete in itself".to_owned(),
+            ));
+        self.report(problem.about(write.name.clone()));
+    }
+
+    fn write_kind(&mut self, word: &Spanned<String>, subject: &str) -> Option<WriteKind> {
+        const KINDS: [WriteKind; 6] = [
             WriteKind::Put,
             WriteKind::Create,
             WriteKind::Update,
             WriteKind::Delete,
             WriteKind::Transact,
+            WriteKind::Check,
         ];
-        let found = KINDS.into_iter().find(|kind| kind.as_str() == draft.kind.value);
+        let found = KINDS.into_iter().find(|kind| kind.as_str() == word.value);
         if found.is_none() {
-            let message = format!("`{}` is not a kind of write", draft.kind.value);
-            let problem = Diagnostic::error(Code::BadValue, draft.kind.span, message)
-                .fix(did_you_mean(&draft.kind.value, KINDS.iter().map(|kind| kind.as_str())))
-                .about(draft.name.value.clone());
+            let message = format!("`{}` is not a kind of write", word.value);
+            let problem = Diagnostic::error(Code::BadValue, word.span, message)
+                .fix(did_you_mean(&word.value, KINDS.iter().map(|kind| kind.as_str())))
+                .about(subject);
             self.report(problem);
         }
         found

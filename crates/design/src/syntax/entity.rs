@@ -78,6 +78,10 @@ fn read_field<'a>(
     field.shards = parts.integer("shards", 1..=100_000);
     field.shard_by = parts.texts("by");
     field.size = bytes(&mut parts, "size");
+    field.since = parts.text("since");
+    field.until = parts.text("until");
+    field.max_items = parts.integer("max_items", 1..=1_000_000);
+    field.item_size = bytes(&mut parts, "item_size");
     parts.finish();
     Some(field)
 }

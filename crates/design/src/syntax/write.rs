@@ -15,6 +15,18 @@ pub(crate) fn read(mut section: Section) -> WriteDraft {
     }
     write.sets = section.texts("sets");
     write.given = section.texts("given");
+    write.appends = section.texts("appends");
+    write.items = section.integer("items", 1..=1_000_000);
+    if let Some(mut kinds) = section.section("kinds") {
+        write.kinds = kinds
+            .rest()
+            .into_iter()
+            .filter_map(|(entity, value)| {
+                let kind = kinds.text_of(&entity.value, value)?;
+                Some((entity, kind))
+            })
+            .collect();
+    }
     write.rate = rate(&mut section, "rate");
     write.reads_first = section.boolean("reads_first").unwrap_or(false);
     write.expression = section.text("expression");

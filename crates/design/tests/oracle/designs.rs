@@ -43,9 +43,11 @@ const FIELDS: [(&str, &[&str]); 18] = [
             "\"datetime:loose\"",
             "\"hour\"",
             "\"month\"",
+            BOUNDED,
+            "{ type = \"date\", since = \"2023-12-01\" }",
         ],
     ),
-    ("late", &["{ type = \"datetime\", desc = true }"]),
+    ("late", &["{ type = \"datetime\", desc = true }", BOUNDED]),
     ("ref", &["\"ulid\"", "\"ulid\"", "\"uuid\""]),
     ("flag", &["{ type = \"token\", optional = true }"]),
     ("note", &["{ type = \"string\", optional = true }"]),
@@ -59,6 +61,9 @@ const FIELDS: [(&str, &[&str]); 18] = [
     ("fix", &["\"fixed:3\""]),
     ("hex", &["\"hex:2\""]),
 ];
+
+/// A time between two moments, so that open ranges of it have an end.
+const BOUNDED: &str = "{ type = \"datetime\", since = \"2023-12-01\", until = \"2024-03-15\" }";
 
 /// Fields that stand in keys, likelier ones more often.
 const IN_KEYS: [&str; 16] = [
@@ -315,7 +320,20 @@ fn template(random: &mut Random, prefixes: &[&str], most: usize, separator: &str
             text.push_str(separator);
         }
         let format = match field {
-            "at" | "late" => *random.pick(&["", "", ":date", ":month", ":datetime:ms"]),
+            "at" | "late" => *random.pick(&[
+                "",
+                "",
+                "",
+                ":date",
+                ":date",
+                ":month",
+                ":month",
+                ":datetime:ms",
+                ":date:compact",
+                ":datetime:compact",
+                ":year",
+                ":month:compact:desc",
+            ]),
             "name" | "id" => *random.pick(&["", "", "", "", ":string:lower", ":string:desc"]),
             _ => "",
         };

@@ -1,7 +1,7 @@
 //! The embedded engine with a population in it, and a client that runs plans on it.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use keyloom::{Backend, Error, PlanRunner, Retry};
 use keyloom_core::Item;
@@ -141,6 +141,10 @@ impl Engine {
             }
         }
         let mut items = merge(access, records, parts);
+        if !access.alternatives.is_empty() {
+            let mut seen = HashSet::new();
+            items.retain(|(at, _)| at.is_none_or(|at| seen.insert(at)));
+        }
         if plan.hydrate.is_some() {
             let links: Vec<Item> = items.into_iter().map(|(_, item)| item).collect();
             items = self.second(access, plan, &links, &mut response)?;

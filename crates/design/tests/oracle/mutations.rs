@@ -1,5 +1,6 @@
 //! Planners that are wrong on purpose: a bed that cannot find them proves nothing.
 
+use keyloom_design::model::Test;
 use keyloom_design::plan::{Fan, Plan, Proof, SortPart, Verdict};
 
 use crate::bed::Bed;
@@ -65,7 +66,19 @@ const MUTATIONS: &[(&str, Mutation)] = &[
             _ => false,
         })
     }),
-    ("reads one entity too few", |plan| plan.reads.len() > 1 && plan.reads.pop().is_some()),
+    ("reads one period too few", |plan| {
+        let mut fans = plan.reads.iter_mut().flat_map(|read| &mut read.fans);
+        fans.any(|fan| match fan {
+            Fan::Buckets { test: Test::Range { low, high }, .. } => {
+                high.clone_from(low);
+                low.is_some()
+            }
+            _ => false,
+        })
+    }),
+    ("reads one alternative or entity too few", |plan| {
+        plan.reads.len() > 1 && plan.reads.pop().is_some()
+    }),
     ("takes one row too few", |plan| {
         plan.reads.iter_mut().any(|read| {
             let fewer = read.limit.filter(|limit| *limit > 1).map(|limit| limit - 1);

@@ -85,6 +85,16 @@ pub(crate) fn random_pattern(random: &mut Random, spec: &Spec, n: usize) -> Patt
             }
         }
     }
+    // The classic: rows that are found through one key or through another.
+    if random.percent(10) && !terms.is_empty() {
+        let place = random.pick(&places).clone();
+        let (other, _) = questions(random, &place);
+        let other =
+            if random.percent(30) { vec![(*random.pick(&EXTRAS)).to_owned()] } else { other };
+        if !other.is_empty() {
+            terms = vec![format!("({} or {})", terms.join(" and "), other.join(" and "))];
+        }
+    }
     let order = order(random, next.as_deref(), &place);
     if random.percent(30) {
         settings.push(format!("limit = {}", 1 + random.below(4)));
@@ -174,6 +184,10 @@ fn questions(random: &mut Random, place: &Place) -> (Vec<String>, Option<String>
                 format!("{field} between '2024-01-05' and '2024-01-06'")
             }
             2 | 3 if field == "at" || field == "late" => format!("{field} between ? and ?"),
+            5..8 if field == "at" || field == "late" => {
+                format!("{field} {}", random.pick(&["<= ?", ">= ?", "< ?", "> '2024-01-05'"]))
+            }
+            8 => format!("{field} = :own_{field}"),
             4 if field == "state" => "state = 'on'".to_owned(),
             _ => format!("{field} = ?"),
         });
@@ -286,6 +300,10 @@ fn handwritten(random: &mut Random, place: &Place) -> Vec<String> {
             "flag <> 'a'",
             "attribute_exists(flag)",
             "contains(tags, 'a')",
+            "done = true",
+            "rank > :rank",
+            "name = :name",
+            "state in (:state, 'on')",
         ]);
         settings.push(format!("filter = {filter:?}"));
     }

@@ -4,9 +4,12 @@
 //! streams of one group, such as shards, are merged by the order asked for.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::sync::Arc;
 
 use keyloom_core::{AttributeValue, Item};
-use keyloom_design::model::OrderBy;
+use keyloom_design::evaluate::item_label;
+use keyloom_design::model::{OrderBy, Table};
 use keyloom_design::plan::{Fan, Read};
 
 use super::runner::{PlanRunner, Planned, ReadTrace, Settings};
@@ -27,6 +30,8 @@ pub(super) struct Merge {
     sort: Vec<String>,
     forward: bool,
     settings: Settings,
+    /// The primary keys of rows that were taken, where a row may satisfy several alternatives of `or`.
+    seen: Option<(Arc<Table>, HashSet<String>)>,
 }
 
 impl Merge {
@@ -65,6 +70,9 @@ impl Merge {
             sort: sort.unwrap_or_default(),
             forward,
             settings,
+            seen: first
+                .filter(|_| !planned.pattern.alternatives.is_empty())
+                .map(|read| (Arc::clone(&read.table), HashSet::new())),
         }
     }
 
@@ -79,11 +87,19 @@ impl Merge {
             }
             self.fill(runner, &members)?;
             match self.least(&members) {
-                Some(at) => rows.extend(self.streams.get_mut(at).and_then(Stream::take)),
+                Some(at) => {
+                    let row = self.streams.get_mut(at).and_then(Stream::take);
+                    rows.extend(row.filter(|row| self.is_new(row)));
+                }
                 None => group += 1,
             }
         }
         Ok(rows)
+    }
+
+    /// Whether a row comes for the first time.
+    fn is_new(&mut self, row: &Item) -> bool {
+        self.seen.as_mut().is_none_or(|(table, seen)| seen.insert(item_label(table, row)))
     }
 
     fn must_fetch(&self, members: &[usize]) -> bool {

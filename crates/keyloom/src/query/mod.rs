@@ -23,7 +23,7 @@ pub use explain::Explanation;
 pub use runner::{PlanAnswer, PlanRunner, ReadTrace};
 
 use crate::design::{Design, earlier, model};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::table::Table;
 use runner::{Planned, RowPages, Settings};
 
@@ -163,6 +163,12 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
         let settings = self.settings(&planned);
         let fingerprint = planned.fingerprint();
         let positions = match &self.after {
+            Some(_) if !planned.pattern.alternatives.is_empty() => {
+                return Err(Error::Cursor(
+                    "a pattern with `or` is read in one go: a row of two alternatives would come again"
+                        .into(),
+                ));
+            }
             Some(cursor) => {
                 let key = self.table.cursor_key.as_deref();
                 let positions = cursor.positions(fingerprint, planned.reads.len(), key)?;

@@ -50,5 +50,6 @@ generated! {
     enrollments: "../../../../examples/designs/enrollments.toml" => Enrollments;
     game_inventory: "../../../../examples/designs/game-inventory.toml" => GameInventory;
     key_anti_patterns: "../../../../examples/designs/key-anti-patterns.toml" => KeyAntiPatterns;
+    every_word: "every_word.toml" => EveryWord;
     odd_names: "odd_names.toml" => OddNames;
 }

@@ -214,7 +214,9 @@ impl FieldFormat {
             (Precision::Second, b':', &mut civil.second),
         ];
         for (_, mark, slot) in parts.into_iter().take_while(|(part, ..)| *part <= precision) {
-            take_byte(&mut rest, mark)?;
+            if !self.compact || mark == b'T' {
+                take_byte(&mut rest, mark)?;
+            }
             *slot = self.clock_digits(&mut rest, 2)?;
         }
         if precision == Precision::Millisecond {

@@ -283,7 +283,9 @@ impl FieldFormat {
             (Precision::Second, b':', civil.second),
         ];
         for (_, mark, number) in parts.into_iter().take_while(|(part, ..)| *part <= precision) {
-            scratch.push(mark);
+            if !self.compact || mark == b'T' {
+                scratch.push(mark);
+            }
             scratch.digits(u64::from(number), 2);
         }
         if precision == Precision::Millisecond {

@@ -89,6 +89,8 @@ pub enum Case {
 /// | `decimal:10.2` | as `i64`, ten digits of which two follow a point | 12 |
 /// | `year` `month` `date` `hour` | `2024`, `2024-01`, `2024-01-15`, `2024-01-15-10` | fixed |
 /// | `datetime`, `datetime:ms` | `2024-01-15T10:30:00Z`, `2024-01-15T10:30:00.250Z` | 20, 24 |
+/// | `month:compact` `date:compact` `hour:compact` | `202401`, `20240115`, `2024011510` | 6, 8, 10 |
+/// | `datetime:compact`, `datetime:ms:compact` | `20240115T103000Z`, `20240115T103000.250Z` | 16, 20 |
 /// | `epoch_ms` | milliseconds since 1970, zero-padded | 15, or as given |
 /// | `uuid`, `ulid` | canonical text | 36, 26 |
 /// | `bool` | `0` or `1` | 1 |
@@ -107,6 +109,7 @@ pub struct FieldFormat {
     plain: bool,
     desc: bool,
     case: Case,
+    compact: bool,
 }
 
 /// The parts of a format, as a design file states them.
@@ -181,6 +184,7 @@ impl FieldFormat {
             plain: false,
             desc: false,
             case: Case::AsIs,
+            compact: false,
         }
     }
 
@@ -223,6 +227,18 @@ impl FieldFormat {
     /// How the case of text is normalised.
     pub fn case(&self) -> Case {
         self.case
+    }
+
+    /// The same format with the marks that a compact one leaves out.
+    #[must_use]
+    pub fn marked(mut self) -> Self {
+        self.compact = false;
+        self
+    }
+
+    /// Whether a time is written without `-` and `:`.
+    pub fn is_compact(&self) -> bool {
+        self.compact
     }
 
     /// Whether the field holds text, which the separator policy applies to unless it is fixed or descending.
@@ -312,6 +328,11 @@ impl FieldFormat {
         }
         if self.case != Case::AsIs && !self.is_text() {
             return refuse("only text has a case".to_owned());
+        }
+        let marked = self.precision().is_some_and(|precision| precision > Precision::Year)
+            && self.kind != FieldType::EpochMs;
+        if self.compact && !marked {
+            return refuse("only months, dates, hours and times can be compact".to_owned());
         }
         if let Err(reason) = self.check_values() {
             return refuse(reason);

@@ -55,14 +55,17 @@ impl FieldFormat {
             FieldType::Fixed => width.map(|bytes| if self.desc { 2 * bytes } else { bytes }),
             FieldType::Hex => width.map(|bytes| 2 * bytes),
             FieldType::String | FieldType::Token | FieldType::Enum(_) => None,
-            _ => self.precision().map(|precision| match precision {
-                Precision::Year => 4,
-                Precision::Month => 7,
-                Precision::Day => 10,
-                Precision::Hour => 13,
-                Precision::Minute => 17,
-                Precision::Second => 20,
-                Precision::Millisecond => 24,
+            _ => self.precision().map(|precision| {
+                let (marked, marks) = match precision {
+                    Precision::Year => (4, 0),
+                    Precision::Month => (7, 1),
+                    Precision::Day => (10, 2),
+                    Precision::Hour => (13, 3),
+                    Precision::Minute => (17, 3),
+                    Precision::Second => (20, 4),
+                    Precision::Millisecond => (24, 4),
+                };
+                if self.compact { marked - marks } else { marked }
             }),
         }
     }

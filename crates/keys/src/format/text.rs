@@ -39,6 +39,7 @@ impl FieldFormat {
             ("plain", _) => self.plain = true,
             ("lower", _) => self.case = Case::Lower,
             ("upper", _) => self.case = Case::Upper,
+            ("compact", _) => self.compact = true,
             ("ms", kind @ FieldType::DateTime) => *kind = FieldType::DateTimeMs,
             ("s", FieldType::DateTime) => {}
             (list, FieldType::Enum(values)) if values.is_empty() => {
@@ -63,7 +64,7 @@ impl FieldFormat {
 
 fn not_understood(word: &str) -> String {
     format!(
-        "`{word}` is not understood here; after the type come a width or list, `desc`, `plain`, `lower` or `upper`"
+        "`{word}` is not understood here; after the type come a width or list, `desc`, `plain`, `compact`, `lower` or `upper`"
     )
 }
 
@@ -142,6 +143,7 @@ impl fmt::Display for FieldFormat {
             Case::Lower => ":lower",
             Case::Upper => ":upper",
         })?;
+        f.write_str(if self.compact { ":compact" } else { "" })?;
         f.write_str(if self.plain { ":plain" } else { "" })?;
         f.write_str(if self.desc { ":desc" } else { "" })
     }
@@ -173,6 +175,8 @@ mod tests {
             "hour",
             "datetime",
             "datetime:ms:desc",
+            "date:compact",
+            "datetime:ms:compact:desc",
             "epoch_ms",
             "epoch_ms:13",
             "uuid",
@@ -214,6 +218,9 @@ mod tests {
             "bool:1",
             "uuid:ms",
             "decimal:-1.2",
+            "year:compact",
+            "epoch_ms:compact",
+            "string:compact",
         ] {
             assert!(FieldFormat::parse(text).is_err(), "{text}");
         }

@@ -28,9 +28,14 @@ const LEAP_DAY: (&[Pair], &[Pair]) = (&[["0", "2"]], &[["2", "9"]]);
 const HOURS: &[Pair] = &[["01", ANY], ["2", "0123"]];
 const SIXTY: &[Pair] = &[["012345", ANY]];
 
-/// Appends times of a precision, written as in `2024-01-15T10:30:00.250Z` up to there.
-pub(super) fn append(language: &mut Language, precision: Precision, complemented: bool) {
-    let mut writer = Writer { language, complemented };
+/// Appends times of a precision, written as in `2024-01-15T10:30:00.250Z` up to there; compact ones without `-` and `:`.
+pub(super) fn append(
+    language: &mut Language,
+    precision: Precision,
+    complemented: bool,
+    compact: bool,
+) {
+    let mut writer = Writer { language, complemented, compact };
     match precision {
         Precision::Year => return writer.one_of(&[ANY_YEAR]),
         Precision::Month => {
@@ -61,6 +66,8 @@ struct Writer<'l> {
     language: &'l mut Language,
     /// Whether each digit is written as its nine's complement.
     complemented: bool,
+    /// Whether `-` and `:` are left out.
+    compact: bool,
 }
 
 impl Writer<'_> {
@@ -82,7 +89,9 @@ impl Writer<'_> {
     }
 
     fn then(&mut self, mark: &str, numbers: &[Pair]) {
-        self.language.literal(mark.as_bytes());
+        if !self.compact || mark == "T" {
+            self.language.literal(mark.as_bytes());
+        }
         self.one_of(numbers);
     }
 

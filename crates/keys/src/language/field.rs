@@ -77,7 +77,7 @@ impl Language {
             | FieldType::DateTime
             | FieldType::DateTimeMs => {
                 if let Some(precision) = format.precision() {
-                    calendar::append(self, precision, desc);
+                    calendar::append(self, precision, desc, format.is_compact());
                 }
             }
         }

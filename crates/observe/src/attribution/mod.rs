@@ -257,14 +257,14 @@ impl EntityForm {
     fn new(design: &Design, entity: &Entity) -> Self {
         let key = entity.primary_key();
         let mine = |write: &&keyloom_design::model::Write| {
-            write.entities.iter().any(|written| written.name == entity.name)
+            write.entities().any(|written| written.name == entity.name)
         };
         let writes = design.writes().iter().filter(mine).map(|write| {
             let operation = match write.kind {
                 WriteKind::Put | WriteKind::Create => Operation::PutItem,
                 WriteKind::Update => Operation::UpdateItem,
                 WriteKind::Delete => Operation::DeleteItem,
-                WriteKind::Transact => Operation::TransactWriteItems,
+                WriteKind::Transact | WriteKind::Check => Operation::TransactWriteItems,
             };
             (operation, write.name.clone())
         });

@@ -1,0 +1,86 @@
+//! Designs of systems that the examples do not have, with traps: what `check` says of each must be what is true.
+//!
+//! A design says so in its first lines: `#! plan "NAME" = VERDICT`, with the claims that are refuted and the number of
+//! requests where they matter; `#! finds RULE SUBJECT`; `#! silent RULE`; `#! broken` for a file with an error.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use keyloom_design::cost::Prices;
+use keyloom_design::plan::{Plan, Proof};
+use keyloom_design::{CheckReport, check_text};
+
+/// What a plan is, in the words of the designs.
+fn described(plan: &Plan, with_calls: bool) -> String {
+    let proofs = &plan.proofs;
+    let claims = [
+        ("rows", proofs.rows),
+        ("order", proofs.order),
+        ("limit", proofs.limit),
+        ("purity", proofs.purity),
+        ("coverage", proofs.coverage),
+        ("consistency", proofs.consistency),
+    ];
+    let refuted: Vec<&str> = claims
+        .iter()
+        .filter(|(_, proof)| *proof == Proof::Refuted)
+        .map(|(name, _)| *name)
+        .collect();
+    let mut text = format!("plan {:?} = {}", plan.name, plan.verdict.as_str());
+    if plan.verdict.as_str() != "refused" && !refuted.is_empty() {
+        let _ = write!(text, " refuted({})", refuted.join(", "));
+    }
+    if with_calls {
+        let calls = plan.first_calls().map_or_else(|| "unknown".to_owned(), |n| n.to_string());
+        let _ = write!(text, " calls({calls})");
+    }
+    text
+}
+
+/// What is not as a line says.
+fn wrong(report: &CheckReport, line: &str) -> Option<String> {
+    if line == "broken" {
+        return report.is_whole.then(|| "the file is read without an error".to_owned());
+    }
+    if let Some((rule, subject)) = line.strip_prefix("finds ").and_then(|l| l.split_once(' ')) {
+        let found = report.findings.iter().any(|f| f.rule == rule && f.subject == subject);
+        return (!found).then(|| format!("{rule} is silent about {subject}"));
+    }
+    if let Some(rule) = line.strip_prefix("silent ") {
+        let found = report.findings.iter().find(|f| f.rule == rule)?;
+        return Some(format!("{rule} speaks: {}", found.message));
+    }
+    let name = line.strip_prefix("plan \"").and_then(|rest| rest.split('"').next()).unwrap();
+    let plan = report.plans.iter().find(|plan| plan.name == name);
+    let said = plan.map_or_else(|| "no plan".to_owned(), |p| described(p, line.contains("calls(")));
+    (said != line).then(|| format!("{line}; check says: {said}"))
+}
+
+#[test]
+fn check_says_what_is_true() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/adversary");
+    let mut paths: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    paths.sort();
+    let mut faults = Vec::new();
+    for path in &paths {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(path).unwrap();
+        let report = check_text(&name, &text, &Prices::default());
+        let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("#! ")).collect();
+        assert!(!lines.is_empty(), "{name} says nothing");
+        faults.extend(
+            lines
+                .iter()
+                .filter_map(|line| wrong(&report, line).map(|why| format!("{name}: {why}"))),
+        );
+        // Whatever is refuted has a finding of level error.
+        let errors = |plan: &Plan| report.findings.iter().any(|f| f.subject == plan.name);
+        let quiet = report.plans.iter().find(|plan| !plan.is_proven() && !errors(plan));
+        faults.extend(quiet.map(|plan| format!("{name}: nothing is said of {}", plan.name)));
+    }
+    assert!(paths.len() >= 40, "{} designs", paths.len());
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
