@@ -1,7 +1,7 @@
 //! DeleteTable.
 
-use keyloom_api::parameters::described_table;
-use keyloom_api::{Fields, JsonWriter};
+use keyloom_api::Fields;
+use keyloom_api::parameters::control_table;
 use keyloom_core::Result;
 use keyloom_core::error::{message, request, table as table_error};
 
@@ -13,9 +13,8 @@ use crate::ops::backups;
 use super::{description, stream_setting};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let name = described_table(&fields)?;
     let change = database.catalog.change(database.store.as_ref());
-    let table = database.catalog.described_table(name)?;
+    let table = database.catalog.described_table(control_table(&fields))?;
     if table.record.deletion_protection {
         return Err(request::deletion_protected());
     }
@@ -43,7 +42,5 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     database.background.wake();
     // It is done: if the items cannot be counted, the answer says nothing of them.
     let _ = database.counted.wait();
-    let mut json = JsonWriter::object();
-    description::write(&mut json, "TableDescription", database, &table, Status::Deleting);
-    Ok(json.finish())
+    Ok(description::of(database, &table, Status::Deleting).encode("TableDescription"))
 }

@@ -1,7 +1,8 @@
-//! UpdateTimeToLive.
+//! UpdateTimeToLive and DescribeTimeToLive.
 
-use keyloom_api::tables::UpdateTimeToLiveInput;
-use keyloom_api::{Fields, JsonWriter};
+use keyloom_api::Fields;
+use keyloom_api::parameters::control_table;
+use keyloom_api::tables::{UpdateTimeToLiveInput, encode_time_to_live};
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
 
@@ -9,9 +10,15 @@ use crate::catalog::Alongside;
 use crate::catalog::record::TtlSetting;
 use crate::database::Inner;
 
-pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let UpdateTimeToLiveInput { table_name, enabled, attribute_name: attribute } =
-        UpdateTimeToLiveInput::decode(&fields)?;
+pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let table = database.catalog.described_table(control_table(&fields))?;
+    let ttl = table.record.ttl.as_ref().filter(|ttl| ttl.enabled);
+    Ok(encode_time_to_live(ttl.map(|ttl| ttl.attribute.as_str())))
+}
+
+pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let input = UpdateTimeToLiveInput::decode(&fields);
+    let UpdateTimeToLiveInput { table_name, enabled, attribute_name: attribute } = input;
     let change = database.catalog.change(database.store.as_ref());
     let table = database.catalog.described_table(table_name)?;
     let now_ms = database.clock.now_ms();
@@ -30,12 +37,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         crate::ttl::look_through(&table);
         database.background.wake();
     }
-    let mut json = JsonWriter::object();
-    json.structure("TimeToLiveSpecification", |json| {
-        json.boolean("Enabled", enabled);
-        json.string("AttributeName", attribute);
-    });
-    Ok(json.finish())
+    Ok(input.encode_output())
 }
 
 /// Time to live can be switched on when it is off, and off when it is on for the same attribute.
