@@ -437,3 +437,62 @@ fn a_table_that_is_being_restored_cannot_have_it_yet() {
     f.tidy();
     f.ok("UpdateContinuousBackups", body);
 }
+
+#[test]
+fn overrides_are_honoured_or_refused() {
+    let f = fixture();
+    put(&f, 1, "x");
+    on(&f);
+    f.advance(Duration::from_mins(1));
+    let index = |name: &str, hash: &str, range: &str, projection: &str| {
+        json!({
+            "IndexName": name, "Projection": {"ProjectionType": projection},
+            "KeySchema": [
+                {"AttributeName": hash, "KeyType": "HASH"},
+                {"AttributeName": range, "KeyType": "RANGE"},
+            ],
+        })
+    };
+    let with = |more: Value| {
+        let mut body = restore_to(10, "copy");
+        for (name, value) in more.as_object().unwrap() {
+            body[name] = value.clone();
+        }
+        body
+    };
+    let global = index("by-g", "g", "sk", "ALL");
+    let mut warm = global.clone();
+    warm["WarmThroughput"] = json!({"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": 4000});
+    for refused in [
+        json!({"GlobalSecondaryIndexOverride": [index("new", "g", "sk", "ALL")]}),
+        json!({"GlobalSecondaryIndexOverride": [index("by-g", "g", "pk", "ALL")]}),
+        json!({"GlobalSecondaryIndexOverride": [index("by-g", "g", "sk", "KEYS_ONLY")]}),
+        json!({"GlobalSecondaryIndexOverride": [global, global]}),
+        json!({"GlobalSecondaryIndexOverride": [warm]}),
+        json!({"LocalSecondaryIndexOverride": [global]}),
+        json!({"VectorIndexOverride": [{
+            "IndexName": "none", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 3,
+            "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "ALL"},
+        }]}),
+        json!({"ProvisionedThroughputOverride": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}),
+        json!({"UseLatestRestorableTime": true}),
+    ] {
+        let (code, message) = f.err("RestoreTableToPointInTime", with(refused.clone()));
+        assert_eq!(code, "ValidationException", "{refused}: {message}");
+    }
+    let body = with(json!({
+        "BillingModeOverride": "PROVISIONED",
+        "ProvisionedThroughputOverride": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4},
+        "GlobalSecondaryIndexOverride": [global],
+        "LocalSecondaryIndexOverride": [],
+        "SSESpecificationOverride": {"Enabled": true, "SSEType": "KMS"},
+    }));
+    f.ok("RestoreTableToPointInTime", body);
+    f.tidy();
+    let copy = describe(&f.db, "copy");
+    assert_eq!(copy["ProvisionedThroughput"]["WriteCapacityUnits"], 4);
+    assert_eq!(copy["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["ReadCapacityUnits"], 3);
+    assert!(copy.get("LocalSecondaryIndexes").is_none());
+    assert_eq!(copy["SSEDescription"]["Status"], "ENABLED");
+    assert_eq!(everything(&f.db, "copy", Some("by-g")).len(), 1);
+}
