@@ -358,6 +358,33 @@ fn a_deleted_table_leaves_a_system_backup() {
     is_sound(&f.db);
 }
 
+#[test]
+fn tables_that_are_deleted_at_the_same_time_leave_a_backup_each() {
+    let f = fixture();
+    f.ok("CreateTable", table("other", json!({})));
+    let mut body = json!({"TableName": "other",
+        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}});
+    for name in ["music", "other"] {
+        body["TableName"] = name.into();
+        f.ok("UpdateContinuousBackups", body.clone());
+        let item = json!({"pk": {"S": name}, "sk": {"N": "1"}});
+        f.ok("PutItem", json!({"TableName": name, "Item": item}));
+    }
+    for name in ["music", "other"] {
+        f.ok("DeleteTable", json!({"TableName": name}));
+    }
+    f.tidy();
+    for name in ["music", "other"] {
+        let listed = f.ok("ListBackups", json!({"TableName": name, "BackupType": "SYSTEM"}));
+        let arn = &listed["BackupSummaries"][0]["BackupArn"];
+        let restore = json!({"TargetTableName": name, "BackupArn": arn});
+        f.ok("RestoreTableFromBackup", restore);
+        f.tidy();
+        assert!(everything(&f.db, name, None)[0].contains(name));
+    }
+    is_sound(&f.db);
+}
+
 fn open(store: &Arc<MemoryStore>, now_ms: u64) -> Fixture {
     let clock = Arc::new(ManualClock::at_ms(now_ms));
     let options = Options {

@@ -148,8 +148,13 @@ pub(crate) fn left_by(database: &Inner, table: &Table) -> Result<Option<(Bytes, 
         return Ok(None);
     }
     let now_ms = database.clock.now_ms();
+    // Unlike others, its id has nothing random: two tables may be deleted at the same time.
+    let mut id_ms = now_ms;
+    while resource::get::<Backup>(database, KIND, &identity::system(id_ms))?.is_some() {
+        id_ms += 1;
+    }
     let backup = Backup {
-        id: identity::system(now_ms),
+        id: identity::system(id_ms),
         name: format!("{}$DeletedTableBackup", table.name()),
         keyspace: table.record.keyspace,
         available: true,
