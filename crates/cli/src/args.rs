@@ -33,4 +33,6 @@ pub(crate) enum Command {
     Backup(commands::backup::Backup),
     Restore(commands::restore::Restore),
     Repair(commands::repair::Repair),
+    Completions(commands::completions::Completions),
+    Man(commands::man::Man),
 }
