@@ -7,6 +7,7 @@
 //! JSON: [`items`], [`queries`], [`batches`], [`transactions`], [`partiql`], [`tables`], [`settings`], [`streams`].
 //! [`error`] turns errors into bodies and back.
 
+pub mod backups;
 pub mod batches;
 pub mod clock;
 mod collection;

@@ -39,13 +39,13 @@ struct Cost {
 fn measure(is_recorded: bool, writes: usize) -> Cost {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(directory.path()).unwrap();
-    let table = r#"{"TableName":"t","BillingMode":"PAY_PER_REQUEST",
+    let table = r#"{"TableName":"items","BillingMode":"PAY_PER_REQUEST",
         "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
         "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}"#;
     call(&database, "CreateTable", table);
     put_all(&database, 0, ITEMS);
     if is_recorded {
-        let recovery = r#"{"TableName":"t",
+        let recovery = r#"{"TableName":"items",
             "PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true}}"#;
         call(&database, "UpdateContinuousBackups", recovery);
     }
@@ -80,7 +80,7 @@ fn put(database: &Database, number: usize) {
     }
     let item = number.wrapping_mul(7919) % ITEMS;
     let body = format!(
-        r#"{{"TableName":"t","Item":{{"pk":{{"S":"item#{item:08}"}},"text":{{"S":"{text}"}}}}}}"#
+        r#"{{"TableName":"items","Item":{{"pk":{{"S":"item#{item:08}"}},"text":{{"S":"{text}"}}}}}}"#
     );
     call(database, "PutItem", &body);
 }

@@ -32,6 +32,13 @@ impl Throughput {
         Some(Self { read: unit(read), write: unit(write) })
     }
 
+    pub(crate) fn write(self, json: &mut JsonWriter) {
+        json.structure("ProvisionedThroughput", |json| {
+            json.integer("ReadCapacityUnits", self.read);
+            json.integer("WriteCapacityUnits", self.write);
+        });
+    }
+
     pub(super) fn write_warm(self, json: &mut JsonWriter) {
         json.structure("WarmThroughput", |json| {
             json.integer("ReadUnitsPerSecond", self.read);
@@ -58,7 +65,7 @@ impl OnDemandLimit {
         Some(Self { read: units("MaxReadRequestUnits"), write: units("MaxWriteRequestUnits") })
     }
 
-    pub(super) fn write(self, json: &mut JsonWriter) {
+    pub(crate) fn write(self, json: &mut JsonWriter) {
         json.structure("OnDemandThroughput", |json| {
             json.integer("MaxReadRequestUnits", self.read.unwrap_or(-1));
             json.integer("MaxWriteRequestUnits", self.write.unwrap_or(-1));

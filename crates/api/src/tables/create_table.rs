@@ -47,7 +47,6 @@ impl CreateTableInput {
         replicas::check_members(fields)?;
         let global = IndexInput::decode_all(fields, "GlobalSecondaryIndexes");
         let local = IndexInput::decode_all(fields, "LocalSecondaryIndexes");
-        let vector = fields.structures("VectorIndexes");
         let stream = StreamChange::decode(fields, true)?;
         let global_capacity = global.iter().flatten().map(|index| index.capacity).collect();
         let definitions = |indexes: Vec<IndexInput>| {
@@ -60,7 +59,7 @@ impl CreateTableInput {
                 attributes: schema::definitions(fields),
                 local: local.map(definitions),
                 global: global.map(definitions),
-                vector: vector.map(|indexes| indexes.iter().map(schema::vector_index).collect()),
+                vector: schema::decode_vector_indexes(fields, "VectorIndexes"),
             },
             global_capacity,
             on_demand: decode_on_demand(fields, "BillingMode"),

@@ -186,11 +186,7 @@ impl TableDescription<'_> {
             });
         }
         if let Some(encryption) = self.encryption {
-            json.structure("SSEDescription", |json| {
-                json.string("Status", "ENABLED");
-                json.string("SSEType", &encryption.kind);
-                json.optional_string("KMSMasterKeyArn", encryption.key_arn.as_deref());
-            });
+            encryption.write(json);
         }
         for (name, value) in &self.others {
             json.stored(name, value);
@@ -267,7 +263,7 @@ fn write_units(json: &mut JsonWriter, throughput: Throughput, decreases_today: u
     json.integer("WriteCapacityUnits", throughput.write);
 }
 
-fn write_key(json: &mut JsonWriter, key: &KeySchema) {
+pub(crate) fn write_key(json: &mut JsonWriter, key: &KeySchema) {
     write_key_schema(json, key.roles().map(|(role, attribute)| (attribute.name.as_str(), role)));
 }
 
@@ -292,7 +288,7 @@ pub fn write_projection(json: &mut JsonWriter, projection: &Projection) {
     });
 }
 
-fn write_vector_schema(json: &mut JsonWriter, schema: &VectorIndexSchema) {
+pub(crate) fn write_vector_schema(json: &mut JsonWriter, schema: &VectorIndexSchema) {
     json.string("IndexName", &schema.name);
     json.structure("VectorAttribute", |json| json.string("AttributeName", &schema.attribute));
     json.integer("Dimensions", schema.dimensions as i64);

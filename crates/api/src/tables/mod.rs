@@ -18,8 +18,10 @@ pub use description::{
     BillingDescription, Counts, GlobalIndexDescription, IndexDescription, StreamDescription,
     TableDescription, VectorIndexDescription, write_key_schema, write_projection,
 };
+pub(crate) use description::{write_key, write_vector_schema};
 pub use list_tables::{ListTablesInput, ListTablesOutput};
 pub use schema::IndexInput;
+pub(crate) use schema::decode_vector_indexes;
 pub use settings::{Encryption, StreamChange};
 pub use tags::{
     ListTagsOfResourceInput, ListTagsOfResourceOutput, TagResourceInput, UntagResourceInput,

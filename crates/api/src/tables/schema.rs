@@ -61,6 +61,14 @@ fn projection(fields: &Fields<'_>) -> Option<ProjectionDefinition> {
     })
 }
 
+/// Decodes the list of vector indexes in a member.
+pub(crate) fn decode_vector_indexes(
+    fields: &Fields<'_>,
+    member: &str,
+) -> Option<Vec<VectorIndexDefinition>> {
+    Some(fields.structures(member)?.iter().map(vector_index).collect())
+}
+
 /// One vector index.
 pub(super) fn vector_index(fields: &Fields<'_>) -> VectorIndexDefinition {
     let element = |element: &Fields<'_>| SearchElementDefinition {

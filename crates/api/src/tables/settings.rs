@@ -4,7 +4,7 @@ use keyloom_core::Result;
 use keyloom_core::error::request;
 use serde::{Deserialize, Serialize};
 
-use crate::Fields;
+use crate::{Fields, JsonWriter};
 
 /// What shall become of a table's stream.
 #[derive(Clone, Debug)]
@@ -54,5 +54,13 @@ impl Encryption {
             kind: encryption.string("SSEType").unwrap_or("KMS").to_owned(),
             key_arn: encryption.owned_string("KMSMasterKeyId"),
         })
+    }
+
+    pub(crate) fn write(&self, json: &mut JsonWriter) {
+        json.structure("SSEDescription", |json| {
+            json.string("Status", "ENABLED");
+            json.string("SSEType", &self.kind);
+            json.optional_string("KMSMasterKeyArn", self.key_arn.as_deref());
+        });
     }
 }

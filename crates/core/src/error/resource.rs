@@ -81,6 +81,14 @@ pub fn override_unknown(index: &str) -> Error {
     ))
 }
 
+/// A restore states what an index can take at once, which no restore does.
+pub fn override_warm(index: &str) -> Error {
+    Error::Validation(format!(
+        "One or more parameter values were invalid: WarmThroughput of index {index} is not \
+         supported in a restore"
+    ))
+}
+
 /// Point-in-time recovery is off.
 pub fn recovery_disabled(table: &str) -> Error {
     Error::PointInTimeRecoveryUnavailable(format!(
@@ -108,6 +116,14 @@ pub fn restore_time_missing() -> Error {
     Error::validation(
         "One or more parameter values were invalid: Either RestoreDateTime or \
          UseLatestRestorableTime must be specified",
+    )
+}
+
+/// A restore with two times.
+pub fn restore_time_ambiguous() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: Only one of RestoreDateTime and \
+         UseLatestRestorableTime can be specified",
     )
 }
 

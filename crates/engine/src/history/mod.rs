@@ -72,12 +72,15 @@ pub(crate) fn record_key(history: Keyspace, item_key: &[u8], number: u64) -> Vec
     layout::history_record(history, day_of(number), item_key, number)
 }
 
-/// A snapshot that has every write below a number. Waits for those that are under way.
+/// A snapshot that has every write below a number of the past. Waits for those that are under way; the caller
+/// must hold no gate of a table.
 pub(crate) fn snapshot_with(database: &Inner, before: u64) -> Result<Box<dyn Snapshot>> {
-    while database.streams.stable_before() < before {
-        database.store.settle().map_err(store_error)?;
-        std::thread::yield_now();
+    debug_assert!(before <= number_at(database.streams.now_ms() + 1), "writes may still come");
+    // A write takes its number while it holds its table's gate, and is submitted when it lets go.
+    for table in database.catalog.all().values().filter(|table| table.recovery.is_some()) {
+        drop(table.shared.gate.write());
     }
+    database.store.settle().map_err(store_error)?;
     database.store.snapshot().map_err(store_error)
 }
 

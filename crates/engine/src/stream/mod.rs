@@ -33,7 +33,7 @@ const MARK_STEP: u64 = 500 * NUMBERS_PER_MS;
 pub(crate) struct Sequencer {
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
-    /// The mark that is in the store.
+    /// The mark that is in the store, or on its way there.
     mark: AtomicU64,
 }
 
@@ -50,8 +50,6 @@ pub(crate) struct Reservation {
     /// None if no number was needed.
     sequencer: Option<Arc<Sequencer>>,
     range: Range<u64>,
-    /// The mark that the commit stores; zero if it stores none.
-    mark: u64,
 }
 
 /// The mark to store with a commit of this number.
@@ -74,7 +72,26 @@ impl Sequencer {
         let end = start.saturating_add(count as u64);
         state.next = end;
         state.in_flight.push_back(start);
-        Reservation { sequencer: Some(Arc::clone(self)), range: start..end, mark: 0 }
+        Reservation { sequencer: Some(Arc::clone(self)), range: start..end }
+    }
+
+    /// A number for a commit of which no stream tells. Nobody can ask whether it is in flight.
+    pub(crate) fn number(&self) -> u64 {
+        let mut state = self.state.lock();
+        let number = self.next(&state);
+        state.next = number.saturating_add(1);
+        number
+    }
+
+    /// The mark to store with a commit of this number, if the one in the store is not far enough above it.
+    /// It is moved up early: commits may become durable in another order than that of their numbers.
+    pub(crate) fn new_mark(&self, number: u64) -> Option<u64> {
+        if number.saturating_add(MARK_STEP) < self.mark.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mark = mark_above(number);
+        self.mark.store(mark, Ordering::Relaxed);
+        Some(mark)
     }
 
     /// The number that would be handed out next.
@@ -114,19 +131,6 @@ impl Reservation {
     pub(crate) fn numbers(&self) -> Range<u64> {
         self.range.clone()
     }
-
-    /// The mark to store in the same commit, if the one in the store is not far enough above the numbers.
-    /// It is moved up early: commits may become durable in another order than that of their numbers.
-    pub(crate) fn new_mark(&mut self) -> Option<u64> {
-        let sequencer = self.sequencer.as_ref()?;
-        let is_covered =
-            self.range.end.saturating_add(MARK_STEP) <= sequencer.mark.load(Ordering::Relaxed);
-        if is_covered {
-            return None;
-        }
-        self.mark = mark_above(self.range.end);
-        Some(self.mark)
-    }
 }
 
 impl Drop for Reservation {
@@ -135,10 +139,6 @@ impl Drop for Reservation {
             let mut state = sequencer.state.lock();
             if let Ok(place) = state.in_flight.binary_search(&self.range.start) {
                 state.in_flight.remove(place);
-            }
-            drop(state);
-            if self.mark > 0 {
-                sequencer.mark.fetch_max(self.mark, Ordering::Relaxed);
             }
         }
     }
@@ -166,20 +166,16 @@ mod tests {
     fn the_mark_stays_ahead_of_all_numbers() {
         let clock = Arc::new(ManualClock::at_ms(10_000));
         let sequencer = Arc::new(Sequencer::new(Arc::clone(&clock) as Arc<dyn Clock>));
-        let mut first = sequencer.reserve(1);
-        let mut second = sequencer.reserve(1);
-        // Until one is in the store, each commit brings it.
-        assert_eq!(first.new_mark(), second.new_mark());
-        drop((first, second));
+        assert!(sequencer.new_mark(sequencer.number()).is_some());
         for (advance_ms, is_new) in [(400, false), (100, true), (499, false), (1, true)] {
             clock.advance(std::time::Duration::from_millis(advance_ms));
-            let mut numbers = sequencer.reserve(1);
-            let mark = numbers.new_mark();
+            let number = sequencer.number();
+            let mark = sequencer.new_mark(number);
             assert_eq!(mark.is_some(), is_new, "{advance_ms}");
-            let ahead = mark.map(|mark| mark - numbers.numbers().end);
+            let ahead = mark.map(|mark| mark - number);
             assert!(ahead.is_none_or(|ahead| (MARK_STEP..=2 * MARK_STEP).contains(&ahead)));
         }
         sequencer.doubt_mark();
-        assert!(sequencer.reserve(1).new_mark().is_some());
+        assert!(sequencer.new_mark(sequencer.number()).is_some());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 
+use keyloom_api::backups::BackupType;
 use keyloom_core::schema::KeySchema;
 use keyloom_core::size::item_size;
 use keyloom_core::{Item, image};
@@ -10,7 +11,7 @@ use keyloom_store::{Bytes, Direction, KeyRange, Snapshot, StoreError};
 use crate::catalog::record::Status;
 use crate::catalog::{Table, VectorIndex};
 use crate::layout::{self, Keyspace};
-use crate::ops::backups::{Origin, StoredBackup};
+use crate::ops::backups::StoredBackup;
 use crate::vector::EntryRef;
 use crate::write::{self, Entry};
 use keyloom_core::image::Stored;
@@ -366,7 +367,7 @@ pub(super) fn check_backup(snapshot: &dyn Snapshot, backup: &StoredBackup, repor
     });
     report.totals.backup_items += items as u64;
     if backup.available
-        && backup.origin == Origin::User
+        && backup.kind == BackupType::User
         && are_read
         && are_decoded
         && (items, bytes) != (backup.items, backup.bytes)

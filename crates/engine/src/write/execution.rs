@@ -255,25 +255,35 @@ impl<'a> Execution<'a> {
     fn stage_effects(&self, effects: &OneOrMore<Box<Effect>>, transaction: &mut dyn Transaction) {
         let database = self.database;
         let streamed = effects.iter().filter(|effect| effect.is_streamed()).count();
-        let is_recorded = effects.iter().any(|effect| effect.is_recorded());
-        let mut sequences = database.streams.reserve(streamed.max(usize::from(is_recorded)));
+        let sequences = database.streams.reserve(streamed);
         let mut numbers = sequences.numbers();
         for (write, effect) in self.writes.iter().zip(effects) {
             effect.stage(write, transaction);
-            // One number for all: no time lies between the parts of a transaction.
-            effect.stage_past(write, sequences.numbers().start, transaction);
             let sequence = if effect.is_streamed() { numbers.next() } else { None };
             if let Some(sequence) = sequence {
                 effect.stage_record(write, sequence, database.clock.now_ms(), transaction);
             }
             effect.stage_version(write, sequence, &database.options.region, transaction);
         }
-        if is_recorded && let Some(mark) = sequences.new_mark() {
-            transaction.put(layout::history_clock().into(), mark.to_be_bytes().to_vec().into());
+        if effects.iter().any(|effect| effect.is_recorded()) {
+            self.stage_pasts(effects, transaction);
         }
         if !sequences.numbers().is_empty() {
-            // No stream and no history is read beyond them before these writes can be seen.
+            // No stream is read beyond them before these writes can be seen.
             transaction.keep(Box::new(sequences));
+        }
+    }
+
+    /// Puts what was before into a transaction, for the histories of the tables. One number for all: no time
+    /// lies between the parts of a transaction.
+    fn stage_pasts(&self, effects: &OneOrMore<Box<Effect>>, transaction: &mut dyn Transaction) {
+        let streams = &self.database.streams;
+        let number = streams.number();
+        for (write, effect) in self.writes.iter().zip(effects) {
+            effect.stage_past(write, number, transaction);
+        }
+        if let Some(mark) = streams.new_mark(number) {
+            transaction.put(layout::history_clock().into(), mark.to_be_bytes().to_vec().into());
         }
     }
 

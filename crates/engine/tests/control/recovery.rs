@@ -358,6 +358,33 @@ fn a_deleted_table_leaves_a_system_backup() {
     is_sound(&f.db);
 }
 
+#[test]
+fn tables_that_are_deleted_at_the_same_time_leave_a_backup_each() {
+    let f = fixture();
+    f.ok("CreateTable", table("other", json!({})));
+    let mut body = json!({"TableName": "other",
+        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}});
+    for name in ["music", "other"] {
+        body["TableName"] = name.into();
+        f.ok("UpdateContinuousBackups", body.clone());
+        let item = json!({"pk": {"S": name}, "sk": {"N": "1"}});
+        f.ok("PutItem", json!({"TableName": name, "Item": item}));
+    }
+    for name in ["music", "other"] {
+        f.ok("DeleteTable", json!({"TableName": name}));
+    }
+    f.tidy();
+    for name in ["music", "other"] {
+        let listed = f.ok("ListBackups", json!({"TableName": name, "BackupType": "SYSTEM"}));
+        let arn = &listed["BackupSummaries"][0]["BackupArn"];
+        let restore = json!({"TargetTableName": name, "BackupArn": arn});
+        f.ok("RestoreTableFromBackup", restore);
+        f.tidy();
+        assert!(everything(&f.db, name, None)[0].contains(name));
+    }
+    is_sound(&f.db);
+}
+
 fn open(store: &Arc<MemoryStore>, now_ms: u64) -> Fixture {
     let clock = Arc::new(ManualClock::at_ms(now_ms));
     let options = Options {
@@ -436,4 +463,63 @@ fn a_table_that_is_being_restored_cannot_have_it_yet() {
     assert_eq!(message, "Backups are being enabled for the table: copy. Please retry later");
     f.tidy();
     f.ok("UpdateContinuousBackups", body);
+}
+
+#[test]
+fn overrides_are_honoured_or_refused() {
+    let f = fixture();
+    put(&f, 1, "x");
+    on(&f);
+    f.advance(Duration::from_mins(1));
+    let index = |name: &str, hash: &str, range: &str, projection: &str| {
+        json!({
+            "IndexName": name, "Projection": {"ProjectionType": projection},
+            "KeySchema": [
+                {"AttributeName": hash, "KeyType": "HASH"},
+                {"AttributeName": range, "KeyType": "RANGE"},
+            ],
+        })
+    };
+    let with = |more: Value| {
+        let mut body = restore_to(10, "copy");
+        for (name, value) in more.as_object().unwrap() {
+            body[name] = value.clone();
+        }
+        body
+    };
+    let global = index("by-g", "g", "sk", "ALL");
+    let mut warm = global.clone();
+    warm["WarmThroughput"] = json!({"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": 4000});
+    for refused in [
+        json!({"GlobalSecondaryIndexOverride": [index("new", "g", "sk", "ALL")]}),
+        json!({"GlobalSecondaryIndexOverride": [index("by-g", "g", "pk", "ALL")]}),
+        json!({"GlobalSecondaryIndexOverride": [index("by-g", "g", "sk", "KEYS_ONLY")]}),
+        json!({"GlobalSecondaryIndexOverride": [global, global]}),
+        json!({"GlobalSecondaryIndexOverride": [warm]}),
+        json!({"LocalSecondaryIndexOverride": [global]}),
+        json!({"VectorIndexOverride": [{
+            "IndexName": "none", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 3,
+            "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "ALL"},
+        }]}),
+        json!({"ProvisionedThroughputOverride": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}),
+        json!({"UseLatestRestorableTime": true}),
+    ] {
+        let (code, message) = f.err("RestoreTableToPointInTime", with(refused.clone()));
+        assert_eq!(code, "ValidationException", "{refused}: {message}");
+    }
+    let body = with(json!({
+        "BillingModeOverride": "PROVISIONED",
+        "ProvisionedThroughputOverride": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4},
+        "GlobalSecondaryIndexOverride": [global],
+        "LocalSecondaryIndexOverride": [],
+        "SSESpecificationOverride": {"Enabled": true, "SSEType": "KMS"},
+    }));
+    f.ok("RestoreTableToPointInTime", body);
+    f.tidy();
+    let copy = describe(&f.db, "copy");
+    assert_eq!(copy["ProvisionedThroughput"]["WriteCapacityUnits"], 4);
+    assert_eq!(copy["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["ReadCapacityUnits"], 3);
+    assert!(copy.get("LocalSecondaryIndexes").is_none());
+    assert_eq!(copy["SSEDescription"]["Status"], "ENABLED");
+    assert_eq!(everything(&f.db, "copy", Some("by-g")).len(), 1);
 }

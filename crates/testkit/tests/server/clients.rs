@@ -135,6 +135,22 @@ fn the_javascript_sdk_lives_the_life_of_a_table() {
 }
 
 #[test]
+fn boto3_restores_backups_and_points_in_time() {
+    for place in [Place::Memory, Place::Disk] {
+        if let Some(client) = boto3("boto3_recovery.py") {
+            live(place, client);
+        }
+    }
+}
+
+#[test]
+fn the_aws_cli_restores_backups_and_points_in_time() {
+    if let Some(client) = aws_cli("awscli_recovery.sh") {
+        live(Place::Disk, client);
+    }
+}
+
+#[test]
 fn boto3_is_judged_by_policies() {
     if let Some(client) = boto3("boto3_policies.py") {
         run("policies", policies::served().url(), client);

@@ -1,10 +1,9 @@
 //! CreateBackup.
 
-use keyloom_api::parameters::described_table;
-use keyloom_api::{Constraints, Fields, JsonWriter};
+use keyloom_api::Fields;
+use keyloom_api::backups::{BackupType, CreateBackupInput};
 use keyloom_core::error::resource as message;
 use keyloom_core::image::Stored;
-use keyloom_core::schema::model::check_new_name;
 use keyloom_core::{Error, Result};
 use keyloom_store::Snapshot;
 
@@ -14,7 +13,7 @@ use crate::history::TableAt;
 use crate::layout::{self, Keyspace};
 use crate::{commit_error, identity, resource, store_error};
 
-use super::{Backup, KIND, Origin, has_entries, source_gone};
+use super::{Backup, KIND, has_entries, source_gone};
 
 /// What its failures are listed under.
 const WORK: &str = "making of backups";
@@ -22,19 +21,12 @@ const WORK: &str = "making of backups";
 const CHUNK: usize = 256;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let name = described_table(&fields)?;
-    let backup_name = fields.string("BackupName");
-    let mut constraints = Constraints::new();
-    match backup_name {
-        None => constraints.required(false, "backupName"),
-        Some(name) => check_new_name(name, "backupName", constraints.violations()),
-    }
-    constraints.finish()?;
-
+    let input = CreateBackupInput::decode(&fields);
     // Before the change: others need not wait with us.
     database.counted.wait()?;
     let change = database.catalog.change(database.store.as_ref());
-    let table = database.catalog.find(name).ok_or_else(|| message::table_not_found(name))?;
+    let table = database.catalog.find(input.table_name);
+    let table = table.ok_or_else(|| message::table_not_found(input.table_name))?;
     if table.record.status != Status::Active {
         return Err(message::table_in_use(table.name(), table.record.status.as_str()));
     }
@@ -43,12 +35,12 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let now_ms = database.clock.now_ms();
     let backup = Backup {
         id: identity::dated(now_ms),
-        name: backup_name.unwrap_or_default().to_owned(),
+        name: input.backup_name.to_owned(),
         keyspace: change.allocate_keyspaces(1)?,
         available: false,
         failure: None,
         created_ms: now_ms,
-        origin: Origin::User,
+        kind: BackupType::User,
         items: table.shared.stats.items(),
         bytes: table.shared.stats.bytes(),
         table: table.record.clone(),
@@ -57,12 +49,9 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     backup.store(database)?;
     drop(change);
 
-    let mut json = JsonWriter::object();
-    json.structure("BackupDetails", |json| {
-        backup.write_details(json, database, backup.status());
-    });
+    let answer = backup.details(database, backup.status()).encode();
     database.submit(Box::new(move |database| complete(database, backup, snapshot.as_ref())));
-    Ok(json.finish())
+    Ok(answer)
 }
 
 /// Begins the copy of a backup anew that was being made when the database was closed. Nobody may have

@@ -4,18 +4,19 @@
 //! is complete.
 
 use keyloom_api::Fields;
+use keyloom_api::backups::{BackupType, decode_backup_arn};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 
 use crate::database::Inner;
 use crate::resource;
 
-use super::{KIND, Origin, describe_backup, find};
+use super::{KIND, describe_backup, find};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let change = database.catalog.change(database.store.as_ref());
-    let backup = find(database, &fields)?;
-    if backup.origin == Origin::System {
+    let backup = find(database, decode_backup_arn(&fields))?;
+    if backup.kind == BackupType::System {
         return Err(message::system_backup(&backup.arn(database)));
     }
     if backup.is_creating() {

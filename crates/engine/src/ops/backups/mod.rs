@@ -23,10 +23,11 @@ mod restore;
 pub(super) mod restore_from_backup;
 pub(super) mod restore_to_point;
 mod restoring;
+mod target;
 
 use std::collections::BTreeSet;
 
-use keyloom_api::{Constraints, Fields, JsonWriter};
+use keyloom_api::backups::{BackupDetails, BackupType};
 use keyloom_core::error::resource as message;
 use keyloom_core::{Error, Result};
 use keyloom_store::Bytes;
@@ -35,7 +36,6 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{Table, TableRecord};
 use crate::database::Inner;
 use crate::layout::Keyspace;
-use crate::ops::tables::description::seconds;
 use crate::{identity, layout, resource, store_error};
 
 const KIND: &str = "backup";
@@ -50,7 +50,7 @@ pub(crate) struct StoredBackup {
     pub(crate) keyspace: Keyspace,
     pub(crate) available: bool,
     #[serde(default)]
-    pub(crate) origin: Origin,
+    pub(crate) kind: BackupType,
     pub(crate) items: i64,
     pub(crate) bytes: i64,
     pub(crate) table: TableRecord,
@@ -59,25 +59,6 @@ pub(crate) struct StoredBackup {
 impl StoredBackup {
     /// What the records of backups are kept under.
     pub(crate) const KIND: &str = KIND;
-}
-
-/// Who has made a backup.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Origin {
-    /// A request.
-    #[default]
-    User,
-    /// The deletion of a table with point-in-time recovery.
-    System,
-}
-
-impl Origin {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "USER",
-            Self::System => "SYSTEM",
-        }
-    }
 }
 
 /// A backup.
@@ -94,7 +75,7 @@ struct Backup {
     failure: Option<String>,
     created_ms: u64,
     #[serde(default)]
-    origin: Origin,
+    kind: BackupType,
     items: i64,
     bytes: i64,
     /// The table as it was.
@@ -125,38 +106,30 @@ impl Backup {
 
     /// When it goes by itself, if it does.
     fn expires_ms(&self) -> Option<u64> {
-        (self.origin == Origin::System).then(|| self.created_ms.saturating_add(SYSTEM_LIFE_MS))
+        (self.kind == BackupType::System).then(|| self.created_ms.saturating_add(SYSTEM_LIFE_MS))
     }
 
     fn has_expired(&self, now_ms: u64) -> bool {
         self.expires_ms().is_some_and(|expires_ms| expires_ms <= now_ms)
     }
 
-    /// The members that `BackupDetails` and `BackupSummary` share.
-    fn write_details(&self, json: &mut JsonWriter, database: &Inner, status: &str) {
-        json.string("BackupArn", &self.arn(database));
-        json.string("BackupName", &self.name);
-        json.integer("BackupSizeBytes", self.bytes);
-        json.string("BackupStatus", status);
-        json.string("BackupType", self.origin.as_str());
-        seconds(json, "BackupCreationDateTime", self.created_ms);
-        if let Some(expires_ms) = self.expires_ms() {
-            seconds(json, "BackupExpiryDateTime", expires_ms);
+    /// What replies say of it, with the status that the operation reports.
+    fn details(&self, database: &Inner, status: &'static str) -> BackupDetails<'_> {
+        BackupDetails {
+            arn: self.arn(database),
+            name: &self.name,
+            size_bytes: self.bytes,
+            status,
+            kind: self.kind,
+            created_ms: self.created_ms,
+            expires_ms: self.expires_ms(),
+            failure: self.failure.as_deref(),
         }
-        json.optional_string("FailureMessage", self.failure.as_deref());
     }
 }
 
-/// `BackupArn` and the backup that it names.
-fn find(database: &Inner, fields: &Fields<'_>) -> Result<Backup> {
-    let arn = fields.string("BackupArn");
-    let mut constraints = Constraints::new();
-    constraints.required(arn.is_some(), "backupArn");
-    if let Some(arn) = arn {
-        constraints.length(arn, "backupArn", 37, 1024);
-    }
-    constraints.finish()?;
-    let arn = arn.unwrap_or_default();
+/// The backup that an ARN names.
+fn find(database: &Inner, arn: &str) -> Result<Backup> {
     let backup: Option<Backup> = match arn.rsplit_once("/backup/") {
         Some((_, id)) => resource::get(database, KIND, id)?,
         None => None,
@@ -175,14 +148,19 @@ pub(crate) fn left_by(database: &Inner, table: &Table) -> Result<Option<(Bytes, 
         return Ok(None);
     }
     let now_ms = database.clock.now_ms();
+    // Unlike others, its id has nothing random: two tables may be deleted at the same time.
+    let mut id_ms = now_ms;
+    while resource::get::<Backup>(database, KIND, &identity::system(id_ms))?.is_some() {
+        id_ms += 1;
+    }
     let backup = Backup {
-        id: identity::system(now_ms),
+        id: identity::system(id_ms),
         name: format!("{}$DeletedTableBackup", table.name()),
         keyspace: table.record.keyspace,
         available: true,
         failure: None,
         created_ms: now_ms,
-        origin: Origin::System,
+        kind: BackupType::System,
         // As the table has shown them; the table of a restore counts anew.
         items: table.shared.stats.items(),
         bytes: table.shared.stats.bytes(),

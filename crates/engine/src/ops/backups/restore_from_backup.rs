@@ -1,6 +1,7 @@
 //! RestoreTableFromBackup.
 
-use keyloom_api::{Constraints, Fields};
+use keyloom_api::Fields;
+use keyloom_api::backups::{RestoreTarget, decode_backup_arn};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 
@@ -8,14 +9,12 @@ use crate::database::Inner;
 use crate::store_error;
 
 use super::find;
-use super::restore::{self, Items, Source, Target};
+use super::restore::{self, Items, Source};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let mut constraints = Constraints::new();
-    let target = Target::decode(&fields, &mut constraints)?;
-    constraints.finish()?;
+    let target = RestoreTarget::decode(&fields);
     restore::begin(database, &target, || {
-        let backup = find(database, &fields)?;
+        let backup = find(database, decode_backup_arn(&fields))?;
         let arn = backup.arn(database);
         if let Some(reason) = &backup.failure {
             return Err(message::backup_failed(&arn, reason));

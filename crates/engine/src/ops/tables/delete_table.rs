@@ -31,8 +31,14 @@ pub(crate) fn remove(database: &Inner, change: &Change<'_>, table: &Table) -> Re
 }
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
+    let name = control_table(&fields);
+    if database.catalog.find(name).is_some_and(|table| table.recovery.is_some()) {
+        // The backup that it leaves says how large the table was; before the change, so that others need not
+        // wait with us. Where the items cannot be counted, that is not exact.
+        let _ = database.counted.wait();
+    }
     let change = database.catalog.change(database.store.as_ref());
-    let table = database.catalog.described_table(control_table(&fields))?;
+    let table = database.catalog.described_table(name)?;
     if table.record.deletion_protection {
         return Err(request::deletion_protected());
     }
