@@ -187,6 +187,8 @@ pub enum Cut {
     Before,
     /// After it has arrived; the answer is lost.
     After,
+    /// At once, and the message arrives later all the same, when the client has given up.
+    Late(Duration),
 }
 
 #[derive(Debug, Default)]
@@ -257,12 +259,18 @@ impl Cutting {
                 let bytes = buffer.get(..count).unwrap_or_default();
                 match shared.verdict(bytes) {
                     _ if bytes.is_empty() => break,
-                    Some(Cut::Before) => break,
-                    Some(Cut::After) => {
-                        // The answers go nowhere; the server has what it needs to commit.
+                    Some((Cut::Before, arriving)) => {
+                        let _ = to.write_all(bytes.get(..arriving).unwrap_or(bytes));
+                        break;
+                    }
+                    // The answers go nowhere; the server gets what it needs to commit.
+                    Some((cut, _)) => {
                         let _ = from.shutdown(Shutdown::Both);
+                        if let Cut::Late(delay) = cut {
+                            thread::sleep(delay);
+                        }
                         let _ = to.write_all(bytes);
-                        thread::sleep(Duration::from_millis(2));
+                        thread::sleep(Duration::from_millis(20));
                         break;
                     }
                     None if to.write_all(bytes).is_err() => break,
@@ -283,15 +291,15 @@ impl Cutting {
         });
     }
 
-    /// Whether these bytes of a client are those at which to cut.
-    fn verdict(&self, bytes: &[u8]) -> Option<Cut> {
+    /// Whether these bytes of a client are those at which to cut, and how many still arrive.
+    fn verdict(&self, bytes: &[u8]) -> Option<(Cut, usize)> {
         let left = self.cut_after_bytes.load(Ordering::SeqCst);
         if left > 0 {
             let after = left.saturating_sub(bytes.len() as u64);
             self.cut_after_bytes.store(after, Ordering::SeqCst);
             if after == 0 {
                 self.cuts.fetch_add(1, Ordering::SeqCst);
-                return Some(if left % 2 == 0 { Cut::Before } else { Cut::After });
+                return Some((Cut::Before, left as usize));
             }
         }
         let mut plan = self.plan.lock().expect("no panic");
@@ -306,6 +314,6 @@ impl Cutting {
         let cut = *cut;
         *plan = None;
         self.cuts.fetch_add(1, Ordering::SeqCst);
-        Some(cut)
+        Some((cut, 0))
     }
 }
