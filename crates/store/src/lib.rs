@@ -1,4 +1,4 @@
-//! Ordered byte keys with snapshots and transactions, in memory and on disk.
+//! Ordered byte keys with snapshots and transactions, in memory, on disk and over PostgreSQL.
 //!
 //! This is the storage interface below the database: items, conditions, indexes and streams are
 //! plain bytes here. A [`Store`] can

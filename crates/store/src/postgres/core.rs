@@ -13,7 +13,6 @@ use tokio::runtime::Handle;
 use tokio_postgres::types::Type;
 
 use super::connection::{Connector, Link, Pool};
-use super::contention::Contention;
 use super::keys::EPOCH;
 use super::member::{Order, Revision};
 use super::sql::{CLOCK, Sql};
@@ -37,7 +36,6 @@ pub(super) struct Core {
     pub(super) connector: Connector,
     pub(super) sql: Sql,
     pub(super) order: Order,
-    pub(super) contention: Contention,
     pub(super) control: Pool,
     pub(super) snapshots: Pool,
     pub(super) counters: Counters,
@@ -72,7 +70,6 @@ impl Core {
             connector,
             sql,
             order: Order::default(),
-            contention: Contention::default(),
             control: Pool::new(CONTROL_CONNECTIONS),
             snapshots: Pool::new(snapshots),
             counters: Counters::default(),

@@ -56,18 +56,21 @@ pub(super) fn send_plain<'a>(client: &'a Client, sql: &'a str) -> Sent<'a> {
     Box::pin(async move { client.batch_execute(sql).await })
 }
 
+/// One column of many rows.
+type Column<'a> = Vec<&'a [u8]>;
+
 /// The rows that a group touches, by what is done with them.
 #[derive(Default)]
 pub(super) struct Rows<'a> {
-    update: (Vec<&'a [u8]>, Vec<Revision>, Vec<&'a [u8]>, Vec<Revision>),
-    delete: (Vec<&'a [u8]>, Vec<Revision>),
-    check: (Vec<&'a [u8]>, Vec<Revision>),
-    insert: (Vec<&'a [u8]>, Vec<&'a [u8]>, Vec<Revision>),
-    probe: Vec<&'a [u8]>,
-    upsert: (Vec<&'a [u8]>, Vec<&'a [u8]>, Vec<Revision>),
-    remove: Vec<&'a [u8]>,
-    logs: (Vec<&'a [u8]>, Vec<i64>, Vec<i64>),
-    records: (Vec<&'a [u8]>, Vec<&'a [u8]>, Vec<i64>),
+    update: (Column<'a>, Vec<Revision>, Column<'a>, Vec<Revision>),
+    delete: (Column<'a>, Vec<Revision>),
+    check: (Column<'a>, Vec<Revision>),
+    insert: (Column<'a>, Column<'a>, Vec<Revision>),
+    probe: Column<'a>,
+    upsert: (Column<'a>, Column<'a>, Vec<Revision>),
+    remove: Column<'a>,
+    logs: (Column<'a>, Vec<i64>, Vec<i64>),
+    records: (Column<'a>, Column<'a>, Vec<i64>),
     record_revision: Revision,
     counts: [i64; 3],
 }

@@ -131,6 +131,7 @@ mod tests {
 
     #[test]
     fn a_range_covers_the_rows_of_its_keys() {
+        use Bound::{Excluded, Included, Unbounded};
         let long = Bytes::from(vec![7; SHORT + 1]);
         let prefix = Bytes::from(vec![7; SHORT]);
         let Step::Node(node, _) = step(ROOT, &long) else { panic!("it is too long") };
@@ -138,7 +139,6 @@ mod tests {
             let (first, last) = rows(ROOT, &KeyRange { lower, upper });
             first.as_slice() <= node.as_ref() && node.as_ref() < last.as_slice()
         };
-        use Bound::{Excluded, Included, Unbounded};
         assert!(covers(Unbounded, Unbounded));
         assert!(covers(Excluded(prefix.clone()), Unbounded));
         assert!(!covers(Unbounded, Included(prefix.clone())));

@@ -32,7 +32,7 @@ const GROUP_BYTES: usize = 4 << 20;
 const ATTEMPTS: usize = 8;
 
 /// How often an idle lane says that it is alive.
-const BEAT: Duration = Duration::from_secs(60);
+const BEAT: Duration = Duration::from_mins(1);
 
 /// Transactions that wait for a flight.
 #[derive(Default)]
@@ -88,6 +88,8 @@ enum Attempt {
     Done(Result<(), CommitError>),
     /// Try again, with what is left of the group.
     Again,
+    /// Try again when the database may be well again.
+    Later(Trouble),
 }
 
 impl Lane {
@@ -123,25 +125,15 @@ impl Lane {
         while !group.is_empty() {
             attempts += 1;
             match self.attempt(&mut group, attempts).await {
-                Attempt::Done(outcome) => {
-                    self.note_conflict(&group, &outcome);
-                    return self.finish(group, &outcome);
-                }
+                Attempt::Done(outcome) => return self.finish(group, &outcome),
                 Attempt::Again if attempts < ATTEMPTS => {}
-                Attempt::Again => {
-                    if !pauses.pause().await {
-                        self.note_conflict(&group, &Err(CommitError::Conflict));
-                        return self.finish(group, &Err(CommitError::Conflict));
-                    }
+                Attempt::Again if pauses.pause().await => {}
+                Attempt::Again => return self.finish(group, &Err(CommitError::Conflict)),
+                Attempt::Later(_) if pauses.pause().await => {}
+                Attempt::Later(trouble) => {
+                    return self.finish(group, &Err(CommitError::Failed(trouble.into_error())));
                 }
             }
-        }
-    }
-
-    fn note_conflict(&self, group: &[Member], outcome: &Result<(), CommitError>) {
-        if matches!(outcome, Err(CommitError::Conflict)) {
-            let rows = group.iter().flat_map(|member| member.reads.keys());
-            self.core.contention.note(rows.map(|row| row.get(1..).unwrap_or_default()));
         }
     }
 
@@ -263,13 +255,13 @@ impl Lane {
                 }
                 Err(trouble) => Attempt::Done(Err(CommitError::Failed(trouble.into_error()))),
             },
-            // Others lock the same rows: whoever has done the same twice takes turns.
+            // Others lock the same rows; who reads again may find another order.
             Trouble::Conflict if attempts > 1 => Attempt::Done(Err(CommitError::Conflict)),
             Trouble::Conflict => Attempt::Again,
             Trouble::Lost(_) | Trouble::Busy(_) => {
                 self.core.is_ill(&trouble);
                 self.link = None;
-                Attempt::Again
+                Attempt::Later(trouble)
             }
             Trouble::Failed(error) if group.len() == 1 => {
                 Attempt::Done(Err(CommitError::Failed(error)))
@@ -316,7 +308,6 @@ impl Lane {
             current.insert(Bytes::copy_from_slice(row.try_get(0)?), row.try_get(1)?);
         }
         let conflicting = conflicting(group, current);
-        self.note_conflict(&conflicting, &Err(CommitError::Conflict));
         self.core.order.finish(conflicting, &Err(CommitError::Conflict));
         Ok(())
     }

@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::CommitError;
 use crate::numbering::Append;
 use crate::submission::{Commit, Completion, Submission};
-use crate::transaction::{Guards, Ticket};
+use crate::transaction::{Guards, Ticket, WriteSet};
 
 /// The revision of a row: 63 random bits, since revisions that count up come back after a row was
 /// deleted and made again.
@@ -60,8 +60,6 @@ pub(super) struct PendingValue {
     pub(super) value: Option<Bytes>,
     pub(super) revision: Revision,
     pub(super) ticket: Ticket,
-    /// The round of a locked lane that it belongs to.
-    pub(super) round: Option<u64>,
 }
 
 /// What is submitted and not yet decided.
@@ -89,22 +87,20 @@ impl Order {
     pub(super) fn place(
         &self,
         mut member: Member,
-        values: Vec<(Bytes, Option<Bytes>)>,
-        round: Option<u64>,
-        enqueue: impl FnOnce(Member) -> Result<(), CommitError>,
-    ) -> Result<Submission, CommitError> {
+        values: WriteSet,
+        enqueue: impl FnOnce(Member),
+    ) -> Submission {
         let mut state = self.state.lock();
         let ticket = state.last + 1;
-        (member.ticket, member.keys) =
-            (ticket, values.iter().map(|(key, _)| key.clone()).collect());
+        (member.ticket, member.keys) = (ticket, values.keys().cloned().collect());
         let (revision, done) = (member.revision, Arc::clone(&member.done));
-        enqueue(member)?;
+        enqueue(member);
         state.last = ticket;
         state.undecided.insert(ticket);
         for (key, value) in values {
-            state.overlay.insert(key, PendingValue { value, revision, ticket, round });
+            state.overlay.insert(key, PendingValue { value, revision, ticket });
         }
-        Ok(Submission::pending(done, Arc::new(Driven)))
+        Submission::pending(done, Arc::new(Driven))
     }
 
     /// Announces the outcome of transactions.

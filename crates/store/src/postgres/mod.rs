@@ -18,7 +18,6 @@
 //! ([`keys`]); changes of what all servers hold in memory stop all lanes ([`exclusive`]).
 
 mod connection;
-mod contention;
 mod core;
 mod exclusive;
 mod flight;

@@ -152,7 +152,7 @@ fn unescape(value: &str) -> Result<String, StoreError> {
     let mut bytes = Vec::new();
     let mut rest = value.as_bytes();
     while let Some((first, after)) = rest.split_first() {
-        (rest, _) = (after, ());
+        rest = after;
         if *first == b'%' {
             let (digits, after) = after.split_at_checked(2).ok_or_else(broken)?;
             let digits = std::str::from_utf8(digits).map_err(|_| broken())?;

@@ -36,7 +36,6 @@ pub(super) struct Sql {
     pub(super) append: String,
     pub(super) fold: String,
     pub(super) sums: String,
-    pub(super) lock_rows: String,
     pub(super) make_node: String,
     pub(super) to_remove: String,
     pub(super) delete_tails: String,
@@ -186,9 +185,6 @@ impl Sql {
             sums: format!(
                 "SELECT sums, NULL::bytea AS id, 0::bigint AS n FROM {s}.lane \
                  UNION ALL SELECT NULL, id, n FROM {s}.total WHERE id = ANY($1)"
-            ),
-            lock_rows: format!(
-                "SELECT k, r, v FROM {s}.kv WHERE k = ANY($1) ORDER BY k FOR UPDATE"
             ),
             make_node: format!(
                 "INSERT INTO {s}.kv (k, v, r) VALUES ($1, $2, $3) ON CONFLICT (k) DO NOTHING"

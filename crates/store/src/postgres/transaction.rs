@@ -12,7 +12,7 @@ use super::keys::SHORT;
 use super::member::{Expectation, Member};
 use crate::locks::HeldLocks;
 use crate::submission::{Completion, Submission};
-use crate::transaction::Staged;
+use crate::transaction::{Staged, WriteSet};
 use crate::{CommitError, StoreError, Transaction};
 
 /// The longest value that this store takes: a flight must stay short.
@@ -25,11 +25,18 @@ const LARGEST_FLOOR: u64 = 1 << 62;
 pub(super) struct PostgresTransaction<'a> {
     store: &'a PostgresStore,
     locked: Vec<Bytes>,
-    locks: HeldLocks<'a>,
+    /// Released when the transaction has its place.
+    _locks: HeldLocks<'a>,
     staged: Staged,
     reads: RefCell<BTreeMap<Bytes, Read>>,
     /// How many statements the reads took.
     lookups: Cell<usize>,
+}
+
+/// What is known of a key without the database.
+enum Known {
+    Value(Option<Bytes>),
+    Not,
 }
 
 /// What was read of a locked key.
@@ -44,7 +51,7 @@ impl<'a> PostgresTransaction<'a> {
         Self {
             store,
             locked: keys.iter().map(|key| Bytes::copy_from_slice(key)).collect(),
-            locks,
+            _locks: locks,
             staged: Staged::default(),
             reads: RefCell::default(),
             lookups: Cell::new(0),
@@ -52,17 +59,17 @@ impl<'a> PostgresTransaction<'a> {
     }
 
     /// The value of a key without the database: an own write, an earlier read, or a pending value.
-    fn known(&self, key: &[u8]) -> Option<Option<Bytes>> {
+    fn known(&self, key: &[u8]) -> Known {
         if let Some(own) = self.staged.writes.get(key) {
-            return Some(own.clone());
+            return Known::Value(own.clone());
         }
         if let Some(read) = self.reads.borrow().get(key) {
-            return Some(read.value.clone());
+            return Known::Value(read.value.clone());
         }
-        let pending = self.store.core.order.newest(key)?;
+        let Some(pending) = self.store.core.order.newest(key) else { return Known::Not };
         let expected = pending.value.as_ref().map(|_| pending.revision);
         self.remember(key, pending.value.clone(), expected, true);
-        Some(pending.value)
+        Known::Value(pending.value)
     }
 
     fn remember(&self, key: &[u8], value: Option<Bytes>, expected: Expectation, is_pending: bool) {
@@ -81,11 +88,7 @@ impl<'a> PostgresTransaction<'a> {
         let made = member(self.store, staged, &self.reads.borrow());
         let (member, values) = made.map_err(CommitError::Failed)?;
         let queue = &self.store.queue;
-        let enqueue = |member| {
-            queue.push(member);
-            Ok(())
-        };
-        self.store.core.order.place(member, values, None, enqueue)
+        Ok(self.store.core.order.place(member, values, |member| queue.push(member)))
     }
 }
 
@@ -94,7 +97,7 @@ pub(super) fn member(
     store: &PostgresStore,
     staged: Staged,
     reads: &BTreeMap<Bytes, Read>,
-) -> Result<(Member, Vec<(Bytes, Option<Bytes>)>), StoreError> {
+) -> Result<(Member, WriteSet), StoreError> {
     let mut member = Member {
         ticket: 0,
         revision: random()?,
@@ -117,7 +120,7 @@ pub(super) fn member(
         member.writes.insert(row, value.clone());
         member.reads.extend(nodes.into_iter().map(|(node, at)| (node, Some(at))));
     }
-    Ok((member, staged.writes.into_iter().collect()))
+    Ok((member, staged.writes))
 }
 
 /// The limits of every store, and those of this one.
@@ -150,10 +153,10 @@ impl Transaction for PostgresTransaction<'_> {
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        let known: Vec<Option<Option<Bytes>>> = keys.iter().map(|key| self.known(key)).collect();
+        let known: Vec<Known> = keys.iter().map(|key| self.known(key)).collect();
         let pairs = keys.iter().zip(&known);
         let unknown: Vec<&[u8]> =
-            pairs.filter(|(_, known)| known.is_none()).map(|(key, _)| *key).collect();
+            pairs.filter(|(_, known)| matches!(known, Known::Not)).map(|(key, _)| *key).collect();
         let mut found = Vec::new().into_iter();
         if !unknown.is_empty() {
             self.lookups.set(self.lookups.get().saturating_add(1));
@@ -165,8 +168,8 @@ impl Transaction for PostgresTransaction<'_> {
             found = rows.into_iter();
         }
         let value = |known| match known {
-            Some(value) => value,
-            None => found.next().flatten().map(|row| row.value),
+            Known::Value(value) => value,
+            Known::Not => found.next().flatten().map(|row| row.value),
         };
         Ok(known.into_iter().map(value).collect())
     }
