@@ -1,8 +1,8 @@
 //! DynamoDB's wire surface in one place, for the engine that answers requests and the client that makes them.
 //!
 //! [`Operation`] names every operation. [`Body`] parses a request and judges its shape by [`model`] before anything
-//! else looks at it; then the operation's file decodes it into an input. Violations of the API model are reported
-//! together: those of control operations come from [`model::check_constraints`], operations on items collect theirs in
+//! else looks at it; then the operation's file decodes it into an input. Violations of the model's constraints are
+//! reported together: [`Body`] finds those of control operations, operations on items collect theirs in
 //! [`Constraints`]. The rooms have one file per operation or per family of small ones, with input, output and their
 //! JSON: [`items`], [`queries`], [`batches`], [`transactions`], [`partiql`], [`tables`], [`settings`], [`streams`].
 //! [`error`] turns errors into bodies and back.

@@ -4,8 +4,7 @@ use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::request;
 use keyloom_core::{Result, Str};
 
-use crate::model::check_constraints;
-use crate::{Constraints, Fields, Operation};
+use crate::{Constraints, Fields};
 
 /// How much of the consumed capacity a reply states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -104,13 +103,12 @@ pub fn item_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
     Ok(name.unwrap_or_default())
 }
 
-/// The table of a control operation that has no other parameter.
-pub fn control_table<'a>(operation: Operation, fields: &Fields<'a>) -> Result<&'a str> {
-    check_constraints(operation, fields)?;
-    Ok(fields.string("TableName").unwrap_or_default())
+/// The name or ARN of the table of a control operation, which the model demands.
+pub fn control_table<'a>(fields: &Fields<'a>) -> &'a str {
+    fields.string("TableName").unwrap_or_default()
 }
 
-/// The table of a control operation, checked alone.
+/// The same, checked again.
 pub fn described_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
     let name = fields.string("TableName");
     let name = name.ok_or_else(|| request::parameter_missing("TableName"))?;

@@ -19,6 +19,7 @@ pub(crate) enum Command {
     Key(commands::key::Key),
     Check(commands::check::Check),
     Explain(commands::explain::Explain),
+    Rule(commands::rule::Rule),
     Try(commands::try_design::Try),
     Deploy(commands::deploy::Deploy),
     Diff(commands::diff::Diff),
@@ -32,4 +33,6 @@ pub(crate) enum Command {
     Backup(commands::backup::Backup),
     Restore(commands::restore::Restore),
     Repair(commands::repair::Repair),
+    Completions(commands::completions::Completions),
+    Man(commands::man::Man),
 }

@@ -32,7 +32,7 @@ pub mod source;
 mod suggest;
 mod syntax;
 
-pub use check::{CheckReport, check, check_text};
+pub use check::{CheckReport, check, check_text, unreadable};
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use inputs::inputs_from;
 pub use model::Design;

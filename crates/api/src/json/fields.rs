@@ -2,13 +2,13 @@
 
 use std::cell::RefCell;
 
-use keyloom_core::json::{self, Json, JsonObject, shape};
+use keyloom_core::json::{self, Json, shape};
 use keyloom_core::{AttributeValue, Item, Result, Str};
 
 use crate::Operation;
 use crate::model;
 
-/// A request body, parsed and of the right shape.
+/// A request body, parsed and as the API model wants it.
 #[derive(Debug)]
 pub struct Body<'a> {
     tree: Json<'a>,
@@ -24,8 +24,8 @@ struct ItemField {
 }
 
 impl<'a> Body<'a> {
-    /// Parses the body of a request. This is where `SerializationException` arises: the whole body is judged by
-    /// the shape of the operation's input, before any rule of the API is.
+    /// Parses the body of a request and judges it as a whole by the API model: by the shape of the operation's input,
+    /// which is where `SerializationException` arises, and then, for control operations, by its constraints.
     pub fn parse(operation: Operation, text: &'a [u8]) -> Result<Self> {
         let (tree, item) = match operation.item_member() {
             Some(name) => {
@@ -36,6 +36,7 @@ impl<'a> Body<'a> {
             None => (json::parse(text)?, None),
         };
         model::check(model::input(operation), &tree)?;
+        model::check_constraints(operation, &tree)?;
         Ok(Self { tree, item })
     }
 
@@ -59,18 +60,14 @@ impl<'a> Fields<'a> {
         Self { object, item: None }
     }
 
-    /// The object itself.
-    pub(crate) fn object(&self) -> Option<&'a JsonObject<'a>> {
-        if let Json::Object(object) = self.object { Some(object) } else { None }
-    }
-
     fn item_field(&self, name: &str) -> Option<&'a ItemField> {
         self.item.filter(|item| item.name == name)
     }
 
     /// The field as JSON.
     pub fn raw(&self, name: &str) -> Option<&'a Json<'a>> {
-        self.object()?.get(name).filter(|value| !matches!(value, Json::Null))
+        let Json::Object(object) = self.object else { return None };
+        object.get(name).filter(|value| !matches!(value, Json::Null))
     }
 
     /// All fields as owned JSON.

@@ -92,6 +92,13 @@ impl JsonWriter {
         self.out.extend_from_slice(if value { b"true" } else { b"false" });
     }
 
+    /// A member that is a boolean, unless it is absent.
+    pub fn optional_boolean(&mut self, name: &str, value: Option<bool>) {
+        if let Some(value) = value {
+            self.boolean(name, value);
+        }
+    }
+
     /// A member that is written only if it is true.
     pub fn flag(&mut self, name: &str, value: bool) {
         if value {

@@ -6,25 +6,40 @@ use std::fmt::Write as _;
 
 use keyloom_core::Result;
 use keyloom_core::error::constraint::Constraint;
-use keyloom_core::error::request;
+use keyloom_core::error::{request, table};
 use keyloom_core::json::{Json, JsonObject};
 
-use super::{Limit, Pattern, Shape, Structure, input};
-use crate::{Constraints, Fields, Operation};
+use super::{Limit, Pattern, Shape, Structure, has_constraints, input};
+use crate::{Constraints, Operation};
 
 /// Checks a request of the right shape against the constraints of its operation's input.
-///
-/// A request without the name of its table hears only of that, as on AWS.
-pub fn check_constraints(operation: Operation, fields: &Fields<'_>) -> Result<()> {
+pub(crate) fn check_constraints(operation: Operation, body: &Json<'_>) -> Result<()> {
+    let Json::Object(object) = body else { return Ok(()) };
+    if !has_constraints(operation) {
+        return Ok(());
+    }
     let structure = input(operation);
-    if structure.required.contains(&"TableName") && !fields.has("TableName") {
+    check_named(operation, structure, object)?;
+    let mut constraints = Constraints::new();
+    members(structure, object, "", &mut constraints);
+    constraints.finish()
+}
+
+/// A request that does not name its table, or the resource of its tags, hears only of that, as on AWS.
+fn check_named(operation: Operation, input: &Structure, object: &JsonObject<'_>) -> Result<()> {
+    use Operation::{ListTagsOfResource, TagResource, UntagResource};
+    let is_missing = |name: &str| {
+        let value = object.get(name).filter(|json| !matches!(json, Json::Null));
+        input.required.contains(&name) && value.is_none()
+    };
+    if is_missing("TableName") {
         return Err(request::parameter_missing("TableName"));
     }
-    let mut constraints = Constraints::new();
-    if let Some(object) = fields.object() {
-        members(structure, object, "", &mut constraints);
+    let is_of_tags = matches!(operation, TagResource | UntagResource | ListTagsOfResource);
+    if is_of_tags && is_missing("ResourceArn") {
+        return Err(table::resource_arn_missing());
     }
-    constraints.finish()
+    Ok(())
 }
 
 fn members(
@@ -133,5 +148,120 @@ fn shown(shape: Shape, json: &Json<'_>) -> String {
         (_, Json::Bool(value)) => value.to_string(),
         (_, Json::Number(number)) => number.as_i64().unwrap_or_default().to_string(),
         _ => "null".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Body;
+
+    fn refusal(operation: Operation, body: &str) -> String {
+        Body::parse(operation, body.as_bytes())
+            .map_or_else(|error| error.message(), |_| "right".into())
+    }
+
+    fn violation(value: &str, path: &str, must: &str) -> String {
+        format!("Value {value} at '{path}' failed to satisfy constraint: Member must {must}")
+    }
+
+    /// Wordings that others have recorded of AWS, one violation each.
+    #[test]
+    fn recorded_wordings() {
+        let table = r#""AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}],"KeySchema":[{"AttributeName":"a","KeyType":"HASH"}]"#;
+        let long = "a".repeat(256);
+        for (name, value, must) in [
+            ("ab", "'ab'", "have length greater than or equal to 3"),
+            ("", "''", "have length greater than or equal to 3"),
+            ("bad name", "'bad name'", "satisfy regular expression pattern: [a-zA-Z0-9_.-]+"),
+            (long.as_str(), &format!("'{long}'"), "have length less than or equal to 255"),
+        ] {
+            let body = format!(r#"{{"TableName":"{name}",{table}}}"#);
+            let expected = violation(value, "tableName", must);
+            let expected = format!("1 validation error detected: {expected}");
+            assert_eq!(refusal(Operation::CreateTable, &body), expected);
+        }
+        let missing = "The parameter 'TableName' is required but was not present in the request";
+        for operation in
+            [Operation::CreateTable, Operation::DeleteTable, Operation::UpdateTimeToLive]
+        {
+            assert_eq!(refusal(operation, "{}"), missing);
+        }
+        assert_eq!(refusal(Operation::TagResource, "{}"), "Invalid TableArn");
+        let arn = r#"{"TableName":"arn:aws:dynamodb:r:1:table/a"}"#;
+        assert_eq!(refusal(Operation::DescribeTable, arn), "right");
+    }
+
+    #[test]
+    fn violations_come_together_in_the_order_of_the_model() {
+        let body = r#"{
+            "BillingMode": "A", "ProvisionedThroughput": {"WriteCapacityUnits": -1}, "TableName": "abc;",
+            "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "SS"}],
+            "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}, {"AttributeName": "b"}, {}]
+        }"#;
+        let expected = [
+            violation(
+                "'SS'",
+                "attributeDefinitions.1.member.attributeType",
+                "satisfy enum value set: [B, N, S]",
+            ),
+            violation("'abc;'", "tableName", "satisfy regular expression pattern: [a-zA-Z0-9_.-]+"),
+            violation(
+                "'[KeySchemaElement(attributeName=a, keyType=HASH), KeySchemaElement(attributeName=b, keyType=null), \
+                 KeySchemaElement(attributeName=null, keyType=null)]'",
+                "keySchema",
+                "have length less than or equal to 2",
+            ),
+            violation("null", "keySchema.2.member.keyType", "not be null"),
+            violation("null", "keySchema.3.member.attributeName", "not be null"),
+            violation("null", "keySchema.3.member.keyType", "not be null"),
+            violation(
+                "'A'",
+                "billingMode",
+                "satisfy enum value set: [PROVISIONED, PAY_PER_REQUEST]",
+            ),
+            violation("null", "provisionedThroughput.readCapacityUnits", "not be null"),
+            violation(
+                "'-1'",
+                "provisionedThroughput.writeCapacityUnits",
+                "have value greater than or equal to 1",
+            ),
+        ];
+        let expected = format!("9 validation errors detected: {}", expected.join("; "));
+        assert_eq!(refusal(Operation::CreateTable, body), expected);
+    }
+
+    #[test]
+    fn at_most_ten_violations_are_listed() {
+        let body = r#"{"TableName":"abc","GlobalSecondaryIndexes":[{},{},{},{},{}]}"#;
+        let message = refusal(Operation::CreateTable, body);
+        assert!(message.starts_with("10 validation errors detected: "), "{message}");
+        assert_eq!(message.matches("Member must not be null").count(), 10);
+    }
+
+    #[test]
+    fn patterns_judge_the_whole_text() {
+        let source = |bucket: &str, owner: &str| {
+            let table = r#"{"TableName":"abc","AttributeDefinitions":[],"KeySchema":[{"AttributeName":"a","KeyType":"HASH"}]}"#;
+            let body = format!(
+                r#"{{"InputFormat":"CSV","S3BucketSource":{{"S3Bucket":"{bucket}","S3BucketOwner":"{owner}"}},"TableCreationParameters":{table}}}"#
+            );
+            refusal(Operation::ImportTable, &body)
+        };
+        let account = "123456789012";
+        assert_eq!(source("a.b-c_d", account), "right");
+        for bucket in ["", "a", "-ab", "ab-", "a/b"] {
+            assert!(source(bucket, account).contains("'s3BucketSource.s3Bucket'"), "{bucket}");
+        }
+        for owner in ["", "12345678901", "1234567890123", "12345678901x"] {
+            assert!(source("bucket", owner).contains("'s3BucketSource.s3BucketOwner'"), "{owner}");
+        }
+        let page = |token: &str| {
+            refusal(Operation::ListBulkOperations, &format!(r#"{{"NextToken":"{token}"}}"#))
+        };
+        assert_eq!(page("0123456789abcdef"), "right");
+        for token in ["0123456789abcdeF", "0123456789abcde", "0123456789abcdef0"] {
+            assert!(page(token).contains("([0-9a-f]{16})+"), "{token}");
+        }
     }
 }

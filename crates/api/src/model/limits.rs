@@ -2,6 +2,8 @@
 //!
 //! The values of an enumeration stand in the order in which AWS's messages list them, where it is known.
 
+use keyloom_core::schema::model::{NAME_PATTERN, has_only_name_characters};
+
 use super::Limit::{Bytes, Chars, Matching, NameOrArn, OneOf, Range};
 use super::Shape::{Integer, Limited, Long, Text};
 use super::{Pattern, Shape};
@@ -84,10 +86,7 @@ limits! {
     VectorDistanceFunction: Text, OneOf(&["COSINE", "DOT_PRODUCT", "EUCLIDEAN"]);
 }
 
-static NAME: Pattern = Pattern {
-    text: "[a-zA-Z0-9_.-]+",
-    matches: |text| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b)),
-};
+static NAME: Pattern = Pattern { text: NAME_PATTERN, matches: has_only_name_characters };
 static PRINTABLE: Pattern =
     Pattern { text: r"\p{Print}+", matches: |text| text.bytes().all(|b| matches!(b, b' '..=b'~')) };
 static UNICODE: Pattern = Pattern {

@@ -2,8 +2,9 @@
 //!
 //! The tables in the files beside this one are those of AWS's own model of the API; a test compares them with it.
 //! The module `check` compares a whole request body with them before anything else reads it. Those of tables,
-//! settings, backups and transfers also have the model's constraints, which `constraints` checks. Operations on
-//! items check theirs while they decode, as they must be fast and AWS departs from its model for them.
+//! settings, backups and transfers also have the model's constraints, which the module `constraints` checks next.
+//! Operations on items and streams check theirs while they decode: they must be fast, and AWS departs from its
+//! model for them.
 
 mod backups;
 mod batches;
@@ -23,7 +24,7 @@ mod transfers;
 use crate::Operation;
 
 pub(crate) use check::check;
-pub use constraints::check_constraints;
+pub(crate) use constraints::check_constraints;
 
 /// The shape of a JSON value.
 #[derive(Clone, Copy, Debug)]
@@ -124,35 +125,42 @@ macro_rules! structures {
 use structures;
 
 macro_rules! inputs {
-    ($($file:ident: $($name:ident),+;)+) => {
+    ($($file:ident($has_constraints:literal): $($name:ident),+;)+) => {
         /// The shape of an operation's input.
         pub fn input(operation: Operation) -> &'static Structure {
             match operation {
                 $($(Operation::$name => &$file::$name,)+)+
             }
         }
+
+        /// Whether the tables have the constraints of an operation's input.
+        fn has_constraints(operation: Operation) -> bool {
+            match operation {
+                $($(Operation::$name)|+ => $has_constraints,)+
+            }
+        }
     };
 }
 
 inputs! {
-    items: DeleteItem, GetItem, PutItem, UpdateItem;
-    queries: Query, Scan, SearchVectors;
-    batches: BatchGetItem, BatchWriteItem;
-    transactions: TransactGetItems, TransactWriteItems;
-    partiql: BatchExecuteStatement, ExecuteStatement, ExecuteTransaction;
-    tables: CreateTable, DeleteTable, DescribeEndpoints, DescribeLimits, DescribeTable,
+    items(false): DeleteItem, GetItem, PutItem, UpdateItem;
+    queries(false): Query, Scan, SearchVectors;
+    batches(false): BatchGetItem, BatchWriteItem;
+    transactions(false): TransactGetItems, TransactWriteItems;
+    partiql(false): BatchExecuteStatement, ExecuteStatement, ExecuteTransaction;
+    tables(true): CreateTable, DeleteTable, DescribeEndpoints, DescribeLimits, DescribeTable,
         DescribeTimeToLive, ListTables, ListTagsOfResource, TagResource, UntagResource, UpdateTable,
         UpdateTimeToLive;
-    settings: CreateGlobalTable, DeleteResourcePolicy, DescribeContributorInsights,
+    settings(true): CreateGlobalTable, DeleteResourcePolicy, DescribeContributorInsights,
         DescribeGlobalTable, DescribeGlobalTableSettings, DescribeKinesisStreamingDestination,
         DescribeTableReplicaAutoScaling, DisableKinesisStreamingDestination,
         EnableKinesisStreamingDestination, GetResourcePolicy, ListContributorInsights,
         ListGlobalTables, PutResourcePolicy, UpdateContributorInsights, UpdateGlobalTable,
         UpdateGlobalTableSettings, UpdateKinesisStreamingDestination, UpdateTableReplicaAutoScaling;
-    backups: CreateBackup, DeleteBackup, DescribeBackup, DescribeContinuousBackups, ListBackups,
+    backups(true): CreateBackup, DeleteBackup, DescribeBackup, DescribeContinuousBackups, ListBackups,
         RestoreTableFromBackup, RestoreTableToPointInTime, UpdateContinuousBackups;
-    transfers: CancelBulkOperation, DescribeBulkOperation, DescribeExport, DescribeImport,
+    transfers(true): CancelBulkOperation, DescribeBulkOperation, DescribeExport, DescribeImport,
         ExportTableToPointInTime, ImportTable, ListBulkOperations, ListExports, ListImports,
         StartBulkPutItems;
-    streams: DescribeStream, GetRecords, GetShardIterator, ListStreams;
+    streams(false): DescribeStream, GetRecords, GetShardIterator, ListStreams;
 }

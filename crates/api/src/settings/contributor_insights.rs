@@ -1,10 +1,9 @@
 //! UpdateContributorInsights, DescribeContributorInsights, ListContributorInsights.
 
-use keyloom_core::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::model::check_constraints;
-use crate::{Fields, JsonWriter, Operation};
+use crate::parameters::control_table;
+use crate::{Fields, JsonWriter};
 
 /// The longest page of ListContributorInsights.
 const MAX_PAGE: usize = 100;
@@ -42,18 +41,17 @@ pub struct UpdateContributorInsightsInput<'a> {
 
 impl<'a> UpdateContributorInsightsInput<'a> {
     /// Decodes the request.
-    pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        check_constraints(Operation::UpdateContributorInsights, fields)?;
+    pub fn decode(fields: &Fields<'a>) -> Self {
         let mode = match fields.string("ContributorInsightsMode") {
             Some("THROTTLED_KEYS") => InsightsMode::ThrottledKeys,
             _ => InsightsMode::AccessedAndThrottledKeys,
         };
         let enables = fields.string("ContributorInsightsAction") == Some("ENABLE");
-        Ok(Self {
-            table_name: fields.string("TableName").unwrap_or_default(),
+        Self {
+            table_name: control_table(fields),
             index_name: fields.string("IndexName"),
             enable: enables.then_some(mode),
-        })
+        }
     }
 }
 
@@ -68,10 +66,8 @@ pub struct DescribeContributorInsightsInput<'a> {
 
 impl<'a> DescribeContributorInsightsInput<'a> {
     /// Decodes the request.
-    pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        check_constraints(Operation::DescribeContributorInsights, fields)?;
-        let table_name = fields.string("TableName").unwrap_or_default();
-        Ok(Self { table_name, index_name: fields.string("IndexName") })
+    pub fn decode(fields: &Fields<'a>) -> Self {
+        Self { table_name: control_table(fields), index_name: fields.string("IndexName") }
     }
 }
 
@@ -126,13 +122,12 @@ pub struct ListContributorInsightsInput<'a> {
 
 impl<'a> ListContributorInsightsInput<'a> {
     /// Decodes the request.
-    pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        check_constraints(Operation::ListContributorInsights, fields)?;
-        Ok(Self {
+    pub fn decode(fields: &Fields<'a>) -> Self {
+        Self {
             table_name: fields.string("TableName"),
             max_results: fields.count("MaxResults").unwrap_or(MAX_PAGE),
             next_token: fields.string("NextToken"),
-        })
+        }
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_core::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::scaling::{ScalingSettings, scaling_update};
-use crate::model::check_constraints;
-use crate::{Fields, JsonWriter, Operation};
+use crate::parameters::control_table;
+use crate::{Fields, JsonWriter};
 
 /// The input of UpdateTableReplicaAutoScaling.
 #[derive(Debug)]
@@ -34,8 +33,7 @@ pub struct AutoScalingTarget {
 
 impl<'a> UpdateTableReplicaAutoScalingInput<'a> {
     /// Decodes the request.
-    pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        check_constraints(Operation::UpdateTableReplicaAutoScaling, fields)?;
+    pub fn decode(fields: &Fields<'a>) -> Self {
         let mut targets = Vec::new();
         let mut add = |fields: &Fields<'_>, update: &str, member, region, index| {
             let settings = scaling_update(fields, update);
@@ -65,7 +63,7 @@ impl<'a> UpdateTableReplicaAutoScalingInput<'a> {
                 add(&index, update, member, region.clone(), name);
             }
         }
-        Ok(Self { table_name: fields.string("TableName").unwrap_or_default(), targets })
+        Self { table_name: control_table(fields), targets }
     }
 }
 

@@ -1,9 +1,6 @@
 //! PutResourcePolicy, GetResourcePolicy, DeleteResourcePolicy.
 
-use keyloom_core::Result;
-
-use crate::model::check_constraints;
-use crate::{Fields, JsonWriter, Operation};
+use crate::{Fields, JsonWriter};
 
 /// The input of PutResourcePolicy.
 #[derive(Clone, Copy, Debug)]
@@ -18,12 +15,12 @@ pub struct PutResourcePolicyInput<'a> {
 
 impl<'a> PutResourcePolicyInput<'a> {
     /// Decodes the request.
-    pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        Ok(Self {
-            resource_arn: policy_resource(Operation::PutResourcePolicy, fields)?,
+    pub fn decode(fields: &Fields<'a>) -> Self {
+        Self {
+            resource_arn: policy_resource(fields),
             policy: fields.string("Policy").unwrap_or_default(),
             expected_revision_id: fields.string("ExpectedRevisionId"),
-        })
+        }
     }
 }
 
@@ -38,16 +35,15 @@ pub struct DeleteResourcePolicyInput<'a> {
 
 impl<'a> DeleteResourcePolicyInput<'a> {
     /// Decodes the request.
-    pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let resource_arn = policy_resource(Operation::DeleteResourcePolicy, fields)?;
-        Ok(Self { resource_arn, expected_revision_id: fields.string("ExpectedRevisionId") })
+    pub fn decode(fields: &Fields<'a>) -> Self {
+        let expected_revision_id = fields.string("ExpectedRevisionId");
+        Self { resource_arn: policy_resource(fields), expected_revision_id }
     }
 }
 
 /// The ARN that a request about a policy names; that of GetResourcePolicy has nothing else.
-pub fn policy_resource<'a>(operation: Operation, fields: &Fields<'a>) -> Result<&'a str> {
-    check_constraints(operation, fields)?;
-    Ok(fields.string("ResourceArn").unwrap_or_default())
+pub fn policy_resource<'a>(fields: &Fields<'a>) -> &'a str {
+    fields.string("ResourceArn").unwrap_or_default()
 }
 
 /// What the three operations answer.

@@ -173,7 +173,10 @@ impl Change<'_> {
         let _alone = self.alone_with(&table.shared)?;
         let record = &table.record;
         let mut alongside = alongside()?;
-        alongside.dropped.push(record.keyspace);
+        if !alongside.keeps_items {
+            alongside.dropped.push(record.keyspace);
+        }
+        alongside.dropped.extend(table.recovery.map(|recovery| recovery.keyspace));
         alongside.dropped.extend(record.indexes.iter().map(|index| index.keyspace));
         alongside.dropped.extend(record.vector_indexes.iter().map(|index| index.keyspace));
         self.write(&record.name, None, &alongside)?;
@@ -211,6 +214,8 @@ pub(crate) struct Alongside {
     pub(crate) dropped: Vec<Keyspace>,
     /// Streams that begin, change or end.
     pub(crate) streams: Vec<StreamRecord>,
+    /// Whether the items of a table that is removed stay: a backup has taken them over.
+    pub(crate) keeps_items: bool,
     /// Records of other resources, as [`crate::resource::encode`] makes them.
     pub(crate) resources: Vec<(Bytes, Bytes)>,
 }

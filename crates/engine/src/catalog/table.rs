@@ -11,6 +11,7 @@ use keyloom_core::schema::{IndexSchema, KeySchema, TableSchema, VectorIndexSchem
 use keyloom_core::{Item, Result};
 use parking_lot::RwLock;
 
+use crate::history::Recovery;
 use crate::layout::{self, Keyspace};
 use crate::ops::resource_policy;
 
@@ -25,6 +26,8 @@ pub(crate) struct Table {
     pub(crate) schema: TableSchema,
     pub(crate) indexes: Vec<Index>,
     pub(crate) vector_indexes: Vec<VectorIndex>,
+    /// Point-in-time recovery, if it is switched on: its writes are recorded.
+    pub(crate) recovery: Option<Recovery>,
     /// Which of its keys observers are to count.
     pub(crate) insights: Option<InsightRules>,
     /// The resource policy; an error if an earlier release stored one that cannot be evaluated.
@@ -150,7 +153,18 @@ impl Table {
         let version = NEXT_VERSION.fetch_add(1, Ordering::Relaxed);
         let insights = insights_of("");
         let policy = resource_policy::of_table(&record);
-        Self { record, schema, indexes, vector_indexes, insights, policy, version, shared }
+        let recovery = Recovery::of(&record);
+        Self {
+            record,
+            schema,
+            indexes,
+            vector_indexes,
+            recovery,
+            insights,
+            policy,
+            version,
+            shared,
+        }
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -3,7 +3,6 @@
 //! What AWS answers is worked out from the model and the request, without our tables. Where AWS is known to depart
 //! from the model that it publishes, a comment here says so.
 
-use keyloom_api::model::check_constraints;
 use keyloom_api::{Body, Operation};
 use serde_json::{Map, Value, json};
 
@@ -109,15 +108,12 @@ fn fitting(pattern: Option<&str>, length: usize) -> Option<String> {
 fn valid(model: &Model, shape: &str, owner: &str, member: &str) -> Value {
     let limits = Limits::of(model, shape, owner, member);
     match model.kind(shape) {
-        "string" => match &limits.names {
-            Some(names) => json!(names[0]),
-            None => {
-                let least = usize::try_from(limits.min.unwrap_or(0)).unwrap().max(2);
-                let pattern = limits.pattern.as_deref();
-                let text = [least, 1, 12].into_iter().find_map(|length| fitting(pattern, length));
-                json!(text.unwrap())
-            }
-        },
+        "string" => {
+            let least = usize::try_from(limits.min.unwrap_or(0)).unwrap().max(2);
+            let text = |length| fitting(limits.pattern.as_deref(), length);
+            let name = limits.names.as_ref().map(|names| names[0].clone());
+            json!(name.or_else(|| [least, 1, 12].into_iter().find_map(text)).unwrap())
+        }
         "boolean" => json!(true),
         "list" => json!([valid(model, model.element(shape), "", "")]),
         "map" => json!({"key": valid(model, model.element(shape), "", "")}),
@@ -201,7 +197,7 @@ fn put(model: &Model, at: &mut Value, steps: &[Step<'_>], value: &Value) {
         Step::Member(_, member) => &mut at[*member],
     };
     if let Some(Step::Member(structure, _)) = rest.first()
-        && !inner.as_object().is_some_and(|known| !known.is_empty())
+        && inner.as_object().is_none_or(Map::is_empty)
     {
         *inner = Value::Object(complete(model, structure));
     }
@@ -315,6 +311,11 @@ fn expected(model: &Model, input: &str, body: &Value) -> String {
     if required(model, input).contains(&"TableName") && body["TableName"].is_null() {
         return "The parameter 'TableName' is required but was not present in the request".into();
     }
+    // The same for the resource of tags, in other words: recorded.
+    let is_of_tags = ["TagResourceInput", "UntagResourceInput", "ListTagsOfResourceInput"];
+    if is_of_tags.contains(&input) && body["ResourceArn"].is_null() {
+        return "Invalid TableArn".into();
+    }
     let mut found = Vec::new();
     violations(model, (input, "", ""), body, "", &mut found);
     // No more than ten are listed: recorded.
@@ -328,10 +329,7 @@ fn expected(model: &Model, input: &str, body: &Value) -> String {
 
 fn answer(operation: Operation, body: &Value) -> String {
     let text = body.to_string();
-    let body = Body::parse(operation, text.as_bytes()).unwrap();
-    check_constraints(operation, &body.fields())
-        .err()
-        .map_or(String::new(), |error| error.message())
+    Body::parse(operation, text.as_bytes()).err().map_or(String::new(), |error| error.message())
 }
 
 /// A text that may be long, for a message.

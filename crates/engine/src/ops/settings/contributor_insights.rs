@@ -19,7 +19,7 @@ use super::change_table;
 
 pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let UpdateContributorInsightsInput { table_name, index_name, enable } =
-        UpdateContributorInsightsInput::decode(&fields)?;
+        UpdateContributorInsightsInput::decode(&fields);
     let find = || with_index(database, table_name, index_name);
     let now_ms = database.clock.now_ms();
     let (_, (status, mode)) = change_table(database, find, |record| {
@@ -43,7 +43,7 @@ pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let DescribeContributorInsightsInput { table_name, index_name } =
-        DescribeContributorInsightsInput::decode(&fields)?;
+        DescribeContributorInsightsInput::decode(&fields);
     let table = with_index(database, table_name, index_name)?;
     let insights = table.record.insights();
     let insight = insights.get(index_name.unwrap_or_default());
@@ -62,7 +62,7 @@ pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> 
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let input = ListContributorInsightsInput::decode(&fields)?;
+    let input = ListContributorInsightsInput::decode(&fields);
     let after = paging::decode_token(input.next_token)?;
     let after = after.as_deref().map(|last| last.split_once('/').unwrap_or((last, "")));
     let tables: Vec<Arc<Table>> = match input.table_name {

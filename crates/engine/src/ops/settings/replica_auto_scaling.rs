@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::Fields;
 use keyloom_api::parameters::control_table;
 use keyloom_api::settings::{
     AutoScalingTarget, ReplicaScaling, TableAutoScaling, UpdateTableReplicaAutoScalingInput,
 };
-use keyloom_api::{Fields, Operation};
 use keyloom_core::Result;
 use keyloom_core::error::request;
 use serde_json::{Value, json};
@@ -22,13 +22,13 @@ const SCALING: &str = "ReplicaAutoScaling";
 type Scaling = BTreeMap<String, ReplicaScaling>;
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let name = control_table(Operation::DescribeTableReplicaAutoScaling, &fields)?;
+    let name = control_table(&fields);
     let table = database.catalog.described_table(name)?;
     Ok(answer(database, &table))
 }
 
 pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let input = UpdateTableReplicaAutoScalingInput::decode(&fields)?;
+    let input = UpdateTableReplicaAutoScalingInput::decode(&fields);
     let find = || database.catalog.described_table(input.table_name);
     let (table, ()) = change_table(database, find, |record| {
         let mut scaling = scaling_of(record);

@@ -3,10 +3,10 @@
 //! A table's policy is stored with the table, a stream's under the stream's ARN. The server evaluates
 //! them ([`crate::access`]), so a policy that cannot be evaluated is refused here.
 
+use keyloom_api::Fields;
 use keyloom_api::settings::{
     DeleteResourcePolicyInput, PutResourcePolicyInput, ResourcePolicyOutput, policy_resource,
 };
-use keyloom_api::{Fields, Operation};
 use keyloom_core::error::{resource as message, stream as stream_message};
 use keyloom_core::policy::{Policy, PolicyError};
 use keyloom_core::{Result, limits};
@@ -48,7 +48,7 @@ pub(crate) fn attach(record: &mut TableRecord, text: &str) -> Result<()> {
 }
 
 pub(crate) fn put(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let input = PutResourcePolicyInput::decode(&fields)?;
+    let input = PutResourcePolicyInput::decode(&fields);
     let arn = input.resource_arn;
     check(input.policy)?;
     let revision = exchange(database, arn, |current| {
@@ -62,7 +62,7 @@ pub(crate) fn put(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 }
 
 pub(crate) fn get(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let arn = policy_resource(Operation::GetResourcePolicy, &fields)?;
+    let arn = policy_resource(&fields);
     let stored = find(database, arn)?.ok_or_else(|| message::policy_not_found(arn))?;
     let (policy, revision_id) = (Some(stored.text.as_str()), Some(stored.revision.as_str()));
     Ok(ResourcePolicyOutput { policy, revision_id }.encode())
@@ -70,7 +70,7 @@ pub(crate) fn get(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn delete(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let DeleteResourcePolicyInput { resource_arn: arn, expected_revision_id } =
-        DeleteResourcePolicyInput::decode(&fields)?;
+        DeleteResourcePolicyInput::decode(&fields);
     let deleted = exchange(database, arn, |current| {
         check_revision(arn, expected_revision_id, current)?;
         Ok((None, current.map(|policy| policy.revision.clone())))
