@@ -6,7 +6,7 @@
 //! Prints a table in Markdown. `KEYLOOM_SECONDS` sets how long each case runs.
 
 #[path = "../../testkit/src/postgres.rs"]
-#[expect(dead_code, reason = "tests use the rest")]
+#[expect(dead_code, unreachable_pub, reason = "a module of the test kit")]
 mod server;
 
 use std::error::Error;

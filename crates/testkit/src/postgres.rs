@@ -28,6 +28,9 @@ kill -QUIT $server 2>/dev/null
 wait $server
 if [ "$last" != keep ]; then rm -rf "$2"; fi"#;
 
+/// How many servers this process has started.
+static STARTED: AtomicUsize = AtomicUsize::new(0);
+
 /// A running server.
 #[derive(Debug)]
 pub struct Postgres {
@@ -49,7 +52,6 @@ impl Postgres {
             eprintln!("skipped: {reason}");
             return None;
         };
-        static STARTED: AtomicUsize = AtomicUsize::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let name = format!("keyloom-pg-{}-{number}", std::process::id());
         let folder = std::env::temp_dir().join(name);
@@ -71,11 +73,11 @@ impl Postgres {
 
     /// The URL of a store in a schema of its own.
     pub fn url(&self, schema: &str) -> String {
-        self.url_through(self.port, schema)
+        Self::url_through(self.port, schema)
     }
 
     /// The same through a proxy on this port.
-    pub fn url_through(&self, port: u16, schema: &str) -> String {
+    pub fn url_through(port: u16, schema: &str) -> String {
         format!(
             "postgres://keyloom@127.0.0.1:{port}/postgres?sslmode=disable&keyloom_schema={schema}"
         )
@@ -116,7 +118,7 @@ impl Postgres {
             watcher.uid(user).gid(group);
         }
         *self.watcher.lock().expect("no panic") = Some(watcher.spawn().expect("to start a shell"));
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_mins(1);
         let mut ready = self.command("pg_isready");
         ready.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-q"]);
         while !ready.status().is_ok_and(|status| status.success()) {
@@ -198,7 +200,6 @@ struct Cutting {
     /// Bytes from clients after which a connection is cut; zero for never.
     cut_after_bytes: AtomicU64,
     cuts: AtomicUsize,
-    open: Mutex<Vec<TcpStream>>,
 }
 
 impl Proxy {
@@ -236,25 +237,16 @@ impl Proxy {
     pub fn cuts(&self) -> usize {
         self.state.cuts.load(Ordering::SeqCst)
     }
-
-    /// Cuts all connections.
-    pub fn cut_all(&self) {
-        for stream in self.state.open.lock().expect("no panic").drain(..) {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
 }
 
 impl Cutting {
     fn connect(self: &Arc<Self>, client: TcpStream, server: TcpStream) {
         let _ = (client.set_nodelay(true), server.set_nodelay(true));
-        let copies =
-            [client.try_clone(), server.try_clone(), client.try_clone(), server.try_clone()];
-        let [Ok(mut from), Ok(mut to), Ok(mut back), Ok(mut answers)] = copies else { return };
-        self.open.lock().expect("no panic").extend([client, server]);
+        let (Ok(mut from), Ok(mut to)) = (client.try_clone(), server.try_clone()) else { return };
+        let (mut back, mut answers) = (client, server);
         let shared = Arc::clone(self);
         thread::spawn(move || {
-            let mut buffer = [0; 64 << 10];
+            let mut buffer = vec![0; 64 << 10];
             while let Ok(count) = from.read(&mut buffer) {
                 let bytes = buffer.get(..count).unwrap_or_default();
                 match shared.verdict(bytes) {
@@ -280,7 +272,7 @@ impl Cutting {
             let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
         });
         thread::spawn(move || {
-            let mut buffer = [0; 64 << 10];
+            let mut buffer = vec![0; 64 << 10];
             while let Ok(count) = answers.read(&mut buffer) {
                 let bytes = buffer.get(..count).unwrap_or_default();
                 if bytes.is_empty() || back.write_all(bytes).is_err() {

@@ -13,7 +13,7 @@ use crate::{Postgres, Proxy, assert_exact, connect, increment, logged, rounds, s
 fn a_commit_whose_answer_is_lost_is_found_out() {
     let Some(server) = shared() else { return };
     let proxy = Proxy::start(server.port());
-    let store = connect(&server.url_through(proxy.port(), &schema()));
+    let store = connect(&Postgres::url_through(proxy.port(), &schema()));
     increment(&store, "n").unwrap();
     for round in 0..rounds() {
         let before = proxy.cuts();
@@ -30,7 +30,7 @@ fn a_commit_that_arrives_after_it_was_given_up_never_takes_place() {
     // marker only read, both would commit.
     let Some(server) = shared() else { return };
     let proxy = Proxy::start(server.port());
-    let store = connect(&server.url_through(proxy.port(), &schema()));
+    let store = connect(&Postgres::url_through(proxy.port(), &schema()));
     let append = || {
         let mut transaction = store.begin(&[]).unwrap();
         transaction.append("log/".into(), 0, "record".into());
@@ -51,7 +51,7 @@ fn a_commit_that_arrives_after_it_was_given_up_never_takes_place() {
 fn a_lost_commit_of_a_lane_that_is_gone_is_reported_as_unknown() {
     let Some(server) = shared() else { return };
     let (proxy, schema) = (Proxy::start(server.port()), schema());
-    let store = connect(&server.url_through(proxy.port(), &schema));
+    let store = connect(&Postgres::url_through(proxy.port(), &schema));
     increment(&store, "n").unwrap();
     proxy.cut_at("COMMIT", Cut::Late(Duration::from_millis(500)), 0);
     scope(|scope| {
@@ -69,7 +69,7 @@ fn a_lost_commit_of_a_lane_that_is_gone_is_reported_as_unknown() {
 fn connections_cut_at_any_byte_lose_and_repeat_nothing() {
     let Some(server) = shared() else { return };
     let proxy = Proxy::start(server.port());
-    let store = connect(&server.url_through(proxy.port(), &schema()));
+    let store = connect(&Postgres::url_through(proxy.port(), &schema()));
     increment(&store, "n").unwrap();
     for round in 0..rounds() {
         // A lookup and a flight send about 2,200 bytes.

@@ -8,6 +8,7 @@ mod faults;
 mod keys;
 mod rivals;
 #[path = "../../../testkit/src/postgres.rs"]
+#[expect(unreachable_pub, reason = "a module of the test kit")]
 mod server;
 
 use std::sync::OnceLock;

@@ -38,7 +38,7 @@ fn what_was_read_as_absent_stays_absent_until_the_commit() {
     let stores = [connect(&url), connect(&url)];
     for round in 0..rounds() {
         let names = [format!("a{round}"), format!("b{round}")];
-        let keys: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+        let keys: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
         let barrier = std::sync::Barrier::new(2);
         let written: usize = scope(|scope| {
             let writers: Vec<_> = (0..2)

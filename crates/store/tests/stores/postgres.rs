@@ -1,7 +1,7 @@
 //! The one server that all tests of this binary share.
 
 #[path = "../../../testkit/src/postgres.rs"]
-#[expect(dead_code, reason = "other tests use the rest")]
+#[expect(dead_code, unreachable_pub, reason = "a module of the test kit")]
 mod server;
 
 use std::sync::OnceLock;
