@@ -65,6 +65,11 @@ pub enum StoreError {
         /// The limit and the offending length.
         detail: String,
     },
+    /// The database cannot be reached, or is too busy. It is tried again with the next operation.
+    Unreachable {
+        /// What happened, without credentials.
+        cause: Arc<str>,
+    },
     /// The storage engine failed for another reason.
     Engine {
         /// The operation.
@@ -120,6 +125,9 @@ impl fmt::Display for StoreError {
             ),
             Self::Format { path, detail } => write!(f, "{}: {detail}", path.display()),
             Self::Limit { detail } => f.write_str(detail),
+            Self::Unreachable { cause } => {
+                write!(f, "the database cannot be used now: {cause}; nothing is lost, try again")
+            }
             Self::Engine { action, detail } => write!(f, "could not {action}: {detail}"),
         }
     }

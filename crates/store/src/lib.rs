@@ -1,4 +1,4 @@
-//! Ordered byte keys with snapshots and transactions, in memory and on disk.
+//! Ordered byte keys with snapshots and transactions, in memory, on disk and over PostgreSQL.
 //!
 //! This is the storage interface below the database: items, conditions, indexes and streams are
 //! plain bytes here. A [`Store`] can
@@ -48,6 +48,7 @@
 //! |---|---|---|
 //! | [`MemoryStore`] | no | tests, caches; forks in constant time |
 //! | [`DiskStore`] | yes | everything else |
+//! | `PostgresStore` (feature `postgres`) | as the database | many processes on one store |
 //! | [`ReadOnlyStore`] | as found | inspecting a store on disk without changing it |
 //! | [`FaultyStore`] | as the wrapped store | fault injection in tests of code above a store |
 
@@ -62,6 +63,8 @@ mod locks;
 mod memory;
 mod numbering;
 mod pending;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod range;
 mod submission;
 mod transaction;
@@ -81,6 +84,8 @@ pub use error::{CommitError, StoreError};
 pub use faulty::{Fault, FaultyStore};
 pub use key::Key;
 pub use memory::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOptions, PostgresStore};
 pub use range::{Direction, KeyRange};
 pub use submission::Submission;
 
@@ -229,6 +234,23 @@ fn sum_entries<S: Store>(store: &S, counters: &[&[u8]]) -> Result<Vec<i64>, Stor
     let values = store.get_many(counters)?;
     let pairs = counters.iter().zip(&values);
     pairs.map(|(counter, value)| numbering::decode_sum(counter, value.as_ref())).collect()
+}
+
+/// Reads all entries of a snapshot in order.
+fn verify_entries(snapshot: &dyn Snapshot, found: &mut Verification) {
+    let mut last = None;
+    for entry in snapshot.scan(KeyRange::all(), Direction::Forward) {
+        let Ok((key, value)) = entry.map_err(|error| found.damage.push(error.to_string())) else {
+            break;
+        };
+        found.entries += 1;
+        found.bytes += (key.len() + value.len()) as u64;
+        let key = key.into_bytes();
+        if last.is_some_and(|last| last >= key) {
+            found.damage.push(format!("entry {} is out of order", found.entries));
+        }
+        last = Some(key);
+    }
 }
 
 /// A read-only, point-in-time view.

@@ -18,6 +18,8 @@ pub mod export;
 pub mod history;
 pub mod lockstep;
 pub mod model;
+#[cfg(unix)]
+pub mod postgres;
 pub mod replay;
 pub mod rng;
 pub mod samples;

@@ -95,8 +95,8 @@ use crate::locks::{HeldLocks, KeyLocks};
 use crate::submission::Submission;
 use crate::transaction::{Backend, LockedTransaction, Newest, Staged, Ticket};
 use crate::{
-    CommitError, Direction, Exclusive, Health, KeyRange, Openings, Snapshot, Stats, Store,
-    StoreError, Transaction, Verification, delete_each, sum_entries,
+    CommitError, Exclusive, Health, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
+    Transaction, Verification, delete_each, sum_entries, verify_entries,
 };
 
 pub use backup::{BackupReport, BackupSource, BackupTarget, Inventory, Restored, restore_backup};
@@ -446,23 +446,6 @@ impl Store for DiskStore {
         let segments = self.log.list().map_err(|error| StoreError::io("list the log", error))?;
         let current = segments.last().copied().unwrap_or(0);
         Ok(Some(Openings { previous: self.last_segment_found, current }))
-    }
-}
-
-/// Reads all entries of a snapshot in order.
-fn verify_entries(snapshot: &dyn Snapshot, found: &mut Verification) {
-    let mut last = None;
-    for entry in snapshot.scan(KeyRange::all(), Direction::Forward) {
-        let Ok((key, value)) = entry.map_err(|error| found.damage.push(error.to_string())) else {
-            break;
-        };
-        found.entries += 1;
-        found.bytes += (key.len() + value.len()) as u64;
-        let key = key.into_bytes();
-        if last.is_some_and(|last| last >= key) {
-            found.damage.push(format!("entry {} is out of order", found.entries));
-        }
-        last = Some(key);
     }
 }
 

@@ -18,10 +18,10 @@ use super::log::directory::LogDirectory;
 use super::log::recovery::{Access, check};
 use super::options::{DiskOptions, OpenReport};
 use super::tree::{Tree, TreeSnapshot};
-use super::{open_tree, replay, table_list, verify_entries};
+use super::{open_tree, replay, table_list};
 use crate::{
     Direction, Entries, Exclusive, Health, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
-    Transaction, Verification, sum_entries,
+    Transaction, Verification, sum_entries, verify_entries,
 };
 
 /// A store in a directory, opened read-only.

@@ -6,4 +6,6 @@ mod contract;
 mod epochs;
 mod model;
 mod numbers;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod subjects;

@@ -155,6 +155,14 @@ proptest! {
     }
 
     #[test]
+    #[cfg(feature = "postgres")]
+    fn postgres_behaves_like_an_ordered_map(steps in proptest::collection::vec(step(), 1..80)) {
+        if let Some(subject) = Subject::postgres() {
+            run(subject, steps);
+        }
+    }
+
+    #[test]
     fn disk_behaves_like_an_ordered_map(steps in proptest::collection::vec(step(), 1..80)) {
         run(Subject::relaxed_disk(), steps);
     }

@@ -1,0 +1,158 @@
+//! The bare store over PostgreSQL against `pgbench` on the same server, in one run: only their ratio means
+//! something on another machine.
+//!
+//! `cargo run --release -p keyloom-store --features postgres --example postgres_speed`
+//!
+//! Prints a table in Markdown. `KEYLOOM_SECONDS` sets how long each case runs.
+
+#[path = "../../testkit/src/postgres.rs"]
+#[expect(dead_code, unreachable_pub, reason = "a module of the test kit")]
+mod server;
+
+use std::error::Error;
+use std::io::Write;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::scope;
+use std::time::{Duration, Instant};
+
+use keyloom_store::{Bytes, CommitError, PostgresOptions, PostgresStore, Store};
+
+/// Keys, each with a value of 1 KB.
+const KEYS: usize = 20_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let Some(server) = server::Postgres::start(true) else { return Ok(()) };
+    let seconds = std::env::var("KEYLOOM_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(5);
+    let duration = Duration::from_secs(seconds);
+    let url = server.url("speed");
+    let stores = (0..3)
+        .map(|_| PostgresStore::connect(PostgresOptions::from_url(&url)?))
+        .collect::<Result<Vec<_>, _>>()?;
+    let [first, ..] = stores.as_slice() else { return Ok(()) };
+    for chunk in 0..KEYS / 100 {
+        let mut transaction = first.begin(&[])?;
+        for n in 0..100 {
+            transaction.put(key(chunk * 100 + n), vec![7; 1000].into());
+        }
+        transaction.commit()?;
+    }
+    server.query("CREATE TABLE plain (id int PRIMARY KEY, v bytea NOT NULL)");
+    server.query(&format!(
+        "INSERT INTO plain SELECT n, decode(repeat('07', 1000), 'hex') FROM generate_series(0, {}) n; \
+         ANALYZE; CHECKPOINT",
+        KEYS - 1
+    ));
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "| case | connections | per second | p50 ms | p99 ms |\n|---|---|---|---|---|")?;
+    let select = "\\set id random(0, 19999)\nSELECT v FROM plain WHERE id = :id;\n";
+    let modify = "\\set id random(0, 19999)\nBEGIN ISOLATION LEVEL SERIALIZABLE;\n\
+                  SELECT v FROM plain WHERE id = :id FOR UPDATE;\n\
+                  UPDATE plain SET v = decode(repeat('08', 1000), 'hex') WHERE id = :id;\nCOMMIT;\n";
+    for (name, script, clients) in [
+        ("pgbench SELECT", select, 16),
+        ("pgbench read-modify-write", modify, 16),
+        ("same", modify, 64),
+    ] {
+        let rate = pgbench(&server, script, clients, seconds)?;
+        writeln!(out, "| {name} | {clients} | {rate:.0} | | |")?;
+    }
+    let read = |store: &PostgresStore, n: usize| store.get(&key(n % KEYS)).map(|_| true);
+    let write = |store: &PostgresStore, n: usize| modify_one(store, n % KEYS);
+    let hot = |store: &PostgresStore, _: usize| modify_one(store, 0);
+    for (name, threads, servers, work) in [
+        ("get", 16, 1, &read as &Work),
+        ("read-modify-write", 16, 1, &write),
+        ("read-modify-write", 128, 1, &write),
+        ("read-modify-write", 128, 3, &write),
+        ("one hot key", 64, 1, &hot),
+        ("one hot key", 64, 3, &hot),
+    ] {
+        let measured = measure(stores.get(..servers).unwrap_or(&stores), threads, duration, work);
+        writeln!(out, "| store, {servers} process(es): {name} | {threads} | {measured} |")?;
+    }
+    Ok(())
+}
+
+type Work = dyn Fn(&PostgresStore, usize) -> Result<bool, keyloom_store::StoreError> + Sync;
+
+fn key(n: usize) -> Bytes {
+    format!("key {n:08}").into()
+}
+
+/// Reads a value, changes a byte and writes it; false after a conflict.
+fn modify_one(store: &PostgresStore, n: usize) -> Result<bool, keyloom_store::StoreError> {
+    let key = key(n);
+    let mut transaction = store.begin(&[&key])?;
+    let mut value = transaction.get(&key)?.unwrap_or_default().to_vec();
+    if let Some(first) = value.first_mut() {
+        *first = first.wrapping_add(1);
+    }
+    transaction.put(key, value.into());
+    match transaction.commit() {
+        Ok(()) => Ok(true),
+        Err(CommitError::Conflict | CommitError::Stale) => Ok(false),
+        Err(CommitError::Failed(error) | CommitError::Unknown(error)) => Err(error),
+    }
+}
+
+/// Rate and latencies of successes; a conflict is tried again within the same measured time.
+fn measure(stores: &[PostgresStore], threads: usize, duration: Duration, work: &Work) -> String {
+    let stop = AtomicBool::new(false);
+    let begun = Instant::now();
+    let mut times: Vec<Duration> = scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|thread| {
+                let (stop, store) = (&stop, stores.get(thread % stores.len()));
+                scope.spawn(move || {
+                    let (mut times, mut n) = (Vec::new(), thread.wrapping_mul(7919));
+                    let Some(store) = store else { return times };
+                    while !stop.load(Ordering::Relaxed) {
+                        n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                        let start = Instant::now();
+                        while !work(store, n >> 20).unwrap_or(false) {
+                            if stop.load(Ordering::Relaxed) {
+                                return times;
+                            }
+                        }
+                        times.push(start.elapsed());
+                    }
+                    times
+                })
+            })
+            .collect();
+        std::thread::sleep(duration);
+        stop.store(true, Ordering::Relaxed);
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+    });
+    let rate = times.len() as f64 / begun.elapsed().as_secs_f64();
+    times.sort_unstable();
+    let at = |share: usize| times.get(times.len() * share / 100).copied().unwrap_or_default();
+    let ms = |time: Duration| time.as_secs_f64() * 1000.0;
+    format!("{rate:.0} | {:.2} | {:.2}", ms(at(50)), ms(at(99)))
+}
+
+/// The rate of a script under pgbench, with prepared statements.
+fn pgbench(
+    server: &server::Postgres,
+    script: &str,
+    clients: usize,
+    seconds: u64,
+) -> Result<f64, Box<dyn Error>> {
+    let file = std::env::temp_dir().join(format!("keyloom-pgbench-{}.sql", std::process::id()));
+    std::fs::write(&file, script)?;
+    let output = Command::new("pgbench")
+        .args(["-n", "-M", "prepared", "-h", "127.0.0.1", "-U", "keyloom", "-j", "2"])
+        .args(["-p", &server.port().to_string(), "-c", &clients.to_string()])
+        .args(["-T", &seconds.to_string(), "-f"])
+        .arg(&file)
+        .arg("postgres")
+        .output()?;
+    std::fs::remove_file(&file)?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("tps = "))
+        .ok_or_else(|| format!("pgbench failed: {}", String::from_utf8_lossy(&output.stderr)))?;
+    Ok(line.trim_start_matches("tps = ").split(' ').next().unwrap_or_default().parse()?)
+}

@@ -1,0 +1,439 @@
+//! A lane: one connection that commits groups of transactions, one flight after the other.
+//!
+//! A lane has a row in the database. Every flight updates it where it is as the last flight left it,
+//! so it is three things at once: a *fence* (a flight of a server that was paused, and whose lane was
+//! taken over, fails), the *commit marker* (it holds the nonce of the last flight that committed),
+//! and the check of the epoch. A lane whose row only is read would be none of these: what is queued
+//! at the server could still commit afterwards.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio_postgres::types::Type;
+
+use super::connection::{Link, Pauses};
+use super::core::{Core, PATIENCE, STATEMENT_TIMEOUT, closed, epoch_row, random};
+use super::flight::{Folded, Outcome, Parameters, Rows, fly, send, send_plain};
+use super::member::{Member, Revision};
+use super::sums::Sums;
+use super::trouble::{Trouble, timed_out};
+use crate::{CommitError, StoreError};
+
+/// A group has at most so many transactions and bytes.
+const GROUP: usize = 64;
+const GROUP_BYTES: usize = 4 << 20;
+
+/// How often a group is tried while others are in its way.
+const ATTEMPTS: usize = 8;
+
+/// How often an idle lane says that it is alive.
+const BEAT: Duration = Duration::from_mins(1);
+
+/// Transactions that wait for a flight.
+#[derive(Default)]
+pub(super) struct Queue {
+    waiting: Mutex<VecDeque<Member>>,
+    arrived: Notify,
+}
+
+impl Queue {
+    /// Adds a transaction.
+    pub(super) fn push(&self, member: Member) {
+        self.waiting.lock().push_back(member);
+        self.arrived.notify_one();
+    }
+
+    /// Wakes the lane.
+    pub(super) fn wake(&self) {
+        self.arrived.notify_one();
+    }
+
+    fn take_group(&self) -> Vec<Member> {
+        let mut waiting = self.waiting.lock();
+        let mut bytes = 0;
+        let fits = |member: &&Member| {
+            let room = bytes < GROUP_BYTES;
+            bytes += member.bytes();
+            room
+        };
+        let count = waiting.iter().take(GROUP).take_while(fits).count();
+        waiting.drain(..count).collect()
+    }
+}
+
+/// The lane's row, as its last flight left it.
+struct Row {
+    id: i64,
+    /// The number of the last flight.
+    flight: i64,
+    epoch: u64,
+    sums: Sums,
+}
+
+/// One connection that commits.
+pub(super) struct Lane {
+    core: Arc<Core>,
+    queue: Arc<Queue>,
+    link: Option<Link>,
+    row: Option<Row>,
+}
+
+/// How an attempt to commit a group ended.
+enum Attempt {
+    Done(Result<(), CommitError>),
+    /// Try again, with what is left of the group.
+    Again,
+    /// Try again when the database may be well again.
+    Later(Trouble),
+}
+
+impl Lane {
+    pub(super) fn new(core: Arc<Core>, queue: Arc<Queue>) -> Self {
+        Self { core, queue, link: None, row: None }
+    }
+
+    /// Commits what arrives until the store is closed.
+    pub(super) async fn run(mut self) {
+        loop {
+            let group = self.queue.take_group();
+            if !group.is_empty() {
+                self.commit(group).await;
+            } else if self.core.closing.load(Ordering::Acquire) {
+                return self.retire().await;
+            } else if tokio::time::timeout(BEAT, self.queue.arrived.notified()).await.is_err() {
+                // A beat that fails is repeated with the next; the lane is made anew if it is gone.
+                drop(self.beat().await);
+            }
+        }
+    }
+
+    async fn beat(&mut self) -> Result<(), Trouble> {
+        let (Some(link), Some(row)) = (&self.link, &self.row) else { return Ok(()) };
+        link.client.execute_typed(&self.core.sql.beat, &[(&row.id, Type::INT8)]).await?;
+        self.core.read_clock(link).await
+    }
+
+    /// Commits a group and tells its members.
+    async fn commit(&mut self, mut group: Vec<Member>) {
+        let mut pauses = Pauses::within(PATIENCE);
+        let mut attempts = 0;
+        while !group.is_empty() {
+            attempts += 1;
+            match self.attempt(&mut group, attempts).await {
+                Attempt::Done(outcome) => return self.finish(group, &outcome),
+                Attempt::Again if attempts < ATTEMPTS => {}
+                Attempt::Again if pauses.pause().await => {}
+                Attempt::Again => return self.finish(group, &Err(CommitError::Conflict)),
+                Attempt::Later(_) if pauses.pause().await => {}
+                Attempt::Later(trouble) => {
+                    return self.finish(group, &Err(CommitError::Failed(trouble.into_error())));
+                }
+            }
+        }
+    }
+
+    fn finish(&self, group: Vec<Member>, outcome: &Result<(), CommitError>) {
+        if outcome.is_ok() {
+            self.core.counters.commits.fetch_add(group.len() as u64, Ordering::Relaxed);
+            self.core.is_well();
+        }
+        self.core.order.finish(group, outcome);
+    }
+
+    /// Tries once to commit a group. Members that cannot commit leave it.
+    async fn attempt(&mut self, group: &mut Vec<Member>, attempts: usize) -> Attempt {
+        if let Err(trouble) = self.prepare().await {
+            self.core.is_ill(&trouble);
+            return Attempt::Done(Err(CommitError::Failed(trouble.into_error())));
+        }
+        self.drop_stale(group);
+        if group.is_empty() {
+            return Attempt::Again;
+        }
+        let nonce = match random() {
+            Ok(nonce) => nonce,
+            Err(error) => return Attempt::Done(Err(CommitError::Failed(error))),
+        };
+        match self.send(group, nonce).await {
+            Outcome::Committed => Attempt::Done(Ok(())),
+            Outcome::NotCommitted(trouble) => self.not_committed(group, trouble, attempts).await,
+            Outcome::Unknown(cause) => self.resolve(nonce, cause).await,
+        }
+    }
+
+    /// Makes sure that there is a connection, and a row for the lane.
+    async fn prepare(&mut self) -> Result<(), Trouble> {
+        let mut pauses = Pauses::within(PATIENCE);
+        loop {
+            if self.link.as_ref().is_none_or(|link| link.client.is_closed()) {
+                self.link = Some(self.core.connector.connect_within(PATIENCE).await?);
+            }
+            let Some(link) = &self.link else { continue };
+            if self.row.is_some() {
+                return Ok(());
+            }
+            let enrolled = tokio::time::timeout(STATEMENT_TIMEOUT, enroll(&self.core, link)).await;
+            match enrolled.unwrap_or_else(|_| Err(timed_out())) {
+                Ok(row) => self.row = Some(row),
+                Err(trouble) if trouble.is_passing() => {
+                    self.link = None;
+                    if !pauses.pause().await {
+                        return Err(trouble);
+                    }
+                }
+                Err(trouble) => return Err(trouble),
+            }
+        }
+    }
+
+    /// Refuses members whose epoch is over.
+    fn drop_stale(&mut self, group: &mut Vec<Member>) {
+        let Some(row) = &mut self.row else { return };
+        // Exclusive changes advance all lanes together with the epoch itself.
+        row.epoch = row.epoch.max(self.core.epoch());
+        let epoch = row.epoch;
+        let is_stale = |member: &mut Member| member.epoch.is_some_and(|expected| expected != epoch);
+        let stale: Vec<Member> = group.extract_if(.., is_stale).collect();
+        if !stale.is_empty() {
+            self.core.order.finish(stale, &Err(CommitError::Stale));
+        }
+    }
+
+    /// Sends a flight.
+    async fn send(&mut self, group: &[Member], nonce: i64) -> Outcome {
+        let (Some(link), Some(row)) = (&self.link, &mut self.row) else {
+            return Outcome::NotCommitted(Trouble::Failed(closed()));
+        };
+        if group.iter().all(|member| member.only_checks() && member.reads.is_empty()) {
+            return Outcome::Committed;
+        }
+        let (client, sql) = (&link.client, &self.core.sql);
+        let mut sums = row.sums.clone();
+        for member in group {
+            sums.add(&member.adds);
+        }
+        let moved = if sums.is_long() { std::mem::take(&mut sums) } else { Sums::default() };
+        let (encoded, folded) = (sums.encode(), Folded::of(&moved));
+        let (flight, epoch, rows) = (row.flight + 1, row.epoch as i64, Rows::of(group));
+        let mark: Parameters<'_> = vec![
+            (&row.id, Type::INT8),
+            (&flight, Type::INT8),
+            (&nonce, Type::INT8),
+            (&epoch, Type::INT8),
+            (&encoded, Type::BYTEA),
+        ];
+        let mut statements = vec![send_plain(client, link.begin), send(client, &sql.mark, mark)];
+        statements.extend(rows.statements(client, sql));
+        statements.extend(folded.statement(client, sql));
+        self.core.counters.flights.fetch_add(1, Ordering::Relaxed);
+        let flown = tokio::time::timeout(STATEMENT_TIMEOUT, fly(link, statements)).await;
+        let outcome = flown.unwrap_or_else(|_| Outcome::Unknown("it took too long".into()));
+        if matches!(outcome, Outcome::Committed) {
+            (row.flight, row.sums) = (flight, sums);
+        }
+        outcome
+    }
+
+    /// Nothing was written: finds out why, and who may try again.
+    async fn not_committed(
+        &mut self,
+        group: &mut Vec<Member>,
+        trouble: Trouble,
+        attempts: usize,
+    ) -> Attempt {
+        match trouble {
+            Trouble::Look | Trouble::Aborted => match self.look_within_time(group).await {
+                Ok(()) => Attempt::Again,
+                Err(trouble) if trouble.is_passing() => {
+                    self.link = None;
+                    Attempt::Again
+                }
+                Err(trouble) => Attempt::Done(Err(CommitError::Failed(trouble.into_error()))),
+            },
+            // Others lock the same rows; who reads again may find another order.
+            Trouble::Conflict if attempts > 1 => Attempt::Done(Err(CommitError::Conflict)),
+            Trouble::Conflict => Attempt::Again,
+            Trouble::Lost(_) | Trouble::Busy(_) => {
+                self.core.is_ill(&trouble);
+                self.link = None;
+                Attempt::Later(trouble)
+            }
+            Trouble::Failed(error) if group.len() == 1 => {
+                Attempt::Done(Err(CommitError::Failed(error)))
+            }
+            // One bad value must not fail the others: each goes alone.
+            Trouble::Failed(_) => {
+                for member in std::mem::take(group) {
+                    Box::pin(self.commit(vec![member])).await;
+                }
+                Attempt::Again
+            }
+        }
+    }
+
+    async fn look_within_time(&mut self, group: &mut Vec<Member>) -> Result<(), Trouble> {
+        let looked = tokio::time::timeout(STATEMENT_TIMEOUT, self.look(group)).await;
+        looked.unwrap_or_else(|_| Err(timed_out()))
+    }
+
+    /// One of our checks failed: looks which. Members that conflict leave the group.
+    async fn look(&mut self, group: &mut Vec<Member>) -> Result<(), Trouble> {
+        let (Some(link), Some(row)) = (&self.link, &mut self.row) else { return Ok(()) };
+        let id: Parameters<'_> = vec![(&row.id, Type::INT8)];
+        let Some(found) = link.client.query_typed_opt(&self.core.sql.lane, &id).await? else {
+            self.row = None;
+            return Ok(());
+        };
+        let (flight, epoch): (i64, i64) = (found.try_get(0)?, found.try_get(2)?);
+        if flight != row.flight {
+            // Somebody took the lane for dead and claimed its flight: another one is needed.
+            self.row = None;
+            return Ok(());
+        }
+        if epoch as u64 != row.epoch {
+            row.epoch = epoch as u64;
+            self.core.meet(epoch as u64);
+            return Ok(());
+        }
+        let rows: Vec<&[u8]> =
+            group.iter().flat_map(|member| member.reads.keys().map(AsRef::as_ref)).collect();
+        let parameters: Parameters<'_> = vec![(&rows, Type::BYTEA_ARRAY)];
+        let mut current: HashMap<Bytes, Revision> = HashMap::new();
+        for row in link.client.query_typed(&self.core.sql.read, &parameters).await? {
+            current.insert(Bytes::copy_from_slice(row.try_get(0)?), row.try_get(1)?);
+        }
+        let conflicting = conflicting(group, current);
+        self.core.order.finish(conflicting, &Err(CommitError::Conflict));
+        Ok(())
+    }
+
+    /// COMMIT was sent and not answered: claims the flight's number on a new connection. If that
+    /// succeeds, the flight can never commit; else its nonce says whether it did.
+    async fn resolve(&mut self, nonce: i64, cause: Arc<str>) -> Attempt {
+        if let Some(link) = self.link.take() {
+            link.abandon();
+        }
+        self.core.is_ill(&Trouble::Lost(Arc::clone(&cause)));
+        let Some(row) = &mut self.row else { return Attempt::Again };
+        let flight = row.flight + 1;
+        let mut pauses = Pauses::within(PATIENCE);
+        let found = loop {
+            match claim(&self.core, row.id, flight).await {
+                Ok((link, found)) => {
+                    self.link = Some(link);
+                    break found;
+                }
+                Err(trouble) if trouble.is_passing() && pauses.pause().await => {}
+                Err(_) => break None,
+            }
+        };
+        match found {
+            Some((n, x)) if n == flight && x == nonce => {
+                // The row has the flight's counters now; to go on with another lane is simpler than to
+                // read them back.
+                self.row = None;
+                Attempt::Done(Ok(()))
+            }
+            Some((n, 0)) if n == flight => {
+                row.flight = flight;
+                Attempt::Again
+            }
+            // Somebody has removed the lane, or the database does not come back.
+            _ => {
+                self.row = None;
+                Attempt::Done(Err(CommitError::Unknown(StoreError::Unreachable { cause })))
+            }
+        }
+    }
+
+    /// Moves the lane's counters to the totals and removes its row.
+    async fn retire(self) {
+        if let (Some(link), Some(row)) = (&self.link, &self.row) {
+            // What is left behind is cleaned up by others when it is old.
+            drop(tokio::time::timeout(PATIENCE, bury(&self.core, link, row.id)).await);
+        }
+    }
+}
+
+/// Takes the members out of a group whose reads are not what is stored, or what an earlier member of the
+/// group writes.
+fn conflicting(group: &mut Vec<Member>, mut current: HashMap<Bytes, Revision>) -> Vec<Member> {
+    let conflicts = |member: &mut Member| {
+        let holds =
+            |(row, expected): (&Bytes, &Option<Revision>)| current.get(row) == expected.as_ref();
+        if !member.reads.iter().all(holds) {
+            return true;
+        }
+        for (row, value) in &member.writes {
+            match value {
+                Some(_) => drop(current.insert(row.clone(), member.revision)),
+                None => drop(current.remove(row)),
+            }
+        }
+        false
+    };
+    group.extract_if(.., conflicts).collect()
+}
+
+/// Makes a row for a lane, with the epoch held.
+async fn enroll(core: &Core, link: &Link) -> Result<Row, Trouble> {
+    let id = random().map_err(Trouble::Failed)?;
+    let client = &link.client;
+    client.batch_execute(link.begin).await?;
+    let held =
+        client.query_typed_opt(&core.sql.share_epoch, &[(&epoch_row(), Type::BYTEA)]).await?;
+    let epoch = match held {
+        Some(row) => core.meet_row(row.try_get(0)?).map_err(Trouble::Failed)?,
+        None => 0,
+    };
+    let about = format!("keyloom {} process {}", env!("CARGO_PKG_VERSION"), std::process::id());
+    let number = epoch as i64;
+    let parameters: Parameters<'_> =
+        vec![(&id, Type::INT8), (&number, Type::INT8), (&about, Type::TEXT)];
+    client.execute_typed(&core.sql.insert_lane, &parameters).await?;
+    client.batch_execute("COMMIT").await?;
+    core.read_clock(link).await?;
+    Ok(Row { id, flight: 0, epoch, sums: Sums::default() })
+}
+
+/// Claims a flight's number, and says which number and nonce the lane's row has then.
+async fn claim(core: &Core, id: i64, flight: i64) -> Result<(Link, Option<(i64, i64)>), Trouble> {
+    let link = core.connector.connect().await?;
+    let claimed = async {
+        let client = &link.client;
+        client.batch_execute(link.begin).await?;
+        let parameters: Parameters<'_> = vec![(&id, Type::INT8), (&flight, Type::INT8)];
+        client.execute_typed(&core.sql.claim, &parameters).await?;
+        let row = client.query_typed_opt(&core.sql.lane, &[(&id, Type::INT8)]).await?;
+        client.batch_execute("COMMIT").await?;
+        let row = row.map(|row| Ok::<_, Trouble>((row.try_get(0)?, row.try_get(1)?)));
+        row.transpose()
+    };
+    let found =
+        tokio::time::timeout(STATEMENT_TIMEOUT, claimed).await.map_err(|_| timed_out())??;
+    Ok((link, found))
+}
+
+/// Moves the counters of a lane, and of all that were not heard of for long, to the totals and removes
+/// their rows.
+pub(super) async fn bury(core: &Core, link: &Link, id: i64) -> Result<(), Trouble> {
+    let (client, sql) = (&link.client, &core.sql);
+    client.batch_execute(link.begin).await?;
+    let dead = client.query_typed(&sql.dead_lanes, &[(&id, Type::INT8)]).await?;
+    let (mut ids, mut sums): (Vec<i64>, Sums) = Default::default();
+    for row in dead {
+        ids.push(row.try_get(0)?);
+        sums.add(&Sums::decode(row.try_get(1)?).map_err(Trouble::Failed)?.0);
+    }
+    if let Some(fold) = Folded::of(&sums).statement(client, sql) {
+        fold.await?;
+    }
+    client.execute_typed(&sql.delete_lanes, &[(&ids, Type::INT8_ARRAY)]).await?;
+    client.batch_execute("COMMIT").await?;
+    Ok(())
+}

@@ -1,0 +1,274 @@
+//! A store in a database that speaks PostgreSQL's protocol, shared by any number of processes.
+//!
+//! ```text
+//! kv   (k, v, r)                  every entry; r is 63 random bits of the transaction that wrote it
+//! lane (id, n, x, e, sums, seen)  one per committing connection: fence, commit marker, counters
+//! tail (id, n)                    the last number of each log
+//! total(id, n)                    counters that lanes have handed over
+//! ```
+//!
+//! A transaction remembers the revisions of what it reads. What it writes waits with others for the
+//! next *flight* ([`flight`]): one transaction of the database, sent in one go, that checks all
+//! revisions and writes everything. Its [`lane`] makes sure that a flight whose outcome got lost is
+//! found out, never guessed. Safety rests on row locks, unique keys and checked revisions alone, so
+//! READ COMMITTED is enough, and nothing depends on clocks.
+//!
+//! Plain reads that wait at the same time share a statement ([`reader`]); scans come in pages that
+//! the database cuts by bytes ([`snapshot`]); keys longer than an index takes are spread over nodes
+//! ([`keys`]); changes of what all servers hold in memory stop all lanes ([`exclusive`]).
+
+mod connection;
+mod core;
+mod exclusive;
+mod flight;
+mod keys;
+mod lane;
+mod member;
+mod options;
+mod reader;
+mod removal;
+mod snapshot;
+mod sql;
+mod sums;
+mod tls;
+mod transaction;
+mod trouble;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::types::Type;
+
+use self::connection::{Connector, Link};
+use self::core::{Core, encode_epoch, epoch_row};
+use self::exclusive::PostgresExclusive;
+use self::flight::Parameters;
+use self::lane::{Lane, Queue};
+pub use self::options::PostgresOptions;
+use self::reader::Reader;
+use self::snapshot::PostgresSnapshot;
+use self::sql::Sql;
+use self::sums::Sums;
+use self::transaction::PostgresTransaction;
+use self::trouble::Trouble;
+use crate::locks::KeyLocks;
+use crate::{Exclusive, Health, Snapshot, Stats, Store, StoreError, Transaction, Verification};
+
+/// How long closing waits for the lanes.
+const CLOSING: Duration = Duration::from_secs(10);
+
+/// Fewer entries than this are counted exactly.
+const COUNTED: i64 = 10_000;
+
+/// An ordered store in a database, shared with other processes.
+pub struct PostgresStore {
+    core: Arc<Core>,
+    reader: Arc<Reader>,
+    queue: Arc<Queue>,
+    locks: KeyLocks,
+    /// Disconnects when the lane has ended.
+    lane: Mutex<Receiver<()>>,
+    runtime: Option<Runtime>,
+}
+
+impl PostgresStore {
+    /// Connects, and creates the tables if they are missing.
+    pub fn connect(options: PostgresOptions) -> Result<Self, StoreError> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("keyloom-postgres")
+            .enable_all()
+            .build()
+            .map_err(|error| StoreError::io("start the threads of the store", error))?;
+        let (sql, snapshots) = (Sql::new(&options), options.snapshots);
+        let handle = runtime.handle().clone();
+        let core = Arc::new(Core::new(Connector::new(options)?, sql, snapshots, handle));
+        core.run(prepare(&core))?;
+        let (reader, queue) = (Reader::start(&core), Arc::new(Queue::default()));
+        let (ended, lane) = sync_channel(1);
+        let task = Lane::new(Arc::clone(&core), Arc::clone(&queue));
+        core.spawn(async move {
+            task.run().await;
+            drop(ended);
+        });
+        Ok(Self {
+            core,
+            reader,
+            queue,
+            locks: KeyLocks::new(),
+            lane: Mutex::new(lane),
+            runtime: Some(runtime),
+        })
+    }
+}
+
+/// Creates what is missing and reads the epoch and the clock.
+async fn prepare(core: &Core) -> Result<(), StoreError> {
+    core.control(async |link: &Link| {
+        let exists = link.client.query_typed(&core.sql.lane, &[(&0_i64, Type::INT8)]).await;
+        if exists.is_err() {
+            create(core, link).await?;
+        }
+        let (key, first) = (epoch_row(), encode_epoch(1, 0));
+        let parameters: Parameters<'_> = vec![(&key, Type::BYTEA), (&first, Type::BYTEA)];
+        link.client.execute_typed(&core.sql.first_epoch, &parameters).await?;
+        let rows: Parameters<'_> = vec![(&key, Type::BYTEA)];
+        let row = link.client.query_typed_one(&core.sql.share_epoch, &rows).await?;
+        core.meet_row(row.try_get(0)?).map_err(Trouble::Failed)?;
+        core.read_clock(link).await?;
+        // Lanes that nobody heard of for long; zero is no lane's id.
+        lane::bury(core, link, 0).await
+    })
+    .await
+}
+
+async fn create(core: &Core, link: &Link) -> Result<(), Trouble> {
+    match link.client.batch_execute(&core.sql.create).await.map_err(Trouble::from) {
+        // Two servers that create the tables at once: the other one was faster.
+        Err(Trouble::Look) => return Err(Trouble::Conflict),
+        created => created?,
+    }
+    // Settings that other databases do not have are not needed there.
+    drop(link.client.batch_execute(&core.sql.tune).await);
+    Ok(())
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.core.order.settle();
+        self.core.closing.store(true, Ordering::Release);
+        self.queue.wake();
+        self.reader.wake();
+        // It sends nothing: this waits for its end.
+        let _ = self.lane.lock().recv_timeout(CLOSING);
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore")
+            .field("place", &self.core.connector.place())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Store for PostgresStore {
+    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        Ok(self.get_many(&[key])?.pop().flatten())
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        let found = self.reader.keys(keys)?;
+        Ok(found.into_iter().map(|row| row.map(|row| row.value)).collect())
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        Ok(Box::new(PostgresSnapshot::now(&self.core)?))
+    }
+
+    fn late_snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        Ok(Box::new(PostgresSnapshot::late(&self.core)))
+    }
+
+    fn begin<'a>(&'a self, keys: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
+        Ok(Box::new(PostgresTransaction::new(self, keys, self.locks.lock(keys))))
+    }
+
+    fn begin_within<'a>(
+        &'a self,
+        keys: &[&[u8]],
+        timeout: Duration,
+    ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
+        let Some(held) = self.locks.lock_within(keys, timeout) else { return Ok(None) };
+        Ok(Some(Box::new(PostgresTransaction::new(self, keys, held))))
+    }
+
+    fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {
+        Ok(Box::new(PostgresExclusive::begin(self)?))
+    }
+
+    fn epoch(&self) -> u64 {
+        self.core.epoch()
+    }
+
+    fn sum(&self, counters: &[&[u8]]) -> Result<Vec<i64>, StoreError> {
+        let wanted: Vec<Bytes> = counters.iter().map(|name| Bytes::copy_from_slice(name)).collect();
+        let sums = self.core.run(read_sums(&self.core, &wanted))?;
+        Ok(counters.iter().map(|name| sums.0.get(*name).copied().unwrap_or(0)).collect())
+    }
+
+    fn now_ms(&self) -> Option<u64> {
+        self.core.now_ms()
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn settle(&self) -> Result<(), StoreError> {
+        self.core.order.settle();
+        Ok(())
+    }
+
+    fn verify(&self) -> Result<Verification, StoreError> {
+        let mut found = Verification::default();
+        crate::verify_entries(&*self.snapshot()?, &mut found);
+        Ok(found)
+    }
+
+    fn stats(&self) -> Result<Stats, StoreError> {
+        let core = &self.core;
+        let (entries, bytes) = core.run(core.control(async |link: &Link| {
+            let row = link.client.query_typed_one(&core.sql.size, &[]).await?;
+            let (mut entries, bytes): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+            if entries < COUNTED {
+                let row = link.client.query_typed_one(&core.sql.count, &[]).await?;
+                entries = row.try_get(0)?;
+            }
+            Ok((entries, bytes))
+        }))?;
+        Ok(Stats {
+            approximate_entries: entries.max(0) as u64,
+            disk_bytes: bytes.max(0) as u64,
+            commits: self.core.counters.commits.load(Ordering::Relaxed),
+            syncs: self.core.counters.flights.load(Ordering::Relaxed),
+            ..Stats::default()
+        })
+    }
+
+    fn health(&self) -> Health {
+        self.core.health()
+    }
+
+    fn delete_prefix(&self, prefix: &[u8], chunk: usize) -> Result<(), StoreError> {
+        self.core.run(removal::remove(&self.core, prefix, chunk.max(1)))
+    }
+}
+
+/// The sums of counters, over all lanes and the totals, at one moment.
+async fn read_sums(core: &Core, counters: &[Bytes]) -> Result<Sums, StoreError> {
+    let names: Vec<&[u8]> = counters.iter().map(AsRef::as_ref).collect();
+    core.control(async |link: &Link| {
+        let rows = link.client.query_typed(&core.sql.sums, &[(&names, Type::BYTEA_ARRAY)]).await?;
+        let mut sums = Sums::default();
+        for row in rows {
+            if let Some(lane) = row.try_get::<_, Option<&[u8]>>(0)? {
+                sums.add(&Sums::decode(lane).map_err(Trouble::Failed)?.0);
+            } else {
+                let (name, sum): (&[u8], i64) = (row.try_get(1)?, row.try_get(2)?);
+                sums.add([(&Bytes::copy_from_slice(name), &sum)]);
+            }
+        }
+        Ok(sums)
+    })
+    .await
+}

@@ -1,0 +1,205 @@
+//! The tables and statements of the store.
+//!
+//! Statements are unnamed and typed, so that they work through a pooler. A statement that must touch
+//! a certain number of rows *raises* otherwise: it divides by zero, and the transaction fails.
+
+use super::options::PostgresOptions;
+
+/// The text of every statement, for one schema.
+pub(super) struct Sql {
+    pub(super) create: String,
+    pub(super) tune: String,
+    pub(super) first_epoch: String,
+    pub(super) read: String,
+    pub(super) read_all: String,
+    pub(super) forward: String,
+    pub(super) backward: String,
+    pub(super) lock_epoch: String,
+    pub(super) share_epoch: String,
+    pub(super) set_epoch: String,
+    pub(super) advance_lanes: String,
+    pub(super) insert_lane: String,
+    pub(super) mark: String,
+    pub(super) claim: String,
+    pub(super) lane: String,
+    pub(super) beat: String,
+    pub(super) dead_lanes: String,
+    pub(super) delete_lanes: String,
+    pub(super) update: String,
+    pub(super) delete: String,
+    pub(super) check: String,
+    pub(super) insert: String,
+    pub(super) probe: String,
+    pub(super) unprobe: String,
+    pub(super) upsert: String,
+    pub(super) remove: String,
+    pub(super) append: String,
+    pub(super) fold: String,
+    pub(super) sums: String,
+    pub(super) make_node: String,
+    pub(super) to_remove: String,
+    pub(super) delete_tails: String,
+    pub(super) delete_totals: String,
+    pub(super) count: String,
+    pub(super) size: String,
+}
+
+/// Begins a flight. A pooler may hand out any session, so everything is set for the transaction alone.
+pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
+     SET LOCAL synchronous_commit = on; \
+     SET LOCAL lock_timeout = '1s'; \
+     SET LOCAL idle_in_transaction_session_timeout = '2s'";
+
+/// What PostgreSQL needs besides: without statistics it may join by hashing, and then it takes row
+/// locks in any order, not in that of the keys.
+pub(super) const BEGIN_IN_ORDER: &str = "; SET LOCAL enable_hashjoin = off; \
+     SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off";
+
+/// Begins a snapshot.
+pub(super) const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
+     SET LOCAL idle_in_transaction_session_timeout = '30s'";
+
+/// The database's clock, in milliseconds.
+pub(super) const CLOCK: &str = "SELECT (extract(epoch from clock_timestamp()) * 1000)::bigint";
+
+/// A statement over a changed set that fails unless it has `$count` rows.
+fn raising(change: &str, count: &str) -> String {
+    format!(
+        "WITH u AS ({change} RETURNING 1) \
+         SELECT 1 / (CASE WHEN (SELECT count(*) FROM u) = {count} THEN 1 ELSE 0 END)"
+    )
+}
+
+/// A page of entries, cut by their number and by their bytes; at least one.
+fn page(s: &str, order: &str) -> String {
+    format!(
+        "SELECT k, v FROM (SELECT k, v, sum(octet_length(k) + octet_length(v)) OVER \
+           (ORDER BY k {order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before \
+           FROM (SELECT k, v FROM {s}.kv WHERE k >= $1 AND k < $2 ORDER BY k {order} LIMIT $3) i) p \
+         WHERE before IS NULL OR before < $4 ORDER BY k {order}"
+    )
+}
+
+impl Sql {
+    #[expect(clippy::too_many_lines, reason = "one statement after the other")]
+    pub(super) fn new(options: &PostgresOptions) -> Self {
+        let s = &options.schema;
+        Self {
+            create: format!(
+                "CREATE SCHEMA IF NOT EXISTS {s}; \
+                 CREATE TABLE IF NOT EXISTS {s}.kv \
+                   (k bytea PRIMARY KEY, v bytea NOT NULL, r bigint NOT NULL); \
+                 CREATE TABLE IF NOT EXISTS {s}.lane (id bigint PRIMARY KEY, n bigint NOT NULL, \
+                   x bigint NOT NULL, e bigint NOT NULL, sums bytea NOT NULL, \
+                   seen timestamptz NOT NULL, about text NOT NULL); \
+                 CREATE TABLE IF NOT EXISTS {s}.tail (id bytea PRIMARY KEY, n bigint NOT NULL); \
+                 CREATE TABLE IF NOT EXISTS {s}.total (id bytea PRIMARY KEY, n bigint NOT NULL)"
+            ),
+            // Values are stored as they are: images are small or compress badly, and a page's size is
+            // known without reading them.
+            tune: format!(
+                "ALTER TABLE {s}.kv ALTER COLUMN v SET STORAGE EXTERNAL; \
+                 ALTER TABLE {s}.kv SET (fillfactor = 80); \
+                 ALTER TABLE {s}.lane SET (fillfactor = 20, autovacuum_vacuum_threshold = 500, \
+                   autovacuum_vacuum_scale_factor = 0); \
+                 ALTER TABLE {s}.tail SET (fillfactor = 20, autovacuum_vacuum_threshold = 500, \
+                   autovacuum_vacuum_scale_factor = 0)"
+            ),
+            first_epoch: format!(
+                "INSERT INTO {s}.kv (k, v, r) VALUES ($1, $2, 0) ON CONFLICT (k) DO NOTHING"
+            ),
+            read: format!("SELECT k, r, v FROM {s}.kv WHERE k = ANY($1)"),
+            read_all: format!("SELECT k, v FROM {s}.kv WHERE k >= $1 AND k < $2 ORDER BY k"),
+            forward: page(s, "ASC"),
+            backward: page(s, "DESC"),
+            lock_epoch: format!("SELECT v FROM {s}.kv WHERE k = $1 FOR UPDATE"),
+            share_epoch: format!("SELECT v FROM {s}.kv WHERE k = $1 FOR SHARE"),
+            set_epoch: format!("UPDATE {s}.kv SET v = $2 WHERE k = $1"),
+            advance_lanes: format!("UPDATE {s}.lane SET e = $1"),
+            insert_lane: format!(
+                "INSERT INTO {s}.lane (id, n, x, e, sums, seen, about) \
+                 VALUES ($1, 0, 0, $2, '', now(), $3)"
+            ),
+            mark: raising(
+                &format!(
+                    "UPDATE {s}.lane SET n = $2, x = $3, sums = $5, seen = now() \
+                     WHERE id = $1 AND n = $2 - 1 AND e = $4"
+                ),
+                "1",
+            ),
+            claim: format!("UPDATE {s}.lane SET n = $2, x = 0 WHERE id = $1 AND n = $2 - 1"),
+            lane: format!("SELECT n, x, e FROM {s}.lane WHERE id = $1"),
+            beat: format!("UPDATE {s}.lane SET seen = now() WHERE id = $1"),
+            dead_lanes: format!(
+                "SELECT id, sums FROM {s}.lane WHERE id = $1 \
+                 OR seen < now() - interval '10 minutes' ORDER BY id FOR UPDATE"
+            ),
+            delete_lanes: format!("DELETE FROM {s}.lane WHERE id = ANY($1)"),
+            update: raising(
+                &format!(
+                    "UPDATE {s}.kv SET v = w.v, r = w.r FROM unnest($1, $2, $3, $4) w(k, r0, v, r) \
+                     WHERE kv.k = w.k AND kv.r = w.r0"
+                ),
+                "$5",
+            ),
+            delete: raising(
+                &format!(
+                    "DELETE FROM {s}.kv USING unnest($1, $2) w(k, r0) \
+                     WHERE kv.k = w.k AND kv.r = w.r0"
+                ),
+                "$3",
+            ),
+            check: format!(
+                "WITH u AS (SELECT kv.k FROM unnest($1, $2) w(k, r0) JOIN {s}.kv ON kv.k = w.k \
+                 AND kv.r = w.r0 ORDER BY kv.k FOR UPDATE OF kv) \
+                 SELECT 1 / (CASE WHEN (SELECT count(*) FROM u) = $3 THEN 1 ELSE 0 END)"
+            ),
+            insert: format!(
+                "INSERT INTO {s}.kv (k, v, r) SELECT k, v, r FROM unnest($1, $2, $3) w(k, v, r) \
+                 ORDER BY k"
+            ),
+            probe: format!(
+                "INSERT INTO {s}.kv (k, v, r) SELECT k, '', 0 FROM unnest($1) w(k) ORDER BY k"
+            ),
+            unprobe: format!("DELETE FROM {s}.kv WHERE k = ANY($1)"),
+            upsert: format!(
+                "INSERT INTO {s}.kv (k, v, r) SELECT k, v, r FROM unnest($1, $2, $3) w(k, v, r) \
+                 ORDER BY k ON CONFLICT (k) DO UPDATE SET v = excluded.v, r = excluded.r"
+            ),
+            remove: format!("DELETE FROM {s}.kv WHERE k = ANY($1)"),
+            append: format!(
+                "WITH w AS (SELECT id, c, f FROM unnest($1, $2, $3) w(id, c, f)), \
+                 t AS (INSERT INTO {s}.tail AS t (id, n) SELECT id, f + c - 1 FROM w ORDER BY id \
+                   ON CONFLICT (id) DO UPDATE SET \
+                     n = greatest(t.n + (SELECT c FROM w WHERE w.id = t.id), excluded.n) \
+                   RETURNING id, n) \
+                 INSERT INTO {s}.kv (k, v, r) \
+                 SELECT '\\x01'::bytea || a.id || \
+                   decode(lpad(to_hex(t.n - w.c + a.i), 16, '0'), 'hex'), a.v, $7 \
+                 FROM unnest($4, $5, $6) a(id, v, i) JOIN t ON t.id = a.id JOIN w ON w.id = a.id"
+            ),
+            fold: format!(
+                "INSERT INTO {s}.total AS t (id, n) SELECT id, n FROM unnest($1, $2) w(id, n) \
+                 ORDER BY id ON CONFLICT (id) DO UPDATE SET n = t.n + excluded.n"
+            ),
+            sums: format!(
+                "SELECT sums, NULL::bytea AS id, 0::bigint AS n FROM {s}.lane \
+                 UNION ALL SELECT NULL, id, n FROM {s}.total WHERE id = ANY($1)"
+            ),
+            make_node: format!(
+                "INSERT INTO {s}.kv (k, v, r) VALUES ($1, $2, $3) ON CONFLICT (k) DO NOTHING"
+            ),
+            to_remove: format!(
+                "SELECT k, CASE WHEN octet_length(k) = $4 THEN v END FROM {s}.kv \
+                 WHERE k >= $1 AND k < $2 ORDER BY k LIMIT $3"
+            ),
+            delete_tails: format!("DELETE FROM {s}.tail WHERE id >= $1 AND id < $2"),
+            delete_totals: format!("DELETE FROM {s}.total WHERE id >= $1 AND id < $2"),
+            count: format!("SELECT count(*) FROM (SELECT 1 FROM {s}.kv LIMIT 10001) c"),
+            size: format!(
+                "SELECT reltuples::bigint, pg_total_relation_size('{s}.kv')::bigint FROM pg_class \
+                 WHERE oid = '{s}.kv'::regclass"
+            ),
+        }
+    }
+}

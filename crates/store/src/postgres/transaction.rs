@@ -1,0 +1,222 @@
+//! Transactions: reads remember revisions, and the commit checks them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::PostgresStore;
+use super::core::random;
+use super::keys::SHORT;
+use super::member::{Expectation, Member};
+use crate::locks::HeldLocks;
+use crate::submission::{Completion, Submission};
+use crate::transaction::{Staged, WriteSet};
+use crate::{CommitError, StoreError, Transaction};
+
+/// The longest value that this store takes: a flight must stay short.
+const MAX_VALUE_BYTES: usize = 8 << 20;
+
+/// Numbers of records are signed in the database, and must have room to rise.
+const LARGEST_FLOOR: u64 = 1 << 62;
+
+/// A transaction of the store.
+pub(super) struct PostgresTransaction<'a> {
+    store: &'a PostgresStore,
+    locked: Vec<Bytes>,
+    /// Released when the transaction has its place.
+    _locks: HeldLocks<'a>,
+    staged: Staged,
+    reads: RefCell<BTreeMap<Bytes, Read>>,
+    /// How many statements the reads took.
+    lookups: Cell<usize>,
+}
+
+/// What is known of a key without the database.
+enum Known {
+    Value(Option<Bytes>),
+    Not,
+}
+
+/// What was read of a locked key.
+pub(super) struct Read {
+    value: Option<Bytes>,
+    expected: Expectation,
+    is_pending: bool,
+}
+
+impl<'a> PostgresTransaction<'a> {
+    pub(super) fn new(store: &'a PostgresStore, keys: &[&[u8]], locks: HeldLocks<'a>) -> Self {
+        Self {
+            store,
+            locked: keys.iter().map(|key| Bytes::copy_from_slice(key)).collect(),
+            _locks: locks,
+            staged: Staged::default(),
+            reads: RefCell::default(),
+            lookups: Cell::new(0),
+        }
+    }
+
+    /// The value of a key without the database: an own write, an earlier read, or a pending value.
+    fn known(&self, key: &[u8]) -> Known {
+        if let Some(own) = self.staged.writes.get(key) {
+            return Known::Value(own.clone());
+        }
+        if let Some(read) = self.reads.borrow().get(key) {
+            return Known::Value(read.value.clone());
+        }
+        let Some(pending) = self.store.core.order.newest(key) else { return Known::Not };
+        let expected = pending.value.as_ref().map(|_| pending.revision);
+        self.remember(key, pending.value.clone(), expected, true);
+        Known::Value(pending.value)
+    }
+
+    fn remember(&self, key: &[u8], value: Option<Bytes>, expected: Expectation, is_pending: bool) {
+        if self.locked.iter().any(|locked| locked == key) {
+            let read = Read { value, expected, is_pending };
+            self.reads.borrow_mut().insert(Bytes::copy_from_slice(key), read);
+        } else if is_pending {
+            // Nothing checks it at the commit, but nobody may act on it before it is durable.
+            self.lookups.set(usize::MAX);
+        }
+    }
+
+    /// Gives the transaction its place in the order and releases the locks.
+    fn place(mut self: Box<Self>) -> Result<Submission, CommitError> {
+        let staged = std::mem::take(&mut self.staged);
+        let made = member(self.store, staged, &self.reads.borrow());
+        let (member, values) = made.map_err(CommitError::Failed)?;
+        let queue = &self.store.queue;
+        Ok(self.store.core.order.place(member, values, |member| queue.push(member)))
+    }
+}
+
+/// The member that checks what was read and writes what is staged, and the values it makes.
+pub(super) fn member(
+    store: &PostgresStore,
+    staged: Staged,
+    reads: &BTreeMap<Bytes, Read>,
+) -> Result<(Member, WriteSet), StoreError> {
+    let mut member = Member {
+        ticket: 0,
+        revision: random()?,
+        reads: BTreeMap::new(),
+        writes: BTreeMap::new(),
+        keys: Vec::new(),
+        appends: staged.unnumbered.appends,
+        adds: staged.unnumbered.adds,
+        epoch: staged.epoch,
+        guards: staged.guards.into(),
+        done: Arc::<Completion>::default(),
+    };
+    for (key, read) in reads {
+        let (row, nodes) = store.reader.place_to_write(&store.core, key)?;
+        member.reads.insert(row, read.expected);
+        member.reads.extend(nodes.into_iter().map(|(node, at)| (node, Some(at))));
+    }
+    for (key, value) in &staged.writes {
+        let (row, nodes) = store.reader.place_to_write(&store.core, key)?;
+        member.writes.insert(row, value.clone());
+        member.reads.extend(nodes.into_iter().map(|(node, at)| (node, Some(at))));
+    }
+    Ok((member, staged.writes))
+}
+
+/// The limits of every store, and those of this one.
+pub(super) fn check_limits(staged: &Staged) -> Result<(), StoreError> {
+    staged.check_limits()?;
+    let longest = staged.writes.values().flatten().map(Bytes::len).max().unwrap_or(0);
+    if longest > MAX_VALUE_BYTES {
+        let detail = format!(
+            "a value has {longest} bytes; the limit of a PostgreSQL store is {MAX_VALUE_BYTES}"
+        );
+        return Err(StoreError::Limit { detail });
+    }
+    for append in &staged.unnumbered.appends {
+        let key = append.log.len() + size_of::<u64>();
+        if key > SHORT || append.floor > LARGEST_FLOOR {
+            let detail = format!(
+                "a record of a log has a key of {key} bytes and a number from {}; the limits of a \
+                 PostgreSQL store are {SHORT} and {LARGEST_FLOOR}",
+                append.floor
+            );
+            return Err(StoreError::Limit { detail });
+        }
+    }
+    Ok(())
+}
+
+impl Transaction for PostgresTransaction<'_> {
+    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        Ok(self.get_many(&[key])?.pop().flatten())
+    }
+
+    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        let known: Vec<Known> = keys.iter().map(|key| self.known(key)).collect();
+        let pairs = keys.iter().zip(&known);
+        let unknown: Vec<&[u8]> =
+            pairs.filter(|(_, known)| matches!(known, Known::Not)).map(|(key, _)| *key).collect();
+        let mut found = Vec::new().into_iter();
+        if !unknown.is_empty() {
+            self.lookups.set(self.lookups.get().saturating_add(1));
+            let rows = self.store.reader.keys(&unknown)?;
+            for (key, row) in unknown.iter().zip(&rows) {
+                let value = row.as_ref().map(|row| row.value.clone());
+                self.remember(key, value, row.as_ref().map(|row| row.revision), false);
+            }
+            found = rows.into_iter();
+        }
+        let value = |known| match known {
+            Known::Value(value) => value,
+            Known::Not => found.next().flatten().map(|row| row.value),
+        };
+        Ok(known.into_iter().map(value).collect())
+    }
+
+    fn put(&mut self, key: Bytes, value: Bytes) {
+        self.staged.put(key, value);
+    }
+
+    fn delete(&mut self, key: Bytes) {
+        self.staged.delete(key);
+    }
+
+    fn append(&mut self, log: Bytes, floor: u64, record: Bytes) {
+        self.staged.append(log, floor, record);
+    }
+
+    fn add(&mut self, counter: Bytes, delta: i64) {
+        self.staged.add(counter, delta);
+    }
+
+    fn expect_epoch(&mut self, epoch: u64) {
+        self.staged.epoch = Some(epoch);
+    }
+
+    fn keep(&mut self, kept: Box<dyn Send>) {
+        self.staged.guards.push(kept);
+    }
+
+    fn submit(self: Box<Self>) -> Result<Submission, CommitError> {
+        if self.staged.is_empty() {
+            return self.submit_read();
+        }
+        check_limits(&self.staged).map_err(CommitError::Failed)?;
+        self.staged.check_epoch(self.store.core.epoch())?;
+        self.place()
+    }
+
+    fn submit_read(mut self: Box<Self>) -> Result<Submission, CommitError> {
+        self.staged.check_epoch(self.store.core.epoch())?;
+        self.staged.writes.clear();
+        self.staged.unnumbered = crate::numbering::Unnumbered::default();
+        let rests_on_pending = self.reads.borrow().values().any(|read| read.is_pending);
+        if self.lookups.get() <= 1 && !rests_on_pending {
+            // One statement has read it all: it was so at that moment, durably.
+            return Ok(Submission::durable());
+        }
+        // Joins a flight that checks it.
+        self.place()
+    }
+}

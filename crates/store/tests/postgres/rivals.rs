@@ -1,0 +1,139 @@
+//! Several stores on one database: what each failure of a simpler design would let through.
+
+use std::thread::scope;
+
+use keyloom_store::{CommitError, Store};
+
+use crate::{assert_exact, connect, increment, rounds, schema, shared};
+
+fn put(store: &dyn Store, key: &'static str, value: &'static str) {
+    let mut transaction = store.begin(&[]).unwrap();
+    transaction.put(key.into(), value.into());
+    transaction.commit().unwrap();
+}
+
+#[test]
+fn a_row_that_was_deleted_and_made_again_is_another_one() {
+    // Revisions that count up would be the same again.
+    let Some(server) = shared() else { return };
+    let url = server.url(&schema());
+    let (one, other) = (connect(&url), connect(&url));
+    put(&one, "key", "value");
+    let mut transaction = one.begin(&[b"key"]).unwrap();
+    assert!(transaction.get(b"key").unwrap().is_some());
+    let mut removal = other.begin(&[b"key"]).unwrap();
+    removal.delete("key".into());
+    removal.commit().unwrap();
+    put(&other, "key", "value");
+    transaction.put("key".into(), "decided on the old one".into());
+    assert!(matches!(transaction.commit(), Err(CommitError::Conflict)));
+    assert_eq!(one.get(b"key").unwrap(), Some("value".into()));
+}
+
+#[test]
+fn what_was_read_as_absent_stays_absent_until_the_commit() {
+    // Locking rows that are not there protects nothing: of two that each saw neither key, one may write.
+    let Some(server) = shared() else { return };
+    let url = server.url(&schema());
+    let stores = [connect(&url), connect(&url)];
+    for round in 0..rounds() {
+        let names = [format!("a{round}"), format!("b{round}")];
+        let keys: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
+        let barrier = std::sync::Barrier::new(2);
+        let written: usize = scope(|scope| {
+            let writers: Vec<_> = (0..2)
+                .map(|me| {
+                    let (store, keys, barrier, own) =
+                        (&stores[me], &keys, &barrier, names[me].clone());
+                    scope.spawn(move || {
+                        let mut transaction = store.begin(keys).unwrap();
+                        let found = transaction.get_many(keys).unwrap();
+                        barrier.wait();
+                        if found.iter().any(Option::is_some) {
+                            return 0;
+                        }
+                        transaction.put(own.into(), "mine".into());
+                        usize::from(transaction.commit().is_ok())
+                    })
+                })
+                .collect();
+            writers.into_iter().map(|writer| writer.join().unwrap()).sum()
+        });
+        let found = stores[0].get_many(&keys).unwrap().iter().flatten().count();
+        assert!(written <= 1 && found == written, "{written} said so, {found} are there");
+    }
+}
+
+#[test]
+fn a_write_of_an_epoch_that_another_server_ended_is_stale() {
+    // The lane's own row is updated with its epoch: reading the epoch would not stop this write.
+    let Some(server) = shared() else { return };
+    let url = server.url(&schema());
+    let (one, other) = (connect(&url), connect(&url));
+    put(&one, "warm", "up");
+    let epoch = one.epoch();
+    let mut transaction = one.begin(&[b"key"]).unwrap();
+    assert_eq!(transaction.get(b"key").unwrap(), None);
+    transaction.put("key".into(), "by the old tables".into());
+    transaction.expect_epoch(epoch);
+    let ended = other.exclusive().unwrap().commit().unwrap();
+    assert!(ended > epoch && one.epoch() == epoch, "it cannot know yet");
+    assert!(matches!(transaction.commit(), Err(CommitError::Stale)));
+    assert_eq!(one.epoch(), ended, "now it does");
+    assert_eq!(one.get(b"key").unwrap(), None);
+    // And a plain read tells of it, too.
+    let ended = other.exclusive().unwrap().commit().unwrap();
+    one.get(b"key").unwrap();
+    assert_eq!(one.epoch(), ended);
+}
+
+#[test]
+fn a_server_whose_lane_was_taken_over_goes_on_with_another() {
+    let Some(server) = shared() else { return };
+    let schema = schema();
+    let store = connect(&server.url(&schema));
+    for _ in 0..rounds() {
+        increment(&store, "n").unwrap();
+        // What another server does with a lane that it takes for dead, but for its counters.
+        server.query(&format!("UPDATE {schema}.lane SET n = n + 1, x = 0"));
+    }
+    increment(&store, "n").unwrap();
+    assert_exact(&store, &["n"], rounds() + 1);
+}
+
+#[test]
+fn servers_that_write_one_key_lose_nothing() {
+    let Some(server) = shared() else { return };
+    let url = server.url(&schema());
+    let stores = [connect(&url), connect(&url), connect(&url)];
+    let (threads, increments) = (4, 10);
+    scope(|scope| {
+        for store in &stores {
+            for _ in 0..threads {
+                scope.spawn(move || (0..increments).for_each(|_| increment(store, "n").unwrap()));
+            }
+        }
+    });
+    assert_exact(&stores[0], &["n"], stores.len() * threads * increments);
+}
+
+#[test]
+fn counters_outlive_the_servers_that_added_to_them() {
+    let Some(server) = shared() else { return };
+    let schema = schema();
+    let url = server.url(&schema);
+    for round in 1..=3 {
+        let store = connect(&url);
+        increment(&store, "n").unwrap();
+        let many = (0..200).map(|n| format!("counter/{n:03}/{}", "x".repeat(40)));
+        for name in many {
+            let mut transaction = store.begin(&[]).unwrap();
+            transaction.add(name.into(), 1);
+            transaction.commit().unwrap();
+        }
+        assert_exact(&store, &["n"], round);
+    }
+    assert_eq!(server.query(&format!("SELECT count(*) FROM {schema}.lane")), "0");
+    let longest = format!("counter/007/{}", "x".repeat(40));
+    assert_eq!(connect(&url).sum(&[longest.as_bytes()]).unwrap(), [3]);
+}

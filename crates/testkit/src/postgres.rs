@@ -1,0 +1,311 @@
+//! A PostgreSQL server of the tests' own: in a temporary folder, on a free port, as an unprivileged user.
+//!
+//! It ends when its owner is dropped or the process that started it ends, however that happens: a shell
+//! watches over it that reads from a pipe which only that process holds. [`Proxy`] stands between a client
+//! and the server and cuts connections.
+//!
+//! The store's tests include this file by its path, so it uses nothing of the workspace.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Starts the server, waits for the end of its input, ends the server and, unless told otherwise, removes
+/// its folder.
+const WATCH: &str = r#"exec 3<&0
+"$1"/postgres -D "$2"/data -p "$3" -k "$2" -c listen_addresses=127.0.0.1 -c max_connections=300 \
+    -c fsync="$4" -c max_wal_size=4GB </dev/null >"$2"/log 2>&1 &
+server=$!
+last=$(cat <&3)
+kill -QUIT $server 2>/dev/null
+wait $server
+if [ "$last" != keep ]; then rm -rf "$2"; fi"#;
+
+/// How many servers this process has started.
+static STARTED: AtomicUsize = AtomicUsize::new(0);
+
+/// A running server.
+#[derive(Debug)]
+pub struct Postgres {
+    programs: PathBuf,
+    folder: PathBuf,
+    port: u16,
+    user: Option<(u32, u32)>,
+    syncs: bool,
+    watcher: Mutex<Option<Child>>,
+}
+
+impl Postgres {
+    /// Starts a server; none, and a line that says so, if PostgreSQL is not installed. Fails then with
+    /// `KEYLOOM_REQUIRE_CLIENTS=1`. Without syncs it is faster, and survives kills all the same.
+    pub fn start(syncs: bool) -> Option<Self> {
+        let Some(programs) = programs() else {
+            let reason = "PostgreSQL is not installed (scripts/setup-clients installs it)";
+            assert!(std::env::var_os("KEYLOOM_REQUIRE_CLIENTS").is_none(), "{reason}");
+            eprintln!("skipped: {reason}");
+            return None;
+        };
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("keyloom-pg-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        let user = unprivileged();
+        if let Some((user, group)) = user {
+            chown(&folder, Some(user), Some(group)).expect("to give the folder away");
+        }
+        let server =
+            Self { programs, folder, port: free_port(), user, syncs, watcher: Mutex::default() };
+        let mut initdb = server.command("initdb");
+        initdb.arg("-D").arg(server.folder.join("data"));
+        initdb.args(["-U", "keyloom", "--auth=trust", "-N", "-E", "UTF8", "--locale=C"]);
+        let made = initdb.output().expect("to run initdb");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        server.resume();
+        Some(server)
+    }
+
+    /// The URL of a store in a schema of its own.
+    pub fn url(&self, schema: &str) -> String {
+        Self::url_through(self.port, schema)
+    }
+
+    /// The same through a proxy on this port.
+    pub fn url_through(port: u16, schema: &str) -> String {
+        format!(
+            "postgres://keyloom@127.0.0.1:{port}/postgres?sslmode=disable&keyloom_schema={schema}"
+        )
+    }
+
+    /// The port of the server.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Runs a statement and returns what it prints, one row per line.
+    pub fn query(&self, sql: &str) -> String {
+        let mut psql = self.command("psql");
+        psql.args(["-h", "127.0.0.1", "-U", "keyloom", "-d", "postgres", "-X", "-A", "-t", "-q"]);
+        let output = psql.args(["-p", &self.port.to_string(), "-c", sql]).output();
+        let output = output.expect("to run psql");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    /// Ends the server at once, without a checkpoint and in the middle of everything.
+    pub fn stop_immediately(&self) {
+        if let Some(mut watcher) = self.watcher.lock().expect("no panic").take() {
+            if let Some(mut input) = watcher.stdin.take() {
+                input.write_all(b"keep").expect("to tell the shell");
+            }
+            watcher.wait().expect("to wait for the server");
+        }
+    }
+
+    /// Starts the server again and waits until it answers.
+    pub fn resume(&self) {
+        let mut watcher = Command::new("sh");
+        watcher.args(["-c", WATCH, "sh"]).arg(&self.programs).arg(&self.folder);
+        watcher.arg(self.port.to_string()).arg(if self.syncs { "on" } else { "off" });
+        watcher.stdin(Stdio::piped()).current_dir(&self.folder);
+        if let Some((user, group)) = self.user {
+            watcher.uid(user).gid(group);
+        }
+        *self.watcher.lock().expect("no panic") = Some(watcher.spawn().expect("to start a shell"));
+        let end = Instant::now() + Duration::from_mins(1);
+        let mut ready = self.command("pg_isready");
+        ready.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-q"]);
+        while !ready.status().is_ok_and(|status| status.success()) {
+            let log = || std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+            assert!(Instant::now() < end, "PostgreSQL does not start: {}", log());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(self.programs.join(program));
+        command.current_dir(&self.folder);
+        if let Some((user, group)) = self.user {
+            command.uid(user).gid(group);
+        }
+        command
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.stop_immediately();
+        // A folder of temporary files: what is left does no harm.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The folder of PostgreSQL's programs.
+fn programs() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let debian = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+    folders.extend(debian.flatten().map(|version| version.path().join("bin")));
+    let has_all = |folder: &Path| {
+        ["initdb", "postgres", "psql", "pg_isready"].iter().all(|p| folder.join(p).exists())
+    };
+    folders.into_iter().find(|folder| has_all(folder))
+}
+
+/// Another user's and group's number if this is root, whom PostgreSQL refuses.
+fn unprivileged() -> Option<(u32, u32)> {
+    let id = |arguments: &[&str]| -> Option<u32> {
+        let output = Command::new("id").args(arguments).output().ok()?;
+        String::from_utf8_lossy(&output.stdout).trim().parse().ok()
+    };
+    if id(&["-u"]) != Some(0) {
+        return None;
+    }
+    ["postgres", "nobody"].iter().find_map(|user| Some((id(&["-u", user])?, id(&["-g", user])?)))
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    listener.local_addr().expect("its number").port()
+}
+
+/// Stands between clients and a server, and cuts connections on request.
+#[derive(Debug)]
+pub struct Proxy {
+    port: u16,
+    state: Arc<Cutting>,
+}
+
+/// When a connection is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// Before the client's message with this text arrives.
+    Before,
+    /// After it has arrived; the answer is lost.
+    After,
+    /// At once, and the message arrives later all the same, when the client has given up.
+    Late(Duration),
+}
+
+#[derive(Debug, Default)]
+struct Cutting {
+    /// What to look for in the client's bytes, where to cut, and how many times it is let pass.
+    plan: Mutex<Option<(Vec<u8>, Cut, usize)>>,
+    /// Bytes from clients after which a connection is cut; zero for never.
+    cut_after_bytes: AtomicU64,
+    cuts: AtomicUsize,
+}
+
+impl Proxy {
+    /// A proxy in front of a port.
+    pub fn start(to: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let port = listener.local_addr().expect("its number").port();
+        let state = Arc::new(Cutting::default());
+        let shared = Arc::clone(&state);
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", to)) else { continue };
+                shared.connect(client, server);
+            }
+        });
+        Self { port, state }
+    }
+
+    /// The port to connect to.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Cuts the connection on which a client sends this text, having let it pass so many times.
+    pub fn cut_at(&self, text: &str, cut: Cut, let_pass: usize) {
+        *self.state.plan.lock().expect("no panic") = Some((text.into(), cut, let_pass));
+    }
+
+    /// Cuts the next connection whose client has sent so many more bytes.
+    pub fn cut_after(&self, bytes: u64) {
+        self.state.cut_after_bytes.store(bytes, Ordering::SeqCst);
+    }
+
+    /// How many connections were cut as planned.
+    pub fn cuts(&self) -> usize {
+        self.state.cuts.load(Ordering::SeqCst)
+    }
+}
+
+impl Cutting {
+    fn connect(self: &Arc<Self>, client: TcpStream, server: TcpStream) {
+        let _ = (client.set_nodelay(true), server.set_nodelay(true));
+        let (Ok(mut from), Ok(mut to)) = (client.try_clone(), server.try_clone()) else { return };
+        let (mut back, mut answers) = (client, server);
+        let shared = Arc::clone(self);
+        thread::spawn(move || {
+            let mut buffer = vec![0; 64 << 10];
+            while let Ok(count) = from.read(&mut buffer) {
+                let bytes = buffer.get(..count).unwrap_or_default();
+                match shared.verdict(bytes) {
+                    _ if bytes.is_empty() => break,
+                    Some((Cut::Before, arriving)) => {
+                        let _ = to.write_all(bytes.get(..arriving).unwrap_or(bytes));
+                        break;
+                    }
+                    // The answers go nowhere; the server gets what it needs to commit.
+                    Some((cut, _)) => {
+                        let _ = from.shutdown(Shutdown::Both);
+                        if let Cut::Late(delay) = cut {
+                            thread::sleep(delay);
+                        }
+                        let _ = to.write_all(bytes);
+                        thread::sleep(Duration::from_millis(20));
+                        break;
+                    }
+                    None if to.write_all(bytes).is_err() => break,
+                    None => {}
+                }
+            }
+            let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+        });
+        thread::spawn(move || {
+            let mut buffer = vec![0; 64 << 10];
+            while let Ok(count) = answers.read(&mut buffer) {
+                let bytes = buffer.get(..count).unwrap_or_default();
+                if bytes.is_empty() || back.write_all(bytes).is_err() {
+                    break;
+                }
+            }
+            let _ = (answers.shutdown(Shutdown::Both), back.shutdown(Shutdown::Both));
+        });
+    }
+
+    /// Whether these bytes of a client are those at which to cut, and how many still arrive.
+    fn verdict(&self, bytes: &[u8]) -> Option<(Cut, usize)> {
+        let left = self.cut_after_bytes.load(Ordering::SeqCst);
+        if left > 0 {
+            let after = left.saturating_sub(bytes.len() as u64);
+            self.cut_after_bytes.store(after, Ordering::SeqCst);
+            if after == 0 {
+                self.cuts.fetch_add(1, Ordering::SeqCst);
+                return Some((Cut::Before, left as usize));
+            }
+        }
+        let mut plan = self.plan.lock().expect("no panic");
+        let (text, cut, let_pass) = plan.as_mut()?;
+        if !bytes.windows(text.len()).any(|window| window == text.as_slice()) {
+            return None;
+        }
+        if *let_pass > 0 {
+            *let_pass -= 1;
+            return None;
+        }
+        let cut = *cut;
+        *plan = None;
+        self.cuts.fetch_add(1, Ordering::SeqCst);
+        Some((cut, 0))
+    }
+}
