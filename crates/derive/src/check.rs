@@ -38,7 +38,10 @@ pub(crate) fn check(module: &Module, toml: &Toml) -> syn::Result<Design> {
     }
     let Some(design) = design else {
         return Err(errors.0.unwrap_or_else(|| {
-            syn::Error::new(fallback, "the design has errors that nobody can name")
+            syn::Error::new(
+                fallback,
+                "the design has errors, but none of them has a message; please report this design",
+            )
         }));
     };
     check_keys(module, &design, &mut errors);
@@ -234,7 +237,7 @@ fn check_inputs(module: &Module, design: &Design, access: &Access, errors: &mut 
 
 fn check_plan(plan: &Plan, span: Span, errors: &mut Errors) {
     if plan.verdict == Verdict::Refused {
-        let mut message = format!("no key leads to `{}`: it would read the whole table", plan.name);
+        let mut message = format!("no index serves `{}`; it would need a Scan", plan.name);
         for rejected in &plan.rejected {
             let Rejected { index, entity, reason } = rejected;
             let whose = if entity.is_empty() { String::new() } else { format!(" ({entity})") };

@@ -323,7 +323,7 @@ fn patch(entity: &Entity, key_name: &Ident, key: &[&Field], design: &Design) -> 
     let patch_name = format_ident!("{name}Patch");
     let counted = !entity.counters.is_empty();
     let setters = groups(entity, key).into_iter().map(|(fields, attribute)| match attribute {
-        // The keys of what counts an entity must not change behind its back.
+        // A counted entity's keys must not change without its counter.
         Some(_) if counted && fields.len() > 1 => TokenStream::new(),
         attribute => setter(entity, &patch_name, &fields, attribute.as_deref()),
     });

@@ -3,7 +3,7 @@
 use keyloom_keys::{FieldFormat, FieldType};
 use syn::{GenericArgument, PathArguments, Type};
 
-/// The kind of a field's Rust type, as far as its name tells.
+/// The kind of a field's Rust type, judged by its name alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,

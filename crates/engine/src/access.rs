@@ -1,6 +1,6 @@
 //! What access control asks of a database: the keys and the policies of its tables and streams.
 //!
-//! The database itself lets everyone do everything; who puts it behind a network decides before calling.
+//! The database itself has no access control; a server checks permissions before it calls it.
 
 use std::sync::Arc;
 

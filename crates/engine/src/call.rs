@@ -1,4 +1,4 @@
-//! Calls whose writes are on their way to the disk.
+//! Non-blocking calls: their writes are submitted, but not durable yet.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,20 +15,20 @@ use crate::write::{self, DecidedWrite};
 /// How far a call has come.
 #[derive(Debug)]
 pub enum Call {
-    /// To its end.
+    /// It is complete; here is the reply.
     Answered(Reply),
-    /// Its writes have their place in the order of all writes, and are not durable yet.
+    /// Its writes are submitted and ordered, but not durable yet.
     Waiting(WaitingCall),
-    /// Nowhere: it would have to wait for a change of its table, for somebody who holds its item or, to show
-    /// item counts, until they are counted after a crash; or it is much work. Make it with [`Database::call`], on a thread that may take long.
+    /// It was not started, because it would block: on a change of its table, on an item lock, or on the item
+    /// counts after a crash; or it is a lot of work. Run it with [`Database::call`] on a thread that may block.
     NotBegun,
 }
 
 /// A call that waits for its writes to be durable: a future, or something to [`wait`](Self::wait) for.
 ///
-/// Do not keep it waiting: until it is polled or waited for, its writes are not counted, and durable only if
-/// somebody else writes meanwhile. Whoever drops it gives up the reply, not the writes: they were submitted. Dropping
-/// it waits for them, so that they are counted.
+/// Poll it or wait for it soon: until then its writes are not counted, and they become durable only if another
+/// write is committed. Dropping it discards the reply, not the writes, which are submitted; the drop blocks until
+/// they are durable, so that they are counted.
 #[must_use = "dropping it waits, too, and throws the reply away"]
 pub struct WaitingCall {
     /// None when the reply has been given.
@@ -67,8 +67,8 @@ impl WaitingCall {
         Ok(Call::Waiting(Self { waiting: Some(Box::new(waiting)) }))
     }
 
-    /// Whether the thread that waits for this call would do the disk's work itself, because nobody else
-    /// is at it. That spares a thread switch, but takes as long as the disk does.
+    /// Whether the thread that waits for this call would run the group commit itself, because no other thread
+    /// does. That saves a thread switch, but blocks for as long as the disk takes.
     pub fn would_lead(&self) -> bool {
         self.waiting.as_ref().is_some_and(|waiting| waiting.submission.would_lead())
     }
@@ -77,7 +77,7 @@ impl WaitingCall {
     pub fn wait(mut self) -> Reply {
         match self.waiting.take() {
             Some(waiting) => waiting.wait(),
-            // As a future it has been at its end.
+            // It was already polled to completion as a future.
             None => Reply::from(&Error::InternalServer("the reply was given before".into())),
         }
     }
@@ -95,7 +95,7 @@ impl Future for WaitingCall {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Reply> {
         let Some(waiting) = &mut self.waiting else {
-            // Polled again after its end, which a future may answer as it likes.
+            // Polled after completion: the contract of futures leaves the result open.
             return Poll::Pending;
         };
         let outcome = ready!(Pin::new(&mut waiting.submission).poll(context));

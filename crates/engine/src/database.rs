@@ -31,8 +31,8 @@ use keyloom_api::clock::{Clock, SystemClock};
 
 /// An embedded DynamoDB: tables, indexes, transactions, streams, in this process.
 ///
-/// A handle is cheap to clone; all clones are the same database. Dropping the last one closes it: a database
-/// on disk then leaves its item counts to the next opening, which otherwise, as after a crash, counts.
+/// A handle is cheap to clone; all clones share one database. Dropping the last one closes it. A database on
+/// disk stores its item counts when it is closed; after a crash the next open counts the items again.
 ///
 /// ```
 /// use keyloom_engine::Database;
@@ -46,7 +46,7 @@ pub struct Database {
     handle: Arc<Handle>,
 }
 
-/// What the clones of a handle count: the last one to go ends the threads, notes the counts and closes
+/// The reference count of the handles: dropping the last one stops the threads, stores the counts and closes
 /// the store.
 struct Handle {
     inner: Arc<Inner>,
@@ -78,7 +78,7 @@ pub struct Options {
     /// Whether expired items are removed, dropped tables cleaned up and old stream records trimmed
     /// by a thread. Without it, [`Database::run_maintenance`] does the same when called.
     pub background: bool,
-    /// How often that thread looks for work: how long an expired item may stay, for example.
+    /// How often that thread polls for work; it bounds, for example, how long an expired item stays.
     pub maintenance_interval: Duration,
     /// How long a table's time to live must stay as it is before it can be changed again. AWS: about
     /// an hour.
@@ -90,7 +90,7 @@ pub struct Options {
     pub index_filling_time: Duration,
     /// The databases of other regions, which may have replicas of tables.
     pub peers: Option<Arc<dyn Peers>>,
-    /// Who is told of every request, and may refuse it for lack of throughput.
+    /// The observer of every request, which may throttle it.
     pub observer: Option<Arc<dyn Observer>>,
 }
 
@@ -179,7 +179,7 @@ impl Database {
         Ok(database)
     }
 
-    /// What was found when a database on disk was opened; none for one in memory.
+    /// The recovery report of a database on disk; none for one in memory.
     pub fn open_report(&self) -> Option<&OpenReport> {
         self.inner().open_report.get()
     }
@@ -199,7 +199,7 @@ impl Database {
         self.inner().store.health()
     }
 
-    /// Reads what a store holds. Nothing happens by itself before [`Self::start`].
+    /// Loads the catalog from a store. No background work runs before [`Self::start`].
     fn load(
         store: Arc<dyn Store>,
         memory: Option<Arc<MemoryStore>>,
@@ -228,7 +228,7 @@ impl Database {
         Ok(Self { handle: Arc::new(Handle { inner }) })
     }
 
-    /// Takes up what was under way when the database was closed.
+    /// Starts the background work, and resumes what was interrupted by the last close or crash.
     fn start(self) -> Result<Self> {
         let inner = self.inner();
         retention::resume(inner)?;
@@ -241,7 +241,7 @@ impl Database {
         Ok(self)
     }
 
-    /// A copy of a database in memory, made in constant time; the two go separate ways from here.
+    /// A fork of a database in memory, made in constant time; the two are independent from then on.
     /// `None` for a database on disk.
     pub fn fork(&self) -> Option<Self> {
         let store = Arc::new(self.inner().memory.as_ref()?.fork());
@@ -337,8 +337,8 @@ impl Database {
         Ok(())
     }
 
-    /// What happens in the background and does not get on, each with the reason: for example, nothing can
-    /// be removed while the disk is full. It is tried again until it succeeds.
+    /// The background work that is failing, each with the reason: for example, nothing can be removed while the
+    /// disk is full. It is retried until it succeeds.
     pub fn background_failures(&self) -> Vec<(String, String)> {
         self.inner().background.failures()
     }
@@ -379,8 +379,8 @@ pub(crate) fn store_error(error: StoreError) -> Error {
     Error::InternalServer(error.to_string())
 }
 
-/// Commits a change of which `key` is a part, which becomes `value`. If nobody knows whether it was written,
-/// that is found out: what is told and kept in memory must be what the next opening finds.
+/// Commits a change that sets `key` to `value`. If the outcome of the commit is unknown, it is read back: the
+/// reply and the state in memory must agree with what the next open finds on disk.
 pub(crate) fn commit_known(
     store: &dyn Store,
     transaction: Box<dyn Transaction + '_>,

@@ -1,6 +1,6 @@
-//! Names that nobody chose: random identifiers of tables, backups and iterators.
+//! Random identifiers of tables, backups and iterators.
 //!
-//! Nothing else in the engine asks for randomness.
+//! This is the engine's only source of randomness.
 
 /// A random UUID (version 4).
 pub(crate) fn uuid() -> String {

@@ -58,7 +58,7 @@ pub(crate) const STREAM_RECORD_TAG: u8 = STREAM_RECORD;
 /// The first byte of every version.
 pub(crate) const VERSION_TAG: u8 = VERSION;
 
-/// How many bytes stand in front of an entry's key.
+/// The length of the prefix before an entry's key.
 pub(crate) const ENTRY_HEADER_BYTES: usize = 1 + size_of::<Keyspace>();
 
 /// The counter of keyspace numbers.

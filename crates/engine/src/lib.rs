@@ -1,4 +1,4 @@
-//! The embedded database: DynamoDB's meaning over an ordered store.
+//! The embedded database: DynamoDB's semantics over an ordered key-value store.
 //!
 //! The life of a request, each arrow a type:
 //!
@@ -7,12 +7,12 @@
 //! 3. Every read lowers to a [`read::ReadPlan`] or a lookup, every write to a [`write::Write`].
 //! 4. The executors in [`read`] and [`write`] run them on a snapshot or in a transaction of the
 //!    store, with index entries and stream records in the same commit.
-//! 5. A write waits until it is durable: on the caller's thread, or, as a [`call::WaitingCall`], on
-//!    none.
+//! 5. A write waits until it is durable: on the caller's thread or, as a [`call::WaitingCall`], without
+//!    blocking one.
 //!
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
-//! change records, [`history`] what tables were, [`vector`] the vectors, [`observe`] what observers are told, [`resource`] the records of everything else, [`partiql`]
-//! how statements lower to step 3.
+//! change records, [`history`] the past of tables, [`vector`] vector indexes, [`observe`] the observer, [`resource`]
+//! the records of everything else, [`partiql`] how statements lower to step 3.
 //! [`background`] is what happens without a request: [`backfill`] fills new indexes, [`ttl`] removes
 //! expired items, [`loading`] fills tables from backups and files, [`replication`] keeps global tables the same in all regions. [`verify`] judges whether everything
 //! is as it should be.

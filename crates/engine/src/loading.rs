@@ -1,4 +1,4 @@
-//! Filling a table with many items: restores, imports, bulk operations.
+//! Bulk loading of a table: restores, imports, bulk operations.
 //!
 //! Items go through the one executor of writes, so that indexes, streams and counts follow by
 //! themselves. While the store refuses writes for a reason that may go away, a loader waits.

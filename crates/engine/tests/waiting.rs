@@ -95,7 +95,7 @@ fn streamed(database: &Database) -> usize {
 }
 
 #[test]
-fn a_call_that_nobody_asks_for_its_answer_holds_no_stream_up() {
+fn a_call_whose_reply_is_not_awaited_does_not_block_streams() {
     let directory = tempfile::tempdir().unwrap();
     let options = Options { background: false, ..Options::default() };
     let database = Database::open_with(directory.path(), DiskOptions::default(), options).unwrap();

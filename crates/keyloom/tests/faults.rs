@@ -265,7 +265,7 @@ fn attempts_end_and_the_error_says_what_happened() {
 }
 
 #[test]
-fn nobody_listening_is_known_not_to_be_done() {
+fn a_refused_connection_is_known_not_to_have_written() {
     // A port that the system gives to nobody: one that was free a moment ago may be somebody else's now.
     let remote = Remote::new(keyloom::remote::Endpoint::url("http://127.0.0.1:1")).unwrap();
     let retry = Retry { max_attempts: 2, base: Duration::ZERO, cap: Duration::ZERO };
@@ -317,7 +317,7 @@ fn unprocessed_items_are_tried_again_and_none_is_lost() {
 }
 
 #[test]
-fn a_batch_that_goes_on_with_what_was_refused_is_a_retry() {
+fn resending_the_unprocessed_part_of_a_batch_is_a_retry() {
     let endpoint = endpoint(&[Fault::Half, Fault::Half]);
     let (table, statistics) = open_watched(&endpoint, 4);
     let notes: Vec<Note> = (0..20).map(note).collect();

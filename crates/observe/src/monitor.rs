@@ -40,7 +40,7 @@ impl Monitor {
         Self { throttle, partitions, ..Self::default() }
     }
 
-    /// Another observer that is told the same, such as a collector of statistics. It decides which
+    /// Another observer that receives the same events, such as a collector of statistics. It decides which
     /// requests are sampled.
     #[must_use]
     pub fn with(mut self, companion: Arc<dyn Observer>) -> Self {
@@ -48,7 +48,7 @@ impl Monitor {
         self
     }
 
-    /// Looks at these requests, if no companion decides.
+    /// Sets which requests are sampled, if no companion decides.
     #[must_use]
     pub fn sampling(mut self, sampling: Sampling) -> Self {
         self.sampler = Sampler::new(sampling);

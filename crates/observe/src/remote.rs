@@ -1,5 +1,5 @@
-//! For clients that are not ours, such as programs with AWS's SDK: an observation from what an answer
-//! says. The client of the `keyloom` crate tells more by itself.
+//! Observations from clients that are not ours, such as programs with AWS's SDK, made from what a response
+//! states. The client of the `keyloom` crate reports more by itself.
 //!
 //! An engine knows every key that a request touched. A client knows the key it asked for, and
 //! `ConsumedCapacity` says what it cost on the table and on each index; that is enough for load,
@@ -35,7 +35,7 @@ pub struct Answered<'a> {
     pub outcome: Outcome,
 }
 
-/// Tells an observer of a request that a client made, if it wants to know.
+/// Reports a client's request to an observer, if the observer samples it.
 ///
 /// Fails only if a value cannot be part of a key.
 ///

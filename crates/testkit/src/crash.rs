@@ -7,7 +7,7 @@ use std::{fs, io};
 /// The files of a directory and of those in it, with their sizes.
 type Listing = BTreeMap<PathBuf, u64>;
 
-/// Copies the files of a database that is open, and that nobody writes to. What goes on in its background
+/// Copies the files of a database that is open, but not being written to. What goes on in its background
 /// is waited for.
 pub(crate) fn copy(from: &Path, to: &Path) {
     for _ in 0..1000 {

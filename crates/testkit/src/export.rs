@@ -1,4 +1,4 @@
-//! A table as its export tells it.
+//! A table rebuilt from its export.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};

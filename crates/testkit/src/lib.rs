@@ -3,8 +3,8 @@
 //! - [`lockstep`]: one database in memory and one on disk that must answer alike.
 //! - [`script`]: golden scripts, requests with their expected replies in text files.
 //! - [`model`]: what DynamoDB means, in the most naive code, to compare the engine with.
-//! - [`export`]: a table as its export tells it.
-//! - [`replay`]: a table as its stream tells it.
+//! - [`export`]: a table rebuilt from its export.
+//! - [`replay`]: a table rebuilt from its stream.
 //! - [`workload`]: random tables and requests for the model runs.
 //! - [`history`]: recorders and checkers for concurrent runs: linearizability by search,
 //!   serializability by cycles.

@@ -149,7 +149,7 @@ pub struct Lockstep {
     memory: Database,
     /// None only while it is being opened again.
     disk: Option<Database>,
-    /// Rises with every crash, which goes on in another directory.
+    /// The number of crashes so far; after each, the database continues in another directory.
     crashes: usize,
     clock: Arc<ManualClock>,
     directory: TempDir,

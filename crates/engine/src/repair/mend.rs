@@ -1,4 +1,4 @@
-//! Makes anew what follows from items: index = f(table).
+//! Rebuilds what is derived from items: index = f(table).
 //!
 //! Indexes are emptied and filled again. What belongs to nothing any more, because the record that it
 //! belonged to is lost, is left out: a new table could get its keyspace. A stream whose record is lost is
@@ -17,17 +17,17 @@ use crate::verify::contents::{Contents, LARGE, Large, present};
 use crate::{commit_error, store_error, write};
 use keyloom_core::image::Stored;
 
-/// What is written at once.
+/// The size of one batch of writes.
 const BATCH_BYTES: usize = 1 << 20;
 /// How many keys are deleted at once.
 const CHUNK: usize = 1000;
 
-/// What was made anew.
+/// What was rebuilt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mended {
-    /// Indexes that were filled again.
+    /// Indexes that were rebuilt.
     pub indexes: u64,
-    /// Their entries.
+    /// The entries of the rebuilt indexes.
     pub index_entries: u64,
     /// What was read but not kept, and why.
     pub left_out: Vec<String>,

@@ -1,4 +1,4 @@
-//! Saving what can be read from a damaged database, into a new one.
+//! Salvages the readable part of a damaged database into a new one.
 //!
 //! The store saves entries ([`keyloom_store::repair_store`]); here what follows from items is made anew
 //! ([`mend`]), the keys between which something was lost become readable ([`names`]), and the outcome is
@@ -20,7 +20,7 @@ use crate::{layout, store_error};
 pub use mend::Mended;
 use names::Names;
 
-/// What became of a damaged database.
+/// The outcome of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Entries of the store that were saved, those of indexes included.
@@ -33,7 +33,7 @@ pub struct Outcome {
     pub doubts: Vec<String>,
     /// What else was found in the files, and cost nothing.
     pub notes: Vec<String>,
-    /// What was made anew.
+    /// What was rebuilt.
     pub mended: Mended,
     /// What a verification of the new database says.
     pub verification: Report,

@@ -1,4 +1,4 @@
-//! Keys of the store as people read them.
+//! Store keys in readable form.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::layout::{self, Keyspace, Meaning};
 use crate::verify::contents::Contents;
 use crate::verify::show;
 
-/// Whose keys are whose.
+/// The owner of each keyspace.
 pub(super) struct Names<'a> {
     keyspaces: BTreeMap<Keyspace, (String, Vec<&'a KeySchema>)>,
 }
@@ -43,7 +43,7 @@ impl<'a> Names<'a> {
         Self { keyspaces }
     }
 
-    /// A key, and whose it is.
+    /// A key in readable form, with its owner.
     pub(super) fn show(&self, key: &[u8]) -> String {
         let text = |from: usize| String::from_utf8_lossy(key.get(from..).unwrap_or_default());
         match layout::meaning(key) {

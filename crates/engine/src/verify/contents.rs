@@ -15,7 +15,7 @@ use crate::{idempotency, ops};
 use super::report::{Finding, Kind, Report};
 use super::show;
 
-/// What there is much of, under a tag and a keyspace.
+/// Bulk data: many entries under a tag and a keyspace.
 pub(crate) struct Large {
     pub(crate) tag: u8,
     pub(crate) name: &'static str,
@@ -23,7 +23,7 @@ pub(crate) struct Large {
     pub(crate) prefix: fn(Keyspace) -> Vec<u8>,
 }
 
-/// All that there is much of.
+/// All kinds of bulk data.
 pub(crate) const LARGE: [Large; 4] = [
     Large { tag: layout::ENTRY_TAG, name: "items or index entries", prefix: layout::entries },
     Large {
@@ -35,7 +35,7 @@ pub(crate) const LARGE: [Large; 4] = [
     Large { tag: layout::HISTORY_TAG, name: "history records", prefix: layout::history },
 ];
 
-/// Everything but what there is much of.
+/// Everything but the bulk data.
 #[derive(Default)]
 pub(crate) struct Contents {
     pub(crate) tables: Vec<Table>,
@@ -178,7 +178,7 @@ impl Contents {
     }
 }
 
-/// Whose keyspaces there are.
+/// The owners of all keyspaces.
 struct Owners<'a> {
     next: Keyspace,
     of: BTreeMap<Keyspace, String>,

@@ -1,4 +1,4 @@
-//! Stored counts against what is there.
+//! Compares stored item counts with the actual ones.
 //!
 //! Counts of an open database are in memory, and a write is counted a moment after it can be seen. So
 //! they are compared only with a snapshot around which nothing was written; and what differs is looked
@@ -19,9 +19,9 @@ use crate::store_error;
 use super::report::{Finding, Kind, Report};
 use super::tables;
 
-/// How long nothing must be written around a snapshot.
+/// How long writes must pause around a snapshot for its counts to be comparable.
 const QUIET: Duration = Duration::from_millis(20);
-/// How often such a moment is looked for.
+/// How many times to wait for such a pause.
 const ATTEMPTS: usize = 5;
 /// When what differs is looked at again: every write that was seen before has been counted by then.
 const SECOND_LOOK: Duration = Duration::from_millis(500);
@@ -30,7 +30,7 @@ const SECOND_LOOK: Duration = Duration::from_millis(500);
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Expected(BTreeMap<Keyspace, (i64, i64)>);
 
-/// A count that is not what is there.
+/// A stored count that differs from the actual one.
 #[derive(Debug, PartialEq)]
 pub(super) struct Difference {
     keyspace: Keyspace,

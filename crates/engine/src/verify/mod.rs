@@ -1,4 +1,4 @@
-//! Whether a database is what it should be.
+//! Verification: whether a database is consistent.
 //!
 //! On top of the store's own checksums: every key and value can be read, index = f(table) in both
 //! directions, the records of streams follow from each other, counts are what is there, and every
@@ -91,7 +91,7 @@ impl Database {
     }
 }
 
-/// One look at everything.
+/// One verification pass.
 struct Verifier<'a> {
     snapshot: &'a dyn Snapshot,
     report: Report,

@@ -14,32 +14,32 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// How many findings there are of each kind.
     pub found: BTreeMap<Kind, u64>,
-    /// What was looked at.
+    /// How much was checked.
     pub totals: Totals,
 }
 
-/// What was looked at.
+/// How much a verification checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// Entries of the store.
     pub entries: u64,
-    /// Their keys and values.
+    /// The size of their keys and values in bytes.
     pub bytes: u64,
-    /// Tables.
+    /// How many tables.
     pub tables: u64,
-    /// Items of tables.
+    /// How many items in tables.
     pub items: u64,
     /// Indexes, those over vectors included.
     pub indexes: u64,
-    /// Entries of indexes.
+    /// How many index entries.
     pub index_entries: u64,
-    /// Backups.
+    /// How many backups.
     pub backups: u64,
-    /// Items of backups.
+    /// How many items in backups.
     pub backup_items: u64,
-    /// Streams.
+    /// How many streams.
     pub streams: u64,
-    /// Records of streams.
+    /// How many stream records.
     pub stream_records: u64,
     /// Items as they were, of tables with point-in-time recovery.
     pub history_records: u64,
@@ -48,7 +48,7 @@ pub struct Totals {
     pub counts: u64,
 }
 
-/// One thing that is not as it should be.
+/// One inconsistency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// What kind of thing.
@@ -73,7 +73,7 @@ pub struct Finding {
 pub enum Kind {
     /// The store's files are not what was written.
     Damage,
-    /// A key that means nothing.
+    /// A key of no known kind.
     UnknownKey,
     /// A value that cannot be read.
     Undecodable,
@@ -85,13 +85,13 @@ pub enum Kind {
     WrongEntry,
     /// An entry of an index that follows from no item.
     OrphanEntry,
-    /// A stored count is not what is there.
+    /// A stored count differs from the actual one.
     WrongCount,
     /// Shards or records of a stream contradict each other, or the table.
     BrokenStream,
     /// Records of tables, streams or backups contradict each other.
     Catalog,
-    /// A keyspace that belongs to nothing.
+    /// An orphaned keyspace.
     OrphanKeyspace,
 }
 

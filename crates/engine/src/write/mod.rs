@@ -28,15 +28,15 @@ pub(crate) use plan::{Edit, Origin, Write};
 
 use crate::database::Inner;
 
-/// Writes one item and waits until that is durable; waits for others that write it.
+/// Writes one item and blocks until the write is durable. Waits for the item lock.
 pub(crate) fn one(database: &Inner, write: Write, return_item: bool) -> Result<Written> {
     let mut execution = Execution::new(database, OneOrMore::one(write));
     let written = execution.begin_single().and_then(|()| execution.run());
     single(written, return_item)
 }
 
-/// Submits the write of one item without waiting until it is durable. `None` if it would have to wait before it
-/// has begun: for a change of its table, or for a long hold on its item.
+/// Submits the write of one item without waiting until it is durable. `None` if it would block before it is
+/// submitted: on a change of its table, or on an item lock that is held for long.
 pub(crate) fn submit(
     database: &Inner,
     write: Write,
@@ -54,7 +54,7 @@ pub(crate) struct DecidedWrite {
 }
 
 impl DecidedWrite {
-    /// What became of it.
+    /// Completes the write with the outcome of its commit.
     pub(crate) fn conclude(
         self,
         database: &Inner,
@@ -69,7 +69,7 @@ fn single(written: Result<OneOrMore<Written>, Failure>, return_item: bool) -> Re
 }
 
 /// Writes several items without conditions, each for itself, in one commit. `None` for an item that
-/// a transaction holds, or for which there is no throughput; an error if there is none for any.
+/// a transaction holds or that was throttled; an error if all were throttled.
 pub(crate) fn each(database: &Inner, writes: Vec<Write>) -> Result<Vec<Option<Written>>> {
     let mut results: Vec<Option<Written>> = writes.iter().map(|_| None).collect();
     let is_free = |write: &Write| database.in_flight.check_single(&write.store_key).is_ok();
@@ -79,7 +79,7 @@ pub(crate) fn each(database: &Inner, writes: Vec<Write>) -> Result<Vec<Option<Wr
     let mut execution = Execution::observed(database, free, Operation::BatchWriteItem);
     let mut outcome = execution.run();
     if let Err(Failure::Throttled(refusals)) = outcome {
-        // The others have their throughput: they are tried without those that were refused.
+        // Retry without the throttled writes; the others have their throughput.
         for (position, _) in refusals.iter().rev() {
             positions.remove(*position);
         }

@@ -16,7 +16,7 @@ use super::{Edit, Failure, OneOrMore, Origin, Refusal, Write};
 pub(super) struct ObservedWrites<'a> {
     observing: ObservedRequest<'a>,
     operation: Operation,
-    /// Whether their capacity has been taken: once, however often the store has them tried.
+    /// Whether their capacity has been charged: once, however often the store retries them.
     is_admitted: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct PausedWrites {
 }
 
 impl PausedWrites {
-    /// Goes on observing.
+    /// Resumes the observation on the thread that completes the writes.
     pub(super) fn resume(self, database: &Inner) -> Option<ObservedWrites<'_>> {
         let Self { observing, operation, is_admitted } = self;
         Some(ObservedWrites { observing: observing.resume(database)?, operation, is_admitted })
@@ -115,7 +115,7 @@ impl ObservedWrites<'_> {
         }
     }
 
-    /// Conditions were false. That costs as much as writing the item that is there, and so may be
+    /// Conditions were false. A failed condition costs as much as writing the existing item, and may be
     /// throttled like it.
     pub(super) fn refused(
         &mut self,

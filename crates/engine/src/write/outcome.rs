@@ -12,9 +12,9 @@ use super::OneOrMore;
 /// What a write did.
 #[derive(Debug)]
 pub(crate) struct Written {
-    /// The item before.
+    /// The item before the write; none if it did not exist.
     pub(crate) old: Option<Stored>,
-    /// The item after.
+    /// The item after the write; none if it does not exist then.
     pub(crate) new: Option<Arc<Item>>,
     /// What it costs outside a transaction.
     pub(crate) cost: ConsumedCapacity,

@@ -32,7 +32,7 @@ pub(crate) enum Edit {
     Put(Arc<Item>),
     /// It is changed by an update expression.
     Update(Update),
-    /// It is removed.
+    /// The item is deleted.
     Delete,
     /// Nothing: only the condition is evaluated.
     Check,
@@ -41,7 +41,7 @@ pub(crate) enum Edit {
 /// Who asked for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Origin {
-    /// A request.
+    /// A client's request.
     #[default]
     User,
     /// The removal of expired items; their stream records say so.

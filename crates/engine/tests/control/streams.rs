@@ -114,7 +114,7 @@ fn the_view_type_says_which_images_are_shown() {
 }
 
 #[test]
-fn iterators_begin_where_they_are_told() {
+fn iterators_begin_at_their_stated_position() {
     let f = fixture("NEW_IMAGE");
     let arn = arn(&f.db, "music");
     for (sk, v) in [(1, "a"), (2, "b"), (3, "c")] {

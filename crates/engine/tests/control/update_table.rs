@@ -289,7 +289,7 @@ fn settings_are_stored_and_shown() {
 }
 
 #[test]
-fn a_stream_begins_ends_and_begins_anew() {
+fn a_stream_can_be_enabled_disabled_and_enabled_again() {
     let f = Fixture::new();
     f.ok("CreateTable", table("music", json!({})));
     let end = json!({"TableName": "music", "StreamSpecification": {"StreamEnabled": false}});

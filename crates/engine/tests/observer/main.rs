@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
+mod observed;
 mod refusals;
-mod told;
 
 use std::fmt::Write as _;
 use std::num::NonZeroU32;

@@ -92,7 +92,7 @@ fn reads_find_items_by_their_keys() {
 }
 
 #[test]
-fn what_is_wrong_with_a_statement_is_told_with_its_position() {
+fn an_invalid_statement_is_reported_with_its_position() {
     let f = Fixture::new();
     let good = "UPDATE music SET x = 1 WHERE pk = 'a' AND sk = '1'";
     for (statement, expected) in [

@@ -102,7 +102,7 @@ macro_rules! wanted {
             self
         }
 
-        /// Goes on after the last key of a page.
+        /// Continues after the last key of a page.
         pub fn after(mut self, last_key: Option<Item>) -> Self {
             self.wanted.start = last_key;
             self

@@ -12,13 +12,13 @@ use super::stream::Position;
 use crate::error::{Error, Result};
 use crate::mac::{is_mac, mac};
 
-/// Where a query goes on. A text without meaning to others; it works only for the same pattern with the same inputs.
+/// Where a query continues. An opaque text that is valid only for the same pattern with the same inputs.
 ///
 /// The inputs come from the program and never from the cursor, and a position outside of what they ask for is refused: a
 /// forged cursor can skip or repeat items of the same answer, and reach no others. Where even that matters,
 /// [`Table::with_cursor_key`](crate::Table::with_cursor_key) signs cursors.
 ///
-/// It holds the keys of the last items, readable to whoever decodes it: do not hand it to people who may not see them.
+/// It holds the keys of the last items, unencrypted: do not hand it to clients that may not see them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cursor(String);
 
@@ -60,7 +60,7 @@ impl Cursor {
         reads: usize,
         key: Option<&[u8]>,
     ) -> Result<Vec<Position>> {
-        let damaged = || Error::Cursor("it is damaged: start the query anew".into());
+        let damaged = || Error::Cursor("it is damaged: run the query again from its start".into());
         let bytes = URL_SAFE_NO_PAD.decode(&self.0).map_err(|_| damaged())?;
         let content = if let Some(key) = key {
             let (content, code) =
@@ -82,7 +82,8 @@ impl Cursor {
         let Ok(Json::Array(list)) = json::parse(list) else { return Err(damaged()) };
         if list.len() != reads {
             return Err(Error::Cursor(
-                "the design has changed since it was made: start anew".into(),
+                "the design has changed since it was made: run the query again from its start"
+                    .into(),
             ));
         }
         let position = |json: &Json<'_>| match json {

@@ -49,7 +49,7 @@ pub trait Output: Sized {
     fn is_expired(item: &Item, now_seconds: u64) -> bool;
 }
 
-/// Some of the items, and where to go on.
+/// A page of items, and the cursor of the next one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page<T> {
     /// The items.
@@ -139,7 +139,7 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
         self
     }
 
-    /// Goes on where a page ended.
+    /// Continues after a page.
     pub fn after<'c>(mut self, cursor: impl Into<Option<&'c Cursor>>) -> Self {
         self.after = cursor.into().cloned();
         self

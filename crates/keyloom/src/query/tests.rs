@@ -1,4 +1,4 @@
-//! Cursors that somebody forged.
+//! Forged cursors.
 #![expect(unreachable_pub, reason = "the design is private to the test")]
 
 use super::Cursor;

@@ -91,7 +91,7 @@ impl Remote {
     }
 }
 
-/// Tells whether any of the request can have reached the endpoint.
+/// Whether any part of the request may have reached the endpoint.
 fn no_answer(error: &ureq::Error) -> Failure {
     let reason = error.to_string();
     let refused =

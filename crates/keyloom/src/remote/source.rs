@@ -1,6 +1,6 @@
 //! Where credentials come from.
 //!
-//! The places are looked at in the order of AWS's own tools: the environment, a web identity, the profile, the
+//! The sources are tried in the order of AWS's own tools: the environment, a web identity, the profile, the
 //! container, the instance. Looking costs nothing; keys that others hand out are fetched at the first request.
 
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ pub(super) enum Source {
 pub(super) enum ContainerToken {
     None,
     Text(String),
-    /// Read anew each time: it changes.
+    /// Read again each time, because it changes.
     File(PathBuf),
 }
 
@@ -114,7 +114,7 @@ impl Source {
     }
 }
 
-/// A role for whoever shows a token: how pods of Kubernetes get credentials.
+/// A role for the bearer of a token: how pods of Kubernetes get credentials.
 fn web_identity(
     surroundings: &Surroundings,
     region: &str,
@@ -153,7 +153,8 @@ fn container(surroundings: &Surroundings) -> Result<Option<Source>> {
     Ok(Some(Source::Container { url, token }))
 }
 
-/// Whether nobody between here and there can read along.
+/// Whether credentials may be requested from this URL: it is encrypted, loopback, or one of AWS's link-local
+/// credential endpoints.
 fn is_safe(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("http://") else { return url.starts_with("https://") };
     let authority = rest.split('/').next().unwrap_or_default();
@@ -175,7 +176,7 @@ fn files(surroundings: &Surroundings) -> String {
     )
 }
 
-/// All places that were looked at, in words.
+/// The sources that were tried, as a sentence.
 pub(super) fn places(surroundings: &Surroundings, profile: Option<&str>) -> String {
     format!(
         "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN, profile `{}` in {}, \
@@ -185,7 +186,7 @@ pub(super) fn places(surroundings: &Surroundings, profile: Option<&str>) -> Stri
     )
 }
 
-/// Nobody had credentials.
+/// The error when no source has credentials.
 pub(super) fn none_found(looked: &str, last: &str) -> Error {
     Error::Config(format!(
         "no AWS credentials. Looked at: {looked} ({last}). Set the first two, add a profile, or give them with Endpoint::credentials"
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_looked_at_in_order() {
+    fn sources_are_tried_in_order() {
         let identity = [
             ("HOME", "/h"),
             ("AWS_WEB_IDENTITY_TOKEN_FILE", "/token"),
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_asked_for_only_where_nobody_reads_along() {
+    fn credentials_are_requested_only_over_safe_connections() {
         for safe in [
             "https://x/y",
             "http://localhost:1/c",

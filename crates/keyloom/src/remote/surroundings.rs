@@ -7,7 +7,7 @@ use super::Credentials;
 type Variable = dyn Fn(&str) -> Option<String>;
 type File = dyn Fn(&PathBuf) -> Option<String>;
 
-/// Where settings are looked for; tests give their own.
+/// The environment that settings are read from; tests supply their own.
 pub(super) struct Surroundings {
     variable: Box<Variable>,
     file: Box<File>,

@@ -58,7 +58,7 @@ impl<D: Design> Table<D> {
         entity: &E,
     ) -> Result<Option<String>> {
         let (place, home) = (model.stored_key(item), model.key_item(|name| entity.field(name))?);
-        // Whoever moved it in the meantime left nothing at its old place.
+        // Another process has moved it in the meantime.
         let both =
             place != home && self.is_stored(model, &home)? && self.is_stored(model, &place)?;
         Ok(both.then(|| format!("{} and {}", key_text(&place), key_text(&home))))

@@ -66,7 +66,7 @@ impl Step {
             table_name: table.to_owned(),
             edit,
             condition,
-            // After a lost answer, the item tells whether the write was ours.
+            // After a lost response, the stored item shows whether the write was ours.
             return_item_on_failure: true,
         };
         Self { action, refused }

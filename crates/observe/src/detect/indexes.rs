@@ -1,4 +1,4 @@
-//! Indexes that nobody reads.
+//! Unused indexes.
 
 use super::{Confidence, Finding, Judge, Severity, bytes, edit, short};
 use crate::report::{Kind, PlaceReport};
@@ -18,7 +18,7 @@ pub(super) fn unused_indexes(judge: &Judge<'_>) -> Vec<Finding> {
             continue;
         }
         if place.is_none() && judge.report.left_out > 0 {
-            // It may have been read where nobody counted.
+            // It may have been read outside the observed requests.
             continue;
         }
         let stand_in = PlaceReport { table, index: Some(index), kind, ..PlaceReport::default() };
@@ -86,12 +86,12 @@ fn unused(judge: &Judge<'_>, place: &PlaceReport, size: f64) -> Finding {
     } else if !is_sure {
         "see whether other programs read it: the recording has only this one's requests"
     } else if place.kind == Kind::Local {
-        "a local index goes only with its table: leave it out when the table is next made"
+        "a local index can only be removed with its table: leave it out when the table is recreated"
     } else {
         "delete it; it can be made again at any time"
     };
     let title = if is_sure {
-        format!("nobody read {name}")
+        format!("{name} was never read")
     } else {
         format!("this program never read {name}")
     };

@@ -28,7 +28,7 @@ pub(crate) const PARTITION_WRITES: f64 = 1000.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing.
+    /// For information.
     Info,
     /// It costs, or it will break when the load grows.
     Warning,
@@ -53,7 +53,7 @@ impl Severity {
 pub enum Confidence {
     /// A hint: the same numbers can have a harmless cause.
     Low,
-    /// Likely.
+    /// The evidence suggests it, but another cause is possible.
     Medium,
     /// The numbers leave no doubt.
     High,

@@ -1,14 +1,14 @@
 //! Contributor Insights: the heaviest keys of each minute, for tables and indexes that want them.
 //!
 //! A table's four rules are four [`Series`] of windows. Each window keeps the 25 heaviest keys, which is
-//! as many as AWS tells, out of a sketch that lives for its minute; so memory is bounded whatever the
+//! as many as AWS reports, out of a sketch that lives for its minute; so memory is bounded whatever the
 //! traffic, and nothing is kept where insights are off. A minute is remembered for three hours, then as
 //! part of its hour for three days. Where that does not fit, old windows keep 10 keys, and minutes become
 //! parts of hours sooner. Keys that come back take room once, so that all fits where most do; of keys of
 //! 20 bytes that are new in every minute, two hours fit by the minute and three days by the hour. A small
 //! place has a quarter of the room: 55 minutes and two days, or 25 minutes and a day.
 //!
-//! An hour is told only where periods are hours: see [`answer`].
+//! Hours are reported only for periods of an hour: see [`answer`].
 
 mod answer;
 mod places;
@@ -109,7 +109,7 @@ impl InsightStats {
         query: &InsightQuery<'_>,
         name: impl Fn(&[u8], &[u8]) -> Vec<String>,
     ) -> Contributions {
-        // Nobody has come since the rule was made.
+        // No request since the rule was created.
         if self.rules.since_ms(query.kind) != Some(query.since_ms) {
             return Contributions::default();
         }

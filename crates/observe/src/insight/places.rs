@@ -85,7 +85,7 @@ impl InsightPlaces {
         match stats {
             Some(stats) => Ok(stats.lock().answer(query, name)),
             None if is_full => Err(NotCounted::TooManyPlaces),
-            // Nobody has used it yet.
+            // Unused so far.
             None => Ok(Contributions::default()),
         }
     }

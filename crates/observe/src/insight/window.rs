@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::sketch::{Distinct, Entry, Load, Seen, TopKeys};
 
-/// Keys that a window keeps: as many as AWS tells for a rule.
+/// Keys that a window keeps: as many as AWS reports for a rule.
 pub(super) const LISTED: usize = 25;
-/// Keys that are left where memory is short: as many as a report tells unless it is asked for more.
+/// Keys that are left where memory is short: the default length of a report.
 const THINNED: usize = 10;
 
 /// A key, shared by all windows that list it.

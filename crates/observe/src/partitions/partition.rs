@@ -23,7 +23,7 @@ pub(super) enum Lane {
     Write,
 }
 
-/// What goes on in one direction.
+/// The load in one direction: reads or writes.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     pub(super) bucket: Bucket,

@@ -17,7 +17,7 @@ pub(super) struct Position {
     pub(super) sort: Box<[u8]>,
 }
 
-/// Why a hot partition stays as it is.
+/// Why a hot partition is not split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoSplit {
@@ -87,7 +87,7 @@ impl Sample {
             return Err(NoSplit::OneItem);
         }
         let point = if first.hash == last.hash {
-            // Reads of a range do not tell where in the collection they go.
+            // A range read does not state which part of the collection it reads.
             at.retain(|position| !position.sort.is_empty());
             let (Some(first), Some(last), Some(middle)) =
                 (at.first(), at.last(), at.get(at.len() / 2))

@@ -10,7 +10,7 @@ use crate::window::Slot;
 const TARGET: f64 = 0.7;
 const OUT_MINUTES: usize = 2;
 const IN_MINUTES: usize = 15;
-/// Minutes without which a cost cannot be told.
+/// The minutes of data that a cost estimate needs.
 const MIN_MINUTES: usize = 10;
 /// What a mode must save to be worth a change.
 const WORTH: f64 = 0.15;

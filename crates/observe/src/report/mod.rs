@@ -58,7 +58,7 @@ pub struct ErrorCount {
     pub operation: String,
     /// The code, such as `ValidationException`.
     pub code: String,
-    /// How many.
+    /// How many requests failed with it.
     pub count: u64,
 }
 
@@ -213,9 +213,9 @@ pub struct Pattern {
     /// The shape without constants such as `PROFILE`, which are whole key values: what is shown when
     /// keys are hidden. Empty once they are.
     pub bare_shape: String,
-    /// The entity, if the design tells.
+    /// The entity, if the design identifies it.
     pub entity: Option<String>,
-    /// Requests.
+    /// How many requests.
     pub requests: u64,
     /// Read units.
     pub reads: f64,

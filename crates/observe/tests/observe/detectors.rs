@@ -294,7 +294,7 @@ fn whole(traffic: &mut Traffic, is_projected: bool) {
 }
 
 #[test]
-fn slow_and_expensive_requests_are_told_with_their_percentiles_and_causes() {
+fn slow_and_expensive_requests_are_reported_with_their_percentiles_and_causes() {
     let mut traffic = Traffic::new();
     for step in 0..100 {
         traffic.latency = Duration::from_millis(if step % 20 == 0 { 1500 } else { 2 });
@@ -376,7 +376,7 @@ fn a_hot_key_without_a_way_to_split_says_why() {
 }
 
 #[test]
-fn removal_that_is_days_late_is_told_even_if_nobody_reads_what_waits() {
+fn late_ttl_deletion_is_reported_even_if_expired_items_are_not_read() {
     let mut traffic = Traffic::new();
     traffic.put("USER#1", "SESSION#1");
     let overdue = |overdue_s| {
@@ -424,7 +424,7 @@ fn one_program_does_not_know_whether_others_read_an_index() {
     };
     let all = unused(&report);
     assert_eq!((all.severity, all.confidence), (Severity::Warning, Confidence::High));
-    assert_eq!(all.title, "nobody read GSI1");
+    assert_eq!(all.title, "GSI1 was never read");
     assert!(all.diff.unwrap().contains("- [table.tasks.index.GSI1]"));
     report.of_one_program = true;
     let one = unused(&report);
@@ -435,7 +435,7 @@ fn one_program_does_not_know_whether_others_read_an_index() {
 }
 
 #[test]
-fn an_index_over_vectors_that_nobody_searches_is_not_said_to_cost_nothing() {
+fn an_unused_vector_index_is_not_said_to_cost_nothing() {
     let mut traffic = Traffic::new();
     writes(&mut traffic, 300, 50);
     let index = IndexFacts { name: "near".into(), kind: Kind::Vector, items: 9, bytes: 1 << 20 };

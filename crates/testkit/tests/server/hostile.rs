@@ -105,7 +105,7 @@ fn a_body_that_is_too_large_is_refused() {
 
 /// One client asks for much and takes nothing; the others are answered as if it were not there.
 #[test]
-fn a_client_that_does_not_read_stops_nobody() {
+fn a_client_that_does_not_read_blocks_no_other_client() {
     let served = Served::open(Place::Disk);
     let database = &served.test.database;
     succeed(database, "CreateTable", &create_table());

@@ -93,7 +93,7 @@ fn watching_refuses_nothing_and_counts_what_aws_would_have_refused() {
 }
 
 #[test]
-fn a_table_made_anew_begins_anew() {
+fn a_recreated_table_starts_without_history() {
     let load = Throttled::with_orders("enforce:burst=0");
     load.exhaust("hot");
     assert_eq!(load.put(order("hot")).0, 400);

@@ -24,7 +24,7 @@ pub struct PartitionPrefixInput {
     /// What the partition key begins with: a string or binary, as the key is. If the index has
     /// several partition key attributes, it is the first that counts.
     pub prefix: AttributeValue,
-    /// Whether keys rise.
+    /// Whether the scan goes in ascending key order.
     pub forward: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What an observer is told of requests to an endpoint: what the request asked for, and what its answer states.
+//! Observations of requests to an endpoint: what the request asked for, and what its response states.
 //!
 //! The units of a batch are shared evenly among its keys, index entries count for the index and for none of its keys, PartiQL
 //! statements count for their tables, and a failed condition has no price: nothing else is stated.
@@ -113,7 +113,7 @@ pub(super) struct Sampled<'a> {
 }
 
 impl Sampled<'_> {
-    /// Tells the observer of the request.
+    /// Reports the request to the observer.
     pub(super) fn observe(&self) {
         let Sent { operation, body, answer } = self.sent;
         let Some(asked) = Asked::read(operation, body) else { return };

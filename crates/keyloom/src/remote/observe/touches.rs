@@ -35,7 +35,7 @@ impl OwnedTouch {
         })
     }
 
-    /// A table or index, at a key that nobody states.
+    /// A table or index, at an unknown key.
     pub(super) fn new(table: &Arc<Described>, index: Option<&str>, work: Work) -> Self {
         let (table, index) = (Arc::clone(table), index.map(str::to_owned));
         Self { table, index, partition: Vec::new(), sort: Vec::new(), work, bytes: 0 }

@@ -1,4 +1,4 @@
-//! Credentials that are fetched, kept, and fetched anew before they end.
+//! Credentials that are fetched, cached, and refreshed before they expire.
 
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
@@ -17,7 +17,7 @@ use crate::retry::Failure;
 const MARGIN_MS: u64 = 5 * 60 * 1000;
 /// After a failure, a source is left alone this long while what it gave before still holds.
 const PAUSE_MS: u64 = 30 * 1000;
-/// Metadata services are next door: whoever does not answer soon is not there.
+/// Metadata services are on the local network: one that does not answer soon does not exist.
 const CONNECT: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_secs(10);
 /// How long a token of the instance's metadata service holds: the longest there is.
@@ -26,7 +26,7 @@ const TOKEN_SECONDS: &str = "21600";
 /// A source and what it gave last.
 pub(super) struct Provider {
     source: Source,
-    /// The places that were looked at before this one, for the error.
+    /// The sources that were tried before this one, for the error.
     looked: String,
     last: RwLock<Last>,
     /// Held by the caller that fetches.
@@ -72,7 +72,7 @@ impl Provider {
         if let Some(known) = last().fresh(now_ms) {
             return Ok(known);
         }
-        // One caller fetches. The others go on with what still holds, or wait for what it brings.
+        // One caller refreshes. The others use the credentials that are still valid, or wait for the new ones.
         let at_hand = last().holding(now_ms);
         let _turn = match self.turn.try_lock() {
             Ok(turn) => turn,
@@ -225,7 +225,7 @@ fn from_instance(url: &str) -> Result<Credentials, Trouble> {
         .put(format!("{url}/latest/api/token"))
         .header("x-aws-ec2-metadata-token-ttl-seconds", TOKEN_SECONDS)
         .send_empty()
-        // Not every machine is an instance: where nobody answers at first, nobody is there.
+        // Not every machine is an instance: if the first request gets no answer, there is no metadata service.
         .map_err(|error| Trouble::Lasting(error.to_string()))?;
     let token = body(Ok(token))?;
     let get = |path: &str| {

@@ -168,7 +168,7 @@ fn a_program_is_run() {
 }
 
 #[test]
-fn where_nobody_answers_the_error_lists_all_places() {
+fn an_error_lists_all_sources_that_were_tried() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);

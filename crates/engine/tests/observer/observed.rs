@@ -1,9 +1,9 @@
-//! What is told of each kind of request.
+//! What an observer receives for each kind of request.
 
 use super::*;
 
 #[test]
-fn writes_are_told_with_every_entry_of_every_index_that_they_touch() {
+fn writes_are_observed_with_every_entry_of_every_index_that_they_touch() {
     let (database, recorder) = watched(Recorder::default());
     put(&database, "a", "1");
     assert_eq!(recorder.told(), ["PutItem: tab(a/1) w1.0"]);
@@ -51,7 +51,7 @@ fn batches_and_transactions_are_one_request() {
 }
 
 #[test]
-fn reads_are_told_with_what_was_asked_and_found() {
+fn reads_are_observed_with_what_was_asked_and_found() {
     let (database, recorder) = watched(Recorder::default());
     for sk in ["1", "2", "3"] {
         put(&database, "a", sk);
@@ -112,7 +112,7 @@ fn statements_count_as_what_they_come_down_to() {
 }
 
 #[test]
-fn failures_are_told_once_where_they_arose() {
+fn failures_are_observed_once_where_they_arose() {
     let (database, recorder) = watched(Recorder::default());
     put(&database, "a", "1");
     recorder.told();
@@ -135,7 +135,7 @@ fn failures_are_told_once_where_they_arose() {
 }
 
 #[test]
-fn operations_that_do_not_exist_are_not_told_apart() {
+fn unknown_operations_are_observed_as_one() {
     let (database, recorder) = watched(Recorder::default());
     for name in ["Nonsense1", "Nonsense2.GetItem", ""] {
         assert_eq!(call(&database, name, json!({})).0, 400);
