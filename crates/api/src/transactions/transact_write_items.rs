@@ -2,7 +2,7 @@
 
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::request;
-use keyloom_core::expr::{Bindings, Condition, Update};
+use keyloom_core::expr::{Condition, Update};
 use keyloom_core::size::{item_size, value_size};
 use keyloom_core::{Item, Result, limits};
 
@@ -137,15 +137,11 @@ impl TransactAction {
 
     /// The parsed expressions, in the order in which AWS reads them.
     pub fn expressions(&self) -> Result<(Option<Update>, Option<Condition>)> {
-        let ConditionInput { names, values, expression, .. } = &self.condition;
-        let mut bindings = Bindings::new(names.clone(), values.clone())?;
         let update = match &self.edit {
-            TransactEdit::Update(_, update) => Some(update.update(&mut bindings)?),
+            TransactEdit::Update(_, update) => Some(update),
             _ => None,
         };
-        let condition = expression.as_ref().map(|one| one.condition(&mut bindings)).transpose()?;
-        bindings.finish()?;
-        Ok((update, condition))
+        self.condition.clone().bind(update)
     }
 
     /// The size that counts towards a transaction's limit.
