@@ -13,6 +13,7 @@ pub mod legacy;
 pub mod limits;
 pub mod number;
 pub mod observation;
+pub mod operation;
 pub mod partiql;
 pub mod policy;
 pub mod schema;
@@ -24,6 +25,7 @@ mod arbitrary;
 
 pub use error::{Error, Result};
 pub use number::Number;
+pub use operation::Operation;
 pub use schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType, TableSchema,
 };

@@ -39,9 +39,8 @@ impl Parameters<'_> {
         if self.names && !has_expression {
             return Err(expression::names_without_expression());
         }
-        let with_values = || {
-            self.expressions.iter().filter(|(kind, _)| *kind != ExpressionKind::Projection)
-        };
+        let with_values =
+            || self.expressions.iter().filter(|(kind, _)| *kind != ExpressionKind::Projection);
         let unused = with_values().all(|(_, present)| !*present);
         if self.values && unused && with_values().next().is_some() {
             let names: Vec<&str> = with_values().map(|(kind, _)| kind.parameter()).collect();

@@ -25,10 +25,10 @@ use std::time::Duration;
 use keyloom_api::JsonWriter;
 use keyloom_api::clock::{Clock, SystemClock};
 use keyloom_api::partiql::statement_errors;
-use keyloom_core::Item;
 use keyloom_core::expr::KeyCondition;
 use keyloom_core::json::{self, Json};
-use keyloom_core::observation::{Observation, Observer, Operation, Outcome, Question};
+use keyloom_core::observation::{Observation, Observer, Outcome, Question};
+use keyloom_core::{Item, Operation};
 
 use self::answer::Answer;
 use self::consumed::{Arm, Consumed};
@@ -119,7 +119,7 @@ impl Sampled<'_> {
         let Some(asked) = Asked::read(operation, body) else { return };
         let read = answer.as_ref().ok().and_then(|body| Answer::read(body));
         let ended = match (answer, &read) {
-            (Err(failure), _) => answer::outcome(failure, asked.operation.is_write()),
+            (Err(failure), _) => answer::outcome(failure, asked.operation.writes_items()),
             (Ok(_), Some(_)) => Some((Outcome::Done, None)),
             (Ok(_), None) => Some((Outcome::Failed, None)),
         };
@@ -162,7 +162,7 @@ impl Sampled<'_> {
         let (consumed, left) = (Consumed::all(&answer.body), answer.unprocessed());
         let done: Vec<&(String, Item)> =
             asked.keys.iter().filter(|asked| !left.contains(asked)).collect();
-        let is_write = asked.operation.is_write();
+        let is_write = asked.operation.writes_items();
         let mut all = Vec::new();
         let names = names(&done, &consumed);
         for name in &names {
@@ -203,7 +203,7 @@ impl Sampled<'_> {
 
     /// A request for keys that failed, perhaps because of an index.
     fn failed(&self, asked: &Asked, mut outcome: Outcome, index: Option<&str>) {
-        let is_write = asked.operation.is_write();
+        let is_write = asked.operation.writes_items();
         let touches = asked.keys.iter().map(|(name, key)| {
             Some(of_keys(self.described(name, index).as_ref()?, &[key], is_write, None))
         });
