@@ -1,11 +1,13 @@
 //! DynamoDB's semantics as pure functions: values, 38-digit numbers, the order-preserving key
 //! codec, schemas, sizes, capacity, expressions, PartiQL, IAM policies and errors. No I/O, clock or threads.
 
+pub mod calendar;
 pub mod capacity;
 pub mod error;
 pub mod expiry;
 pub mod expr;
 pub mod hash;
+pub mod hex;
 pub mod image;
 pub mod json;
 pub mod key;

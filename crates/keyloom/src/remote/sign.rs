@@ -1,5 +1,6 @@
 //! AWS Signature Version 4 for one kind of request: a JSON body posted to `/`.
 
+use keyloom_core::hex::Hex;
 use sha2::{Digest, Sha256};
 
 use super::Credentials;
@@ -28,15 +29,16 @@ pub(super) fn headers(
     let names = signed.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
     let lines: Vec<String> = signed.iter().map(|(name, value)| format!("{name}:{value}")).collect();
     let lines = lines.join("\n");
-    let canonical = format!("POST\n/\n\n{lines}\n\n{names}\n{}", hex(&Sha256::digest(body)));
+    let canonical = format!("POST\n/\n\n{lines}\n\n{names}\n{}", Hex(&Sha256::digest(body)));
     let scope = format!("{day}/{region}/{SERVICE}/aws4_request");
     let to_sign =
-        format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{}", hex(&Sha256::digest(&canonical)));
+        format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{}", Hex(&Sha256::digest(&canonical)));
     let secret = format!("AWS4{}", credentials.secret_access_key);
     let key = [day, region, SERVICE, "aws4_request"]
         .iter()
         .fold(secret.into_bytes(), |key, part| mac(&key, part.as_bytes()));
-    let signature = hex(&mac(&key, to_sign.as_bytes()));
+    let signature = mac(&key, to_sign.as_bytes());
+    let signature = Hex(&signature);
     let id = &credentials.access_key_id;
     let authorization = format!(
         "AWS4-HMAC-SHA256 Credential={id}/{scope}, SignedHeaders={names}, Signature={signature}"
@@ -46,10 +48,6 @@ pub(super) fn headers(
         headers.push(("x-amz-security-token", token.clone()));
     }
     headers
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
 #[cfg(test)]
@@ -65,7 +63,10 @@ mod tests {
             .fold(b"AWS4wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".to_vec(), |key, part| {
                 mac(&key, part)
             });
-        assert_eq!(hex(&key), "c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9");
+        assert_eq!(
+            Hex(&key).to_string(),
+            "c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9"
+        );
     }
 
     #[test]
