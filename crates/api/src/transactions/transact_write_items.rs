@@ -15,7 +15,7 @@ use crate::{
     Request,
 };
 
-use super::check_count;
+use super::transact_items;
 
 /// The input of TransactWriteItems.
 #[derive(Clone, Debug, Default)]
@@ -33,13 +33,8 @@ pub struct TransactWriteItemsInput {
 impl TransactWriteItemsInput {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let list = fields.structures("TransactItems");
         let mut constraints = Constraints::new();
-        constraints.required(list.is_some(), "transactItems");
-        let list = list.unwrap_or_default();
-        if fields.has("TransactItems") {
-            check_count(&mut constraints, list.len());
-        }
+        let list = transact_items(fields, &mut constraints);
         let mut actions = Vec::with_capacity(list.len());
         for (position, element) in list.iter().enumerate() {
             actions.push(TransactAction::decode(element, &mut constraints, position)?);
