@@ -11,14 +11,14 @@ use keyloom_api::transactions::TransactWriteItemsInput;
 
 use super::observe::{ClientObserver, Sampled, Sent};
 use super::{Inner, Remote, sign};
-use crate::retry::Failure;
+use crate::retry::AttemptError;
 
 /// The largest answer: DynamoDB's are at most 16 MB.
 const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
 impl Remote {
     /// Sends a typed request once and decodes its answer.
-    pub(crate) fn exchange<R: Request>(&self, input: &R) -> Result<R::Output, Failure> {
+    pub(crate) fn exchange<R: Request>(&self, input: &R) -> Result<R::Output, AttemptError> {
         let observer = self.inner.observer.as_ref();
         let weight = observer.and_then(ClientObserver::sample);
         // All attempts under one token need the same body, whichever of them is sampled.
@@ -26,11 +26,11 @@ impl Remote {
         let body =
             if weight.is_some() || is_fixed { input.body_with_account() } else { input.body() };
         let answer = self.send(R::OPERATION.name(), &body, weight)?;
-        R::decode_reply(&answer).map_err(|malformed| Failure::NoAnswer(malformed.to_string()))
+        R::decode_reply(&answer).map_err(|malformed| AttemptError::NoAnswer(malformed.to_string()))
     }
 
     /// Sends a request that the caller wrote as JSON once.
-    pub(crate) fn send_json(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
+    pub(crate) fn send_json(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, AttemptError> {
         let weight = self.inner.observer.as_ref().and_then(ClientObserver::sample);
         self.send(operation, body, weight)
     }
@@ -40,7 +40,7 @@ impl Remote {
         operation: &str,
         body: &[u8],
         weight: Option<NonZeroU32>,
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<Vec<u8>, AttemptError> {
         let Some(observer) = &self.inner.observer else { return self.post(operation, body) };
         let began = Instant::now();
         let answer = self.post(operation, body);
@@ -54,7 +54,7 @@ impl Remote {
     }
 
     /// One HTTP request, signed.
-    pub(super) fn post(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
+    pub(super) fn post(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, AttemptError> {
         let Inner { agent, url, host, region, credentials, .. } = &*self.inner;
         let target = format!("DynamoDB_20120810.{operation}");
         let mut request = agent
@@ -73,13 +73,13 @@ impl Remote {
             .with_config()
             .limit(MAX_ANSWER_BYTES)
             .read_to_vec()
-            .map_err(|error| Failure::NoAnswer(error.to_string()))?;
+            .map_err(|error| AttemptError::NoAnswer(error.to_string()))?;
         if status == 200 { Ok(answer) } else { Err(error_from(status, &answer).into()) }
     }
 }
 
 /// Tells whether any of the request can have reached the endpoint.
-fn no_answer(error: &ureq::Error) -> Failure {
+fn no_answer(error: &ureq::Error) -> AttemptError {
     let reason = error.to_string();
     let refused =
         matches!(error, ureq::Error::Io(io) if io.kind() == std::io::ErrorKind::ConnectionRefused);
@@ -88,9 +88,9 @@ fn no_answer(error: &ureq::Error) -> Failure {
         | ureq::Error::ConnectionFailed
         | ureq::Error::BadUri(_)
         | ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => {
-            Failure::NotSent(reason)
+            AttemptError::NotSent(reason)
         }
-        _ if refused => Failure::NotSent(reason),
-        _ => Failure::NoAnswer(reason),
+        _ if refused => AttemptError::NotSent(reason),
+        _ => AttemptError::NoAnswer(reason),
     }
 }

@@ -36,7 +36,7 @@ use self::request::{Asked, Range};
 use self::tables::{Described, Tables, table_of};
 use self::touches::{OwnedTouch, of_keys, of_range};
 use super::Remote;
-use crate::retry::{self, Failure};
+use crate::retry::{self, AttemptError};
 use crate::table::had_room;
 
 /// The observer of a client, with the tables that it knows.
@@ -50,7 +50,7 @@ pub(super) struct ClientObserver {
 pub(super) struct Sent<'a> {
     pub(super) operation: &'a str,
     pub(super) body: &'a [u8],
-    pub(super) answer: &'a Result<Vec<u8>, Failure>,
+    pub(super) answer: &'a Result<Vec<u8>, AttemptError>,
 }
 
 impl ClientObserver {
@@ -67,7 +67,7 @@ impl ClientObserver {
     pub(super) fn note(&self, Sent { operation, body, answer }: Sent<'_>) {
         match answer {
             // The others are outcomes, which observations tell, if the operation is one that is observed.
-            Err(Failure::Refused(error))
+            Err(AttemptError::Refused(error))
                 if !Outcome::is_observed(error) || Asked::read(operation, body).is_none() =>
             {
                 self.observer.failed(operation, error);
@@ -152,7 +152,7 @@ impl Sampled<'_> {
     /// A table, with the index if one is named. If it cannot be described, requests count without keys.
     fn described(&self, name: &str, index: Option<&str>) -> Option<Arc<Described>> {
         self.observer.tables.get(name, index, || match self.sent.answer {
-            Err(Failure::NotSent(_)) => None,
+            Err(AttemptError::NotSent(_)) => None,
             _ => Described::read(&self.remote.describe(name)?),
         })
     }
