@@ -1,9 +1,10 @@
 //! DynamoDB's wire surface in one place, for the engine that answers requests and the client that makes them.
 //!
 //! [`Operation`] names every operation. [`Body`] parses a request and judges its shape by [`model`] before anything
-//! else looks at it; then the operation's file decodes it into an input, and [`Constraints`] collects violations of
-//! the API model. The rooms have one file per operation, with input, output, and their JSON in both directions:
-//! [`items`], [`queries`], [`batches`], [`transactions`], [`partiql`]; [`streams`] and [`tables`] have inputs only.
+//! else looks at it; then the operation's file decodes it into an input. Violations of the model's constraints are
+//! reported together: [`Body`] finds those of control operations, operations on items collect theirs in
+//! [`Constraints`]. The rooms have one file per operation or per family of small ones, with input, output and their
+//! JSON: [`items`], [`queries`], [`batches`], [`transactions`], [`partiql`], [`tables`], [`settings`], [`streams`].
 //! [`error`] turns errors into bodies and back.
 
 pub mod batches;
@@ -21,6 +22,7 @@ pub mod partiql;
 pub mod queries;
 mod reply;
 mod request;
+pub mod settings;
 pub mod streams;
 pub mod tables;
 pub mod transactions;

@@ -108,7 +108,12 @@ pub fn item_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
     Ok(name.unwrap_or_default())
 }
 
-/// The table of a control operation.
+/// The name or ARN of the table of a control operation, which the model demands.
+pub fn control_table<'a>(fields: &Fields<'a>) -> &'a str {
+    fields.string("TableName").unwrap_or_default()
+}
+
+/// The same, checked again.
 pub fn described_table<'a>(fields: &Fields<'a>) -> Result<&'a str> {
     let name = fields.string("TableName");
     let name = name.ok_or_else(|| request::parameter_missing("TableName"))?;

@@ -22,8 +22,10 @@ pub(crate) enum Command {
     Key(commands::key::Key),
     Check(commands::check::Check),
     Explain(commands::explain::Explain),
+    Rule(commands::rule::Rule),
     Try(commands::try_design::Try),
     Deploy(commands::deploy::Deploy),
+    Diff(commands::diff::Diff),
     Docs(commands::docs::Docs),
     Schema(commands::schema::Schema),
     Demo(commands::demo::Demo),
@@ -34,6 +36,8 @@ pub(crate) enum Command {
     Backup(commands::backup::Backup),
     Restore(commands::restore::Restore),
     Repair(commands::repair::Repair),
+    Completions(commands::completions::Completions),
+    Man(commands::man::Man),
 }
 
 impl Command {

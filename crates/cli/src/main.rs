@@ -16,6 +16,7 @@ mod nearest;
 mod observed;
 mod output;
 mod progress;
+mod rule_pages;
 mod trial;
 
 use std::process::ExitCode;

@@ -11,8 +11,6 @@ pub const MAX_NESTING: usize = 32;
 
 /// The longest attribute name.
 pub const MAX_ATTRIBUTE_NAME_BYTES: usize = 65_535;
-/// The longest name of a key attribute, a TTL attribute or a projected attribute.
-pub const MAX_KEY_NAME_BYTES: usize = 255;
 /// The shortest name of a new table or index.
 pub const MIN_TABLE_NAME_CHARS: usize = 3;
 /// The longest name of a table or index.
@@ -30,8 +28,6 @@ pub const MAX_IN_OPERANDS: usize = 100;
 pub const MAX_PARTIQL_READS: usize = 50;
 /// The longest `#name` or `:value` token.
 pub const MAX_SUBSTITUTION_TOKEN_BYTES: usize = 255;
-/// All substitutions of a request together.
-pub const MAX_SUBSTITUTION_BYTES: usize = 2 * 1024 * 1024;
 
 /// Keys in one BatchGetItem.
 pub const MAX_BATCH_GET_KEYS: usize = 100;
@@ -76,10 +72,6 @@ pub const MAX_ITEM_COLLECTION_BYTES: u64 = 10 * 1024 * 1024 * 1024;
 
 /// Tags on a resource.
 pub const MAX_TAGS: usize = 50;
-/// The longest tag key.
-pub const MAX_TAG_KEY_CHARS: usize = 128;
-/// The longest tag value.
-pub const MAX_TAG_VALUE_CHARS: usize = 256;
 /// The largest resource policy.
 pub const MAX_RESOURCE_POLICY_BYTES: usize = 20 * 1024;
 /// Tables of an account and region.
@@ -91,8 +83,6 @@ pub const MAX_TABLE_UNITS: u64 = 40_000;
 pub const MAX_ACCOUNT_UNITS: u64 = 80_000;
 /// Switches to on-demand billing in any 24 hours.
 pub const MAX_BILLING_SWITCHES_PER_DAY: usize = 4;
-/// Reductions of provisioned capacity in a day.
-pub const MAX_CAPACITY_DECREASES_PER_DAY: usize = 27;
 /// The longest point-in-time recovery window.
 pub const MAX_RECOVERY_DAYS: u32 = 35;
 

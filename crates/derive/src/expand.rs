@@ -10,6 +10,7 @@ use syn::ext::IdentExt as _;
 
 use crate::file::{mentions, template_fields, used_in_keys};
 use crate::read::{Access, Entity, Field, Module};
+use crate::rust_type::Kind;
 use crate::toml::Toml;
 
 /// Everything that the module gets in addition to its own items.
@@ -150,6 +151,7 @@ fn tally(entity: &Entity, key: &[&Field], design: &Design) -> Option<TokenStream
     let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
     let types: Vec<&syn::Type> = fields.iter().map(|field| &field.ty).collect();
     let texts = fields.iter().map(|field| &field.attribute);
+    let parameters = fields.iter().map(|field| parameter(field));
     let about = "The counter of these fields, in all of its shards: `Table::count` adds to it.";
     Some(quote! {
         impl ::keyloom::Tallied for #name {
@@ -161,7 +163,7 @@ fn tally(entity: &Entity, key: &[&Field], design: &Design) -> Option<TokenStream
 
         impl #name {
             #[doc = #about]
-            #visibility fn tally(#(#names: impl ::std::convert::Into<#types>),*) -> ::keyloom::Tally<#name> {
+            #visibility fn tally(#(#names: #parameters),*) -> ::keyloom::Tally<#name> {
                 let tally = ::keyloom::Tally::new();
                 #(
                     let #names: #types = #names.into();
@@ -176,6 +178,14 @@ fn tally(entity: &Entity, key: &[&Field], design: &Design) -> Option<TokenStream
 fn arm(field: &Field) -> TokenStream {
     let (name, text) = (&field.name, field.attribute.clone());
     quote!(#text => ::keyloom::KeyValue::to_value(&self.#name))
+}
+
+/// The type of a parameter for a field: anything that becomes its type. A number is taken as it is, since a literal such
+/// as `1` has no type of its own to convert from.
+fn parameter(field: &Field) -> TokenStream {
+    let ty = &field.ty;
+    let is_number = matches!(field.kind, Kind::Unsigned(_) | Kind::Signed | Kind::Number);
+    if is_number && !field.optional { quote!(#ty) } else { quote!(impl ::std::convert::Into<#ty>) }
 }
 
 /// The struct's fields that the primary key is made of.
@@ -213,6 +223,7 @@ fn key_struct(entity: &Entity, key_name: &Ident, fields: &[&Field]) -> TokenStre
     let arms = fields.iter().map(|field| arm(field));
     let about = format!("The primary key of [`{name}`].");
     let at = format!("The primary key of the `{name}` with these fields.");
+    let parameters = fields.iter().map(|field| parameter(field));
     quote! {
         #[doc = #about]
         #[derive(Clone, Debug, PartialEq)]
@@ -233,7 +244,7 @@ fn key_struct(entity: &Entity, key_name: &Ident, fields: &[&Field]) -> TokenStre
 
         impl #name {
             #[doc = #at]
-            #visibility fn at(#(#names: impl ::std::convert::Into<#types>),*) -> #key_name {
+            #visibility fn at(#(#names: #parameters),*) -> #key_name {
                 #key_name { #(#names: #names.into()),* }
             }
         }
@@ -318,7 +329,7 @@ fn patch(entity: &Entity, key_name: &Ident, key: &[&Field], design: &Design) -> 
     });
     let _ = design;
     let names: Vec<&Ident> = key.iter().map(|field| &field.name).collect();
-    let types: Vec<&syn::Type> = key.iter().map(|field| &field.ty).collect();
+    let parameters = key.iter().map(|field| parameter(field));
     let about = format!("New values for some fields of a [`{name}`]; `Table::apply` sends them.");
     let made = format!("A patch of the `{name}` with this key.");
     quote! {
@@ -334,7 +345,7 @@ fn patch(entity: &Entity, key_name: &Ident, key: &[&Field], design: &Design) -> 
 
         impl #name {
             #[doc = #made]
-            #visibility fn patch(#(#names: impl ::std::convert::Into<#types>),*) -> #patch_name {
+            #visibility fn patch(#(#names: #parameters),*) -> #patch_name {
                 #patch_name(::keyloom::Patch::new(#key_name { #(#names: #names.into()),* }))
             }
         }
@@ -353,6 +364,7 @@ fn setter(
     let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
     let types: Vec<&syn::Type> = fields.iter().map(|field| &field.ty).collect();
     let texts: Vec<String> = fields.iter().map(|field| field.attribute.clone()).collect();
+    let parameters = fields.iter().map(|field| parameter(field));
     // A field alone keeps its own name, which may be a word of Rust's.
     let joined = match names.as_slice() {
         [one] => (*one).clone(),
@@ -389,7 +401,7 @@ fn setter(
     quote! {
         impl #patch_name {
             #[doc = #about]
-            #visibility fn #joined(self, #(#names: impl ::std::convert::Into<#types>),*) -> Self {
+            #visibility fn #joined(self, #(#names: #parameters),*) -> Self {
                 let patch = self.0;
                 #(
                     let #names: #types = #names.into();

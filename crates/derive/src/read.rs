@@ -149,6 +149,7 @@ pub(crate) fn module(args: Vec<Arg>, module: &mut ItemMod) -> syn::Result<Module
     };
     let (mut entities, mut accesses) = (Vec::new(), Vec::new());
     for item in items {
+        find_serde(item);
         let Item::Struct(item) = item else { continue };
         if take_derive(&mut item.attrs, "Entity")? {
             entities.push(entity(item)?);
@@ -157,6 +158,31 @@ pub(crate) fn module(args: Vec<Arg>, module: &mut ItemMod) -> syn::Result<Module
         }
     }
     Ok(Module { design, tables, allows, sections, entities, accesses })
+}
+
+/// Has serde's derives name serde as this crate re-exports it, so that a program needs no dependency on serde.
+fn find_serde(item: &mut Item) {
+    let attributes = match item {
+        Item::Struct(item) => &mut item.attrs,
+        Item::Enum(item) => &mut item.attrs,
+        _ => return,
+    };
+    let is_serde = |name: &String| name == "Serialize" || name == "Deserialize";
+    let has_crate = attributes.iter().any(|attribute| {
+        let mut found = false;
+        if attribute.path().is_ident("serde") {
+            // What cannot be read stays for serde to report.
+            let _ = attribute.parse_nested_meta(|meta| {
+                found |= meta.path.is_ident("crate");
+                let _ = meta.value().and_then(syn::parse::ParseBuffer::parse::<syn::Expr>);
+                Ok(())
+            });
+        }
+        found
+    });
+    if !has_crate && derives(attributes).iter().any(is_serde) {
+        attributes.push(syn::parse_quote!(#[serde(crate = "::keyloom::serde")]));
+    }
 }
 
 /// `write("change a role", entity = Grant, kind = "update", sets(role))`

@@ -8,7 +8,7 @@ use crate::plan::{
     IndexUse, Plan, Problem, Verdict, WritePlan, index_uses, plan, plan_only, plan_write,
 };
 use crate::repair::repair;
-use crate::source::Source;
+use crate::source::{Source, Span};
 
 /// Everything that is known about a design.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +89,19 @@ fn check_part(
 /// A hand-written request is refused for what it says itself.
 fn is_told(problem: &Problem) -> bool {
     matches!(problem, Problem::Raw(_))
+}
+
+/// The report of a file that cannot be read, so that a run over many files names each of them.
+pub fn unreadable(file_name: &str, reason: &str) -> CheckReport {
+    let message = format!("{file_name} cannot be read: {reason}");
+    let problem = Diagnostic::error(Code::Unreadable, Span::NONE, message)
+        .because("nothing is known about its patterns")
+        .fix("check the path and its permissions; a design file is UTF-8".to_owned());
+    CheckReport {
+        source: Source::new(file_name, ""),
+        findings: vec![(&problem).into()],
+        ..CheckReport::default()
+    }
 }
 
 /// Reads and checks a design file; mistakes in the file are findings too.

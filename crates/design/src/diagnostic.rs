@@ -29,6 +29,8 @@ impl Severity {
 /// What kind of mistake a [`Diagnostic`] reports; the codes stand beside lint rules in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
+    /// `D00`: the file cannot be read.
+    Unreadable,
     /// `D01`: the text is not TOML.
     Syntax,
     /// `D02`: a key or section that means nothing here.
@@ -51,6 +53,7 @@ impl Code {
     /// The code as reports print it.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Unreadable => "D00",
             Self::Syntax => "D01",
             Self::UnknownKey => "D02",
             Self::BadValue => "D03",
@@ -60,6 +63,38 @@ impl Code {
             Self::BadCondition => "D06",
             Self::UnusedAllow => "D07",
         }
+    }
+
+    /// The codes that are not lint rules.
+    pub const ALL: [Self; 8] = [
+        Self::Unreadable,
+        Self::Syntax,
+        Self::UnknownKey,
+        Self::BadValue,
+        Self::UnknownName,
+        Self::BadTemplate,
+        Self::BadCondition,
+        Self::UnusedAllow,
+    ];
+
+    /// What it reports, in a few words.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Unreadable => "file that cannot be read",
+            Self::Syntax => "not TOML",
+            Self::UnknownKey => "unknown key",
+            Self::BadValue => "wrong or missing value",
+            Self::UnknownName => "unknown name",
+            Self::BadTemplate => "key template that cannot be used",
+            Self::AmbiguousTemplate => "ambiguous key template",
+            Self::BadCondition => "condition that cannot be understood",
+            Self::UnusedAllow => "suppression that suppresses nothing",
+        }
+    }
+
+    /// How bad it is.
+    pub fn severity(self) -> Severity {
+        if self == Self::UnusedAllow { Severity::Warn } else { Severity::Error }
     }
 }
 

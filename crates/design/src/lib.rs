@@ -11,6 +11,7 @@ mod check;
 pub mod condition;
 pub mod cost;
 pub mod diagnostic;
+pub mod diff;
 pub mod docs;
 pub mod draft;
 pub mod emit;
@@ -31,7 +32,7 @@ pub mod source;
 mod suggest;
 mod syntax;
 
-pub use check::{CheckReport, check, check_text};
+pub use check::{CheckReport, check, check_text, unreadable};
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use inputs::inputs_from;
 pub use model::Design;

@@ -19,14 +19,16 @@ const ITEMS: usize = PARTITIONS * 100;
 /// Runs one operation on the database; the number says which item or partition.
 type Case = fn(&Database, usize);
 
-const CASES: [(&str, Case); 10] = [
+const CASES: [(&str, Case); 12] = [
     ("get", get),
     ("put", put),
+    ("put-recorded", put_recorded),
     ("put-two-indexes", put_two_indexes),
     ("put-if-absent", put_if_absent),
     ("query-100", query),
     ("call-get", call_get),
     ("call-put", call_put),
+    ("call-put-recorded", call_put_recorded),
     ("call-put-two-indexes", call_put_two_indexes),
     ("call-update-if", call_update_if),
     ("call-query-100", call_query),
@@ -63,7 +65,7 @@ fn time(database: &Database, case: Case, count: usize) -> u128 {
     start.elapsed().as_nanos()
 }
 
-/// A table of items, and one with two indexes.
+/// A table of items, the same with point-in-time recovery, and one with two indexes.
 fn prepare() -> Database {
     let database = Database::memory();
     let key = r#""BillingMode":"PAY_PER_REQUEST","KeySchema":[
@@ -78,10 +80,10 @@ fn prepare() -> Database {
             "Projection":{{"ProjectionType":"ALL"}}}}"#
         )
     };
-    let plain = format!(
-        r#"{{"TableName":"plain","AttributeDefinitions":[{}],{key}}}"#,
-        names(&["pk", "sk"])
-    );
+    let simple = |name: &str| {
+        let names = names(&["pk", "sk"]);
+        format!(r#"{{"TableName":"{name}","AttributeDefinitions":[{names}],{key}}}"#)
+    };
     let indexed = format!(
         r#"{{"TableName":"indexed","AttributeDefinitions":[{}],{key},
             "GlobalSecondaryIndexes":[{},{}]}}"#,
@@ -89,11 +91,15 @@ fn prepare() -> Database {
         index("by-phase", "phase"),
         index("by-seller", "seller"),
     );
-    for table in [plain, indexed] {
-        let reply = database.call("DynamoDB_20120810.CreateTable", table.as_bytes());
-        assert_eq!(reply.status, 200, "{}", String::from_utf8_lossy(&reply.body));
+    for table in [simple("plain"), simple("recorded"), indexed] {
+        call(&database, "DynamoDB_20120810.CreateTable", &table);
     }
-    (0..ITEMS).for_each(|i| put_into(&database, "plain", item(i, 0)));
+    for table in ["plain", "recorded"] {
+        (0..ITEMS).for_each(|i| put_into(&database, table, item(i, 0)));
+    }
+    let recovery = r#"{"TableName":"recorded",
+        "PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true}}"#;
+    call(&database, "DynamoDB_20120810.UpdateContinuousBackups", recovery);
     database
 }
 
@@ -139,6 +145,10 @@ fn get(database: &Database, i: usize) {
 
 fn put(database: &Database, i: usize) {
     put_into(database, "plain", item(large(i), i + 1));
+}
+
+fn put_recorded(database: &Database, i: usize) {
+    put_into(database, "recorded", item(large(i), i + 1));
 }
 
 fn put_two_indexes(database: &Database, i: usize) {
@@ -205,6 +215,10 @@ fn call_put_into(database: &Database, table: &str, i: usize) {
 
 fn call_put(database: &Database, i: usize) {
     call_put_into(database, "plain", i + 1);
+}
+
+fn call_put_recorded(database: &Database, i: usize) {
+    call_put_into(database, "recorded", i + 1);
 }
 
 fn call_put_two_indexes(database: &Database, i: usize) {

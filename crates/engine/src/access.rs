@@ -9,7 +9,7 @@ use keyloom_core::{Result, TableSchema};
 
 use crate::catalog::{Table, table_name};
 use crate::database::Database;
-use crate::ops::{policies, streams};
+use crate::ops::{resource_policy, streams};
 
 /// A table as it was when it was asked for.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Database {
 
     /// The resource policy of the stream with this ARN, which [`Database::stream_arn`] made.
     pub fn stream_policy(&self, arn: &str) -> Result<Option<Result<Policy, PolicyError>>> {
-        policies::of_stream(self.inner(), arn)
+        resource_policy::of_stream(self.inner(), arn)
     }
 
     /// The ARN of the table that a request means by this name or ARN. The region and the account in a

@@ -133,7 +133,7 @@ impl Backfill {
             }
             match transaction.commit() {
                 Ok(()) => return Ok(true),
-                Err(CommitError::Conflict) => {}
+                Err(CommitError::Conflict | CommitError::Stale) => {}
                 Err(error) => return Err(Error::InternalServer(error.to_string())),
             }
         }

@@ -224,6 +224,7 @@ impl Database {
     fn start(self) -> Result<Self> {
         let inner = self.inner();
         retention::resume(inner)?;
+        crate::history::resume(inner)?;
         crate::backfill::resume(inner)?;
         ops::transfers::resume(inner)?;
         ops::backups::resume(inner)?;

@@ -22,6 +22,11 @@ pub(crate) fn dated(now_ms: u64) -> String {
     format!("{now_ms:014}-{}", random.get(..8).unwrap_or_default())
 }
 
+/// The last part of a system backup's ARN: a time alone, as on AWS.
+pub(crate) fn system(now_ms: u64) -> String {
+    format!("{now_ms:014}-00000000")
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

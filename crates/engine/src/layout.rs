@@ -9,9 +9,11 @@
 //! | `03` | keyspace number | a dropped keyspace whose entries are still being removed |
 //! | `04` | client token | a finished transaction, for ten minutes |
 //! | `05` | – | the counts of all tables and indexes, JSON; only while the database is closed |
+//! | `06` | – | a number above those of all history records |
 //! | `10` | keyspace, key | an item, or an index entry |
 //! | `20` | stream keyspace, shard number, sequence number | a stream record |
 //! | `21` | stream keyspace | a stream's description, JSON |
+//! | `22` | history keyspace, day, item key, number | an item before a change; empty if there was none |
 //! | `30` | kind, name | other settings and resources, JSON |
 //!
 //! A keyspace is a table or one of its indexes. An item's key is its partition key and its sort key
@@ -32,9 +34,11 @@ const TABLE: u8 = 0x02;
 const DROPPED: u8 = 0x03;
 const TOKEN: u8 = 0x04;
 const COUNTS: u8 = 0x05;
+const HISTORY_CLOCK: u8 = 0x06;
 const ENTRY: u8 = 0x10;
 const STREAM_RECORD: u8 = 0x20;
 const STREAM: u8 = 0x21;
+const HISTORY: u8 = 0x22;
 const RESOURCE: u8 = 0x30;
 
 /// The key of the counts that a closed database has left; public for tests alone.
@@ -45,6 +49,9 @@ pub(crate) const ENTRY_TAG: u8 = ENTRY;
 
 /// The first byte of every stream record.
 pub(crate) const STREAM_RECORD_TAG: u8 = STREAM_RECORD;
+
+/// The first byte of every history record.
+pub(crate) const HISTORY_TAG: u8 = HISTORY;
 
 /// How many bytes stand in front of an entry's key.
 pub(crate) const ENTRY_HEADER_BYTES: usize = 1 + size_of::<Keyspace>();
@@ -130,6 +137,42 @@ pub(crate) fn streams() -> Vec<u8> {
     vec![STREAM]
 }
 
+/// A number above those of all history records.
+pub(crate) fn history_clock() -> Vec<u8> {
+    vec![HISTORY_CLOCK]
+}
+
+/// The beginning of every record of a history.
+pub(crate) fn history(history: Keyspace) -> Vec<u8> {
+    tagged(HISTORY, &history.to_be_bytes())
+}
+
+/// The beginning of every record of one day of a history.
+pub(crate) fn history_day(history: Keyspace, day: u32) -> Vec<u8> {
+    let mut key = self::history(history);
+    key.extend_from_slice(&day.to_be_bytes());
+    key
+}
+
+/// The record of a change of an item, whose key in the table's keyspace this is.
+pub(crate) fn history_record(history: Keyspace, day: u32, item_key: &[u8], number: u64) -> Vec<u8> {
+    let mut key = Vec::with_capacity(HISTORY_HEADER_BYTES + item_key.len() + size_of::<u64>());
+    key.push(HISTORY);
+    key.extend_from_slice(&history.to_be_bytes());
+    key.extend_from_slice(&day.to_be_bytes());
+    key.extend_from_slice(item_key);
+    key.extend_from_slice(&number.to_be_bytes());
+    key
+}
+
+/// How many bytes stand in front of the item key in a history record's key.
+pub(crate) const HISTORY_HEADER_BYTES: usize = ENTRY_HEADER_BYTES + size_of::<u32>();
+
+/// The day in a key of [`history_record`].
+pub(crate) fn day_of(key: &[u8]) -> Option<u32> {
+    key.get(ENTRY_HEADER_BYTES..)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
+}
+
 /// A named setting or resource, such as a backup's description.
 pub(crate) fn resource(kind: &str, name: &str) -> Vec<u8> {
     let mut key = resources(kind);
@@ -144,7 +187,7 @@ pub(crate) fn resources(kind: &str) -> Vec<u8> {
     key
 }
 
-/// What a key stands for, if it is neither an entry nor a stream record.
+/// What a key stands for, if it is no entry, no stream record and no history record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning<'a> {
     NextKeyspace,
@@ -152,6 +195,7 @@ pub(crate) enum Meaning<'a> {
     Dropped(Keyspace),
     Token,
     Counts,
+    HistoryClock,
     Stream(Keyspace),
     /// A resource of this kind.
     Resource(&'a str),
@@ -167,6 +211,7 @@ pub(crate) fn meaning(key: &[u8]) -> Option<Meaning<'_>> {
         DROPPED => keyspace().map(Meaning::Dropped),
         TOKEN if !rest.is_empty() => Some(Meaning::Token),
         COUNTS if rest.is_empty() => Some(Meaning::Counts),
+        HISTORY_CLOCK if rest.is_empty() => Some(Meaning::HistoryClock),
         STREAM => keyspace().map(Meaning::Stream),
         RESOURCE => {
             let end = rest.iter().position(|byte| *byte == 0)?;
@@ -176,7 +221,7 @@ pub(crate) fn meaning(key: &[u8]) -> Option<Meaning<'_>> {
     }
 }
 
-/// The keyspace number in the key of an entry or a stream record.
+/// The keyspace number in the key of an entry, a stream record or a history record.
 pub(crate) fn keyspace_of(key: &[u8]) -> Option<Keyspace> {
     Some(Keyspace::from_be_bytes(key.get(1..ENTRY_HEADER_BYTES)?.try_into().ok()?))
 }

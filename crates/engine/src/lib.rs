@@ -11,7 +11,7 @@
 //!    none.
 //!
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
-//! change records, [`vector`] the vectors, [`observe`] what observers are told, [`resource`] the records of everything else, [`partiql`]
+//! change records, [`history`] what tables were, [`vector`] the vectors, [`observe`] what observers are told, [`resource`] the records of everything else, [`partiql`]
 //! how statements lower to step 3.
 //! [`background`] is what happens without a request: [`backfill`] fills new indexes, [`ttl`] removes
 //! expired items, [`loading`] fills tables from backups and files. [`verify`] judges whether everything
@@ -24,6 +24,7 @@ mod call;
 mod catalog;
 mod counting;
 mod database;
+mod history;
 mod idempotency;
 mod identity;
 mod layout;

@@ -61,13 +61,6 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Removes an item of a table that no request can use yet.
-    pub(crate) fn remove(&self, item: &Item) -> Result<()> {
-        let key = self.table.schema.key_of(item)?;
-        let write = Write::delete(Arc::clone(&self.table), key, None)?.by(Origin::Loading);
-        self.write(&write)
-    }
-
     /// Writes what has been added.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.keys.clear();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use keyloom_engine::{Call, Database, DiskOptions, Options};
 use keyloom_store::{
-    Bytes, Direction, Fault, FaultyStore, KeyRange, MemoryStore, Snapshot, Stats, Store,
+    Bytes, Direction, Exclusive, Fault, FaultyStore, KeyRange, MemoryStore, Snapshot, Stats, Store,
     StoreError, Transaction, Verification,
 };
 use serde_json::{Value, json};
@@ -167,6 +167,18 @@ impl Store for HeldAfterConflict {
         }
         self.free.fetch_sub(1, Ordering::Relaxed);
         self.inner.begin_within(locks, patience)
+    }
+
+    fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {
+        self.inner.exclusive()
+    }
+
+    fn epoch(&self) -> u64 {
+        self.inner.epoch()
+    }
+
+    fn sum(&self, counters: &[&[u8]]) -> Result<Vec<i64>, StoreError> {
+        self.inner.sum(counters)
     }
 
     fn settle(&self) -> Result<(), StoreError> {

@@ -108,6 +108,9 @@ pub use query::{
     Access, Cursor, Explanation, Output, Page, PlanAnswer, PlanRunner, Query, ReadTrace,
 };
 pub use retry::Retry;
+// The macros name it here, so that a program needs no dependency of its own.
+#[doc(hidden)]
+pub use serde;
 pub use table::{Batch, Patch, Table, Tallied, Tally, Transaction};
 
 /// An item from names and values.

@@ -19,8 +19,8 @@ use crate::condition::Condition;
 use crate::locks::HeldLocks;
 use crate::pending::{Pending, Queued};
 use crate::submission::{Commit, Completion, Submission};
-use crate::transaction::{Guards, Newest, Ticket, WriteSet};
-use crate::{CommitError, StoreError};
+use crate::transaction::{Newest, Staged, Ticket, WriteSet};
+use crate::{CommitError, Snapshot, StoreError};
 
 /// How long the store must be idle before the sink does its idle work.
 const QUIET: Duration = Duration::from_millis(20);
@@ -89,20 +89,28 @@ impl<S: Sink> Committer<S> {
     }
 
     /// Enqueues the writes and releases the locks. `seen` is the latest pending write that they
-    /// depend on.
+    /// depend on; `snapshot` shows what is durable.
     pub(crate) fn submit(
         &self,
-        writes: WriteSet,
-        guards: Guards,
+        staged: Staged,
         locks: HeldLocks<'_>,
         seen: Ticket,
+        snapshot: impl Fn() -> Result<Box<dyn Snapshot>, StoreError>,
     ) -> Result<Submission, CommitError> {
         self.shared.condition.check().map_err(CommitError::Failed)?;
         let mut state = self.shared.state.lock();
+        // Read without the lock, since that may take a disk access; seldom needed twice.
+        while let Some(missing) = state.pending.missing(&staged.unnumbered) {
+            drop(state);
+            let known = snapshot().and_then(|snapshot| missing.read(&*snapshot));
+            let known = known.map_err(CommitError::Failed)?;
+            state = self.shared.state.lock();
+            state.pending.learn(known);
+        }
         if state.pending.has_failed(seen) {
             return Err(CommitError::Conflict);
         }
-        let completion = state.pending.enqueue(writes, guards);
+        let completion = state.pending.enqueue(staged);
         self.shared.pending_keys.store(state.pending.keys(), Ordering::Release);
         drop(state);
         drop(locks);
@@ -122,9 +130,14 @@ impl<S: Sink> Committer<S> {
             self.shared.condition.check_not_poisoned().map_err(CommitError::Failed)?;
             return Ok(Submission::durable());
         }
-        let completion = state.pending.enqueue(WriteSet::new(), Guards::new());
+        let completion = state.pending.enqueue(Staged::default());
         drop(state);
         Ok(self.submission(completion))
+    }
+
+    /// Has the numbers of these logs and the sums of these counters read anew: they were deleted.
+    pub(crate) fn forget_numbers(&self, prefix: &[u8]) {
+        self.shared.state.lock().pending.forget_numbers(prefix);
     }
 
     /// Calls the sink between two groups. An error poisons the store.
@@ -242,7 +255,7 @@ impl<S: Sink> Shared<S> {
                 let refused = self.condition.check_not_poisoned().err();
                 CommitError::Failed(refused.unwrap_or_else(|| error.clone()))
             }
-            CommitError::Conflict => CommitError::Conflict,
+            CommitError::Conflict | CommitError::Stale => CommitError::Conflict,
         }
     }
 
@@ -363,8 +376,10 @@ mod tests {
         let (condition, locks) = (Condition::default(), KeyLocks::new());
         let committer =
             Committer::start(BrieflyFull(condition.clone()), condition.clone()).unwrap();
-        let writes = WriteSet::from([("key".into(), Some("value".into()))]);
-        let submitted = committer.submit(writes, Guards::new(), locks.lock(&[]), 0).unwrap();
+        let mut staged = Staged::default();
+        staged.put("key".into(), "value".into());
+        let nothing_to_read = || unreachable!("nothing is numbered");
+        let submitted = committer.submit(staged, locks.lock(&[]), 0, nothing_to_read).unwrap();
         assert!(matches!(submitted.wait(), Err(CommitError::Failed(StoreError::Full { .. }))));
         assert!(condition.check().is_ok(), "no one will look for space again");
     }

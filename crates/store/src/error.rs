@@ -139,6 +139,9 @@ impl Error for StoreError {
 pub enum CommitError {
     /// The transaction conflicts with another one; nothing was written. Retry from the start.
     Conflict,
+    /// The epoch that the transaction expected is over; nothing was written. Read again what the
+    /// epoch stands for, then retry from the start.
+    Stale,
     /// The store refused the writes; nothing was written, and a retry will not help.
     Failed(StoreError),
     /// It is not known whether the writes are durable. Find out by reading; never guess.
@@ -149,6 +152,7 @@ impl fmt::Display for CommitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Conflict => f.write_str("conflict with another transaction; retry"),
+            Self::Stale => f.write_str("the tables were changed meanwhile; reload them and retry"),
             Self::Failed(error) => write!(f, "nothing was written: {error}"),
             Self::Unknown(error) => write!(f, "the outcome of the write is unknown: {error}"),
         }
@@ -158,7 +162,7 @@ impl fmt::Display for CommitError {
 impl Error for CommitError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Conflict => None,
+            Self::Conflict | Self::Stale => None,
             Self::Failed(error) | Self::Unknown(error) => Some(error),
         }
     }
@@ -169,7 +173,7 @@ impl From<CommitError> for StoreError {
     fn from(error: CommitError) -> Self {
         match error {
             CommitError::Failed(error) | CommitError::Unknown(error) => error,
-            CommitError::Conflict => {
+            CommitError::Conflict | CommitError::Stale => {
                 Self::Poisoned { cause: "a read conflicted with a failed write".into() }
             }
         }

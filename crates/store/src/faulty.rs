@@ -10,8 +10,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use crate::{
-    CommitError, Health, Openings, Snapshot, Stats, Store, StoreError, Submission, Transaction,
-    Verification,
+    CommitError, Exclusive, Health, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
+    Submission, Transaction, Verification,
 };
 
 /// The injected outcome of a commit.
@@ -21,6 +21,8 @@ pub enum Fault {
     None,
     /// Fails with a conflict; nothing is written.
     Conflict,
+    /// Fails as if the epoch were over; nothing is written.
+    Stale,
     /// Is written, but reported as unknown.
     UnknownWritten,
     /// Is not written, and reported as unknown.
@@ -73,6 +75,10 @@ impl<S: Store> Store for FaultyStore<S> {
         self.inner.snapshot()
     }
 
+    fn late_snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        self.inner.late_snapshot()
+    }
+
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
         Ok(Box::new(FaultyTransaction { inner: self.inner.begin(locks)?, plan: &self.plan }))
     }
@@ -84,6 +90,26 @@ impl<S: Store> Store for FaultyStore<S> {
     ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
         let Some(inner) = self.inner.begin_within(locks, timeout)? else { return Ok(None) };
         Ok(Some(Box::new(FaultyTransaction { inner, plan: &self.plan })))
+    }
+
+    fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {
+        Ok(Box::new(FaultyExclusive { inner: self.inner.exclusive()?, plan: &self.plan }))
+    }
+
+    fn epoch(&self) -> u64 {
+        self.inner.epoch()
+    }
+
+    fn sum(&self, counters: &[&[u8]]) -> Result<Vec<i64>, StoreError> {
+        self.inner.sum(counters)
+    }
+
+    fn now_ms(&self) -> Option<u64> {
+        self.inner.now_ms()
+    }
+
+    fn waits(&self) -> bool {
+        self.inner.waits()
     }
 
     fn settle(&self) -> Result<(), StoreError> {
@@ -129,19 +155,27 @@ impl Transaction for FaultyTransaction<'_> {
         self.inner.delete(key);
     }
 
+    fn append(&mut self, log: Bytes, floor: u64, record: Bytes) {
+        self.inner.append(log, floor, record);
+    }
+
+    fn add(&mut self, counter: Bytes, delta: i64) {
+        self.inner.add(counter, delta);
+    }
+
+    fn expect_epoch(&mut self, epoch: u64) {
+        self.inner.expect_epoch(epoch);
+    }
+
     fn keep(&mut self, kept: Box<dyn Send>) {
         self.inner.keep(kept);
     }
 
     fn submit(self: Box<Self>) -> Result<Submission, CommitError> {
-        let fault = self.plan.lock().pop_front().unwrap_or(Fault::None);
-        let planned = || StoreError::Engine {
-            action: "commit".into(),
-            detail: "this failure was planned".into(),
-        };
-        match fault {
+        match next_of(self.plan) {
             Fault::None => self.inner.submit(),
             Fault::Conflict => Err(CommitError::Conflict),
+            Fault::Stale => Err(CommitError::Stale),
             Fault::UnknownWritten => {
                 self.inner.commit()?;
                 Err(CommitError::Unknown(planned()))
@@ -154,6 +188,63 @@ impl Transaction for FaultyTransaction<'_> {
     fn submit_read(self: Box<Self>) -> Result<Submission, CommitError> {
         self.inner.submit_read()
     }
+}
+
+struct FaultyExclusive<'a> {
+    inner: Box<dyn Exclusive + 'a>,
+    plan: &'a Mutex<VecDeque<Fault>>,
+}
+
+impl Exclusive for FaultyExclusive<'_> {
+    fn epoch(&self) -> u64 {
+        self.inner.epoch()
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        self.inner.get(key)
+    }
+
+    fn scan(&self, range: KeyRange) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
+        self.inner.scan(range)
+    }
+
+    fn put(&mut self, key: Bytes, value: Bytes) {
+        self.inner.put(key, value);
+    }
+
+    fn delete(&mut self, key: Bytes) {
+        self.inner.delete(key);
+    }
+
+    fn append(&mut self, log: Bytes, floor: u64, record: Bytes) {
+        self.inner.append(log, floor, record);
+    }
+
+    fn add(&mut self, counter: Bytes, delta: i64) {
+        self.inner.add(counter, delta);
+    }
+
+    fn commit(self: Box<Self>) -> Result<u64, CommitError> {
+        match next_of(self.plan) {
+            Fault::None => self.inner.commit(),
+            Fault::Conflict => Err(CommitError::Conflict),
+            Fault::Stale => Err(CommitError::Stale),
+            Fault::UnknownWritten => {
+                self.inner.commit()?;
+                Err(CommitError::Unknown(planned()))
+            }
+            Fault::UnknownLost | Fault::UnknownLate => Err(CommitError::Unknown(planned())),
+        }
+    }
+}
+
+/// The outcome of the next commit.
+fn next_of(plan: &Mutex<VecDeque<Fault>>) -> Fault {
+    plan.lock().pop_front().unwrap_or(Fault::None)
+}
+
+fn planned() -> StoreError {
+    StoreError::Engine { action: "commit".into(), detail: "this failure was planned".into() }
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@
 //! plain bytes here. A [`Store`] can
 //!
 //! - read: one key, many keys from one snapshot, or a [`Snapshot`] that scans in both directions;
-//! - write: a [`Transaction`] that ends as *ok*, *conflict* or *unknown*.
+//! - write: a [`Transaction`] that ends as *ok*, *conflict*, *stale* or *unknown*;
+//! - number and count: records appended to a log are numbered by the store, counters are summed;
+//! - change what everything else depends on, alone: an [`Exclusive`].
 //!
 //! # How a write happens
 //!
@@ -31,6 +33,15 @@
 //! newest value, which may change before the commit. A thread must not begin a transaction while it
 //! holds another one on the same store: it would deadlock with itself.
 //!
+//! # The epoch
+//!
+//! What is stored has a description (which tables there are, which indexes they keep) that every
+//! writer holds in memory and every write depends on. Whoever changes it does so in an
+//! [`Exclusive`], which begins a new *epoch*. A transaction names the epoch of the description it
+//! was made by ([`Transaction::expect_epoch`]) and ends as *stale* if that is over: at the commit
+//! of any write, its description is the one that is stored. A reader compares
+//! [`Store::epoch`] with its description's **after** it has read.
+//!
 //! # Stores
 //!
 //! | store | durable | for |
@@ -44,10 +55,12 @@ mod committer;
 mod condition;
 mod disk;
 mod error;
+mod exclusive;
 mod faulty;
 mod key;
 mod locks;
 mod memory;
+mod numbering;
 mod pending;
 mod range;
 mod submission;
@@ -95,6 +108,12 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// writer.
     fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError>;
 
+    /// Like [`snapshot`](Self::snapshot), but of the moment of its first read: a store that is read
+    /// over a network saves a round trip.
+    fn late_snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        self.snapshot()
+    }
+
     /// Begins a transaction and locks these keys, waiting until all of them are locked.
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError>;
 
@@ -107,6 +126,36 @@ pub trait Store: Send + Sync + fmt::Debug {
     ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
         let _ = timeout;
         self.begin(locks).map(Some)
+    }
+
+    /// Begins a change of what every other transaction depends on. Waits until no other transaction
+    /// is under way and lets none begin before it ends. Its reads see everything committed before.
+    ///
+    /// A thread that holds a transaction of this store must not call this, nor begin a transaction
+    /// while it holds an exclusive one: it would wait for itself.
+    fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError>;
+
+    /// The newest epoch that this store knows of: every exclusive change raises it. Cheap.
+    ///
+    /// Other processes may share the store. A description is of this epoch, or of a later one and
+    /// its writes end as *stale*, if it is read *after* the epoch; what else is read is of this epoch
+    /// if the method still returns it *after* the read.
+    fn epoch(&self) -> u64;
+
+    /// The sums of these counters (see [`Transaction::add`]), in the same order; zero for a counter
+    /// that nothing was added to. Sees durable additions only.
+    fn sum(&self, counters: &[&[u8]]) -> Result<Vec<i64>, StoreError>;
+
+    /// The store's own clock, in milliseconds since 1970; `None` if it has none and the caller's is
+    /// as good. Processes that share a store must agree on the time. Cheap.
+    fn now_ms(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether reads and [`begin`](Self::begin) may wait for a network: then they are not tried on a
+    /// thread that must not block, however short the timeout.
+    fn waits(&self) -> bool {
+        false
     }
 
     /// Waits until every earlier submission is decided and visible to plain reads.
@@ -139,7 +188,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// For a background thread, and for keys that are no longer in use: nothing may be written
     /// under the prefix in the meantime, and reads under it return unspecified old or new state
     /// until this returns. (Earlier snapshots are unaffected.) No lock is held between chunks.
-    /// After a crash in between, call it again.
+    /// After a crash in between, call it again. Logs and counters whose names begin with the prefix
+    /// begin anew.
     fn delete_prefix(&self, prefix: &[u8], chunk: usize) -> Result<(), StoreError> {
         delete_each(self, prefix, chunk)
     }
@@ -168,10 +218,17 @@ fn delete_each<S: Store + ?Sized>(
             // Starting after the last key keeps the next scan from stepping over the fresh
             // tombstones.
             Ok(()) => range.lower = Bound::Excluded(last),
-            Err(CommitError::Conflict) => {}
+            Err(CommitError::Conflict | CommitError::Stale) => {}
             Err(CommitError::Failed(error) | CommitError::Unknown(error)) => return Err(error),
         }
     }
+}
+
+/// The sums of counters that are entries.
+fn sum_entries<S: Store>(store: &S, counters: &[&[u8]]) -> Result<Vec<i64>, StoreError> {
+    let values = store.get_many(counters)?;
+    let pairs = counters.iter().zip(&values);
+    pairs.map(|(counter, value)| numbering::decode_sum(counter, value.as_ref())).collect()
 }
 
 /// A read-only, point-in-time view.
@@ -184,6 +241,22 @@ pub trait Snapshot: Send {
 
     /// The entries in a range. Lazy: entries are read as the iterator is advanced.
     fn scan(&self, range: KeyRange, direction: Direction) -> Entries<'_>;
+
+    /// A scan whose reader expects to stop after so much. A store that is read over a network
+    /// fetches that in one round trip and no more; a reader may still go on to the end.
+    fn page(&self, range: KeyRange, direction: Direction, expected: Expected) -> Entries<'_> {
+        let _ = expected;
+        self.scan(range, direction)
+    }
+}
+
+/// How much the reader of [`Snapshot::page`] expects to read: up to the first of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expected {
+    /// Entries.
+    pub entries: usize,
+    /// Bytes of keys and values.
+    pub bytes: usize,
 }
 
 /// Reads and writes that take effect together.
@@ -202,6 +275,22 @@ pub trait Transaction {
 
     /// Removes a key, whether it exists or not.
     fn delete(&mut self, key: Bytes);
+
+    /// Appends a record to a log. Its key is the log's name and a number, eight bytes in big-endian
+    /// order, that the store gives it when the transaction commits.
+    ///
+    /// Numbers of a log rise in the order in which its records become visible: who has seen one
+    /// finds no smaller one appear later. A number is not below `floor` and above all that the log
+    /// has given. (A store that was reopened may know those only from records that are still there;
+    /// `floor` is for what is known otherwise, such as the time.)
+    fn append(&mut self, log: Bytes, floor: u64, record: Bytes);
+
+    /// Adds to a counter, which [`Store::sum`] reads. Additions never conflict. The counter's name is
+    /// a key of its own, not otherwise written; whether reads and scans show it is up to the store.
+    fn add(&mut self, counter: Bytes, delta: i64);
+
+    /// Makes the outcome *stale* unless the store's epoch is this one at the commit.
+    fn expect_epoch(&mut self, epoch: u64);
 
     /// Holds a value until the outcome of the writes is decided. It is dropped once the writes are
     /// visible to plain reads, or are known never to be, and before the submission resolves. The
@@ -225,6 +314,35 @@ pub trait Transaction {
     fn finish_read(self: Box<Self>) -> Result<(), StoreError> {
         self.submit_read().and_then(Submission::wait).map_err(StoreError::from)
     }
+}
+
+/// The one transaction under way in a store, which begins a new epoch. Dropping it writes nothing.
+pub trait Exclusive {
+    /// The epoch that this change ends.
+    fn epoch(&self) -> u64;
+
+    /// The value of a key: this change's own write, else the stored one.
+    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError>;
+
+    /// All entries in a range, with this change's own writes. For descriptions, which fit into
+    /// memory.
+    fn scan(&self, range: KeyRange) -> Result<Vec<(Bytes, Bytes)>, StoreError>;
+
+    /// Sets a key.
+    fn put(&mut self, key: Bytes, value: Bytes);
+
+    /// Removes a key, whether it exists or not.
+    fn delete(&mut self, key: Bytes);
+
+    /// Like [`Transaction::append`].
+    fn append(&mut self, log: Bytes, floor: u64, record: Bytes);
+
+    /// Like [`Transaction::add`].
+    fn add(&mut self, counter: Bytes, delta: i64);
+
+    /// Writes everything, begins the new epoch and returns it once that is durable. After an
+    /// *unknown* outcome the caller reads again what it had read: the epoch may have changed.
+    fn commit(self: Box<Self>) -> Result<u64, CommitError>;
 }
 
 /// Numbers that grow with every opening of a store, whichever version of this crate opens it, and

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use foldhash::fast::RandomState;
 
+use crate::numbering::{Known, Missing, Numbering, Unnumbered};
 use crate::submission::Completion;
-use crate::transaction::{Guards, Newest, Ticket, WriteSet, size_bytes};
+use crate::transaction::{Guards, Newest, Staged, Ticket, WriteSet, size_bytes};
 
 /// A group ends with the transaction that makes it larger than this, which bounds the size of a log
 /// record however many writers there are.
@@ -38,11 +39,29 @@ pub(crate) struct Pending {
     /// The ticket range of writes that failed without poisoning the store; later writes cannot see
     /// their values.
     failed: Option<(Ticket, Ticket)>,
+    numbering: Numbering,
 }
 
 impl Pending {
+    /// What has to be [learned](Self::learn) before a transaction with these can be enqueued.
+    pub(crate) fn missing(&self, unnumbered: &Unnumbered) -> Option<Missing> {
+        self.numbering.missing(unnumbered)
+    }
+
+    /// Takes note of numbers and sums in the store.
+    pub(crate) fn learn(&mut self, known: Known) {
+        self.numbering.learn(known);
+    }
+
+    /// Forgets the logs and counters whose names begin with this; nothing of them may be queued.
+    pub(crate) fn forget_numbers(&mut self, prefix: &[u8]) {
+        self.numbering.forget_prefix(prefix);
+    }
+
     /// Enqueues a transaction and makes its writes visible to later ones.
-    pub(crate) fn enqueue(&mut self, writes: WriteSet, guards: Guards) -> Arc<Completion> {
+    pub(crate) fn enqueue(&mut self, staged: Staged) -> Arc<Completion> {
+        let Staged { mut writes, unnumbered, guards, .. } = staged;
+        self.numbering.number(unnumbered, &mut writes);
         self.last_ticket += 1;
         let ticket = self.last_ticket;
         for (key, value) in &writes {
@@ -93,6 +112,7 @@ impl Pending {
         };
         let first = self.failed.map_or(first, |(earlier, _)| earlier.min(first));
         self.failed = Some((first, self.last_ticket));
+        self.numbering.forget();
     }
 
     /// Whether the pending write with this ticket may have failed since it was read.

@@ -1,5 +1,5 @@
-//! The transaction that all stores of this crate share: key locks, a write buffer, and read-through
-//! to the store's newest state.
+//! The transaction that the local stores share: key locks, a write buffer, and read-through to the
+//! store's newest state.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use crate::locks::HeldLocks;
+use crate::numbering::{Append, Unnumbered};
 use crate::submission::Submission;
 use crate::{
-    CommitError, MAX_KEY_BYTES, MAX_TRANSACTION_BYTES, MAX_VALUE_BYTES, StoreError, Transaction,
+    CommitError, MAX_KEY_BYTES, MAX_TRANSACTION_BYTES, MAX_VALUE_BYTES, Store, StoreError,
+    Transaction,
 };
 
 /// The edits of one transaction in key order; `None` deletes.
@@ -35,8 +37,75 @@ pub(crate) struct Newest {
     pub(crate) ticket: Ticket,
 }
 
+/// What a transaction will do when it is submitted.
+#[derive(Default)]
+pub(crate) struct Staged {
+    pub(crate) writes: WriteSet,
+    pub(crate) unnumbered: Unnumbered,
+    pub(crate) guards: Guards,
+    /// The epoch at which it may commit; any if none.
+    pub(crate) epoch: Option<u64>,
+}
+
+impl Staged {
+    pub(crate) fn put(&mut self, key: Bytes, value: Bytes) {
+        self.writes.insert(key, Some(value));
+    }
+
+    pub(crate) fn delete(&mut self, key: Bytes) {
+        self.writes.insert(key, None);
+    }
+
+    pub(crate) fn append(&mut self, log: Bytes, floor: u64, record: Bytes) {
+        self.unnumbered.appends.push(Append { log, floor, record });
+    }
+
+    pub(crate) fn add(&mut self, counter: Bytes, delta: i64) {
+        let sum = self.unnumbered.adds.entry(counter).or_default();
+        *sum = sum.saturating_add(delta);
+    }
+
+    /// Whether nothing is written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.writes.is_empty() && self.unnumbered.is_empty()
+    }
+
+    /// Fails unless the epoch is the one that was expected.
+    pub(crate) fn check_epoch(&self, current: u64) -> Result<(), CommitError> {
+        match self.epoch {
+            Some(expected) if expected != current => Err(CommitError::Stale),
+            _ => Ok(()),
+        }
+    }
+
+    /// Applies the limits of the most restrictive store, so that all stores refuse the same writes.
+    pub(crate) fn check_limits(&self) -> Result<(), StoreError> {
+        let refuse = |what: &str, len: usize, limit: &str| {
+            Err(StoreError::Limit {
+                detail: format!("{what} has {len} bytes; the limit is {limit}"),
+            })
+        };
+        let writes = self.writes.iter();
+        let writes = writes.map(|(key, value)| (key.len(), value.as_ref().map_or(0, Bytes::len)));
+        let mut total = 0;
+        for (key, value) in writes.chain(self.unnumbered.sizes()) {
+            if key == 0 || key > MAX_KEY_BYTES {
+                return refuse("a key", key, &format!("1 to {MAX_KEY_BYTES}"));
+            }
+            if value > MAX_VALUE_BYTES {
+                return refuse("a value", value, &MAX_VALUE_BYTES.to_string());
+            }
+            total += key + value;
+        }
+        if total > MAX_TRANSACTION_BYTES {
+            return refuse("a transaction", total, &MAX_TRANSACTION_BYTES.to_string());
+        }
+        Ok(())
+    }
+}
+
 /// What a store provides to its transactions.
-pub(crate) trait Backend {
+pub(crate) trait Backend: Store {
     /// The newest value of a key, pending or durable.
     fn newest(&self, key: &[u8]) -> Result<Newest, StoreError>;
 
@@ -44,8 +113,7 @@ pub(crate) trait Backend {
     /// latest pending write that they depend on.
     fn submit(
         &self,
-        writes: WriteSet,
-        guards: Guards,
+        staged: Staged,
         locks: HeldLocks<'_>,
         seen: Ticket,
     ) -> Result<Submission, CommitError>;
@@ -58,8 +126,7 @@ pub(crate) trait Backend {
 pub(crate) struct LockedTransaction<'a, B> {
     backend: &'a B,
     locks: HeldLocks<'a>,
-    writes: WriteSet,
-    guards: Guards,
+    staged: Staged,
     /// The latest pending write that this transaction has read.
     seen: Cell<Ticket>,
 }
@@ -67,13 +134,13 @@ pub(crate) struct LockedTransaction<'a, B> {
 impl<'a, B: Backend> LockedTransaction<'a, B> {
     /// A transaction that holds these locks.
     pub(crate) fn new(backend: &'a B, locks: HeldLocks<'a>) -> Self {
-        Self { backend, locks, writes: WriteSet::new(), guards: Guards::new(), seen: Cell::new(0) }
+        Self { backend, locks, staged: Staged::default(), seen: Cell::new(0) }
     }
 }
 
 impl<B: Backend> Transaction for LockedTransaction<'_, B> {
     fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        if let Some(own) = self.writes.get(key) {
+        if let Some(own) = self.staged.writes.get(key) {
             return Ok(own.clone());
         }
         let newest = self.backend.newest(key)?;
@@ -86,51 +153,45 @@ impl<B: Backend> Transaction for LockedTransaction<'_, B> {
     }
 
     fn put(&mut self, key: Bytes, value: Bytes) {
-        self.writes.insert(key, Some(value));
+        self.staged.put(key, value);
     }
 
     fn delete(&mut self, key: Bytes) {
-        self.writes.insert(key, None);
+        self.staged.delete(key);
+    }
+
+    fn append(&mut self, log: Bytes, floor: u64, record: Bytes) {
+        self.staged.append(log, floor, record);
+    }
+
+    fn add(&mut self, counter: Bytes, delta: i64) {
+        self.staged.add(counter, delta);
+    }
+
+    fn expect_epoch(&mut self, epoch: u64) {
+        self.staged.epoch = Some(epoch);
     }
 
     fn keep(&mut self, guards: Box<dyn Send>) {
-        self.guards.push(guards);
+        self.staged.guards.push(guards);
     }
 
     fn submit(self: Box<Self>) -> Result<Submission, CommitError> {
-        if self.writes.is_empty() {
+        if self.staged.is_empty() {
             return self.submit_read();
         }
-        check_limits(&self.writes).map_err(CommitError::Failed)?;
-        self.backend.submit(self.writes, self.guards, self.locks, self.seen.get())
+        self.staged.check_limits().map_err(CommitError::Failed)?;
+        // The gate is held, so the epoch cannot change before this is submitted.
+        self.staged.check_epoch(self.backend.epoch())?;
+        self.backend.submit(self.staged, self.locks, self.seen.get())
     }
 
     fn submit_read(self: Box<Self>) -> Result<Submission, CommitError> {
+        self.staged.check_epoch(self.backend.epoch())?;
         drop(self.locks);
         match self.seen.get() {
             0 => Ok(Submission::durable()),
             ticket => self.backend.submit_read(ticket),
         }
-    }
-}
-
-/// Applies the limits of the most restrictive store, so that all stores refuse the same writes.
-fn check_limits(writes: &WriteSet) -> Result<(), StoreError> {
-    let refuse = |what: &str, len: usize, limit: &str| {
-        Err(StoreError::Limit { detail: format!("{what} has {len} bytes; the limit is {limit}") })
-    };
-    for (key, value) in writes {
-        if key.is_empty() || key.len() > MAX_KEY_BYTES {
-            return refuse("a key", key.len(), &format!("1 to {MAX_KEY_BYTES}"));
-        }
-        if let Some(value) = value.as_ref().filter(|value| value.len() > MAX_VALUE_BYTES) {
-            return refuse("a value", value.len(), &MAX_VALUE_BYTES.to_string());
-        }
-    }
-    match size_bytes(writes) {
-        size if size > MAX_TRANSACTION_BYTES => {
-            refuse("a transaction", size, &MAX_TRANSACTION_BYTES.to_string())
-        }
-        _ => Ok(()),
     }
 }

@@ -50,11 +50,14 @@ const ARROWS: [(&str, &[&str]); 11] = [
 
 /// What a crate may use in its tests besides: the typed client is tested against a real endpoint, and plans are
 /// run on a real engine.
-const TEST_ARROWS: [(&str, &str); 2] =
-    [("keyloom", "keyloom-server"), ("keyloom-design", "keyloom-engine")];
+const TEST_ARROWS: [(&str, &str); 3] = [
+    ("keyloom", "keyloom-server"),
+    ("keyloom-design", "keyloom"),
+    ("keyloom-design", "keyloom-engine"),
+];
 
 /// Not published, so they may use anything.
-const EXEMPT: [&str; 2] = ["keyloom-testkit", "keyloom-bench"];
+const EXEMPT: [&str; 3] = ["keyloom-testkit", "keyloom-bench", "notes"];
 
 /// What all manifests say, as cargo reads them.
 fn packages() -> Vec<Value> {

@@ -35,7 +35,8 @@ fn every_dependency_has_a_permissive_licence() {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "run `cargo fetch` first, as scripts/test does: {complaint}");
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
     let packages = metadata["packages"].as_array().unwrap();
     assert!(packages.len() > 100, "{} packages", packages.len());

@@ -8,7 +8,7 @@ use keyloom_core::{AttributeValue, Item, Result, Str};
 use crate::Operation;
 use crate::model;
 
-/// A request body, parsed and of the right shape.
+/// A request body, parsed and as the API model wants it.
 #[derive(Debug)]
 pub struct Body<'a> {
     tree: Json<'a>,
@@ -24,8 +24,8 @@ struct ItemField {
 }
 
 impl<'a> Body<'a> {
-    /// Parses the body of a request. This is where `SerializationException` arises: the whole body is judged by
-    /// the shape of the operation's input, before any rule of the API is.
+    /// Parses the body of a request and judges it as a whole by the API model: by the shape of the operation's input,
+    /// which is where `SerializationException` arises, and then, for control operations, by its constraints.
     pub fn parse(operation: Operation, text: &'a [u8]) -> Result<Self> {
         let (tree, item) = match operation.item_member() {
             Some(name) => {
@@ -36,6 +36,7 @@ impl<'a> Body<'a> {
             None => (json::parse(text)?, None),
         };
         model::check(model::input(operation), &tree)?;
+        model::check_constraints(operation, &tree)?;
         Ok(Self { tree, item })
     }
 
@@ -98,6 +99,11 @@ impl<'a> Fields<'a> {
     pub fn integer(&self, name: &str) -> Option<i64> {
         let Json::Number(number) = self.raw(name)? else { return None };
         number.as_i64().or_else(|| Some(number.as_f64()? as i64))
+    }
+
+    /// How many of something are wanted, where the model has refused less than one.
+    pub fn count(&self, name: &str) -> Option<usize> {
+        usize::try_from(self.integer(name)?).ok()
     }
 
     /// A boolean.

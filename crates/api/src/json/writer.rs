@@ -74,10 +74,29 @@ impl JsonWriter {
         self.out.extend_from_slice(format!("{value:?}").as_bytes());
     }
 
+    /// A point in time, in seconds with milliseconds.
+    pub fn seconds(&mut self, name: &str, ms: u64) {
+        self.decimal(name, ms as f64 / 1000.0);
+    }
+
+    /// A point in time, unless it is absent.
+    pub fn optional_seconds(&mut self, name: &str, ms: Option<u64>) {
+        if let Some(ms) = ms {
+            self.seconds(name, ms);
+        }
+    }
+
     /// A member that is a boolean.
     pub fn boolean(&mut self, name: &str, value: bool) {
         self.key(name);
         self.out.extend_from_slice(if value { b"true" } else { b"false" });
+    }
+
+    /// A member that is a boolean, unless it is absent.
+    pub fn optional_boolean(&mut self, name: &str, value: Option<bool>) {
+        if let Some(value) = value {
+            self.boolean(name, value);
+        }
     }
 
     /// A member that is written only if it is true.
@@ -158,6 +177,16 @@ impl JsonWriter {
     pub fn stored(&mut self, name: &str, value: &serde_json::Value) {
         self.key(name);
         self.out.extend_from_slice(value.to_string().as_bytes());
+    }
+
+    /// Members that were stored as JSON, under their names.
+    pub fn stored_members<'a>(
+        &mut self,
+        members: impl IntoIterator<Item = (&'a String, &'a serde_json::Value)>,
+    ) {
+        for (name, value) in members {
+            self.stored(name, value);
+        }
     }
 
     /// A member that is an object.

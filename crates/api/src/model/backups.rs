@@ -1,6 +1,10 @@
 //! The input shapes of backups and restores.
 
-use super::Shape::{Boolean, Integer, List, Struct, Text, Timestamp};
+use super::Shape::{Boolean, List, Struct, Timestamp};
+use super::limits::{
+    BackupArn, BackupName, BackupTypeFilter, BackupsInputLimit, BillingMode, RecoveryPeriodInDays,
+    TableArn, TableName,
+};
 use super::parts::{
     GlobalSecondaryIndex, LocalSecondaryIndex, OnDemandThroughput, ProvisionedThroughput,
     SSESpecification, VectorIndex,
@@ -8,16 +12,17 @@ use super::parts::{
 use super::structures;
 
 structures! {
-    CreateBackup { TableName: Text, BackupName: Text }
-    DeleteBackup { BackupArn: Text }
-    DescribeBackup { BackupArn: Text }
-    DescribeContinuousBackups { TableName: Text }
+    CreateBackup(TableName, BackupName) { TableName: TableArn, BackupName: BackupName }
+    DeleteBackup(BackupArn) { BackupArn: BackupArn }
+    DescribeBackup(BackupArn) { BackupArn: BackupArn }
+    DescribeContinuousBackups(TableName) { TableName: TableArn }
     ListBackups {
-        TableName: Text, Limit: Integer, TimeRangeLowerBound: Timestamp,
-        TimeRangeUpperBound: Timestamp, ExclusiveStartBackupArn: Text, BackupType: Text,
+        TableName: TableArn, Limit: BackupsInputLimit, TimeRangeLowerBound: Timestamp,
+        TimeRangeUpperBound: Timestamp, ExclusiveStartBackupArn: BackupArn,
+        BackupType: BackupTypeFilter,
     }
-    RestoreTableFromBackup {
-        TargetTableName: Text, BackupArn: Text, BillingModeOverride: Text,
+    RestoreTableFromBackup(TargetTableName, BackupArn) {
+        TargetTableName: TableName, BackupArn: BackupArn, BillingModeOverride: BillingMode,
         GlobalSecondaryIndexOverride: List(&Struct(&GlobalSecondaryIndex)),
         LocalSecondaryIndexOverride: List(&Struct(&LocalSecondaryIndex)),
         ProvisionedThroughputOverride: Struct(&ProvisionedThroughput),
@@ -25,9 +30,10 @@ structures! {
         SSESpecificationOverride: Struct(&SSESpecification),
         VectorIndexOverride: List(&Struct(&VectorIndex)),
     }
-    RestoreTableToPointInTime {
-        SourceTableArn: Text, SourceTableName: Text, TargetTableName: Text,
-        UseLatestRestorableTime: Boolean, RestoreDateTime: Timestamp, BillingModeOverride: Text,
+    RestoreTableToPointInTime(TargetTableName) {
+        SourceTableArn: TableArn, SourceTableName: TableName, TargetTableName: TableName,
+        UseLatestRestorableTime: Boolean, RestoreDateTime: Timestamp,
+        BillingModeOverride: BillingMode,
         GlobalSecondaryIndexOverride: List(&Struct(&GlobalSecondaryIndex)),
         LocalSecondaryIndexOverride: List(&Struct(&LocalSecondaryIndex)),
         ProvisionedThroughputOverride: Struct(&ProvisionedThroughput),
@@ -35,11 +41,11 @@ structures! {
         SSESpecificationOverride: Struct(&SSESpecification),
         VectorIndexOverride: List(&Struct(&VectorIndex)),
     }
-    UpdateContinuousBackups {
-        TableName: Text,
+    UpdateContinuousBackups(TableName, PointInTimeRecoverySpecification) {
+        TableName: TableArn,
         PointInTimeRecoverySpecification: Struct(&PointInTimeRecoverySpecification),
     }
-    PointInTimeRecoverySpecification {
-        PointInTimeRecoveryEnabled: Boolean, RecoveryPeriodInDays: Integer,
+    PointInTimeRecoverySpecification(PointInTimeRecoveryEnabled) {
+        PointInTimeRecoveryEnabled: Boolean, RecoveryPeriodInDays: RecoveryPeriodInDays,
     }
 }

@@ -40,7 +40,7 @@ fn elements<'j, 'a: 'j>(
     shape: Shape,
     values: impl IntoIterator<Item = &'j Json<'a>>,
 ) -> Result<()> {
-    let unexpected = match shape {
+    let unexpected = match shape.limit().0 {
         Shape::List(_) | Shape::Map(_) => message::unexpected_generic,
         _ => message::unexpected_value,
     };
@@ -50,6 +50,7 @@ fn elements<'j, 'a: 'j>(
 /// Judges one value; `unexpected` is the error for a scalar where a list or an object belongs.
 fn value(shape: Shape, json: &Json<'_>, unexpected: fn() -> Error) -> Result<()> {
     match (shape, json) {
+        (Shape::Limited(shape, _), _) => value(*shape, json, unexpected),
         (Shape::Text, _) => string(json).map(drop),
         (Shape::Boolean, _) => boolean(json).map(drop),
         (Shape::Integer | Shape::Long | Shape::Double | Shape::Timestamp, Json::Number(_)) => {
@@ -93,6 +94,7 @@ fn class(shape: &Shape) -> String {
         Shape::Struct(structure) => format!("{PACKAGE}.{}", structure.name),
         Shape::List(of) => format!("java.util.List<{}>", class(of)),
         Shape::Map(of) => map_of(of),
+        Shape::Limited(shape, _) => class(shape),
     }
 }
 

@@ -1,12 +1,17 @@
 //! The shapes of the API's inputs: which member is a string, a number, a list, a structure.
 //!
 //! The tables in the files beside this one are those of AWS's own model of the API; a test compares them with it.
-//! The module `check` compares a whole request body with them before anything else reads it.
+//! The module `check` compares a whole request body with them before anything else reads it. Those of tables,
+//! settings, backups and transfers also have the model's constraints, which the module `constraints` checks next.
+//! Operations on items and streams check theirs while they decode: they must be fast, and AWS departs from its
+//! model for them.
 
 mod backups;
 mod batches;
 mod check;
+mod constraints;
 mod items;
+mod limits;
 mod partiql;
 mod parts;
 mod queries;
@@ -19,6 +24,7 @@ mod transfers;
 use crate::Operation;
 
 pub(crate) use check::check;
+pub(crate) use constraints::check_constraints;
 
 /// The shape of a JSON value.
 #[derive(Clone, Copy, Debug)]
@@ -43,14 +49,56 @@ pub enum Shape {
     Map(&'static Shape),
     /// An object with known members.
     Struct(&'static Structure),
+    /// A value of a shape that must also keep to a limit.
+    Limited(&'static Shape, Limit),
 }
 
-/// An object with known members. All are optional here; which are required is a constraint, judged later.
+impl Shape {
+    /// The shape itself and its limit, if it has one.
+    pub fn limit(self) -> (Shape, Option<Limit>) {
+        match self {
+            Self::Limited(shape, limit) => (*shape, Some(limit)),
+            shape => (shape, None),
+        }
+    }
+}
+
+/// What the model demands of a value, beside its shape.
+#[derive(Clone, Copy, Debug)]
+pub enum Limit {
+    /// A minimum and a maximum number of characters.
+    Chars(usize, usize),
+    /// The same in bytes of UTF-8, as AWS documents it for names of attributes.
+    Bytes(usize, usize),
+    /// A minimum and a maximum number of characters, and a pattern.
+    Matching(&'static Pattern, usize, usize),
+    /// The name or ARN of a table that exists.
+    NameOrArn,
+    /// An enumeration.
+    OneOf(&'static [&'static str]),
+    /// A minimum and a maximum value.
+    Range(i64, i64),
+    /// A minimum and a maximum number of elements.
+    Count(usize, usize),
+}
+
+/// A regular expression of the model.
+#[derive(Debug)]
+pub struct Pattern {
+    /// The expression, as messages show it.
+    pub text: &'static str,
+    /// Whether a text matches it as a whole. An empty text need not be judged if the length excludes it.
+    pub matches: fn(&str) -> bool,
+}
+
+/// An object with known members.
 #[derive(Clone, Copy, Debug)]
 pub struct Structure {
     /// The name that the model has for it; an input has the name of its operation.
     pub name: &'static str,
-    /// The members with their shapes.
+    /// The members that must be there.
+    pub required: &'static [&'static str],
+    /// The members with their shapes, in the order of the model.
     pub members: &'static [(&'static str, Shape)],
 }
 
@@ -61,13 +109,14 @@ impl Structure {
     }
 }
 
-/// Declares structures: `Name { Member: Shape, … }`.
+/// Declares structures: `Name(Required, …) { Member: Shape, … }`.
 macro_rules! structures {
-    ($($name:ident { $($member:ident: $shape:expr),* $(,)? })+) => {
+    ($($name:ident $(($($required:ident),+))? { $($member:ident: $shape:expr),* $(,)? })+) => {
         $(
             #[expect(non_upper_case_globals, reason = "it has the name that the model gives it")]
             pub(super) static $name: super::Structure = super::Structure {
                 name: stringify!($name),
+                required: &[$($(stringify!($required)),+)?],
                 members: &[$((stringify!($member), $shape)),*],
             };
         )+
@@ -76,35 +125,42 @@ macro_rules! structures {
 use structures;
 
 macro_rules! inputs {
-    ($($file:ident: $($name:ident),+;)+) => {
+    ($($file:ident($has_constraints:literal): $($name:ident),+;)+) => {
         /// The shape of an operation's input.
         pub fn input(operation: Operation) -> &'static Structure {
             match operation {
                 $($(Operation::$name => &$file::$name,)+)+
             }
         }
+
+        /// Whether the tables have the constraints of an operation's input.
+        fn has_constraints(operation: Operation) -> bool {
+            match operation {
+                $($(Operation::$name)|+ => $has_constraints,)+
+            }
+        }
     };
 }
 
 inputs! {
-    items: DeleteItem, GetItem, PutItem, UpdateItem;
-    queries: Query, Scan, SearchVectors;
-    batches: BatchGetItem, BatchWriteItem;
-    transactions: TransactGetItems, TransactWriteItems;
-    partiql: BatchExecuteStatement, ExecuteStatement, ExecuteTransaction;
-    tables: CreateTable, DeleteTable, DescribeEndpoints, DescribeLimits, DescribeTable,
+    items(false): DeleteItem, GetItem, PutItem, UpdateItem;
+    queries(false): Query, Scan, SearchVectors;
+    batches(false): BatchGetItem, BatchWriteItem;
+    transactions(false): TransactGetItems, TransactWriteItems;
+    partiql(false): BatchExecuteStatement, ExecuteStatement, ExecuteTransaction;
+    tables(true): CreateTable, DeleteTable, DescribeEndpoints, DescribeLimits, DescribeTable,
         DescribeTimeToLive, ListTables, ListTagsOfResource, TagResource, UntagResource, UpdateTable,
         UpdateTimeToLive;
-    settings: CreateGlobalTable, DeleteResourcePolicy, DescribeContributorInsights,
+    settings(true): CreateGlobalTable, DeleteResourcePolicy, DescribeContributorInsights,
         DescribeGlobalTable, DescribeGlobalTableSettings, DescribeKinesisStreamingDestination,
         DescribeTableReplicaAutoScaling, DisableKinesisStreamingDestination,
         EnableKinesisStreamingDestination, GetResourcePolicy, ListContributorInsights,
         ListGlobalTables, PutResourcePolicy, UpdateContributorInsights, UpdateGlobalTable,
         UpdateGlobalTableSettings, UpdateKinesisStreamingDestination, UpdateTableReplicaAutoScaling;
-    backups: CreateBackup, DeleteBackup, DescribeBackup, DescribeContinuousBackups, ListBackups,
+    backups(true): CreateBackup, DeleteBackup, DescribeBackup, DescribeContinuousBackups, ListBackups,
         RestoreTableFromBackup, RestoreTableToPointInTime, UpdateContinuousBackups;
-    transfers: CancelBulkOperation, DescribeBulkOperation, DescribeExport, DescribeImport,
+    transfers(true): CancelBulkOperation, DescribeBulkOperation, DescribeExport, DescribeImport,
         ExportTableToPointInTime, ImportTable, ListBulkOperations, ListExports, ListImports,
         StartBulkPutItems;
-    streams: DescribeStream, GetRecords, GetShardIterator, ListStreams;
+    streams(false): DescribeStream, GetRecords, GetShardIterator, ListStreams;
 }

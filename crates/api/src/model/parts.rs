@@ -1,30 +1,49 @@
 //! Structures that inputs of several kinds share.
 
-use super::Shape::{Boolean, List, Long, Struct, Text};
+use super::Limit::Count;
+use super::Shape::{Boolean, Limited, List, Long, Struct, Text};
+use super::limits::{
+    AttributeName, IndexName, KeySchemaAttributeName, KeyType, NonKeyAttributeName,
+    PositiveLongObject, ProjectionType, SSEType, ScalarAttributeType, SearchSchemaElementType,
+    VectorAttributeName, VectorDistanceFunction,
+};
 use super::structures;
 
 structures! {
-    AttributeDefinition { AttributeName: Text, AttributeType: Text }
-    GlobalSecondaryIndex {
-        IndexName: Text, KeySchema: List(&Struct(&KeySchemaElement)),
+    AttributeDefinition(AttributeName, AttributeType) {
+        AttributeName: KeySchemaAttributeName, AttributeType: ScalarAttributeType,
+    }
+    GlobalSecondaryIndex(IndexName, KeySchema, Projection) {
+        IndexName: IndexName,
+        KeySchema: Limited(&List(&Struct(&KeySchemaElement)), Count(1, usize::MAX)),
         Projection: Struct(&Projection), ProvisionedThroughput: Struct(&ProvisionedThroughput),
         OnDemandThroughput: Struct(&OnDemandThroughput), WarmThroughput: Struct(&WarmThroughput),
     }
-    KeySchemaElement { AttributeName: Text, KeyType: Text }
-    LocalSecondaryIndex {
-        IndexName: Text, KeySchema: List(&Struct(&KeySchemaElement)),
+    KeySchemaElement(AttributeName, KeyType) {
+        AttributeName: KeySchemaAttributeName, KeyType: KeyType,
+    }
+    LocalSecondaryIndex(IndexName, KeySchema, Projection) {
+        IndexName: IndexName, KeySchema: Limited(&List(&Struct(&KeySchemaElement)), Count(1, 2)),
         Projection: Struct(&Projection),
     }
     OnDemandThroughput { MaxReadRequestUnits: Long, MaxWriteRequestUnits: Long }
-    Projection { ProjectionType: Text, NonKeyAttributes: List(&Text) }
-    ProvisionedThroughput { ReadCapacityUnits: Long, WriteCapacityUnits: Long }
-    SSESpecification { Enabled: Boolean, SSEType: Text, KMSMasterKeyId: Text }
-    SearchSchemaElement { AttributeName: Text, SearchSchemaElementType: Text }
-    VectorAttributeDefinition { AttributeName: Text }
-    VectorIndex {
-        IndexName: Text, VectorAttribute: Struct(&VectorAttributeDefinition),
-        SearchSchema: List(&Struct(&SearchSchemaElement)), Projection: Struct(&Projection),
-        Dimensions: Long, DistanceFunction: Text,
+    Projection {
+        ProjectionType: ProjectionType,
+        NonKeyAttributes: Limited(&List(&NonKeyAttributeName), Count(1, 20)),
+    }
+    ProvisionedThroughput(ReadCapacityUnits, WriteCapacityUnits) {
+        ReadCapacityUnits: PositiveLongObject, WriteCapacityUnits: PositiveLongObject,
+    }
+    SSESpecification { Enabled: Boolean, SSEType: SSEType, KMSMasterKeyId: Text }
+    SearchSchemaElement(AttributeName, SearchSchemaElementType) {
+        AttributeName: AttributeName, SearchSchemaElementType: SearchSchemaElementType,
+    }
+    VectorAttributeDefinition(AttributeName) { AttributeName: VectorAttributeName }
+    VectorIndex(IndexName, VectorAttribute, Projection, Dimensions, DistanceFunction) {
+        IndexName: IndexName, VectorAttribute: Struct(&VectorAttributeDefinition),
+        SearchSchema: Limited(&List(&Struct(&SearchSchemaElement)), Count(1, usize::MAX)),
+        Projection: Struct(&Projection), Dimensions: PositiveLongObject,
+        DistanceFunction: VectorDistanceFunction,
     }
     WarmThroughput { ReadUnitsPerSecond: Long, WriteUnitsPerSecond: Long }
 }

@@ -1,96 +1,119 @@
 //! The input shapes of the settings that AWS keeps beside a table.
 
-use super::Shape::{Boolean, Double, Integer, List, Long, Struct, Text};
+use super::Limit::Count;
+use super::Shape::{Boolean, Double, Integer, Limited, List, Struct, Text};
+use super::limits::{
+    ApproximateCreationDateTimePrecision, AutoScalingPolicyName, AutoScalingRoleArn, BillingMode,
+    ContributorInsightsAction, ContributorInsightsMode, IndexName, ListContributorInsightsLimit,
+    PolicyRevisionId, PositiveIntegerObject, PositiveLongObject, ResourceArnString, StreamArn,
+    TableArn, TableClass, TableName,
+};
 use super::structures;
 
 structures! {
-    CreateGlobalTable { GlobalTableName: Text, ReplicationGroup: List(&Struct(&Replica)) }
-    DeleteResourcePolicy { ResourceArn: Text, ExpectedRevisionId: Text }
-    DescribeContributorInsights { TableName: Text, IndexName: Text }
-    DescribeGlobalTable { GlobalTableName: Text }
-    DescribeGlobalTableSettings { GlobalTableName: Text }
-    DescribeKinesisStreamingDestination { TableName: Text }
-    DescribeTableReplicaAutoScaling { TableName: Text }
-    DisableKinesisStreamingDestination {
-        TableName: Text, StreamArn: Text,
+    CreateGlobalTable(GlobalTableName, ReplicationGroup) {
+        GlobalTableName: TableName, ReplicationGroup: List(&Struct(&Replica)),
+    }
+    DeleteResourcePolicy(ResourceArn) {
+        ResourceArn: ResourceArnString, ExpectedRevisionId: PolicyRevisionId,
+    }
+    DescribeContributorInsights(TableName) { TableName: TableArn, IndexName: IndexName }
+    DescribeGlobalTable(GlobalTableName) { GlobalTableName: TableName }
+    DescribeGlobalTableSettings(GlobalTableName) { GlobalTableName: TableName }
+    DescribeKinesisStreamingDestination(TableName) { TableName: TableArn }
+    DescribeTableReplicaAutoScaling(TableName) { TableName: TableArn }
+    DisableKinesisStreamingDestination(TableName, StreamArn) {
+        TableName: TableArn, StreamArn: StreamArn,
         EnableKinesisStreamingConfiguration: Struct(&EnableKinesisStreamingConfiguration),
     }
-    EnableKinesisStreamingDestination {
-        TableName: Text, StreamArn: Text,
+    EnableKinesisStreamingDestination(TableName, StreamArn) {
+        TableName: TableArn, StreamArn: StreamArn,
         EnableKinesisStreamingConfiguration: Struct(&EnableKinesisStreamingConfiguration),
     }
-    GetResourcePolicy { ResourceArn: Text }
-    ListContributorInsights { TableName: Text, NextToken: Text, MaxResults: Integer }
-    ListGlobalTables { ExclusiveStartGlobalTableName: Text, Limit: Integer, RegionName: Text }
-    PutResourcePolicy {
-        ResourceArn: Text, Policy: Text, ExpectedRevisionId: Text,
+    GetResourcePolicy(ResourceArn) { ResourceArn: ResourceArnString }
+    ListContributorInsights {
+        TableName: TableArn, NextToken: Text, MaxResults: ListContributorInsightsLimit,
+    }
+    ListGlobalTables {
+        ExclusiveStartGlobalTableName: TableName, Limit: PositiveIntegerObject, RegionName: Text,
+    }
+    PutResourcePolicy(ResourceArn, Policy) {
+        ResourceArn: ResourceArnString, Policy: Text, ExpectedRevisionId: PolicyRevisionId,
         ConfirmRemoveSelfResourceAccess: Boolean,
     }
-    UpdateContributorInsights {
-        TableName: Text, IndexName: Text, ContributorInsightsAction: Text,
-        ContributorInsightsMode: Text,
+    UpdateContributorInsights(TableName, ContributorInsightsAction) {
+        TableName: TableArn, IndexName: IndexName,
+        ContributorInsightsAction: ContributorInsightsAction,
+        ContributorInsightsMode: ContributorInsightsMode,
     }
-    UpdateGlobalTable { GlobalTableName: Text, ReplicaUpdates: List(&Struct(&ReplicaUpdate)) }
-    UpdateGlobalTableSettings {
-        GlobalTableName: Text, GlobalTableBillingMode: Text,
-        GlobalTableProvisionedWriteCapacityUnits: Long,
+    UpdateGlobalTable(GlobalTableName, ReplicaUpdates) {
+        GlobalTableName: TableName, ReplicaUpdates: List(&Struct(&ReplicaUpdate)),
+    }
+    UpdateGlobalTableSettings(GlobalTableName) {
+        GlobalTableName: TableName, GlobalTableBillingMode: BillingMode,
+        GlobalTableProvisionedWriteCapacityUnits: PositiveLongObject,
         GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate: Struct(&AutoScalingSettingsUpdate),
-        GlobalTableGlobalSecondaryIndexSettingsUpdate: List(&Struct(&GlobalTableGlobalSecondaryIndexSettingsUpdate)),
-        ReplicaSettingsUpdate: List(&Struct(&ReplicaSettingsUpdate)),
+        GlobalTableGlobalSecondaryIndexSettingsUpdate: Limited(&List(&Struct(&GlobalTableGlobalSecondaryIndexSettingsUpdate)), Count(1, 20)),
+        ReplicaSettingsUpdate: Limited(&List(&Struct(&ReplicaSettingsUpdate)), Count(1, 50)),
     }
-    UpdateKinesisStreamingDestination {
-        TableName: Text, StreamArn: Text,
+    UpdateKinesisStreamingDestination(TableName, StreamArn) {
+        TableName: TableArn, StreamArn: StreamArn,
         UpdateKinesisStreamingConfiguration: Struct(&UpdateKinesisStreamingConfiguration),
     }
-    UpdateTableReplicaAutoScaling {
-        GlobalSecondaryIndexUpdates: List(&Struct(&GlobalSecondaryIndexAutoScalingUpdate)),
-        TableName: Text,
+    UpdateTableReplicaAutoScaling(TableName) {
+        GlobalSecondaryIndexUpdates: Limited(&List(&Struct(&GlobalSecondaryIndexAutoScalingUpdate)), Count(1, usize::MAX)),
+        TableName: TableArn,
         ProvisionedWriteCapacityAutoScalingUpdate: Struct(&AutoScalingSettingsUpdate),
-        ReplicaUpdates: List(&Struct(&ReplicaAutoScalingUpdate)),
+        ReplicaUpdates: Limited(&List(&Struct(&ReplicaAutoScalingUpdate)), Count(1, usize::MAX)),
     }
-    AutoScalingPolicyUpdate {
-        PolicyName: Text,
+    AutoScalingPolicyUpdate(TargetTrackingScalingPolicyConfiguration) {
+        PolicyName: AutoScalingPolicyName,
         TargetTrackingScalingPolicyConfiguration: Struct(&AutoScalingTargetTrackingScalingPolicyConfigurationUpdate),
     }
     AutoScalingSettingsUpdate {
-        MinimumUnits: Long, MaximumUnits: Long, AutoScalingDisabled: Boolean,
-        AutoScalingRoleArn: Text, ScalingPolicyUpdate: Struct(&AutoScalingPolicyUpdate),
+        MinimumUnits: PositiveLongObject, MaximumUnits: PositiveLongObject,
+        AutoScalingDisabled: Boolean, AutoScalingRoleArn: AutoScalingRoleArn,
+        ScalingPolicyUpdate: Struct(&AutoScalingPolicyUpdate),
     }
-    AutoScalingTargetTrackingScalingPolicyConfigurationUpdate {
+    AutoScalingTargetTrackingScalingPolicyConfigurationUpdate(TargetValue) {
         DisableScaleIn: Boolean, ScaleInCooldown: Integer, ScaleOutCooldown: Integer,
         TargetValue: Double,
     }
-    CreateReplicaAction { RegionName: Text }
-    DeleteReplicaAction { RegionName: Text }
-    EnableKinesisStreamingConfiguration { ApproximateCreationDateTimePrecision: Text }
+    CreateReplicaAction(RegionName) { RegionName: Text }
+    DeleteReplicaAction(RegionName) { RegionName: Text }
+    EnableKinesisStreamingConfiguration {
+        ApproximateCreationDateTimePrecision: ApproximateCreationDateTimePrecision,
+    }
     GlobalSecondaryIndexAutoScalingUpdate {
-        IndexName: Text,
+        IndexName: IndexName,
         ProvisionedWriteCapacityAutoScalingUpdate: Struct(&AutoScalingSettingsUpdate),
     }
-    GlobalTableGlobalSecondaryIndexSettingsUpdate {
-        IndexName: Text, ProvisionedWriteCapacityUnits: Long,
+    GlobalTableGlobalSecondaryIndexSettingsUpdate(IndexName) {
+        IndexName: IndexName, ProvisionedWriteCapacityUnits: PositiveLongObject,
         ProvisionedWriteCapacityAutoScalingSettingsUpdate: Struct(&AutoScalingSettingsUpdate),
     }
     Replica { RegionName: Text }
-    ReplicaAutoScalingUpdate {
+    ReplicaAutoScalingUpdate(RegionName) {
         RegionName: Text,
         ReplicaGlobalSecondaryIndexUpdates: List(&Struct(&ReplicaGlobalSecondaryIndexAutoScalingUpdate)),
         ReplicaProvisionedReadCapacityAutoScalingUpdate: Struct(&AutoScalingSettingsUpdate),
     }
     ReplicaGlobalSecondaryIndexAutoScalingUpdate {
-        IndexName: Text,
+        IndexName: IndexName,
         ProvisionedReadCapacityAutoScalingUpdate: Struct(&AutoScalingSettingsUpdate),
     }
-    ReplicaGlobalSecondaryIndexSettingsUpdate {
-        IndexName: Text, ProvisionedReadCapacityUnits: Long,
+    ReplicaGlobalSecondaryIndexSettingsUpdate(IndexName) {
+        IndexName: IndexName, ProvisionedReadCapacityUnits: PositiveLongObject,
         ProvisionedReadCapacityAutoScalingSettingsUpdate: Struct(&AutoScalingSettingsUpdate),
     }
-    ReplicaSettingsUpdate {
-        RegionName: Text, ReplicaProvisionedReadCapacityUnits: Long,
+    ReplicaSettingsUpdate(RegionName) {
+        RegionName: Text, ReplicaProvisionedReadCapacityUnits: PositiveLongObject,
         ReplicaProvisionedReadCapacityAutoScalingSettingsUpdate: Struct(&AutoScalingSettingsUpdate),
-        ReplicaGlobalSecondaryIndexSettingsUpdate: List(&Struct(&ReplicaGlobalSecondaryIndexSettingsUpdate)),
-        ReplicaTableClass: Text,
+        ReplicaGlobalSecondaryIndexSettingsUpdate: Limited(&List(&Struct(&ReplicaGlobalSecondaryIndexSettingsUpdate)), Count(1, 20)),
+        ReplicaTableClass: TableClass,
     }
     ReplicaUpdate { Create: Struct(&CreateReplicaAction), Delete: Struct(&DeleteReplicaAction) }
-    UpdateKinesisStreamingConfiguration { ApproximateCreationDateTimePrecision: Text }
+    UpdateKinesisStreamingConfiguration {
+        ApproximateCreationDateTimePrecision: ApproximateCreationDateTimePrecision,
+    }
 }

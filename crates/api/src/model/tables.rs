@@ -1,6 +1,13 @@
 //! The input shapes of the operations on tables.
 
-use super::Shape::{Boolean, Integer, List, Long, Struct, Text};
+use super::Limit::Count;
+use super::Shape::{Boolean, Limited, List, Long, Struct, Text};
+use super::limits::{
+    BillingMode, DisassociationMode, GlobalTableSettingsReplicationMode, IndexName,
+    ListTablesInputLimit, MultiRegionConsistency, PositiveLongObject, ResourceArnString,
+    StreamViewType, TableArn, TableClass, TableName, TagKeyString, TagValueString,
+    TimeToLiveAttributeName, VectorDistanceFunction,
+};
 use super::parts::{
     AttributeDefinition, GlobalSecondaryIndex, KeySchemaElement, LocalSecondaryIndex,
     OnDemandThroughput, Projection, ProvisionedThroughput, SSESpecification, SearchSchemaElement,
@@ -9,65 +16,78 @@ use super::parts::{
 use super::structures;
 
 structures! {
-    CreateTable {
-        AttributeDefinitions: List(&Struct(&AttributeDefinition)), TableName: Text,
-        KeySchema: List(&Struct(&KeySchemaElement)),
+    CreateTable(AttributeDefinitions, TableName, KeySchema) {
+        AttributeDefinitions: List(&Struct(&AttributeDefinition)), TableName: TableName,
+        KeySchema: Limited(&List(&Struct(&KeySchemaElement)), Count(1, 2)),
         LocalSecondaryIndexes: List(&Struct(&LocalSecondaryIndex)),
-        GlobalSecondaryIndexes: List(&Struct(&GlobalSecondaryIndex)), BillingMode: Text,
+        GlobalSecondaryIndexes: List(&Struct(&GlobalSecondaryIndex)), BillingMode: BillingMode,
         ProvisionedThroughput: Struct(&ProvisionedThroughput),
         StreamSpecification: Struct(&StreamSpecification),
-        SSESpecification: Struct(&SSESpecification), Tags: List(&Struct(&Tag)), TableClass: Text,
-        DeletionProtectionEnabled: Boolean, WarmThroughput: Struct(&WarmThroughput),
-        ResourcePolicy: Text, OnDemandThroughput: Struct(&OnDemandThroughput),
-        GlobalTableSourceArn: Text, GlobalTableSettingsReplicationMode: Text,
+        SSESpecification: Struct(&SSESpecification), Tags: List(&Struct(&Tag)),
+        TableClass: TableClass, DeletionProtectionEnabled: Boolean,
+        WarmThroughput: Struct(&WarmThroughput), ResourcePolicy: Text,
+        OnDemandThroughput: Struct(&OnDemandThroughput), GlobalTableSourceArn: TableArn,
+        GlobalTableSettingsReplicationMode: GlobalTableSettingsReplicationMode,
         VectorIndexes: List(&Struct(&VectorIndex)),
     }
-    DeleteTable { TableName: Text }
+    DeleteTable(TableName) { TableName: TableArn }
     DescribeEndpoints {}
     DescribeLimits {}
-    DescribeTable { TableName: Text }
-    DescribeTimeToLive { TableName: Text }
-    ListTables { ExclusiveStartTableName: Text, Limit: Integer }
-    ListTagsOfResource { ResourceArn: Text, NextToken: Text }
-    TagResource { ResourceArn: Text, Tags: List(&Struct(&Tag)) }
-    UntagResource { ResourceArn: Text, TagKeys: List(&Text) }
-    UpdateTable {
-        AttributeDefinitions: List(&Struct(&AttributeDefinition)), TableName: Text,
-        BillingMode: Text, ProvisionedThroughput: Struct(&ProvisionedThroughput),
+    DescribeTable(TableName) { TableName: TableArn }
+    DescribeTimeToLive(TableName) { TableName: TableArn }
+    ListTables { ExclusiveStartTableName: TableName, Limit: ListTablesInputLimit }
+    ListTagsOfResource(ResourceArn) { ResourceArn: ResourceArnString, NextToken: Text }
+    TagResource(ResourceArn, Tags) { ResourceArn: ResourceArnString, Tags: List(&Struct(&Tag)) }
+    UntagResource(ResourceArn, TagKeys) {
+        ResourceArn: ResourceArnString, TagKeys: List(&TagKeyString),
+    }
+    UpdateTable(TableName) {
+        AttributeDefinitions: List(&Struct(&AttributeDefinition)), TableName: TableArn,
+        BillingMode: BillingMode, ProvisionedThroughput: Struct(&ProvisionedThroughput),
         GlobalSecondaryIndexUpdates: List(&Struct(&GlobalSecondaryIndexUpdate)),
         StreamSpecification: Struct(&StreamSpecification),
         SSESpecification: Struct(&SSESpecification),
-        ReplicaUpdates: List(&Struct(&ReplicationGroupUpdate)), TableClass: Text,
-        DeletionProtectionEnabled: Boolean, MultiRegionConsistency: Text,
-        GlobalTableWitnessUpdates: List(&Struct(&GlobalTableWitnessGroupUpdate)),
+        ReplicaUpdates: Limited(&List(&Struct(&ReplicationGroupUpdate)), Count(1, usize::MAX)),
+        TableClass: TableClass, DeletionProtectionEnabled: Boolean,
+        MultiRegionConsistency: MultiRegionConsistency,
+        GlobalTableWitnessUpdates: Limited(&List(&Struct(&GlobalTableWitnessGroupUpdate)), Count(1, 1)),
         OnDemandThroughput: Struct(&OnDemandThroughput), WarmThroughput: Struct(&WarmThroughput),
-        GlobalTableSettingsReplicationMode: Text, DisassociationProtectionEnabled: Boolean,
+        GlobalTableSettingsReplicationMode: GlobalTableSettingsReplicationMode,
+        DisassociationProtectionEnabled: Boolean,
         VectorIndexUpdates: List(&Struct(&VectorIndexUpdate)),
     }
-    UpdateTimeToLive { TableName: Text, TimeToLiveSpecification: Struct(&TimeToLiveSpecification) }
-    CreateGlobalSecondaryIndexAction {
-        IndexName: Text, KeySchema: List(&Struct(&KeySchemaElement)),
+    UpdateTimeToLive(TableName, TimeToLiveSpecification) {
+        TableName: TableArn, TimeToLiveSpecification: Struct(&TimeToLiveSpecification),
+    }
+    CreateGlobalSecondaryIndexAction(IndexName, KeySchema, Projection) {
+        IndexName: IndexName,
+        KeySchema: Limited(&List(&Struct(&KeySchemaElement)), Count(1, usize::MAX)),
         Projection: Struct(&Projection), ProvisionedThroughput: Struct(&ProvisionedThroughput),
         OnDemandThroughput: Struct(&OnDemandThroughput), WarmThroughput: Struct(&WarmThroughput),
     }
-    CreateGlobalTableWitnessGroupMemberAction { RegionName: Text }
-    CreateReplicationGroupMemberAction {
+    CreateGlobalTableWitnessGroupMemberAction(RegionName) { RegionName: Text }
+    CreateReplicationGroupMemberAction(RegionName) {
         RegionName: Text, KMSMasterKeyId: Text,
         ProvisionedThroughputOverride: Struct(&ProvisionedThroughputOverride),
         OnDemandThroughputOverride: Struct(&OnDemandThroughputOverride),
-        GlobalSecondaryIndexes: List(&Struct(&ReplicaGlobalSecondaryIndex)),
-        TableClassOverride: Text,
+        GlobalSecondaryIndexes: Limited(&List(&Struct(&ReplicaGlobalSecondaryIndex)), Count(1, usize::MAX)),
+        TableClassOverride: TableClass,
     }
-    CreateVectorIndexAction {
-        IndexName: Text, VectorAttribute: Struct(&VectorAttributeDefinition),
-        SearchSchema: List(&Struct(&SearchSchemaElement)), Projection: Struct(&Projection),
-        Dimensions: Long, DistanceFunction: Text,
+    CreateVectorIndexAction(
+        IndexName, VectorAttribute, Projection, Dimensions, DistanceFunction
+    ) {
+        IndexName: IndexName, VectorAttribute: Struct(&VectorAttributeDefinition),
+        SearchSchema: Limited(&List(&Struct(&SearchSchemaElement)), Count(1, usize::MAX)),
+        Projection: Struct(&Projection), Dimensions: PositiveLongObject,
+        DistanceFunction: VectorDistanceFunction,
     }
-    DeleteGlobalSecondaryIndexAction { IndexName: Text }
-    DeleteGlobalTableWitnessGroupMemberAction { RegionName: Text }
-    DeleteReplicationGroupMemberAction { RegionName: Text }
-    DeleteVectorIndexAction { IndexName: Text }
-    DisassociateReplicationGroupMemberAction { RegionName: Text, DisassociationMode: Text }
+    DeleteGlobalSecondaryIndexAction(IndexName) { IndexName: IndexName }
+    DeleteGlobalTableWitnessGroupMemberAction(RegionName) { RegionName: Text }
+    DeleteReplicationGroupMemberAction(RegionName) { RegionName: Text }
+    DeleteVectorIndexAction(IndexName) { IndexName: IndexName }
+    DisassociateReplicationGroupMemberAction(RegionName, DisassociationMode) {
+        RegionName: Text, DisassociationMode: DisassociationMode,
+    }
     GlobalSecondaryIndexUpdate {
         Update: Struct(&UpdateGlobalSecondaryIndexAction),
         Create: Struct(&CreateGlobalSecondaryIndexAction),
@@ -78,9 +98,9 @@ structures! {
         Delete: Struct(&DeleteGlobalTableWitnessGroupMemberAction),
     }
     OnDemandThroughputOverride { MaxReadRequestUnits: Long }
-    ProvisionedThroughputOverride { ReadCapacityUnits: Long }
-    ReplicaGlobalSecondaryIndex {
-        IndexName: Text, ProvisionedThroughputOverride: Struct(&ProvisionedThroughputOverride),
+    ProvisionedThroughputOverride { ReadCapacityUnits: PositiveLongObject }
+    ReplicaGlobalSecondaryIndex(IndexName) {
+        IndexName: IndexName, ProvisionedThroughputOverride: Struct(&ProvisionedThroughputOverride),
         OnDemandThroughputOverride: Struct(&OnDemandThroughputOverride),
     }
     ReplicationGroupUpdate {
@@ -89,19 +109,21 @@ structures! {
         Delete: Struct(&DeleteReplicationGroupMemberAction),
         Disassociate: Struct(&DisassociateReplicationGroupMemberAction),
     }
-    StreamSpecification { StreamEnabled: Boolean, StreamViewType: Text }
-    Tag { Key: Text, Value: Text }
-    TimeToLiveSpecification { Enabled: Boolean, AttributeName: Text }
-    UpdateGlobalSecondaryIndexAction {
-        IndexName: Text, ProvisionedThroughput: Struct(&ProvisionedThroughput),
+    StreamSpecification(StreamEnabled) { StreamEnabled: Boolean, StreamViewType: StreamViewType }
+    Tag(Key, Value) { Key: TagKeyString, Value: TagValueString }
+    TimeToLiveSpecification(Enabled, AttributeName) {
+        Enabled: Boolean, AttributeName: TimeToLiveAttributeName,
+    }
+    UpdateGlobalSecondaryIndexAction(IndexName) {
+        IndexName: IndexName, ProvisionedThroughput: Struct(&ProvisionedThroughput),
         OnDemandThroughput: Struct(&OnDemandThroughput), WarmThroughput: Struct(&WarmThroughput),
     }
-    UpdateReplicationGroupMemberAction {
+    UpdateReplicationGroupMemberAction(RegionName) {
         RegionName: Text, KMSMasterKeyId: Text,
         ProvisionedThroughputOverride: Struct(&ProvisionedThroughputOverride),
         OnDemandThroughputOverride: Struct(&OnDemandThroughputOverride),
-        GlobalSecondaryIndexes: List(&Struct(&ReplicaGlobalSecondaryIndex)),
-        TableClassOverride: Text,
+        GlobalSecondaryIndexes: Limited(&List(&Struct(&ReplicaGlobalSecondaryIndex)), Count(1, usize::MAX)),
+        TableClassOverride: TableClass,
     }
     VectorIndexUpdate {
         Create: Struct(&CreateVectorIndexAction), Delete: Struct(&DeleteVectorIndexAction),

@@ -1,13 +1,13 @@
 //! ListTables.
 
-use keyloom_core::{Result, limits};
+use keyloom_core::limits;
 
-use crate::{Constraints, Fields};
+use crate::{Fields, JsonWriter};
 
 /// The input of ListTables.
 #[derive(Clone, Copy, Debug)]
 pub struct ListTablesInput<'a> {
-    /// The table behind which the list goes on, by name or ARN.
+    /// The table behind which the list goes on.
     pub exclusive_start_table_name: Option<&'a str>,
     /// How many names to list at most.
     pub limit: usize,
@@ -15,16 +15,30 @@ pub struct ListTablesInput<'a> {
 
 impl<'a> ListTablesInput<'a> {
     /// Decodes the request.
-    pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let start = fields.string("ExclusiveStartTableName");
-        let limit = fields.integer("Limit");
-        let mut constraints = Constraints::new();
-        if start.is_some() {
-            constraints.table_name_at(start, "exclusiveStartTableName");
+    pub fn decode(fields: &Fields<'a>) -> Self {
+        Self {
+            exclusive_start_table_name: fields.string("ExclusiveStartTableName"),
+            limit: fields.count("Limit").unwrap_or(limits::MAX_LIST_TABLES),
         }
-        constraints.range(limit, "limit", 1, limits::MAX_LIST_TABLES as i64);
-        constraints.finish()?;
-        let limit = limit.map_or(limits::MAX_LIST_TABLES, |limit| limit as usize);
-        Ok(Self { exclusive_start_table_name: start, limit })
+    }
+}
+
+/// The output of ListTables.
+#[derive(Clone, Debug)]
+pub struct ListTablesOutput<'a> {
+    /// The names of this page.
+    pub table_names: Vec<&'a str>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+impl ListTablesOutput<'_> {
+    /// The reply's body.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut json = JsonWriter::object();
+        json.strings("TableNames", &self.table_names);
+        let last = self.table_names.last().filter(|_| self.more);
+        json.optional_string("LastEvaluatedTableName", last.copied());
+        json.finish()
     }
 }

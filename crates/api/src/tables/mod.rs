@@ -1,11 +1,28 @@
-//! The inputs of operations on tables that need no knowledge of a table's settings.
+//! Tables: their life, settings, tags and time to live, and what describes them.
 
+mod account;
+mod capacity;
+mod create_table;
+mod description;
 mod list_tables;
+mod schema;
+mod settings;
 mod tags;
 mod time_to_live;
+mod update_table;
 
-pub use list_tables::ListTablesInput;
-pub use tags::{
-    ListTagsOfResourceInput, TagResourceInput, UntagResourceInput, decode_tags, resource_arn,
+pub use account::{encode_endpoint, encode_limits};
+pub use capacity::{IndexCapacity, OnDemandLimit, Throughput, decode_on_demand};
+pub use create_table::CreateTableInput;
+pub use description::{
+    BillingDescription, Counts, GlobalIndexDescription, IndexDescription, StreamDescription,
+    TableDescription, VectorIndexDescription, write_key_schema, write_projection,
 };
-pub use time_to_live::UpdateTimeToLiveInput;
+pub use list_tables::{ListTablesInput, ListTablesOutput};
+pub use schema::IndexInput;
+pub use settings::{Encryption, StreamChange};
+pub use tags::{
+    ListTagsOfResourceInput, ListTagsOfResourceOutput, TagResourceInput, UntagResourceInput,
+};
+pub use time_to_live::{UpdateTimeToLiveInput, encode_time_to_live};
+pub use update_table::{IndexUpdate, UpdateTableInput, VectorIndexUpdate};

@@ -5,23 +5,14 @@ use std::collections::BTreeMap;
 use keyloom_core::error::table;
 use keyloom_core::{Result, Str, limits};
 
-use crate::{Constraints, Fields};
+use crate::{Fields, JsonWriter};
 
 /// `Tags`, as CreateTable and TagResource take them.
-pub fn decode_tags(
-    fields: &Fields<'_>,
-    constraints: &mut Constraints,
-) -> Result<Option<BTreeMap<String, String>>> {
-    let Some(list) = fields.structures("Tags") else { return Ok(None) };
+pub(super) fn decode_tags(fields: &Fields<'_>) -> Result<BTreeMap<String, String>> {
     let mut tags = BTreeMap::new();
-    for (position, tag) in list.iter().enumerate() {
-        let path = format!("tags.{}.member", position + 1);
+    for tag in fields.structures("Tags").unwrap_or_default() {
         let (key, value) = (tag.string("Key"), tag.string("Value"));
-        constraints.required(key.is_some(), &format!("{path}.key"));
-        constraints.required(value.is_some(), &format!("{path}.value"));
         let (key, value) = (key.unwrap_or_default(), value.unwrap_or_default());
-        constraints.length(key, &format!("{path}.key"), 1, limits::MAX_TAG_KEY_CHARS);
-        constraints.length(value, &format!("{path}.value"), 0, limits::MAX_TAG_VALUE_CHARS);
         if key.starts_with("aws:") {
             return Err(table::reserved_tag(key));
         }
@@ -38,12 +29,12 @@ pub fn decode_tags(
     if tags.len() > limits::MAX_TAGS {
         return Err(table::too_many_tags());
     }
-    Ok(Some(tags))
+    Ok(tags)
 }
 
 /// `ResourceArn`, which is that of a table, and the table's name.
-pub fn resource_arn<'a>(fields: &Fields<'a>) -> Result<(&'a str, &'a str)> {
-    let arn = fields.string("ResourceArn").ok_or_else(table::resource_arn_missing)?;
+fn resource_arn<'a>(fields: &Fields<'a>) -> Result<(&'a str, &'a str)> {
+    let arn = fields.string("ResourceArn").unwrap_or_default();
     Ok((arn, table_of(arn)?))
 }
 
@@ -92,12 +83,11 @@ pub struct TagResourceInput<'a> {
 impl<'a> TagResourceInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let mut constraints = Constraints::new();
-        let tags = decode_tags(fields, &mut constraints)?;
         let (resource_arn, table_name) = resource_arn(fields)?;
-        constraints.required(tags.is_some(), "tags");
-        constraints.finish()?;
-        let tags = tags.filter(|tags| !tags.is_empty()).ok_or_else(table::no_tags)?;
+        let tags = decode_tags(fields)?;
+        if tags.is_empty() {
+            return Err(table::no_tags());
+        }
         Ok(Self { resource_arn, table_name, tags })
     }
 }
@@ -114,11 +104,8 @@ pub struct UntagResourceInput<'a> {
 impl<'a> UntagResourceInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let keys = fields.strings("TagKeys");
         let (_, table_name) = resource_arn(fields)?;
-        let mut constraints = Constraints::new();
-        constraints.required(keys.is_some(), "tagKeys");
-        constraints.finish()?;
+        let keys = fields.strings("TagKeys");
         let tag_keys = keys.filter(|keys| !keys.is_empty()).ok_or_else(table::no_tag_keys)?;
         Ok(Self { table_name, tag_keys })
     }
@@ -140,6 +127,28 @@ impl<'a> ListTagsOfResourceInput<'a> {
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
         let (resource_arn, table_name) = resource_arn(fields)?;
         Ok(Self { resource_arn, table_name, next_token: fields.string("NextToken") })
+    }
+}
+
+/// The output of ListTagsOfResource.
+#[derive(Clone, Debug)]
+pub struct ListTagsOfResourceOutput<'a> {
+    /// The tags of this page.
+    pub tags: Vec<(&'a str, &'a str)>,
+    /// Where the next page begins, if there is one.
+    pub next_token: Option<String>,
+}
+
+impl ListTagsOfResourceOutput<'_> {
+    /// The reply's body.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut json = JsonWriter::object();
+        json.objects("Tags", &self.tags, |json, (key, value)| {
+            json.string("Key", key);
+            json.string("Value", value);
+        });
+        json.optional_string("NextToken", self.next_token.as_deref());
+        json.finish()
     }
 }
 

@@ -1,9 +1,7 @@
-//! UpdateTimeToLive.
+//! UpdateTimeToLive and DescribeTimeToLive.
 
-use keyloom_core::{Result, limits};
-
-use crate::parameters::described_table;
-use crate::{Constraints, Fields};
+use crate::parameters::control_table;
+use crate::{Fields, JsonWriter};
 
 /// The input of UpdateTimeToLive.
 #[derive(Clone, Copy, Debug)]
@@ -18,30 +16,36 @@ pub struct UpdateTimeToLiveInput<'a> {
 
 impl<'a> UpdateTimeToLiveInput<'a> {
     /// Decodes the request.
-    pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let table_name = described_table(fields)?;
-        let mut constraints = Constraints::new();
-        let path = "timeToLiveSpecification";
+    pub fn decode(fields: &Fields<'a>) -> Self {
         let specification = fields.structure("TimeToLiveSpecification");
-        constraints.required(specification.is_some(), path);
-        let (mut enabled, mut attribute) = (None, None);
-        if let Some(specification) = specification {
-            enabled = specification.boolean("Enabled");
-            attribute = specification.string("AttributeName");
-            let attribute_path = format!("{path}.attributeName");
-            match attribute {
-                None => constraints.required(false, &attribute_path),
-                Some(name) => {
-                    constraints.length(name, &attribute_path, 1, limits::MAX_KEY_NAME_BYTES);
-                }
-            }
-            constraints.required(enabled.is_some(), &format!("{path}.enabled"));
+        let specification = specification.as_ref();
+        Self {
+            table_name: control_table(fields),
+            enabled: specification.and_then(|one| one.boolean("Enabled")).unwrap_or(false),
+            attribute_name: specification
+                .and_then(|one| one.string("AttributeName"))
+                .unwrap_or_default(),
         }
-        constraints.finish()?;
-        Ok(Self {
-            table_name,
-            enabled: enabled.unwrap_or(false),
-            attribute_name: attribute.unwrap_or_default(),
-        })
     }
+
+    /// The reply's body: the specification again.
+    pub fn encode_output(&self) -> Vec<u8> {
+        let mut json = JsonWriter::object();
+        json.structure("TimeToLiveSpecification", |json| {
+            json.boolean("Enabled", self.enabled);
+            json.string("AttributeName", self.attribute_name);
+        });
+        json.finish()
+    }
+}
+
+/// The reply of DescribeTimeToLive; without an attribute, items do not expire.
+pub fn encode_time_to_live(attribute_name: Option<&str>) -> Vec<u8> {
+    let mut json = JsonWriter::object();
+    json.structure("TimeToLiveDescription", |json| {
+        let status = if attribute_name.is_some() { "ENABLED" } else { "DISABLED" };
+        json.string("TimeToLiveStatus", status);
+        json.optional_string("AttributeName", attribute_name);
+    });
+    json.finish()
 }

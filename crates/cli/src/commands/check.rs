@@ -1,14 +1,14 @@
 //! `keyloom check`: a proof for each access pattern, or the reason and the fix.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use keyloom_design::cost::Prices;
-use keyloom_design::{CheckReport, Severity, check_text, report};
+use keyloom_design::lint::Finding;
+use keyloom_design::{CheckReport, Code, Severity, check_text, report, unreadable};
 
-use crate::design_file::{check_file, prices};
+use crate::design_file::prices;
 use crate::output::{Failure, Output, complain};
 
 /// Prove every access pattern of a design file, and report mistakes that DynamoDB accepts silently.
@@ -18,7 +18,8 @@ use crate::output::{Failure, Output, complain};
 /// allows it by name with a reason. A pattern that would return wrong, missing or foreign rows comes with
 /// a counter-example.
 ///
-/// Exit codes: 0 no errors; 1 errors, or findings denied with --deny; 2 a file could not be read.
+/// Exit codes: 0 no errors; 1 errors, or findings denied with --deny; 2 a file could not be read. Every file is reported,
+/// whatever is wrong with the others. `keyloom rule ID` explains a rule.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom check tasks.toml
@@ -64,37 +65,37 @@ enum Format {
 
 impl Check {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
-        let prices = prices(self.prices.as_deref())?;
-        let mut reports: Vec<CheckReport> = Vec::with_capacity(self.files.len());
-        let mut unread: Vec<Failure> = Vec::new();
-        for file in &self.files {
-            match read(file, &prices) {
-                Ok(report) => reports.push(report),
-                Err(failure) => unread.push(failure),
-            }
-        }
+        let inputs = self.files.iter().filter(|file| is_input(file)).count();
+        let prices = match prices(self.prices.as_deref()) {
+            Ok(_) if inputs > 1 => return Ok(cannot_read("standard input can be read only once")),
+            Ok(prices) => prices,
+            Err(Failure::Refused(reason)) => return Ok(cannot_read(&reason)),
+            Err(failure) => return Err(failure),
+        };
+        let reports: Vec<CheckReport> = self.files.iter().map(|file| read(file, &prices)).collect();
         self.write(&reports, output)?;
         output.flush()?;
-        for failure in &unread {
-            complain(failure);
+        let mut code = ExitCode::SUCCESS;
+        for report in &reports {
+            let denied = self.denied(report);
+            if report.has_errors() || !denied.is_empty() {
+                code = ExitCode::FAILURE;
+            }
+            for denied in denied {
+                complain(&Failure::refused(format_args!("{}: {denied}", report.source.name())));
+            }
         }
-        for (report, denied) in reports
-            .iter()
-            .flat_map(|report| self.denied(report).into_iter().map(move |denied| (report, denied)))
-        {
-            complain(&Failure::refused(format_args!("{}: {denied}", report.source.name())));
+        for finding in reports.iter().filter_map(unread) {
+            code = cannot_read(&finding.message);
         }
-        if !unread.is_empty() {
-            return Ok(ExitCode::from(2));
-        }
-        let wrong = |report: &CheckReport| report.has_errors() || !self.denied(report).is_empty();
-        Ok(if reports.iter().any(wrong) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        Ok(code)
     }
 
     fn write(&self, reports: &[CheckReport], output: &mut Output) -> Result<(), Failure> {
         match self.format {
             Format::Human => {
-                for (at, report) in reports.iter().enumerate() {
+                // What cannot be read is said on standard error.
+                for (at, report) in reports.iter().filter(|r| unread(r).is_none()).enumerate() {
                     if at > 0 {
                         output.line("")?;
                     }
@@ -125,13 +126,31 @@ impl Check {
     }
 }
 
-fn read(file: &Path, prices: &Prices) -> Result<CheckReport, Failure> {
-    if file != Path::new("-") {
-        return check_file(file, prices);
+fn is_input(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+fn read(file: &Path, prices: &Prices) -> CheckReport {
+    let name =
+        if is_input(file) { "standard input".to_owned() } else { file.display().to_string() };
+    let text = if is_input(file) {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(file)
+    };
+    match text {
+        Ok(text) => check_text(&name, &text, prices),
+        Err(error) => unreadable(&name, &error.to_string()),
     }
-    let mut text = String::new();
-    match std::io::stdin().read_to_string(&mut text) {
-        Ok(_) => Ok(check_text("standard input", &text, prices)),
-        Err(error) => Err(Failure::refused(format_args!("standard input cannot be read: {error}"))),
-    }
+}
+
+/// Why a file could not be read, if so.
+fn unread(report: &CheckReport) -> Option<&Finding> {
+    report.findings.iter().find(|finding| finding.rule == Code::Unreadable.as_str())
+}
+
+/// Says what could not be read, for the exit code that stands for it.
+fn cannot_read(reason: &str) -> ExitCode {
+    complain(&Failure::refused(reason));
+    ExitCode::from(2)
 }

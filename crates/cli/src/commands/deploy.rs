@@ -19,7 +19,11 @@ use crate::output::{Failure, Format, Output};
 /// Create the tables of a design, or emit them for other tools.
 ///
 /// With --to, missing tables and indexes are created at a DynamoDB endpoint, one index at a time. If any
-/// change would lose data, nothing is changed.
+/// change would lose data, nothing is changed. What was created before an interruption is found when the
+/// command is run again, and it goes on from there.
+///
+/// With --to and --check, nothing is changed: differences between the design and the tables are reported, and
+/// the exit code is 1 if there are any.
 ///
 /// With --emit, CreateTable requests are JSON documents for `aws dynamodb create-table --cli-input-json`;
 /// CloudFormation is YAML, Terraform is HCL, CDK is a TypeScript construct.
@@ -30,6 +34,7 @@ use crate::output::{Failure, Format, Output};
   keyloom deploy tasks.toml --to http://localhost:8000
   keyloom deploy tasks.toml --to aws --region eu-central-1 --dry-run
   keyloom deploy tasks.toml --to http://localhost:8000 --format json
+  keyloom deploy tasks.toml --to aws --check
   keyloom deploy tasks.toml --emit cloudformation > template.yaml
   keyloom deploy tasks.toml --emit create-table > table.json
   aws dynamodb create-table --cli-input-json file://table.json --endpoint-url http://localhost:8000")]
@@ -43,6 +48,9 @@ pub(crate) struct Deploy {
     /// Only print the changes.
     #[arg(long, requires = "to")]
     dry_run: bool,
+    /// Only report what differs from the design; exit with 1 if anything does.
+    #[arg(long, requires = "to", conflicts_with = "dry_run")]
+    check: bool,
     /// AWS region; defaults to the environment's.
     #[arg(long, value_name = "NAME", requires = "to")]
     region: Option<String>,
@@ -104,10 +112,12 @@ impl Deploy {
         let remote = Remote::new(endpoint).map_err(|error| said(to, error))?;
         let deployment = prepare(report, design, &remote).map_err(|error| said(to, error))?;
         match self.format {
+            Format::Human if self.check => tell_drift(&deployment, output)?,
             Format::Human => self.tell(&deployment, to, &remote, output)?,
             Format::Json => self.record(&deployment, to, &remote, output)?,
         }
-        Ok(ExitCode::SUCCESS)
+        let drifted = self.check && deployment.differs();
+        Ok(if drifted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
     /// Makes the changes and tells of each.
@@ -152,8 +162,8 @@ impl Deploy {
     ) -> Result<(), Failure> {
         let mut notes = deployment.notes.clone();
         let mut made = Vec::new();
-        let mut outcome = possible(deployment);
-        if outcome.is_ok() && !self.dry_run {
+        let mut outcome = if self.check { Ok(()) } else { possible(deployment) };
+        if outcome.is_ok() && !self.dry_run && !self.check {
             for change in &deployment.changes {
                 match change.make(remote) {
                     Ok(note) => {
@@ -178,7 +188,8 @@ impl Deploy {
         });
         let document = json!({
             "endpoint": to,
-            "dry_run": self.dry_run,
+            "dry_run": self.dry_run || self.check,
+            "differs": deployment.differs(),
             "as_designed": deployment.settled,
             "changes": changes.collect::<Vec<_>>(),
             "notes": notes,
@@ -217,6 +228,20 @@ impl Deploy {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Reports how the tables of an endpoint differ from the design.
+fn tell_drift(deployment: &Deployment, output: &mut Output) -> Result<(), Failure> {
+    for name in &deployment.settled {
+        output.line(format_args!("table `{name}` is as designed"))?;
+    }
+    for change in &deployment.changes {
+        output.line(format_args!("not deployed: {}", change.describe()))?;
+    }
+    for difference in deployment.refusals.iter().chain(&deployment.notes) {
+        output.line(format_args!("differs: {difference}"))?;
+    }
+    Ok(())
 }
 
 /// What an endpoint answered that stops the work.

@@ -2,15 +2,19 @@
 
 pub(crate) mod backup;
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod deploy;
+pub(crate) mod diff;
 pub(crate) mod docs;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod key;
+pub(crate) mod man;
 pub(crate) mod repair;
 pub(crate) mod restore;
+pub(crate) mod rule;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod try_design;
@@ -27,8 +31,10 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Key(key) => key.run(output),
         Command::Check(check) => check.run(output),
         Command::Explain(explain) => explain.run(output),
+        Command::Rule(rule) => rule.run(output),
         Command::Try(try_design) => try_design.run(output),
         Command::Deploy(deploy) => deploy.run(output),
+        Command::Diff(diff) => diff.run(output),
         Command::Docs(docs) => docs.run(output),
         Command::Schema(schema) => schema.run(output),
         Command::Demo(demo) => demo.run(output),
@@ -39,5 +45,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Backup(backup) => backup.run(output),
         Command::Restore(restore) => restore.run(output),
         Command::Repair(repair) => repair.run(output),
+        Command::Completions(completions) => completions.run(output),
+        Command::Man(man) => man.run(output),
     }
 }

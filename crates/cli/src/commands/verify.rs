@@ -82,7 +82,7 @@ fn human(name: &str, report: &Report, paint: Paint) -> String {
     let totals = &report.totals;
     let mut lines = vec![format!(
         "{name}: {} entries, {} bytes\n  {} tables with {} items, {} indexes with {} entries\n  \
-         {} streams with {} records, {} backups with {} items, {} counts compared",
+         {} streams with {} records, {} history records, {} backups with {} items, {} counts compared",
         totals.entries,
         totals.bytes,
         totals.tables,
@@ -91,6 +91,7 @@ fn human(name: &str, report: &Report, paint: Paint) -> String {
         totals.index_entries,
         totals.streams,
         totals.stream_records,
+        totals.history_records,
         totals.backups,
         totals.backup_items,
         totals.counts,

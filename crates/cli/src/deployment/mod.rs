@@ -33,6 +33,13 @@ pub(crate) struct Deployment {
     pub(crate) settled: Vec<String>,
 }
 
+impl Deployment {
+    /// Whether anything at the endpoint is not as designed.
+    pub(crate) fn differs(&self) -> bool {
+        !(self.changes.is_empty() && self.refusals.is_empty() && self.notes.is_empty())
+    }
+}
+
 /// Compares the tables of a checked design with those of an endpoint.
 pub(crate) fn prepare(
     report: &CheckReport,

@@ -53,6 +53,70 @@ fn a_file_that_is_not_there_is_named() {
     assert!(text(&output.stderr).contains("no-such.toml cannot be read"), "{output:?}");
 }
 
+/// Programs that read reports learn of files that could not be read, and of all others.
+#[test]
+fn unreadable_files_are_in_every_report_and_exceed_findings() {
+    let folder = tempfile::tempdir().unwrap();
+    let latin = folder.path().join("latin.toml");
+    std::fs::write(&latin, b"# caf\xe9\n").unwrap();
+    let latin = latin.to_str().unwrap();
+    let files = [latin, "no-such.toml", ".", "stores.as-written.toml", "stores.toml"];
+    let run = |format: &str| {
+        let output = keyloom(&[["check", "--format", format].as_slice(), &files].concat());
+        assert_eq!(output.status.code(), Some(2), "{format}");
+        output
+    };
+    let report = json(&run("json"));
+    let findings = report["findings"].as_array().unwrap();
+    let unread: Vec<&str> = findings
+        .iter()
+        .filter(|finding| finding["rule"] == "D00")
+        .map(|finding| finding["where"]["file"].as_str().unwrap())
+        .collect();
+    assert_eq!(unread, [latin, "no-such.toml", "."]);
+    assert!(findings.iter().any(|f| f["where"]["file"] == "stores.as-written.toml"));
+    assert!(report["designs"].as_array().unwrap().iter().any(|d| d["file"] == "stores.toml"));
+    let sarif = json(&run("sarif"));
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.iter().filter(|result| result["ruleId"] == "D00").count(), 3);
+    assert!(text(&run("markdown").stdout).contains("## no-such.toml"));
+    let human = run("human");
+    assert_eq!(text(&human.stderr).matches(" cannot be read: ").count(), 3, "{human:?}");
+    assert!(text(&human.stdout).contains("stores.toml: no findings"), "{human:?}");
+}
+
+#[test]
+fn prices_and_input_that_cannot_be_read_are_told_from_findings() {
+    for arguments in [["check", "-", "-"].as_slice(), &["check", "stores.toml", "--prices", "no"]] {
+        let output = keyloom(arguments);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(text(&output.stderr).contains("read"), "{output:?}");
+    }
+}
+
+/// A report says where each rule is explained, and the page is there.
+#[test]
+fn reports_link_to_the_pages_of_their_rules() {
+    let pages = designs().join("../../docs/rules");
+    let output = keyloom(&["check", "stores.as-written.toml", "--format", "json"]);
+    for finding in json(&output)["findings"].as_array().unwrap() {
+        let link = finding["help"].as_str().unwrap();
+        let (_, page) = link.split_once("/docs/rules/").unwrap();
+        assert_eq!(page, format!("{}.md", finding["rule"].as_str().unwrap()));
+        assert!(pages.join(page).is_file(), "{link}");
+    }
+    let sarif = json(&keyloom(&["check", "stores.as-written.toml", "--format", "sarif"]));
+    for rule in sarif["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap() {
+        assert!(rule["helpUri"].as_str().unwrap().contains("/docs/rules/"), "{rule}");
+    }
+    let output = keyloom(&["rule", "K07", "A03"]);
+    let shown = text(&output.stdout);
+    assert!(shown.starts_with("# K07: ") && shown.contains("\n# A03: "), "{shown}");
+    let unknown = keyloom(&["rule", "K77"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(text(&unknown.stderr).contains("did you mean \"K07\"?"), "{unknown:?}");
+}
+
 const WARNED: &str = r#"
 [table.app]
 partition_key = "PK"

@@ -190,6 +190,28 @@ fn deploying_creates_the_tables_and_finds_them_as_designed() {
 }
 
 #[test]
+fn checking_reports_drift_and_changes_nothing() {
+    let server = Server::start();
+    let endpoint = format!("http://{}", server.address);
+    let drift = || {
+        let output = keyloom(&["deploy", "tasks.toml", "--to", &endpoint, "--check"]);
+        (output.status.code(), text(&output.stdout))
+    };
+    let (code, said) = drift();
+    assert_eq!(code, Some(1));
+    assert!(said.starts_with("not deployed: create table `tasks`"), "{said}");
+    assert_eq!(drift().0, Some(1), "the check itself creates nothing");
+    assert!(keyloom(&["deploy", "tasks.toml", "--to", &endpoint]).status.success());
+    assert_eq!(drift(), (Some(0), "table `tasks` is as designed\n".to_owned()));
+    let lacking =
+        r#"{"TableName":"tasks","GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":"GSI2"}}]}"#;
+    assert!(server.call("UpdateTable", lacking).starts_with("HTTP/1.1 200"));
+    let (code, said) = drift();
+    assert_eq!(code, Some(1));
+    assert!(said.contains("GSI2"), "{said}");
+}
+
+#[test]
 fn deploying_refuses_a_table_with_another_key_and_names_the_way_out() {
     let server = Server::start();
     let endpoint = format!("http://{}", server.address);

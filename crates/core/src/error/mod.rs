@@ -60,6 +60,8 @@ pub enum Error {
     BackupNotFound(String),
     /// The backup is being used by another operation.
     BackupInUse(String),
+    /// The table cannot be backed up continuously yet.
+    ContinuousBackupsUnavailable(String),
     /// Point-in-time recovery is off.
     PointInTimeRecoveryUnavailable(String),
     /// Point-in-time recovery is not possible for that time.
@@ -201,6 +203,7 @@ impl Error {
             Self::IndexNotFound(_) => "IndexNotFoundException",
             Self::BackupNotFound(_) => "BackupNotFoundException",
             Self::BackupInUse(_) => "BackupInUseException",
+            Self::ContinuousBackupsUnavailable(_) => "ContinuousBackupsUnavailableException",
             Self::PointInTimeRecoveryUnavailable(_) => "PointInTimeRecoveryUnavailableException",
             Self::InvalidRestoreTime(_) => "InvalidRestoreTimeException",
             Self::ExportNotFound(_) => "ExportNotFoundException",
@@ -279,6 +282,7 @@ impl Error {
             | Self::IndexNotFound(text)
             | Self::BackupNotFound(text)
             | Self::BackupInUse(text)
+            | Self::ContinuousBackupsUnavailable(text)
             | Self::PointInTimeRecoveryUnavailable(text)
             | Self::InvalidRestoreTime(text)
             | Self::ExportNotFound(text)

@@ -84,6 +84,13 @@ pub fn backup_in_use(arn: &str) -> Error {
     Error::BackupInUse(format!("Backup is being created: {arn}"))
 }
 
+/// A backup that the system has made, and removes itself.
+pub fn system_backup(arn: &str) -> Error {
+    Error::Validation(format!(
+        "Cannot delete a SYSTEM backup; it expires 35 days after its creation: {arn}"
+    ))
+}
+
 /// A backup that failed.
 pub fn backup_failed(arn: &str, reason: &str) -> Error {
     Error::BackupInUse(format!("Backup cannot be restored, because it failed ({reason}): {arn}"))
@@ -111,6 +118,13 @@ pub fn override_unknown(index: &str) -> Error {
 pub fn recovery_disabled(table: &str) -> Error {
     Error::PointInTimeRecoveryUnavailable(format!(
         "Point in time recovery is not enabled for table '{table}'"
+    ))
+}
+
+/// A table that cannot have point-in-time recovery yet.
+pub fn continuous_backups_unavailable(table: &str) -> Error {
+    Error::ContinuousBackupsUnavailable(format!(
+        "Backups are being enabled for the table: {table}. Please retry later"
     ))
 }
 

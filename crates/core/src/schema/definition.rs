@@ -1,7 +1,5 @@
 //! Table definitions as requests state them, before validation.
 
-use std::fmt;
-
 use crate::value::Str;
 
 /// CreateTable's definition of keys and indexes.
@@ -96,19 +94,6 @@ impl KeyElement {
     /// An element with both members.
     pub fn new(name: impl Into<Str>, role: impl Into<Str>) -> Self {
         Self { name: Some(name.into()), role: Some(role.into()) }
-    }
-}
-
-/// AWS's form in error messages.
-impl fmt::Display for KeyElement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = |member: &Option<Str>| member.clone().unwrap_or_else(|| "null".into());
-        write!(
-            f,
-            "KeySchemaElement(attributeName={}, keyType={})",
-            text(&self.name),
-            text(&self.role)
-        )
     }
 }
 

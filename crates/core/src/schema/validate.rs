@@ -9,7 +9,6 @@ use super::{
     IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, Projection, ScalarType, SearchRole,
     TableSchema, VectorIndexSchema,
 };
-use crate::error::constraint::Constraints;
 use crate::error::{Result, message::schema as message};
 use crate::limits::{
     MAX_GLOBAL_INDEXES, MAX_HASH_ATTRIBUTES, MAX_LOCAL_INDEXES, MAX_PROJECTED_ATTRIBUTES,
@@ -18,25 +17,9 @@ use crate::limits::{
 use crate::value::Str;
 
 impl TableDefinition {
-    /// Checks everything about keys and indexes and builds the schema.
-    ///
-    /// The constraints of the API model are checked too; an operation with further constraints to
-    /// report calls the parts first.
+    /// Checks everything about keys and indexes that the API model does not, and builds the schema.
     pub fn into_schema(self) -> Result<TableSchema> {
-        let Some(name) = self.name.clone() else { return Err(message::table_name_required()) };
-        let mut constraints = Constraints::default();
-        super::model::check_new_name(&name, "tableName", &mut constraints);
-        constraints.finish()?;
-        let mut constraints = Constraints::default();
-        self.check_attributes(&mut constraints);
-        self.check_key(&mut constraints);
-        self.check_indexes(&mut constraints);
-        self.check_vector_indexes(&mut constraints);
-        constraints.finish()?;
-        self.resolve(name)
-    }
-
-    fn resolve(self, name: Str) -> Result<TableSchema> {
+        let name = self.name.unwrap_or_default();
         check_defined_once(self.attributes.as_deref().unwrap_or_default())?;
         let attributes = typed(&self.attributes.unwrap_or_default());
         let key = table_key(&self.key.unwrap_or_default(), &attributes)?;

@@ -162,12 +162,26 @@ impl Entity {
     pub fn is_told_by(&self, link: &Self, name: &str) -> bool {
         match self.field(name).map(|field| &field.kind) {
             Some(FieldKind::Shard(shards)) if !shards.by.is_empty() => {
-                shards.by.iter().all(|by| link.field(by).is_some())
+                shards.by.iter().all(|by| self.has_same(link, by))
             }
             // A random shard is stored in keys only.
             Some(FieldKind::Shard(_)) => link.identity().contains(&name),
-            _ => link.field(name).is_some(),
+            _ => self.has_same(link, name),
         }
+    }
+
+    /// Whether a value that a link item has in a field can be the value of this entity's field of that name: they are
+    /// compared alike, and the link keeps a time as finely as the keys here do.
+    fn has_same(&self, link: &Self, name: &str) -> bool {
+        let (Some(own), Some(other)) = (self.field(name), link.field(name)) else { return false };
+        let ((class, _), (other_class, precision)) =
+            (own.comparison_class(), other.comparison_class());
+        let pieces = self.keys.iter().flat_map(|key| key.shape.template().field_pieces());
+        let finest = pieces
+            .filter(|piece| piece.name() == name)
+            .filter_map(|piece| piece.format().precision())
+            .max();
+        class == other_class && (class != "time" || precision >= finest)
     }
 
     /// Whether every item of this entity has an entry in an index.

@@ -108,6 +108,11 @@ impl Field {
         }
     }
 
+    /// Whether it is a time whose text does not sort by time.
+    pub fn is_loose_time(&self) -> bool {
+        self.kind == FieldKind::LooseTime
+    }
+
     /// Whether two items never share a value by the way it is made.
     pub fn is_identifier(&self) -> bool {
         matches!(&self.kind, FieldKind::Scalar(format)

@@ -183,7 +183,12 @@ impl Binder<'_> {
 
     /// Whether the piece holds all of the field, not only the period it falls into.
     fn is_whole(&self, piece: &FieldPiece) -> bool {
-        let own = self.entity.field(piece.name()).and_then(Field::format);
+        let field = self.entity.field(piece.name());
+        let own = field.and_then(Field::format);
+        // A loosely written time is a text, of which a key may hold the day.
+        if field.is_some_and(Field::is_loose_time) {
+            return piece.format().precision().is_none();
+        }
         // A key that folds case meets values that differ by it.
         if own.as_ref().is_some_and(|own| own.case() != piece.format().case()) {
             return false;
@@ -417,7 +422,7 @@ impl Binder<'_> {
     /// The range on the first open field, if its keys lie next to each other.
     fn sort_range(&self, piece: &FieldPiece, part: &EntityKey, kind: KeyType) -> Option<Question> {
         let question = self.question(piece.name())?;
-        let loose = self.entity.field(piece.name()).is_some_and(|f| f.kind == FieldKind::LooseTime);
+        let loose = self.entity.field(piece.name()).is_some_and(Field::is_loose_time);
         if loose || !self.tells(piece) {
             return None;
         }

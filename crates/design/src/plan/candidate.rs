@@ -290,21 +290,27 @@ fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candid
 
 /// Why rows of several requests cannot be put into one order: what they are merged by is not in them.
 fn unmergeable(access: &Access, read: &Read, several: bool) -> Option<OrderProblem> {
-    // Periods follow one another.
-    let periods =
-        !read.fans.is_empty() && read.fans.iter().all(|fan| matches!(fan, Fan::Buckets { .. }));
+    // Periods follow one another in the order of time.
+    let first = access.order.first().map(|term| term.field.as_str());
+    let is_period = |fan: &Fan| matches!(fan, Fan::Buckets { .. }) && Some(fan.field()) == first;
+    let periods = !read.fans.is_empty() && read.fans.iter().all(is_period);
     if !several || periods && read.entities.len() == 1 {
         return None;
     }
     let index = read.index();
+    let sorts = |field: &Field| field.is_stored() && !field.is_loose_time();
     let is_there = |name: &str| {
-        let stored = read.entities.iter().all(|e| e.field(name).is_some_and(Field::is_stored));
+        let stored = read.entities.iter().all(|e| e.field(name).is_some_and(sorts));
         stored && (read.table.projects(index, name) || index.kind == IndexKind::Local)
     };
     let lost = access
         .order
         .iter()
         .find(|term| access.equality(&term.field).is_none() && !is_there(&term.field))?;
+    let is_loose = |e: &Arc<Entity>| e.field(&lost.field).is_some_and(Field::is_loose_time);
+    if read.entities.iter().any(is_loose) {
+        return Some(super::order::loose_order(&lost.field));
+    }
     Some(OrderProblem {
         why: format!(
             "the rows of several requests are merged by `{}`, which {} does not return",

@@ -92,11 +92,16 @@ pub fn concretize(
     plan: &Plan,
     inputs: &Inputs,
 ) -> Result<Vec<ConcreteRead>, String> {
-    let mut reads = Vec::new();
+    let mut reads: Vec<ConcreteRead> = Vec::new();
     for read in &plan.reads {
+        let first = reads.len();
+        // Two values may be one key: the same value twice, or two moments of a day. Its rows come once.
+        let listed = read.fans.iter().any(|fan| matches!(fan, Fan::Values { .. }));
         for fanned in fan_out(read, inputs)? {
             let kind = if plan.is_get(read) { ReadKind::Get } else { ReadKind::Query };
-            reads.extend(Filler { access, read, inputs, fanned: &fanned }.fill(kind)?);
+            let filled = Filler { access, read, inputs, fanned: &fanned }.fill(kind)?;
+            let own = reads.get(first..).unwrap_or_default();
+            reads.extend(filled.filter(|filled| !(listed && own.contains(filled))));
         }
     }
     Ok(reads)
@@ -126,17 +131,7 @@ fn fan_out(read: &Read, inputs: &Inputs) -> Result<Vec<Fanned>, String> {
 fn fan_values(fan: &Fan, inputs: &Inputs) -> Result<Vec<Value<'static>>, String> {
     match fan {
         Fan::Shards { count, .. } => Ok((0..*count).map(Value::from).collect()),
-        Fan::Values { values, .. } => {
-            let mut found: Vec<Value<'static>> = Vec::new();
-            for operand in values {
-                let value = resolve(operand, inputs)?;
-                // The same value twice would return its rows twice.
-                if found.iter().all(|known| compare(known, &value) != Ordering::Equal) {
-                    found.push(value);
-                }
-            }
-            Ok(found)
-        }
+        Fan::Values { values, .. } => values.iter().map(|value| resolve(value, inputs)).collect(),
         Fan::Buckets { field, precision, test } => buckets(field, *precision, test, inputs),
     }
 }

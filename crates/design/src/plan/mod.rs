@@ -398,7 +398,7 @@ impl Plan {
         inputs: &Inputs,
     ) -> Result<Vec<ConcreteRead>, String> {
         match &self.raw {
-            Some(raw) => raw.concrete(inputs).map(|read| vec![read]),
+            Some(raw) => raw::first_read(access, self, raw, inputs),
             None => concretize(access, self, inputs),
         }
     }

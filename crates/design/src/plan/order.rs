@@ -4,7 +4,7 @@ use super::Read;
 use super::bind::{Fan, Source};
 use super::range::SortPart;
 use crate::key::{FieldPiece, KeyTemplate, Piece};
-use crate::model::{Access, Entity, EntityKey, Field, FieldKind, Index, OrderBy};
+use crate::model::{Access, Entity, EntityKey, Field, Index, OrderBy};
 
 /// Why rows do not come as asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +87,17 @@ fn mixed_directions() -> OrderProblem {
         why: "the order asks for one field upwards and another downwards, and a key is read in one direction"
             .to_owned(),
         fix: "declare one of the fields with desc = true, which reverses it inside keys".to_owned(),
+        moved: None,
+    }
+}
+
+/// Texts of times that have no fixed form.
+pub(super) fn loose_order(field: &str) -> OrderProblem {
+    OrderProblem {
+        why: format!(
+            "`{field}` is written with varying fractions or offsets, and its text does not sort by time"
+        ),
+        fix: "use the type datetime or datetime:ms, which are UTC and of fixed width".to_owned(),
         moved: None,
     }
 }
@@ -211,16 +222,8 @@ impl<'a> Walk<'a> {
         piece: &FieldPiece,
     ) -> Result<(), OrderProblem> {
         let field = self.entity.field(piece.name());
-        if field.is_some_and(|field| field.kind == FieldKind::LooseTime) {
-            return Err(OrderProblem {
-                why: format!(
-                    "`{}` is written with varying fractions or offsets, and its text does not sort by time",
-                    piece.name()
-                ),
-                fix: "use the type datetime or datetime:ms, which are UTC and of fixed width"
-                    .to_owned(),
-                moved: None,
-            });
+        if field.is_some_and(Field::is_loose_time) {
+            return Err(loose_order(piece.name()));
         }
         if part.shape.is_native() {
             return Ok(());

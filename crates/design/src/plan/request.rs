@@ -106,7 +106,11 @@ pub trait RequestValue {
 impl RequestValue for Placeholder {
     fn to_json(&self) -> Json {
         let mut map = Map::new();
-        map.insert(self.kind.to_owned(), Json::String(self.text.clone()));
+        let value = match (self.kind, self.text.parse::<bool>()) {
+            ("BOOL", Ok(flag)) => Json::Bool(flag),
+            _ => Json::String(self.text.clone()),
+        };
+        map.insert(self.kind.to_owned(), value);
         Json::Object(map)
     }
 }

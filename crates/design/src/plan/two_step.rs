@@ -10,17 +10,13 @@ use super::range::{ReadRange, SortPart};
 use super::space::Space;
 use super::verdict::{accepted, refused};
 use super::{Hydrate, Plan, Problem, Proof, Read, Verdict};
-use crate::model::{Access, Entity, FieldKind, Index, Operand};
+use crate::model::{Access, Entity, FieldKind, Index, IndexKey, Operand};
 
 pub(super) fn plan(space: &Space, access: &Access, via: &Arc<Entity>) -> Plan {
     let mut first = access.clone();
     first.find = vec![via.clone()];
-    first.returns = access
-        .find
-        .iter()
-        .flat_map(|target| target.identity().into_iter().flat_map(|name| needed_for(target, name)))
-        .filter(|field| via.field(field).is_some())
-        .collect();
+    first.returns =
+        access.find.iter().flat_map(|target| needed_for(target, via)).collect::<Vec<_>>();
     let (candidate, rejected) = candidates(space, &first, &first.find);
     let Some(candidate) = candidate else { return refused(access, rejected) };
     if !candidate.uncovered.is_empty() {
@@ -74,12 +70,15 @@ pub(super) fn plan(space: &Space, access: &Access, via: &Arc<Entity>) -> Plan {
     }
 }
 
-/// What a link must tell for a field of its target's key: the field, or all that a shard is calculated from.
-fn needed_for(target: &Entity, name: &str) -> Vec<String> {
-    match target.field(name).map(|field| &field.kind) {
+/// What a link must tell for the key that leads to its target: its fields, or all that a shard is calculated from.
+fn needed_for(target: &Entity, via: &Entity) -> Vec<String> {
+    let key = target.reached_from(via).and_then(|index| target.index_key(index));
+    let fields = key.iter().flat_map(IndexKey::fields);
+    let needed = fields.flat_map(|name| match target.field(name).map(|field| &field.kind) {
         Some(FieldKind::Shard(shards)) if !shards.by.is_empty() => shards.by.clone(),
         _ => vec![name.to_owned()],
-    }
+    });
+    needed.collect()
 }
 
 /// How the targets are fetched: by primary key if the link knows it, else one Query each.

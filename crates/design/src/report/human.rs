@@ -1,5 +1,6 @@
 //! The report for people.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::{dollars, proofs, summary};
@@ -50,6 +51,11 @@ pub fn human(report: &CheckReport) -> String {
         count => format!(" ({count} suppressed)"),
     };
     let _ = writeln!(out, "\n{name}: {}{suppressed}", summary(report.findings.iter()));
+    let rules: BTreeSet<&str> = report.findings.iter().map(|finding| finding.rule).collect();
+    if !rules.is_empty() {
+        let ids: Vec<&str> = rules.into_iter().collect();
+        let _ = writeln!(out, "what they mean: keyloom rule {}", ids.join(" "));
+    }
     out
 }
 

@@ -3,7 +3,7 @@
 use keyloom_core::json::write_item;
 use serde_json::{Map, Value as Json, json};
 
-use super::proofs;
+use super::{proofs, rule_link};
 use crate::check::CheckReport;
 use crate::cost::{BillLine, Money};
 use crate::lint::Finding;
@@ -88,6 +88,7 @@ fn finding_json(finding: &Finding, source: &Source) -> Json {
         "message": finding.message,
         "evidence": finding.evidence,
         "fix": finding.fix,
+        "help": rule_link(finding.rule),
         "change": finding.change.as_ref().map(|change| json!({
             "start": change.span.start(),
             "end": change.span.end(),

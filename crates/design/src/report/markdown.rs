@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{dollars, proofs, summary};
+use super::{dollars, proofs, rule_link, summary};
 use crate::check::CheckReport;
 use crate::lint::short;
 use crate::plan::{Plan, Proof};
@@ -20,8 +20,9 @@ pub fn markdown(reports: &[CheckReport]) -> String {
                 let place = place.map_or_else(String::new, |p| format!("{}:{}", p.line, p.column));
                 let _ = writeln!(
                     out,
-                    "| {} | {} | {place} | {}<br>{} | {} |",
+                    "| [{}]({}) | {} | {place} | {}<br>{} | {} |",
                     finding.rule,
+                    rule_link(finding.rule),
                     finding.severity.as_str(),
                     cell(&finding.message),
                     cell(&finding.evidence),

@@ -17,6 +17,11 @@ use crate::diagnostic::Severity;
 use crate::lint::Finding;
 use crate::plan::{Plan, Proof};
 
+/// The address of the page that explains a rule or diagnostic code; `keyloom rule ID` prints the same page.
+pub fn rule_link(id: &str) -> String {
+    format!("{}/blob/main/docs/rules/{id}.md", env!("CARGO_PKG_REPOSITORY"))
+}
+
 /// `2 errors, 1 warning`; `no findings`.
 pub(crate) fn summary<'a>(findings: impl Iterator<Item = &'a Finding>) -> String {
     let (mut errors, mut warnings, mut notes) = (0, 0, 0);

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
+use super::rule_link;
 use crate::check::CheckReport;
 use crate::diagnostic::{Code, Severity};
 use crate::lint::{Finding, RULES};
@@ -11,23 +12,19 @@ use crate::source::Source;
 
 /// The findings of one or more files.
 pub fn sarif(reports: &[CheckReport]) -> Json {
-    let mut rules: Vec<Json> = RULES
+    let rules: Vec<Json> = RULES
         .iter()
-        .map(|rule| {
+        .map(|rule| (rule.id, rule.title, rule.severity))
+        .chain(Code::ALL.iter().map(|code| (code.as_str(), code.title(), code.severity())))
+        .map(|(id, title, severity)| {
             json!({
-                "id": rule.id,
-                "shortDescription": { "text": rule.title },
-                "defaultConfiguration": { "level": level(rule.severity) },
+                "id": id,
+                "shortDescription": { "text": title },
+                "helpUri": rule_link(id),
+                "defaultConfiguration": { "level": level(severity) },
             })
         })
         .collect();
-    rules.extend(CODES.iter().map(|(code, title)| {
-        json!({
-            "id": code.as_str(),
-            "shortDescription": { "text": title },
-            "defaultConfiguration": { "level": "error" },
-        })
-    }));
     let results: Vec<Json> = reports
         .iter()
         .flat_map(|report| {
@@ -54,17 +51,6 @@ pub fn sarif(reports: &[CheckReport]) -> Json {
         }],
     })
 }
-
-/// The diagnostics that are not rules.
-const CODES: [(Code, &str); 7] = [
-    (Code::Syntax, "not TOML"),
-    (Code::UnknownKey, "unknown key"),
-    (Code::BadValue, "wrong or missing value"),
-    (Code::UnknownName, "unknown name"),
-    (Code::BadTemplate, "key template that cannot be used"),
-    (Code::BadCondition, "condition that cannot be understood"),
-    (Code::UnusedAllow, "suppression that suppresses nothing"),
-];
 
 fn level(severity: Severity) -> &'static str {
     match severity {

@@ -8,7 +8,6 @@ use keyloom_design::plan::{Plan, plan};
 use crate::designs::random_design;
 use crate::engine::Engine;
 use crate::inputs::{Texts, random_inputs, typed};
-use crate::known::{Known, known};
 use crate::population::Population;
 use crate::random::Random;
 use crate::spec::Spec;
@@ -59,8 +58,6 @@ pub(crate) struct Found {
     pub(crate) pattern: String,
     pub(crate) inputs: Texts,
     pub(crate) broken: Broken,
-    /// The known contradiction that it is an instance of.
-    pub(crate) known: Option<&'static Known>,
 }
 
 /// The plans as they are shipped.
@@ -135,7 +132,6 @@ pub(crate) fn try_seed(seed: u64, tally: &mut Tally) -> Vec<Found> {
         if let Some((inputs, broken)) = first {
             let access = &bed.design.accesses()[at];
             found.push(Found {
-                known: known(access, plan, &broken),
                 spec: bed.spec.clone(),
                 population: bed.population.clone(),
                 pattern: access.name.clone(),

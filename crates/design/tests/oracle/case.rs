@@ -12,7 +12,6 @@ use serde_json::{Map, Value as Json, json};
 use crate::bed::shipped;
 use crate::engine::Engine;
 use crate::inputs::{Texts, typed};
-use crate::known::{Known, known};
 use crate::population::{Population, set_shards};
 use crate::trial::{Outcome, call};
 use crate::values::datum_from;
@@ -30,9 +29,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Runs the case; nothing if it makes no sense for this design. A broken claim comes with the known
-    /// contradiction that it is an instance of.
-    pub(crate) fn outcome(&self, design: &Design) -> Option<(Outcome, Option<&'static Known>)> {
+    /// Runs the case; nothing if it makes no sense for this design.
+    pub(crate) fn outcome(&self, design: &Design) -> Option<Outcome> {
         let mut population = Population::new(self.records(design));
         if population.records.len() != self.rows.len() {
             return None;
@@ -41,12 +39,7 @@ impl Case {
         let plan = shipped(design).into_iter().find(|plan| plan.name == self.pattern)?;
         let engine = Engine::new(design, &mut population).ok()?;
         let inputs = typed(access, &self.inputs)?;
-        let outcome = call(&engine, &population, access, &plan, &inputs);
-        let known = match &outcome {
-            Outcome::Broken(broken) => known(access, &plan, broken),
-            _ => None,
-        };
-        Some((outcome, known))
+        Some(call(&engine, &population, access, &plan, &inputs))
     }
 
     pub(crate) fn records(&self, design: &Design) -> Vec<Record> {

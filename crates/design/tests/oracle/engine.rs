@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use keyloom::{Backend, Error, PlanRunner, Retry};
 use keyloom_core::Item;
 use keyloom_core::json::{self, Json, item_from};
 use keyloom_design::Design;
@@ -10,7 +11,7 @@ use keyloom_design::emit::create_table;
 use keyloom_design::evaluate::Inputs;
 use keyloom_design::model::{Access, Table};
 use keyloom_design::oracle::{Record, sorts};
-use keyloom_design::plan::{Plan, Request, requests, second_step};
+use keyloom_design::plan::{Plan, Request, Verdict, requests, second_step};
 use keyloom_engine::{Database, Options};
 use serde_json::{Value, json};
 
@@ -35,6 +36,14 @@ pub(crate) struct Response {
     pub(crate) requests: u64,
     /// Whether all requests were strongly consistent.
     pub(crate) strong: bool,
+}
+
+/// When there are pages enough.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    FirstPage,
+    Limit,
+    End,
 }
 
 /// Why a run came to no answer.
@@ -78,8 +87,31 @@ impl Engine {
         Err(String::from_utf8_lossy(&reply.body).into_owned())
     }
 
-    /// Runs a plan as a client does: pages, fan-out merged in order, the second step, the limit.
+    /// Runs a plan with the runner that ships.
     pub(crate) fn run(
+        &self,
+        access: &Access,
+        plan: &Plan,
+        inputs: &Inputs,
+    ) -> Result<Response, Failed> {
+        let (backend, retry) = (Backend::from(&self.database), Retry::never());
+        let answer = PlanRunner::new(&backend, &retry).run(access, plan, inputs);
+        let answer = answer.map_err(|error| match error {
+            Error::Pattern { reason, .. } => Failed::Inputs(reason),
+            other => Failed::Engine(other.to_string()),
+        })?;
+        let Some(table) = access.find.first().map(|entity| entity.table.clone()) else {
+            return Ok(Response::default());
+        };
+        let reads = answer.reads.len() as u64;
+        let requests = if plan.verdict == Verdict::Batch { reads.div_ceil(100) } else { reads };
+        let strong = answer.reads.iter().all(|trace| trace.read.consistent);
+        Ok(Response { items: self.placed(&table, answer.items), requests, strong })
+    }
+
+    /// Sends the requests that a plan shows, as a careful client would: pages, fan-out merged in order, the second step,
+    /// the limit.
+    pub(crate) fn send(
         &self,
         access: &Access,
         plan: &Plan,
@@ -93,7 +125,13 @@ impl Engine {
         let mut parts = Vec::new();
         for request in &sent {
             response.strong &= is_strong(request);
-            let items = self.pages(request, plan.raw.is_some()).map_err(Failed::Engine)?;
+            let stop = match (&plan.raw, &access.via) {
+                (Some(_), _) => Stop::FirstPage,
+                // A link may lead nowhere, so that it takes more of them than items are wanted.
+                (None, Some(_)) => Stop::End,
+                (None, None) => Stop::Limit,
+            };
+            let items = self.pages(request, stop).map_err(Failed::Engine)?;
             let items = self.placed(&first.table, items);
             if request.operation == "BatchGetItem" {
                 // DynamoDB gives no order to what it returns: each item is a part by itself.
@@ -114,18 +152,22 @@ impl Engine {
         Ok(response)
     }
 
-    /// All pages, or as many as fill the limit; a hand-written request is one page.
-    fn pages(&self, request: &Request, one_page: bool) -> Result<Vec<Item>, String> {
+    /// All pages, or as many as fill the limit; a hand-written request with a limit is one page.
+    fn pages(&self, request: &Request, stop: Stop) -> Result<Vec<Item>, String> {
         let mut body = request.body.clone();
         let limit = body.get("Limit").and_then(Value::as_u64).map(|limit| limit as usize);
         let mut items = Vec::new();
         loop {
             let (page, last) = page_of(&self.call(&request.operation, &body)?);
             items.extend(page);
-            let enough = limit.is_some_and(|limit| items.len() >= limit || one_page);
+            let enough = limit.is_some_and(|limit| match stop {
+                Stop::FirstPage => true,
+                Stop::Limit => items.len() >= limit,
+                Stop::End => false,
+            });
             let Some(last) = last.filter(|_| !enough) else { return Ok(items) };
             body["ExclusiveStartKey"] = wire(&last);
-            if let Some(limit) = limit {
+            if let (Some(limit), Stop::Limit) = (limit, stop) {
                 body["Limit"] = json!(limit - items.len());
             }
         }
@@ -151,7 +193,7 @@ impl Engine {
         for mut request in second_step(access, plan, links) {
             response.strong &= !access.consistent || is_strong(&request);
             if request.operation != "BatchGetItem" {
-                let items = self.pages(&request, false).map_err(Failed::Engine)?;
+                let items = self.pages(&request, Stop::Limit).map_err(Failed::Engine)?;
                 fetched.extend(self.placed(&target.table, items));
                 continue;
             }

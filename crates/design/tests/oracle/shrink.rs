@@ -4,7 +4,6 @@ use keyloom_design::Design;
 
 use crate::bed::Found;
 use crate::case::{Case, Values};
-use crate::known::Known;
 use crate::spec::Spec;
 use crate::trial::Outcome;
 
@@ -28,13 +27,12 @@ struct Shrink<'a> {
 }
 
 impl Shrink<'_> {
-    /// Takes a change over if the same claim is still broken for the same reason, as far as that is known.
+    /// Takes a change over if the same claim is still broken.
     fn keep(&mut self, spec: Spec, case: Case) -> bool {
         let (design, _) = Design::parse("case.toml", &spec.text());
         let outcome = design.and_then(|design| case.outcome(&design));
-        let name = |known: Option<&Known>| known.map(|known| known.name);
-        let kept = matches!(outcome, Some((Outcome::Broken(broken), known))
-            if broken.claim == self.found.broken.claim && name(known) == name(self.found.known));
+        let kept = matches!(outcome, Some(Outcome::Broken(broken))
+            if broken.claim == self.found.broken.claim);
         if kept {
             self.spec = spec;
             self.case = case;

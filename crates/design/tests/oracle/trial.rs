@@ -5,7 +5,7 @@ use keyloom_design::model::Access;
 use keyloom_design::oracle::{Answer, Claims, Contradiction, Returned, Run, Senseless, ask, judge};
 use keyloom_design::plan::{Plan, Proof, Verdict};
 
-use crate::engine::{Engine, Failed};
+use crate::engine::{Engine, Failed, Response};
 use crate::population::Population;
 
 /// A promise that a run has broken.
@@ -63,7 +63,7 @@ pub(crate) fn call(
     plan: &Plan,
     inputs: &Inputs,
 ) -> Outcome {
-    let mut claims = claims(access, plan);
+    let claims = claims(access, plan);
     if claims == Claims::default() {
         return Outcome::Unclaimed;
     }
@@ -72,9 +72,29 @@ pub(crate) fn call(
         Err(Senseless::NoInput { .. }) if access.raw.is_some() => return Outcome::Unclaimed,
         Err(senseless) => return broken("sense", &senseless.to_string()),
     };
-    let response = match engine.run(access, plan, inputs, &population.records) {
+    let sent = engine.send(access, plan, inputs, &population.records);
+    let shown = judged(access, plan, population, claims, &answer, sent);
+    // What ships must not be worse than the requests that are shown.
+    match shown {
+        Outcome::Kept(_) => {
+            let ran = engine.run(access, plan, inputs);
+            judged(access, plan, population, claims, &answer, ran)
+        }
+        shown => shown,
+    }
+}
+
+fn judged(
+    access: &Access,
+    plan: &Plan,
+    population: &Population,
+    mut claims: Claims,
+    answer: &Answer,
+    response: Result<Response, Failed>,
+) -> Outcome {
+    let response = match response {
         Ok(response) => response,
-        Err(failed) => return refused(access, plan, &claims, &answer, failed),
+        Err(failed) => return refused(access, plan, &claims, answer, failed),
     };
     // Rows without a place cannot be merged by it.
     claims.order &= answer.ordered || response.requests == 1;
@@ -84,7 +104,7 @@ pub(crate) fn call(
         .map(|(record, item)| Returned { record, item, parsed: Vec::new() })
         .collect();
     let run = Run { returned: &returned, requests: response.requests, strong: response.strong };
-    let found = judge(access, &answer, &population.records, &claims, &run);
+    let found = judge(access, answer, &population.records, &claims, &run);
     match found.first() {
         Some(contradiction) => broken(contradiction.claim(), &all(&found)),
         None => Outcome::Kept(answer.hits.len()),

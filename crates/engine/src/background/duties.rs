@@ -6,7 +6,7 @@ use keyloom_store::{Bytes, Direction, KeyRange};
 use crate::database::Inner;
 use crate::ops::backups;
 use crate::stream::retention;
-use crate::{idempotency, layout, store_error, ttl};
+use crate::{history, idempotency, layout, store_error, ttl};
 
 /// Keys per transaction when a keyspace is emptied.
 const DELETE_CHUNK: usize = 1000;
@@ -45,6 +45,8 @@ impl Duty {
                 Task { name: "removal of old client tokens", run: forget_old_tokens },
                 Task { name: "removal of expired items", run: ttl::sweep },
                 Task { name: "trimming of streams", run: retention::run },
+                Task { name: "trimming of histories", run: history::trim },
+                Task { name: "removal of old system backups", run: backups::remove_expired },
             ],
         }
     }
@@ -108,7 +110,8 @@ fn empty_dropped_keyspaces(inner: &Inner) -> Result<()> {
 /// Empties one keyspace and removes the note of it.
 fn empty(inner: &Inner, keyspace: Option<layout::Keyspace>, note: &Bytes) -> Result<()> {
     if let Some(keyspace) = keyspace {
-        for prefix in [layout::entries(keyspace), layout::stream_records(keyspace)] {
+        let (entries, records) = (layout::entries(keyspace), layout::stream_records(keyspace));
+        for prefix in [entries, records, layout::history(keyspace)] {
             inner.store.delete_prefix(&prefix, DELETE_CHUNK).map_err(store_error)?;
         }
     }

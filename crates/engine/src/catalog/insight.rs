@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::settings::InsightsMode;
 use keyloom_core::observation::InsightRules;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ pub(crate) type InsightSettings = BTreeMap<String, Insight>;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Insight {
     pub(crate) enabled: bool,
-    pub(crate) mode: InsightMode,
+    pub(crate) mode: InsightsMode,
     pub(crate) changed_ms: u64,
     /// When the rules were made, or the last ones if it is disabled. Missing in old records, whose rules
     /// were made by the last change.
@@ -27,41 +28,18 @@ pub(crate) struct Insight {
     accessed_since_ms: Option<u64>,
 }
 
-/// Which keys are of interest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub(crate) enum InsightMode {
-    #[default]
-    AccessedAndThrottledKeys,
-    ThrottledKeys,
-}
-
-impl InsightMode {
-    pub(crate) const ALL: [(&'static str, Self); 2] = [
-        (Self::AccessedAndThrottledKeys.as_str(), Self::AccessedAndThrottledKeys),
-        (Self::ThrottledKeys.as_str(), Self::ThrottledKeys),
-    ];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::AccessedAndThrottledKeys => "ACCESSED_AND_THROTTLED_KEYS",
-            Self::ThrottledKeys => "THROTTLED_KEYS",
-        }
-    }
-}
-
 impl Insight {
     /// Enabled in this mode. Rules that there are already are kept, and so are their names. New ones are
     /// younger than all before them: a name is not used again.
-    pub(crate) fn enable(before: Option<&Self>, mode: InsightMode, now_ms: u64) -> Self {
+    pub(crate) fn enable(before: Option<&Self>, mode: InsightsMode, now_ms: u64) -> Self {
         let new_ms = before.map_or(now_ms, |before| now_ms.max(before.last_since_ms() + 1));
         let kept = before.filter(|before| before.enabled);
         let since_ms = kept.map_or(new_ms, |before| before.since_ms(false));
         let accessed_since_ms = match (kept, mode) {
             // What there was is remembered, so that the next ones are younger.
-            (Some(before), InsightMode::ThrottledKeys) => before.accessed_since_ms,
+            (Some(before), InsightsMode::ThrottledKeys) => before.accessed_since_ms,
             (Some(before), _) if before.mode == mode => before.accessed_since_ms,
-            (Some(_), InsightMode::AccessedAndThrottledKeys) => Some(new_ms),
+            (Some(_), InsightsMode::AccessedAndThrottledKeys) => Some(new_ms),
             (None, _) => None,
         };
         let since_ms = Some(since_ms);
@@ -70,7 +48,7 @@ impl Insight {
 
     /// Disabled; the mode is only remembered to be shown.
     pub(crate) fn disable(before: Option<&Self>, now_ms: u64) -> Self {
-        let mode = before.map_or(InsightMode::default(), |insight| insight.mode);
+        let mode = before.map_or(InsightsMode::default(), |insight| insight.mode);
         let since_ms = before.map(Self::last_since_ms);
         Self { enabled: false, mode, changed_ms: now_ms, since_ms, accessed_since_ms: None }
     }
@@ -88,7 +66,7 @@ impl Insight {
 
     /// The rules that there are; none if it is disabled.
     pub(crate) fn rules(&self) -> Option<InsightRules> {
-        let has_accessed = self.mode == InsightMode::AccessedAndThrottledKeys;
+        let has_accessed = self.mode == InsightsMode::AccessedAndThrottledKeys;
         self.enabled.then(|| InsightRules {
             throttled_since_ms: self.since_ms(false),
             accessed_since_ms: has_accessed.then(|| self.since_ms(true)),

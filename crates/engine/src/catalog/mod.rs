@@ -17,7 +17,7 @@ use keyloom_store::{Bytes, Direction, KeyRange, Store};
 use parking_lot::{Mutex, MutexGuard, RwLockWriteGuard};
 use serde::Serialize;
 
-pub(crate) use insight::{Insight, InsightMode};
+pub(crate) use insight::Insight;
 use record::Status;
 pub(crate) use record::TableRecord;
 pub(crate) use table::{Index, Shared, Stats, Table, VectorIndex};
@@ -173,7 +173,10 @@ impl Change<'_> {
         let _alone = self.alone_with(&table.shared)?;
         let record = &table.record;
         let mut alongside = alongside()?;
-        alongside.dropped.push(record.keyspace);
+        if !alongside.keeps_items {
+            alongside.dropped.push(record.keyspace);
+        }
+        alongside.dropped.extend(table.recovery.map(|recovery| recovery.keyspace));
         alongside.dropped.extend(record.indexes.iter().map(|index| index.keyspace));
         alongside.dropped.extend(record.vector_indexes.iter().map(|index| index.keyspace));
         self.write(&record.name, None, &alongside)?;
@@ -211,6 +214,8 @@ pub(crate) struct Alongside {
     pub(crate) dropped: Vec<Keyspace>,
     /// Streams that begin, change or end.
     pub(crate) streams: Vec<StreamRecord>,
+    /// Whether the items of a table that is removed stay: a backup has taken them over.
+    pub(crate) keeps_items: bool,
     /// Records of other resources, as [`crate::resource::encode`] makes them.
     pub(crate) resources: Vec<(Bytes, Bytes)>,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+pub(crate) use keyloom_api::tables::{Encryption, IndexCapacity, OnDemandLimit, Throughput};
 use keyloom_core::schema::{
     DistanceFunction, IndexKind, IndexSchema, KeyAttribute, KeyRole, KeySchema, Projection,
     ScalarType, SearchElement, SearchRole, TableSchema, VectorIndexSchema,
@@ -38,7 +39,7 @@ pub(crate) struct TableRecord {
     #[serde(default)]
     pub(crate) table_class: Option<TableClassSetting>,
     #[serde(default)]
-    pub(crate) encryption: Option<EncryptionSetting>,
+    pub(crate) encryption: Option<Encryption>,
     /// Settings that are stored and echoed, by the name of the feature.
     #[serde(default)]
     pub(crate) settings: BTreeMap<String, serde_json::Value>,
@@ -102,14 +103,6 @@ pub(crate) struct IndexRecord {
     #[serde(default)]
     pub(crate) on_demand: Option<OnDemandLimit>,
     #[serde(default)]
-    pub(crate) warm: Option<Throughput>,
-}
-
-/// What a global index may take.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct IndexCapacity {
-    pub(crate) throughput: Option<Throughput>,
-    pub(crate) on_demand: Option<OnDemandLimit>,
     pub(crate) warm: Option<Throughput>,
 }
 
@@ -221,20 +214,6 @@ pub(crate) struct Billing {
     pub(crate) decreases_today: u32,
 }
 
-/// Read and write units per second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Throughput {
-    pub(crate) read: i64,
-    pub(crate) write: i64,
-}
-
-/// An upper limit for on-demand tables; −1 stands for none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct OnDemandLimit {
-    pub(crate) read: Option<i64>,
-    pub(crate) write: Option<i64>,
-}
-
 /// The stream that a table writes to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StreamSetting {
@@ -267,14 +246,6 @@ pub(crate) struct TtlSetting {
 pub(crate) struct TableClassSetting {
     pub(crate) class: String,
     pub(crate) changed_ms: Option<u64>,
-}
-
-/// Encryption at rest, stored and echoed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct EncryptionSetting {
-    pub(crate) enabled: bool,
-    pub(crate) kind: String,
-    pub(crate) key_arn: Option<String>,
 }
 
 impl TableRecord {

@@ -11,8 +11,9 @@ use keyloom_core::schema::{IndexSchema, KeySchema, TableSchema, VectorIndexSchem
 use keyloom_core::{Item, Result};
 use parking_lot::RwLock;
 
+use crate::history::Recovery;
 use crate::layout::{self, Keyspace};
-use crate::ops::policies;
+use crate::ops::resource_policy;
 
 use super::insight::Insight;
 use super::record::{Status, TableRecord, VectorIndexLife};
@@ -25,6 +26,8 @@ pub(crate) struct Table {
     pub(crate) schema: TableSchema,
     pub(crate) indexes: Vec<Index>,
     pub(crate) vector_indexes: Vec<VectorIndex>,
+    /// Point-in-time recovery, if it is switched on: its writes are recorded.
+    pub(crate) recovery: Option<Recovery>,
     /// Which of its keys observers are to count.
     pub(crate) insights: Option<InsightRules>,
     /// The resource policy; an error if an earlier release stored one that cannot be evaluated.
@@ -149,8 +152,19 @@ impl Table {
         let shared = previous.map(|table| Arc::clone(&table.shared)).unwrap_or_default();
         let version = NEXT_VERSION.fetch_add(1, Ordering::Relaxed);
         let insights = insights_of("");
-        let policy = policies::of_table(&record);
-        Self { record, schema, indexes, vector_indexes, insights, policy, version, shared }
+        let policy = resource_policy::of_table(&record);
+        let recovery = Recovery::of(&record);
+        Self {
+            record,
+            schema,
+            indexes,
+            vector_indexes,
+            recovery,
+            insights,
+            policy,
+            version,
+            shared,
+        }
     }
 
     pub(crate) fn name(&self) -> &str {

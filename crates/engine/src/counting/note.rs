@@ -141,7 +141,7 @@ fn write(store: &dyn Store, note: Option<Vec<u8>>) -> Result<()> {
         }
         match transaction.commit() {
             Ok(()) => return Ok(()),
-            Err(CommitError::Conflict) => {}
+            Err(CommitError::Conflict | CommitError::Stale) => {}
             Err(error) => return Err(crate::commit_error(error)),
         }
     }

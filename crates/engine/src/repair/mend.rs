@@ -9,10 +9,11 @@ use std::collections::BTreeSet;
 use keyloom_core::Result;
 use keyloom_store::{Bytes, Direction, DiskStore, KeyRange, Snapshot, Store};
 
-use crate::catalog::Table;
+use crate::catalog::{Table, TableRecord};
+use crate::history::Recovery;
 use crate::layout::{self, Keyspace};
 use crate::verify::Report;
-use crate::verify::contents::{Contents, present};
+use crate::verify::contents::{Contents, LARGE, Large, present};
 use crate::{commit_error, store_error, write};
 use keyloom_core::image::Stored;
 
@@ -40,6 +41,7 @@ pub(super) fn all(store: &DiskStore) -> Result<Mended> {
     leave_out_orphans(store, snapshot.as_ref(), &contents, &mut mended)?;
     for table in &contents.tables {
         switch_off_stream(store, &contents, table, &mut mended)?;
+        switch_off_recovery(store, table, &mut mended)?;
         let secondary = table.indexes.iter().map(|index| index.keyspace);
         let vector = table.vector_indexes.iter().map(|index| index.keyspace);
         for index in secondary.chain(vector) {
@@ -60,21 +62,17 @@ fn leave_out_orphans(
 ) -> Result<()> {
     let used = used_keyspaces(contents);
     let mut highest = used.last().copied().unwrap_or(0);
-    for tag in [layout::ENTRY_TAG, layout::STREAM_RECORD_TAG] {
-        for keyspace in present(snapshot, tag, &mut Report::default()) {
+    for Large { tag, name, prefix } in &LARGE {
+        for keyspace in present(snapshot, *tag, &mut Report::default()) {
             highest = highest.max(keyspace);
             if used.contains(&keyspace) || contents.dropped.contains(&keyspace) {
                 continue;
             }
-            let (prefix, what) = if tag == layout::ENTRY_TAG {
-                (layout::entries(keyspace), "items or index entries")
-            } else {
-                (layout::stream_records(keyspace), "stream records")
-            };
+            let prefix = prefix(keyspace);
             let count = snapshot.scan(KeyRange::prefix(&prefix), Direction::Forward).count();
             store.delete_prefix(&prefix, CHUNK).map_err(store_error)?;
             mended.left_out.push(format!(
-                "{count} {what} of keyspace {keyspace}: the record of the table, index, stream or \
+                "{count} {name} of keyspace {keyspace}: the record of the table, index, stream or \
                  backup that they belonged to is lost"
             ));
         }
@@ -91,6 +89,7 @@ fn used_keyspaces(contents: &Contents) -> BTreeSet<Keyspace> {
     used.extend(contents.backups.iter().map(|backup| backup.keyspace));
     for table in &contents.tables {
         used.insert(table.record.keyspace);
+        used.extend(table.recovery.map(|recovery| recovery.keyspace));
         used.extend(table.indexes.iter().map(|index| index.keyspace));
         used.extend(table.vector_indexes.iter().map(|index| index.keyspace));
     }
@@ -109,14 +108,33 @@ fn switch_off_stream(
     if contents.streams.iter().any(|stream| stream.keyspace == setting.keyspace) {
         return Ok(());
     }
-    let mut record = table.record.clone();
-    record.stream = None;
-    let name = &record.name;
+    let name = table.name();
+    mended.left_out.push(format!("the stream of table {name}: its record is lost"));
+    put_record(store, TableRecord { stream: None, ..table.record.clone() })
+}
+
+/// Ends the recovery of a table: what is lost may be the past of any of its items, and a history with
+/// gaps would restore what never was.
+fn switch_off_recovery(store: &DiskStore, table: &Table, mended: &mut Mended) -> Result<()> {
+    let Some(recovery) = table.recovery else { return Ok(()) };
+    let history = layout::history(recovery.keyspace);
+    store.delete_prefix(&history, CHUNK).map_err(store_error)?;
+    mended.left_out.push(format!(
+        "the history of table {}, since parts of it may be lost: its point-in-time recovery is off",
+        table.name()
+    ));
+    let stored = store.get(&layout::table(table.name())).map_err(store_error)?;
+    // As the step before has left it.
+    let record = stored.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let mut record: TableRecord = record.unwrap_or_else(|| table.record.clone());
+    Recovery::remove(&mut record);
+    put_record(store, record)
+}
+
+fn put_record(store: &DiskStore, record: TableRecord) -> Result<()> {
     let value = serde_json::to_vec(&record)
         .map_err(|error| keyloom_core::Error::InternalServer(error.to_string()))?;
-    commit(store, vec![(layout::table(name).into(), value.into())])?;
-    mended.left_out.push(format!("the stream of table {name}: its record is lost"));
-    Ok(())
+    commit(store, vec![(layout::table(&record.name).into(), value.into())])
 }
 
 /// Writes the entries of all items to the indexes of a table, which are empty.

@@ -28,6 +28,11 @@ impl<'a> Names<'a> {
                 keyspaces.insert(index.keyspace, (owner, Vec::new()));
             }
         }
+        let histories = contents.tables.iter().filter_map(|table| Some((table, table.recovery?)));
+        for (table, recovery) in histories {
+            let owner = format!("history of table {}", table.name());
+            keyspaces.insert(recovery.keyspace, (owner, Vec::new()));
+        }
         for stream in &contents.streams {
             let owner = format!("stream {} of {}", stream.label, stream.table);
             keyspaces.insert(stream.keyspace, (owner, Vec::new()));

@@ -9,9 +9,10 @@ mod record;
 pub(crate) mod registry;
 pub(crate) mod retention;
 
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -23,18 +24,24 @@ pub(crate) use registry::{Moment, Shard, StreamRecord, shard_of};
 /// How many sequence numbers fit into one millisecond.
 pub(crate) const NUMBERS_PER_MS: u64 = 1 << 20;
 
+/// By how much the mark in the store is moved up: after a crash, numbers may be ahead of the clock by twice
+/// that.
+const MARK_STEP: u64 = 500 * NUMBERS_PER_MS;
+
 /// Hands out sequence numbers and knows which are still in flight.
 #[derive(Debug)]
 pub(crate) struct Sequencer {
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
+    /// The mark that is in the store.
+    mark: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct State {
     next: u64,
-    /// The first number of each reservation in flight.
-    in_flight: BTreeSet<u64>,
+    /// The first number of each reservation in flight, the smallest first.
+    in_flight: VecDeque<u64>,
 }
 
 /// Sequence numbers of a commit in flight, until dropped.
@@ -43,11 +50,18 @@ pub(crate) struct Reservation {
     /// None if no number was needed.
     sequencer: Option<Arc<Sequencer>>,
     range: Range<u64>,
+    /// The mark that the commit stores; zero if it stores none.
+    mark: u64,
+}
+
+/// The mark to store with a commit of this number.
+pub(crate) fn mark_above(number: u64) -> u64 {
+    (number / MARK_STEP).saturating_add(2).saturating_mul(MARK_STEP)
 }
 
 impl Sequencer {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, state: Mutex::default() }
+        Self { clock, state: Mutex::default(), mark: AtomicU64::new(0) }
     }
 
     /// Reserves `count` numbers in a row.
@@ -56,18 +70,27 @@ impl Sequencer {
             return Reservation::default();
         }
         let mut state = self.state.lock();
-        let start = state.next.max(self.clock.now_ms().saturating_mul(NUMBERS_PER_MS));
+        let start = self.next(&state);
         let end = start.saturating_add(count as u64);
         state.next = end;
-        state.in_flight.insert(start);
-        Reservation { sequencer: Some(Arc::clone(self)), range: start..end }
+        state.in_flight.push_back(start);
+        Reservation { sequencer: Some(Arc::clone(self)), range: start..end, mark: 0 }
+    }
+
+    /// The number that would be handed out next.
+    fn next(&self, state: &State) -> u64 {
+        state.next.max(self.clock.now_ms().saturating_mul(NUMBERS_PER_MS))
+    }
+
+    /// The time in numbers: the clock's, unless numbers are ahead of it.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.next(&self.state.lock()) / NUMBERS_PER_MS
     }
 
     /// The number before which every record is visible.
     pub(crate) fn stable_before(&self) -> u64 {
         let state = self.state.lock();
-        let next = state.next.max(self.clock.now_ms().saturating_mul(NUMBERS_PER_MS));
-        state.in_flight.first().copied().unwrap_or(next)
+        state.in_flight.front().copied().unwrap_or_else(|| self.next(&state))
     }
 
     /// A number between those of all earlier and all later records.
@@ -80,18 +103,43 @@ impl Sequencer {
         let mut state = self.state.lock();
         state.next = state.next.max(last.saturating_add(1));
     }
+
+    /// Says that the mark may not have been stored: the next commit that needs one stores it.
+    pub(crate) fn doubt_mark(&self) {
+        self.mark.store(0, Ordering::Relaxed);
+    }
 }
 
 impl Reservation {
     pub(crate) fn numbers(&self) -> Range<u64> {
         self.range.clone()
     }
+
+    /// The mark to store in the same commit, if the one in the store is not far enough above the numbers.
+    /// It is moved up early: commits may become durable in another order than that of their numbers.
+    pub(crate) fn new_mark(&mut self) -> Option<u64> {
+        let sequencer = self.sequencer.as_ref()?;
+        let is_covered =
+            self.range.end.saturating_add(MARK_STEP) <= sequencer.mark.load(Ordering::Relaxed);
+        if is_covered {
+            return None;
+        }
+        self.mark = mark_above(self.range.end);
+        Some(self.mark)
+    }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
         if let Some(sequencer) = &self.sequencer {
-            sequencer.state.lock().in_flight.remove(&self.range.start);
+            let mut state = sequencer.state.lock();
+            if let Ok(place) = state.in_flight.binary_search(&self.range.start) {
+                state.in_flight.remove(place);
+            }
+            drop(state);
+            if self.mark > 0 {
+                sequencer.mark.fetch_max(self.mark, Ordering::Relaxed);
+            }
         }
     }
 }
@@ -112,5 +160,26 @@ mod tests {
         let end = first.numbers().end + 1;
         drop(first);
         assert_eq!(sequencer.stable_before(), end);
+    }
+
+    #[test]
+    fn the_mark_stays_ahead_of_all_numbers() {
+        let clock = Arc::new(ManualClock::at_ms(10_000));
+        let sequencer = Arc::new(Sequencer::new(Arc::clone(&clock) as Arc<dyn Clock>));
+        let mut first = sequencer.reserve(1);
+        let mut second = sequencer.reserve(1);
+        // Until one is in the store, each commit brings it.
+        assert_eq!(first.new_mark(), second.new_mark());
+        drop((first, second));
+        for (advance_ms, is_new) in [(400, false), (100, true), (499, false), (1, true)] {
+            clock.advance(std::time::Duration::from_millis(advance_ms));
+            let mut numbers = sequencer.reserve(1);
+            let mark = numbers.new_mark();
+            assert_eq!(mark.is_some(), is_new, "{advance_ms}");
+            let ahead = mark.map(|mark| mark - numbers.numbers().end);
+            assert!(ahead.is_none_or(|ahead| (MARK_STEP..=2 * MARK_STEP).contains(&ahead)));
+        }
+        sequencer.doubt_mark();
+        assert!(sequencer.reserve(1).new_mark().is_some());
     }
 }

@@ -15,7 +15,26 @@ use crate::{idempotency, ops};
 use super::report::{Finding, Kind, Report};
 use super::show;
 
-/// Everything but entries and stream records.
+/// What there is much of, under a tag and a keyspace.
+pub(crate) struct Large {
+    pub(crate) tag: u8,
+    pub(crate) name: &'static str,
+    /// The beginning of all of them in a keyspace.
+    pub(crate) prefix: fn(Keyspace) -> Vec<u8>,
+}
+
+/// All that there is much of.
+pub(crate) const LARGE: [Large; 3] = [
+    Large { tag: layout::ENTRY_TAG, name: "items or index entries", prefix: layout::entries },
+    Large {
+        tag: layout::STREAM_RECORD_TAG,
+        name: "stream records",
+        prefix: layout::stream_records,
+    },
+    Large { tag: layout::HISTORY_TAG, name: "history records", prefix: layout::history },
+];
+
+/// Everything but what there is much of.
 #[derive(Default)]
 pub(crate) struct Contents {
     pub(crate) tables: Vec<Table>,
@@ -29,8 +48,7 @@ impl Contents {
     /// Reads what a snapshot holds; what cannot be read is reported.
     pub(crate) fn read(snapshot: &dyn Snapshot, report: &mut Report) -> Self {
         let mut contents = Self { next_keyspace: 1, ..Self::default() };
-        let large = [layout::ENTRY_TAG, layout::STREAM_RECORD_TAG];
-        for tag in (0..=u8::MAX).filter(|tag| !large.contains(tag)) {
+        for tag in (0..=u8::MAX).filter(|tag| !LARGE.iter().any(|large| large.tag == *tag)) {
             for entry in snapshot.scan(KeyRange::prefix(&[tag]), Direction::Forward) {
                 match entry {
                     Ok((key, value)) => contents.add(&key, &value, report),
@@ -86,6 +104,11 @@ impl Contents {
                     self.backups.push(backup);
                 }
             }
+            Some(layout::Meaning::HistoryClock) => {
+                if value.len() != size_of::<u64>() {
+                    report.add(undecodable(key, "it is not a number"));
+                }
+            }
             Some(layout::Meaning::Counts) => {
                 drop(decoded::<serde_json::Value>(key, value, report));
             }
@@ -119,6 +142,9 @@ impl Contents {
                 let owner = format!("the index {} of {}", index.name, record.name);
                 owners.add(index.keyspace, owner);
             }
+            if let Some(recovery) = table.recovery {
+                owners.add(recovery.keyspace, format!("the history of {}", record.name));
+            }
             let is_known = |keyspace| self.streams.iter().any(|s| s.keyspace == keyspace);
             if let Some(stream) = record.stream.as_ref().filter(|stream| stream.enabled)
                 && !is_known(stream.keyspace)
@@ -139,12 +165,12 @@ impl Contents {
         let is_owned = |keyspace: Keyspace| owners.of.contains_key(&keyspace);
         let orphan = |keyspace: &Keyspace| !is_owned(*keyspace) && !self.dropped.contains(keyspace);
         let mut orphans = Vec::new();
-        for tag in [layout::ENTRY_TAG, layout::STREAM_RECORD_TAG] {
-            let present = present(snapshot, tag, report);
-            orphans.extend(present.into_iter().filter(orphan).map(|keyspace| (tag, keyspace)));
+        for large in &LARGE {
+            let present = present(snapshot, large.tag, report);
+            orphans.extend(present.into_iter().filter(orphan).map(|keyspace| (large, keyspace)));
         }
-        for (tag, keyspace) in orphans {
-            let what = if tag == layout::ENTRY_TAG { "entries" } else { "stream records" };
+        for (large, keyspace) in orphans {
+            let what = large.name;
             let detail = format!("there are {what} in keyspace {keyspace}, which nothing uses");
             report.add(Finding::new(Kind::OrphanKeyspace, detail));
         }

@@ -8,6 +8,7 @@
 
 pub(crate) mod contents;
 mod counts;
+mod histories;
 mod report;
 pub(crate) mod show;
 mod streams;
@@ -116,6 +117,7 @@ impl<'a> Verifier<'a> {
         let mut real = Expected::default();
         for table in &contents.tables {
             tables::check(self.snapshot, table, &mut self.report, &mut real);
+            histories::check(self.snapshot, table, &mut self.report);
         }
         for backup in &contents.backups {
             tables::check_backup(self.snapshot, backup, &mut self.report);

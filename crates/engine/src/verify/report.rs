@@ -41,6 +41,8 @@ pub struct Totals {
     pub streams: u64,
     /// Records of streams.
     pub stream_records: u64,
+    /// Items as they were, of tables with point-in-time recovery.
+    pub history_records: u64,
     /// Tables and indexes whose stored counts were compared with what is there: none if there are no
     /// counts to compare, as after a crash, or while the database is being written to.
     pub counts: u64,

@@ -10,7 +10,7 @@ use keyloom_store::{Bytes, Direction, KeyRange, Snapshot, StoreError};
 use crate::catalog::record::Status;
 use crate::catalog::{Table, VectorIndex};
 use crate::layout::{self, Keyspace};
-use crate::ops::backups::StoredBackup;
+use crate::ops::backups::{Origin, StoredBackup};
 use crate::vector::EntryRef;
 use crate::write::{self, Entry};
 use keyloom_core::image::Stored;
@@ -365,7 +365,11 @@ pub(super) fn check_backup(snapshot: &dyn Snapshot, backup: &StoredBackup, repor
         }
     });
     report.totals.backup_items += items as u64;
-    if backup.available && are_read && are_decoded && (items, bytes) != (backup.items, backup.bytes)
+    if backup.available
+        && backup.origin == Origin::User
+        && are_read
+        && are_decoded
+        && (items, bytes) != (backup.items, backup.bytes)
     {
         let detail = format!(
             "it is said to have {} items of {} bytes, and has {items} of {bytes}",

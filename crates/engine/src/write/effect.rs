@@ -14,6 +14,7 @@ use keyloom_store::{Bytes, Transaction};
 
 use crate::catalog::{Index, Table};
 use crate::database::Inner;
+use crate::history;
 use crate::layout;
 use crate::read;
 use crate::stream::{self, Change};
@@ -32,6 +33,8 @@ pub(crate) struct Effect {
     new_bytes: Option<Bytes>,
     changed: bool,
     streamed: bool,
+    /// Whether the item as it was goes to the table's history.
+    recorded: bool,
     index_edits: Vec<IndexEdit>,
     vector_edits: Vec<VectorEdit>,
     /// The sizes before and after.
@@ -102,6 +105,7 @@ pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Box<Effect>, Refu
         }
     }
     let streamed = changed && table.record.stream.as_ref().is_some_and(|s| s.enabled);
+    let recorded = changed && table.recovery.is_some();
     let new_bytes = new_bytes.filter(|_| changed);
     // Boxed: it is large, and passes through every stage of an execution.
     Ok(Box::new(Effect {
@@ -110,6 +114,7 @@ pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Box<Effect>, Refu
         new_bytes,
         changed,
         streamed,
+        recorded,
         index_edits,
         vector_edits,
         sizes,
@@ -217,6 +222,11 @@ impl Effect {
         self.streamed
     }
 
+    /// Whether it adds a record to the table's history.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.recorded
+    }
+
     /// Adds the item and its index entries to the transaction.
     pub(super) fn stage(&self, write: &Write, transaction: &mut dyn Transaction) {
         if !self.changed {
@@ -261,6 +271,15 @@ impl Effect {
             stream::shard_of(stream, || read::hash_of_entry(write.table.key(), &write.store_key));
         let key = layout::stream_record(stream.keyspace, shard, sequence);
         transaction.put(key.into(), value.into());
+    }
+
+    /// Adds the item as it was to the transaction, for the table's history.
+    pub(super) fn stage_past(&self, write: &Write, number: u64, transaction: &mut dyn Transaction) {
+        let Some(recovery) = write.table.recovery.filter(|_| self.recorded) else { return };
+        let item_key = write.store_key.get(layout::ENTRY_HEADER_BYTES..).unwrap_or_default();
+        let key = history::record_key(recovery.keyspace, item_key, number);
+        let before = self.old.as_ref().map(|old| old.bytes().clone());
+        transaction.put(key.into(), before.unwrap_or_default());
     }
 
     /// Adds the change to the table's and indexes' counts.

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use crate::catalog::Shared;
 use crate::database::Inner;
-use crate::store_error;
+use crate::{layout, store_error};
 
 use super::effect::{self, Effect};
 use super::observed::{self, ObservedWrites, PausedWrites};
@@ -243,22 +243,28 @@ impl<'a> Execution<'a> {
         self.after(transaction.submit(), Decision::Done(effects))
     }
 
-    /// Puts what the writes do into a transaction, with their stream records.
+    /// Puts what the writes do into a transaction, with their stream records and what was before.
     fn stage_effects(&self, effects: &OneOrMore<Box<Effect>>, transaction: &mut dyn Transaction) {
         let database = self.database;
         let streamed = effects.iter().filter(|effect| effect.is_streamed()).count();
-        let sequences = database.streams.reserve(streamed);
+        let is_recorded = effects.iter().any(|effect| effect.is_recorded());
+        let mut sequences = database.streams.reserve(streamed.max(usize::from(is_recorded)));
         let mut numbers = sequences.numbers();
         for (write, effect) in self.writes.iter().zip(effects) {
             effect.stage(write, transaction);
+            // One number for all: no time lies between the parts of a transaction.
+            effect.stage_past(write, sequences.numbers().start, transaction);
             if effect.is_streamed()
                 && let Some(sequence) = numbers.next()
             {
                 effect.stage_record(write, sequence, database.clock.now_ms(), transaction);
             }
         }
+        if is_recorded && let Some(mark) = sequences.new_mark() {
+            transaction.put(layout::history_clock().into(), mark.to_be_bytes().to_vec().into());
+        }
         if !sequences.numbers().is_empty() {
-            // No stream is read beyond them before these writes can be seen.
+            // No stream and no history is read beyond them before these writes can be seen.
             transaction.keep(Box::new(sequences));
         }
     }
@@ -276,8 +282,9 @@ impl<'a> Execution<'a> {
 
     /// Nothing, if the store reported a conflict and the writes may be tried again.
     fn not_committed(&self, error: CommitError) -> Result<(), Failure> {
+        self.database.streams.doubt_mark();
         match error {
-            CommitError::Conflict => Ok(()),
+            CommitError::Conflict | CommitError::Stale => Ok(()),
             CommitError::Failed(error) => Err(Failure::Error(store_error(error))),
             CommitError::Unknown(error) => {
                 self.database.counted.doubt();

@@ -1,4 +1,4 @@
-//! Backups, restores, and point-in-time recovery as far as it goes.
+//! Backups, and restores from them.
 
 use std::time::Duration;
 
@@ -139,50 +139,4 @@ fn backups_are_listed_and_outlive_their_table() {
     assert_eq!(everything(&f.db, "music", None).len(), 300);
     let missing = json!({"TableName": "missing", "BackupName": "name"});
     assert_eq!(f.err("CreateBackup", missing).0, "TableNotFoundException");
-}
-
-#[test]
-fn recovery_restores_the_present_and_refuses_the_past() {
-    let f = fixture();
-    let source = json!({"SourceTableName": "music", "TargetTableName": "copy"});
-    let with = |more: Value| {
-        let mut body = source.clone();
-        for (name, value) in more.as_object().unwrap() {
-            body[name] = value.clone();
-        }
-        body
-    };
-    let latest = with(json!({"UseLatestRestorableTime": true}));
-    let (code, message) = f.err("RestoreTableToPointInTime", latest.clone());
-    assert_eq!(code, "PointInTimeRecoveryUnavailableException");
-    assert_eq!(message, "Point in time recovery is not enabled for table 'music'");
-    let status = |reply: &Value| {
-        reply["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"].clone()
-    };
-    let described = f.ok("DescribeContinuousBackups", json!({"TableName": "music"}));
-    assert_eq!(status(&described), json!({"PointInTimeRecoveryStatus": "DISABLED"}));
-    let on = f.ok("UpdateContinuousBackups", json!({
-        "TableName": "music",
-        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true, "RecoveryPeriodInDays": 7},
-    }));
-    assert_eq!(status(&on)["RecoveryPeriodInDays"], 7);
-    f.advance(Duration::from_hours(1));
-    let at = |ms: u64| with(json!({"RestoreDateTime": ms as f64 / 1000.0}));
-    let (code, message) = f.err("RestoreTableToPointInTime", at(START_MS + 60_000));
-    assert_eq!(code, "ValidationException");
-    assert!(message.contains("keeps no history"), "{message}");
-    for ms in [START_MS - 1000, START_MS + 7_200_000] {
-        assert_eq!(f.err("RestoreTableToPointInTime", at(ms)).0, "InvalidRestoreTimeException");
-    }
-    assert_eq!(f.err("RestoreTableToPointInTime", source.clone()).0, "ValidationException");
-    f.ok("RestoreTableToPointInTime", at(START_MS + 3_600_000));
-    f.tidy();
-    assert_eq!(everything(&f.db, "copy", None), everything(&f.db, "music", None));
-    let mut again = latest;
-    again["TargetTableName"] = json!("another");
-    f.ok("RestoreTableToPointInTime", again);
-    f.tidy();
-    assert_eq!(everything(&f.db, "another", Some("by-g")).len(), 300);
-    let missing = json!({"TableName": "missing"});
-    assert_eq!(f.err("DescribeContinuousBackups", missing).0, "TableNotFoundException");
 }

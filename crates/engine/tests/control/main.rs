@@ -5,6 +5,7 @@
 mod backfill;
 mod backups;
 mod every_operation;
+mod recovery;
 mod restart;
 mod settings;
 mod streams;

@@ -214,12 +214,14 @@ fn requests_that_make_no_sense_are_refused() {
             validation,
             "One or more parameter values were invalid: One of GlobalSecondaryIndexUpdate.Update",
         ),
+        // In the order of the model. A public suite recorded from AWS has the write units first, but accepts
+        // any order.
         (
             json!({"TableName": "music", "ProvisionedThroughput": {}}),
             validation,
-            "2 validation errors detected: Value null at 'provisionedThroughput.writeCapacityUnits' \
+            "2 validation errors detected: Value null at 'provisionedThroughput.readCapacityUnits' \
              failed to satisfy constraint: Member must not be null; Value null at \
-             'provisionedThroughput.readCapacityUnits' failed to satisfy constraint: Member must not \
+             'provisionedThroughput.writeCapacityUnits' failed to satisfy constraint: Member must not \
              be null",
         ),
         (

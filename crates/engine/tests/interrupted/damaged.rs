@@ -7,7 +7,9 @@ use keyloom_store::Store;
 use serde_json::{Value, json};
 
 use crate::troubled::Troubled;
-use crate::{call, described, everything, filled, indexed, ok, open, table};
+use crate::{
+    call, described, everything, filled, filled_without_recovery, indexed, ok, open, table,
+};
 
 /// The beginning of the entries of the first table that a store has had.
 const MUSIC: &[u8] = &[0x10, 0, 0, 0, 1];
@@ -106,7 +108,7 @@ fn a_restore_of_a_damaged_table_fails_with_a_reason() {
 
 #[test]
 fn a_damaged_dropped_table_does_not_keep_others_from_being_removed() {
-    let store = troubled();
+    let store = Arc::new(Troubled::new(filled_without_recovery(&indexed())));
     let db = open(&store, None);
     ok(&db, "CreateTable", table("other", &json!({})));
     (0..10).for_each(|number| crate::put(&db, "other", number));

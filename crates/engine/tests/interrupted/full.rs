@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::troubled::Troubled;
 use crate::{
-    ITEMS, START_MS, call, described, eventually, everything, filled, indexed, item, ok, table,
+    ITEMS, START_MS, call, described, eventually, everything, filled, filled_without_recovery,
+    indexed, item, ok, table,
 };
 
 /// A database with threads that look for work all the time.
@@ -122,7 +123,7 @@ fn removals_wait_for_room() {
 
 #[test]
 fn a_dropped_table_is_removed_when_there_is_room() {
-    let store = Arc::new(Troubled::new(filled(&indexed())));
+    let store = Arc::new(Troubled::new(filled_without_recovery(&indexed())));
     let db = open(&store, None);
     store.fill_after(1);
     ok(&db, "DeleteTable", json!({"TableName": "music"}));

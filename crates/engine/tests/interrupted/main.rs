@@ -160,16 +160,30 @@ fn filled(more: &Value) -> MemoryStore {
             chunk.iter().map(|n| json!({"PutRequest": {"Item": item(*n)}})).collect();
         ok(&db, "BatchWriteItem", json!({"RequestItems": {"music": puts}}));
     }
+    set_recovery(&db, true);
+    drop(db);
+    store.fork()
+}
+
+/// The same without point-in-time recovery: it leaves nothing when it is deleted.
+fn filled_without_recovery(more: &Value) -> MemoryStore {
+    let store = Arc::new(filled(more));
+    let db = open(&store, None);
+    set_recovery(&db, false);
+    db.run_maintenance().unwrap();
+    drop(db);
+    store.fork()
+}
+
+fn set_recovery(db: &Database, is_on: bool) {
     ok(
-        &db,
+        db,
         "UpdateContinuousBackups",
         json!({
             "TableName": "music",
-            "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true},
+            "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": is_on},
         }),
     );
-    drop(db);
-    store.fork()
 }
 
 /// What an operation left behind: the part of its answer that names it, or nothing if it was refused.

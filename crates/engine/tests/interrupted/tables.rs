@@ -5,7 +5,8 @@ use keyloom_store::{Direction, KeyRange, Store};
 use serde_json::{Value, json};
 
 use crate::{
-    ITEMS, Recorder, START_MS, Scenario, described, everything, filled, indexed, ok, open, table,
+    ITEMS, Recorder, START_MS, Scenario, described, everything, filled, filled_without_recovery,
+    indexed, ok, open, table,
 };
 
 #[test]
@@ -34,7 +35,7 @@ fn a_table_is_created_whole_or_not_at_all() {
 #[test]
 fn a_deleted_table_leaves_no_entry_behind() {
     let scenario = Scenario {
-        before: filled(&indexed()),
+        before: filled_without_recovery(&indexed()),
         buckets: None,
         act: |db: &Database| ok(db, "DeleteTable", json!({"TableName": "music"})),
         check: |db: &Database, acknowledged: Option<Value>| {

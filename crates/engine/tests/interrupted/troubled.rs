@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use keyloom_store::{
-    Bytes, CommitError, Direction, Entries, Health, KeyRange, MemoryStore, Openings, Snapshot,
-    Stats, Store, StoreError, Submission, Transaction, Verification,
+    Bytes, CommitError, Direction, Entries, Exclusive, Health, KeyRange, MemoryStore, Openings,
+    Snapshot, Stats, Store, StoreError, Submission, Transaction, Verification,
 };
 
 /// A store in memory that behaves like one on a disk with troubles.
@@ -41,6 +41,13 @@ impl Troubled {
         self.inner.fork()
     }
 
+    /// Takes room for one commit.
+    fn take_room(&self) -> Result<(), CommitError> {
+        let take = |room: i64| (room > 0).then_some(room - 1);
+        let taken = self.room.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take);
+        taken.map(drop).map_err(|_| CommitError::Failed(full()))
+    }
+
     fn is_full(&self) -> bool {
         self.room.load(Ordering::SeqCst) <= 0
     }
@@ -66,6 +73,18 @@ impl Store for Troubled {
 
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
         Ok(Box::new(TroubledTransaction { inner: self.inner.begin(locks)?, store: self }))
+    }
+
+    fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {
+        Ok(Box::new(TroubledChange { inner: self.inner.exclusive()?, store: self }))
+    }
+
+    fn epoch(&self) -> u64 {
+        self.inner.epoch()
+    }
+
+    fn sum(&self, counters: &[&[u8]]) -> Result<Vec<i64>, StoreError> {
+        self.inner.sum(counters)
     }
 
     fn settle(&self) -> Result<(), StoreError> {
@@ -144,20 +163,68 @@ impl Transaction for TroubledTransaction<'_> {
         self.inner.delete(key);
     }
 
+    fn append(&mut self, log: Bytes, floor: u64, record: Bytes) {
+        self.inner.append(log, floor, record);
+    }
+
+    fn add(&mut self, counter: Bytes, delta: i64) {
+        self.inner.add(counter, delta);
+    }
+
+    fn expect_epoch(&mut self, epoch: u64) {
+        self.inner.expect_epoch(epoch);
+    }
+
     fn keep(&mut self, kept: Box<dyn Send>) {
         self.inner.keep(kept);
     }
 
     fn submit(self: Box<Self>) -> Result<Submission, CommitError> {
-        let take = |room: i64| (room > 0).then_some(room - 1);
-        let taken = self.store.room.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take);
-        if taken.is_err() {
-            return Err(CommitError::Failed(full()));
-        }
+        self.store.take_room()?;
         self.inner.submit()
     }
 
     fn submit_read(self: Box<Self>) -> Result<Submission, CommitError> {
         self.inner.submit_read()
+    }
+}
+
+struct TroubledChange<'a> {
+    inner: Box<dyn Exclusive + 'a>,
+    store: &'a Troubled,
+}
+
+impl Exclusive for TroubledChange<'_> {
+    fn epoch(&self) -> u64 {
+        self.inner.epoch()
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        self.inner.get(key)
+    }
+
+    fn scan(&self, range: KeyRange) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
+        self.inner.scan(range)
+    }
+
+    fn put(&mut self, key: Bytes, value: Bytes) {
+        self.inner.put(key, value);
+    }
+
+    fn delete(&mut self, key: Bytes) {
+        self.inner.delete(key);
+    }
+
+    fn append(&mut self, log: Bytes, floor: u64, record: Bytes) {
+        self.inner.append(log, floor, record);
+    }
+
+    fn add(&mut self, counter: Bytes, delta: i64) {
+        self.inner.add(counter, delta);
+    }
+
+    fn commit(self: Box<Self>) -> Result<u64, CommitError> {
+        self.store.take_room()?;
+        self.inner.commit()
     }
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use keyloom_store::{
-    Bytes, Direction, Entries, KeyRange, Openings, Snapshot, Stats, Store, StoreError, Transaction,
-    Verification,
+    Bytes, Direction, Entries, Exclusive, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
+    Transaction, Verification,
 };
 
 use crate::NOTE;
@@ -96,6 +96,18 @@ impl<S: Store> Store for LookedAt<S> {
 
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
         self.inner.begin(locks)
+    }
+
+    fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {
+        self.inner.exclusive()
+    }
+
+    fn epoch(&self) -> u64 {
+        self.inner.epoch()
+    }
+
+    fn sum(&self, counters: &[&[u8]]) -> Result<Vec<i64>, StoreError> {
+        self.inner.sum(counters)
     }
 
     fn settle(&self) -> Result<(), StoreError> {

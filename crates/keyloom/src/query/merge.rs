@@ -203,6 +203,13 @@ fn groups(reads: &[Read], count: usize, forward: bool, order: &[OrderBy]) -> Vec
     let Some(periods) = read.fans.iter().position(|fan| matches!(fan, Fan::Buckets { .. })) else {
         return everything();
     };
+    // Periods follow one another in the order of time, and only in that.
+    let time = read.fans.get(periods).map(Fan::field);
+    let forward = match order.first() {
+        Some(by) if Some(by.field.as_str()) == time => !by.descending,
+        Some(_) => return everything(),
+        None => forward,
+    };
     // The fans multiply, the last one turning fastest; all but the periods have a known width.
     let width =
         |fans: &[Fan]| fans.iter().filter_map(Fan::width).map(|n| n as usize).product::<usize>();

@@ -90,12 +90,13 @@ use crate::disk::manifest::Contents;
 use crate::disk::mutation::Mutation;
 use crate::disk::sink::DiskSink;
 use crate::disk::tree::{Tree, TreeSnapshot};
+use crate::exclusive::{LocalEpoch, LocalExclusive};
 use crate::locks::{HeldLocks, KeyLocks};
 use crate::submission::Submission;
-use crate::transaction::{Backend, Guards, LockedTransaction, Newest, Ticket, WriteSet};
+use crate::transaction::{Backend, LockedTransaction, Newest, Staged, Ticket};
 use crate::{
-    CommitError, Direction, Health, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
-    Transaction, Verification, delete_each,
+    CommitError, Direction, Exclusive, Health, KeyRange, Openings, Snapshot, Stats, Store,
+    StoreError, Transaction, Verification, delete_each, sum_entries,
 };
 
 pub use backup::{BackupReport, BackupSource, BackupTarget, Inventory, Restored, restore_backup};
@@ -129,6 +130,7 @@ pub struct DiskStore {
     log: Arc<LogDirectory>,
     store_dir: Arc<StoreDirectory>,
     locks: KeyLocks,
+    epoch: LocalEpoch,
     condition: Condition,
     counters: Counters,
     /// The last log segment when the store was opened; zero if there was none.
@@ -226,6 +228,7 @@ impl DiskStore {
             log,
             store_dir,
             locks: KeyLocks::new(),
+            epoch: LocalEpoch::default(),
             condition,
             counters,
             last_segment_found,
@@ -377,6 +380,19 @@ impl Store for DiskStore {
         Ok(Some(Box::new(LockedTransaction::new(self, held))))
     }
 
+    fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {
+        self.condition.check()?;
+        Ok(Box::new(LocalExclusive::begin(self, &self.locks, &self.epoch)?))
+    }
+
+    fn epoch(&self) -> u64 {
+        self.epoch.get()
+    }
+
+    fn sum(&self, counters: &[&[u8]]) -> Result<Vec<i64>, StoreError> {
+        sum_entries(self, counters)
+    }
+
     fn settle(&self) -> Result<(), StoreError> {
         self.committer.submit_nothing(0).and_then(Submission::wait).map_err(StoreError::from)
     }
@@ -398,7 +414,9 @@ impl Store for DiskStore {
         let flushed = self.tree.persisted_number();
         self.store_dir.record(|contents| contents.flushed = contents.flushed.max(flushed))?;
         self.tree.drop_tables(&KeyRange::prefix(prefix))?;
-        delete_each(self, prefix, chunk)
+        delete_each(self, prefix, chunk)?;
+        self.committer.forget_numbers(prefix);
+        Ok(())
     }
 
     fn stats(&self) -> Result<Stats, StoreError> {
@@ -459,12 +477,11 @@ impl Backend for DiskStore {
 
     fn submit(
         &self,
-        writes: WriteSet,
-        guards: Guards,
+        staged: Staged,
         locks: HeldLocks<'_>,
         seen: Ticket,
     ) -> Result<Submission, CommitError> {
-        self.committer.submit(writes, guards, locks, seen)
+        self.committer.submit(staged, locks, seen, || self.snapshot())
     }
 
     fn submit_read(&self, seen: Ticket) -> Result<Submission, CommitError> {

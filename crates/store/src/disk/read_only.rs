@@ -20,8 +20,8 @@ use super::options::{DiskOptions, OpenReport};
 use super::tree::{Tree, TreeSnapshot};
 use super::{open_tree, replay, table_list, verify_entries};
 use crate::{
-    Direction, Entries, Health, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
-    Transaction, Verification,
+    Direction, Entries, Exclusive, Health, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
+    Transaction, Verification, sum_entries,
 };
 
 /// A store in a directory, opened read-only.
@@ -174,6 +174,18 @@ impl Store for ReadOnlyStore {
 
     fn begin<'a>(&'a self, _: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
         Err(self.refusal())
+    }
+
+    fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {
+        Err(self.refusal())
+    }
+
+    fn epoch(&self) -> u64 {
+        0
+    }
+
+    fn sum(&self, counters: &[&[u8]]) -> Result<Vec<i64>, StoreError> {
+        sum_entries(self, counters)
     }
 
     fn settle(&self) -> Result<(), StoreError> {

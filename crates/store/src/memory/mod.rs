@@ -11,16 +11,18 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use self::read_ahead::ReadAhead;
 use self::tree::Tree;
+use crate::exclusive::{LocalEpoch, LocalExclusive};
 use crate::locks::{HeldLocks, KeyLocks};
+use crate::numbering::Numbering;
 use crate::submission::Submission;
-use crate::transaction::{Backend, Guards, LockedTransaction, Newest, Ticket, WriteSet};
+use crate::transaction::{Backend, LockedTransaction, Newest, Staged, Ticket};
 use crate::{
-    CommitError, Direction, Entries, Key, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
-    Transaction, Verification,
+    CommitError, Direction, Entries, Exclusive, Key, KeyRange, Openings, Snapshot, Stats, Store,
+    StoreError, Transaction, Verification, delete_each, sum_entries,
 };
 
 /// An ordered in-memory store; commits are visible at once.
@@ -44,7 +46,10 @@ use crate::{
 /// ```
 pub struct MemoryStore {
     content: RwLock<Tree>,
+    /// Locked before `content` is.
+    numbering: Mutex<Numbering>,
     locks: KeyLocks,
+    epoch: LocalEpoch,
 }
 
 impl MemoryStore {
@@ -60,7 +65,12 @@ impl MemoryStore {
     }
 
     fn over(content: Tree) -> Self {
-        Self { content: RwLock::new(content), locks: KeyLocks::new() }
+        Self {
+            content: RwLock::new(content),
+            numbering: Mutex::default(),
+            locks: KeyLocks::new(),
+            epoch: LocalEpoch::default(),
+        }
     }
 }
 
@@ -105,6 +115,24 @@ impl Store for MemoryStore {
         Ok(Some(Box::new(LockedTransaction::new(self, held))))
     }
 
+    fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {
+        Ok(Box::new(LocalExclusive::begin(self, &self.locks, &self.epoch)?))
+    }
+
+    fn epoch(&self) -> u64 {
+        self.epoch.get()
+    }
+
+    fn sum(&self, counters: &[&[u8]]) -> Result<Vec<i64>, StoreError> {
+        sum_entries(self, counters)
+    }
+
+    fn delete_prefix(&self, prefix: &[u8], chunk: usize) -> Result<(), StoreError> {
+        delete_each(self, prefix, chunk)?;
+        self.numbering.lock().forget_prefix(prefix);
+        Ok(())
+    }
+
     fn settle(&self) -> Result<(), StoreError> {
         Ok(())
     }
@@ -135,11 +163,23 @@ impl Backend for MemoryStore {
 
     fn submit(
         &self,
-        writes: WriteSet,
-        guards: Guards,
+        staged: Staged,
         locks: HeldLocks<'_>,
         _seen: Ticket,
     ) -> Result<Submission, CommitError> {
+        let Staged { mut writes, unnumbered, guards, .. } = staged;
+        // Held until the writes are visible: numbers rise in the order in which they can be seen.
+        let numbering = if unnumbered.is_empty() {
+            None
+        } else {
+            let mut numbering = self.numbering.lock();
+            if let Some(missing) = numbering.missing(&unnumbered) {
+                let known = self.snapshot().and_then(|snapshot| missing.read(&*snapshot));
+                numbering.learn(known.map_err(CommitError::Failed)?);
+            }
+            numbering.number(unnumbered, &mut writes);
+            Some(numbering)
+        };
         let mut content = self.content.write();
         for (key, value) in writes {
             match value {
@@ -148,6 +188,7 @@ impl Backend for MemoryStore {
             }
         }
         drop(content);
+        drop(numbering);
         drop(guards);
         drop(locks);
         Ok(Submission::durable())

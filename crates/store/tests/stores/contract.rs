@@ -7,8 +7,8 @@ use std::thread::scope;
 use std::time::Duration;
 
 use keyloom_store::{
-    Bytes, CommitError, Direction, KeyRange, MAX_KEY_BYTES, MAX_VALUE_BYTES, Snapshot, Store,
-    StoreError,
+    Bytes, CommitError, Direction, Expected, KeyRange, MAX_KEY_BYTES, MAX_VALUE_BYTES, Snapshot,
+    Store, StoreError,
 };
 
 use crate::subjects::{Subject, on_every_store};
@@ -109,6 +109,27 @@ on_every_store! {
         assert_eq!(found, ["user/1", "user/12"]);
     }
 
+    fn a_page_is_a_scan_whatever_is_expected(subject: Subject) {
+        let store = subject.store();
+        let keys: Vec<Bytes> = (0..300).map(|n| format!("key {n:03}").into()).collect();
+        let mut transaction = store.begin(&[]).unwrap();
+        for (n, key) in keys.iter().enumerate() {
+            transaction.put(key.clone(), vec![7; n * 10].into());
+        }
+        transaction.commit().unwrap();
+        let snapshot = store.snapshot().unwrap();
+        for (entries, bytes) in [(1, 1), (10, 1 << 20), (usize::MAX, 2000), (usize::MAX, usize::MAX)] {
+            let expected = Expected { entries, bytes };
+            let range = KeyRange::new(&b"key 1"[..]..&b"key 2"[..]);
+            let found = snapshot.page(range.clone(), Direction::Forward, expected);
+            let found: Vec<Bytes> = found.map(|entry| entry.unwrap().0.into_bytes()).collect();
+            assert_eq!(found, keys[100..200], "{expected:?}");
+            let mut found = snapshot.page(range, Direction::Backward, expected);
+            assert_eq!(*found.next().unwrap().unwrap().0, keys[199][..], "{expected:?}");
+            assert_eq!(*found.next().unwrap().unwrap().0, keys[198][..], "{expected:?}");
+        }
+    }
+
     fn a_snapshot_never_changes(subject: Subject) {
         let store = subject.store();
         put_all(store, &[("kept", "1"), ("changed", "1"), ("deleted", "1")]);
@@ -130,6 +151,16 @@ on_every_store! {
         let found = scan(&*snapshot, KeyRange::all(), Direction::Forward);
         assert_eq!(found, ["changed", "deleted", "kept"]);
         assert_eq!(store.get(b"added").unwrap(), Some("2".into()));
+    }
+
+    fn a_late_snapshot_never_changes_once_it_is_read(subject: Subject) {
+        let store = subject.store();
+        put_all(store, &[("a", "1"), ("b", "1")]);
+        let snapshot = store.late_snapshot().unwrap();
+        assert_eq!(snapshot.get(b"a").unwrap(), Some("1".into()));
+        put_all(store, &[("a", "2"), ("c", "2")]);
+        assert_eq!(scan(&*snapshot, KeyRange::all(), Direction::Backward), ["b", "a"]);
+        assert_eq!(snapshot.get_many(&[b"a", b"c"]).unwrap(), [Some("1".into()), None]);
     }
 
     fn a_scan_continues_during_writes(subject: Subject) {

@@ -3,5 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod contract;
+mod epochs;
 mod model;
+mod numbers;
 mod subjects;

@@ -7,6 +7,7 @@
 mod hostile;
 mod linearizable;
 mod model;
+mod recovery;
 mod scripts;
 mod serializable;
 mod snapshots;

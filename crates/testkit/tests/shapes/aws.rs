@@ -61,10 +61,11 @@ impl Model {
         element["shape"].as_str().unwrap()
     }
 
-    /// The members of a structure with their shapes.
+    /// The members of a structure with their shapes, in the order of the model.
     pub(crate) fn members(&self, name: &str) -> Vec<(&str, &str)> {
-        let members = self.shape(name)["members"].as_object().unwrap();
-        members.iter().map(|(name, of)| (name.as_str(), of["shape"].as_str().unwrap())).collect()
+        let shape = self.shape(name);
+        let order = shape["order"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+        order.map(|name| (name, shape["members"][name]["shape"].as_str().unwrap())).collect()
     }
 
     /// The required members of a structure.

@@ -1,12 +1,13 @@
 //! The shapes of requests against AWS's own model of the API, which botocore brings (`scripts/setup-clients`).
 //!
-//! One test compares our tables with the model. The other makes requests in which one value has the wrong JSON
-//! type, for every operation, every member at every depth and every type, and works out from the model alone what
-//! AWS answers.
+//! One test compares our tables with the model. The others make requests and work out from the model alone what AWS
+//! answers: requests in which one value has the wrong JSON type, for every operation, every member at every depth and
+//! every type; and requests that violate constraints of the model, one or two at a time.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 mod aws;
+mod constraints;
 mod wrong_types;
 
 use keyloom_api::Operation;
@@ -18,7 +19,7 @@ use aws::{Model, models};
 fn difference(ours: &Shape, model: &Model, theirs: &str) -> Result<(), String> {
     let shape = model.shape(theirs);
     let kind = shape["type"].as_str().unwrap();
-    match (ours, kind) {
+    match (&ours.limit().0, kind) {
         (Shape::Text, "string")
         | (Shape::Integer, "integer")
         | (Shape::Long, "long")

@@ -15,14 +15,14 @@ const MAX_NESTED_VALUES: usize = 2;
 
 /// A place in a request: how to get there, and what belongs there.
 #[derive(Clone)]
-struct Site<'m> {
-    steps: Vec<Step<'m>>,
-    shape: &'m str,
+pub(crate) struct Site<'m> {
+    pub(crate) steps: Vec<Step<'m>>,
+    pub(crate) shape: &'m str,
 }
 
 /// One step from the outside to the inside of a request.
 #[derive(Clone, Copy)]
-enum Step<'m> {
+pub(crate) enum Step<'m> {
     /// A member of this structure.
     Member(&'m str, &'m str),
     /// A value of a map.
@@ -32,7 +32,12 @@ enum Step<'m> {
 }
 
 /// All places at and below one.
-fn sites<'m>(model: &'m Model, at: &Site<'m>, nested_values: usize, found: &mut Vec<Site<'m>>) {
+pub(crate) fn sites<'m>(
+    model: &'m Model,
+    at: &Site<'m>,
+    nested_values: usize,
+    found: &mut Vec<Site<'m>>,
+) {
     let nested_values = nested_values + usize::from(at.shape == "AttributeValue");
     if nested_values > MAX_NESTED_VALUES {
         return;

@@ -261,8 +261,3 @@ pub fn too_many_global_indexes() -> Error {
 pub fn index_exists() -> Error {
     Error::validation("Attempting to create an index which already exists")
 }
-
-/// A request without a table name.
-pub fn table_name_required() -> Error {
-    Error::validation("The parameter 'TableName' is required but was not present in the request")
-}

@@ -1,84 +1,12 @@
-//! Definitions of vector indexes in requests: the API model's constraints, then further rules.
+//! Definitions of vector indexes in requests: the rules beyond the API model.
 
 use super::{DistanceFunction, SearchElement, SearchRole, VectorIndexSchema};
-use crate::error::constraint::{Constraint, Constraints};
 use crate::error::{Result, message::schema as schema_message, message::vector as message};
 use crate::limits::{MAX_INLINE_FILTERS, MAX_VECTOR_DIMENSIONS, MAX_VECTOR_INDEXES};
-use crate::schema::definition::{
-    AttributeDefinition, TableDefinition, VectorAttributeDefinition, VectorIndexDefinition,
-};
-use crate::schema::{KeyAttribute, KeySchema, TableSchema, model, validate};
-
-const SEARCH_ROLES: &[&str] = &["HASH", "INLINE_FILTER"];
-
-impl TableDefinition {
-    /// Checks `VectorIndexes`.
-    pub fn check_vector_indexes(&self, constraints: &mut Constraints) {
-        for (position, index) in self.vector.iter().flatten().enumerate() {
-            index.check(&format!("vectorIndexes.{}.member", position + 1), constraints);
-        }
-    }
-}
+use crate::schema::definition::{AttributeDefinition, VectorIndexDefinition};
+use crate::schema::{KeyAttribute, KeySchema, TableSchema, validate};
 
 impl VectorIndexDefinition {
-    /// Checks the constraints of the API model.
-    pub fn check(&self, path: &str, constraints: &mut Constraints) {
-        match &self.name {
-            None => constraints.null(format_args!("{path}.indexName")),
-            Some(name) => {
-                model::check_new_name(name, format_args!("{path}.indexName"), constraints);
-            }
-        }
-        match &self.attribute {
-            None => constraints.null(format_args!("{path}.vectorAttribute")),
-            Some(VectorAttributeDefinition { name }) => {
-                let path = format!("{path}.vectorAttribute");
-                model::check_attribute_name(name.as_ref(), &path, constraints);
-            }
-        }
-        self.check_search_schema(&format!("{path}.searchSchema"), constraints);
-        match &self.projection {
-            None => constraints.null(format_args!("{path}.projection")),
-            Some(projection) => projection.check(&format!("{path}.projection"), constraints),
-        }
-        let dimensions = format!("{path}.dimensions");
-        match self.dimensions {
-            None => constraints.null(dimensions),
-            Some(count) if count < 1 => {
-                constraints.violated(count, dimensions, Constraint::MinValue(1));
-            }
-            Some(_) => {}
-        }
-        let distance = format!("{path}.distanceFunction");
-        match &self.distance {
-            None => constraints.null(distance),
-            Some(name) if DistanceFunction::from_wire(name).is_none() => {
-                let names = DistanceFunction::ALL.map(DistanceFunction::as_str);
-                constraints.violated(name, distance, Constraint::OneOf(&names));
-            }
-            Some(_) => {}
-        }
-    }
-
-    fn check_search_schema(&self, path: &str, constraints: &mut Constraints) {
-        let Some(elements) = &self.search else { return };
-        if elements.is_empty() {
-            constraints.violated("[]", path, Constraint::MinLength(1));
-        }
-        for (position, element) in elements.iter().enumerate() {
-            let path = format!("{path}.{}.member", position + 1);
-            model::check_attribute_name(element.name.as_ref(), &path, constraints);
-            let path = format!("{path}.searchSchemaElementType");
-            match &element.role {
-                None => constraints.null(path),
-                Some(role) if SearchRole::from_wire(role).is_none() => {
-                    constraints.violated(role, path, Constraint::OneOf(SEARCH_ROLES));
-                }
-                Some(_) => {}
-            }
-        }
-    }
-
     /// The index, with the types of its search attributes; `defined` are the request's definitions.
     fn resolve(&self, defined: &[KeyAttribute]) -> Result<VectorIndexSchema> {
         let dimensions = self.dimensions.unwrap_or_default();

@@ -94,26 +94,6 @@ fn definitions_are_refused_with_awss_messages() {
 }
 
 #[test]
-fn the_api_model_is_checked_first_and_as_a_whole() {
-    let mut bad = index("ab", 0, &[("t", "RANGE")]);
-    bad.distance = Some("MANHATTAN".into());
-    bad.attribute = None;
-    assert_eq!(
-        table(&["pk"], vec![bad]).into_schema().unwrap_err().message(),
-        "5 validation errors detected: Value 'ab' at 'vectorIndexes.1.member.indexName' failed to \
-         satisfy constraint: Member must have length greater than or equal to 3; Value null at \
-         'vectorIndexes.1.member.vectorAttribute' failed to satisfy constraint: Member must not be \
-         null; Value 'RANGE' at \
-         'vectorIndexes.1.member.searchSchema.1.member.searchSchemaElementType' failed to satisfy \
-         constraint: Member must satisfy enum value set: [HASH, INLINE_FILTER]; Value '0' at \
-         'vectorIndexes.1.member.dimensions' failed to satisfy constraint: Member must have value \
-         greater than or equal to 1; Value 'MANHATTAN' at \
-         'vectorIndexes.1.member.distanceFunction' failed to satisfy constraint: Member must \
-         satisfy enum value set: [COSINE, DOT_PRODUCT, EUCLIDEAN]"
-    );
-}
-
-#[test]
 fn an_update_adds_and_removes_an_index_with_its_definitions() {
     let plain =
         TableSchema::new("table", KeySchema::simple(KeyAttribute::new("pk", ScalarType::S), None));

@@ -7,7 +7,7 @@ use super::super::concrete::{ConcreteRead, ReadForm, ReadKind, SortCondition};
 use super::super::request::Placeholder;
 use crate::evaluate::Inputs;
 use crate::generate::sample;
-use crate::model::{Access, Index, KeyType, Table};
+use crate::model::{Access, Escape, Index, KeyType, Table};
 
 /// A hand-written request that DynamoDB would accept.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,11 +15,27 @@ pub struct RawForm {
     /// The position of the index in the table.
     pub index: usize,
     read: ReadForm<Placeholder>,
+    /// What no input may contain, because it separates the parts of keys.
+    separator: Option<String>,
+    /// Whether it is proven for being what `where` compiles to.
+    as_planned: bool,
 }
 
 impl RawForm {
-    pub(super) fn new(index: usize, read: ReadForm<Placeholder>) -> Self {
-        Self { index, read }
+    pub(super) fn new(index: usize, read: ReadForm<Placeholder>, table: &Table) -> Self {
+        let separator = (table.escape != Escape::None).then(|| table.separator.clone());
+        Self { index, read, separator, as_planned: false }
+    }
+
+    /// The same request, proven for being the planned one.
+    pub(super) fn proven(mut self, forward: bool) -> Self {
+        self.read.forward = forward;
+        self.as_planned = true;
+        self
+    }
+
+    pub(super) fn is_as_planned(&self) -> bool {
+        self.as_planned
     }
 
     /// The same request, read upwards or downwards, with what a local index has to fetch.
@@ -76,6 +92,9 @@ impl RawForm {
             }
             None => {}
         }
+        for operand in self.read.filter.iter().flat_map(|(_, test)| test.operands()) {
+            add(operand);
+        }
         names
     }
 
@@ -91,7 +110,10 @@ impl RawForm {
 
     /// The request with values.
     pub fn concrete(&self, inputs: &Inputs) -> Result<ConcreteRead, String> {
-        let value = |placeholder: &Placeholder| fill(placeholder, inputs);
+        let value = |placeholder: &Placeholder| {
+            let avoid = self.separator.as_deref().filter(|_| placeholder.kind == "S");
+            fill(placeholder, inputs, avoid)
+        };
         let mut equal = Vec::new();
         for (name, placeholder) in &self.read.equal {
             equal.push((name.clone(), value(placeholder)?));
@@ -113,7 +135,7 @@ impl RawForm {
         };
         let mut filter = Vec::new();
         for (name, test) in &self.read.filter {
-            filter.push((name.clone(), test.try_map(value)?));
+            filter.push((name.clone(), test.try_map(|operand| fill(operand, inputs, None))?));
         }
         Ok(ConcreteRead {
             kind: self.read.kind,
@@ -130,7 +152,12 @@ impl RawForm {
     }
 }
 
-fn fill(placeholder: &Placeholder, inputs: &Inputs) -> Result<AttributeValue, String> {
+/// A text with its inputs filled in, none of which may contain what is to be avoided.
+fn fill(
+    placeholder: &Placeholder,
+    inputs: &Inputs,
+    avoid: Option<&str>,
+) -> Result<AttributeValue, String> {
     let mut text = String::new();
     let mut rest = placeholder.text.as_str();
     while let Some((before, after)) = rest.split_once('{') {
@@ -138,7 +165,15 @@ fn fill(placeholder: &Placeholder, inputs: &Inputs) -> Result<AttributeValue, St
         let (name, tail) = after.split_once('}').unwrap_or((after, ""));
         let name = name.split(':').next().unwrap_or(name);
         match inputs.get(name) {
-            Some(value) => text.push_str(&value.to_string()),
+            Some(value) => {
+                let value = value.to_string();
+                if let Some(separator) = avoid.filter(|separator| value.contains(*separator)) {
+                    return Err(format!(
+                        "`{name}` contains `{separator}`, which separates the parts of keys"
+                    ));
+                }
+                text.push_str(&value);
+            }
             None => return Err(format!("the input `{name}` has no value")),
         }
         rest = tail;
@@ -150,7 +185,10 @@ fn fill(placeholder: &Placeholder, inputs: &Inputs) -> Result<AttributeValue, St
             Err(_) => Err(format!("`{text}` is not a number")),
         };
     }
-    Ok(AttributeValue::from(text))
+    match placeholder.kind {
+        "BOOL" => Ok(AttributeValue::Bool(text == "true")),
+        _ => Ok(AttributeValue::from(text)),
+    }
 }
 
 /// The names in braces.

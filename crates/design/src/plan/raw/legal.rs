@@ -1,8 +1,12 @@
 //! Whether DynamoDB accepts a hand-written request at all.
 
+use keyloom_core::AttributeValue;
+
 use super::form::RawForm;
 use super::{RawProblem, RawRule};
 use crate::condition::{Comparison, Condition, Operand, Term, Test};
+use crate::generate::sample;
+use crate::key::attribute_of;
 use crate::model::{Access, Index, KeyAttribute, KeyType, RawRead, Table};
 use crate::plan::concrete::{FilterTest, ReadForm, ReadKind, SortCondition};
 use crate::plan::request::Placeholder;
@@ -24,7 +28,7 @@ pub(super) fn check(access: &Access) -> Result<RawForm, Vec<RawProblem>> {
     if !checker.problems.is_empty() {
         return Err(checker.problems);
     }
-    Ok(RawForm::new(at, form(access, raw, table, index)))
+    Ok(RawForm::new(at, form(access, raw, table, index), table))
 }
 
 /// The index that the pattern names, or the first whose key has every attribute of the condition.
@@ -238,7 +242,7 @@ fn form(access: &Access, raw: &RawRead, table: &Table, index: &Index) -> ReadFor
         index: index.name.clone(),
         equal,
         sort,
-        filter: raw.filter.as_ref().map(filter_tests).unwrap_or_default(),
+        filter: raw.filter.as_ref().map(|f| filter_tests(access, f)).unwrap_or_default(),
         forward: !descending,
         limit: access.limit,
         consistent: access.consistent,
@@ -256,14 +260,23 @@ fn placeholder(attribute: &KeyAttribute, operand: &Operand) -> Placeholder {
     Placeholder { kind: attribute.kind.as_str(), text }
 }
 
-fn filter_tests(filter: &Condition) -> Vec<(String, FilterTest<Placeholder>)> {
+fn filter_tests(access: &Access, filter: &Condition) -> Vec<(String, FilterTest<Placeholder>)> {
+    // An input has the type of the attribute that it is compared with.
+    let kind_of = |name: &str| {
+        let field = access.find.iter().find_map(|entity| entity.field(name));
+        field.map_or("S", |field| match attribute_of(field, &sample(field, 1)) {
+            AttributeValue::N(_) | AttributeValue::Ns(_) => "N",
+            AttributeValue::Bool(_) => "BOOL",
+            _ => "S",
+        })
+    };
     let value = |operand: &Operand, name: &str| {
         let (kind, text) = match operand {
-            Operand::Input(Some(own)) => ("S", format!("{{{own}}}")),
-            Operand::Input(None) => ("S", format!("{{{name}}}")),
+            Operand::Input(Some(own)) => (kind_of(name), format!("{{{own}}}")),
+            Operand::Input(None) => (kind_of(name), format!("{{{name}}}")),
             Operand::Text(text) => ("S", text.clone()),
             Operand::Number(text) => ("N", text.clone()),
-            Operand::Boolean(flag) => ("S", flag.to_string()),
+            Operand::Boolean(flag) => ("BOOL", flag.to_string()),
         };
         Placeholder { kind, text }
     };

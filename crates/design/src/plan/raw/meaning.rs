@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use keyloom_core::AttributeValue;
 use keyloom_keys::{ByteSet, Language, PrefixMatch};
 
 use super::form::{RawForm, placeholders};
 use super::{RawProblem, RawRule};
 use crate::condition::Comparison;
 use crate::evaluate::Inputs;
-use crate::key::{KeyTemplate, Piece, may_hold_separator};
-use crate::model::{Access, Entity, Escape, Index, IndexKey, IndexKind, Operand, Test, same};
+use crate::key::{FieldPiece, KeyTemplate, Piece, may_hold_separator};
+use crate::model::{
+    Access, Entity, Escape, Field, Index, IndexKey, IndexKind, Operand, Table, Test, same,
+};
 use crate::plan::bind::Source;
 use crate::plan::candidate::candidates;
 use crate::plan::concrete::{ConcreteRead, SortCondition, concretize};
@@ -18,7 +21,7 @@ use crate::plan::coverage::uncovered;
 use crate::plan::order::{OrderProblem, direction};
 use crate::plan::purity::Bleed;
 use crate::plan::range::{ReadRange, SortPart, condition_language};
-use crate::plan::request::read_forms;
+use crate::plan::request::{Placeholder, read_forms};
 use crate::plan::space::Space;
 use crate::plan::verdict::accepted;
 use crate::plan::{Plan, Read};
@@ -61,7 +64,7 @@ pub(super) fn check(space: &Space, access: &Access, form: &RawForm) -> Meaning {
         return meaning;
     }
     check_sort(access, form, &read, &there, index, &mut meaning.problems);
-    meaning.bleeds = vec![strangers(space, access, form, &read, index)];
+    meaning.bleeds = vec![strangers(space, access, form, &read)];
     meaning.uncovered = uncovered(access, &there, index);
     if index.kind == IndexKind::Local {
         meaning.fetches = !meaning.uncovered.is_empty();
@@ -132,7 +135,14 @@ fn meets(template: &KeyTemplate, sample: &str, written: &str) -> bool {
     if template.template().matches(sample) || template.language().contains(sample.as_bytes()) {
         return true;
     }
-    let form = text_language(sample, written, template.template().separator());
+    let mut form = Language::empty_text();
+    let mut rest = written;
+    while let Some((before, after)) = rest.split_once('{') {
+        form.literal(before.as_bytes());
+        form.anything();
+        rest = after.split_once('}').map_or("", |(_, tail)| tail);
+    }
+    form.literal(rest.as_bytes());
     form.shared_text(&template.language()).is_some()
 }
 
@@ -323,26 +333,15 @@ fn is_whole(piece: &Piece, text: &str) -> bool {
 }
 
 /// The entities besides the wanted ones that the request returns.
-fn strangers(
-    space: &Space,
-    access: &Access,
-    form: &RawForm,
-    read: &ConcreteRead,
-    index: &Index,
-) -> Bleed {
+fn strangers(space: &Space, access: &Access, form: &RawForm, read: &ConcreteRead) -> Bleed {
     let Some(first) = access.find.first() else { return Bleed::default() };
     let mut wanted: Vec<Language> = Vec::new();
-    for ((_, value), (_, written)) in read.equal.iter().zip(form.equal()) {
-        wanted.push(text_language(
-            value.as_s().unwrap_or_default(),
-            &written.text,
-            &first.table.separator,
-        ));
+    for (_, written) in form.equal() {
+        wanted.push(text_language(&written.text, &first.table));
     }
-    if let Some((_, condition)) = &read.sort {
-        wanted.push(condition_language(condition));
+    if let (Some((_, condition)), Some((_, written))) = (&read.sort, form.sort()) {
+        wanted.push(sort_language(condition, written, &first.table));
     }
-    let _ = index;
     let strangers = space
         .occupants(&first.table, form.index)
         .iter()
@@ -355,21 +354,52 @@ fn strangers(
     Bleed { strangers, ..Bleed::default() }
 }
 
-/// The language of a text whose inputs may have any value.
-fn text_language(sample: &str, written: &str, separator: &str) -> Language {
+/// The language of a text whose inputs may have any value that keys of the table can hold.
+fn text_language(written: &str, table: &Table) -> Language {
     let mut language = Language::empty_text();
-    if placeholders(written).is_empty() {
-        language.literal(sample.as_bytes());
-        return language;
-    }
     let mut rest = written;
     while let Some((before, after)) = rest.split_once('{') {
         language.literal(before.as_bytes());
-        language.text(ByteSet::range(0x20, 0x7e), separator.as_bytes());
+        match table.escape {
+            Escape::None => language.anything(),
+            _ => language.text(ByteSet::ALL, table.separator.as_bytes()),
+        }
         rest = after.split_once('}').map_or("", |(_, tail)| tail);
     }
     language.literal(rest.as_bytes());
     language
+}
+
+/// The sort keys that satisfy a condition, whatever values its inputs have.
+fn sort_language(
+    condition: &SortCondition<AttributeValue>,
+    written: &SortCondition<Placeholder>,
+    table: &Table,
+) -> Language {
+    let fixed = |text: &str| text.split('{').next().unwrap_or_default().to_owned();
+    let (mut language, texts) = match written {
+        SortCondition::BeginsWith(prefix) => {
+            let mut language = text_language(&prefix.text, table);
+            language.anything();
+            return language;
+        }
+        SortCondition::Between(low, high) => {
+            let mut language = Language::empty_text();
+            language.literal(shared_start(&fixed(&low.text), &fixed(&high.text)).as_bytes());
+            (language, vec![low, high])
+        }
+        SortCondition::Compare(_, value) => (Language::empty_text(), vec![value]),
+    };
+    if texts.iter().all(|text| placeholders(&text.text).is_empty()) {
+        return condition_language(condition);
+    }
+    language.anything();
+    language
+}
+
+/// What two texts begin with.
+fn shared_start(a: &str, b: &str) -> String {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
 }
 
 /// The request as a planned read, for the order proof and the estimate.
@@ -383,13 +413,21 @@ fn equivalent(
     let entity = there.first()?;
     let key = entity.index_key(index)?;
     let mut sources: Vec<(String, Source)> = Vec::new();
-    let mut bind = |name: &str| {
-        sources.push((name.to_owned(), Source::Pinned(Operand::Input(name.to_owned()))));
+    // A key that holds only the day of a moment, or a text without its case, does not pin the field.
+    let mut bind = |piece: &FieldPiece| {
+        let own = entity.field(piece.name()).and_then(Field::format);
+        let whole = own.is_none_or(|own| {
+            own.case() == piece.format().case() && own.precision() <= piece.format().precision()
+        });
+        let name = piece.name().to_owned();
+        if whole && !entity.field(&name).is_some_and(Field::is_loose_time) {
+            sources.push((name.clone(), Source::Pinned(Operand::Input(name))));
+        }
     };
-    key.hash_fields().for_each(&mut bind);
+    key.hash.iter().flat_map(|part| part.shape.template().field_pieces()).for_each(&mut bind);
     let bound = read.equal.len().saturating_sub(index.hash.len());
     for part in key.range.iter().take(bound) {
-        part.shape.template().fields().for_each(&mut bind);
+        part.shape.template().field_pieces().for_each(&mut bind);
     }
     let sort = match (&read.sort, key.range.get(bound)) {
         (None, None) => SortPart::Exact,
@@ -397,29 +435,18 @@ fn equivalent(
         (None, Some(_)) => SortPart::Open { attribute: bound, pieces: 0, range: None },
         (Some((_, condition)), Some(part)) => {
             let template = part.shape.template();
-            let pieces = match condition {
-                SortCondition::BeginsWith(value) => {
-                    covered(template, value.as_s().unwrap_or_default())
-                }
+            let start = match condition {
+                SortCondition::BeginsWith(value) => value.as_s().unwrap_or_default().to_owned(),
                 SortCondition::Between(low, high) => {
-                    let (low, high) =
-                        (low.as_s().unwrap_or_default(), high.as_s().unwrap_or_default());
-                    let shared: String = low
-                        .chars()
-                        .zip(high.chars())
-                        .take_while(|(a, b)| a == b)
-                        .map(|(a, _)| a)
-                        .collect();
-                    covered(template, &shared)
+                    shared_start(low.as_s().unwrap_or_default(), high.as_s().unwrap_or_default())
                 }
-                SortCondition::Compare(..) => 0,
+                SortCondition::Compare(..) => String::new(),
             };
-            template
-                .pieces()
-                .iter()
-                .take(pieces)
-                .filter_map(Piece::as_field)
-                .for_each(|piece| bind(piece.name()));
+            let fields = pinned_fields(template, (&start, false)).unwrap_or(0);
+            template.field_pieces().take(fields).for_each(&mut bind);
+            let pieces = template.pieces().iter().enumerate();
+            let last = pieces.filter(|(_, piece)| piece.as_field().is_some()).take(fields).last();
+            let pieces = last.map_or(0, |(at, _)| at + 1);
             SortPart::Open { attribute: bound, pieces, range: None }
         }
         (Some(_), None) => return None,
@@ -439,32 +466,57 @@ fn equivalent(
 }
 
 /// What the planner makes of the conditions on the index of a hand-written request.
-fn planned(access: &Access, plan: &Plan) -> Option<(Access, Plan)> {
-    let (form, entity) = (plan.raw.as_ref()?, access.find.first()?);
+fn planned(space: &Space, access: &Access, form: &RawForm) -> Option<(Access, Plan)> {
+    let entity = access.find.first()?;
     let mut declared = access.clone();
     declared.raw = None;
     declared.index = Some(crate::source::Spanned::free(form.index_of(&entity.table).label()));
-    let (candidate, _) = candidates(&Space::empty(), &declared, &declared.find);
+    let (candidate, _) = candidates(space, &declared, &declared.find);
     let planned = accepted(&declared, candidate?, Vec::new());
     Some((declared, planned))
 }
 
-/// Whether the hand-written condition is the one that the planner would compile from `where`.
-pub(super) fn is_as_planned(access: &Access, plan: &Plan) -> bool {
-    let (Some(form), Some((declared, planned))) = (&plan.raw, planned(access, plan)) else {
-        return false;
-    };
-    (0..2).all(|n| {
-        let mut inputs: Inputs = counter::inputs_numbered(access, n);
-        form.add_inputs(access, &mut inputs);
-        let Ok(mine) = form.concrete(&inputs) else { return false };
-        let Ok(theirs) = concretize(&declared, &planned, &inputs) else { return false };
-        let [only] = theirs.as_slice() else { return false };
-        let filtered = |a: &ConcreteRead, b: &ConcreteRead| {
-            a.filter.iter().all(|test| b.filter.contains(test))
-        };
-        filtered(only, &mine) && filtered(&mine, only) && same_keys(access, form, only, &mine)
-    })
+/// The plan of `where` whose request is the one that was written by hand. They are compared on samples; what other
+/// inputs do, is looked at when they come ([`is_same`]).
+pub(super) fn as_planned(space: &Space, access: &Access, form: &RawForm) -> Option<Plan> {
+    let (_, planned) = planned(space, access, form)?;
+    let mut used = form.inputs();
+    used.sort_unstable();
+    let mut declared: Vec<&str> = access.inputs.iter().map(|input| input.name.as_str()).collect();
+    declared.sort_unstable();
+    let same = used == declared
+        && calls(access).iter().all(|inputs| {
+            let Ok(mine) = form.concrete(inputs) else { return false };
+            is_same(access, &planned, form, inputs, &mine) == Ok(true)
+        });
+    same.then_some(planned)
+}
+
+/// Calls that tell inputs apart: plausible ones, and for each input one in which only its value differs.
+fn calls(access: &Access) -> Vec<Inputs> {
+    let base = counter::inputs_numbered(access, 0);
+    let mut calls = vec![base.clone()];
+    for (name, value) in counter::inputs_numbered(access, 1) {
+        let mut call = base.clone();
+        call.insert(name, value);
+        calls.push(call);
+    }
+    calls
+}
+
+/// Whether a hand-written request is the planned one with these inputs. An error says why they do not fit.
+pub(super) fn is_same(
+    access: &Access,
+    planned: &Plan,
+    form: &RawForm,
+    inputs: &Inputs,
+    mine: &ConcreteRead,
+) -> Result<bool, String> {
+    let theirs = concretize(access, planned, inputs)?;
+    let [only] = theirs.as_slice() else { return Ok(false) };
+    let filtered =
+        |a: &ConcreteRead, b: &ConcreteRead| a.filter.iter().all(|test| b.filter.contains(test));
+    Ok(filtered(only, mine) && filtered(mine, only) && same_keys(access, form, only, mine))
 }
 
 /// Whether two reads take the same keys of the entities to be found.
@@ -541,8 +593,8 @@ fn pinned_fields(template: &KeyTemplate, (text, exact): (&str, bool)) -> Option<
 }
 
 /// The one key condition that the conditions compile to, as a design file states it.
-pub(super) fn planned_key(access: &Access, plan: &Plan) -> Option<String> {
-    let (declared, planned) = planned(access, plan)?;
+pub(super) fn planned_key(access: &Access, form: &RawForm) -> Option<String> {
+    let (declared, planned) = planned(&Space::empty(), access, form)?;
     let [read] = planned.reads.as_slice() else { return None };
     (read.filter.is_empty() && read.fans.is_empty())
         .then(|| key_text(&declared, &planned))

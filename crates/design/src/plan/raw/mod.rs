@@ -7,13 +7,14 @@ mod meaning;
 
 pub use self::form::RawForm;
 use super::candidate::{Candidate, loose_fields};
+use super::concrete::{ConcreteRead, concretize};
 use super::counter;
 use super::estimate::estimate;
 use super::space::Space;
 use super::verdict::{problems, proofs, refused};
 use super::{Plan, Problem, Proof, Proofs, Verdict};
 use crate::cost::Prices;
-use crate::evaluate::Mismatch;
+use crate::evaluate::{Inputs, Mismatch};
 use crate::model::{Access, Design};
 use crate::source::Span;
 
@@ -76,9 +77,12 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
         counter_example: None,
         estimate: super::Estimate::default(),
         reads: candidate.reads,
-        raw: Some(form.read(meaning.forward, meaning.fetches)),
+        raw: Some(form.clone().read(meaning.forward, meaning.fetches)),
     };
     plan.problems.extend(meaning.problems.into_iter().map(Problem::Raw));
+    if !access.terms.is_empty() {
+        adopt(&mut plan, access, meaning::as_planned(space, access, &form));
+    }
     if !meaning.missing.is_empty() {
         let why = format!(
             "rows of `{}` lie under another partition key in this index",
@@ -87,12 +91,14 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
         plan.problems.push(Problem::MissingRows { entities: meaning.missing.clone(), why });
     }
     plan.proofs.rows = rows_proof(access, &plan, &meaning.missing);
-    if access.limit.is_some() && plan.verdict == Verdict::Filter {
+    if access.limit.is_some()
+        && (plan.verdict == Verdict::Filter || plan.proofs.rows == Proof::Refuted)
+    {
         plan.proofs.limit = Proof::Refuted;
     }
     let told = plan.problems.iter().any(|problem| !matches!(problem, Problem::Uncovered { .. }));
     if plan.proofs.rows == Proof::Refuted && !told {
-        let planned = meaning::planned_key(access, &plan);
+        let planned = meaning::planned_key(access, &form);
         plan.problems.push(Problem::NotAsPlanned { planned });
     }
     if space.examples {
@@ -105,6 +111,50 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
     plan
 }
 
+/// The request that was written by hand, or nothing if no item can satisfy it. A request that is proven for being the
+/// planned one is sent only if it is that with these inputs, too.
+pub(super) fn first_read(
+    access: &Access,
+    plan: &Plan,
+    form: &RawForm,
+    inputs: &Inputs,
+) -> Result<Vec<ConcreteRead>, String> {
+    let read = form.concrete(inputs)?;
+    if form.is_as_planned() && !meaning::is_same(access, plan, form, inputs, &read)? {
+        if concretize(access, plan, inputs)?.is_empty() {
+            return Ok(Vec::new());
+        }
+        return Err(
+            "with these inputs the hand-written `key` is not what `where` says: leave it out, and the planner writes it"
+                .to_owned(),
+        );
+    }
+    Ok(vec![read])
+}
+
+/// A request that is what `where` compiles to has the proofs of that plan. Of any other nothing is proven.
+fn adopt(plan: &mut Plan, access: &Access, planned: Option<Plan>) {
+    let asked = |asked: bool| if asked { Proof::Refuted } else { Proof::NotAsked };
+    let Some(planned) = planned else {
+        plan.proofs.rows = Proof::Refuted;
+        plan.proofs.purity = Proof::Refuted;
+        plan.proofs.order = asked(!access.order.is_empty());
+        plan.proofs.limit = asked(access.limit.is_some());
+        return;
+    };
+    let forward = planned.reads.first().is_none_or(|read| read.forward);
+    let worse = |a: Proof, b: Proof| if b == Proof::Refuted { b } else { a };
+    plan.proofs.rows = planned.proofs.rows;
+    plan.proofs.order = planned.proofs.order;
+    plan.proofs.limit = worse(planned.proofs.limit, plan.proofs.limit);
+    plan.proofs.purity = worse(planned.proofs.purity, plan.proofs.purity);
+    let own = |problem: &Problem| matches!(problem, Problem::Order { .. });
+    plan.problems.retain(|problem| !own(problem));
+    plan.problems.extend(planned.problems.into_iter().filter(own));
+    plan.reads = planned.reads;
+    plan.raw = plan.raw.take().map(|form| form.proven(forward));
+}
+
 /// A request that does not mean what `where` says fails in the way that its counter-example shows: rows too
 /// many are a matter of purity, rows in the wrong place one of order.
 fn name_the_claim(proofs: &mut Proofs, wrong: &Mismatch) {
@@ -112,7 +162,7 @@ fn name_the_claim(proofs: &mut Proofs, wrong: &Mismatch) {
         return;
     }
     match wrong {
-        Mismatch::Missing(_) => {}
+        Mismatch::Missing(_) => proofs.purity = Proof::NotAsked,
         Mismatch::Foreign(_) => {
             proofs.rows = Proof::NotAsked;
             proofs.purity = Proof::Refuted;
@@ -136,5 +186,5 @@ fn rows_proof(access: &Access, plan: &Plan, missing: &[String]) -> Proof {
     if access.terms.is_empty() {
         return Proof::NotAsked;
     }
-    Proof::of(plan.proofs.rows == Proof::Proven && meaning::is_as_planned(access, plan))
+    plan.proofs.rows
 }

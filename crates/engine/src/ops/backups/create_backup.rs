@@ -10,10 +10,11 @@ use keyloom_store::Snapshot;
 
 use crate::catalog::record::Status;
 use crate::database::Inner;
+use crate::history::TableAt;
 use crate::layout::{self, Keyspace};
 use crate::{commit_error, identity, resource, store_error};
 
-use super::{Backup, Copying, KIND, has_entries, source_gone};
+use super::{Backup, KIND, Origin, has_entries, source_gone};
 
 /// What its failures are listed under.
 const WORK: &str = "making of backups";
@@ -47,6 +48,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         available: false,
         failure: None,
         created_ms: now_ms,
+        origin: Origin::User,
         items: table.shared.stats.items(),
         bytes: table.shared.stats.bytes(),
         table: table.record.clone(),
@@ -128,8 +130,8 @@ fn copy(
     from: Keyspace,
     to: Keyspace,
 ) -> Result<Option<(i64, i64)>> {
-    let mut copying = Copying::of(snapshot, from);
-    let (from, to) = (layout::entries(from), layout::entries(to));
+    let mut copying = TableAt::present(snapshot, from);
+    let to = layout::entries(to);
     let (mut items, mut bytes) = (0, 0);
     loop {
         if database.background.is_ending() {
@@ -138,12 +140,11 @@ fn copy(
         let copied = database.patiently(WORK, || {
             let (mut chunk_items, mut chunk_bytes, mut last) = (0, 0, None);
             let mut transaction = database.store.begin(&[]).map_err(store_error)?;
-            for (key, value) in copying.chunk(CHUNK)? {
+            for (item, value) in copying.chunk(CHUNK)? {
                 chunk_items += 1;
                 chunk_bytes += Stored::new(value.clone()).size_bytes()? as i64;
-                let own = key.get(from.len()..).unwrap_or_default();
-                transaction.put([to.as_slice(), own].concat().into(), value);
-                last = Some(key);
+                transaction.put([to.as_slice(), &item].concat().into(), value);
+                last = Some(item);
             }
             if last.is_some() {
                 transaction.commit().map_err(commit_error)?;

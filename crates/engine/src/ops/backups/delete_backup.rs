@@ -10,11 +10,14 @@ use keyloom_core::error::resource as message;
 use crate::database::Inner;
 use crate::resource;
 
-use super::{KIND, describe_backup, find};
+use super::{KIND, Origin, describe_backup, find};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let change = database.catalog.change(database.store.as_ref());
     let backup = find(database, &fields)?;
+    if backup.origin == Origin::System {
+        return Err(message::system_backup(&backup.arn(database)));
+    }
     if backup.is_creating() {
         return Err(message::backup_in_use(&backup.arn(database)));
     }

@@ -1,11 +1,12 @@
 //! DescribeBackup.
 
+use keyloom_api::tables::write_projection;
 use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::Result;
 
 use crate::catalog::record::{IndexRecord, OnDemandLimit, Throughput};
 use crate::database::Inner;
-use crate::ops::tables::description::{key_schema, projection, seconds};
+use crate::ops::tables::description::{key_schema, seconds};
 
 use super::{Backup, find};
 
@@ -31,7 +32,7 @@ fn source(json: &mut JsonWriter, database: &Inner, backup: &Backup) {
     json.string("TableId", &table.id);
     json.string("TableArn", &database.table_arn(&table.name));
     json.integer("TableSizeBytes", backup.bytes);
-    key_schema(json, "KeySchema", &table.key);
+    key_schema(json, &table.key);
     seconds(json, "TableCreationDateTime", table.created_ms);
     throughput(json, table.billing.throughput);
     on_demand(json, table.billing.on_demand_limit);
@@ -66,8 +67,8 @@ fn features(json: &mut JsonWriter, backup: &Backup) {
         json.list(member, indexes, |json, index| {
             json.nested(|json| {
                 json.string("IndexName", &index.name);
-                key_schema(json, "KeySchema", &index.key);
-                projection(json, &index.projection);
+                key_schema(json, &index.key);
+                write_projection(json, &index.projection.typed());
                 if global {
                     throughput(json, index.throughput.unwrap_or_default());
                     on_demand(json, index.on_demand);

@@ -8,7 +8,7 @@ use crate::database::Inner;
 use crate::ops::paging;
 use crate::resource;
 
-use super::{Backup, KIND};
+use super::{Backup, KIND, Origin};
 
 const MAX_PAGE: usize = 100;
 
@@ -21,10 +21,14 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         constraints.table_name(table);
     }
     constraints.range(limit, "limit", 1, MAX_PAGE as i64);
-    let types = [("USER", true), ("SYSTEM", false), ("AWS_BACKUP", false), ("ALL", true)];
+    let types: [(&str, &[Origin]); 4] = [
+        ("USER", &[Origin::User]),
+        ("SYSTEM", &[Origin::System]),
+        ("AWS_BACKUP", &[]),
+        ("ALL", &[Origin::User, Origin::System]),
+    ];
     let kind = fields.string("BackupType");
-    // All backups here are made by users.
-    let wanted = constraints.one_of(kind, "backupType", &types).unwrap_or(true);
+    let wanted = constraints.one_of(kind, "backupType", &types).unwrap_or(&[Origin::User]);
     constraints.finish()?;
     let milliseconds = |name: &str| -> Result<Option<u64>> {
         Ok(fields.decimal(name).map(|seconds| (seconds * 1000.0) as u64))
@@ -33,10 +37,12 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let upper = milliseconds("TimeRangeUpperBound")?.unwrap_or(u64::MAX);
     let after = start.map(|arn| arn.rsplit('/').next().unwrap_or_default());
 
+    let now_ms = database.clock.now_ms();
     let backups: Vec<Backup> = resource::all(database, KIND)?;
     let limit = limit.map_or(MAX_PAGE, |limit| limit as usize);
     let (page, more) = paging::page(backups.iter(), limit, |backup| {
-        wanted
+        wanted.contains(&backup.origin)
+            && !backup.has_expired(now_ms)
             && (lower..upper).contains(&backup.created_ms)
             && table.is_none_or(|table| backup.table.name == table_name(table))
             && after.is_none_or(|after| backup.id.as_str() > after)

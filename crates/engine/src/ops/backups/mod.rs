@@ -1,14 +1,18 @@
-//! Backups on demand, restores, and the settings of point-in-time recovery.
+//! Backups, restores, and point-in-time recovery.
 //!
 //! A backup is a copy of a table's items in a keyspace of its own, taken from one snapshot, with the
 //! table's record. Indexes are not copied: a restore writes the items anew, and they follow.
 //!
+//! A table with point-in-time recovery leaves a system backup when it is deleted: its items stay where they
+//! are, and belong to the backup from then on.
+//!
 //! Both go on after they have been answered, and are durable from then on: what a kill interrupts is
-//! taken up when the database is opened again. The snapshot is gone then, so the copy begins anew from
-//! the table as the kill left it: it has everything that was acknowledged before the request, and what
-//! was written between the request and the kill. A table or backup that is deleted while it is copied
-//! keeps its entries until the copy is made ([`sources_in_use`]). What cannot be copied because it is
-//! damaged ends with the status `FAILED` and a `FailureMessage`, neither of which AWS has.
+//! taken up when the database is opened again. The snapshot is gone then, so the copy begins anew. A restore
+//! to a point in time finds that point again in the history. A backup is copied from the table as the kill
+//! left it: it has everything that was acknowledged before the request, and what was written between the
+//! request and the kill. A table or backup that is deleted while it is copied keeps its entries and its
+//! history until the copy is made ([`sources_in_use`]). What cannot be copied because it is damaged ends with
+//! the status `FAILED` and a `FailureMessage`, neither of which AWS has.
 
 pub(super) mod continuous;
 pub(super) mod create_backup;
@@ -25,18 +29,19 @@ use std::collections::BTreeSet;
 use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::resource as message;
 use keyloom_core::{Error, Result};
-use keyloom_store::{Bytes, Direction, KeyRange, Snapshot};
+use keyloom_store::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::TableRecord;
+use crate::catalog::{Table, TableRecord};
 use crate::database::Inner;
 use crate::layout::Keyspace;
 use crate::ops::tables::description::seconds;
-use crate::{layout, resource, store_error};
-
-pub(crate) use continuous::{Moment, recovery_of};
+use crate::{identity, layout, resource, store_error};
 
 const KIND: &str = "backup";
+
+/// How long a system backup stays, as on AWS.
+const SYSTEM_LIFE_MS: u64 = 35 * 24 * 60 * 60 * 1000;
 
 /// What a verification needs to know of a backup.
 #[derive(Debug, Deserialize)]
@@ -44,6 +49,8 @@ pub(crate) struct StoredBackup {
     pub(crate) id: String,
     pub(crate) keyspace: Keyspace,
     pub(crate) available: bool,
+    #[serde(default)]
+    pub(crate) origin: Origin,
     pub(crate) items: i64,
     pub(crate) bytes: i64,
     pub(crate) table: TableRecord,
@@ -52,6 +59,25 @@ pub(crate) struct StoredBackup {
 impl StoredBackup {
     /// What the records of backups are kept under.
     pub(crate) const KIND: &str = KIND;
+}
+
+/// Who has made a backup.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Origin {
+    /// A request.
+    #[default]
+    User,
+    /// The deletion of a table with point-in-time recovery.
+    System,
+}
+
+impl Origin {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "USER",
+            Self::System => "SYSTEM",
+        }
+    }
 }
 
 /// A backup.
@@ -67,6 +93,8 @@ struct Backup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
     created_ms: u64,
+    #[serde(default)]
+    origin: Origin,
     items: i64,
     bytes: i64,
     /// The table as it was.
@@ -95,14 +123,26 @@ impl Backup {
         }
     }
 
+    /// When it goes by itself, if it does.
+    fn expires_ms(&self) -> Option<u64> {
+        (self.origin == Origin::System).then(|| self.created_ms.saturating_add(SYSTEM_LIFE_MS))
+    }
+
+    fn has_expired(&self, now_ms: u64) -> bool {
+        self.expires_ms().is_some_and(|expires_ms| expires_ms <= now_ms)
+    }
+
     /// The members that `BackupDetails` and `BackupSummary` share.
     fn write_details(&self, json: &mut JsonWriter, database: &Inner, status: &str) {
         json.string("BackupArn", &self.arn(database));
         json.string("BackupName", &self.name);
         json.integer("BackupSizeBytes", self.bytes);
         json.string("BackupStatus", status);
-        json.string("BackupType", "USER");
+        json.string("BackupType", self.origin.as_str());
         seconds(json, "BackupCreationDateTime", self.created_ms);
+        if let Some(expires_ms) = self.expires_ms() {
+            seconds(json, "BackupExpiryDateTime", expires_ms);
+        }
         json.optional_string("FailureMessage", self.failure.as_deref());
     }
 }
@@ -123,7 +163,46 @@ fn find(database: &Inner, fields: &Fields<'_>) -> Result<Backup> {
     };
     // The region and the account choose nothing here, as with tables.
     let names_table = |backup: &Backup| crate::catalog::table_name(arn) == backup.table.name;
-    backup.filter(names_table).ok_or_else(|| message::backup_not_found(arn))
+    let now_ms = database.clock.now_ms();
+    let backup = backup.filter(names_table).filter(|backup| !backup.has_expired(now_ms));
+    backup.ok_or_else(|| message::backup_not_found(arn))
+}
+
+/// The backup that a table leaves when it is deleted, if it does; the table's items become those of the
+/// backup in the same commit.
+pub(crate) fn left_by(database: &Inner, table: &Table) -> Result<Option<(Bytes, Bytes)>> {
+    if table.recovery.is_none() {
+        return Ok(None);
+    }
+    let now_ms = database.clock.now_ms();
+    let backup = Backup {
+        id: identity::system(now_ms),
+        name: format!("{}$DeletedTableBackup", table.name()),
+        keyspace: table.record.keyspace,
+        available: true,
+        failure: None,
+        created_ms: now_ms,
+        origin: Origin::System,
+        // As the table has shown them; the table of a restore counts anew.
+        items: table.shared.stats.items(),
+        bytes: table.shared.stats.bytes(),
+        table: table.record.clone(),
+    };
+    resource::encode(KIND, &backup.id, &backup).map(Some)
+}
+
+/// Removes the system backups whose time is over.
+pub(crate) fn remove_expired(database: &Inner) -> Result<()> {
+    let now_ms = database.clock.now_ms();
+    let is_due = |backup: &Backup| backup.has_expired(now_ms);
+    if !resource::all::<Backup>(database, KIND)?.iter().any(is_due) {
+        return Ok(());
+    }
+    let _change = database.catalog.change(database.store.as_ref());
+    for backup in resource::all::<Backup>(database, KIND)?.into_iter().filter(is_due) {
+        resource::delete_with_entries(database, KIND, &backup.id, backup.keyspace)?;
+    }
+    Ok(())
 }
 
 /// Takes up backups and restores that were under way when the database was closed.
@@ -143,14 +222,28 @@ pub(crate) fn sources_in_use(database: &Inner) -> Result<BTreeSet<Keyspace>> {
     let creating = backups.iter().filter(|backup| backup.is_creating());
     let mut sources: BTreeSet<Keyspace> = creating.map(|backup| backup.table.keyspace).collect();
     for table in database.catalog.all().values() {
-        sources.extend(restore::source_of(&table.record));
+        if let Some(items) = restore::items_of(&table.record) {
+            sources.insert(items.keyspace);
+            sources.extend(items.past.map(|past| past.history));
+        }
     }
     Ok(sources)
 }
 
+/// The smallest number from which on a restore reads a history.
+pub(crate) fn earliest_read(database: &Inner, history: Keyspace) -> Option<u64> {
+    let tables = database.catalog.all();
+    let pasts = tables.values().filter_map(|table| restore::items_of(&table.record)?.past);
+    pasts.filter(|past| past.history == history).map(|past| past.before).min()
+}
+
 /// Whether the entries of a keyspace are there: it is in use, or waits to be removed.
 fn has_entries(database: &Inner, keyspace: Keyspace) -> Result<bool> {
-    if database.catalog.all().values().any(|table| table.record.keyspace == keyspace) {
+    let is_of = |table: &Table| {
+        let history = table.recovery.map(|recovery| recovery.keyspace);
+        table.record.keyspace == keyspace || history == Some(keyspace)
+    };
+    if database.catalog.all().values().any(|table| is_of(table)) {
         return Ok(true);
     }
     let backups = resource::all::<Backup>(database, KIND)?;
@@ -159,30 +252,6 @@ fn has_entries(database: &Inner, keyspace: Keyspace) -> Result<bool> {
     }
     let note = database.store.get(&layout::dropped(keyspace)).map_err(store_error)?;
     Ok(note.is_some())
-}
-
-/// Entries of a keyspace, some at a time. A chunk that could not be read or used can be read again.
-struct Copying<'a> {
-    snapshot: &'a dyn Snapshot,
-    range: KeyRange,
-}
-
-impl<'a> Copying<'a> {
-    fn of(snapshot: &'a dyn Snapshot, keyspace: Keyspace) -> Self {
-        Self { snapshot, range: KeyRange::prefix(&layout::entries(keyspace)) }
-    }
-
-    /// The next entries, at most so many.
-    fn chunk(&self, count: usize) -> Result<Vec<(Bytes, Bytes)>> {
-        let entries = self.snapshot.scan(self.range.clone(), Direction::Forward).take(count);
-        let entries = entries.map(|entry| entry.map(|(key, value)| (key.into_bytes(), value)));
-        entries.collect::<Result<_, _>>().map_err(store_error)
-    }
-
-    /// Goes on behind an entry.
-    fn advance(&mut self, past: Bytes) {
-        self.range.lower = std::ops::Bound::Excluded(past);
-    }
 }
 
 /// The error of a copy whose source is gone.

@@ -6,29 +6,32 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_api::{Constraints, Fields, JsonWriter};
+use keyloom_api::tables::IndexInput;
+use keyloom_api::{Constraints, Fields};
 use keyloom_core::error::{request, resource as message};
 use keyloom_core::schema::model::check_new_name;
 use keyloom_core::{Error, Result};
+use keyloom_store::Snapshot;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::catalog::record::{
-    AttributeDefinition, Billing, EncryptionSetting, IndexRecord, OnDemandLimit, Status,
-    Throughput, VectorIndexLife,
+    AttributeDefinition, Billing, Encryption, IndexRecord, OnDemandLimit, Status, Throughput,
+    VectorIndexLife,
 };
 use crate::catalog::{Alongside, Change, TableRecord};
 use crate::database::Inner;
+use crate::history::Past;
+use crate::identity;
 use crate::layout::Keyspace;
-use crate::ops::tables::table_input::{self, IndexInput};
-use crate::ops::tables::{create_table, description};
-use crate::{identity, store_error};
+use crate::ops::tables::description;
 
 use super::restoring::{self, Restore};
 
 const SUMMARY: &str = "RestoreSummary";
 const IN_PROGRESS: &str = "RestoreInProgress";
-/// The keyspace that a table is being restored from, so that a restart can go on.
-const SOURCE: &str = "RestoreKeyspace";
+/// The items that a table is being restored from, so that a restart can go on.
+const ITEMS: &str = "RestoreItems";
 
 /// What a restore asks of the new table.
 #[derive(Debug, Default)]
@@ -40,11 +43,11 @@ pub(super) struct Target {
     /// The indexes to keep; all if nothing is said.
     global: Option<Vec<IndexInput>>,
     local: Option<Vec<IndexInput>>,
-    encryption: Option<EncryptionSetting>,
+    encryption: Option<Encryption>,
 }
 
 impl Target {
-    pub(super) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Result<Self> {
+    pub(super) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
         let name = fields.owned_string("TargetTableName");
         match &name {
             None => constraints.required(false, "targetTableName"),
@@ -52,23 +55,15 @@ impl Target {
         }
         let modes = [("PROVISIONED", false), ("PAY_PER_REQUEST", true)];
         let mode = fields.string("BillingModeOverride");
-        let mut indexes =
-            |member: &str, path: &str| table_input::indexes(fields, constraints, member, path);
-        let global = indexes("GlobalSecondaryIndexOverride", "globalSecondaryIndexOverride")?;
-        let local = indexes("LocalSecondaryIndexOverride", "localSecondaryIndexOverride")?;
-        Ok(Self {
+        Self {
             name: name.unwrap_or_default(),
             on_demand: constraints.one_of(mode, "billingModeOverride", &modes),
-            throughput: units(fields),
-            on_demand_limit: table_input::on_demand_at(fields, "OnDemandThroughputOverride"),
-            global,
-            local,
-            encryption: create_table::encryption_at(
-                fields,
-                "SSESpecificationOverride",
-                constraints,
-            ),
-        })
+            throughput: Throughput::decode(fields, "ProvisionedThroughputOverride"),
+            on_demand_limit: OnDemandLimit::decode(fields, "OnDemandThroughputOverride"),
+            global: IndexInput::decode_all(fields, "GlobalSecondaryIndexOverride"),
+            local: IndexInput::decode_all(fields, "LocalSecondaryIndexOverride"),
+            encryption: Encryption::decode(fields, "SSESpecificationOverride"),
+        }
     }
 
     /// The record of the new table.
@@ -137,15 +132,6 @@ impl Target {
     }
 }
 
-/// `ProvisionedThroughputOverride`.
-fn units(fields: &Fields<'_>) -> Option<Throughput> {
-    let units = fields.structure("ProvisionedThroughputOverride")?;
-    Some(Throughput {
-        read: units.integer("ReadCapacityUnits").unwrap_or(1),
-        write: units.integer("WriteCapacityUnits").unwrap_or(1),
-    })
-}
-
 /// The indexes of one kind that the new table has: a restore can only leave some out.
 fn kept(
     source: &TableRecord,
@@ -176,10 +162,18 @@ fn kept(
         .collect()
 }
 
+/// The items of a restore: those of a keyspace, at a time if that is not now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Items {
+    pub(super) keyspace: Keyspace,
+    pub(super) past: Option<Past>,
+}
+
 /// Where a restore takes its items from.
 pub(super) struct Source {
     pub(super) record: TableRecord,
-    pub(super) keyspace: Keyspace,
+    pub(super) items: Items,
+    pub(super) snapshot: Box<dyn Snapshot>,
     /// The ARN of the backup, if it is one.
     pub(super) backup_arn: Option<String>,
     pub(super) time_ms: u64,
@@ -206,28 +200,25 @@ pub(super) fn begin(
     if let Some(arn) = &source.backup_arn {
         summary.insert("SourceBackupArn".into(), json!(arn));
     }
-    record.settings.insert(SOURCE.into(), json!(source.keyspace));
+    record.settings.insert(ITEMS.into(), json!(source.items));
     record.settings.insert(SUMMARY.into(), Value::Object(summary));
-    let snapshot = database.store.snapshot().map_err(store_error)?;
     let table = change.put(record, || Ok(Alongside::default()))?;
     drop(change);
-    let mut json = JsonWriter::object();
-    description::write(&mut json, "TableDescription", database, &table, Status::Creating);
-    restoring::submit(database, Restore { table, from: source.keyspace, snapshot });
-    Ok(json.finish())
+    let answer = description::of(database, &table, Status::Creating).encode("TableDescription");
+    restoring::submit(database, Restore { table, from: source.items, snapshot: source.snapshot });
+    Ok(answer)
 }
 
-/// The keyspace that a table is being restored from.
-pub(super) fn source_of(record: &TableRecord) -> Option<Keyspace> {
-    let keyspace = record.settings.get(SOURCE)?.as_u64()?;
-    Keyspace::try_from(keyspace).ok()
+/// What a table is being restored from.
+pub(super) fn items_of(record: &TableRecord) -> Option<Items> {
+    serde_json::from_value(record.settings.get(ITEMS)?.clone()).ok()
 }
 
 /// The record of a table whose restore has ended: it opens, or it has failed for a reason.
 pub(super) fn ended(record: &TableRecord, failure: Option<&Error>) -> TableRecord {
     let mut record = record.clone();
     record.status = if failure.is_none() { Status::Active } else { Status::Failed };
-    record.settings.remove(SOURCE);
+    record.settings.remove(ITEMS);
     if let Some(Value::Object(summary)) = record.settings.get_mut(SUMMARY) {
         summary.insert(IN_PROGRESS.into(), json!(false));
         if let Some(failure) = failure {

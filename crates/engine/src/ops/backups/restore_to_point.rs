@@ -1,6 +1,8 @@
 //! RestoreTableToPointInTime.
 //!
-//! The present state can be restored; see [`super::continuous`].
+//! The table's indexes and capacity are those of the request's time, as on AWS; its items are those of
+//! the point. `UseLatestRestorableTime` means all writes that have been acknowledged, where AWS is minutes
+//! back.
 
 use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
@@ -8,13 +10,13 @@ use keyloom_core::error::resource as message;
 
 use crate::catalog::record::Status;
 use crate::database::Inner;
+use crate::history;
 
-use super::continuous::{Moment, recovery_of};
-use super::restore::{self, Source, Target};
+use super::restore::{self, Items, Source, Target};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut constraints = Constraints::new();
-    let target = Target::decode(&fields, &mut constraints)?;
+    let target = Target::decode(&fields, &mut constraints);
     let name = fields.string("SourceTableArn").or(fields.string("SourceTableName"));
     if name.is_some() {
         constraints.table_name_at(name, "sourceTableName");
@@ -29,24 +31,22 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         if table.record.status != Status::Active {
             return Err(message::table_in_use(table.name(), table.record.status.as_str()));
         }
-        let recovery = recovery_of(&table.record);
-        let recovery = recovery.ok_or_else(|| message::recovery_disabled(table.name()))?;
-        let now_ms = database.clock.now_ms();
-        let moment = match time {
-            _ if latest => Moment::Present,
-            Some(seconds) => recovery.moment(seconds, now_ms),
+        let recovery = table.recovery.ok_or_else(|| message::recovery_disabled(table.name()))?;
+        let past = match time {
+            _ if latest => recovery.until_now(database),
+            Some(seconds) => {
+                let past = recovery.at(seconds, database.streams.now_ms());
+                past.ok_or_else(message::restore_time_invalid)?
+            }
             None => return Err(message::restore_time_missing()),
         };
-        match moment {
-            Moment::Present => {}
-            Moment::Past => {
-                let instead = "say UseLatestRestorableTime";
-                return Err(message::past_not_kept("RestoreDateTime", instead));
-            }
-            Moment::Outside => return Err(message::restore_time_invalid()),
-        }
         let record = table.record.clone();
-        let keyspace = record.keyspace;
-        Ok(Source { record, keyspace, backup_arn: None, time_ms: now_ms })
+        Ok(Source {
+            items: Items { keyspace: record.keyspace, past: Some(past) },
+            snapshot: history::snapshot_with(database, past.before)?,
+            backup_arn: None,
+            time_ms: past.time_ms(),
+            record,
+        })
     })
 }

@@ -8,12 +8,13 @@ use keyloom_store::Snapshot;
 use crate::catalog::record::Status;
 use crate::catalog::{Alongside, Table};
 use crate::database::Inner;
-use crate::layout::{self, Keyspace};
+use crate::history::TableAt;
 use crate::loading::Loader;
 use crate::store_error;
 use keyloom_core::image::Stored;
 
-use super::{Copying, has_entries, restore, source_gone};
+use super::restore::{self, Items};
+use super::{has_entries, source_gone};
 
 /// Items that are read at once.
 const CHUNK: usize = 256;
@@ -24,8 +25,8 @@ const WORK: &str = "restoring of tables";
 /// A table to fill.
 pub(super) struct Restore {
     pub(super) table: Arc<Table>,
-    /// The keyspace with its items.
-    pub(super) from: Keyspace,
+    /// What its items are.
+    pub(super) from: Items,
     pub(super) snapshot: Box<dyn Snapshot>,
 }
 
@@ -41,8 +42,8 @@ pub(super) fn resume(database: &Inner) -> Result<()> {
         if record.status != Status::Creating {
             continue;
         }
-        match restore::source_of(record) {
-            Some(from) if has_entries(database, from)? => {
+        match restore::items_of(record) {
+            Some(from) if is_there(database, from)? => {
                 let snapshot = database.store.snapshot().map_err(store_error)?;
                 submit(database, Restore { table: Arc::clone(table), from, snapshot });
             }
@@ -63,6 +64,14 @@ pub(super) fn resume(database: &Inner) -> Result<()> {
     Ok(())
 }
 
+/// Whether the items can still be read.
+fn is_there(database: &Inner, from: Items) -> Result<bool> {
+    if !has_entries(database, from.keyspace)? {
+        return Ok(false);
+    }
+    from.past.map_or(Ok(true), |past| has_entries(database, past.history))
+}
+
 impl Restore {
     fn run(self, database: &Inner) -> Result<()> {
         match self.copy(database) {
@@ -76,13 +85,12 @@ impl Restore {
         }
     }
 
-    /// Copies all items; false if the database is closed meanwhile.
+    /// Copies all items; one that was interrupted copies the same ones again. False if the database is closed meanwhile.
     fn copy(&self, database: &Inner) -> Result<bool> {
-        if !self.remove_others(database)? {
-            return Ok(false);
-        }
         let mut loader = Loader::new(database, Arc::clone(&self.table));
-        let mut copying = Copying::of(self.snapshot.as_ref(), self.from);
+        let (snapshot, from) = (self.snapshot.as_ref(), self.from);
+        let at = || TableAt::at(snapshot, from.keyspace, from.past);
+        let mut copying = database.patiently(WORK, at)?;
         loop {
             if database.background.is_ending() {
                 return Ok(false);
@@ -95,32 +103,6 @@ impl Restore {
             }
         }
         loader.flush()?;
-        Ok(true)
-    }
-
-    /// Removes items that the source does not have: an attempt that was interrupted may have copied
-    /// what has been deleted from the source since. False if the database is closed meanwhile.
-    fn remove_others(&self, database: &Inner) -> Result<bool> {
-        let own = layout::entries(self.table.record.keyspace);
-        let from = layout::entries(self.from);
-        let loader = Loader::new(database, Arc::clone(&self.table));
-        let mut copying = Copying::of(self.snapshot.as_ref(), self.table.record.keyspace);
-        loop {
-            if database.background.is_ending() {
-                return Ok(false);
-            }
-            let chunk = database.patiently(WORK, || copying.chunk(CHUNK))?;
-            let Some((last, _)) = chunk.last() else { break };
-            copying.advance(last.clone());
-            for (key, value) in chunk {
-                let rest = key.get(own.len()..).unwrap_or_default();
-                let source = [from.as_slice(), rest].concat();
-                let kept = self.snapshot.get(&source).map_err(store_error)?;
-                if kept.is_none() {
-                    loader.remove(&Stored::new(value).into_item()?)?;
-                }
-            }
-        }
         Ok(true)
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_api::settings::scaling_update;
 use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::error::resource as message;
 use keyloom_core::schema::model::check_new_name;
@@ -14,8 +15,6 @@ use crate::database::Inner;
 use crate::ops::paging;
 use crate::ops::tables::description;
 use crate::resource;
-
-use super::scaling_settings::decode;
 
 pub(super) const KIND: &str = "global-table";
 const MAX_PAGE: usize = 100;
@@ -191,9 +190,9 @@ fn common_settings(fields: &Fields<'_>, constraints: &mut Constraints) -> Map<St
         settings.insert("ReplicaProvisionedWriteCapacityUnits".into(), units.into());
     }
     let member = "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate";
-    let path = "globalTableProvisionedWriteCapacityAutoScalingSettingsUpdate";
-    if let Some(scaling) = decode(fields, member, constraints, path) {
-        settings.insert("ReplicaProvisionedWriteCapacityAutoScalingSettings".into(), scaling);
+    if let Some(scaling) = scaling_update(fields, member) {
+        settings
+            .insert("ReplicaProvisionedWriteCapacityAutoScalingSettings".into(), scaling.into());
     }
     settings
 }
@@ -213,8 +212,8 @@ fn replica_settings(
         settings.insert("ReplicaProvisionedReadCapacityUnits".into(), units.into());
     }
     let member = "ReplicaProvisionedReadCapacityAutoScalingSettingsUpdate";
-    if let Some(scaling) = decode(fields, member, constraints, path) {
-        settings.insert("ReplicaProvisionedReadCapacityAutoScalingSettings".into(), scaling);
+    if let Some(scaling) = scaling_update(fields, member) {
+        settings.insert("ReplicaProvisionedReadCapacityAutoScalingSettings".into(), scaling.into());
     }
     if let Some(class) = fields.string("ReplicaTableClass") {
         let summary = serde_json::json!({ "TableClass": class });
@@ -242,8 +241,8 @@ fn index_settings(
             settings.insert("ProvisionedWriteCapacityUnits".into(), units.into());
         }
         let member = "ProvisionedWriteCapacityAutoScalingSettingsUpdate";
-        if let Some(scaling) = decode(update, member, constraints, &path) {
-            settings.insert("ProvisionedWriteCapacityAutoScalingSettings".into(), scaling);
+        if let Some(scaling) = scaling_update(update, member) {
+            settings.insert("ProvisionedWriteCapacityAutoScalingSettings".into(), scaling.into());
         }
         indexes.push((name.unwrap_or_default(), settings));
     }

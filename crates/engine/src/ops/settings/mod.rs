@@ -3,12 +3,11 @@
 //! Their settings are kept and shown, with the errors for what is missing. None of them makes this
 //! database do anything by itself, except that insights make observers count.
 
-pub(super) mod auto_scaling;
+pub(super) mod contributor_insights;
 pub(super) mod global_tables;
-pub(super) mod insights;
 pub(super) mod kinesis;
-pub(crate) mod policies;
-mod scaling_settings;
+pub(super) mod replica_auto_scaling;
+pub(crate) mod resource_policy;
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use crate::catalog::{Alongside, Table, TableRecord};
 use crate::database::Inner;
 
 /// What the records of settings that belong to no table are kept under.
-pub(crate) const RESOURCES: [&str; 2] = [policies::POLICY, global_tables::KIND];
+pub(crate) const RESOURCES: [&str; 2] = [resource_policy::POLICY, global_tables::KIND];
 
 /// Changes a table's record; others wait.
 pub(crate) fn change_table<R>(

@@ -34,9 +34,9 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         let status = if stream.closed_ms.is_none() { "ENABLED" } else { "DISABLED" };
         json.string("StreamStatus", status);
         json.string("StreamViewType", &stream.view);
-        description::seconds(json, "CreationRequestDateTime", stream.created_ms);
+        json.seconds("CreationRequestDateTime", stream.created_ms);
         json.string("TableName", &stream.table);
-        description::key_schema(json, "KeySchema", &stream.key);
+        description::key_schema(json, &stream.key);
         json.list("Shards", &page, |json, shard| json.nested(|json| write_shard(json, shard)));
         if let Some(last) = page.last().filter(|_| more) {
             json.string("LastEvaluatedShardId", &last.id);

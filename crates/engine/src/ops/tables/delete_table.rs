@@ -1,20 +1,20 @@
 //! DeleteTable.
 
-use keyloom_api::parameters::described_table;
-use keyloom_api::{Fields, JsonWriter};
+use keyloom_api::Fields;
+use keyloom_api::parameters::control_table;
 use keyloom_core::Result;
 use keyloom_core::error::{message, request, table as table_error};
 
 use crate::catalog::Alongside;
 use crate::catalog::record::{IndexRecord, Status};
 use crate::database::Inner;
+use crate::ops::backups;
 
 use super::{description, stream_setting};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let name = described_table(&fields)?;
     let change = database.catalog.change(database.store.as_ref());
-    let table = database.catalog.described_table(name)?;
+    let table = database.catalog.described_table(control_table(&fields))?;
     if table.record.deletion_protection {
         return Err(request::deletion_protected());
     }
@@ -32,14 +32,15 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     }
     change.remove(&table, || {
         let streams = stream_setting::ended(database, &table.record)?.into_iter().collect();
-        Ok(Alongside { streams, ..Alongside::default() })
+        let backup = backups::left_by(database, &table)?;
+        let keeps_items = backup.is_some();
+        let resources = backup.into_iter().collect();
+        Ok(Alongside { streams, keeps_items, resources, ..Alongside::default() })
     })?;
     drop(change);
     database.observer.forget(table.name(), None);
     database.background.wake();
     // It is done: if the items cannot be counted, the answer says nothing of them.
     let _ = database.counted.wait();
-    let mut json = JsonWriter::object();
-    description::write(&mut json, "TableDescription", database, &table, Status::Deleting);
-    Ok(json.finish())
+    Ok(description::of(database, &table, Status::Deleting).encode("TableDescription"))
 }

@@ -1,45 +1,13 @@
-//! `StreamSpecification`, as CreateTable and UpdateTable take it.
+//! A table's stream begins and ends.
 
-use keyloom_api::{Constraints, Fields};
 use keyloom_core::Result;
 use keyloom_core::calendar::DateTime;
-use keyloom_core::error::request;
 
 use crate::catalog::TableRecord;
 use crate::catalog::record::{OpenShard, StreamSetting};
 use crate::database::Inner;
 use crate::layout::Keyspace;
 use crate::stream::{Moment, StreamRecord, registry};
-
-/// What shall become of a table's stream.
-#[derive(Clone, Debug)]
-pub(crate) enum StreamChange {
-    /// A new stream of this view type.
-    Begin(String),
-    /// No stream.
-    End,
-}
-
-/// What the request wants, if it says anything of a stream.
-pub(crate) fn decode(
-    fields: &Fields<'_>,
-    constraints: &mut Constraints,
-    is_new_table: bool,
-) -> Result<Option<StreamChange>> {
-    let Some(stream) = fields.structure("StreamSpecification") else { return Ok(None) };
-    let enabled = stream.boolean("StreamEnabled");
-    constraints.required(enabled.is_some(), "streamSpecification.streamEnabled");
-    let views =
-        [("NEW_IMAGE", ()), ("OLD_IMAGE", ()), ("NEW_AND_OLD_IMAGES", ()), ("KEYS_ONLY", ())];
-    let view = stream.string("StreamViewType");
-    constraints.one_of(view, "streamSpecification.streamViewType", &views);
-    match (enabled.unwrap_or(false), view) {
-        (true, Some(view)) => Ok(Some(StreamChange::Begin(view.to_owned()))),
-        (true, None) => Err(request::stream_view_missing(is_new_table)),
-        (false, Some(_)) => Err(request::stream_view_without_stream(is_new_table)),
-        (false, None) => Ok(Some(StreamChange::End)),
-    }
-}
 
 /// The stream that a table begins to write to, in this keyspace.
 pub(crate) fn begin(

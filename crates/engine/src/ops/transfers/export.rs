@@ -7,9 +7,8 @@ use keyloom_store::Snapshot;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::catalog::{TableRecord, table_name};
+use crate::catalog::{Table, table_name};
 use crate::database::Inner;
-use crate::ops::backups::{Moment, recovery_of};
 use crate::ops::paging;
 use crate::ops::tables::description::seconds;
 use crate::ops::tables::stream_setting::label;
@@ -62,7 +61,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     }
     let table = database.catalog.find(arn);
     let table = table.ok_or_else(|| message::table_not_found(table_name(arn)))?;
-    check_time(database, &table.record, fields.decimal("ExportTime"))?;
+    check_time(database, &table, fields.decimal("ExportTime"))?;
     for (missing, what, instead) in [
         (!is_json, "ExportFormat ION", "export DYNAMODB_JSON"),
         (!is_full, "ExportType INCREMENTAL_EXPORT", "make a FULL_EXPORT, or read the stream"),
@@ -91,14 +90,16 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// Recovery must be on, and the time must be now: no history is kept.
-fn check_time(database: &Inner, record: &TableRecord, time: Option<f64>) -> Result<()> {
-    let recovery = recovery_of(record).ok_or_else(|| message::recovery_disabled(&record.name))?;
-    match time.map(|seconds| recovery.moment(seconds, database.clock.now_ms())) {
-        None | Some(Moment::Present) => Ok(()),
-        Some(Moment::Past) => Err(message::past_not_kept("ExportTime", "leave it out")),
-        Some(Moment::Outside) => Err(message::export_time_invalid()),
+/// Recovery must be on, and a time must lie in its window. Exports write the present so far.
+fn check_time(database: &Inner, table: &Table, time: Option<f64>) -> Result<()> {
+    let recovery = table.recovery.ok_or_else(|| message::recovery_disabled(table.name()))?;
+    let Some(seconds) = time else { return Ok(()) };
+    let now_ms = database.streams.now_ms();
+    if (seconds * 1000.0) as u64 / 1000 == now_ms / 1000 {
+        return Ok(());
     }
+    recovery.at(seconds, now_ms).ok_or_else(message::export_time_invalid)?;
+    Err(message::past_not_kept("ExportTime", "leave it out"))
 }
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {

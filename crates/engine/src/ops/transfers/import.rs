@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_api::tables::CreateTableInput;
 use keyloom_api::{Constraints, Fields, JsonWriter};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
@@ -68,7 +69,8 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     if let Some(known) = Import::started_before(database, &request, message::import_conflict)? {
         return Ok(known.answer(database));
     }
-    let mut record = create_table::prepare(database, &change, &parameters)?;
+    let mut record =
+        create_table::prepare(database, &change, CreateTableInput::decode(&parameters)?)?;
     record.status = Status::Creating;
     // An import takes no stream, whatever the request says.
     record.stream = None;

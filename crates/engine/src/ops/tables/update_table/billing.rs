@@ -1,12 +1,12 @@
 //! Billing mode, provisioned throughput, on-demand limits and warm throughput.
 
+use keyloom_api::tables::{IndexUpdate, UpdateTableInput};
 use keyloom_core::error::{request, table as message};
 use keyloom_core::{Result, limits};
 
 use crate::catalog::record::{Billing, OnDemandLimit, Throughput};
 use crate::ops::tables::description::warm_of;
 
-use super::input::{IndexUpdate, UpdateTableInput};
 use super::{Update, vectors};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;

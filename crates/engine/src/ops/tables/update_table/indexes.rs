@@ -1,17 +1,16 @@
 //! `GlobalSecondaryIndexUpdates`: one index is created or deleted at a time; capacities change at
 //! will.
 
+use keyloom_api::tables::{IndexInput, IndexUpdate, UpdateTableInput};
 use keyloom_core::Result;
 use keyloom_core::error::{request, table as message};
 
 use crate::catalog::Change;
 use crate::catalog::record::{AttributeDefinition, IndexCapacity, IndexRecord, Status};
 use crate::ops::tables::description::index_warm_of;
-use crate::ops::tables::table_input::IndexInput;
 
 use super::Update;
 use super::billing::{check_on_demand_limit, merged, raised};
-use super::input::{IndexUpdate, UpdateTableInput};
 
 /// Applies all updates of indexes.
 pub(super) fn apply(

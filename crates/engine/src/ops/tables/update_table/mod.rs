@@ -1,21 +1,21 @@
 //! UpdateTable.
 //!
-//! The request is read ([`input`]), then applied part by part to a copy of the table's record:
+//! The request is applied part by part to a copy of the table's record:
 //! [`billing`], [`indexes`], [`vectors`], the stream and the other settings. The answer shows the table as it was
 //! before the change took effect, with the status `UPDATING`; the change itself takes effect at once.
 //! Only a new index takes longer: its items are copied in the background.
 
 mod billing;
 mod indexes;
-mod input;
 mod replicas;
 mod vectors;
 
-use input::UpdateTableInput;
-use keyloom_api::{Fields, JsonWriter};
+use keyloom_api::Fields;
+use keyloom_api::tables::{StreamChange, UpdateTableInput};
 use keyloom_core::Result;
 use keyloom_core::error::{request, table as message};
 use keyloom_store::Snapshot;
+use replicas::ReplicaInput;
 
 use crate::backfill::Backfill;
 use crate::catalog::record::{Status, TableClassSetting};
@@ -24,11 +24,11 @@ use crate::database::Inner;
 use crate::layout::Keyspace;
 use crate::store_error;
 
-use super::stream_setting::StreamChange;
 use super::{description, stream_setting};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = UpdateTableInput::decode(&fields)?;
+    let replicas = ReplicaInput::decode(&fields);
     let change = database.catalog.change(database.store.as_ref());
     let table = database.catalog.described_table(&input.table_name)?;
     if table.record.status != Status::Active {
@@ -39,14 +39,13 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     indexes::apply(&input, &change, &mut update)?;
     vectors::apply(&input, &database.options, &change, &mut update)?;
     update.apply_stream(&input, database, &change)?;
-    update.apply_settings(&input)?;
+    update.apply_settings(&input);
+    update.apply_replicas(&replicas)?;
     let shown = update.publish(database, &change, &table)?;
     drop(change);
     // It is done: if the items cannot be counted, the answer says nothing of them.
     let _ = database.counted.wait();
-    let mut json = JsonWriter::object();
-    description::write(&mut json, "TableDescription", database, &shown, Status::Updating);
-    Ok(json.finish())
+    Ok(description::of(database, &shown, Status::Updating).encode("TableDescription"))
 }
 
 /// A change of a table, as it is put together.
@@ -106,7 +105,7 @@ impl Update {
         Ok(())
     }
 
-    fn apply_settings(&mut self, input: &UpdateTableInput) -> Result<()> {
+    fn apply_settings(&mut self, input: &UpdateTableInput) {
         let record = &mut self.record;
         record.drop_stale_insights();
         if let Some(protected) = input.deletion_protection {
@@ -119,11 +118,14 @@ impl Update {
         if input.encryption.is_some() {
             record.encryption.clone_from(&input.encryption);
         }
-        replicas::apply(input, record)?;
         self.shown.deletion_protection = record.deletion_protection;
         self.shown.table_class.clone_from(&record.table_class);
         self.shown.encryption.clone_from(&record.encryption);
-        self.shown.settings.clone_from(&record.settings);
+    }
+
+    fn apply_replicas(&mut self, input: &ReplicaInput) -> Result<()> {
+        replicas::apply(input, &mut self.record)?;
+        self.shown.settings.clone_from(&self.record.settings);
         Ok(())
     }
 

@@ -3,17 +3,35 @@
 //! This database is one region. A replica's settings are kept so that tools which manage global
 //! tables work; no data goes anywhere.
 
-use keyloom_api::{Constraints, Fields};
+use keyloom_api::Fields;
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
 use serde_json::{Map, Value, json};
 
 use crate::catalog::TableRecord;
 
-use super::input::UpdateTableInput;
-
 /// The name under which a table's replicas are remembered.
 pub(crate) const REPLICAS: &str = "Replicas";
+
+/// What UpdateTable says of replicas.
+#[derive(Debug)]
+pub(super) struct ReplicaInput {
+    replicas: Vec<ReplicaUpdate>,
+    /// Settings of global tables that are stored and shown, by their names.
+    global_settings: Vec<(&'static str, Value)>,
+}
+
+impl ReplicaInput {
+    pub(super) fn decode(fields: &Fields<'_>) -> Self {
+        let names = ["MultiRegionConsistency", "GlobalTableSettingsReplicationMode"];
+        let setting = |name: &'static str| Some((name, fields.kept(name)?));
+        let updates = fields.structures("ReplicaUpdates").unwrap_or_default();
+        Self {
+            replicas: updates.iter().filter_map(ReplicaUpdate::decode).collect(),
+            global_settings: names.into_iter().filter_map(setting).collect(),
+        }
+    }
+}
 
 /// One element of `ReplicaUpdates`.
 #[derive(Clone, Debug)]
@@ -33,37 +51,26 @@ pub(super) struct Replica {
 }
 
 impl ReplicaUpdate {
-    pub(super) fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Vec<Self> {
-        let Some(list) = fields.structures("ReplicaUpdates") else { return Vec::new() };
-        constraints.count(list.len(), "[]", "replicaUpdates", 1, usize::MAX);
-        let mut updates = Vec::with_capacity(list.len());
-        for (position, element) in list.iter().enumerate() {
-            let path = format!("replicaUpdates.{}.member", position + 1);
-            if let Some(create) = element.structure("Create") {
-                updates.push(Self::Create(Replica::decode(&create, constraints, &path)));
-            } else if let Some(update) = element.structure("Update") {
-                updates.push(Self::Update(Replica::decode(&update, constraints, &path)));
-            } else if let Some(delete) = element.structure("Delete") {
-                updates.push(Self::Delete(Replica::decode(&delete, constraints, &path).region));
-            }
+    /// Decodes an element; none if it says nothing.
+    fn decode(fields: &Fields<'_>) -> Option<Self> {
+        if let Some(create) = fields.structure("Create") {
+            return Some(Self::Create(Replica::decode(&create)));
         }
-        updates
+        if let Some(update) = fields.structure("Update") {
+            return Some(Self::Update(Replica::decode(&update)));
+        }
+        Some(Self::Delete(Replica::decode(&fields.structure("Delete")?).region))
     }
 }
 
 impl Replica {
-    fn decode(fields: &Fields<'_>, constraints: &mut Constraints, path: &str) -> Self {
-        let region = fields.owned_string("RegionName");
-        constraints.required(region.is_some(), &format!("{path}.regionName"));
+    fn decode(fields: &Fields<'_>) -> Self {
         let throughput = fields.structure("ProvisionedThroughputOverride");
         Self {
-            region: region.unwrap_or_default(),
+            region: fields.owned_string("RegionName").unwrap_or_default(),
             key: fields.owned_string("KMSMasterKeyId"),
             table_class: fields.owned_string("TableClassOverride"),
-            read_units: match throughput {
-                Some(throughput) => throughput.integer("ReadCapacityUnits"),
-                None => None,
-            },
+            read_units: throughput.and_then(|units| units.integer("ReadCapacityUnits")),
         }
     }
 
@@ -86,7 +93,7 @@ impl Replica {
 }
 
 /// Applies the updates of replicas and the settings that go with them.
-pub(super) fn apply(input: &UpdateTableInput, record: &mut TableRecord) -> Result<()> {
+pub(super) fn apply(input: &ReplicaInput, record: &mut TableRecord) -> Result<()> {
     for (name, value) in &input.global_settings {
         record.settings.insert((*name).into(), value.clone());
     }

@@ -4,7 +4,7 @@
 //! `UPDATING`; then it is filled, and the table is `ACTIVE` again. Only in the second phase, or when
 //! it is done, can it be deleted.
 
-use keyloom_api::{Constraints, Fields};
+use keyloom_api::tables::{UpdateTableInput, VectorIndexUpdate};
 use keyloom_core::error::message::vector as message;
 use keyloom_core::error::{request, table as table_message};
 use keyloom_core::schema::definition::VectorIndexDefinition;
@@ -13,47 +13,8 @@ use keyloom_core::{Error, Result};
 use crate::catalog::Change;
 use crate::catalog::record::{AttributeDefinition, Phase, VectorIndexLife, VectorIndexRecord};
 use crate::database::Options;
-use crate::ops::tables::table_input;
 
 use super::Update;
-use super::input::{self, UpdateTableInput};
-
-/// One element of `VectorIndexUpdates`.
-#[derive(Debug)]
-pub(super) enum VectorIndexUpdate {
-    Create(VectorIndexDefinition),
-    Delete { name: String },
-}
-
-impl VectorIndexUpdate {
-    /// Reads `VectorIndexUpdates`; `None` for an element that says nothing.
-    pub(super) fn decode(
-        fields: &Fields<'_>,
-        constraints: &mut Constraints,
-    ) -> Result<Vec<Option<Self>>> {
-        let Some(list) = fields.structures("VectorIndexUpdates") else { return Ok(Vec::new()) };
-        let mut updates = Vec::with_capacity(list.len());
-        for (position, element) in list.iter().enumerate() {
-            let path = format!("vectorIndexUpdates.{}.member", position + 1);
-            updates.push(if let Some(create) = element.structure("Create") {
-                let definition = table_input::vector_index(&create)?;
-                definition.check(&format!("{path}.create"), constraints.violations());
-                Some(Self::Create(definition))
-            } else if let Some(delete) = element.structure("Delete") {
-                let path = format!("{path}.delete");
-                Some(Self::Delete { name: input::index_name(&delete, constraints, &path) })
-            } else {
-                None
-            });
-        }
-        Ok(updates)
-    }
-
-    /// Refuses elements that say nothing.
-    pub(super) fn all(updates: Vec<Option<Self>>) -> Result<Vec<Self>> {
-        updates.into_iter().collect::<Option<_>>().ok_or_else(message::update_empty)
-    }
-}
 
 /// Applies the updates of vector indexes; [`super::indexes`] has seen to it that there is only one.
 pub(super) fn apply(

@@ -1,0 +1,496 @@
+//! Entities: what happens to the items that are stored already.
+//!
+//! An item is untouched, rewritten in place (attributes or index keys change), or gets another primary key, which in
+//! DynamoDB is a new item and a deletion of the old one. Everything that the new item needs must be derivable from the
+//! old one; where it is not, or where two old items could end up under one key, that is a [`Hazard`].
+
+use std::collections::BTreeSet;
+
+use keyloom_core::capacity::{
+    IndexChange, READ_UNIT_BYTES, ReadMode, Units, item_write_units, read_units,
+};
+use keyloom_keys::{Case, FieldFormat};
+
+use super::{Pair, TableDiff, paired};
+use crate::cost::{Prices, entry_size, item_size};
+use crate::key::{Piece, may_hold_separator};
+use crate::model::{Design, Entity, EntityKey, Field, FieldKind, Index, IndexKind};
+
+/// An entity of either design.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntityDiff {
+    /// Its name.
+    pub name: String,
+    /// What happens to its stored items.
+    pub items: ItemChange,
+    /// The key attributes that differ.
+    pub keys: Vec<KeyChange>,
+    /// The other attributes that differ.
+    pub attributes: Vec<AttributeChange>,
+    /// What must be decided before the change can be made.
+    pub hazards: Vec<Hazard>,
+    /// How many items are stored, as far as the old design says.
+    pub count: Option<f64>,
+    /// Write units for one item: the table and its indexes.
+    pub write_units: f64,
+}
+
+/// What happens to the stored items of an entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ItemChange {
+    /// They stay as they are.
+    Untouched,
+    /// The entity is new: there are none.
+    Added,
+    /// The new design does not have the entity; its items are left over.
+    Removed,
+    /// Attributes or index keys change; the primary key does not.
+    Rewritten,
+    /// The primary key changes: a new item is written and the old one deleted.
+    Rekeyed,
+    /// They move to another table.
+    Moved {
+        /// The old table.
+        from: String,
+        /// The new table.
+        to: String,
+    },
+}
+
+/// A key attribute that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyChange {
+    /// The attribute.
+    pub attribute: String,
+    /// What happens.
+    pub kind: KeyMove,
+    /// The indexes whose key it is part of; `table` for the primary key.
+    pub indexes: Vec<String>,
+    /// The template before, with its condition.
+    pub before: Option<String>,
+    /// The template after, with its condition.
+    pub after: Option<String>,
+}
+
+/// What happens to a key attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyMove {
+    /// It is written now: items join the index.
+    Joins,
+    /// It is no longer written: items leave the index.
+    Leaves,
+    /// It has another value.
+    Recomputed,
+}
+
+/// An attribute that differs and is no key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AttributeChange {
+    /// Items have it from now on.
+    Added {
+        /// The attribute.
+        name: String,
+        /// Whether items may lack it, so that stored ones can stay as they are.
+        optional: bool,
+    },
+    /// The new design does not have it; stored items keep it until they are rewritten.
+    Removed {
+        /// The attribute.
+        name: String,
+    },
+    /// It has another type.
+    Retyped {
+        /// The attribute.
+        name: String,
+        /// The type before.
+        before: String,
+        /// The type after.
+        after: String,
+    },
+}
+
+/// Something that must be decided before stored items can be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hazard {
+    /// A key needs a field that stored items do not have.
+    NoValue {
+        /// The key attribute.
+        attribute: String,
+        /// The field.
+        field: String,
+    },
+    /// Every item must have an attribute that no stored item has.
+    NoAttribute {
+        /// The attribute.
+        field: String,
+    },
+    /// Stored values are of another type.
+    OtherType {
+        /// The field.
+        field: String,
+        /// The type before.
+        before: String,
+        /// The type after.
+        after: String,
+    },
+    /// Two stored items that differ only in these fields would get the same primary key.
+    Collision {
+        /// The fields that told them apart.
+        fields: Vec<String>,
+    },
+}
+
+/// The cost of changing all stored items once.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Effort {
+    /// Items that are written.
+    pub items: f64,
+    /// Read units of the scans that find them.
+    pub read_units: f64,
+    /// Write units.
+    pub write_units: f64,
+    /// Dollars, on demand.
+    pub dollars: f64,
+    /// Whether a changed entity has no declared count, so that the figures are a lower bound.
+    pub is_partial: bool,
+}
+
+impl EntityDiff {
+    /// Whether nothing at all differs.
+    pub fn is_unchanged(&self) -> bool {
+        self.items == ItemChange::Untouched && self.keys.is_empty() && self.attributes.is_empty()
+    }
+
+    /// Whether stored items have to be written.
+    pub fn writes_items(&self) -> bool {
+        matches!(self.items, ItemChange::Rewritten | ItemChange::Rekeyed | ItemChange::Moved { .. })
+    }
+}
+
+/// Compares the entities of two designs.
+pub(super) fn compare(old: &Design, new: &Design, tables: &[TableDiff]) -> Vec<EntityDiff> {
+    paired(old.entities(), new.entities(), |entity| &entity.name)
+        .into_iter()
+        .map(|pair| match pair {
+            Pair::Both(old, new) => changed(old, new, tables),
+            Pair::Added(new) => only(new, ItemChange::Added, None),
+            Pair::Removed(old) => only(old, ItemChange::Removed, old.volume.count),
+        })
+        .collect()
+}
+
+/// An entity that is in one of the designs only.
+fn only(entity: &Entity, items: ItemChange, count: Option<f64>) -> EntityDiff {
+    EntityDiff {
+        name: entity.name.clone(),
+        items,
+        keys: Vec::new(),
+        attributes: Vec::new(),
+        hazards: Vec::new(),
+        count,
+        write_units: 0.0,
+    }
+}
+
+fn changed(old: &Entity, new: &Entity, tables: &[TableDiff]) -> EntityDiff {
+    let keys = key_changes(old, new);
+    let attributes = attribute_changes(old, new);
+    let rebuilt = tables.iter().any(|table| table.name == new.table.name && table.moves_items());
+    let is_primary = |change: &&KeyChange| new.table.primary().has_attribute(&change.attribute);
+    let fills = |change: &AttributeChange| match change {
+        AttributeChange::Added { optional, .. } => !optional,
+        AttributeChange::Retyped { .. } => true,
+        AttributeChange::Removed { .. } => false,
+    };
+    let items = if old.table.name != new.table.name || rebuilt {
+        ItemChange::Moved { from: old.table.name.clone(), to: new.table.name.clone() }
+    } else if keys.iter().any(|change| is_primary(&change)) {
+        ItemChange::Rekeyed
+    } else if !keys.is_empty() || attributes.iter().any(fills) {
+        ItemChange::Rewritten
+    } else {
+        ItemChange::Untouched
+    };
+    let hazards = hazards(old, new, &items, &keys, &attributes);
+    let mut diff = only(new, items, old.volume.count);
+    diff.write_units = write_units(old, new, &diff.items, &keys);
+    EntityDiff { keys, attributes, hazards, ..diff }
+}
+
+fn key_changes(old: &Entity, new: &Entity) -> Vec<KeyChange> {
+    let change = |attribute: &str, kind, before: Option<&EntityKey>, after: Option<&EntityKey>| {
+        let holder = if after.is_some() { new } else { old };
+        let indexes = holder.table.indexes.iter();
+        KeyChange {
+            attribute: attribute.to_owned(),
+            kind,
+            indexes: indexes
+                .filter(|index| index.has_attribute(attribute))
+                .map(|index| index.label().to_owned())
+                .collect(),
+            before: before.map(written),
+            after: after.map(written),
+        }
+    };
+    paired(&old.keys, &new.keys, |key| &key.attribute)
+        .into_iter()
+        .filter_map(|pair| match pair {
+            Pair::Both(before, after) => (!same_key(before, after))
+                .then(|| change(&after.attribute, KeyMove::Recomputed, Some(before), Some(after))),
+            Pair::Added(after) => Some(change(&after.attribute, KeyMove::Joins, None, Some(after))),
+            Pair::Removed(before) => {
+                Some(change(&before.attribute, KeyMove::Leaves, Some(before), None))
+            }
+        })
+        .collect()
+}
+
+/// The template as the design writes it, with the condition under which it is written.
+fn written(key: &EntityKey) -> String {
+    let text = key.shape.template().text();
+    match &key.when {
+        Some(when) => format!("\"{text}\" when {when}"),
+        None => format!("\"{text}\""),
+    }
+}
+
+/// Whether both write the same value into every item.
+fn same_key(old: &EntityKey, new: &EntityKey) -> bool {
+    let (before, after) = (old.shape.template(), new.shape.template());
+    let same_piece = |(old, new): (&Piece, &Piece)| match (old, new) {
+        (Piece::Literal(old), Piece::Literal(new)) => old == new,
+        (Piece::Field(old), Piece::Field(new)) => {
+            old.name() == new.name() && old.format() == new.format()
+        }
+        _ => false,
+    };
+    let escapes = before.field_pieces().any(|field| may_hold_separator(field.format()));
+    old.shape.is_native() == new.shape.is_native()
+        && old.when.as_ref().map(ToString::to_string) == new.when.as_ref().map(ToString::to_string)
+        && before.pieces().len() == after.pieces().len()
+        && before.pieces().iter().zip(after.pieces()).all(same_piece)
+        && (!escapes
+            || (before.escape() == after.escape()
+                && before.template().separator() == after.template().separator()))
+}
+
+fn attribute_changes(old: &Entity, new: &Entity) -> Vec<AttributeChange> {
+    let stored = |entity: &Entity| -> Vec<Field> {
+        entity.fields.iter().filter(|field| field.is_stored()).cloned().collect()
+    };
+    paired(&stored(old), &stored(new), |field| &field.name)
+        .into_iter()
+        .filter_map(|pair| match pair {
+            Pair::Both(before, after) => {
+                // The same attribute value, however keys write it.
+                let same = before.comparison_class() == after.comparison_class();
+                (!same).then(|| AttributeChange::Retyped {
+                    name: after.name.clone(),
+                    before: before.type_name(),
+                    after: after.type_name(),
+                })
+            }
+            Pair::Added(after) => {
+                Some(AttributeChange::Added { name: after.name.clone(), optional: after.optional })
+            }
+            Pair::Removed(before) => Some(AttributeChange::Removed { name: before.name.clone() }),
+        })
+        .collect()
+}
+
+fn hazards(
+    old: &Entity,
+    new: &Entity,
+    items: &ItemChange,
+    keys: &[KeyChange],
+    attributes: &[AttributeChange],
+) -> Vec<Hazard> {
+    let mut hazards = Vec::new();
+    let mut named = BTreeSet::new();
+    for change in keys.iter().filter(|change| change.kind != KeyMove::Leaves) {
+        let Some(key) = new.key(&change.attribute) else { continue };
+        for field in key.shape.template().fields() {
+            let known = is_known(old, new, field);
+            let may_lack = new.field(field).is_some_and(|field| field.optional);
+            if !known && !may_lack && named.insert(field.to_owned()) {
+                let attribute = change.attribute.clone();
+                hazards.push(Hazard::NoValue { attribute, field: field.to_owned() });
+            }
+        }
+    }
+    for change in attributes {
+        match change {
+            AttributeChange::Added { name, optional: false }
+                if !is_known(old, new, name) && named.insert(name.clone()) =>
+            {
+                hazards.push(Hazard::NoAttribute { field: name.clone() });
+            }
+            AttributeChange::Retyped { name, before, after } => hazards.push(Hazard::OtherType {
+                field: name.clone(),
+                before: before.clone(),
+                after: after.clone(),
+            }),
+            _ => {}
+        }
+    }
+    if matches!(items, ItemChange::Rekeyed | ItemChange::Moved { .. }) {
+        let fields = lost_identity(old, new);
+        if !fields.is_empty() {
+            hazards.push(Hazard::Collision { fields });
+        }
+    }
+    hazards
+}
+
+/// Whether a stored item tells the value of a field: as an attribute, inside its primary key, or, for a shard, by the
+/// fields that it is calculated from.
+fn is_known(old: &Entity, new: &Entity, field: &str) -> bool {
+    let stored = |name: &str| {
+        old.field(name).is_some_and(Field::is_stored) || old.identity().contains(&name)
+    };
+    match new.field(field).map(|field| &field.kind) {
+        Some(FieldKind::Shard(shards)) => shards.by.iter().all(|name| stored(name)),
+        _ => stored(field),
+    }
+}
+
+/// The fields that tell stored items apart and are not in the new primary key, or only in part of their precision;
+/// none if the new key has everything that makes an item unique.
+fn lost_identity(old: &Entity, new: &Entity) -> Vec<String> {
+    let kept = new.identity();
+    let unique = |fields: &[String]| {
+        !fields.is_empty() && fields.iter().all(|field| kept.contains(&field.as_str()))
+    };
+    if unique(&old.unique_by) {
+        return Vec::new();
+    }
+    let identity = old.identity().into_iter().filter(|field| !is_random_shard(old, field));
+    identity
+        .filter(|field| !kept.contains(field) || is_coarser(old, new, field))
+        .filter(|field| !is_derived(old, field, &kept))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A random shard tells nothing apart that another field does not: it only spreads.
+fn is_random_shard(entity: &Entity, field: &str) -> bool {
+    matches!(entity.field(field).map(|field| &field.kind), Some(FieldKind::Shard(shards)) if shards.by.is_empty())
+}
+
+/// Whether a field follows from others that are kept: a shard calculated from them.
+fn is_derived(entity: &Entity, field: &str, kept: &[&str]) -> bool {
+    matches!(entity.field(field).map(|field| &field.kind), Some(FieldKind::Shard(shards))
+        if !shards.by.is_empty() && shards.by.iter().all(|by| kept.contains(&by.as_str())))
+}
+
+/// Whether the new key writes less of a field than the old one: a day of a moment, one case of a text.
+fn is_coarser(old: &Entity, new: &Entity, field: &str) -> bool {
+    let formats = |entity: &Entity| -> Vec<FieldFormat> {
+        let key = entity.primary_key();
+        let pieces = key.parts().flat_map(|part| part.shape.template().field_pieces());
+        pieces.filter(|piece| piece.name() == field).map(|piece| piece.format().clone()).collect()
+    };
+    let (before, after) = (formats(old), formats(new));
+    !after.iter().any(|after| before.iter().any(|before| keeps_apart(before, after)))
+}
+
+/// Whether values that one format writes differently are different in the other one, too.
+fn keeps_apart(before: &FieldFormat, after: &FieldFormat) -> bool {
+    match (before.precision(), after.precision()) {
+        (Some(before), Some(after)) => after >= before,
+        // Two texts may name the same moment.
+        (None, Some(_)) => false,
+        (_, None) => after.case() == Case::AsIs || after.case() == before.case(),
+    }
+}
+
+/// Write units for one stored item.
+fn write_units(old: &Entity, new: &Entity, items: &ItemChange, keys: &[KeyChange]) -> f64 {
+    let before = item_size(old).ceil() as usize;
+    let after = item_size(new).ceil() as usize;
+    let sum = |units: &mut dyn Iterator<Item = Units>| units.sum::<Units>().as_f64();
+    let global = |entity: &Entity, change: &dyn Fn(usize) -> IndexChange| {
+        let entries = entity.table.indexes.iter().filter(|index| index.kind != IndexKind::Primary);
+        let entries = entries.filter(|index| entity.index_key(index).is_some());
+        sum(&mut entries
+            .filter_map(|index| change(entry_size(entity, index).ceil() as usize).units()))
+    };
+    match items {
+        ItemChange::Untouched | ItemChange::Added | ItemChange::Removed => 0.0,
+        ItemChange::Rewritten => {
+            let table = item_write_units(Some(before), Some(after)).as_f64();
+            table
+                + sum(&mut new
+                    .table
+                    .indexes
+                    .iter()
+                    .filter_map(|index| index_units(old, new, index, keys)))
+        }
+        // One transaction: the new item and the deletion of the old one, twice the units on the table.
+        ItemChange::Rekeyed => {
+            let put = item_write_units(None, Some(after)).transactional().as_f64();
+            let delete = item_write_units(Some(before), None).transactional().as_f64();
+            put + delete
+                + global(new, &|bytes| IndexChange::Insert { bytes })
+                + global(old, &|bytes| IndexChange::Delete { bytes })
+        }
+        // The old table goes as a whole.
+        ItemChange::Moved { .. } => {
+            item_write_units(None, Some(after)).as_f64()
+                + global(new, &|bytes| IndexChange::Insert { bytes })
+        }
+    }
+}
+
+/// What rewriting an item in place does to its entry in one index.
+fn index_units(old: &Entity, new: &Entity, index: &Index, keys: &[KeyChange]) -> Option<Units> {
+    if index.kind == IndexKind::Primary {
+        return None;
+    }
+    let was_there = old.table.indexes.iter().find(|before| before.name == index.name);
+    let before = was_there.filter(|before| old.index_key(before).is_some());
+    let after = new.index_key(index).map(|_| entry_size(new, index).ceil() as usize);
+    let moved = keys.iter().any(|change| index.has_attribute(&change.attribute));
+    let change = match (before.map(|before| entry_size(old, before).ceil() as usize), after) {
+        (None, Some(bytes)) => IndexChange::Insert { bytes },
+        (Some(bytes), None) => IndexChange::Delete { bytes },
+        (Some(old_bytes), Some(new_bytes)) if moved => IndexChange::Move { old_bytes, new_bytes },
+        _ => return None,
+    };
+    change.units()
+}
+
+/// What changing all stored items costs: a scan of every table with such items, and the writes.
+pub(super) fn total(old: &Design, entities: &[EntityDiff], prices: &Prices) -> Effort {
+    let mut effort = Effort::default();
+    for table in old.tables() {
+        let stored: Vec<_> = old.entities_in(table).collect();
+        let is_changed = |entity: &Entity| {
+            entities.iter().any(|diff| diff.name == entity.name && diff.writes_items())
+        };
+        if !stored.iter().any(|entity| is_changed(entity)) {
+            continue;
+        }
+        let class = prices.class(table.class);
+        let bytes: f64 =
+            stored.iter().filter_map(|entity| Some(entity.volume.count? * item_size(entity))).sum();
+        let reads = bytes / READ_UNIT_BYTES as f64 * read_units(1, ReadMode::Eventual).as_f64();
+        let mut writes = 0.0;
+        for diff in entities.iter().filter(|diff| diff.writes_items()) {
+            let Some(entity) = stored.iter().find(|entity| entity.name == diff.name) else {
+                continue;
+            };
+            match entity.volume.count {
+                Some(count) => {
+                    effort.items += count;
+                    writes += count * diff.write_units;
+                }
+                None => effort.is_partial = true,
+            }
+        }
+        effort.read_units += reads;
+        effort.write_units += writes;
+        effort.dollars += reads / 1e6 * class.read_million + writes / 1e6 * class.write_million;
+    }
+    effort
+}

@@ -1,0 +1,278 @@
+//! Two versions of a design, compared.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+
+use keyloom_core::hash::SplitMix64;
+use keyloom_design::cost::Prices;
+use keyloom_design::diff::{DesignDiff, Hazard, ItemChange, Step, compare, human, json, markdown};
+use keyloom_design::evaluate::Row;
+use keyloom_design::generate::{GenerateOptions, generate};
+use keyloom_design::{CheckReport, Design, check};
+
+const OLD: &str = r#"
+[table.shop]
+partition_key = "PK"
+sort_key = "SK"
+
+[table.shop.index.GSI1]
+partition_key = "GSI1PK"
+sort_key = "GSI1SK"
+
+[entity.Order]
+PK = "USER#{user_id}"
+SK = "ORDER#{order_id}"
+GSI1PK = "STATUS#{status}"
+GSI1SK = "{placed_at}#{order_id}"
+count = 1_000_000
+size = "1 KB"
+[entity.Order.fields]
+user_id = "ulid"
+order_id = "ulid"
+status = { type = "string", values = ["open", "paid", "sent"] }
+placed_at = "datetime"
+
+[entity.Event]
+PK = "USER#{user_id}"
+SK = "EVENT#{at}#{n}"
+count = 5_000
+[entity.Event.fields]
+user_id = "ulid"
+at = "datetime"
+n = "u32"
+
+[access."orders of a user"]
+find = "Order"
+where = "user_id = ?"
+limit = 20
+
+[access."orders by status"]
+find = "Order"
+where = "status = ?"
+order = "placed_at"
+limit = 20
+"#;
+
+fn checked(text: &str) -> CheckReport {
+    parsed(text).unwrap_or_else(|| panic!("not a design: {text}"))
+}
+
+fn parsed(text: &str) -> Option<CheckReport> {
+    let (design, _) = Design::parse("d.toml", text);
+    design.map(|design| check(&design, &Prices::default()))
+}
+
+/// What changes when these texts are replaced in [`OLD`].
+fn change(edits: &[(&str, &str)]) -> DesignDiff {
+    let mut text = OLD.to_owned();
+    for (from, to) in edits {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    compare(&checked(OLD), &checked(&text), &Prices::default())
+}
+
+/// The lines of the report, without the blank ones.
+fn lines(edits: &[(&str, &str)]) -> Vec<String> {
+    let text = human(&change(edits));
+    text.lines().filter(|line| !line.is_empty()).map(|line| line.trim().to_owned()).collect()
+}
+
+/// The report has these lines.
+fn says(edits: &[(&str, &str)], wanted: &[&str]) {
+    let lines = lines(edits);
+    for line in wanted {
+        assert!(lines.iter().any(|said| said == line), "{line:?} is not in {lines:#?}");
+    }
+}
+
+#[test]
+fn a_design_does_not_differ_from_itself() {
+    for report in corpus().values().filter_map(|text| parsed(text)) {
+        let diff = compare(&report, &report, &Prices::default());
+        assert!(diff.is_empty(), "{}", human(&diff));
+        assert_eq!((diff.steps.len(), diff.effort.items), (0, 0.0));
+    }
+}
+
+#[test]
+fn a_new_sort_key_writes_every_item_anew() {
+    says(
+        &[("SK = \"ORDER#{order_id}\"", "SK = \"ORDER#{placed_at}#{order_id}\"")],
+        &[
+            "Order: new primary key: each item is written anew, the old one deleted, 1 M items",
+            "~ SK = \"ORDER#{order_id}\" → \"ORDER#{placed_at}#{order_id}\" (table)",
+            "1. migrate the items of Order",
+            // A transaction puts and deletes 1 KB, twice the units each; the entry is inserted and deleted.
+            "1 M items written: 6 M write units, 125 k read units, $3.77 on demand",
+        ],
+    );
+}
+
+#[test]
+fn keys_that_could_collide_are_named() {
+    let diff = change(&[("EVENT#{at}#{n}", "EVENT#{at:date}#{n}")]);
+    let event = &diff.entities[1];
+    assert_eq!(event.hazards, [Hazard::Collision { fields: vec!["at".to_owned()] }]);
+    let diff = change(&[("EVENT#{at}#{n}", "EVENT#{n}#{at}")]);
+    assert_eq!(diff.entities[1].hazards, []);
+    assert!(!diff.has_hazards());
+}
+
+#[test]
+fn a_key_that_needs_what_no_item_has_is_named() {
+    says(
+        &[
+            ("EVENT#{at}#{n}", "EVENT#{kind}#{at}#{n}"),
+            ("n = \"u32\"", "n = \"u32\"\nkind = \"string\""),
+        ],
+        &[
+            "! SK needs `kind`, which stored items do not have: declare it optional, or fill it in first",
+        ],
+    );
+    says(
+        &[("n = \"u32\"", "n = \"u32\"\nnote = { type = \"string\", optional = true }")],
+        &[
+            "Event: stored items stay as they are, 5 k items",
+            "+ note (optional: stored items may lack it)",
+        ],
+    );
+}
+
+#[test]
+fn indexes_change_one_at_a_time_and_never_in_place() {
+    let projection = ("sort_key = \"GSI1SK\"", "sort_key = \"GSI1SK\"\nprojection = \"keys\"");
+    says(
+        &[projection],
+        &[
+            "! shop.GSI1: deleted and created again: projection all becomes keys",
+            "2. create index shop.GSI1 and wait until it is ACTIVE",
+        ],
+    );
+    let local = "[table.shop.index.GSI1]\nlocal = true\npartition_key = \"PK\"";
+    let lines = lines(&[
+        ("[table.shop.index.GSI1]\npartition_key = \"GSI1PK\"", local),
+        ("GSI1PK = \"STATUS#{status}\"\n", ""),
+    ]);
+    assert!(lines.iter().any(|line| line.starts_with("! shop: a new table is needed: local")));
+    assert!(
+        lines.contains(&"1. create a new table in place of shop, under another name".to_owned())
+    );
+}
+
+#[test]
+fn what_adds_comes_before_what_takes_away() {
+    let diff = change(&[
+        ("[table.shop.index.GSI1]", "[table.shop.index.GSI2]"),
+        ("GSI1PK", "GSI2PK"),
+        ("GSI1SK", "GSI2SK"),
+    ]);
+    let steps: Vec<String> = diff.steps.iter().map(Step::describe).collect();
+    assert_eq!(
+        steps,
+        [
+            "create index shop.GSI2 and wait until it is ACTIVE",
+            "migrate the items of Order",
+            "delete index shop.GSI1",
+        ]
+    );
+    assert_eq!(diff.entities[0].items, ItemChange::Rewritten);
+}
+
+#[test]
+fn patterns_are_gained_and_lost() {
+    says(
+        &[("GSI1PK = \"STATUS#{status}\"\nGSI1SK = \"{placed_at}#{order_id}\"\n", "")],
+        &["lost: orders by status (query on GSI1, 2.5 units → refused, not proven)"],
+    );
+}
+
+#[test]
+fn an_entity_moves_to_another_table() {
+    let other =
+        "[table.log]\npartition_key = \"PK\"\nsort_key = \"SK\"\n\n[entity.Event]\ntable = \"log\"";
+    says(
+        &[("[entity.Event]", other), ("[entity.Order]", "[entity.Order]\ntable = \"shop\"")],
+        &["+ log", "Event: moves from shop to log, 5 k items", "1. create table log"],
+    );
+}
+
+/// The files of the examples by name.
+fn corpus() -> BTreeMap<PathBuf, String> {
+    std::fs::read_dir("../../examples/designs")
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+        .map(|path| (path.clone(), std::fs::read_to_string(path).unwrap()))
+        .collect()
+}
+
+/// Changes some key templates of a design: pieces dropped, swapped or made coarser.
+fn mutated(text: &str, random: &mut SplitMix64) -> String {
+    let edit = |line: &str, choice: usize| match choice {
+        0 => line.rfind("#{").map(|at| format!("{}\"", &line[..at])),
+        1 => line.find("#{").map(|at| format!("{}#X#{{{}", &line[..at], &line[at + 2..])),
+        2 if line.contains("_at}") => Some(line.replacen("_at}", "_at:date}", 1)),
+        3 => {
+            let fields: Vec<&str> = line.split('#').collect();
+            (fields.len() > 3).then(|| {
+                let mut swapped = fields.clone();
+                let last = swapped.len() - 1;
+                swapped[last] = fields[last].trim_end_matches('"');
+                swapped.swap(last, last - 1);
+                format!("{}\"", swapped.join("#"))
+            })
+        }
+        _ => None,
+    };
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| {
+            let is_key = line.contains("= \"") && line.contains("#{") && line.ends_with('"');
+            let changed = is_key.then(|| edit(line, random.below(8))).flatten();
+            changed.unwrap_or_else(|| line.to_owned())
+        })
+        .collect();
+    lines.join("\n")
+}
+
+/// Without a hazard, no two stored items get one key: every item generated from the old design is written under the
+/// new one.
+#[test]
+fn without_a_hazard_no_two_items_get_the_same_key() {
+    let mut random = SplitMix64::new(7);
+    let (mut safe, mut collided) = (0, 0);
+    for text in corpus().values() {
+        let Some(before) = parsed(text) else { continue };
+        for _ in 0..2 {
+            let changed = mutated(text, &mut random);
+            let Some(after) = parsed(&changed) else { continue };
+            let diff = compare(&before, &after, &Prices::default());
+            // Every form can be printed.
+            assert!(!markdown(&diff).is_empty() && json(&diff).is_object());
+            let (old, new) = (before.design.as_ref().unwrap(), after.design.unwrap());
+            let rows = generate(old, &GenerateOptions { items: 300, ..Default::default() });
+            for entity in diff.entities.iter().filter(|e| e.items == ItemChange::Rekeyed) {
+                let target = new.entity(&entity.name).unwrap();
+                let keys: Vec<_> = rows
+                    .iter()
+                    .filter(|row| row.entity.name == entity.name)
+                    .map(|row| Row { entity: target.clone(), values: row.values.clone() })
+                    .map(|row| row.index_values(target.table.primary()))
+                    .collect();
+                let written: HashSet<String> =
+                    keys.iter().flatten().map(|key| format!("{key:?}")).collect();
+                let is_injective = written.len() == keys.iter().flatten().count();
+                if entity.hazards.is_empty() {
+                    assert!(is_injective, "{}\n{changed}", human(&diff));
+                    safe += 1;
+                } else if !is_injective {
+                    collided += 1;
+                }
+            }
+        }
+    }
+    println!("{safe} changes without a hazard, {collided} with a collision that was foreseen");
+    assert!(safe > 15 && collided > 15, "{safe} {collided}");
+}

@@ -1,0 +1,344 @@
+//! A table as it was at a time, and what changed between two.
+//!
+//! Both read the same thing: all versions of all items, in the order of the items, and each item's from
+//! the oldest to the present. They come from a merge of the table with the days of its history, whose
+//! memory does not depend on the size of either.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Bound;
+
+use keyloom_core::{Error, Result};
+use keyloom_store::{Bytes, Direction, Entries, KeyRange, Snapshot};
+
+use crate::layout::{self, ENTRY_HEADER_BYTES, HISTORY_HEADER_BYTES, Keyspace};
+use crate::store_error;
+use crate::stream::NUMBERS_PER_MS;
+
+use super::{Past, day_of};
+
+/// The number of the present version: it is what was before a change that is still to come.
+const PRESENT: u64 = u64::MAX;
+
+/// The items of a table at a time, in the order of their keys.
+pub(crate) struct TableAt<'a> {
+    versions: Versions<'a>,
+    before: u64,
+    /// Where to go on: behind the item with this key.
+    after: Option<Bytes>,
+}
+
+impl<'a> TableAt<'a> {
+    /// The table in a keyspace as the snapshot has it.
+    pub(crate) fn present(snapshot: &'a dyn Snapshot, table: Keyspace) -> Self {
+        let versions = Versions { snapshot, table, history: 0, days: Vec::new() };
+        Self { versions, before: PRESENT, after: None }
+    }
+
+    /// The table in a keyspace as it was. The snapshot must have all writes before that
+    /// ([`super::snapshot_with`]).
+    pub(crate) fn past(snapshot: &'a dyn Snapshot, table: Keyspace, past: Past) -> Result<Self> {
+        let versions = Versions::since(snapshot, table, past)?;
+        Ok(Self { versions, before: past.before, after: None })
+    }
+
+    /// The table as it was, or as the snapshot has it.
+    pub(crate) fn at(
+        snapshot: &'a dyn Snapshot,
+        table: Keyspace,
+        past: Option<Past>,
+    ) -> Result<Self> {
+        past.map_or_else(
+            || Ok(Self::present(snapshot, table)),
+            |past| Self::past(snapshot, table, past),
+        )
+    }
+
+    /// All items from here on: the key of each in its keyspace, and its image.
+    pub(crate) fn items(&self) -> impl Iterator<Item = Result<(Bytes, Bytes)>> + '_ {
+        let before = self.before;
+        let mut decided: Option<Bytes> = None;
+        self.versions.scan(self.after.as_ref()).filter_map(move |version| {
+            let version = match version {
+                Ok(version) => version,
+                Err(error) => return Some(Err(error)),
+            };
+            // The first one from the time on is what the item was then.
+            if version.number < before || decided.as_ref() == Some(&version.item) {
+                return None;
+            }
+            decided = Some(version.item.clone());
+            version.image().map(|image| Ok((version.item, image)))
+        })
+    }
+
+    /// The next items, at most so many. A chunk that could not be read or used can be read again.
+    pub(crate) fn chunk(&self, count: usize) -> Result<Vec<(Bytes, Bytes)>> {
+        self.items().take(count).collect()
+    }
+
+    /// Goes on behind the item with this key.
+    pub(crate) fn advance(&mut self, item: Bytes) {
+        self.after = Some(item);
+    }
+}
+
+/// The items of a table that changed between two times, in the order of their keys.
+pub(crate) struct Changes<'a> {
+    versions: Versions<'a>,
+    from: u64,
+    to: u64,
+}
+
+/// What happened to an item between two times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ItemChange {
+    /// The item's key in its keyspace.
+    pub(crate) item: Bytes,
+    /// What it was at the first time.
+    pub(crate) old: Option<Bytes>,
+    /// What it was at the second.
+    pub(crate) new: Option<Bytes>,
+    /// When it was last written in between.
+    pub(crate) written_ms: u64,
+}
+
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "incremental exports, which are refused so far, will read it")
+)]
+impl<'a> Changes<'a> {
+    /// The changes of the table in a keyspace from one time up to another. The snapshot must have all
+    /// writes before the second.
+    pub(crate) fn between(
+        snapshot: &'a dyn Snapshot,
+        table: Keyspace,
+        from: Past,
+        to: Past,
+    ) -> Result<Self> {
+        let versions = Versions::since(snapshot, table, from)?;
+        Ok(Self { versions, from: from.before, to: to.before })
+    }
+
+    /// All items that were written, even if they became what they were before.
+    pub(crate) fn items(&self) -> impl Iterator<Item = Result<ItemChange>> + '_ {
+        let (from, to) = (self.from, self.to);
+        let mut versions = self
+            .versions
+            .scan(None)
+            .filter(move |version| version.as_ref().map_or(true, |version| version.number >= from));
+        let mut next = versions.next();
+        std::iter::from_fn(move || {
+            loop {
+                let first = match next.take()? {
+                    Ok(first) => first,
+                    Err(error) => return Some(Err(error)),
+                };
+                let mut change = ItemChange {
+                    old: first.image(),
+                    new: None,
+                    written_ms: first.number / NUMBERS_PER_MS,
+                    item: first.item.clone(),
+                };
+                let was_written = first.number < to;
+                let mut is_decided = !was_written;
+                loop {
+                    next = versions.next();
+                    let version = match &next {
+                        Some(Ok(version)) if version.item == change.item => version,
+                        _ => break,
+                    };
+                    if version.number < to {
+                        change.written_ms = version.number / NUMBERS_PER_MS;
+                    } else if !is_decided {
+                        is_decided = true;
+                        change.new = version.image();
+                    }
+                }
+                if was_written {
+                    return Some(Ok(change));
+                }
+            }
+        })
+    }
+}
+
+/// An item before a change.
+struct Version {
+    /// The item's key in its keyspace.
+    item: Bytes,
+    /// The number of the change.
+    number: u64,
+    /// The image; empty if the item did not exist.
+    value: Bytes,
+}
+
+impl Version {
+    fn image(&self) -> Option<Bytes> {
+        (!self.value.is_empty()).then(|| self.value.clone())
+    }
+}
+
+/// Where all versions of a table's items lie.
+struct Versions<'a> {
+    snapshot: &'a dyn Snapshot,
+    table: Keyspace,
+    history: Keyspace,
+    /// The days that have records, the oldest first.
+    days: Vec<u32>,
+}
+
+impl<'a> Versions<'a> {
+    /// All versions since a time, and some from before it.
+    fn since(snapshot: &'a dyn Snapshot, table: Keyspace, past: Past) -> Result<Self> {
+        let mut days = Vec::new();
+        let mut day = Some(past.day());
+        while let Some(from) = day {
+            let found = first_day(snapshot, past.history, from)?;
+            days.extend(found);
+            day = found.and_then(|found| found.checked_add(1));
+        }
+        Ok(Self { snapshot, table, history: past.history, days })
+    }
+
+    /// The versions of all items behind this one: by item, then by number, the present last.
+    fn scan(&self, after: Option<&Bytes>) -> Merge<'_> {
+        let mut sources: Vec<Source<'_>> = Vec::with_capacity(self.days.len() + 1);
+        for day in &self.days {
+            let prefix = layout::history_day(self.history, *day);
+            // Behind all records of the item.
+            let end = u64::MAX.to_be_bytes();
+            let lower = after.map(|item| [prefix.as_slice(), item, &end].concat());
+            sources.push(Source { entries: self.entries(&prefix, lower), is_history: true });
+        }
+        let prefix = layout::entries(self.table);
+        let lower = after.map(|item| [prefix.as_slice(), item].concat());
+        sources.push(Source { entries: self.entries(&prefix, lower), is_history: false });
+        Merge::new(sources)
+    }
+
+    fn entries(&self, prefix: &[u8], after: Option<Vec<u8>>) -> Entries<'_> {
+        let mut range = KeyRange::prefix(prefix);
+        if let Some(after) = after {
+            range.lower = Bound::Excluded(after.into());
+        }
+        self.snapshot.scan(range, Direction::Forward)
+    }
+}
+
+/// The first day from this one on that has records.
+pub(super) fn first_day(
+    snapshot: &dyn Snapshot,
+    history: Keyspace,
+    from: u32,
+) -> Result<Option<u32>> {
+    let mut range = KeyRange::prefix(&layout::history(history));
+    range.lower = Bound::Included(layout::history_day(history, from).into());
+    let first = snapshot.scan(range, Direction::Forward).next().transpose().map_err(store_error)?;
+    first.map(|(key, _)| layout::day_of(&key).ok_or_else(damaged)).transpose()
+}
+
+/// A day of the history, or the table.
+struct Source<'a> {
+    entries: Entries<'a>,
+    is_history: bool,
+}
+
+impl Source<'_> {
+    fn next(&mut self) -> Option<Result<Version>> {
+        let entry = self.entries.next()?;
+        Some(
+            entry
+                .map_err(store_error)
+                .and_then(|(key, value)| self.version(&key.into_bytes(), value)),
+        )
+    }
+
+    fn version(&self, key: &Bytes, value: Bytes) -> Result<Version> {
+        if !self.is_history {
+            let item = key.slice(ENTRY_HEADER_BYTES.min(key.len())..);
+            return Ok(Version { item, number: PRESENT, value });
+        }
+        let end = key.len().checked_sub(size_of::<u64>()).ok_or_else(damaged)?;
+        let number = layout::sequence_of(key).ok_or_else(damaged)?;
+        if end < HISTORY_HEADER_BYTES || layout::day_of(key) != Some(day_of(number)) {
+            return Err(damaged());
+        }
+        Ok(Version { item: key.slice(HISTORY_HEADER_BYTES..end), number, value })
+    }
+}
+
+/// The versions of several sources as one.
+struct Merge<'a> {
+    sources: Vec<Source<'a>>,
+    /// The next version of each source, by its item and the source's place.
+    heads: BinaryHeap<Reverse<Head>>,
+    /// What is wrong with a source. Nothing follows it.
+    failure: Option<Error>,
+}
+
+struct Head {
+    version: Version,
+    source: usize,
+}
+
+impl<'a> Merge<'a> {
+    fn new(sources: Vec<Source<'a>>) -> Self {
+        let count = sources.len();
+        let mut merge = Self { sources, heads: BinaryHeap::with_capacity(count), failure: None };
+        (0..count).for_each(|source| merge.pull(source));
+        merge
+    }
+
+    fn pull(&mut self, source: usize) {
+        match self.sources.get_mut(source).and_then(Source::next) {
+            Some(Ok(version)) => self.heads.push(Reverse(Head { version, source })),
+            Some(Err(error)) => self.failure = Some(error),
+            None => {}
+        }
+    }
+}
+
+impl Iterator for Merge<'_> {
+    type Item = Result<Version>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(error) = self.failure.take() {
+            self.heads.clear();
+            return Some(Err(error));
+        }
+        let Reverse(Head { version, source }) = self.heads.pop()?;
+        self.pull(source);
+        Some(Ok(version))
+    }
+}
+
+impl Head {
+    fn place(&self) -> (&Bytes, usize) {
+        (&self.version.item, self.source)
+    }
+}
+
+impl Ord for Head {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.place().cmp(&other.place())
+    }
+}
+
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Head {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Head {}
+
+fn damaged() -> Error {
+    Error::InternalServer("a record in the history of a table is damaged".into())
+}
