@@ -66,6 +66,11 @@ impl ReturnValues {
         }
     }
 
+    /// Whether only the changed attributes are returned.
+    pub fn shows_changes(self) -> bool {
+        matches!(self, Self::UpdatedOld | Self::UpdatedNew)
+    }
+
     /// Decodes `ReturnValues`.
     pub fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
         let choices = [

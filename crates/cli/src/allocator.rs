@@ -5,14 +5,23 @@
 
 use std::sync::Mutex;
 
-use tikv_jemalloc_ctl::{Access as _, AsName as _, Result, background_thread};
+use tikv_jemalloc_ctl::{Access as _, AsName as _, Result};
+use tikv_jemalloc_ctl::{background_thread, max_background_threads};
+
+use crate::output;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Starts the thread that returns free pages in the background.
-pub(crate) fn start_background_thread() -> Result<()> {
-    background_thread::write(true)
+/// Starts the thread that returns free pages in the background: one for all arenas, since it only sleeps and
+/// gives back.
+pub(crate) fn start_background_thread() {
+    let started = max_background_threads::write(1).and_then(|()| background_thread::write(true));
+    if let Err(error) = started {
+        output::warn(&format!(
+            "no background thread of the allocator ({error}): freed memory goes back to the system later"
+        ));
+    }
 }
 
 /// Returns all free pages to the system now.

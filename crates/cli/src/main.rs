@@ -22,15 +22,13 @@ mod trial;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use args::Arguments;
+use args::Command;
 use output::Output;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let command = Command::from_environment();
     let mut output = Output::stdout();
-    match commands::run(arguments.command, &mut output) {
+    match commands::run(command, &mut output) {
         Ok(code) => code,
         // Whoever read our output has seen enough.
         Err(output::Failure::ClosedPipe) => ExitCode::SUCCESS,

@@ -70,6 +70,15 @@ impl Paint {
     }
 }
 
+/// The forms in which most commands write their results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// Text for a terminal.
+    Human,
+    /// JSON.
+    Json,
+}
+
 /// Why a command could not do its work.
 #[derive(Debug)]
 pub(crate) enum Failure {

@@ -9,6 +9,13 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
     })
 }
 
+/// 128-bit FNV-1a.
+pub fn fnv1a_128(bytes: &[u8]) -> u128 {
+    bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash, byte| {
+        (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
+    })
+}
+
 /// The place of an encoded partition key in the hash space: FNV-1a, then a finalizer that spreads the high bits, by
 /// which partitions and segments divide the space.
 pub fn partition_hash(partition: &[u8]) -> u64 {
@@ -75,6 +82,7 @@ mod tests {
     fn the_numbers_are_those_of_the_published_algorithms() {
         assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
+        assert_eq!(fnv1a_128(b"foobar"), 0x343e_1662_793c_64bf_6f0d_3597_ba44_6f18);
         let mut random = SplitMix64::new(1_234_567);
         let drawn = [random.draw(), random.draw(), random.draw()];
         assert_eq!(

@@ -1,11 +1,13 @@
 //! DynamoDB's semantics as pure functions: values, 38-digit numbers, the order-preserving key
 //! codec, schemas, sizes, capacity, expressions, PartiQL, IAM policies and errors. No I/O, clock or threads.
 
+pub mod calendar;
 pub mod capacity;
 pub mod error;
 pub mod expiry;
 pub mod expr;
 pub mod hash;
+pub mod hex;
 pub mod image;
 pub mod json;
 pub mod key;
@@ -13,6 +15,7 @@ pub mod legacy;
 pub mod limits;
 pub mod number;
 pub mod observation;
+pub mod operation;
 pub mod partiql;
 pub mod policy;
 pub mod schema;
@@ -24,6 +27,7 @@ mod arbitrary;
 
 pub use error::{Error, Result};
 pub use number::Number;
+pub use operation::Operation;
 pub use schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType, TableSchema,
 };

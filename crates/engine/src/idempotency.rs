@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use keyloom_core::error::request;
+use keyloom_core::hash::fnv1a_128;
 use keyloom_core::json::Json;
 use keyloom_core::{Result, limits};
 use keyloom_store::Store;
@@ -112,14 +113,7 @@ pub(crate) fn is_expired(record: &[u8], now_ms: u64) -> bool {
 pub(crate) fn fingerprint(parameters: &Json<'_>) -> u128 {
     let mut text = Vec::new();
     canonical(parameters, &mut text);
-    fingerprint_of(&text)
-}
-
-/// A fingerprint of bytes: FNV-1a.
-pub(crate) fn fingerprint_of(bytes: &[u8]) -> u128 {
-    bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash: u128, byte| {
-        (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
-    })
+    fnv1a_128(&text)
 }
 
 fn canonical(value: &Json<'_>, out: &mut Vec<u8>) {

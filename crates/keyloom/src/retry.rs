@@ -54,7 +54,7 @@ impl Retry {
         &self,
         operation: &'static str,
         repeatable: bool,
-        attempt: impl FnMut(Attempt) -> Result<T, Failure>,
+        attempt: impl FnMut(Attempt) -> Result<T, AttemptError>,
     ) -> Result<T> {
         self.run_attempts(false, operation, repeatable, attempt)
     }
@@ -65,7 +65,7 @@ impl Retry {
         &self,
         was_refused: bool,
         operation: &'static str,
-        attempt: impl FnMut(Attempt) -> Result<T, Failure>,
+        attempt: impl FnMut(Attempt) -> Result<T, AttemptError>,
     ) -> Result<T> {
         self.run_attempts(was_refused, operation, true, attempt)
     }
@@ -75,7 +75,7 @@ impl Retry {
         was_refused: bool,
         operation: &'static str,
         repeatable: bool,
-        mut attempt: impl FnMut(Attempt) -> Result<T, Failure>,
+        mut attempt: impl FnMut(Attempt) -> Result<T, AttemptError>,
     ) -> Result<T> {
         // Requests of a thread may be nested: the flag of the outer one is restored.
         let around = REPEATED.get();
@@ -122,7 +122,7 @@ pub(crate) struct Attempt {
 /// Why one attempt failed.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "nothing is sent"))]
-pub(crate) enum Failure {
+pub(crate) enum AttemptError {
     /// The database answered with an error.
     Refused(Refusal),
     /// Nothing was sent.
@@ -133,13 +133,13 @@ pub(crate) enum Failure {
     Local(Error),
 }
 
-impl From<Refusal> for Failure {
+impl From<Refusal> for AttemptError {
     fn from(error: Refusal) -> Self {
         Self::Refused(error)
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for AttemptError {
     fn from(error: Error) -> Self {
         match error {
             Error::Database(refusal) => Self::Refused(refusal),
@@ -148,7 +148,7 @@ impl From<Error> for Failure {
     }
 }
 
-impl Failure {
+impl AttemptError {
     fn outcome_unknown(&self) -> bool {
         matches!(self, Self::NoAnswer(_) | Self::Refused(Refusal::InternalServer(_)))
     }
@@ -208,7 +208,7 @@ mod tests {
         Retry { max_attempts, base: Duration::ZERO, cap: Duration::ZERO }
     }
 
-    fn throttled() -> Failure {
+    fn throttled() -> AttemptError {
         Refusal::Throttling(keyloom_core::error::Throttled::default()).into()
     }
 
@@ -259,7 +259,7 @@ mod tests {
             let mut calls = 0;
             let failed: Result<()> = quick(4).run("UpdateItem", repeatable, |_| {
                 calls += 1;
-                Err(Failure::NoAnswer("reset".into()))
+                Err(AttemptError::NoAnswer("reset".into()))
             });
             (calls, failed.unwrap_err().to_string())
         };

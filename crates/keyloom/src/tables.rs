@@ -10,7 +10,7 @@ use keyloom_design::model::{
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use crate::retry::{Failure, Retry};
+use crate::retry::{AttemptError, Retry};
 
 /// How long a new table may take to become usable.
 const PATIENCE: u32 = 600;
@@ -198,7 +198,7 @@ pub(crate) fn drop_table(backend: &Backend, retry: &Retry, name: &str) -> Result
     body.string("TableName", name);
     let body = body.finish();
     retry.run("DeleteTable", true, |_| match backend.call("DeleteTable", &body) {
-        Ok(_) | Err(Failure::Refused(keyloom_core::Error::ResourceNotFound(_))) => Ok(()),
+        Ok(_) | Err(AttemptError::Refused(keyloom_core::Error::ResourceNotFound(_))) => Ok(()),
         Err(failure) => Err(failure),
     })
 }

@@ -62,7 +62,7 @@ impl Observer for Reads {
     }
 
     fn observe(&self, observation: &Observation<'_>) {
-        if !observation.operation.is_write() {
+        if !observation.operation.writes_items() {
             let read = (observation.operation.name(), observation.is_consistent);
             self.0.lock().unwrap().push(read);
         }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::str::FromStr;
 
 use keyloom_core::AttributeValue;
+use keyloom_core::hex::Hex;
 use serde::{Deserialize, Serialize};
 
 use crate::sketch::hash_of;
@@ -79,10 +80,8 @@ pub(crate) fn label(values: &[AttributeValue]) -> String {
                 let _ = write!(text, "{number}");
             }
             AttributeValue::B(bytes) => {
-                text.push_str("0x");
-                for byte in bytes.iter().take(24) {
-                    let _ = write!(text, "{byte:02x}");
-                }
+                let shown = bytes.get(..24).unwrap_or(bytes);
+                let _ = write!(text, "0x{}", Hex(shown));
             }
             _ => text.push('?'),
         }

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use keyloom_core::capacity::Units;
 use keyloom_core::key::encode_key_values;
-use keyloom_core::observation::{Observation, Observer, Operation, Outcome, Place, Touch, Work};
-use keyloom_core::{AttributeValue, Result};
+use keyloom_core::observation::{Observation, Observer, Outcome, Place, Touch, Work};
+use keyloom_core::{AttributeValue, Operation, Result};
 
 /// What a client knows of a request that it made.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,8 @@ pub struct Answered<'a> {
 /// use std::time::Duration;
 ///
 /// use keyloom_core::capacity::Units;
-/// use keyloom_core::observation::{Insights, Operation, Outcome, Place, Throughput};
+/// use keyloom_core::Operation;
+/// use keyloom_core::observation::{Insights, Outcome, Place, Throughput};
 /// use keyloom_core::{KeyAttribute, KeySchema, ScalarType};
 /// use keyloom_observe::remote::{Answered, tell};
 /// use keyloom_observe::{StatsCollector, StatsOptions};
@@ -83,7 +84,7 @@ pub fn tell(observer: &dyn Observer, answered: &Answered<'_>) -> Result<()> {
     let Some(weight) = observer.sample() else { return Ok(()) };
     let partition = encode_key_values(answered.partition)?;
     let sort = encode_key_values(answered.sort)?;
-    let work = Work::of(answered.operation.is_write(), answered.units);
+    let work = Work::of(answered.operation.writes_items(), answered.units);
     let touch = Touch { place: answered.place, partition: &partition, sort: &sort, work, bytes: 0 };
     let Answered { operation, outcome, at_ms, latency, returned, .. } = *answered;
     observer.observe(&Observation {

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use keyloom_core::capacity::Units;
 use keyloom_core::observation::{
-    InsightRules, Insights, Observation, Observer, Operation, Outcome, Place, Throughput, Touch,
-    Work,
+    InsightRules, Insights, Observation, Observer, Outcome, Place, Throughput, Touch, Work,
 };
-use keyloom_core::{IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType};
+use keyloom_core::{
+    IndexKind, IndexSchema, KeyAttribute, KeySchema, Operation, Projection, ScalarType,
+};
 use keyloom_observe::{Sampling, StatsCollector, StatsOptions};
 use peak_alloc::PeakAlloc;
 

@@ -50,6 +50,9 @@ pub struct Config {
     /// Makes the process's allocator return its free pages to the system. It is called when these and the
     /// memory in use together exceed [`Limits::memory_bytes`]. Does nothing by default.
     pub purge: fn(),
+    /// Called once, a second after the server began to serve: for what would only delay its start. Does
+    /// nothing by default.
+    pub settled: fn(),
 }
 
 impl Default for Config {
@@ -70,6 +73,7 @@ impl Default for Config {
             workers: None,
             clock: Arc::new(SystemClock),
             purge: || (),
+            settled: || (),
         }
     }
 }

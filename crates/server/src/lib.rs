@@ -36,7 +36,6 @@ mod auth;
 mod backend;
 mod backup;
 mod body;
-mod calendar;
 mod clients;
 mod config;
 mod connection;

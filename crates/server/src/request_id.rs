@@ -3,39 +3,32 @@
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 
+use keyloom_core::hash::SplitMix64;
+
 const LENGTH: usize = 52;
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHIJKLMNOPQRSTUV";
 /// Characters that one 64-bit draw yields, at five bits each.
 const PER_DRAW: usize = 12;
 
 thread_local! {
-    /// The generator's state. Ids identify requests in logs and must not repeat; they are not
+    /// The generator. Ids identify requests in logs and must not repeat; they are not
     /// secrets, so a fast generator with a random seed per thread is enough.
-    static STATE: Cell<u64> = Cell::new(RandomState::new().hash_one(LENGTH));
+    static RANDOM: Cell<SplitMix64> = Cell::new(SplitMix64::new(RandomState::new().hash_one(LENGTH)));
 }
 
 /// Generates an id.
 pub(crate) fn next() -> [u8; LENGTH] {
     let mut id = [0; LENGTH];
-    STATE.with(|state| {
-        for chunk in id.chunks_mut(PER_DRAW) {
-            let mut bits = draw(state);
-            for place in chunk {
-                *place = ALPHABET.get((bits & 31) as usize).copied().unwrap_or(b'0');
-                bits >>= 5;
-            }
+    let mut random = RANDOM.take();
+    for chunk in id.chunks_mut(PER_DRAW) {
+        let mut bits = random.draw();
+        for place in chunk {
+            *place = ALPHABET.get((bits & 31) as usize).copied().unwrap_or(b'0');
+            bits >>= 5;
         }
-    });
+    }
+    RANDOM.set(random);
     id
-}
-
-/// SplitMix64: a counter and a mixing function, so a thread's draws do not repeat.
-fn draw(state: &Cell<u64>) -> u64 {
-    let counter = state.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
-    state.set(counter);
-    let mixed = (counter ^ (counter >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

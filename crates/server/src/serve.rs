@@ -28,6 +28,8 @@ use crate::tls::TlsFiles;
 const BACKLOG: i32 = 4096;
 /// File descriptors left to the database and the process.
 const SPARE_FILES: u64 = 256;
+/// How long after the start [`Config::settled`] is called.
+const SETTLING: Duration = Duration::from_secs(1);
 /// Delay after a failed accept, typically caused by a lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -82,6 +84,10 @@ impl Server {
         let listener = to_tokio(listener, address)?;
         let metrics = metrics.map(|(listener, address)| to_tokio(listener, address)).transpose()?;
         tokio::spawn(health::poll(Arc::clone(&shared)));
+        tokio::spawn(async move {
+            sleep(SETTLING).await;
+            (config.settled)();
+        });
         let limit = connection_limit(config.limits.max_connections);
         let admission = Admission::new(limit);
         tokio::select! {

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::scope;
 use std::time::{Duration, Instant};
 
+use fastrand::Rng;
 use keyloom_store::{
     Bytes, Direction, DiskOptions, DiskStore, Durability, KeyRange, MemoryStore, Store,
 };
@@ -27,29 +28,11 @@ fn key(n: u64) -> Bytes {
 }
 
 fn value(n: u64) -> Bytes {
-    let mut state = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    std::iter::repeat_with(|| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 40) as u8 & 0x1F
-    })
-    .take(1000)
-    .collect()
+    let mut random = Rng::with_seed(n);
+    std::iter::repeat_with(|| random.u8(..0x20)).take(1000).collect()
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
-
-type Work<'a> = Box<dyn Fn(u64, &mut Random) + Sync + 'a>;
+type Work<'a> = Box<dyn Fn(u64, &mut Rng) + Sync + 'a>;
 
 /// Rows that are measured in turn, round by round, so that background load affects all of them.
 #[derive(Default)]
@@ -63,7 +46,7 @@ impl<'a> Section<'a> {
         &mut self,
         name: impl Into<String>,
         threads: u64,
-        work: impl Fn(u64, &mut Random) + Sync + 'a,
+        work: impl Fn(u64, &mut Rng) + Sync + 'a,
     ) {
         self.rows.push((name.into(), threads, Box::new(work)));
     }
@@ -94,7 +77,7 @@ fn rate(threads: u64, work: &Work<'_>) -> f64 {
         for thread in 0..threads {
             let calls = &calls;
             scope.spawn(move || {
-                let mut random = Random(0x1234_5678_9ABC_DEF1 + thread);
+                let mut random = Rng::with_seed(thread);
                 let mut done = 0;
                 while start.elapsed() < ROUND {
                     // Reading the clock costs as much as the fastest rows.
@@ -139,7 +122,7 @@ fn read_modify_write(store: &dyn Store, n: u64, value: &Bytes) {
 }
 
 fn reads<'a>(section: &mut Section<'a>, name: &str, store: &'a dyn Store, keys: &'a [Bytes]) {
-    let pick = move |random: &mut Random| keys.get(random.below(KEYS) as usize).unwrap();
+    let pick = move |random: &mut Rng| keys.get(random.usize(..KEYS as usize)).unwrap();
     section.row(format!("{name}: get"), 1, move |_, random| {
         black_box(store.get(pick(random)).unwrap().unwrap());
     });
@@ -175,11 +158,11 @@ fn reads<'a>(section: &mut Section<'a>, name: &str, store: &'a dyn Store, keys: 
 fn writes<'a>(section: &mut Section<'a>, name: &str, store: &'a dyn Store, value: &'a Bytes) {
     for writers in [1, 16] {
         section.row(format!("{name}: put, {writers} writers"), writers, move |_, random| {
-            put(store, random.below(KEYS), value);
+            put(store, random.u64(..KEYS), value);
         });
         let label = format!("{name}: read, write + 2 index entries, {writers} writers");
         section.row(label, writers, move |_, random| {
-            read_modify_write(store, random.below(KEYS), value);
+            read_modify_write(store, random.u64(..KEYS), value);
         });
     }
     section.row(format!("{name}: read, write + 2, one key, 16 writers"), 16, move |_, _| {

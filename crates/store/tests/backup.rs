@@ -29,13 +29,8 @@ fn key(writer: u64, number: u64) -> Bytes {
 
 /// Incompressible, and different for each number.
 fn value(writer: u64, number: u64) -> Bytes {
-    let mut state = (number * 16 + writer).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let random = std::iter::repeat_with(move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    });
+    let mut random = fastrand::Rng::with_seed(number * 16 + writer);
+    let random = std::iter::repeat_with(move || random.u8(..));
     number.to_be_bytes().into_iter().chain(random.take(400)).collect()
 }
 

@@ -28,13 +28,8 @@ fn key(n: u64) -> Bytes {
 
 /// Half text that compresses, half noise that does not.
 fn value(n: u64) -> Bytes {
-    let mut state = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let noise = std::iter::repeat_with(move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    });
+    let mut random = fastrand::Rng::with_seed(n);
+    let noise = std::iter::repeat_with(move || random.u8(..));
     format!("value of {n} ").bytes().cycle().take(100).chain(noise.take(100)).collect()
 }
 

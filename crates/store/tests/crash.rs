@@ -46,16 +46,9 @@ fn item(writer: u64, round: u64, part: &str) -> Bytes {
 
 /// Mostly small, sometimes many pages; incompressible, and different for each round.
 fn payload(writer: u64, round: u64) -> Bytes {
-    let mut state = (round * WRITERS + writer).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let len = if state.is_multiple_of(13) { 30_000 } else { 200 };
-    std::iter::repeat_with(|| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    })
-    .take(len)
-    .collect()
+    let mut random = fastrand::Rng::with_seed(round * WRITERS + writer);
+    let len = if random.u8(..13) == 0 { 30_000 } else { 200 };
+    std::iter::repeat_with(|| random.u8(..)).take(len).collect()
 }
 
 /// One transaction: inserts a new item in two parts, deletes an old one, and updates the writer's

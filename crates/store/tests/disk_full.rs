@@ -32,15 +32,8 @@ fn key(n: u64) -> Bytes {
 }
 
 fn value(n: u64) -> Bytes {
-    let mut state = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    std::iter::repeat_with(|| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    })
-    .take(700)
-    .collect()
+    let mut random = fastrand::Rng::with_seed(n);
+    std::iter::repeat_with(|| random.u8(..)).take(700).collect()
 }
 
 fn put(store: &DiskStore, n: u64) -> Result<(), CommitError> {

@@ -37,16 +37,9 @@ fn key(table: &str, n: u64) -> Bytes {
 }
 
 fn value(n: u64, round: u64) -> Bytes {
-    let mut state = (n * 31 + round).wrapping_mul(0xD129_0F4B_3E6C_9A57) | 1;
-    std::iter::repeat_with(|| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.to_le_bytes()
-    })
-    .flatten()
-    .take(VALUE_BYTES)
-    .collect()
+    let mut value = vec![0; VALUE_BYTES];
+    fastrand::Rng::with_seed(n * 31 + round).fill(&mut value);
+    value.into()
 }
 
 /// Applies an edit for each of these numbers, in transactions of a hundred.

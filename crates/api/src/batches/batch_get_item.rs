@@ -22,7 +22,7 @@ pub struct BatchGetItemInput {
 impl BatchGetItemInput {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let entries = fields.entries("RequestItems").unwrap_or_default();
+        let entries: Vec<_> = fields.entries("RequestItems").into_iter().flatten().collect();
         if entries.is_empty() {
             return Err(request::request_items_missing("BatchGetItem"));
         }

@@ -26,7 +26,7 @@ pub struct BatchWriteItemInput {
 impl BatchWriteItemInput {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let entries = fields.entries("RequestItems").unwrap_or_default();
+        let entries: Vec<_> = fields.entries("RequestItems").into_iter().flatten().collect();
         if entries.is_empty() {
             return Err(request::request_items_missing("BatchWriteItem"));
         }

@@ -3,7 +3,9 @@
 use keyloom_core::expr::{
     Bindings, Condition, ExpressionKind, Parameters, Update, undecodable_value,
 };
-use keyloom_core::legacy::{self as lowering, ConditionalOperator, ExpectedAttribute};
+use keyloom_core::legacy::{
+    self as lowering, AttributeUpdate, ConditionalOperator, ExpectedAttribute,
+};
 use keyloom_core::{AttributeValue, Result, Str, json};
 
 use crate::expression::ExpressionWriter;
@@ -64,24 +66,47 @@ impl ConditionInput {
 
     /// The condition of a request that has no other expression.
     pub fn alone(self) -> Result<Option<Condition>> {
-        let Some(expression) = &self.expression else { return self.legacy_condition() };
+        if self.expression.is_none() {
+            return self.legacy_condition();
+        }
+        self.bind(None).map(|(_, condition)| condition)
+    }
+
+    /// The update of UpdateItem, in either of its forms, and the condition.
+    pub fn with_update(
+        self,
+        update: Option<Expression<Update>>,
+        legacy: Option<Vec<(Str, AttributeUpdate)>>,
+    ) -> Result<(Update, Option<Condition>)> {
+        if update.is_none() && self.expression.is_none() {
+            let update = lowering::attribute_updates(legacy.unwrap_or_default())?;
+            return Ok((update, self.legacy_condition()?));
+        }
+        let (update, condition) = self.bind(update.as_ref())?;
+        Ok((update.unwrap_or_default(), condition))
+    }
+
+    /// The update and the condition, which share names and values, in the order in which AWS reads them.
+    pub(crate) fn bind(
+        self,
+        update: Option<&Expression<Update>>,
+    ) -> Result<(Option<Update>, Option<Condition>)> {
         let mut bindings = Bindings::new(self.names, self.values)?;
-        let condition = expression.condition(&mut bindings)?;
+        let update = update.map(|one| one.update(&mut bindings)).transpose()?;
+        let condition = self.expression.map(|one| one.condition(&mut bindings)).transpose()?;
         bindings.finish()?;
-        Ok(Some(condition))
+        Ok((update, condition))
     }
 
     /// The condition that the legacy parameters state.
-    pub fn legacy_condition(&self) -> Result<Option<Condition>> {
+    fn legacy_condition(self) -> Result<Option<Condition>> {
         lowering::check_conditional_operator(self.operator, self.expected.as_ref().map(Vec::len))?;
-        match &self.expected {
-            Some(expected) => lowering::expected(expected.clone(), self.operator),
+        match self.expected {
+            Some(expected) => lowering::expected(expected, self.operator),
             None => Ok(None),
         }
     }
-}
 
-impl ConditionInput {
     /// Writes the condition, and beside it the update that shares its names and values.
     pub(crate) fn write_members(&self, json: &mut JsonWriter, update: Option<&Expression<Update>>) {
         let mut writer = ExpressionWriter::new(json, self.names.as_ref(), self.values.as_ref());
@@ -97,12 +122,12 @@ pub(crate) fn expression_values(
     names: Option<&[(Str, Str)]>,
 ) -> Result<Option<Vec<(Str, AttributeValue)>>> {
     let Some(entries) = fields.entries("ExpressionAttributeValues") else { return Ok(None) };
-    let mut values = Vec::with_capacity(entries.len());
-    let mut keys = Vec::with_capacity(entries.len());
+    let mut values: Vec<(Str, AttributeValue)> = Vec::with_capacity(entries.len());
     for (key, value) in entries {
-        keys.push(key);
-        let value =
-            json::value_from(value).map_err(|reason| undecodable_value(names, &keys, &reason))?;
+        let value = json::value_from(value).map_err(|reason| {
+            let earlier = values.iter().map(|(key, _)| key.as_str());
+            undecodable_value(names, &earlier.chain([key]).collect::<Vec<_>>(), &reason)
+        })?;
         values.push((Str::from(key), value));
     }
     Ok(Some(values))

@@ -1,7 +1,7 @@
 //! UpdateItem.
 
-use keyloom_core::expr::{Bindings, Condition, ExpressionKind, Parameters, Update};
-use keyloom_core::legacy::{self, AttributeUpdate};
+use keyloom_core::expr::{ExpressionKind, Parameters, Update};
+use keyloom_core::legacy::AttributeUpdate;
 use keyloom_core::{Item, Result, Str};
 
 use crate::parameters::item_table;
@@ -58,24 +58,6 @@ impl UpdateItemInput {
             condition,
             returns,
         })
-    }
-
-    /// The update and the condition, in the order in which AWS reads them.
-    pub fn expressions(&self) -> Result<(Update, Option<Condition>)> {
-        if self.update.is_none() && self.condition.expression.is_none() {
-            let update =
-                legacy::attribute_updates(self.attribute_updates.clone().unwrap_or_default())?;
-            return Ok((update, self.condition.legacy_condition()?));
-        }
-        let ConditionInput { names, values, expression, .. } = &self.condition;
-        let mut bindings = Bindings::new(names.clone(), values.clone())?;
-        let update = match &self.update {
-            Some(update) => update.update(&mut bindings)?,
-            None => Update::default(),
-        };
-        let condition = expression.as_ref().map(|one| one.condition(&mut bindings)).transpose()?;
-        bindings.finish()?;
-        Ok((update, condition))
     }
 }
 

@@ -139,15 +139,21 @@ impl<'a> Fields<'a> {
     }
 
     /// The entries of a map, in the order of the text.
-    pub fn entries(&self, name: &str) -> Option<Vec<(&'a str, &'a Json<'a>)>> {
+    pub fn entries(
+        &self,
+        name: &str,
+    ) -> Option<impl ExactSizeIterator<Item = (&'a str, &'a Json<'a>)> + use<'a>> {
         let Json::Object(object) = self.raw(name)? else { return None };
-        Some(object.iter().collect())
+        Some(object.iter())
     }
 
     /// A map of strings, such as `ExpressionAttributeNames`.
     pub fn string_map(&self, name: &str) -> Option<Vec<(Str, Str)>> {
         let pair = |(key, value)| Some((Str::from(key), Str::from(text(value)?)));
-        Some(self.entries(name)?.into_iter().filter_map(pair).collect())
+        let entries = self.entries(name)?;
+        let mut map = Vec::with_capacity(entries.len());
+        map.extend(entries.filter_map(pair));
+        Some(map)
     }
 
     /// A map of attribute values. One that was decoded while the body was parsed is moved out, so ask once.

@@ -10,12 +10,16 @@ pub use transact_write_items::{
     TransactAction, TransactEdit, TransactWriteItemsInput, TransactWriteItemsOutput,
 };
 
-use crate::Constraints;
+use crate::{Constraints, Fields};
 
-/// The number of actions of a transaction.
-fn check_count(constraints: &mut Constraints, count: usize) {
+/// The members of `TransactItems`, whose number is checked.
+fn transact_items<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> Vec<Fields<'a>> {
+    let list = fields.structures("TransactItems");
+    constraints.required(list.is_some(), "transactItems");
+    let Some(list) = list else { return Vec::new() };
     // AWS prints the whole list here, as its Java classes do; the number says as much.
-    let shown = if count == 0 { "[]".to_owned() } else { format!("[{count} items]") };
+    let shown = if list.is_empty() { "[]".to_owned() } else { format!("[{} items]", list.len()) };
     let maximum = limits::MAX_TRANSACTION_ACTIONS;
-    constraints.count(count, &shown, "transactItems", 1, maximum);
+    constraints.count(list.len(), &shown, "transactItems", 1, maximum);
+    list
 }

@@ -9,7 +9,7 @@ use crate::json::answer::{document, elements, object, row};
 use crate::parameters::ReturnConsumedCapacity;
 use crate::{Constraints, Fields, JsonWriter, Malformed, Operation, Request};
 
-use super::check_count;
+use super::transact_items;
 
 /// The input of TransactGetItems.
 #[derive(Clone, Debug, Default)]
@@ -23,13 +23,8 @@ pub struct TransactGetItemsInput {
 impl TransactGetItemsInput {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let list = fields.structures("TransactItems");
         let mut constraints = Constraints::new();
-        constraints.required(list.is_some(), "transactItems");
-        let list = list.unwrap_or_default();
-        if fields.has("TransactItems") {
-            check_count(&mut constraints, list.len());
-        }
+        let list = transact_items(fields, &mut constraints);
         let mut gets = Vec::with_capacity(list.len());
         for (position, element) in list.iter().enumerate() {
             let path = format!("transactItems.{}.member.get", position + 1);

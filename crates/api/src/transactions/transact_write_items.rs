@@ -2,7 +2,7 @@
 
 use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::request;
-use keyloom_core::expr::{Bindings, Condition, Update};
+use keyloom_core::expr::{Condition, Update};
 use keyloom_core::size::{item_size, value_size};
 use keyloom_core::{Item, Result, limits};
 
@@ -15,7 +15,7 @@ use crate::{
     Request,
 };
 
-use super::check_count;
+use super::transact_items;
 
 /// The input of TransactWriteItems.
 #[derive(Clone, Debug, Default)]
@@ -33,13 +33,8 @@ pub struct TransactWriteItemsInput {
 impl TransactWriteItemsInput {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'_>) -> Result<Self> {
-        let list = fields.structures("TransactItems");
         let mut constraints = Constraints::new();
-        constraints.required(list.is_some(), "transactItems");
-        let list = list.unwrap_or_default();
-        if fields.has("TransactItems") {
-            check_count(&mut constraints, list.len());
-        }
+        let list = transact_items(fields, &mut constraints);
         let mut actions = Vec::with_capacity(list.len());
         for (position, element) in list.iter().enumerate() {
             actions.push(TransactAction::decode(element, &mut constraints, position)?);
@@ -137,15 +132,11 @@ impl TransactAction {
 
     /// The parsed expressions, in the order in which AWS reads them.
     pub fn expressions(&self) -> Result<(Option<Update>, Option<Condition>)> {
-        let ConditionInput { names, values, expression, .. } = &self.condition;
-        let mut bindings = Bindings::new(names.clone(), values.clone())?;
         let update = match &self.edit {
-            TransactEdit::Update(_, update) => Some(update.update(&mut bindings)?),
+            TransactEdit::Update(_, update) => Some(update),
             _ => None,
         };
-        let condition = expression.as_ref().map(|one| one.condition(&mut bindings)).transpose()?;
-        bindings.finish()?;
-        Ok((update, condition))
+        self.condition.clone().bind(update)
     }
 
     /// The size that counts towards a transaction's limit.

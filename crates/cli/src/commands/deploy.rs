@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::deployment::{Deployment, prepare, table_request};
 use crate::design_file::{check_file, design_of};
 use crate::nearest::nearest;
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Format, Output};
 
 /// Create the tables of a design, or emit them for other tools.
 ///
@@ -66,14 +66,6 @@ pub(crate) struct Deploy {
     /// Only this table (for create-table).
     #[arg(long, value_name = "NAME", requires = "emit")]
     table: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Text for a terminal.
-    Human,
-    /// JSON.
-    Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use keyloom_design::cost::Prices;
 use keyloom_design::evaluate::Inputs;
 use keyloom_design::model::{Access, Field, FieldKind, InputRole};
@@ -13,7 +13,7 @@ use keyloom_keys::Value;
 
 use crate::design_file::{check_file, design_of};
 use crate::nearest::nearest;
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Format, Output};
 
 /// Show the exact request of a pattern, its cost, what is proven about it, and why other indexes fail.
 #[derive(Args, Debug)]
@@ -34,14 +34,6 @@ pub(crate) struct Explain {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Text for a terminal.
-    Human,
-    /// JSON.
-    Json,
 }
 
 impl Explain {

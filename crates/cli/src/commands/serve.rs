@@ -192,11 +192,6 @@ impl Serve {
             output.line(format_args!("metrics on http://{address}/metrics"))?;
         }
         output.flush()?;
-        #[cfg(unix)]
-        if let Err(error) = crate::allocator::start_background_thread() {
-            let hint = "freed memory goes back to the system later";
-            output.line(format_args!("no background thread of the allocator ({error}): {hint}"))?;
-        }
         match server.run_until_terminated().map_err(Failure::refused)? {
             Health::Ready => Ok(ExitCode::SUCCESS),
             // Whoever started it should not take this for an end like any other.
@@ -325,6 +320,8 @@ impl Serve {
             limits,
             #[cfg(unix)]
             purge: crate::allocator::purge,
+            #[cfg(unix)]
+            settled: crate::allocator::start_background_thread,
             ..Config::default()
         })
     }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use keyloom_design::cost::Prices;
 use serde_json::{Value as Json, json};
 
 use crate::design_file::{check_file, design_of};
-use crate::output::{Failure, Output, Paint};
+use crate::output::{Failure, Format, Output, Paint};
 use crate::progress::Progress;
 use crate::trial::{Counter, Judged, Options, Outcome, Tally, Trial};
 
@@ -38,14 +38,6 @@ pub(crate) struct Try {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Text for a terminal.
-    Human,
-    /// JSON.
-    Json,
 }
 
 impl Try {

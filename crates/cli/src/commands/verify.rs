@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use keyloom_engine::DiskOptions;
 use keyloom_engine::verify::{self, Report};
 
 use crate::admin::{Keys, Question};
-use crate::output::{Failure, Output, Paint, complain};
+use crate::output::{Failure, Format, Output, Paint, complain};
 
 /// The exit code if nothing could be verified.
 const COULD_NOT: u8 = 2;
@@ -33,14 +33,6 @@ pub(crate) struct Verify {
     format: Format,
     #[command(flatten)]
     keys: Keys,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Text for a terminal.
-    Human,
-    /// JSON.
-    Json,
 }
 
 impl Verify {

@@ -49,7 +49,7 @@ impl Writer<'_> {
         let bare = term.name.trim_start_matches('#');
         let name = format!("#n{}", self.names.len());
         self.names.insert(name.clone(), json!(bare));
-        term.test.expression_text(&name, |operand, _| self.value(bare, operand))
+        term.test.expression(&name, |operand, _| self.value(bare, operand)).to_string()
     }
 
     fn value(&mut self, attribute: &str, operand: &Operand) -> String {

@@ -47,7 +47,7 @@ pub struct Call {
 }
 
 /// A comparison operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Comparator {
     /// `=`
     Equal,

@@ -51,35 +51,42 @@ impl Condition {
     /// All paths of the condition, in source order.
     pub fn paths(&self) -> Vec<&Path> {
         let mut paths = Vec::new();
-        self.collect_paths(&mut paths);
+        self.visit_paths(&mut |path| paths.push(path));
         paths
     }
 
-    fn collect_paths<'a>(&'a self, paths: &mut Vec<&'a Path>) {
+    /// The paths that lead into a map or list, in source order; few conditions have any.
+    pub fn nested_paths(&self) -> Vec<&Path> {
+        let mut nested = Vec::new();
+        self.visit_paths(&mut |path| nested.extend(Some(path).filter(|path| path.is_nested())));
+        nested
+    }
+
+    fn visit_paths<'a>(&'a self, visit: &mut dyn FnMut(&'a Path)) {
         match self {
             Self::Compare(_, a, b) | Self::BeginsWith(a, b) | Self::Contains(a, b) => {
                 for operand in [a, b] {
-                    operand.collect_paths(paths);
+                    operand.visit_paths(visit);
                 }
             }
             Self::Between(a, b, c) => {
                 for operand in [a, b, c] {
-                    operand.collect_paths(paths);
+                    operand.visit_paths(visit);
                 }
             }
             Self::In(operand, candidates) => {
                 for operand in std::iter::once(operand).chain(candidates) {
-                    operand.collect_paths(paths);
+                    operand.visit_paths(visit);
                 }
             }
-            Self::Exists(path) | Self::NotExists(path) => paths.push(path),
-            Self::HasType(operand, _) => operand.collect_paths(paths),
+            Self::Exists(path) | Self::NotExists(path) => visit(path),
+            Self::HasType(operand, _) => operand.visit_paths(visit),
             Self::And(members) | Self::Or(members) => {
                 for member in members {
-                    member.collect_paths(paths);
+                    member.visit_paths(visit);
                 }
             }
-            Self::Not(condition) => condition.collect_paths(paths),
+            Self::Not(condition) => condition.visit_paths(visit),
         }
     }
 
@@ -113,12 +120,12 @@ impl Operand {
         }
     }
 
-    fn collect_paths<'a>(&'a self, paths: &mut Vec<&'a Path>) {
+    fn visit_paths<'a>(&'a self, visit: &mut dyn FnMut(&'a Path)) {
         match self {
-            Self::Path(path) => paths.push(path),
+            Self::Path(path) => visit(path),
             Self::Value(_) => {}
-            Self::Size(operand) => operand.collect_paths(paths),
-            Self::Truth(condition) => condition.collect_paths(paths),
+            Self::Size(operand) => operand.visit_paths(visit),
+            Self::Truth(condition) => condition.visit_paths(visit),
         }
     }
 }

@@ -62,7 +62,8 @@ pub enum TokenKind {
 
 /// The tokens of `text`, the last one being [`TokenKind::End`].
 pub fn tokens(text: &str) -> Vec<Token> {
-    let mut tokens = Vec::with_capacity(text.len() / 3 + 1);
+    // Most tokens have two characters or more, or a space beside them; the last one has none.
+    let mut tokens = Vec::with_capacity(text.len() / 2 + 2);
     let mut start = 0;
     while let Some(rest) = text.get(start..).filter(|rest| !rest.is_empty()) {
         let Some((kind, length)) = first_token(rest) else {

@@ -21,36 +21,29 @@ impl Parameters<'_> {
     /// expression.
     pub fn check(&self) -> Result<()> {
         let present = |kind| self.expressions.contains(&(kind, true));
-        let expressions: Vec<&str> = self
-            .expressions
-            .iter()
-            .filter(|(_, present)| *present)
-            .map(|(kind, _)| kind.parameter())
-            .collect();
-        let legacy: Vec<&str> = self
-            .legacy
-            .iter()
-            .filter(|(_, present)| *present)
-            .map(|(name, _)| *name)
-            // `KeyConditions` may be combined with a filter or projection expression, but not with
-            // a `KeyConditionExpression`.
-            .filter(|name| *name != "KeyConditions" || present(ExpressionKind::KeyCondition))
-            .collect();
-        if !expressions.is_empty() && !legacy.is_empty() {
-            return Err(expression::mixed_parameters(&legacy, &expressions));
+        // `KeyConditions` may be combined with a filter or projection expression, but not with a
+        // `KeyConditionExpression`.
+        let conflicts = |(name, is_present): &(&str, bool)| {
+            *is_present && (*name != "KeyConditions" || present(ExpressionKind::KeyCondition))
+        };
+        let has_expression = self.expressions.iter().any(|(_, present)| *present);
+        if has_expression && self.legacy.iter().any(conflicts) {
+            let legacy = self.legacy.iter().filter(|one| conflicts(one)).map(|(name, _)| *name);
+            let expressions = self.expressions.iter().filter(|(_, present)| *present);
+            let expressions = expressions.map(|(kind, _)| kind.parameter());
+            return Err(expression::mixed_parameters(
+                &legacy.collect::<Vec<_>>(),
+                &expressions.collect::<Vec<_>>(),
+            ));
         }
-        if self.names && expressions.is_empty() {
+        if self.names && !has_expression {
             return Err(expression::names_without_expression());
         }
-        let with_values: Vec<(ExpressionKind, bool)> = self
-            .expressions
-            .iter()
-            .filter(|(kind, _)| *kind != ExpressionKind::Projection)
-            .copied()
-            .collect();
-        let used = with_values.iter().any(|(_, present)| *present);
-        if self.values && !used && !with_values.is_empty() {
-            let names: Vec<&str> = with_values.iter().map(|(kind, _)| kind.parameter()).collect();
+        let with_values =
+            || self.expressions.iter().filter(|(kind, _)| *kind != ExpressionKind::Projection);
+        let unused = with_values().all(|(_, present)| !*present);
+        if self.values && unused && with_values().next().is_some() {
+            let names: Vec<&str> = with_values().map(|(kind, _)| kind.parameter()).collect();
             return Err(expression::values_without_expression(&names));
         }
         Ok(())

@@ -5,11 +5,11 @@ const LONGEST: usize = 14;
 
 /// Whether `name` is a reserved word, in any mix of cases.
 pub fn is_reserved(name: &str) -> bool {
-    if name.len() > LONGEST {
-        return false;
-    }
-    let upper = name.to_ascii_uppercase();
-    WORDS.binary_search(&upper.as_str()).is_ok()
+    let mut upper = [0; LONGEST];
+    let Some(upper) = upper.get_mut(..name.len()) else { return false };
+    upper.copy_from_slice(name.as_bytes());
+    upper.make_ascii_uppercase();
+    WORDS.binary_search_by(|word| word.as_bytes().cmp(upper)).is_ok()
 }
 
 /// All reserved words, sorted.

@@ -12,7 +12,6 @@ use crate::value::AttributeValue;
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Update {
     actions: Vec<Action>,
-    targets: Projection,
 }
 
 /// One change.
@@ -68,8 +67,7 @@ impl Update {
 
     /// An update of these changes, whose paths must not overlap.
     pub(crate) fn new(actions: Vec<Action>) -> Self {
-        let targets = Projection::new(actions.iter().map(|action| action.path.clone()).collect());
-        Self { actions, targets }
+        Self { actions }
     }
 
     /// The changes, in source order.
@@ -80,20 +78,31 @@ impl Update {
     /// The changed paths.
     ///
     /// Applied to the old item this gives `UPDATED_OLD`, to the new item `UPDATED_NEW`.
-    pub fn targets(&self) -> &Projection {
-        &self.targets
+    pub fn targets(&self) -> Projection {
+        Projection::new(self.actions.iter().map(|action| action.path.clone()).collect())
     }
 
     /// All paths, written and read.
     pub fn paths(&self) -> Vec<&Path> {
         let mut paths = Vec::new();
+        self.visit_paths(&mut |path| paths.push(path));
+        paths
+    }
+
+    /// The paths that lead into a map or list, written and read.
+    pub fn nested_paths(&self) -> Vec<&Path> {
+        let mut nested = Vec::new();
+        self.visit_paths(&mut |path| nested.extend(Some(path).filter(|path| path.is_nested())));
+        nested
+    }
+
+    fn visit_paths<'a>(&'a self, visit: &mut dyn FnMut(&'a Path)) {
         for action in &self.actions {
-            paths.push(&action.path);
+            visit(&action.path);
             if let Change::Set(value) = &action.change {
-                value.collect_paths(&mut paths);
+                value.visit_paths(visit);
             }
         }
-        paths
     }
 
     /// Refuses an update that would change one of these key attributes.
@@ -118,17 +127,17 @@ impl Update {
 }
 
 impl SetValue {
-    fn collect_paths<'a>(&'a self, paths: &mut Vec<&'a Path>) {
+    fn visit_paths<'a>(&'a self, visit: &mut dyn FnMut(&'a Path)) {
         match self {
-            Self::Path(path) => paths.push(path),
+            Self::Path(path) => visit(path),
             Self::Value(_) => {}
             Self::IfNotExists(path, otherwise) => {
-                paths.push(path);
-                otherwise.collect_paths(paths);
+                visit(path);
+                otherwise.visit_paths(visit);
             }
             Self::ListAppend(a, b) | Self::Plus(a, b) | Self::Minus(a, b) => {
-                a.collect_paths(paths);
-                b.collect_paths(paths);
+                a.visit_paths(visit);
+                b.visit_paths(visit);
             }
         }
     }

@@ -31,7 +31,7 @@ pub fn parse_with_item<'a>(text: &'a [u8], member: &str) -> Result<(Json<'a>, Op
 
 fn directly<'a>(text: &'a [u8], member: &str) -> Option<(Json<'a>, Item)> {
     let mut parser = Parser::new(text)?;
-    let (mut members, mut item) = (Vec::with_capacity(4), None);
+    let (mut members, mut item) = (Vec::with_capacity(8), None);
     parser.members(|parser, name| {
         if name != member {
             members.push((name, parser.any_value(1)?));

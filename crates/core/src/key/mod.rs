@@ -15,6 +15,7 @@
 use std::fmt::{self, Write as _};
 
 use crate::error::{Error, Result, message};
+use crate::hex::Hex;
 use crate::number::Number;
 use crate::schema::ScalarType;
 use crate::value::{AttributeValue, Str};
@@ -238,7 +239,7 @@ impl fmt::Display for KeyDisplay<'_> {
             match decode_key_value(kind, &mut rest) {
                 Ok(AttributeValue::S(text)) => write!(f, "{:?}", text.as_str())?,
                 Ok(AttributeValue::N(number)) => write!(f, "{number}")?,
-                Ok(AttributeValue::B(bytes)) => write_hex(f, &bytes)?,
+                Ok(AttributeValue::B(bytes)) => write!(f, "0x{}", Hex(&bytes))?,
                 _ => {
                     rest = before;
                     break;
@@ -246,16 +247,10 @@ impl fmt::Display for KeyDisplay<'_> {
             }
         }
         if !rest.is_empty() {
-            f.write_char('!')?;
-            write_hex(f, rest)?;
+            write!(f, "!0x{}", Hex(rest))?;
         }
         Ok(())
     }
-}
-
-fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
-    f.write_str("0x")?;
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }
 
 #[cfg(test)]

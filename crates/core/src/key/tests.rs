@@ -16,7 +16,7 @@ fn encoded(values: &[AttributeValue]) -> Vec<u8> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+    Hex(bytes).to_string()
 }
 
 fn n(text: &str) -> AttributeValue {

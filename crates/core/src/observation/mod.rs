@@ -14,6 +14,7 @@ use crate::capacity::Units;
 use crate::error::{CancellationCode, Error};
 use crate::expr::{Condition, ResolvedKeyCondition};
 use crate::key::decode_key_value;
+use crate::operation::Operation;
 use crate::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
 use crate::value::AttributeValue;
 
@@ -21,79 +22,6 @@ pub use contributors::{
     Contributions, Contributor, InsightKind, InsightQuery, InsightRules, InsightSpan, Insights,
     NotCounted, PeriodValues, Rank,
 };
-
-/// What kind of request it was. Statements of PartiQL count as what they lower to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Operation {
-    /// One item, by its key.
-    GetItem,
-    /// Many items, by their keys.
-    BatchGetItem,
-    /// Many items at one moment.
-    TransactGetItems,
-    /// A range of one partition.
-    Query,
-    /// Everything.
-    Scan,
-    /// What is nearest to a vector.
-    SearchVectors,
-    /// One item, whole.
-    PutItem,
-    /// One item, by an expression.
-    UpdateItem,
-    /// One item, removed.
-    DeleteItem,
-    /// Many items, each for itself.
-    BatchWriteItem,
-    /// Many items, all or none.
-    TransactWriteItems,
-}
-
-impl Operation {
-    /// All of them, reads first.
-    pub const ALL: [Self; 11] = [
-        Self::GetItem,
-        Self::BatchGetItem,
-        Self::TransactGetItems,
-        Self::Query,
-        Self::Scan,
-        Self::SearchVectors,
-        Self::PutItem,
-        Self::UpdateItem,
-        Self::DeleteItem,
-        Self::BatchWriteItem,
-        Self::TransactWriteItems,
-    ];
-
-    /// The name that the API has for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::GetItem => "GetItem",
-            Self::BatchGetItem => "BatchGetItem",
-            Self::TransactGetItems => "TransactGetItems",
-            Self::Query => "Query",
-            Self::Scan => "Scan",
-            Self::SearchVectors => "SearchVectors",
-            Self::PutItem => "PutItem",
-            Self::UpdateItem => "UpdateItem",
-            Self::DeleteItem => "DeleteItem",
-            Self::BatchWriteItem => "BatchWriteItem",
-            Self::TransactWriteItems => "TransactWriteItems",
-        }
-    }
-
-    /// Whether it writes.
-    pub const fn is_write(self) -> bool {
-        matches!(
-            self,
-            Self::PutItem
-                | Self::UpdateItem
-                | Self::DeleteItem
-                | Self::BatchWriteItem
-                | Self::TransactWriteItems
-        )
-    }
-}
 
 /// How much a table or index may take, in units per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -278,7 +206,7 @@ impl Outcome {
 /// One request, as it was carried out or refused.
 #[derive(Clone, Copy, Debug)]
 pub struct Observation<'a> {
-    /// The kind of request.
+    /// What was asked for; a PartiQL statement counts as the operation it lowers to.
     pub operation: Operation,
     /// Milliseconds since 1970 when it ended.
     pub at_ms: u64,
@@ -312,7 +240,8 @@ impl Observation<'_> {
     /// ```
     /// use std::num::NonZeroU32;
     ///
-    /// use keyloom_core::observation::{Observation, Operation, Outcome};
+    /// use keyloom_core::Operation;
+    /// use keyloom_core::observation::{Observation, Outcome};
     ///
     /// let one = NonZeroU32::MIN;
     /// let put = Observation::new(Operation::PutItem, Outcome::Done, 1_700_000_000_000, one);
@@ -333,7 +262,7 @@ impl Observation<'_> {
             returned: 0,
             expired: 0,
             is_projected: false,
-            is_consistent: operation.is_write(),
+            is_consistent: operation.writes_items(),
             is_retry: false,
             latency: Duration::ZERO,
             outcome,

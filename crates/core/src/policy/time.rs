@@ -1,5 +1,7 @@
 //! Dates of policies: ISO 8601, or seconds since 1970.
 
+use crate::calendar::{DateTime, days_to};
+
 /// The seconds since 1970 of a date; none if it is not one.
 pub(super) fn parse(text: &str) -> Option<i64> {
     if let Ok(seconds) = text.parse::<i64>() {
@@ -10,7 +12,7 @@ pub(super) fn parse(text: &str) -> Option<i64> {
         None => (text, None),
     };
     let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
-    let midnight = days(year, month, day)? * 86_400;
+    let midnight = days_to(year, month, day)? * 86_400;
     let Some(time) = time else { return Some(midnight) };
     let (clock, offset) = split_offset(time)?;
     let clock = clock.split_once('.').map_or(clock, |(clock, _)| clock);
@@ -49,39 +51,9 @@ fn numbers<const N: usize>(text: &str, separator: char, digits: [usize; N]) -> O
     parts.next().is_none().then_some(found)
 }
 
-/// The days from 1970-01-01 to a day of the Gregorian calendar (Howard Hinnant's algorithm).
-fn days(year: i64, month: i64, day: i64) -> Option<i64> {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let length = match month {
-        2 => 28 + i64::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if !(1..=length).contains(&day) {
-        return None;
-    }
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some(era * 146_097 + day_of_era - 719_468)
-}
-
 /// A time as policies write it: `2026-11-18T01:02:03Z`.
 pub(super) fn to_text(seconds: u64) -> String {
-    let (days, clock) = (seconds / 86_400, seconds % 86_400);
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hours, minutes) = (clock / 3600, clock / 60 % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{:02}Z", clock % 60)
+    format!("{}Z", DateTime::of_ms(seconds.saturating_mul(1000)))
 }
 
 #[cfg(test)]

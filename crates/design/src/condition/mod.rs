@@ -15,6 +15,8 @@ use std::convert::Infallible;
 pub use self::order::{OrderTerm, parse_order};
 pub use self::parser::{parse, parse_any};
 use crate::source::Span;
+/// A comparison operator: those of DynamoDB.
+pub use keyloom_core::expr::ast::Comparator as Comparison;
 
 /// Conditions that must all hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,23 +57,6 @@ pub enum Test<O = Operand> {
     Contains(O),
     /// The text or list does not contain the operand.
     Lacks(O),
-}
-
-/// A comparison operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Comparison {
-    /// `=`
-    Equal,
-    /// `<>`
-    NotEqual,
-    /// `<`
-    Less,
-    /// `<=`
-    LessOrEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterOrEqual,
 }
 
 /// The operand of a test.

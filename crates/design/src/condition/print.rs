@@ -1,29 +1,17 @@
-//! The two printers of conditions: the design language, and DynamoDB's expressions as requests and people see them.
+//! Conditions in the design language as text, and in DynamoDB's as a tree, which the core prints.
 
 use std::fmt;
 
-use super::{Comparison, Condition, Operand, Term, Test};
+use keyloom_core::expr::ast;
 
-impl Comparison {
-    /// The operator, the same in both languages.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Equal => "=",
-            Self::NotEqual => "<>",
-            Self::Less => "<",
-            Self::LessOrEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterOrEqual => ">=",
-        }
-    }
-}
+use super::{Condition, Operand, Term, Test};
 
 impl<O> Test<O> {
     /// The condition in the design language; `operand` prints its operands.
     pub fn design_text(&self, name: &str, mut operand: impl FnMut(&O) -> String) -> String {
         match self {
             Self::Compare(operator, value) => {
-                format!("{name} {} {}", operator.as_str(), operand(value))
+                format!("{name} {} {}", operator.symbol(), operand(value))
             }
             Self::Between(low, high) => {
                 format!("{name} between {} and {}", operand(low), operand(high))
@@ -40,27 +28,46 @@ impl<O> Test<O> {
         }
     }
 
-    /// The condition as an expression of DynamoDB. `value` gives the placeholder of an operand; it is told the
-    /// operand's part in the condition, such as `_from`, to name the placeholder by.
-    pub fn expression_text(&self, name: &str, mut value: impl FnMut(&O, &str) -> String) -> String {
+    /// The condition as an expression of DynamoDB on the attribute with this `#name`. `value` gives the
+    /// placeholder of an operand; it is told the operand's part in the condition, such as `_from`, to name the
+    /// placeholder by.
+    pub fn expression(
+        &self,
+        name: &str,
+        mut value: impl FnMut(&O, &str) -> String,
+    ) -> ast::Condition {
+        let path = || {
+            let name = ast::Name::Placeholder(name.into());
+            ast::Operand::Path(ast::Path(vec![ast::PathPart::Name(name)]))
+        };
+        let mut value = |operand: &O, part: &str| ast::Operand::Value(value(operand, part).into());
+        let call = |function: &str, more: Option<ast::Operand>| {
+            let arguments = std::iter::once(path()).chain(more).collect();
+            ast::Condition::Call(ast::Call { function: function.into(), arguments })
+        };
         match self {
-            Self::Compare(operator, operand) => {
-                format!("{name} {} {}", operator.as_str(), value(operand, ""))
-            }
-            Self::Between(low, high) => {
-                format!("{name} BETWEEN {} AND {}", value(low, "_from"), value(high, "_to"))
-            }
-            Self::BeginsWith(operand) => format!("begins_with({name}, {})", value(operand, "")),
+            Self::Compare(comparator, operand) => ast::Condition::Compare {
+                comparator: *comparator,
+                left: path(),
+                right: value(operand, ""),
+            },
+            Self::Between(low, high) => ast::Condition::Between {
+                operand: path(),
+                low: value(low, "_from"),
+                high: value(high, "_to"),
+            },
             Self::In(list) => {
                 let list = list.iter().enumerate();
-                let list: Vec<String> =
-                    list.map(|(at, operand)| value(operand, &format!("_{at}"))).collect();
-                format!("{name} IN ({})", list.join(", "))
+                let candidates = list.map(|(at, operand)| value(operand, &format!("_{at}")));
+                ast::Condition::In { operand: path(), candidates: candidates.collect() }
             }
-            Self::Exists => format!("attribute_exists({name})"),
-            Self::Missing => format!("attribute_not_exists({name})"),
-            Self::Contains(operand) => format!("contains({name}, {})", value(operand, "")),
-            Self::Lacks(operand) => format!("NOT contains({name}, {})", value(operand, "")),
+            Self::BeginsWith(operand) => call("begins_with", Some(value(operand, ""))),
+            Self::Exists => call("attribute_exists", None),
+            Self::Missing => call("attribute_not_exists", None),
+            Self::Contains(operand) => call("contains", Some(value(operand, ""))),
+            Self::Lacks(operand) => {
+                ast::Condition::Not(Box::new(call("contains", Some(value(operand, "")))))
+            }
         }
     }
 }

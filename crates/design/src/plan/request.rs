@@ -200,7 +200,7 @@ impl ExpressionWriter {
         if let Some((name, condition)) = &read.sort {
             let name = self.name("sk", name);
             let value = |value: &&V, part: &str| self.value(&format!("sk{part}"), *value);
-            parts.push(condition.as_test().expression_text(&name, value));
+            parts.push(condition.as_test().expression(&name, value).to_string());
         }
         parts.join(" AND ")
     }
@@ -211,7 +211,7 @@ impl ExpressionWriter {
             let alias = format!("f{at}");
             let name = self.name(&alias, attribute);
             let value = |value: &V, part: &str| self.value(&format!("{alias}{part}"), value);
-            parts.push(test.expression_text(&name, value));
+            parts.push(test.expression(&name, value).to_string());
         }
         parts.join(" AND ")
     }

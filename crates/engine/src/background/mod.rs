@@ -32,6 +32,9 @@ const ATTEMPTS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
+/// How long a database has been open before dropped keyspaces are emptied.
+const BEFORE_REMOVAL: Duration = Duration::from_millis(100);
+
 /// Work that takes longer than a request should wait. It asks [`Background::is_ending`] now and then.
 pub(crate) type Job = Box<dyn FnOnce(&Inner) -> Result<()> + Send>;
 
@@ -60,15 +63,17 @@ impl Background {
     /// Starts the threads that work at intervals, if the options want them.
     pub(crate) fn start(&self, inner: &Arc<Inner>) {
         if inner.options.background {
-            // Keyspaces that were dropped before the database was closed are emptied at once.
+            // Keyspaces that were dropped before the database was closed are emptied first of all.
             self.state.lock().wanted.push(Duty::Removal);
             let inner = Arc::clone(inner);
-            // One thread starts the other, which saves whoever opens the database a tenth of a millisecond.
-            // Without a thread the database still works; maintenance then waits for a call.
+            // One thread starts the other, and only after a moment: whoever opens the database waits for
+            // neither. Without a thread the database still works; maintenance then waits for a call.
             drop(self.spawn(Duty::Maintenance.thread_name(), move || {
-                let removal = Arc::clone(&inner);
-                let run = move || work_at_intervals(&removal, Duty::Removal);
-                drop(inner.background.spawn(Duty::Removal.thread_name(), run));
+                if inner.background.pause(BEFORE_REMOVAL) {
+                    let removal = Arc::clone(&inner);
+                    let run = move || work_at_intervals(&removal, Duty::Removal);
+                    drop(inner.background.spawn(Duty::Removal.thread_name(), run));
+                }
                 work_at_intervals(&inner, Duty::Maintenance);
             }));
         }

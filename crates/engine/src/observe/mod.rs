@@ -16,10 +16,10 @@ use std::time::Duration;
 use keyloom_core::capacity::{ReadMode, Units};
 use keyloom_core::error::throttle;
 use keyloom_core::observation::{
-    Contributions, InsightQuery, NotAdmitted, NotCounted, Observation, Observer, Operation,
-    Outcome, Place, Question, Touch, Work,
+    Contributions, InsightQuery, NotAdmitted, NotCounted, Observation, Observer, Outcome, Place,
+    Question, Touch, Work,
 };
-use keyloom_core::{Error, Result};
+use keyloom_core::{Error, Operation, Result};
 
 pub(crate) use insights::rules_of;
 pub use place::{IndexFacts, TableFacts};
@@ -43,11 +43,11 @@ impl DatabaseObserver {
 
     /// Tells the observer of a request that failed, unless the executors already did. Targets that name no
     /// operation share one name, so that clients cannot fill an observer's memory with names.
-    pub(crate) fn failed(&self, operation: Option<keyloom_api::Operation>, error: &Error) {
+    pub(crate) fn failed(&self, operation: Option<Operation>, error: &Error) {
         if let Some(observer) = &self.observer
             && !Outcome::is_observed(error)
         {
-            observer.failed(operation.map_or("unknown", keyloom_api::Operation::name), error);
+            observer.failed(operation.map_or("unknown", Operation::name), error);
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::ops::Bound;
 
-use keyloom_core::Result;
 use keyloom_core::capacity::{ReadMode, Units};
-use keyloom_core::observation::{Operation, Place, Question, Touch, Work};
+use keyloom_core::observation::{Place, Question, Touch, Work};
+use keyloom_core::{Operation, Result};
 use keyloom_store::Direction;
 
 use crate::ops::queries::page::page_units;

@@ -1,11 +1,10 @@
 //! Pages of listings, and the tokens that name where a page ended.
 
-use std::fmt::Write as _;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use keyloom_core::Result;
 use keyloom_core::error::table as message;
+use keyloom_core::hex::{self, Hex};
 
 /// The first `limit` entries that are `wanted`, and whether there are more.
 pub(crate) fn page<T>(
@@ -34,22 +33,13 @@ pub(crate) fn decode_token(token: Option<&str>) -> Result<Option<String>> {
 pub(crate) fn hex_token(last: &str) -> String {
     let mut bytes = last.as_bytes().to_vec();
     bytes.resize(bytes.len().next_multiple_of(8).max(56), 0);
-    let mut token = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(token, "{byte:02x}");
-    }
-    token
+    Hex(&bytes).to_string()
 }
 
 /// The name that a token of [`hex_token`] stands for.
 pub(crate) fn decode_hex_token(token: Option<&str>) -> Result<Option<String>> {
     let decode = |token: &str| {
-        let digits = token.as_bytes().chunks(2);
-        let bytes: Option<Vec<u8>> = digits
-            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-            .collect();
-        let text = String::from_utf8(bytes?).ok()?;
+        let text = String::from_utf8(hex::decode(token)?).ok()?;
         Some(text.trim_end_matches('\0').to_owned())
     };
     token.map(|token| decode(token).ok_or_else(message::next_token_invalid)).transpose()

@@ -4,9 +4,8 @@ use keyloom_core::capacity::{ConsumedCapacity, Units};
 use keyloom_core::error::message::partiql as message;
 use keyloom_core::image::Row;
 use keyloom_core::image::Stored;
-use keyloom_core::observation::Operation;
 use keyloom_core::partiql::Column;
-use keyloom_core::{Item, Result, limits};
+use keyloom_core::{Item, Operation, Result, limits};
 use keyloom_store::{KeyRange, Snapshot};
 
 use crate::database::Inner;

@@ -6,6 +6,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use keyloom_core::error::message::partiql as message;
+use keyloom_core::hash::fnv1a;
 use keyloom_core::image::{self, ImageRef};
 use keyloom_core::{AttributeValue, Item, Result, json};
 
@@ -28,7 +29,7 @@ pub(crate) fn fingerprint(statement: &str, parameters: &[AttributeValue]) -> u64
         text.push(0);
         json::write_value(parameter, &mut text);
     }
-    hash(&text)
+    fnv1a(&text)
 }
 
 impl Position {
@@ -39,7 +40,7 @@ impl Position {
         if let Some(key) = &self.after {
             bytes.extend_from_slice(&image::encode(key));
         }
-        bytes.extend_from_slice(&hash(&bytes).to_be_bytes());
+        bytes.extend_from_slice(&fnv1a(&bytes).to_be_bytes());
         STANDARD.encode(bytes)
     }
 
@@ -58,7 +59,7 @@ impl Position {
 /// The fingerprint and the position in a token; none if it is damaged.
 fn parse(bytes: &[u8]) -> Option<(u64, Position)> {
     let (content, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
-    if hash(content).to_be_bytes() != *checksum {
+    if fnv1a(content).to_be_bytes() != *checksum {
         return None;
     }
     let (&version, rest) = content.split_first()?;
@@ -70,13 +71,6 @@ fn parse(bytes: &[u8]) -> Option<(u64, Position)> {
     };
     let read = u32::from_be_bytes(*read) as usize;
     (version == VERSION).then_some((u64::from_be_bytes(*owner), Position { read, after }))
-}
-
-/// FNV-1a.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 #[cfg(test)]

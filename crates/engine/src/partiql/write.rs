@@ -30,13 +30,13 @@ pub(crate) struct Outcome {
     pub(crate) table_name: Str,
     pub(crate) is_insert: bool,
     returns: ReturnValues,
-    targets: Projection,
+    targets: Option<Projection>,
 }
 
 impl Outcome {
     /// The row that `RETURNING` asks for.
     pub(crate) fn row(&self, written: Written) -> Result<Option<Item>> {
-        returned(written, self.returns, &self.targets)
+        returned(written, self.returns, self.targets.as_ref())
     }
 
     /// The error in the words of the statement: an insert fails because the item exists.
@@ -107,17 +107,17 @@ impl Writing {
             Some(rest) => Condition::And(vec![exists, rest]),
             None => exists,
         };
-        let targets = update.targets().clone();
-        let write = Write::update(table, found.key, Some(condition), update);
-        let mut writing = Self::of(table_name, write)?;
-        writing.outcome.targets = targets;
-        writing.outcome.returns = match returning {
+        let returns = match returning {
             None => ReturnValues::None,
             Some(ReturningScope::AllOld) => ReturnValues::AllOld,
             Some(ReturningScope::AllNew) => ReturnValues::AllNew,
             Some(ReturningScope::ModifiedOld) => ReturnValues::UpdatedOld,
             Some(ReturningScope::ModifiedNew) => ReturnValues::UpdatedNew,
         };
+        let targets = returns.shows_changes().then(|| update.targets());
+        let write = Write::update(table, found.key, Some(condition), update);
+        let mut writing = Self::of(table_name, write)?;
+        writing.outcome = Outcome { returns, targets, ..writing.outcome };
         Ok(writing)
     }
 
@@ -153,7 +153,7 @@ impl Writing {
             table_name,
             is_insert: matches!(write.edit, Edit::Put(_)),
             returns: ReturnValues::None,
-            targets: Projection::default(),
+            targets: None,
         };
         Ok(Self { write, outcome })
     }

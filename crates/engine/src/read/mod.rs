@@ -10,6 +10,7 @@ mod start;
 use std::sync::Arc;
 
 use keyloom_core::expr::{Condition, Projection, ResolvedKeyCondition};
+use keyloom_core::hash;
 use keyloom_core::image::{Row, Stored};
 use keyloom_core::schema::KeySchema;
 use keyloom_core::{Item, Result, limits};
@@ -301,15 +302,7 @@ impl SegmentFilter {
     }
 }
 
-/// A stable 64-bit hash of a partition: FNV-1a, then a finalizer that spreads the high bits.
+/// The place in the hash space of a partition, given by the start of its store keys.
 fn partition_hash(partition: &[u8]) -> u64 {
-    let hash = partition
-        .iter()
-        .skip(layout::ENTRY_HEADER_BYTES)
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    hash ^ (hash >> 33)
+    hash::partition_hash(partition.get(layout::ENTRY_HEADER_BYTES..).unwrap_or_default())
 }

@@ -1,7 +1,6 @@
 //! Keys in readable form.
 
-use std::fmt::Write;
-
+use keyloom_core::hex::Hex;
 use keyloom_core::schema::{KeyAttribute, KeySchema};
 use keyloom_core::{Item, image, key};
 
@@ -26,11 +25,7 @@ pub(super) fn json(item: &Item) -> Option<String> {
 
 /// Bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::from("0x"), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    format!("0x{}", Hex(bytes))
 }
 
 fn decoded<'a>(

@@ -7,11 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use keyloom_core::hash::fnv1a_128;
 use keyloom_core::{Item, image};
 use keyloom_store::{Direction, KeyRange, Snapshot};
 
 use crate::catalog::Table;
-use crate::idempotency::fingerprint_of;
 use crate::layout;
 use crate::stream::{Event, Record, Shard, StreamRecord, decode_record};
 
@@ -161,7 +161,7 @@ impl Judge<'_> {
             let Ok((key, value)) = entry else { return false };
             let Ok(record) = decode_record(&value) else { return false };
             let item = image::encode(&record.keys);
-            if (fingerprint_of(&item) % u128::from(passes)) as u64 != pass {
+            if (fnv1a_128(&item) % u128::from(passes)) as u64 != pass {
                 continue;
             }
             let next = Left::after(&record);
@@ -195,7 +195,7 @@ impl Judge<'_> {
         let Ok(stored) = self.snapshot.get(&store_key) else { return };
         let is_same = match (left, &stored) {
             (Left::Nothing, None) | (Left::Item(None), Some(_)) => true,
-            (Left::Item(Some(shown)), Some(stored)) => fingerprint_of(stored) == shown,
+            (Left::Item(Some(shown)), Some(stored)) => fnv1a_128(stored) == shown,
             (Left::Nothing, Some(_)) | (Left::Item(_), None) => false,
         };
         if !is_same {
@@ -229,5 +229,5 @@ impl Left {
 }
 
 fn fingerprint(item: &Item) -> u128 {
-    fingerprint_of(&image::encode(item))
+    fnv1a_128(&image::encode(item))
 }

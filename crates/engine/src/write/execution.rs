@@ -8,10 +8,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use keyloom_core::Result;
 use keyloom_core::error::request;
 use keyloom_core::image::Stored;
-use keyloom_core::observation::Operation;
+use keyloom_core::{Operation, Result};
 use keyloom_store::{CommitError, Submission, Transaction};
 use smallvec::SmallVec;
 

@@ -14,8 +14,7 @@ mod outcome;
 mod plan;
 mod vector;
 
-use keyloom_core::Result;
-use keyloom_core::observation::Operation;
+use keyloom_core::{Operation, Result};
 use keyloom_store::{CommitError, Submission};
 
 pub(crate) use conflict::InFlight;

@@ -2,8 +2,9 @@
 
 use std::iter;
 
+use keyloom_core::Operation;
 use keyloom_core::capacity::{Units, item_write_units};
-use keyloom_core::observation::{NotAdmitted, Operation, Outcome, Touch, Work};
+use keyloom_core::observation::{NotAdmitted, Outcome, Touch, Work};
 use keyloom_core::size::item_size;
 
 use crate::database::Inner;

@@ -77,7 +77,7 @@ impl Write {
     ) -> Result<Self> {
         let names = table.key().attributes().map(|attribute| attribute.name.as_str());
         update.check_excludes_keys(names)?;
-        table.check_paths(update.paths())?;
+        table.check_paths(update.nested_paths())?;
         Self::new(table, key, condition, Edit::Update(update))
     }
 
@@ -106,7 +106,7 @@ impl Write {
 
     fn new(table: Arc<Table>, key: Item, condition: Option<Condition>, edit: Edit) -> Result<Self> {
         if let Some(condition) = &condition {
-            table.check_paths(condition.paths())?;
+            table.check_paths(condition.nested_paths())?;
         }
         let store_key = table.item_key(&key)?;
         Ok(Self { table, key, store_key, condition, edit, origin: Origin::User, arrived: None })

@@ -443,10 +443,7 @@ fn an_iterator_made_up_for_another_stream_reads_nothing() {
     let mut body = BASE64.decode(own.rsplit('|').next().unwrap()).unwrap();
     body.truncate(body.len() - 8);
     // The check sum guards against accidents, not against whoever knows how it is made.
-    let sum =
-        open.bytes().chain(body.iter().copied()).fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-            (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+    let sum = keyloom_core::hash::fnv1a(&[open.as_bytes(), &body].concat());
     body.extend_from_slice(&sum.to_be_bytes());
     let forged = format!("{open}|1|{}", BASE64.encode(body));
     let (code, _) = f.err("GetRecords", json!({"ShardIterator": forged}));

@@ -110,7 +110,7 @@ impl Observer for Recorder {
                 question.scanned
             );
         }
-        if !seen.operation.is_write() {
+        if !seen.operation.writes_items() {
             let _ = write!(
                 text,
                 " | {} returned{}{}",

@@ -18,7 +18,7 @@ use keyloom_engine::Database;
 
 #[cfg(feature = "remote")]
 use crate::remote::Remote;
-use crate::retry::Failure;
+use crate::retry::AttemptError;
 
 /// The embedded database or an endpoint.
 #[derive(Clone)]
@@ -74,7 +74,7 @@ pub struct RawPage {
 /// The keys or writes of a batch, each with its table.
 pub(crate) type Keyed<T> = Vec<(String, T)>;
 
-type Answer<T> = Result<T, Failure>;
+type Answer<T> = Result<T, AttemptError>;
 
 fn page(output: PageOutput) -> Answer<RawPage> {
     let (count, scanned_count) = (output.count, output.scanned_count);

@@ -10,11 +10,11 @@ use crate::expression::{self, Changes};
 /// Changes to an item. Paths may be nested: `address.city`, `tags[0]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Update {
-    changes: Vec<(String, Change)>,
+    changes: Vec<(String, AttributeEdit)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Change {
+enum AttributeEdit {
     Set(AttributeValue),
     SetIfAbsent(AttributeValue),
     Append(AttributeValue),
@@ -29,7 +29,7 @@ impl Update {
         Self::default()
     }
 
-    fn with(mut self, path: &str, change: Change) -> Self {
+    fn with(mut self, path: &str, change: AttributeEdit) -> Self {
         self.changes.push((path.to_owned(), change));
         self
     }
@@ -37,46 +37,48 @@ impl Update {
     /// Sets an attribute.
     #[must_use]
     pub fn set(self, path: &str, value: impl Into<AttributeValue>) -> Self {
-        self.with(path, Change::Set(value.into()))
+        self.with(path, AttributeEdit::Set(value.into()))
     }
 
     /// Sets an attribute that is not there.
     #[must_use]
     pub fn set_if_absent(self, path: &str, value: impl Into<AttributeValue>) -> Self {
-        self.with(path, Change::SetIfAbsent(value.into()))
+        self.with(path, AttributeEdit::SetIfAbsent(value.into()))
     }
 
     /// Appends to a list, which is made if it is not there.
     #[must_use]
     pub fn append(self, path: &str, value: impl Into<AttributeValue>) -> Self {
-        self.with(path, Change::Append(value.into()))
+        self.with(path, AttributeEdit::Append(value.into()))
     }
 
     /// Adds to a number, which counts from zero, or to a set.
     #[must_use]
     pub fn add(self, path: &str, value: impl Into<AttributeValue>) -> Self {
-        self.with(path, Change::Add(value.into()))
+        self.with(path, AttributeEdit::Add(value.into()))
     }
 
     /// Takes members out of a set.
     #[must_use]
     pub fn take_out(self, path: &str, members: impl Into<AttributeValue>) -> Self {
-        self.with(path, Change::Delete(members.into()))
+        self.with(path, AttributeEdit::Delete(members.into()))
     }
 
     /// Removes an attribute.
     #[must_use]
     pub fn remove(self, path: &str) -> Self {
-        self.with(path, Change::Remove)
+        self.with(path, AttributeEdit::Remove)
     }
 
     /// Whether doing it twice is doing it once.
     pub(super) fn is_repeatable(&self) -> bool {
         self.changes.iter().all(|(path, change)| match change {
-            Change::Add(_) | Change::Append(_) => false,
+            AttributeEdit::Add(_) | AttributeEdit::Append(_) => false,
             // The elements behind a removed one move up, and one that is set behind the end is appended.
-            Change::Set(_) | Change::SetIfAbsent(_) | Change::Remove => !path.ends_with(']'),
-            Change::Delete(_) => true,
+            AttributeEdit::Set(_) | AttributeEdit::SetIfAbsent(_) | AttributeEdit::Remove => {
+                !path.ends_with(']')
+            }
+            AttributeEdit::Delete(_) => true,
         })
     }
 
@@ -88,16 +90,16 @@ impl Update {
             let value = |value: AttributeValue| SetValue::Value(value.into());
             let or = |otherwise| SetValue::IfNotExists(path.clone(), Box::new(value(otherwise)));
             let change = match change {
-                Change::Set(new) => tree::Change::Set(value(new)),
-                Change::SetIfAbsent(new) => tree::Change::Set(or(new)),
-                Change::Append(new) => {
+                AttributeEdit::Set(new) => tree::Change::Set(value(new)),
+                AttributeEdit::SetIfAbsent(new) => tree::Change::Set(or(new)),
+                AttributeEdit::Append(new) => {
                     let before = or(AttributeValue::L(Vec::new()));
                     let more = value(AttributeValue::L(vec![new]));
                     tree::Change::Set(SetValue::ListAppend(Box::new(before), Box::new(more)))
                 }
-                Change::Add(by) => tree::Change::Add(by.into()),
-                Change::Delete(members) => tree::Change::Delete(members.into()),
-                Change::Remove => tree::Change::Remove,
+                AttributeEdit::Add(by) => tree::Change::Add(by.into()),
+                AttributeEdit::Delete(members) => tree::Change::Delete(members.into()),
+                AttributeEdit::Remove => tree::Change::Remove,
             };
             changes.push(path, change);
         }

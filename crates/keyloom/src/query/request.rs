@@ -3,7 +3,6 @@
 use keyloom_api::Expression;
 use keyloom_api::items::GetItemInput;
 use keyloom_api::queries::{QueryInput, ReadInput, Select};
-use keyloom_core::expr::ast::Comparator;
 use keyloom_core::expr::{Condition, Operand, Path};
 use keyloom_core::{AttributeValue, Item};
 use keyloom_design::condition::Comparison;
@@ -71,26 +70,16 @@ fn sort_test(attribute: &str, condition: &SortCondition<AttributeValue>) -> Cond
         SortCondition::Between(low, high) => {
             Condition::Between(on(attribute), value(low), value(high))
         }
-        SortCondition::Compare(operator, with) => compare(attribute, *operator, with),
+        SortCondition::Compare(operator, with) => {
+            Condition::Compare(*operator, on(attribute), value(with))
+        }
     }
-}
-
-fn compare(attribute: &str, operator: Comparison, with: &AttributeValue) -> Condition {
-    let comparator = match operator {
-        Comparison::Equal => Comparator::Equal,
-        Comparison::NotEqual => Comparator::NotEqual,
-        Comparison::Less => Comparator::Less,
-        Comparison::LessOrEqual => Comparator::LessOrEqual,
-        Comparison::Greater => Comparator::Greater,
-        Comparison::GreaterOrEqual => Comparator::GreaterOrEqual,
-    };
-    Condition::Compare(comparator, on(attribute), value(with))
 }
 
 fn filter_test(attribute: &str, test: &FilterTest<AttributeValue>) -> Condition {
     let on = on(attribute);
     match test {
-        FilterTest::Compare(operator, with) => compare(attribute, *operator, with),
+        FilterTest::Compare(operator, with) => Condition::Compare(*operator, on, value(with)),
         FilterTest::Between(low, high) => Condition::Between(on, value(low), value(high)),
         FilterTest::BeginsWith(text) => Condition::BeginsWith(on, value(text)),
         FilterTest::In(values) => Condition::In(on, values.iter().map(value).collect()),

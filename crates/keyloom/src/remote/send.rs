@@ -11,7 +11,7 @@ use keyloom_api::transactions::TransactWriteItemsInput;
 
 use super::observe::{ClientObserver, Sampled, Sent};
 use super::{Inner, Remote, sign};
-use crate::retry::Failure;
+use crate::retry::AttemptError;
 
 const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 
@@ -20,7 +20,7 @@ const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
 impl Remote {
     /// Sends a typed request once and decodes its answer.
-    pub(crate) fn exchange<R: Request>(&self, input: &R) -> Result<R::Output, Failure> {
+    pub(crate) fn exchange<R: Request>(&self, input: &R) -> Result<R::Output, AttemptError> {
         let observer = self.inner.observer.as_ref();
         let weight = observer.and_then(ClientObserver::sample);
         // All attempts under one token need the same body, whichever of them is sampled.
@@ -28,11 +28,11 @@ impl Remote {
         let body =
             if weight.is_some() || is_fixed { input.body_with_account() } else { input.body() };
         let answer = self.send(R::OPERATION.name(), &body, weight)?;
-        R::decode_reply(&answer).map_err(|malformed| Failure::NoAnswer(malformed.to_string()))
+        R::decode_reply(&answer).map_err(|malformed| AttemptError::NoAnswer(malformed.to_string()))
     }
 
     /// Sends a request that the caller wrote as JSON once.
-    pub(crate) fn send_json(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
+    pub(crate) fn send_json(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, AttemptError> {
         let weight = self.inner.observer.as_ref().and_then(ClientObserver::sample);
         self.send(operation, body, weight)
     }
@@ -42,7 +42,7 @@ impl Remote {
         operation: &str,
         body: &[u8],
         weight: Option<NonZeroU32>,
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<Vec<u8>, AttemptError> {
         let Some(observer) = &self.inner.observer else { return self.post(operation, body) };
         let began = Instant::now();
         let answer = self.post(operation, body);
@@ -56,12 +56,12 @@ impl Remote {
     }
 
     /// One HTTP request, signed.
-    pub(super) fn post(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
+    pub(super) fn post(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, AttemptError> {
         self.post_target(&format!("DynamoDB_20120810.{operation}"), body)
     }
 
     /// The same for any target.
-    pub(super) fn post_target(&self, target: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
+    pub(super) fn post_target(&self, target: &str, body: &[u8]) -> Result<Vec<u8>, AttemptError> {
         let Inner { agent, url, host, region, credentials, .. } = &*self.inner;
         let mut request =
             agent.post(url).header("content-type", CONTENT_TYPE).header("x-amz-target", target);
@@ -86,13 +86,13 @@ impl Remote {
             .with_config()
             .limit(MAX_ANSWER_BYTES)
             .read_to_vec()
-            .map_err(|error| Failure::NoAnswer(error.to_string()))?;
+            .map_err(|error| AttemptError::NoAnswer(error.to_string()))?;
         if status == 200 { Ok(answer) } else { Err(error_from(status, &answer).into()) }
     }
 }
 
 /// Whether any part of the request may have reached the endpoint.
-fn no_answer(error: &ureq::Error) -> Failure {
+fn no_answer(error: &ureq::Error) -> AttemptError {
     let reason = error.to_string();
     let refused =
         matches!(error, ureq::Error::Io(io) if io.kind() == std::io::ErrorKind::ConnectionRefused);
@@ -101,9 +101,9 @@ fn no_answer(error: &ureq::Error) -> Failure {
         | ureq::Error::ConnectionFailed
         | ureq::Error::BadUri(_)
         | ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => {
-            Failure::NotSent(reason)
+            AttemptError::NotSent(reason)
         }
-        _ if refused => Failure::NotSent(reason),
-        _ => Failure::NoAnswer(reason),
+        _ if refused => AttemptError::NotSent(reason),
+        _ => AttemptError::NoAnswer(reason),
     }
 }

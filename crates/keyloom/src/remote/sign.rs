@@ -1,5 +1,6 @@
 //! AWS Signature Version 4, in headers.
 
+use keyloom_core::hex::Hex;
 use sha2::{Digest, Sha256};
 
 use super::Credentials;
@@ -48,7 +49,8 @@ pub(super) fn headers(
     let key = [day, region, service, "aws4_request"]
         .iter()
         .fold(secret.into_bytes(), |key, part| mac(&key, part.as_bytes()));
-    let signature = hex(&mac(&key, to_sign.as_bytes()));
+    let signature = mac(&key, to_sign.as_bytes());
+    let signature = Hex(&signature);
     let id = &credentials.access_key_id;
     let authorization = format!(
         "AWS4-HMAC-SHA256 Credential={id}/{scope}, SignedHeaders={names}, Signature={signature}"
@@ -62,11 +64,7 @@ pub(super) fn headers(
 
 /// The hash of a body, in hexadecimal digits.
 pub(super) fn hash(body: &[u8]) -> String {
-    hex(&Sha256::digest(body))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
+    Hex(&Sha256::digest(body)).to_string()
 }
 
 #[cfg(test)]
@@ -82,7 +80,10 @@ mod tests {
             .fold(b"AWS4wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".to_vec(), |key, part| {
                 mac(&key, part)
             });
-        assert_eq!(hex(&key), "c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9");
+        assert_eq!(
+            Hex(&key).to_string(),
+            "c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9"
+        );
     }
 
     /// AWS's published examples of signatures for S3.

@@ -12,7 +12,7 @@ use crate::entity::{Entity, EntityKey, EntityModel, entity_model, key_text, read
 use crate::error::{Error, Result};
 
 use super::Table;
-use super::write::Change;
+use super::write::Becomes;
 
 impl<D: Design> Table<D> {
     /// Moves every item of an entity to the shard where the present number puts it, and says how many were moved. Reads the
@@ -90,7 +90,7 @@ impl<D: Design> Table<D> {
     }
 
     fn bring_home<K: EntityKey>(&self, model: &EntityModel, key: &K) -> Result<()> {
-        let same = |old: Option<K::Entity>| Ok(old.map_or(Change::Delete, Change::Write));
+        let same = |old: Option<K::Entity>| Ok(old.map_or(Becomes::Delete, Becomes::Write));
         self.change(model, key, same).map(drop)
     }
 }

@@ -11,7 +11,7 @@ use keyloom_core::{Error as Refusal, Item};
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use crate::retry::{Attempt, Failure, Retry};
+use crate::retry::{Attempt, AttemptError, Retry};
 
 /// One write of a unit that is done as a whole.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ fn run_alone(backend: &Backend, retry: &Retry, step: Step) -> Result<()> {
     // Puts and deletes have the same result when repeated; an update may add.
     let repeatable = !matches!(&action.edit, TransactEdit::Update(_, update) if adds(update));
     let done = retry.run(operation, repeatable, |attempt| match send_alone(backend, &action) {
-        Err(Failure::Refused(Refusal::ConditionalCheckFailed { item }))
+        Err(AttemptError::Refused(Refusal::ConditionalCheckFailed { item }))
             if was_ours(&action.edit, item.as_ref(), attempt) =>
         {
             Ok(())
@@ -132,7 +132,7 @@ fn was_ours(edit: &TransactEdit, found: Option<&Item>, attempt: Attempt) -> bool
         }
 }
 
-fn send_alone(backend: &Backend, action: &TransactAction) -> Result<(), Failure> {
+fn send_alone(backend: &Backend, action: &TransactAction) -> Result<(), AttemptError> {
     let (table_name, condition) = (action.table_name.clone(), action.condition.clone());
     let returns =
         WriteReturns { item_on_failure: condition.expression.is_some(), ..WriteReturns::default() };

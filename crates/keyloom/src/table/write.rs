@@ -30,7 +30,7 @@ impl<D: Design> Table<D> {
         let model = entity_model::<E>()?;
         if model.must_be_read() {
             return self
-                .change(model, &entity.key(), |_| Ok(Change::Write(clone_of(model, entity)?)))
+                .change(model, &entity.key(), |_| Ok(Becomes::Write(clone_of(model, entity)?)))
                 .map(drop);
         }
         self.retry
@@ -91,7 +91,7 @@ impl<D: Design> Table<D> {
     ) -> Result<()> {
         let conflict = |key| Error::Conflict { entity: E::NAME, key, attempts: 1 };
         self.change(model, &entity.key(), |old: Option<E>| match old {
-            Some(old) if old.version() == before => Ok(Change::Write(clone_of(model, entity)?)),
+            Some(old) if old.version() == before => Ok(Becomes::Write(clone_of(model, entity)?)),
             _ => Err(conflict(key_text(&model.key_item(|name| entity.field(name))?))),
         })
         .map(drop)
@@ -114,7 +114,7 @@ impl<D: Design> Table<D> {
         let changed = self.change(model, &key, |old| match old {
             Some(mut entity) => {
                 change(&mut entity);
-                Ok(Change::Write(entity))
+                Ok(Becomes::Write(entity))
             }
             None => Err(not_found()),
         })?;
@@ -132,7 +132,7 @@ impl<D: Design> Table<D> {
         K: EntityKey<Entity: Entity<Design = D>>,
     {
         let model = entity_model::<K::Entity>()?;
-        let made = self.change(model, &key, |old| Ok(Change::Write(make(old))))?;
+        let made = self.change(model, &key, |old| Ok(Becomes::Write(make(old))))?;
         made.ok_or_else(|| Error::Design("upsert wrote nothing".into()))
     }
 
@@ -146,7 +146,7 @@ impl<D: Design> Table<D> {
             let mut deleted = None;
             self.change(model, &key, |old: Option<K::Entity>| {
                 deleted = old;
-                Ok(Change::Delete)
+                Ok(Becomes::Delete)
             })?;
             return Ok(deleted);
         }
@@ -166,7 +166,7 @@ impl<D: Design> Table<D> {
         &self,
         model: &EntityModel,
         key: &K,
-        mut decide: impl FnMut(Option<K::Entity>) -> Result<Change<K::Entity>>,
+        mut decide: impl FnMut(Option<K::Entity>) -> Result<Becomes<K::Entity>>,
     ) -> Result<Option<K::Entity>> {
         let mut attempts = 0;
         loop {
@@ -176,11 +176,11 @@ impl<D: Design> Table<D> {
                 stored.as_ref().map(|item| read(item.clone())).transpose()?;
             let before = stored.as_ref().map(|item| read(item.clone())).transpose()?;
             let new = match decide(before)? {
-                Change::Write(mut new) => {
+                Becomes::Write(mut new) => {
                     new.set_version(old.as_ref().map_or(new.version(), |old| old.version() + 1));
                     Some(new)
                 }
-                Change::Delete => None,
+                Becomes::Delete => None,
             };
             let steps = change_steps(model, stored.as_ref(), old.as_ref(), new.as_ref())?;
             match step::run(&self.backend, &self.retry, steps) {
@@ -217,8 +217,8 @@ impl<D: Design> Table<D> {
     }
 }
 
-/// What to do with an item that was read.
-pub(super) enum Change<E> {
+/// What becomes of an item that was read.
+pub(super) enum Becomes<E> {
     Write(E),
     Delete,
 }

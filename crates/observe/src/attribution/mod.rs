@@ -5,8 +5,8 @@ mod shape;
 
 use std::collections::HashMap;
 
-use keyloom_core::AttributeValue;
-use keyloom_core::observation::{Observation, Operation, Place, Touch};
+use keyloom_core::observation::{Observation, Place, Touch};
+use keyloom_core::{AttributeValue, Operation};
 use keyloom_design::Design;
 use keyloom_design::cost::Prices;
 use keyloom_design::model::{Entity, EntityKey, WriteKind};
@@ -35,7 +35,7 @@ impl<'a> Attributed<'a> {
 
     /// The shape of the request as people read it.
     pub(crate) fn shape(&self, observation: &Observation<'_>, constants: Constants) -> String {
-        match self.entity.filter(|_| observation.operation.is_write()) {
+        match self.entity.filter(|_| observation.operation.writes_items()) {
             Some(entity) => format!("{} {entity}", observation.operation.name()),
             None => shape::text(&self.place, observation, constants),
         }
@@ -165,7 +165,7 @@ impl Attribution {
             },
             // Designs have no access patterns for them.
             Operation::SearchVectors => fallback,
-            operation if operation.is_write() => self.write(observation, fallback),
+            operation if operation.writes_items() => self.write(observation, fallback),
             _ => self.lookup(observation, fallback),
         }
     }

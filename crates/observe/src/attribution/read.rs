@@ -1,8 +1,8 @@
 //! A planned read as requests are compared with it.
 
-use keyloom_core::AttributeValue;
 use keyloom_core::expr::{KeyOperator, ResolvedKeyCondition};
-use keyloom_core::observation::{Operation, Place, Question};
+use keyloom_core::observation::{Place, Question};
+use keyloom_core::{AttributeValue, Operation};
 use keyloom_design::key::Piece;
 use keyloom_design::model::{Access, Entity, Index};
 use keyloom_design::plan::{Plan, Read, SortPart};

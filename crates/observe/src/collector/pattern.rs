@@ -60,7 +60,7 @@ impl PatternStats {
             }
             bytes += touch.bytes as u64;
         }
-        let writing = observation.operation.is_write();
+        let writing = observation.operation.writes_items();
         if writing {
             // The item itself: its copies in indexes are not asked for by anybody.
             bytes = observation.touches.first().map_or(0, |touch| touch.bytes as u64);

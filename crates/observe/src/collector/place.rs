@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use keyloom_core::key::decode_key_value;
-use keyloom_core::observation::{
-    self, Observation, Operation, Outcome, ThrottleLimit, ThrottleReason, Touch,
-};
-use keyloom_core::{AttributeValue, IndexKind, KeyAttribute, KeySchema};
+use keyloom_core::observation::{self, Observation, Outcome, ThrottleLimit, ThrottleReason, Touch};
+use keyloom_core::{AttributeValue, IndexKind, KeyAttribute, KeySchema, Operation};
 
 use super::leaders::{Leaders, Led, load_of};
 use super::pattern::PatternStats;

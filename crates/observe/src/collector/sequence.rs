@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use keyloom_core::observation::Operation;
+use keyloom_core::Operation;
 
 /// A write this long after a read of the same item may depend on it.
 const READ_BEFORE_WRITE_MS: u64 = 5000;

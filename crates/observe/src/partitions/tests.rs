@@ -1,7 +1,8 @@
 //! Loads on partitions, second by second.
 
+use keyloom_core::Operation;
 use keyloom_core::capacity::Units;
-use keyloom_core::observation::{Insights, Operation, Throughput, Work};
+use keyloom_core::observation::{Insights, Throughput, Work};
 use keyloom_core::schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType,
 };

@@ -1,6 +1,6 @@
 //! Requests are named after the access patterns of the design, or after their shape.
 
-use keyloom_core::observation::Operation;
+use keyloom_core::Operation;
 
 use crate::traffic::{Read, Traffic};
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use keyloom_core::observation::{Operation, Outcome, ThrottleLimit};
+use keyloom_core::Operation;
+use keyloom_core::observation::{Outcome, ThrottleLimit};
 use keyloom_observe::report::{IndexFacts, Kind, TableFacts};
 use keyloom_observe::{Confidence, Finding, Report, Severity};
 

@@ -1,7 +1,7 @@
 //! Reports are stored, merged, redacted and begun anew.
 
-use keyloom_core::Error;
-use keyloom_core::observation::{Observer as _, Operation};
+use keyloom_core::observation::Observer as _;
+use keyloom_core::{Error, Operation};
 use keyloom_observe::report::TableFacts;
 use keyloom_observe::{Redaction, Report, prometheus};
 

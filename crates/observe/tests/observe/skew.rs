@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use keyloom_core::observation::Operation;
+use keyloom_core::Operation;
 
 use crate::traffic::{Random, Traffic};
 

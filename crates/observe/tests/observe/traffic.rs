@@ -7,11 +7,12 @@ use keyloom_core::capacity::Units;
 use keyloom_core::expr::{Bindings, Condition, KeyOperator, ResolvedKeyCondition};
 use keyloom_core::key::encode_key_value;
 use keyloom_core::observation::{
-    Insights, Observation, Observer, Operation, Outcome, Place, Question, ThrottleLimit,
-    ThrottleReason, Throughput, Touch, Work,
+    Insights, Observation, Observer, Outcome, Place, Question, ThrottleLimit, ThrottleReason,
+    Throughput, Touch, Work,
 };
 use keyloom_core::{
-    AttributeValue, IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType,
+    AttributeValue, IndexKind, IndexSchema, KeyAttribute, KeySchema, Operation, Projection,
+    ScalarType,
 };
 use keyloom_design::Design;
 use keyloom_design::cost::Prices;
@@ -142,7 +143,7 @@ impl Traffic {
         entry: Option<(&str, &str)>,
     ) {
         let units = Units::whole(units);
-        let work = if operation.is_write() { Work::Write(units) } else { Work::Read(units) };
+        let work = if operation.writes_items() { Work::Write(units) } else { Work::Read(units) };
         let (hash, range) = (encoded(partition), encoded(sort));
         let (entry_hash, entry_range) =
             entry.map_or_else(Default::default, |(hash, range)| (encoded(hash), encoded(range)));
@@ -151,7 +152,7 @@ impl Traffic {
             Touch { place: self.place(true), partition: &entry_hash, sort: &entry_range, ..table };
         let both = [table, index];
         let touches = if entry.is_some() { &both[..] } else { &both[..1] };
-        let returned = usize::from(!operation.is_write() && bytes > 0);
+        let returned = usize::from(!operation.writes_items() && bytes > 0);
         self.send(Observation { operation, touches, returned, ..blank() });
     }
 

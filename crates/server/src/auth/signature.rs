@@ -1,8 +1,7 @@
 //! The signature: a chain of HMACs from the secret to the request.
 
-use std::fmt::Write as _;
-
 use hmac::{Hmac, KeyInit, Mac};
+use keyloom_core::hex::Hex;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -27,7 +26,7 @@ pub(super) fn sign(secret_key: &str, scope: &Scope, canonical: &str) -> String {
         scope.service,
         sha256_hex(canonical.as_bytes())
     );
-    hex(&hmac(&signing_key(secret_key, scope), to_sign.as_bytes()))
+    Hex(&hmac(&signing_key(secret_key, scope), to_sign.as_bytes())).to_string()
 }
 
 /// The key for one day, region and service.
@@ -46,20 +45,13 @@ pub(super) fn equal(expected: &str, given: &str) -> bool {
 
 /// The SHA-256 of some bytes, in hexadecimal.
 pub(super) fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    Hex(&Sha256::digest(bytes)).to_string()
 }
 
 fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
     mac.update(message);
     mac.finalize().into_bytes().into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]
@@ -79,7 +71,10 @@ mod tests {
     #[test]
     fn the_signing_key_is_the_published_one() {
         let key = signing_key(SECRET, &scope("iam"));
-        assert_eq!(hex(&key), "c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9");
+        assert_eq!(
+            Hex(&key).to_string(),
+            "c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9"
+        );
     }
 
     /// `get-vanilla` and `get-vanilla-query-order-key-case` of AWS's test suite.

@@ -1,6 +1,6 @@
 //! Timestamps of signatures: `20150830T123600Z`.
 
-use crate::calendar::{date_of, days_before};
+use keyloom_core::calendar::{DateTime, days_to};
 
 /// A UTC time with one-second resolution in ISO 8601's basic format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,26 +15,26 @@ impl Timestamp {
         let bytes: &[u8; 16] = text.as_bytes().try_into().ok()?;
         let [date @ .., b'T', h1, h2, m1, m2, s1, s2, b'Z'] = bytes else { return None };
         let number = |digits: &[u8]| {
-            digits.iter().try_fold(0_u64, |sum, digit| {
-                digit.is_ascii_digit().then(|| sum * 10 + u64::from(digit - b'0'))
+            digits.iter().try_fold(0, |sum, digit| {
+                digit.is_ascii_digit().then(|| sum * 10 + i64::from(digit - b'0'))
             })
         };
         let date = number(date)?;
         let (hour, minute, second) =
             (number(&[*h1, *h2])?, number(&[*m1, *m2])?, number(&[*s1, *s2])?);
         let (year, month, day) = (date / 10_000, date / 100 % 100, date % 100);
-        let plausible = year >= 1970 && (1..=12).contains(&month) && (1..=31).contains(&day);
-        if !plausible || hour > 23 || minute > 59 || second > 60 {
+        if hour > 23 || minute > 59 || second > 60 {
             return None;
         }
-        let seconds = days_before(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
-        Some(Self { text: text.to_owned(), seconds })
+        let seconds = days_to(year, month, day)? * 86_400 + hour * 3600 + minute * 60 + second;
+        // Not before 1970.
+        Some(Self { text: text.to_owned(), seconds: u64::try_from(seconds).ok()? })
     }
 
     /// The time `seconds` after the start of 1970.
     pub(super) fn from_seconds(seconds: u64) -> Self {
-        let (year, month, day) = date_of(seconds / 86_400);
-        let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+        let DateTime { year, month, day, hour, minute, second, .. } =
+            DateTime::of_ms(seconds.saturating_mul(1000));
         let text = format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z");
         Self { text, seconds }
     }
@@ -84,14 +84,6 @@ mod tests {
     }
 
     #[test]
-    fn every_day_of_four_centuries_round_trips() {
-        for day in 0..146_097 {
-            let time = Timestamp::from_seconds(day * 86_400);
-            assert_eq!(Timestamp::parse(time.as_str()), Some(time));
-        }
-    }
-
-    #[test]
     fn other_forms_are_refused() {
         for text in [
             "",
@@ -99,6 +91,7 @@ mod tests {
             "20150830T123600",
             "2015-08-30T12:36Z",
             "20151330T123600Z",
+            "20150231T123600Z",
             "20150830T243600Z",
             "2015083ÄT12360Z",
             "18000101T000000Z",

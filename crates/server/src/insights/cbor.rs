@@ -154,9 +154,7 @@ mod tests {
     use super::*;
 
     fn bytes(hex: &str) -> Vec<u8> {
-        let digits: Vec<char> = hex.chars().filter(|c| !c.is_whitespace()).collect();
-        let byte = |pair: &[char]| u8::from_str_radix(&pair.iter().collect::<String>(), 16);
-        digits.chunks(2).map(|pair| byte(pair).unwrap()).collect()
+        keyloom_core::hex::decode(&hex.replace(' ', "")).unwrap()
     }
 
     /// Mostly the examples of RFC 8949, appendix A.

@@ -1,6 +1,6 @@
 //! Times as forms write them and XML shows them: `2026-11-16T09:00:00Z`.
 
-use crate::calendar::{date_of, days_before};
+use keyloom_core::calendar::{DateTime, days_to};
 
 /// Milliseconds since 1970 of a date, or of a date and a time with or without a fraction and an offset;
 /// what is earlier is 1970.
@@ -13,19 +13,14 @@ pub(super) fn parse(text: &str) -> Option<u64> {
         1 => three(&format!("{clock}:00"), ':')?,
         _ => three(clock, ':')?,
     };
-    let plausible = (1970..=9999).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && hour <= 23
-        && minute <= 59
-        && second <= 60;
+    let plausible = (1970..=9999).contains(&year) && hour <= 23 && minute <= 59 && second <= 60;
     if !plausible || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let digits = format!("{fraction:0<3}");
     let millis: i64 = digits.get(..3)?.parse().ok()?;
-    let seconds = days_before(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
-    let ms = seconds as i64 * 1000 + millis - offset_minutes * 60_000;
+    let seconds = days_to(year, month, day)? * 86_400 + hour * 3600 + minute * 60 + second;
+    let ms = seconds * 1000 + millis - offset_minutes * 60_000;
     Some(u64::try_from(ms).unwrap_or(0))
 }
 
@@ -44,10 +39,10 @@ fn split_offset(time: &str) -> Option<(&str, i64)> {
     (hours < 24 && minutes < 60).then_some((time, sign * (hours * 60 + minutes)))
 }
 
-fn three(text: &str, separator: char) -> Option<(u64, u64, u64)> {
+fn three(text: &str, separator: char) -> Option<(i64, i64, i64)> {
     let mut numbers = text.split(separator).map(|part| {
         let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        if is_number { part.parse::<u64>().ok() } else { None }
+        if is_number { part.parse::<i64>().ok() } else { None }
     });
     let three = (numbers.next()??, numbers.next()??, numbers.next()??);
     numbers.next().is_none().then_some(three)
@@ -55,10 +50,7 @@ fn three(text: &str, separator: char) -> Option<(u64, u64, u64)> {
 
 /// A moment to the second.
 pub(super) fn format(ms: u64) -> String {
-    let seconds = ms / 1000;
-    let (year, month, day) = date_of(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    format!("{}Z", DateTime::of_ms(ms))
 }
 
 #[cfg(test)]

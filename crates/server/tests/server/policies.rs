@@ -6,6 +6,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use keyloom_core::hex::Hex;
 use keyloom_engine::policy::{Policy, Principal};
 use keyloom_engine::{Clock as _, Database, SystemClock};
 use keyloom_server::{Config, Credentials, Identity, RunningServer, Server, StartError};
@@ -42,13 +43,6 @@ fn server() -> RunningServer {
     Server::start(signed_config(), Database::memory()).unwrap()
 }
 
-fn hex(bytes: impl AsRef<[u8]>) -> String {
-    bytes.as_ref().iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").unwrap();
-        text
-    })
-}
-
 fn hmac(key: &[u8], text: &str) -> Vec<u8> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
     mac.update(text.as_bytes());
@@ -79,12 +73,12 @@ fn ask(
     let lines: Vec<String> =
         headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
     let lines = lines.concat();
-    let canonical = format!("{method}\n{path}\n\n{lines}\n{names}\n{}", hex(Sha256::digest(body)));
+    let canonical = format!("{method}\n{path}\n\n{lines}\n{names}\n{}", Hex(&Sha256::digest(body)));
     let scope = format!("{}/us-east-1/{service}/aws4_request", &now[..8]);
-    let text = format!("AWS4-HMAC-SHA256\n{now}\n{scope}\n{}", hex(Sha256::digest(canonical)));
+    let text = format!("AWS4-HMAC-SHA256\n{now}\n{scope}\n{}", Hex(&Sha256::digest(canonical)));
     let parts = scope.split('/');
     let secret = parts.fold(format!("AWS4{SECRET}").into_bytes(), |key, part| hmac(&key, part));
-    let signature = hex(hmac(&secret, &text));
+    let signature = Hex(&hmac(&secret, &text)).to_string();
     let mut request = format!("{method} {path} HTTP/1.1\r\n");
     for (name, value) in headers {
         write!(request, "{name}: {value}\r\n").unwrap();

@@ -24,15 +24,8 @@ struct Image {
 }
 
 fn incompressible(seed: u64, len: usize) -> Bytes {
-    let mut state = seed | 1;
-    std::iter::repeat_with(|| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    })
-    .take(len)
-    .collect()
+    let mut random = fastrand::Rng::with_seed(seed);
+    std::iter::repeat_with(|| random.u8(..)).take(len).collect()
 }
 
 fn key(n: usize) -> Bytes {

@@ -20,7 +20,7 @@ fn rows(format: &InputFormat, text: &[u8]) -> Vec<String> {
             Ok(None) => return found,
             Ok(Some(Row { item: Ok(item), .. })) => found.push(json(&item)),
             Ok(Some(Row { item: Err(error), .. })) => {
-                found.push(format!("error: {}", error.message()))
+                found.push(format!("error: {}", error.message()));
             }
             Err(Fault::Malformed(reason)) => {
                 found.push(format!("fault: {reason}"));
@@ -260,7 +260,7 @@ fn a_row_has_a_limit() {
         let mut reader = RowReader::new(&format, &keys(), endless(byte));
         match reader.next_row() {
             Err(Fault::Malformed(reason)) => {
-                assert!(reason.contains("4 MB"), "{format:?}: {reason}")
+                assert!(reason.contains("4 MB"), "{format:?}: {reason}");
             }
             other => panic!("{format:?}: {other:?}"),
         }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::admin::Keys;
 use crate::design_file::{check_file, design_of, prices};
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Format, Output};
 
 pub(crate) use human::render;
 
@@ -60,14 +60,6 @@ pub(crate) struct Doctor {
     save: Option<PathBuf>,
     #[command(flatten)]
     keys: Keys,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Text for a terminal.
-    Human,
-    /// JSON.
-    Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -13,7 +13,7 @@ use keyloom_keys::{
 };
 use serde_json::{Map, json};
 
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Format, Output};
 use show::{condition, visible};
 
 /// Build, parse and range over composite keys.
@@ -56,15 +56,6 @@ enum Policy {
     Percent,
     /// Escape the separator and keep the sort order of values.
     Ordered,
-}
-
-/// How to print a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Text for a terminal.
-    Human,
-    /// JSON.
-    Json,
 }
 
 #[derive(Debug, Subcommand)]

@@ -18,8 +18,10 @@ pub(super) struct Definition<T> {
 
 impl<T: Clone> Definition<T> {
     pub(super) fn sorted(pairs: impl IntoIterator<Item = (Str, T)>) -> Vec<Self> {
-        let define = |(key, meaning)| Self { key, meaning, used: false };
-        let mut definitions: Vec<Self> = pairs.into_iter().map(define).collect();
+        let pairs = pairs.into_iter();
+        // Not collected: that would reuse the memory of the pairs and then shrink it.
+        let mut definitions = Vec::with_capacity(pairs.size_hint().0);
+        definitions.extend(pairs.map(|(key, meaning)| Self { key, meaning, used: false }));
         definitions.sort_by(|a, b| a.key.cmp(&b.key));
         definitions
     }

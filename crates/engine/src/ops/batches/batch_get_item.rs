@@ -8,8 +8,7 @@ use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units}
 use keyloom_core::error::request;
 use keyloom_core::expr::Projection;
 use keyloom_core::image::Stored;
-use keyloom_core::observation::Operation;
-use keyloom_core::{Error, Result, limits};
+use keyloom_core::{Error, Operation, Result, limits};
 
 use crate::catalog::Table;
 use crate::database::{Database, Inner};

@@ -5,7 +5,6 @@ use keyloom_api::items::{DeleteItemInput, WriteOutput};
 use keyloom_api::parameters::ReturnValues;
 use keyloom_core::Result;
 use keyloom_core::error::request;
-use keyloom_core::expr::Projection;
 
 use crate::database::{Database, Inner};
 use crate::write::Write;
@@ -34,6 +33,6 @@ fn plan(database: &Inner, input: DeleteItemInput) -> Result<PlannedWrite> {
     table.schema.check_key(&key)?;
     let write = Write::delete(table, key, condition)?;
     let metrics = CollectionMetrics::wanted(returns.collection_metrics, &write);
-    let answer = WriteAnswer { table_name, returns, metrics, targets: Projection::default() };
+    let answer = WriteAnswer { table_name, returns, metrics, targets: None };
     Ok(PlannedWrite { write, answer })
 }

@@ -2,11 +2,10 @@
 
 use keyloom_api::Fields;
 use keyloom_api::items::{GetItemInput, GetItemOutput};
-use keyloom_core::Result;
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units};
 use keyloom_core::expr::Projection;
 use keyloom_core::image::{Row, Stored};
-use keyloom_core::observation::Operation;
+use keyloom_core::{Operation, Result};
 
 use crate::catalog::Table;
 use crate::database::{Database, Inner};

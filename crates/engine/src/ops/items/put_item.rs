@@ -5,7 +5,6 @@ use keyloom_api::items::{PutItemInput, WriteOutput};
 use keyloom_api::parameters::ReturnValues;
 use keyloom_core::Result;
 use keyloom_core::error::request;
-use keyloom_core::expr::Projection;
 use keyloom_core::schema::KeyContext;
 
 use crate::database::{Database, Inner};
@@ -35,6 +34,6 @@ fn plan(database: &Inner, input: PutItemInput) -> Result<PlannedWrite> {
     table.schema.check_item(&item, KeyContext::Put)?;
     let write = Write::put(table, item, condition)?;
     let metrics = CollectionMetrics::wanted(returns.collection_metrics, &write);
-    let answer = WriteAnswer { table_name, returns, metrics, targets: Projection::default() };
+    let answer = WriteAnswer { table_name, returns, metrics, targets: None };
     Ok(PlannedWrite { write, answer })
 }

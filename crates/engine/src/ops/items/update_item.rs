@@ -22,11 +22,11 @@ pub(crate) fn plan_request(database: &Inner, fields: Fields<'_>) -> Result<Plann
 }
 
 fn plan(database: &Inner, input: UpdateItemInput) -> Result<PlannedWrite> {
-    let (update, condition) = input.expressions()?;
-    let UpdateItemInput { table_name, key, returns, .. } = input;
+    let UpdateItemInput { table_name, key, update, attribute_updates, condition, returns } = input;
+    let (update, condition) = condition.with_update(update, attribute_updates)?;
     let table = database.catalog.table(&table_name)?;
     table.schema.check_key(&key)?;
-    let targets = update.targets().clone();
+    let targets = returns.values.shows_changes().then(|| update.targets());
     let write = Write::update(table, key, condition, update)?;
     let metrics = CollectionMetrics::wanted(returns.collection_metrics, &write);
     let answer = WriteAnswer { table_name, returns, metrics, targets };

@@ -42,8 +42,8 @@ pub(crate) struct WriteAnswer {
     pub(crate) returns: WriteReturns,
     /// The item collection to measure.
     pub(crate) metrics: Option<CollectionMetrics>,
-    /// What an update changes; empty for other writes.
-    pub(crate) targets: Projection,
+    /// What an update changes, if the answer has to tell.
+    pub(crate) targets: Option<Projection>,
 }
 
 impl WriteAnswer {
@@ -51,7 +51,7 @@ impl WriteAnswer {
     pub(crate) fn of(self, database: &Inner, mut written: Written) -> Result<WriteOutput> {
         let cost = std::mem::take(&mut written.cost);
         Ok(WriteOutput {
-            attributes: returned(written, self.returns.values, &self.targets)?,
+            attributes: returned(written, self.returns.values, self.targets.as_ref())?,
             consumed_capacity: parameters::consumed(&self.table_name, cost),
             collection: self.metrics.map(|metrics| metrics.measure(database)).transpose()?,
         })
@@ -62,10 +62,10 @@ impl WriteAnswer {
 pub(crate) fn returned(
     written: Written,
     return_values: ReturnValues,
-    targets: &Projection,
+    targets: Option<&Projection>,
 ) -> Result<Option<Item>> {
     let old = || written.old.clone().map(Stored::into_item).transpose();
-    let part = |item: &Item| Some(targets.apply(item)).filter(|part| !part.is_empty());
+    let part = |item: &Item| Some(targets?.apply(item)).filter(|part| !part.is_empty());
     Ok(match return_values {
         ReturnValues::None => None,
         ReturnValues::AllOld => old()?,

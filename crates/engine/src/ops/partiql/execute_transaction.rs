@@ -5,6 +5,7 @@ use keyloom_api::partiql::{ExecuteTransactionInput, ExecuteTransactionOutput, St
 use keyloom_core::capacity::{Arm, ConsumedCapacity};
 use keyloom_core::error::message::partiql as message;
 use keyloom_core::error::{CancellationCode, request};
+use keyloom_core::hash::fnv1a_128;
 use keyloom_core::partiql::ast;
 use keyloom_core::partiql::{self, Statement, bind};
 use keyloom_core::{Error, Result, limits};
@@ -32,7 +33,7 @@ impl Database {
     ) -> Result<ExecuteTransactionOutput> {
         let statements = input.statements.iter().map(|input| (&input.statement, &input.parameters));
         let print = format!("{:?}", statements.collect::<Vec<_>>());
-        run(self.inner(), &input, idempotency::fingerprint_of(print.as_bytes()))
+        run(self.inner(), &input, fnv1a_128(print.as_bytes()))
     }
 }
 

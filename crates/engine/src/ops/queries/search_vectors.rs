@@ -8,10 +8,10 @@ use keyloom_core::error::message::vector as message;
 use keyloom_core::error::request;
 use keyloom_core::expr::{Projection, ResolvedKeyCondition, ResolvedSearch, SearchCondition};
 use keyloom_core::image::{Row, Stored};
-use keyloom_core::observation::{Operation, Question, Touch, Work};
+use keyloom_core::observation::{Question, Touch, Work};
 use keyloom_core::schema::VectorIndexSchema;
 use keyloom_core::size::item_size;
-use keyloom_core::{AttributeValue, Item, Number, Result, limits};
+use keyloom_core::{AttributeValue, Item, Number, Operation, Result, limits};
 use keyloom_store::KeyRange;
 
 use crate::catalog::record::Phase;

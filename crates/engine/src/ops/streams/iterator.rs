@@ -6,6 +6,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use keyloom_core::error::stream as message;
+use keyloom_core::hash::fnv1a;
 use keyloom_core::{Result, limits};
 
 use crate::layout::Keyspace;
@@ -81,11 +82,8 @@ fn parse(iterator: &str) -> Option<(Position, u64, &str)> {
     Some((position, u64::from_be_bytes(*made_ms), arn))
 }
 
-/// FNV-1a.
 fn check_sum(arn: &str, body: &[u8]) -> u64 {
-    arn.bytes().chain(body.iter().copied()).fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    fnv1a(&[arn.as_bytes(), body].concat())
 }
 
 #[cfg(test)]

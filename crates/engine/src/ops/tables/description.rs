@@ -147,8 +147,3 @@ pub(crate) fn key_schema(json: &mut JsonWriter, elements: &[KeyElement]) {
     let elements = elements.iter().map(|element| (element.name.as_str(), role(element.hash)));
     write_key_schema(json, elements);
 }
-
-/// A point in time, in seconds with milliseconds.
-pub(crate) fn seconds(json: &mut JsonWriter, name: &str, ms: u64) {
-    json.seconds(name, ms);
-}

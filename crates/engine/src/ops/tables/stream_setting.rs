@@ -1,6 +1,7 @@
 //! A table's stream begins and ends.
 
 use keyloom_core::Result;
+use keyloom_core::calendar::DateTime;
 
 use crate::catalog::TableRecord;
 use crate::catalog::record::{OpenShard, StreamSetting};
@@ -51,26 +52,8 @@ pub(crate) fn ended(database: &Inner, record: &TableRecord) -> Result<Option<Str
 
 /// The label of a stream that begins now: the time, to the millisecond.
 pub(crate) fn label(now_ms: u64) -> String {
-    let days = i64::try_from(now_ms / 86_400_000).unwrap_or_default();
-    let (year, month, day) = civil_from_days(days);
-    let ms = now_ms % 86_400_000;
-    let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}", ms % 1000)
-}
-
-/// The date of a day since 1970-01-01 in the Gregorian calendar: years are counted from March, so
-/// that the leap day is the last of its year.
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+    let now = DateTime::of_ms(now_ms);
+    format!("{now}.{:03}", now.ms)
 }
 
 #[cfg(test)]

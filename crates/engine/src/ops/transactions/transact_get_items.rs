@@ -2,11 +2,11 @@
 
 use keyloom_api::Fields;
 use keyloom_api::transactions::{TransactGetItemsInput, TransactGetItemsOutput};
-use keyloom_core::Result;
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, Units, read_units};
 use keyloom_core::expr::Projection;
 use keyloom_core::image::Stored;
-use keyloom_core::observation::{Operation, Outcome};
+use keyloom_core::observation::Outcome;
+use keyloom_core::{Operation, Result};
 
 use crate::catalog::Table;
 use crate::database::{Database, Inner};

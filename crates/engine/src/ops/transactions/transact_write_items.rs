@@ -6,6 +6,7 @@ use keyloom_api::transactions::{
 use keyloom_api::{Fields, parameters};
 use keyloom_core::capacity::{Arm, ConsumedCapacity, ReadMode, read_units};
 use keyloom_core::error::{CancellationReason, request};
+use keyloom_core::hash::fnv1a_128;
 use keyloom_core::image::Stored;
 use keyloom_core::schema::KeyContext;
 use keyloom_core::{Result, limits};
@@ -25,7 +26,7 @@ impl Database {
     ) -> Result<TransactWriteItemsOutput> {
         // The token stands for these writes and no others, as it does on the wire.
         let print = input.client_request_token.as_ref().map(|_| format!("{:?}", input.actions));
-        let fingerprint = print.map_or(0, |print| idempotency::fingerprint_of(print.as_bytes()));
+        let fingerprint = print.map_or(0, |print| fnv1a_128(print.as_bytes()));
         run(self.inner(), input, fingerprint)
     }
 }

@@ -8,7 +8,7 @@ use keyloom_core::{Error, Item};
 
 use super::member::{as_object, count, entries};
 use super::request::keys_of;
-use crate::retry::Failure;
+use crate::retry::AttemptError;
 
 /// The body of an answer, and its size.
 pub(super) struct Answer<'a> {
@@ -60,11 +60,13 @@ impl<'a> Answer<'a> {
 
 /// The outcome of a failed request, and the index that refused it if one is named; none if the error is not about keys, and
 /// so is only counted as an error. A throttled transaction names the position of the key.
-pub(super) fn outcome(failure: &Failure, is_write: bool) -> Option<(Outcome, Option<String>)> {
+pub(super) fn outcome(failure: &AttemptError, is_write: bool) -> Option<(Outcome, Option<String>)> {
     let error = match failure {
-        Failure::NotSent(_) | Failure::NoAnswer(_) => return Some((Outcome::Failed, None)),
-        Failure::Local(_) => return None,
-        Failure::Refused(error) => error,
+        AttemptError::NotSent(_) | AttemptError::NoAnswer(_) => {
+            return Some((Outcome::Failed, None));
+        }
+        AttemptError::Local(_) => return None,
+        AttemptError::Refused(error) => error,
     };
     Some(match error {
         Error::ProvisionedThroughputExceeded(throttled)

@@ -25,10 +25,10 @@ use std::time::Duration;
 use keyloom_api::JsonWriter;
 use keyloom_api::clock::{Clock, SystemClock};
 use keyloom_api::partiql::statement_errors;
-use keyloom_core::Item;
 use keyloom_core::expr::KeyCondition;
 use keyloom_core::json::{self, Json};
-use keyloom_core::observation::{Observation, Observer, Operation, Outcome, Question};
+use keyloom_core::observation::{Observation, Observer, Outcome, Question};
+use keyloom_core::{Item, Operation};
 
 use self::answer::Answer;
 use self::consumed::{Arm, Consumed};
@@ -36,7 +36,7 @@ use self::request::{Asked, Range};
 use self::tables::{Described, Tables, table_of};
 use self::touches::{OwnedTouch, of_keys, of_range};
 use super::Remote;
-use crate::retry::{self, Failure};
+use crate::retry::{self, AttemptError};
 use crate::table::had_room;
 
 /// The observer of a client, with the tables that it knows.
@@ -50,7 +50,7 @@ pub(super) struct ClientObserver {
 pub(super) struct Sent<'a> {
     pub(super) operation: &'a str,
     pub(super) body: &'a [u8],
-    pub(super) answer: &'a Result<Vec<u8>, Failure>,
+    pub(super) answer: &'a Result<Vec<u8>, AttemptError>,
 }
 
 impl ClientObserver {
@@ -67,7 +67,7 @@ impl ClientObserver {
     pub(super) fn note(&self, Sent { operation, body, answer }: Sent<'_>) {
         match answer {
             // The others are outcomes, which observations tell, if the operation is one that is observed.
-            Err(Failure::Refused(error))
+            Err(AttemptError::Refused(error))
                 if !Outcome::is_observed(error) || Asked::read(operation, body).is_none() =>
             {
                 self.observer.failed(operation, error);
@@ -119,7 +119,7 @@ impl Sampled<'_> {
         let Some(asked) = Asked::read(operation, body) else { return };
         let read = answer.as_ref().ok().and_then(|body| Answer::read(body));
         let ended = match (answer, &read) {
-            (Err(failure), _) => answer::outcome(failure, asked.operation.is_write()),
+            (Err(failure), _) => answer::outcome(failure, asked.operation.writes_items()),
             (Ok(_), Some(_)) => Some((Outcome::Done, None)),
             (Ok(_), None) => Some((Outcome::Failed, None)),
         };
@@ -152,7 +152,7 @@ impl Sampled<'_> {
     /// A table, with the index if one is named. If it cannot be described, requests count without keys.
     fn described(&self, name: &str, index: Option<&str>) -> Option<Arc<Described>> {
         self.observer.tables.get(name, index, || match self.sent.answer {
-            Err(Failure::NotSent(_)) => None,
+            Err(AttemptError::NotSent(_)) => None,
             _ => Described::read(&self.remote.describe(name)?),
         })
     }
@@ -162,7 +162,7 @@ impl Sampled<'_> {
         let (consumed, left) = (Consumed::all(&answer.body), answer.unprocessed());
         let done: Vec<&(String, Item)> =
             asked.keys.iter().filter(|asked| !left.contains(asked)).collect();
-        let is_write = asked.operation.is_write();
+        let is_write = asked.operation.writes_items();
         let mut all = Vec::new();
         let names = names(&done, &consumed);
         for name in &names {
@@ -203,7 +203,7 @@ impl Sampled<'_> {
 
     /// A request for keys that failed, perhaps because of an index.
     fn failed(&self, asked: &Asked, mut outcome: Outcome, index: Option<&str>) {
-        let is_write = asked.operation.is_write();
+        let is_write = asked.operation.writes_items();
         let touches = asked.keys.iter().map(|(name, key)| {
             Some(of_keys(self.described(name, index).as_ref()?, &[key], is_write, None))
         });

@@ -2,8 +2,7 @@
 
 use keyloom_core::expr::{Bindings, Condition, KeyCondition};
 use keyloom_core::json::{self, Json, JsonObject};
-use keyloom_core::observation::Operation;
-use keyloom_core::{Item, Result, Str};
+use keyloom_core::{Item, Operation, Result, Str};
 
 use super::member::{as_object, count, entries, flag, item, object, objects, text};
 
@@ -33,7 +32,7 @@ impl Asked {
     pub(super) fn read(operation: &str, body: &[u8]) -> Option<Self> {
         let Ok(Json::Object(body)) = json::parse(body) else { return None };
         let operation = kind(operation, &body)?;
-        let is_read = !operation.is_write() && operation != Operation::TransactGetItems;
+        let is_read = !operation.writes_items() && operation != Operation::TransactGetItems;
         let mut asked = Self {
             operation,
             keys: Vec::new(),
@@ -139,22 +138,22 @@ fn kind(operation: &str, body: &JsonObject<'_>) -> Option<Operation> {
     let word = |statement: Option<&str>| {
         statement.and_then(|text| text.split_whitespace().next()).map(str::to_ascii_uppercase)
     };
-    Some(match operation {
-        "ExecuteStatement" => match word(text(body, "Statement"))?.as_str() {
+    Some(match Operation::from_name(operation)? {
+        Operation::ExecuteStatement => match word(text(body, "Statement"))?.as_str() {
             "SELECT" => Operation::Query,
             "INSERT" => Operation::PutItem,
             "DELETE" => Operation::DeleteItem,
             _ => Operation::UpdateItem,
         },
-        "BatchExecuteStatement" if word(first_of("Statements"))? == "SELECT" => {
+        Operation::BatchExecuteStatement if word(first_of("Statements"))? == "SELECT" => {
             Operation::BatchGetItem
         }
-        "BatchExecuteStatement" => Operation::BatchWriteItem,
-        "ExecuteTransaction" if word(first_of("TransactStatements"))? == "SELECT" => {
+        Operation::BatchExecuteStatement => Operation::BatchWriteItem,
+        Operation::ExecuteTransaction if word(first_of("TransactStatements"))? == "SELECT" => {
             Operation::TransactGetItems
         }
-        "ExecuteTransaction" => Operation::TransactWriteItems,
-        name => return Operation::ALL.into_iter().find(|known| known.name() == name),
+        Operation::ExecuteTransaction => Operation::TransactWriteItems,
+        other => return Some(other).filter(|one| one.reads_items() || one.writes_items()),
     })
 }
 

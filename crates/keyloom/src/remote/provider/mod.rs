@@ -11,7 +11,7 @@ use super::credentials::Dialect;
 use super::source::{ContainerToken, Source, none_found};
 use super::xml::text_of;
 use crate::error::Error;
-use crate::retry::Failure;
+use crate::retry::AttemptError;
 
 /// Keys are replaced this long before they end, so that no request is on its way with one that has ended.
 const MARGIN_MS: u64 = 5 * 60 * 1000;
@@ -67,7 +67,7 @@ impl Provider {
     }
 
     /// Credentials that hold for the request that is about to be sent.
-    pub(super) fn credentials(&self, now_ms: u64) -> Result<Arc<Credentials>, Failure> {
+    pub(super) fn credentials(&self, now_ms: u64) -> Result<Arc<Credentials>, AttemptError> {
         let last = || self.last.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = last().fresh(now_ms) {
             return Ok(known);
@@ -100,15 +100,15 @@ impl Provider {
         }
     }
 
-    fn failure(&self, trouble: Trouble) -> Failure {
+    fn failure(&self, trouble: Trouble) -> AttemptError {
         match trouble {
             Trouble::Passing(reason) => {
-                Failure::NotSent(format!("credentials from {}: {reason}", self.place()))
+                AttemptError::NotSent(format!("credentials from {}: {reason}", self.place()))
             }
             Trouble::Lasting(reason) if matches!(self.source, Source::Instance { .. }) => {
-                Failure::Local(none_found(&self.looked, &reason))
+                AttemptError::Local(none_found(&self.looked, &reason))
             }
-            Trouble::Lasting(reason) => Failure::Local(Error::Config(format!(
+            Trouble::Lasting(reason) => AttemptError::Local(Error::Config(format!(
                 "credentials from {}: {reason}",
                 self.place()
             ))),

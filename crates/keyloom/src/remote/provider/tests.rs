@@ -172,7 +172,7 @@ fn an_error_lists_all_sources_that_were_tried() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let Err(Failure::Local(error)) = provider(Source::Instance { url }).credentials(0) else {
+    let Err(AttemptError::Local(error)) = provider(Source::Instance { url }).credentials(0) else {
         panic!("somebody answered")
     };
     assert!(error.to_string().contains("Looked at: everywhere"), "{error}");
@@ -184,7 +184,7 @@ fn a_source_that_was_named_may_answer_a_moment_later() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let failure = container(&url).credentials(0).unwrap_err();
-    assert!(matches!(failure, Failure::NotSent(_)), "{failure:?}");
+    assert!(matches!(failure, AttemptError::NotSent(_)), "{failure:?}");
     let failure = container("nowhere").credentials(0).unwrap_err();
-    assert!(matches!(failure, Failure::Local(_)), "{failure:?}");
+    assert!(matches!(failure, AttemptError::Local(_)), "{failure:?}");
 }

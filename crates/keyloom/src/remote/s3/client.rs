@@ -12,7 +12,7 @@ use ureq::Agent;
 use super::super::provider::Provider;
 use super::super::{Endpoint, sign, xml};
 use crate::error::Result;
-use crate::retry::{Failure as Unsent, Retry};
+use crate::retry::{AttemptError, Retry};
 
 /// A part of an object takes longer than a request for items.
 const LEAST_TIMEOUT: Duration = Duration::from_mins(2);
@@ -197,15 +197,15 @@ fn trouble(status: u16, body: &[u8]) -> Trouble {
     if is_passing { Trouble::Passing(failure) } else { Trouble::Lasting(failure) }
 }
 
-fn no_credentials(reason: Unsent) -> Trouble {
+fn no_credentials(reason: AttemptError) -> Trouble {
     match reason {
-        Unsent::Local(error) => {
+        AttemptError::Local(error) => {
             Trouble::Lasting(Failure::new("S3AccessDenied", format!("Not signed: {error}")))
         }
-        Unsent::NotSent(reason) | Unsent::NoAnswer(reason) => {
+        AttemptError::NotSent(reason) | AttemptError::NoAnswer(reason) => {
             Trouble::Passing(Failure::new("S3AccessDenied", format!("Not signed: {reason}")))
         }
-        Unsent::Refused(refusal) => {
+        AttemptError::Refused(refusal) => {
             let text = format!("Not signed: {}", refusal.message());
             Trouble::Lasting(Failure::new("S3AccessDenied", text))
         }

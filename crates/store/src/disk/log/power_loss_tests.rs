@@ -49,13 +49,8 @@ impl Subject {
 }
 
 fn transaction(number: u64, size: usize) -> WriteSet {
-    let mut state = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let value: Bytes = std::iter::repeat_with(|| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (state >> 56) as u8
-    })
-    .take(size)
-    .collect();
+    let mut random = fastrand::Rng::with_seed(number);
+    let value: Bytes = std::iter::repeat_with(|| random.u8(..)).take(size).collect();
     WriteSet::from([(Bytes::copy_from_slice(&number.to_be_bytes()), Some(value))])
 }
 

@@ -45,6 +45,14 @@ macro_rules! operations {
             /// Every operation, sorted by name.
             pub const ALL: &[Self] = &[$(Self::$name,)+];
 
+            /// The operation of this name, whatever its service.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $(stringify!($name) => Some(Self::$name),)+
+                    _ => None,
+                }
+            }
+
             /// The name without its service: `PutItem`.
             pub const fn name(self) -> &'static str {
                 match self {
@@ -142,7 +150,7 @@ impl Operation {
     /// The operation that a target such as `DynamoDB_20120810.GetItem` names.
     ///
     /// ```
-    /// use keyloom_api::Operation;
+    /// use keyloom_core::Operation;
     ///
     /// assert_eq!(Operation::from_target("DynamoDB_20120810.GetItem"), Some(Operation::GetItem));
     /// assert_eq!(Operation::from_target("DynamoDBStreams_20120810.GetItem"), None);
@@ -155,15 +163,34 @@ impl Operation {
         of(Service::DynamoDb).or_else(|| of(Service::Streams))
     }
 
-    /// The operation of this name, whatever its service.
-    pub fn from_name(name: &str) -> Option<Self> {
-        let place = Self::ALL.binary_search_by(|operation| operation.name().cmp(name)).ok()?;
-        Self::ALL.get(place).copied()
-    }
-
     /// The header that asks for it: `DynamoDB_20120810.PutItem`.
     pub fn target(self) -> String {
         format!("{}{}", self.service().prefix(), self.name())
+    }
+
+    /// Whether it reads items: by their keys, in a range, or all.
+    pub const fn reads_items(self) -> bool {
+        matches!(
+            self,
+            Self::GetItem
+                | Self::BatchGetItem
+                | Self::TransactGetItems
+                | Self::Query
+                | Self::Scan
+                | Self::SearchVectors
+        )
+    }
+
+    /// Whether it writes items, each named by its key.
+    pub const fn writes_items(self) -> bool {
+        matches!(
+            self,
+            Self::PutItem
+                | Self::UpdateItem
+                | Self::DeleteItem
+                | Self::BatchWriteItem
+                | Self::TransactWriteItems
+        )
     }
 
     /// The member of the request that is an item and is decoded while the body is parsed.
