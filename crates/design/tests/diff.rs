@@ -198,6 +198,68 @@ fn an_entity_moves_to_another_table() {
     );
 }
 
+#[test]
+fn a_renamed_entity_keeps_its_items() {
+    let edits =
+        [("[entity.Event]", "[entity.Log]"), ("[entity.Event.fields]", "[entity.Log.fields]")];
+    says(&edits, &["Log (was Event): stored items stay as they are, 5 k items"]);
+    assert!(change(&edits).steps.is_empty(), "nothing is deleted");
+}
+
+#[test]
+fn other_shards_are_another_key() {
+    let sharded = |count: &str| {
+        let field = format!("n = {{ type = \"shard\", shards = {count}, by = \"at\" }}");
+        OLD.replace("n = \"u32\"", &field)
+    };
+    let prices = Prices::default();
+    let diff = compare(&checked(&sharded("8")), &checked(&sharded("4")), &prices);
+    assert_eq!(diff.entities[1].items, ItemChange::Rekeyed);
+    assert!(human(&diff).contains("(8 shards by at)"), "{}", human(&diff));
+}
+
+#[test]
+fn values_that_no_longer_fit_are_hazards() {
+    says(
+        &[("[\"open\", \"paid\", \"sent\"]", "[\"open\", \"sent\"]")],
+        &["! stored items may have `status` = paid, which is no longer among its values"],
+    );
+    let optional = OLD.replace(
+        "placed_at = \"datetime\"",
+        "placed_at = { type = \"datetime\", optional = true }",
+    );
+    let diff = compare(&checked(&optional), &checked(OLD), &Prices::default());
+    assert_eq!(diff.entities[0].hazards, [Hazard::MayLack { field: "placed_at".to_owned() }]);
+}
+
+#[test]
+fn a_longer_text_changes_no_key() {
+    let length = |max: u32| {
+        let field = format!("n = {{ type = \"string\", max = {max} }}");
+        checked(&OLD.replace("n = \"u32\"", &field))
+    };
+    let diff = compare(&length(40), &length(80), &Prices::default());
+    assert!(diff.is_empty(), "{}", human(&diff));
+}
+
+#[test]
+fn a_pattern_with_another_order_asks_something_else() {
+    says(
+        &[("order = \"placed_at\"", "order = \"placed_at desc\"")],
+        &[
+            "asks something else: orders by status (query on GSI1, 2.5 units → query on GSI1, 2.5 units)",
+        ],
+    );
+}
+
+#[test]
+fn an_attribute_that_names_the_entity_is_written_into_every_item() {
+    says(
+        &[("sort_key = \"SK\"", "sort_key = \"SK\"\ntype_attribute = \"kind\"")],
+        &["Event: rewritten in place, 5 k items", "+ kind"],
+    );
+}
+
 /// The files of the examples by name.
 fn corpus() -> BTreeMap<PathBuf, String> {
     std::fs::read_dir("../../examples/designs")

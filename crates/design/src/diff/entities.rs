@@ -5,6 +5,8 @@
 //! old one; where it is not, or where two old items could end up under one key, that is a [`Hazard`].
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
 
 use keyloom_core::capacity::{
     IndexChange, READ_UNIT_BYTES, ReadMode, Units, item_write_units, read_units,
@@ -14,13 +16,15 @@ use keyloom_keys::{Case, FieldFormat};
 use super::{Pair, TableDiff, paired};
 use crate::cost::{Prices, entry_size, item_size};
 use crate::key::{Piece, may_hold_separator};
-use crate::model::{Design, Entity, EntityKey, Field, FieldKind, Index, IndexKind};
+use crate::model::{Design, Entity, EntityKey, Escape, Field, FieldKind, Index, IndexKind};
 
 /// An entity of either design.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityDiff {
     /// Its name.
     pub name: String,
+    /// Its name in the old design, if that is another one.
+    pub was: Option<String>,
     /// What happens to its stored items.
     pub items: ItemChange,
     /// The key attributes that differ.
@@ -133,6 +137,23 @@ pub enum Hazard {
         /// The type after.
         after: String,
     },
+    /// Stored items may lack an attribute that every item must have.
+    MayLack {
+        /// The attribute.
+        field: String,
+    },
+    /// Stored items may have values that are no longer listed.
+    Unlisted {
+        /// The field.
+        field: String,
+        /// The values.
+        values: Vec<String>,
+    },
+    /// Items expire by an attribute that stored items do not have.
+    NeverExpires {
+        /// The attribute.
+        attribute: String,
+    },
     /// Two stored items that differ only in these fields would get the same primary key.
     Collision {
         /// The fields that told them apart.
@@ -158,7 +179,16 @@ pub struct Effort {
 impl EntityDiff {
     /// Whether nothing at all differs.
     pub fn is_unchanged(&self) -> bool {
-        self.items == ItemChange::Untouched && self.keys.is_empty() && self.attributes.is_empty()
+        self.items == ItemChange::Untouched
+            && self.keys.is_empty()
+            && self.attributes.is_empty()
+            && self.hazards.is_empty()
+            && self.was.is_none()
+    }
+
+    /// Its name in the old design.
+    fn old_name(&self) -> &str {
+        self.was.as_deref().unwrap_or(&self.name)
     }
 
     /// Whether stored items have to be written.
@@ -169,20 +199,48 @@ impl EntityDiff {
 
 /// Compares the entities of two designs.
 pub(super) fn compare(old: &Design, new: &Design, tables: &[TableDiff]) -> Vec<EntityDiff> {
-    paired(old.entities(), new.entities(), |entity| &entity.name)
-        .into_iter()
-        .map(|pair| match pair {
-            Pair::Both(old, new) => changed(old, new, tables),
-            Pair::Added(new) => only(new, ItemChange::Added, None),
-            Pair::Removed(old) => only(old, ItemChange::Removed, old.volume.count),
+    let pairs = paired(old.entities(), new.entities(), |entity| &entity.name);
+    let gone: Vec<&Arc<Entity>> = pairs
+        .iter()
+        .filter_map(|pair| match pair {
+            Pair::Removed(old) => Some(*old),
+            _ => None,
         })
-        .collect()
+        .collect();
+    let mut renamed: Vec<&str> = Vec::new();
+    let mut diffs = Vec::new();
+    for pair in &pairs {
+        match pair {
+            Pair::Both(old, new) => diffs.push(changed(old, new, tables)),
+            Pair::Added(new) => match gone.iter().find(|old| is_renamed(old, new)) {
+                Some(old) if !renamed.contains(&old.name.as_str()) => {
+                    renamed.push(&old.name);
+                    let was = Some(old.name.clone());
+                    diffs.push(EntityDiff { was, ..changed(old, new, tables) });
+                }
+                _ => diffs.push(only(new, ItemChange::Added, None)),
+            },
+            Pair::Removed(_) => {}
+        }
+    }
+    let left = gone.iter().filter(|old| !renamed.contains(&old.name.as_str()));
+    diffs.extend(left.map(|old| only(old, ItemChange::Removed, old.volume.count)));
+    diffs
+}
+
+/// Whether an entity has become another one: the same table, and items under the same keys.
+fn is_renamed(old: &Entity, new: &Entity) -> bool {
+    let (before, after) = (old.primary_key(), new.primary_key());
+    old.table.name == new.table.name
+        && before.parts().count() == after.parts().count()
+        && before.parts().zip(after.parts()).all(|(a, b)| same_key(old, a, new, b))
 }
 
 /// An entity that is in one of the designs only.
 fn only(entity: &Entity, items: ItemChange, count: Option<f64>) -> EntityDiff {
     EntityDiff {
         name: entity.name.clone(),
+        was: None,
         items,
         keys: Vec::new(),
         attributes: Vec::new(),
@@ -194,7 +252,8 @@ fn only(entity: &Entity, items: ItemChange, count: Option<f64>) -> EntityDiff {
 
 fn changed(old: &Entity, new: &Entity, tables: &[TableDiff]) -> EntityDiff {
     let keys = key_changes(old, new);
-    let attributes = attribute_changes(old, new);
+    let mut attributes = attribute_changes(old, new);
+    let hazards_of_fields = field_hazards(old, new);
     let rebuilt = tables.iter().any(|table| table.name == new.table.name && table.moves_items());
     let is_primary = |change: &&KeyChange| new.table.primary().has_attribute(&change.attribute);
     let fills = |change: &AttributeChange| match change {
@@ -202,19 +261,59 @@ fn changed(old: &Entity, new: &Entity, tables: &[TableDiff]) -> EntityDiff {
         AttributeChange::Retyped { .. } => true,
         AttributeChange::Removed { .. } => false,
     };
+    let type_changes = type_changes(old, new);
     let items = if old.table.name != new.table.name || rebuilt {
         ItemChange::Moved { from: old.table.name.clone(), to: new.table.name.clone() }
     } else if keys.iter().any(|change| is_primary(&change)) {
         ItemChange::Rekeyed
-    } else if !keys.is_empty() || attributes.iter().any(fills) {
+    } else if !keys.is_empty() || !type_changes.is_empty() || attributes.iter().any(fills) {
         ItemChange::Rewritten
     } else {
         ItemChange::Untouched
     };
-    let hazards = hazards(old, new, &items, &keys, &attributes);
+    let mut hazards = hazards(old, new, &items, &keys, &attributes);
+    hazards.extend(hazards_of_fields);
+    attributes.extend(type_changes);
     let mut diff = only(new, items, old.volume.count);
     diff.write_units = write_units(old, new, &diff.items, &keys);
     EntityDiff { keys, attributes, hazards, ..diff }
+}
+
+/// What happens to the attribute that names an item's entity.
+fn type_changes(old: &Entity, new: &Entity) -> Vec<AttributeChange> {
+    let (before, after) = (&old.table.type_attribute, &new.table.type_attribute);
+    if before == after && (old.name == new.name || after.is_none()) {
+        return Vec::new();
+    }
+    let gone = before.iter().filter(|_| before != after);
+    let gone = gone.map(|name| AttributeChange::Removed { name: name.clone() });
+    let set =
+        after.iter().map(|name| AttributeChange::Added { name: name.clone(), optional: false });
+    gone.chain(set).collect()
+}
+
+/// What stored values may not fit.
+fn field_hazards(old: &Entity, new: &Entity) -> Vec<Hazard> {
+    let mut hazards = Vec::new();
+    for field in &new.fields {
+        let Some(before) = old.field(&field.name) else { continue };
+        if before.optional && !field.optional {
+            hazards.push(Hazard::MayLack { field: field.name.clone() });
+        }
+        let (Some(listed), Some(was)) = (field.values(), before.values()) else { continue };
+        let values: Vec<String> = was.into_iter().filter(|value| !listed.contains(value)).collect();
+        if !values.is_empty() && !matches!(field.kind, FieldKind::Shard(_)) {
+            hazards.push(Hazard::Unlisted { field: field.name.clone(), values });
+        }
+    }
+    let moved = old.table.ttl.is_some() && old.table.ttl != new.table.ttl;
+    if let Some(attribute) = new.table.ttl.as_ref().filter(|_| moved)
+        && old.field(old.table.ttl.as_deref().unwrap_or_default()).is_some()
+        && old.field(attribute).is_none()
+    {
+        hazards.push(Hazard::NeverExpires { attribute: attribute.clone() });
+    }
+    hazards
 }
 
 fn key_changes(old: &Entity, new: &Entity) -> Vec<KeyChange> {
@@ -228,14 +327,14 @@ fn key_changes(old: &Entity, new: &Entity) -> Vec<KeyChange> {
                 .filter(|index| index.has_attribute(attribute))
                 .map(|index| index.label().to_owned())
                 .collect(),
-            before: before.map(written),
-            after: after.map(written),
+            before: before.map(|key| written(old, key)),
+            after: after.map(|key| written(new, key)),
         }
     };
     paired(&old.keys, &new.keys, |key| &key.attribute)
         .into_iter()
         .filter_map(|pair| match pair {
-            Pair::Both(before, after) => (!same_key(before, after))
+            Pair::Both(before, after) => (!same_key(old, before, new, after))
                 .then(|| change(&after.attribute, KeyMove::Recomputed, Some(before), Some(after))),
             Pair::Added(after) => Some(change(&after.attribute, KeyMove::Joins, None, Some(after))),
             Pair::Removed(before) => {
@@ -245,22 +344,36 @@ fn key_changes(old: &Entity, new: &Entity) -> Vec<KeyChange> {
         .collect()
 }
 
-/// The template as the design writes it, with the condition under which it is written.
-fn written(key: &EntityKey) -> String {
-    let text = key.shape.template().text();
-    match &key.when {
-        Some(when) => format!("\"{text}\" when {when}"),
-        None => format!("\"{text}\""),
+/// The template as the design writes it, with the shards of its fields and the condition under which it is written.
+fn written(entity: &Entity, key: &EntityKey) -> String {
+    let template = key.shape.template();
+    let mut text = format!("\"{}\"", template.text());
+    for field in template.fields() {
+        if let Some(FieldKind::Shard(shards)) = entity.field(field).map(|field| &field.kind) {
+            let by =
+                if shards.by.is_empty() { "at random".to_owned() } else { shards.by.join(", ") };
+            let _ = write!(text, " ({} shards by {by})", shards.count);
+        }
     }
+    if let Some(when) = &key.when {
+        let _ = write!(text, " when {when}");
+    }
+    text
 }
 
 /// Whether both write the same value into every item.
-fn same_key(old: &EntityKey, new: &EntityKey) -> bool {
+fn same_key(was: &Entity, old: &EntityKey, is: &Entity, new: &EntityKey) -> bool {
     let (before, after) = (old.shape.template(), new.shape.template());
+    let shards = |entity: &Entity, name: &str| match entity.field(name).map(|field| &field.kind) {
+        Some(FieldKind::Shard(shards)) => Some(shards.clone()),
+        _ => None,
+    };
     let same_piece = |(old, new): (&Piece, &Piece)| match (old, new) {
         (Piece::Literal(old), Piece::Literal(new)) => old == new,
         (Piece::Field(old), Piece::Field(new)) => {
-            old.name() == new.name() && old.format() == new.format()
+            old.name() == new.name()
+                && same_format(old.format(), new.format())
+                && shards(was, old.name()) == shards(is, new.name())
         }
         _ => false,
     };
@@ -270,8 +383,19 @@ fn same_key(old: &EntityKey, new: &EntityKey) -> bool {
         && before.pieces().len() == after.pieces().len()
         && before.pieces().iter().zip(after.pieces()).all(same_piece)
         && (!escapes
-            || (before.escape() == after.escape()
-                && before.template().separator() == after.template().separator()))
+            // What was refused before is in no stored key.
+            || (matches!(before.escape(), Escape::Reject) || before.escape() == after.escape())
+                && before.template().separator() == after.template().separator())
+}
+
+/// Whether both write a value in the same way. The greatest length of a text changes no key.
+fn same_format(before: &FieldFormat, after: &FieldFormat) -> bool {
+    let texts = before.is_text() && after.is_text();
+    before == after
+        || (texts
+            && before.kind() == after.kind()
+            && before.case() == after.case()
+            && before.is_desc() == after.is_desc())
 }
 
 fn attribute_changes(old: &Entity, new: &Entity) -> Vec<AttributeChange> {
@@ -466,7 +590,7 @@ pub(super) fn total(old: &Design, entities: &[EntityDiff], prices: &Prices) -> E
     for table in old.tables() {
         let stored: Vec<_> = old.entities_in(table).collect();
         let is_changed = |entity: &Entity| {
-            entities.iter().any(|diff| diff.name == entity.name && diff.writes_items())
+            entities.iter().any(|diff| diff.old_name() == entity.name && diff.writes_items())
         };
         if !stored.iter().any(|entity| is_changed(entity)) {
             continue;
@@ -477,7 +601,7 @@ pub(super) fn total(old: &Design, entities: &[EntityDiff], prices: &Prices) -> E
         let reads = bytes / READ_UNIT_BYTES as f64 * read_units(1, ReadMode::Eventual).as_f64();
         let mut writes = 0.0;
         for diff in entities.iter().filter(|diff| diff.writes_items()) {
-            let Some(entity) = stored.iter().find(|entity| entity.name == diff.name) else {
+            let Some(entity) = stored.iter().find(|entity| entity.name == diff.old_name()) else {
                 continue;
             };
             match entity.volume.count {

@@ -6,7 +6,8 @@
 //! 4. [`steps`]: the changes in the order in which they can be made, one index at a time.
 //! 5. [`report`]: the comparison for people and for programs.
 //!
-//! Tables, indexes, entities, fields and patterns are matched by name.
+//! Tables, indexes, entities, fields and patterns are matched by name; an entity that is gone and one that is new with
+//! the same primary key are one that was renamed.
 
 mod entities;
 mod patterns;

@@ -2,6 +2,7 @@
 
 use super::{Pair, paired};
 use crate::check::CheckReport;
+use crate::model::Access;
 use crate::plan::{Plan, Verdict};
 
 /// An access pattern of either design.
@@ -32,6 +33,8 @@ pub enum PatternChange {
     Cheaper,
     /// Another request answers it at the same cost.
     Reads,
+    /// It asks for something else: other rows, another order or limit.
+    Asks,
 }
 
 /// How a design answers a pattern.
@@ -62,10 +65,30 @@ pub(super) fn compare(old: &CheckReport, new: &CheckReport) -> Vec<PatternDiff> 
                 Pair::Added(new) => (&new.name, None, Some(side(new))),
                 Pair::Removed(old) => (&old.name, Some(side(old)), None),
             };
-            let change = change(before.as_ref(), after.as_ref());
+            let mut change = change(before.as_ref(), after.as_ref());
+            let asks = |report: &CheckReport| {
+                report.design.as_ref().and_then(|design| design.access(name).map(question))
+            };
+            if matches!(change, PatternChange::Same | PatternChange::Reads)
+                && asks(old) != asks(new)
+            {
+                change = PatternChange::Asks;
+            }
             PatternDiff { name: name.clone(), change, before, after }
         })
         .collect()
+}
+
+/// What a pattern asks, whoever answers it.
+fn question(access: &Access) -> String {
+    let find: Vec<&str> = access.find.iter().map(|entity| entity.name.as_str()).collect();
+    let terms: Vec<String> =
+        access.terms.iter().map(|term| term.test.describe(&term.field)).collect();
+    let order: Vec<(&str, bool)> =
+        access.order.iter().map(|by| (by.field.as_str(), by.descending)).collect();
+    let via = access.via.as_ref().map(|entity| entity.name.as_str());
+    let Access { limit, returns, consistent, .. } = access;
+    format!("{find:?} {via:?} {terms:?} {order:?} {limit:?} {returns:?} {consistent}")
 }
 
 fn side(plan: &Plan) -> PatternSide {

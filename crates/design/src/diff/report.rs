@@ -73,7 +73,8 @@ fn entity_lines(entity: &EntityDiff) -> Vec<String> {
         return Vec::new();
     }
     let count = entity.count.map(|count| format!(", {} items", short(count))).unwrap_or_default();
-    let mut lines = vec![format!("{}: {}{count}", entity.name, items_text(&entity.items))];
+    let was = entity.was.as_ref().map_or_else(String::new, |was| format!(" (was {was})"));
+    let mut lines = vec![format!("{}{was}: {}{count}", entity.name, items_text(&entity.items))];
     lines.extend(entity.keys.iter().map(|change| format!("  {}", key_line(change))));
     lines.extend(entity.attributes.iter().map(|change| format!("  {}", attribute_line(change))));
     lines.extend(entity.hazards.iter().map(|hazard| format!("  ! {}", hazard_text(hazard))));
@@ -130,6 +131,16 @@ fn hazard_text(hazard: &Hazard) -> String {
         Hazard::OtherType { field, before, after } => {
             format!("stored values of `{field}` are {before}, not {after}: they must be converted")
         }
+        Hazard::MayLack { field } => {
+            format!("stored items may lack `{field}`, which every item must have now")
+        }
+        Hazard::Unlisted { field, values } => format!(
+            "stored items may have `{field}` = {}, which is no longer among its values",
+            values.join(", ")
+        ),
+        Hazard::NeverExpires { attribute } => format!(
+            "stored items have no `{attribute}`, so they never expire: fill it in while they are migrated"
+        ),
         Hazard::Collision { fields } => format!(
             "two items that differ only in `{}` would get the same key, and one would be lost",
             fields.join("`, `")
@@ -145,6 +156,7 @@ fn change_word(change: PatternChange) -> &'static str {
         PatternChange::Dearer => "dearer",
         PatternChange::Cheaper => "cheaper",
         PatternChange::Reads => "reads differently",
+        PatternChange::Asks => "asks something else",
     }
 }
 
@@ -336,7 +348,7 @@ fn entity_json(entity: &EntityDiff) -> Json {
         _ => (None, None),
     };
     json!({
-        "name": entity.name, "items": items, "from": from, "to": to,
+        "name": entity.name, "was": entity.was, "items": items, "from": from, "to": to,
         "keys": keys, "attributes": attributes,
         "hazards": entity.hazards.iter().map(hazard_json).collect::<Vec<_>>(),
         "count": entity.count, "write_units_per_item": entity.write_units,
@@ -348,6 +360,9 @@ fn hazard_json(hazard: &Hazard) -> Json {
         Hazard::NoValue { field, .. } => ("no-value", vec![field.clone()]),
         Hazard::NoAttribute { field } => ("no-attribute", vec![field.clone()]),
         Hazard::OtherType { field, .. } => ("other-type", vec![field.clone()]),
+        Hazard::MayLack { field } => ("may-lack", vec![field.clone()]),
+        Hazard::Unlisted { field, .. } => ("unlisted", vec![field.clone()]),
+        Hazard::NeverExpires { attribute } => ("never-expires", vec![attribute.clone()]),
         Hazard::Collision { fields } => ("collision", fields.clone()),
     };
     json!({ "kind": kind, "fields": fields, "message": hazard_text(hazard) })
