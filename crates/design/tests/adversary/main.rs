@@ -61,8 +61,11 @@ fn wrong(report: &CheckReport, line: &str) -> Option<String> {
 #[test]
 fn check_says_what_is_true() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/adversary");
-    let mut paths: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+        .collect();
     paths.sort();
     let mut faults = Vec::new();
     for path in &paths {
