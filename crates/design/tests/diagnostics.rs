@@ -126,3 +126,55 @@ fn keys_that_dynamodb_does_not_take_are_refused_with_the_way_out() {
         assert!(shown.contains(message), "{message}\n{shown}");
     }
 }
+
+/// A design with an immutable field and a mutable list, and one write.
+fn with_write(write: &str) -> String {
+    format!(
+        "[table.app]\npartition_key = \"PK\"\n[entity.User]\nPK = \"USER#{{id:ulid}}\"\n[entity.User.fields]\n\
+         joined = {{ type = \"date\", immutable = true }}\nlog = {{ type = \"list\", immutable = true }}\nnick = \"string\"\n\
+         [entity.Shop]\nPK = \"SHOP#{{id:ulid}}\"\n[entity.Shop.fields]\njoined = \"date\"\n\
+         [write.w]\n{write}\n"
+    )
+}
+
+#[test]
+fn an_update_of_an_immutable_field_is_refused() {
+    for (write, field) in [
+        ("entity = \"User\"\nkind = \"update\"\nsets = [\"nick\", \"joined\"]", "joined"),
+        ("entity = \"User\"\nkind = \"update\"\nappends = \"log\"", "log"),
+        ("entity = [\"Shop\", \"User\"]\nkind = \"transact\"\nsets = \"joined\"", "joined"),
+        (
+            "entity = [\"Shop\", \"User\"]\nkind = \"transact\"\nkinds = { User = \"update\", Shop = \"put\" }\n\
+             sets = \"joined\"",
+            "joined",
+        ),
+        (
+            "entity = \"User\"\nkind = \"update\"\nexpression = \"SET nick = :n, joined = :j\"",
+            "joined",
+        ),
+        ("entity = \"User\"\nkind = \"update\"\nexpression = \"REMOVE log[0]\"", "log"),
+        (
+            "entity = \"User\"\nkind = \"update\"\nexpression = \"SET #j = if_not_exists(nick, :n)\"\n\
+             names = { \"#j\" = \"joined\" }",
+            "joined",
+        ),
+    ] {
+        let shown = rendered(&with_write(write));
+        let message =
+            format!("error[D03]: `w` changes `{field}` of entity `User`, which is immutable");
+        assert_eq!(shown.matches("error[").count(), 1, "{write}\n{shown}");
+        assert!(shown.contains(&message), "{write}\n{shown}");
+    }
+    for write in [
+        "entity = \"User\"\nkind = \"update\"\nsets = \"nick\"\ngiven = [\"id\", \"joined\"]",
+        "entity = \"User\"\nkind = \"create\"",
+        "entity = \"Shop\"\nkind = \"update\"\nsets = \"joined\"",
+        "entity = [\"Shop\", \"User\"]\nkind = \"transact\"\nkinds = { User = \"create\", Shop = \"update\" }\n\
+         sets = \"joined\"",
+        "entity = \"User\"\nkind = \"update\"\nexpression = \"SET nick = joined, #j = if_not_exists(joined, :j)\"\n\
+         names = { \"#j\" = \"joined\" }",
+    ] {
+        let shown = rendered(&with_write(write));
+        assert!(!shown.contains("error["), "{write}\n{shown}");
+    }
+}

@@ -1,6 +1,7 @@
 //! StartBulkPutItems. Its output is a [`BulkOperationDescription`](super::BulkOperationDescription).
 
 use keyloom_core::Result;
+use keyloom_core::error::transfer as message;
 
 use super::format::InputFormat;
 use super::{Compression, Destination, Source};
@@ -19,6 +20,8 @@ pub struct StartBulkPutItemsInput<'a> {
     pub compression: Compression,
     /// Where rows that failed are reported, if they are.
     pub errors: Option<Destination>,
+    /// Whether rows whose conditions do not hold are to be reported.
+    pub reports_conditions: bool,
     /// How many write units per second it may take.
     pub max_units_per_second: Option<u64>,
 }
@@ -32,6 +35,7 @@ impl<'a> StartBulkPutItemsInput<'a> {
             _ => InputFormat::DynamoDbJson,
         };
         let output = fields.structure("OutputS3Configuration");
+        let types = output.as_ref().and_then(|output| output.strings("OutputType"));
         let units = fields.integer("MaxWriteRequestUnits");
         Ok(Self {
             table_name: fields.string("TableName").unwrap_or_default(),
@@ -39,14 +43,20 @@ impl<'a> StartBulkPutItemsInput<'a> {
             format,
             compression: input.as_ref().map(Compression::decode).unwrap_or_default(),
             errors: output.as_ref().map(errors).transpose()?.flatten(),
+            reports_conditions: types
+                .is_some_and(|types| types.iter().any(|kind| kind == "CONDITION_CHECK_FAILURE")),
             max_units_per_second: units.and_then(|units| u64::try_from(units).ok()),
         })
     }
 }
 
-/// Where rows that failed are reported: in a bucket, if errors are wanted.
+/// Where rows that failed are reported, if errors are wanted. AWS's documentation requires the bucket, its model does not:
+/// without one there is no place for what the request asks for.
 fn errors(fields: &Fields<'_>) -> Result<Option<Destination>> {
     let types = fields.strings("OutputType").unwrap_or_default();
-    let is_wanted = fields.has("S3Bucket") && types.iter().any(|kind| kind == "ERROR");
+    let is_wanted = types.iter().any(|kind| kind == "ERROR");
+    if is_wanted && !fields.has("S3Bucket") {
+        return Err(message::output_bucket_missing());
+    }
     is_wanted.then(|| Destination::decode(fields, "S3KeyPrefix")).transpose()
 }

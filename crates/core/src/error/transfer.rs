@@ -175,6 +175,19 @@ pub fn row_without_item() -> Error {
     Error::validation("A row must be an object with the member Item")
 }
 
+/// A row of a bulk operation that asks for more than to put its item.
+pub fn row_with_more_than_item(name: &str) -> Error {
+    Error::Validation(format!(
+        "A row must have no member but Item, and this one has {name}: conditions of rows are not evaluated. Put this \
+         item with PutItem"
+    ))
+}
+
+/// A bulk operation that asks for a report and does not say where.
+pub fn output_bucket_missing() -> Error {
+    invalid_request("S3Bucket must be provided in OutputS3Configuration when OutputType is ERROR")
+}
+
 /// An object that is damaged, or in another format or compression than the request says.
 pub fn object_unreadable(reason: &str) -> Error {
     Error::Validation(format!("The object cannot be read beyond this item: {reason}"))

@@ -1,5 +1,7 @@
 //! E01–E03: hand-written expressions.
 
+use std::collections::BTreeSet;
+
 use keyloom_core::expr::ast::{Name, Path, PathPart, Section, Update};
 use keyloom_core::expr::is_reserved;
 use keyloom_core::expr::parser::parse_update;
@@ -92,6 +94,31 @@ pub(super) fn growing(
         }
     }
     names
+}
+
+/// The fields whose values an expression may change: all that it writes, but for `SET a = if_not_exists(a, …)`, which
+/// leaves the value that is there. None if it cannot be parsed.
+pub(crate) fn changed_fields(expression: &UpdateExpression) -> BTreeSet<String> {
+    use keyloom_core::expr::ast::{Operand, SetValue};
+    let Ok(parsed) = parse_update(&expression.text.value) else { return BTreeSet::new() };
+    let sections = &parsed.tree.0;
+    let sets = sections.iter().flat_map(|section| match section {
+        Section::Set(actions) => actions.as_slice(),
+        _ => &[],
+    });
+    let keeps = |path: &Path, value: &SetValue| match value {
+        SetValue::Operand(Operand::Call(call)) if call.function == "if_not_exists" => {
+            matches!(call.arguments.first(), Some(Operand::Path(kept)) if resolved(kept, expression) == resolved(path, expression))
+        }
+        _ => false,
+    };
+    let kept: Vec<&Path> =
+        sets.filter(|(path, value)| keeps(path, value)).map(|(path, _)| path).collect();
+    targets(&parsed.tree)
+        .into_iter()
+        .filter(|path| !kept.contains(path))
+        .filter_map(|path| resolved(path, expression).into_iter().next())
+        .collect()
 }
 
 /// Writes with an expression that can be parsed.

@@ -8,9 +8,9 @@ use super::Resolver;
 use crate::cost::item_size;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{UniqueDraft, WriteDraft};
-use crate::lint::short_bytes;
+use crate::lint::{changed_fields, short_bytes};
 use crate::model::{Entity, FieldKind, Member, UniqueRule, UpdateExpression, Write, WriteKind};
-use crate::source::Spanned;
+use crate::source::{Span, Spanned};
 use crate::suggest::did_you_mean;
 
 impl Resolver<'_> {
@@ -56,6 +56,7 @@ impl Resolver<'_> {
             description: draft.description.map(|text| text.value).unwrap_or_default(),
         };
         self.check_transaction(&write);
+        self.check_immutable(&write);
         Some(write)
     }
 
@@ -128,6 +129,38 @@ impl Resolver<'_> {
                     .fix(Some("name it in `sets`".to_owned()));
                 self.report(problem.about(name));
             }
+        }
+    }
+
+    /// What an update sets, makes longer or removes must be allowed to change.
+    fn check_immutable(&mut self, write: &Write) {
+        let listed = write.sets.iter().chain(&write.appends);
+        let mut changed: Vec<(String, Span)> =
+            listed.map(|field| (field.value.clone(), field.span)).collect();
+        if let Some(expression) = &write.expression {
+            let fields = changed_fields(expression).into_iter();
+            changed.extend(fields.map(|field| (field, expression.text.span)));
+        }
+        let updated: Vec<&Arc<Entity>> = write
+            .members
+            .iter()
+            .filter(|member| matches!(member.kind, WriteKind::Update | WriteKind::Transact))
+            .map(|member| &member.entity)
+            .collect();
+        for (name, span) in changed {
+            let keeps = |entity: &&&Arc<Entity>| entity.field(&name).is_some_and(|f| f.immutable);
+            let Some(entity) = updated.iter().find(keeps) else { continue };
+            let message = format!(
+                "`{}` changes `{name}` of entity `{}`, which is immutable",
+                write.name, entity.name
+            );
+            let problem = Diagnostic::error(Code::BadValue, span, message)
+                .because("an immutable field never changes once it is written")
+                .fix(Some(format!(
+                    "keep `{name}` out of the update, or take `immutable` from the field; to write it once, \
+                     use an expression with if_not_exists({name}, …)"
+                )));
+            self.report(problem.about(write.name.clone()));
         }
     }
 

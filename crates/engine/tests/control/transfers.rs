@@ -619,6 +619,56 @@ fn a_bulk_operation_puts_items_into_a_table_in_use() {
     assert_eq!(b.f.err("DescribeBulkOperation", unknown).0, "ResourceNotFoundException");
 }
 
+/// AWS evaluates conditions of rows; here a row that has one is not written, and its report says why.
+#[test]
+fn a_bulk_operation_puts_no_row_that_has_more_than_an_item() {
+    for (format, file, rows) in [
+        (
+            "DYNAMODB_JSON",
+            "in/items.json",
+            "{\"Item\":{\"pk\":{\"S\":\"bulk\"},\"sk\":{\"N\":\"1\"}}}\n\
+             {\"Item\":{\"pk\":{\"S\":\"bulk\"},\"sk\":{\"N\":\"2\"}},\"ConditionExpression\":\"attribute_not_exists(pk)\"}\n",
+        ),
+        (
+            "ION",
+            "in/items.ion",
+            "{Item:{pk:\"bulk\",sk:1.}} {Item:{pk:\"bulk\",sk:2.},ConditionExpression:\"attribute_not_exists(pk)\"}",
+        ),
+    ] {
+        let b = fixture();
+        b.write(file, rows);
+        let before = everything(&b.f.db, "music", None).len();
+        let body = |output: Value| {
+            json!({
+                "TableName": "music",
+                "InputS3Configuration": {"S3Bucket": "data", "S3KeyPrefix": "in/", "InputFormat": format},
+                "OutputS3Configuration": output,
+            })
+        };
+        let wanted = json!({"S3Bucket": "data", "S3KeyPrefix": "out", "OutputType": ["ERROR"]});
+        let begun = b.f.ok("StartBulkPutItems", body(wanted))["BulkOperationDescription"].clone();
+        b.f.tidy();
+        let arn = &begun["BulkOperationArn"];
+        let done = b.f.ok("DescribeBulkOperation", json!({"BulkOperationArn": arn}));
+        let done = &done["BulkOperationDescription"];
+        assert_eq!(done["BulkOperationStatus"], "COMPLETED_WITH_ERRORS", "{done}");
+        assert_eq!((&done["ProcessedItemCount"], &done["FailedItemCount"]), (&json!(2), &json!(1)));
+        assert_eq!(everything(&b.f.db, "music", None).len(), before + 1);
+        let id = arn.as_str().unwrap().rsplit('/').next().unwrap();
+        let report = b.read(&format!("out/AWSDynamoDB/{id}/errors.json"));
+        assert!(report.contains("this one has ConditionExpression"), "{report}");
+
+        let both = json!({"S3Bucket": "data", "OutputType": ["ERROR", "CONDITION_CHECK_FAILURE"]});
+        let (code, said) = b.f.err("StartBulkPutItems", body(both));
+        assert_eq!(code, "ValidationException");
+        assert!(said.starts_with("OutputType CONDITION_CHECK_FAILURE is not available"), "{said}");
+        let nowhere = json!({"OutputType": ["ERROR"]});
+        let (code, said) = b.f.err("StartBulkPutItems", body(nowhere));
+        assert_eq!(code, "ValidationException");
+        assert!(said.contains("S3Bucket must be provided in OutputS3Configuration"), "{said}");
+    }
+}
+
 /// Links could lead anywhere: a client could read and overwrite whatever the server may.
 #[cfg(unix)]
 #[test]

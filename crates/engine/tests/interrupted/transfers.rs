@@ -94,7 +94,7 @@ fn a_bulk_operation_is_complete_or_has_failed() {
         "InputS3Configuration": {
             "S3Bucket": "bucket", "S3KeyPrefix": "in", "InputFormat": "DYNAMODB_JSON",
         },
-        "OutputS3Configuration": {"OutputType": ["ERROR"]},
+        "OutputS3Configuration": {"S3Bucket": "bucket", "S3KeyPrefix": "out", "OutputType": ["ERROR"]},
     });
     Scenario {
         before: filled(&json!({})),

@@ -158,6 +158,13 @@ fn boto3_is_judged_by_policies() {
 }
 
 #[test]
+fn the_aws_cli_is_judged_by_policies() {
+    if let Some(client) = aws_cli("awscli_policies.sh") {
+        run("policies", policies::served().url(), client);
+    }
+}
+
+#[test]
 fn boto3_finds_the_hot_key_in_every_protocol_of_cloudwatch() {
     if let Some(client) = boto3("boto3_insights.py") {
         watched(client);

@@ -38,12 +38,14 @@ fn identity(name: &str, tenant: Option<&str>, policies: &[String]) -> Identity {
     Identity::new(Credentials::new(key, secret(name)), principal, policies)
 }
 
-/// A server with the tenants of the guide, who share a table that the root user made.
+/// A server with the tenants of the guide, who share a table that the root user made, and with an administrator.
 pub(crate) fn served() -> RunningServer {
     let json = blocks("json");
     let [tenant, attributes, _] = json.as_slice() else { panic!("the guide has three policies") };
     let no_delete =
         r#"{"Statement":{"Effect":"Deny","Action":"dynamodb:DeleteItem","Resource":"*"}}"#;
+    let everything =
+        r#"{"Statement":{"Effect":"Allow","Action":"dynamodb:*","Resource":"*"}}"#.to_owned();
     let config = Config {
         address: ([127, 0, 0, 1], 0).into(),
         credentials: vec![Credentials::new(ACCESS_KEY, SECRET_KEY)],
@@ -52,6 +54,7 @@ pub(crate) fn served() -> RunningServer {
             identity("globex", Some("globex"), &[tenant.clone(), no_delete.to_owned()]),
             identity("editor", None, std::slice::from_ref(attributes)),
             identity("auditor", None, &[]),
+            identity("admin", None, &[everything]),
         ],
         ..Config::default()
     };

@@ -74,7 +74,7 @@ impl<R: Read> CsvRows<R> {
         let Some(record) = self.record(expected)? else { return Ok(None) };
         let bytes = self.input.row_bytes();
         let item = self.item(&record).and_then(|json| item_of(&json));
-        Ok(Some(Row { bytes, item }))
+        Ok(Some(Row { bytes, item, beside: None }))
     }
 
     /// The row as an item in DynamoDB JSON, so that it is judged as every other item is.

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::input::Input;
-use super::ion_value::{Content, Ion, item};
+use super::ion_value::{Content, Ion, beside, item};
 use super::{Fault, Row, shown};
 
 /// Deeper than any item, which has 32 levels, and not so deep that reading it would need much stack.
@@ -61,7 +61,8 @@ impl<R: Read> IonRows<R> {
             } else if is_version(&row)? {
                 continue;
             }
-            return Ok(Some(Row { bytes: self.input.row_bytes(), item: item(&row) }));
+            let bytes = self.input.row_bytes();
+            return Ok(Some(Row { bytes, item: item(&row), beside: beside(&row) }));
         }
     }
 

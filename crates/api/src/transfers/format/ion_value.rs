@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use keyloom_core::error::transfer as message;
 use keyloom_core::json::write_string;
-use keyloom_core::{Item, Result};
+use keyloom_core::{Item, Result, Str};
 
 use super::{item_of, shown};
 
@@ -44,6 +44,12 @@ pub(super) fn item(row: &Ion) -> Result<Item> {
     let mut json = Vec::new();
     write_fields(fields, &mut json)?;
     item_of(&json)
+}
+
+/// The name of the first field of a row that is not `Item`.
+pub(super) fn beside(row: &Ion) -> Option<Str> {
+    let Content::Struct(fields) = &row.content else { return None };
+    fields.iter().map(|(name, _)| name).find(|name| *name != "Item").map(|name| shown(name))
 }
 
 /// Writes a struct as an object of DynamoDB JSON, so that it is judged as every other item is.

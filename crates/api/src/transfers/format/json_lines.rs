@@ -2,12 +2,12 @@
 
 use std::io::Read;
 
-use keyloom_core::Item;
 use keyloom_core::error::transfer as message;
 use keyloom_core::json::{self, Json};
+use keyloom_core::{Item, Str};
 
 use super::input::Input;
-use super::{Fault, Row};
+use super::{Fault, Row, shown};
 
 /// Reads lines.
 pub(super) struct JsonRows<R> {
@@ -33,7 +33,7 @@ impl<R: Read> JsonRows<R> {
                 // AWS reads no line behind one that is not JSON.
                 let document = json::parse(line);
                 let document = document.map_err(|_| Fault::malformed("a line is not JSON"))?;
-                return Ok(Some(Row { bytes, item: item(&document) }));
+                return Ok(Some(Row { bytes, item: item(&document), beside: beside(&document) }));
             }
         }
     }
@@ -45,4 +45,9 @@ fn item(document: &Json<'_>) -> keyloom_core::Result<Item> {
         _ => None,
     };
     item.ok_or_else(message::row_without_item)
+}
+
+fn beside(document: &Json<'_>) -> Option<Str> {
+    let Json::Object(line) = document else { return None };
+    line.iter().map(|(name, _)| name).find(|name| *name != "Item").map(shown)
 }

@@ -43,6 +43,8 @@ pub struct Row {
     pub bytes: u64,
     /// The item; or why the row has none, in which case the next one may.
     pub item: Result<Item, Error>,
+    /// The name of the first member that stands beside `Item`.
+    pub beside: Option<Str>,
 }
 
 /// Why no further row of an object can be read.

@@ -11,6 +11,7 @@ use keyloom_api::transfers::{
     CancelBulkOperationOutput, Compression, DescribeBulkOperationInput, Destination, Failure,
     ListBulkOperationsInput, Source, StartBulkPutItemsInput,
 };
+use keyloom_core::error::resource::not_available;
 use keyloom_core::error::transfer as message;
 use keyloom_core::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,11 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         check_destination(database, errors, "OutputS3Configuration.S3KeyPrefix")?;
     }
     let table = database.catalog.described_table(input.table_name)?;
+    if input.reports_conditions {
+        let instead =
+            "conditions of rows are not evaluated, and rows that have one are reported as ERROR";
+        return Err(not_available("OutputType CONDITION_CHECK_FAILURE", instead));
+    }
     let request = fields.whole();
     let _change = database.catalog.change(database.store.as_ref());
     let conflict = message::bulk_operation_conflict;
@@ -217,6 +223,10 @@ fn put(loader: &mut Loader<'_>, row: &Found<'_>) -> Result<Result<u64, String>, 
         Ok(item) => item.clone(),
         Err(reason) => return Ok(Err(reason.clone())),
     };
+    // Written all the same, an item would replace what its condition protects.
+    if let Some(name) = &row.beside {
+        return Ok(Err(message::row_with_more_than_item(name).message()));
+    }
     let bytes = keyloom_core::size::item_size(&item) as u64;
     match loader.plan(item).and_then(|write| loader.add(write)) {
         Ok(()) => Ok(Ok(bytes)),

@@ -8,7 +8,7 @@ use keyloom_api::transfers::format::{CsvKeys, Fault, InputFormat, Row, RowReader
 use keyloom_api::transfers::{Compression, Failure, Source};
 use keyloom_core::error::transfer as message;
 use keyloom_core::schema::KeyContext;
-use keyloom_core::{Error, Item};
+use keyloom_core::{Error, Item, Str};
 
 use crate::buckets::{Bucket, Object};
 use crate::catalog::Table;
@@ -45,6 +45,8 @@ pub(super) struct Found<'a> {
     pub(super) index: u64,
     /// The size of the row, decompressed.
     pub(super) bytes: u64,
+    /// The name of the first member of the row that stands beside `Item`.
+    pub(super) beside: Option<Str>,
     /// The item that fits the table, or why there is none.
     pub(super) item: Result<Item, String>,
 }
@@ -106,17 +108,19 @@ impl<'a> Objects<'a> {
             let content = decompress::content(watched, self.compression);
             let mut rows = RowReader::new(self.format, &keys, content);
             for index in 0.. {
-                let (bytes, item, is_last) = match rows.next_row() {
+                let (bytes, item, beside, is_last) = match rows.next_row() {
                     Ok(None) => break,
-                    Ok(Some(Row { bytes, item })) => (bytes, item.and_then(check), false),
+                    Ok(Some(Row { bytes, item, beside })) => {
+                        (bytes, item.and_then(check), beside, false)
+                    }
                     Err(fault) => match trouble.take() {
                         // Not the object's fault: it could not be read.
                         Some(failure) => return Err(failure),
-                        None => (0, Err(unreadable(fault)), true),
+                        None => (0, Err(unreadable(fault)), None, true),
                     },
                 };
                 let item = item.map_err(|error| error.message());
-                match each(Found { key: &object.key, index, bytes, item })? {
+                match each(Found { key: &object.key, index, bytes, beside, item })? {
                     Flow::Stop => return Ok(()),
                     Flow::Continue if is_last => break,
                     Flow::Continue => {}
