@@ -454,14 +454,14 @@ fn same_sort(a: &Binding, b: &Binding) -> bool {
         }
         _ => None,
     };
-    let next = |binding: &Binding| match &binding.range.sort {
-        SortPart::Open { attribute: 0, pieces, range: Some(_) } => binding
-            .key
-            .range
-            .first()
-            .and_then(|part| part.shape.template().pieces().get(*pieces))
-            .cloned(),
-        _ => None,
+    // The bounds of a range end with what follows the field, so that must be the same as well.
+    let next = |binding: &Binding| -> Vec<Piece> {
+        let SortPart::Open { attribute, pieces, range: Some(_) } = &binding.range.sort else {
+            return Vec::new();
+        };
+        let part = binding.key.range.get(*attribute);
+        let pieces = part.iter().flat_map(|part| part.shape.template().pieces()).skip(*pieces);
+        pieces.take(2).cloned().collect()
     };
     match (&a.range.sort, &b.range.sort) {
         (SortPart::Whole, SortPart::Whole) => true,
