@@ -155,7 +155,7 @@ fn adopt(plan: &mut Plan, access: &Access, planned: Option<Plan>) {
     plan.raw = plan.raw.take().map(|form| form.proven(forward));
 }
 
-/// A request that does not mean what `where` says fails in the way that its counter-example shows: rows too
+/// A request that does not mean what `where` says fails at least in the way that its counter-example shows: rows too
 /// many are a matter of purity, rows in the wrong place one of order.
 fn name_the_claim(proofs: &mut Proofs, wrong: &Mismatch) {
     if proofs.rows != Proof::Refuted {
@@ -163,14 +163,9 @@ fn name_the_claim(proofs: &mut Proofs, wrong: &Mismatch) {
     }
     match wrong {
         Mismatch::Missing(_) => proofs.purity = Proof::NotAsked,
-        Mismatch::Foreign(_) => {
-            proofs.rows = Proof::NotAsked;
-            proofs.purity = Proof::Refuted;
-        }
-        Mismatch::Disorder(_) => {
-            proofs.rows = Proof::NotAsked;
-            proofs.order = Proof::Refuted;
-        }
+        // Whether rows are missing as well is open, so they stay unproven.
+        Mismatch::Foreign(_) => proofs.purity = Proof::Refuted,
+        Mismatch::Disorder(_) => proofs.order = Proof::Refuted,
     }
 }
 
