@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use keyloom_keys::FieldType;
+
 use super::{Field, FieldKind, Index, Table};
 use crate::condition::Condition;
 use crate::key::{KeyTemplate, Piece};
@@ -181,7 +183,14 @@ impl Entity {
             .filter(|piece| piece.name() == name)
             .filter_map(|piece| piece.format().precision())
             .max();
-        let alike = class == other_class || own.is_text() && other.is_text();
+        let whole = |field: &Field| {
+            matches!(&field.kind, FieldKind::Scalar(format)
+                if !matches!(format.kind(), FieldType::Decimal { .. }))
+        };
+        // A number with a fraction is written otherwise, also where it is a whole one.
+        let numbers =
+            class != "number" || own.type_name() == other.type_name() || whole(own) && whole(other);
+        let alike = (class == other_class && numbers) || own.is_text() && other.is_text();
         alike && (class != "time" || precision >= finest)
     }
 

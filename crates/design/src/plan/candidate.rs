@@ -260,7 +260,19 @@ fn hash_text(binding: &Binding) -> String {
             .iter()
             .map(|piece| match piece {
                 Piece::Literal(text) => text.clone(),
-                Piece::Field(field) => format!("{{{}:{}}}", field.name(), field.format()),
+                Piece::Field(field) => {
+                    let kind = binding.entity.field(field.name()).map(|field| &field.kind);
+                    let shards = match kind {
+                        Some(FieldKind::Shard(shards)) if shards.by.is_empty() => {
+                            format!(" of {}", shards.count)
+                        }
+                        Some(FieldKind::Shard(shards)) => {
+                            format!(" of {} by {}", shards.count, shards.by.join(", "))
+                        }
+                        _ => String::new(),
+                    };
+                    format!("{{{}:{}{shards}}}", field.name(), field.format())
+                }
             })
             .collect();
         pieces.concat()
