@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use client::Client;
 use serde_json::{Value, json};
 
-const URI: &str = "file:///work/tasks.toml";
+const URI: &str = "file:///designs/tasks.toml";
 
 /// Characters beyond ASCII stand before what is asked for, on its line and before it.
 const DESIGN: &str = r#"# 😀 Aufgaben für Ünal
