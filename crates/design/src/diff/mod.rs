@@ -1,7 +1,7 @@
 //! Two versions of a design compared: what changes for stored items, tables, indexes and access patterns.
 //!
 //! 1. [`tables`]: tables and indexes that are created, changed, rebuilt or removed.
-//! 2. [`entities`]: what must happen to the items that are stored already, and what could go wrong.
+//! 2. [`entities`]: what must happen to the items that are stored already; [`hazards`]: what could go wrong.
 //! 3. [`patterns`]: access patterns gained, lost, dearer or no longer proven.
 //! 4. [`steps`]: the changes in the order in which they can be made, one index at a time.
 //! 5. [`report`]: the comparison for people and for programs.
@@ -10,14 +10,14 @@
 //! the same primary key are one that was renamed.
 
 mod entities;
+mod hazards;
 mod patterns;
 mod report;
 mod steps;
 mod tables;
 
-pub use self::entities::{
-    AttributeChange, Effort, EntityDiff, Hazard, ItemChange, KeyChange, KeyMove,
-};
+pub use self::entities::{AttributeChange, Effort, EntityDiff, ItemChange, KeyChange, KeyMove};
+pub use self::hazards::Hazard;
 pub use self::patterns::{PatternChange, PatternDiff, PatternSide};
 pub use self::report::{human, json, markdown};
 pub use self::steps::Step;
