@@ -235,10 +235,10 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_reply_fails_on_both_and_is_blessed() {
+    fn a_wrong_reply_fails_everywhere_and_is_blessed() {
         let wrong = SCRIPT.replace(r#""pk": {"S": "1"}}}"#, r#""pk": {"S": "2"}}}"#);
         let failed = run_alone(&wrong, false).unwrap();
-        assert_eq!(failed.failures.len(), 2, "{:?}", failed.failures);
+        assert!(matches!(failed.failures.len(), 2 | 3), "{:?}", failed.failures);
         let blessed = run_alone(&wrong, true).unwrap().blessed;
         assert_eq!(run_alone(&blessed, false).unwrap().failures, [] as [String; 0], "{blessed}");
         assert!(blessed.contains(r#""n": {"N": "$n"}"#), "placeholders stay: {blessed}");
