@@ -25,6 +25,7 @@ pub(crate) enum Command {
     Lsp(commands::lsp::Lsp),
     Rule(commands::rule::Rule),
     Try(commands::try_design::Try),
+    Simulate(commands::simulate::Simulate),
     Deploy(commands::deploy::Deploy),
     Diff(commands::diff::Diff),
     Docs(commands::docs::Docs),

@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Which crates of the workspace a crate may use.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("keyloom-keys", &[]),
     ("keyloom-core", &[]),
     ("keyloom-store", &[]),
@@ -18,6 +18,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("keyloom-design", &["keyloom-keys", "keyloom-core"]),
     ("keyloom-observe", &["keyloom-core", "keyloom-design"]),
     ("keyloom-derive", &["keyloom-keys", "keyloom-design"]),
+    ("keyloom-simulate", &["keyloom-keys", "keyloom-core", "keyloom-design"]),
     (
         "keyloom",
         &[
@@ -45,17 +46,19 @@ const ARROWS: [(&str, &[&str]); 11] = [
             "keyloom-keys",
             "keyloom-observe",
             "keyloom-server",
+            "keyloom-simulate",
             "keyloom-store",
         ],
     ),
 ];
 
-/// What a crate may use in its tests besides: the typed client is tested against a real endpoint, and plans are
-/// run on a real engine.
-const TEST_ARROWS: [(&str, &str); 3] = [
+/// What a crate may use in its tests besides: the typed client is tested against a real endpoint, plans are
+/// run on a real engine, and the simulator against the partitions that the server throttles by.
+const TEST_ARROWS: [(&str, &str); 4] = [
     ("keyloom", "keyloom-server"),
     ("keyloom-design", "keyloom"),
     ("keyloom-design", "keyloom-engine"),
+    ("keyloom-simulate", "keyloom-observe"),
 ];
 
 /// Not published, so they may use anything.

@@ -18,6 +18,7 @@ pub(crate) mod restore;
 pub(crate) mod rule;
 pub(crate) mod schema;
 pub(crate) mod serve;
+pub(crate) mod simulate;
 pub(crate) mod try_design;
 pub(crate) mod verify;
 
@@ -35,6 +36,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Lsp(lsp) => lsp.run(output),
         Command::Rule(rule) => rule.run(output),
         Command::Try(try_design) => try_design.run(output),
+        Command::Simulate(simulate) => simulate.run(output),
         Command::Deploy(deploy) => deploy.run(output),
         Command::Diff(diff) => diff.run(output),
         Command::Docs(docs) => docs.run(output),

@@ -6,4 +6,4 @@ mod size;
 
 pub use self::bill::{Bill, BillLine, Money, bill};
 pub use self::prices::{ClassPrices, Prices};
-pub use self::size::{cardinality, entry_size, item_size, items_under};
+pub use self::size::{cardinality, entry_size, hottest_share, item_size, items_under, key_values};

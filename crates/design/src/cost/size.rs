@@ -1,7 +1,7 @@
 //! How large and how many: declared where the design says so, estimated from the fields otherwise.
 
 use crate::key::{KeyTemplate, Piece};
-use crate::model::{Design, Entity, Field, FieldKind, Index, Projection};
+use crate::model::{Design, Entity, Field, FieldKind, Index, IndexKey, Projection};
 
 /// The average size of an item in bytes: declared, or the sum of its attributes.
 pub fn item_size(entity: &Entity) -> f64 {
@@ -89,6 +89,31 @@ fn template_bytes(template: &KeyTemplate) -> f64 {
 pub fn cardinality(design: &Design, entity: &Entity, field: &str) -> Option<f64> {
     let own = entity.field(field)?.cardinality();
     own.or_else(|| design.identified.get(field).copied())
+}
+
+/// How many different partition key values an entity has in an index, as far as every field's number is known.
+pub fn key_values(design: &Design, entity: &Entity, key: &IndexKey<'_>) -> Option<f64> {
+    let mut values = 1.0;
+    for field in key.hash_fields() {
+        values *= cardinality(design, entity, field)?;
+    }
+    Some(values)
+}
+
+/// The share of the busiest partition key value of an entity in an index.
+pub fn hottest_share(design: &Design, entity: &Entity, key: &IndexKey<'_>) -> Option<f64> {
+    let mut share = 1.0;
+    for name in key.hash_fields() {
+        let top = entity.field(name).and_then(|field| field.top_share);
+        let even = cardinality(design, entity, name).map(|values| 1.0 / values.max(1.0));
+        share *= match (top, even) {
+            (Some(top), Some(even)) => top.max(even),
+            (Some(top), None) => top,
+            (None, Some(even)) => even,
+            (None, None) => return None,
+        };
+    }
+    Some(share)
 }
 
 /// How many items of an entity share the values of these fields, on average; nothing without a declared count.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use keyloom_keys::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, Shards};
 
 use super::Context;
-use crate::cost::{cardinality, item_size, items_under};
+use crate::cost::{self, item_size, items_under};
 use crate::model::{Entity, FieldKind, Index, IndexKey};
 
 /// The peak load on an index by one entity, in units per second.
@@ -111,27 +111,12 @@ pub(super) fn is_loaded(context: &Context, entity: &Entity) -> bool {
 
 /// How many different partition key values there are, as far as every field's number is known.
 pub(super) fn key_values(context: &Context, entity: &Entity, key: &IndexKey) -> Option<f64> {
-    let mut values = 1.0;
-    for field in key.hash_fields() {
-        values *= cardinality(context.design, entity, field)?;
-    }
-    Some(values)
+    cost::key_values(context.design, entity, key)
 }
 
 /// The share of the busiest partition key value.
 pub(super) fn hottest_share(context: &Context, entity: &Entity, key: &IndexKey) -> Option<f64> {
-    let mut share = 1.0;
-    for name in key.hash_fields() {
-        let top = entity.field(name).and_then(|field| field.top_share);
-        let even = cardinality(context.design, entity, name).map(|values| 1.0 / values.max(1.0));
-        share *= match (top, even) {
-            (Some(top), Some(even)) => top.max(even),
-            (Some(top), None) => top,
-            (None, Some(even)) => even,
-            (None, None) => return None,
-        };
-    }
-    Some(share)
+    cost::hottest_share(context.design, entity, key)
 }
 
 /// A declared shard in a partition key, and what the declared load asks of it.

@@ -1,7 +1,7 @@
 //! `keyloom doctor`: what a running server's requests say about its design.
 
 mod human;
-mod source;
+pub(crate) mod source;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

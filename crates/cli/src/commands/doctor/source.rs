@@ -22,7 +22,7 @@ pub(super) fn ask(endpoint: &str, keys: &Keys) -> Result<Report, Failure> {
 }
 
 /// Reads a recording.
-pub(super) fn read(path: &Path) -> Result<Report, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Report, Failure> {
     let text = text_of(path)?;
     Report::from_json(&text)
         .map_err(|error| Failure::refused(format_args!("{}: {error}", path.display())))

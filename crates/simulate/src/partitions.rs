@@ -1,0 +1,654 @@
+//! The partitions of one table or global index, and what they admit of a fluid load.
+//!
+//! AWS documents the limits of a partition, five minutes of burst, splits for size and for sustained heat, and on-demand
+//! tables that are ready for twice their previous peak once it is half an hour old. How long heat must last is not
+//! documented; three minutes are assumed, as in the throttling of Keyloom's server.
+
+use std::collections::VecDeque;
+
+use keyloom_keys::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS};
+
+use crate::run::Limit;
+use crate::spread::{NoSplit, Spread};
+
+/// Reads are 0, writes are 1.
+pub type Lane = usize;
+
+const LIMITS: [f64; 2] = [PARTITION_READ_UNITS, PARTITION_WRITE_UNITS];
+/// What a partition holds.
+const PARTITION_BYTES: f64 = 10e9;
+/// The partitions of a new on-demand table.
+const NEW_PARTITIONS: f64 = 4.0;
+/// The share of its limit from which a partition is hot.
+const HOT_SHARE: f64 = 0.8;
+/// How many minutes in a row it must be.
+const HOT_MINUTES: u32 = 3;
+/// After how many minutes a peak is a previous one.
+const SETTLING_MINUTES: usize = 30;
+/// What an on-demand table takes of its previous peak.
+const GROWTH: f64 = 2.0;
+/// Keys with less of a partition's load than this do not count when it is split.
+const TRACE: f64 = 1.0 / 64.0;
+/// A share that admits this much refuses nothing.
+const NEARLY_ALL: f64 = 0.999_9;
+/// A minute.
+const SECONDS: f64 = 60.0;
+
+/// A token bucket under a load that is constant for a minute.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bucket {
+    rate: f64,
+    size: f64,
+    level: f64,
+}
+
+impl Bucket {
+    /// A full one.
+    pub fn new(rate: f64, burst_seconds: f64) -> Self {
+        let size = rate * burst_seconds.max(1.0);
+        Self { rate, size, level: size }
+    }
+
+    /// What it admits of a demand, as a share, and the level after a minute.
+    fn admits(self, demand: f64) -> (f64, f64) {
+        if demand <= self.rate {
+            return (1.0, (self.level + (self.rate - demand) * SECONDS).min(self.size));
+        }
+        let lasts = (self.level.max(0.0) / (demand - self.rate)).min(SECONDS);
+        let admitted = demand * lasts + self.rate * (SECONDS - lasts);
+        let level = if lasts < SECONDS { 0.0 } else { self.level - (demand - self.rate) * SECONDS };
+        (admitted / (demand * SECONDS), level)
+    }
+
+    fn set_rate(&mut self, rate: f64, burst_seconds: f64) {
+        (self.rate, self.size) = (rate, rate * burst_seconds.max(1.0));
+        self.level = self.level.min(self.size);
+    }
+}
+
+/// A part of the load of one listed key value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Piece {
+    /// The spread.
+    pub spread: usize,
+    /// The value.
+    pub value: usize,
+    /// How much of it is here: less than all once its collection has been split.
+    pub fraction: f64,
+}
+
+/// A partition; or several that cannot be told apart, because no listed key is in them.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// How many.
+    pub count: f64,
+    /// Where it begins among all hashes, from 0 to 1; of several, anywhere.
+    pub start: f64,
+    /// The share of all hashes that it covers.
+    pub width: f64,
+    /// The listed keys in it.
+    pub pieces: Vec<Piece>,
+    /// What it admits of reads and writes.
+    buckets: [Bucket; 2],
+    /// What it was asked for in this minute, as units per second.
+    asked: [f64; 2],
+    hot_minutes: u32,
+    /// Why it is not split although it is hot.
+    pub no_split: Option<NoSplit>,
+}
+
+/// What a place may take as a whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Whole {
+    /// On demand: no limit but that of partitions, and the account's quota if one is applied.
+    OnDemand {
+        /// Units per second, reads and writes each.
+        quota: Option<f64>,
+    },
+    /// Provisioned units per second, reads and writes.
+    Provisioned([f64; 2]),
+}
+
+/// All partitions of a place.
+#[derive(Clone, Debug)]
+pub struct Space {
+    /// The partitions.
+    pub parts: Vec<Part>,
+    burst_seconds: f64,
+    whole: Whole,
+    limits: [Option<Bucket>; 2],
+    /// What all partitions may take together while halving has made too many of them.
+    ceilings: Option<[Bucket; 2]>,
+    peaks: [Peak; 2],
+    grown_to: f64,
+    /// How many partitions there are beyond those that are meant, because halves are not always what is wanted.
+    surplus: f64,
+    seed: u64,
+    /// How often partitions were split for heat.
+    pub splits_for_heat: f64,
+}
+
+/// What a load finds at a place: the share of each spread that is admitted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Admission {
+    /// By lane and spread.
+    pub shares: [Vec<f64>; 2],
+    /// The share that the limit of the whole place admits, by lane.
+    pub whole: [f64; 2],
+    /// The share that each part admits, by lane.
+    pub parts: [Vec<f64>; 2],
+}
+
+impl Space {
+    /// Partitions for a table that is new, or has met some peak before, and has so many bytes.
+    pub fn new(
+        whole: Whole,
+        met: [f64; 2],
+        bytes: f64,
+        spreads: &[Spread],
+        options: (f64, u64),
+    ) -> Self {
+        let (burst_seconds, seed) = options;
+        let for_load = match whole {
+            Whole::OnDemand { .. } => {
+                NEW_PARTITIONS.max(partitions_for(met.map(|peak| peak * GROWTH)))
+            }
+            Whole::Provisioned([reads, writes]) => {
+                (reads / PARTITION_READ_UNITS + writes / PARTITION_WRITE_UNITS).ceil()
+            }
+        };
+        let count = for_load.max((bytes / PARTITION_BYTES).ceil()).max(1.0);
+        let mut space = Self {
+            parts: Vec::new(),
+            burst_seconds,
+            whole,
+            limits: [None; 2],
+            ceilings: None,
+            peaks: met.map(Peak::after),
+            grown_to: count,
+            surplus: 0.0,
+            seed,
+            splits_for_heat: 0.0,
+        };
+        space.set_whole(whole);
+        space.limits = space.limits.map(|limit| limit.map(|it| Bucket { level: it.size, ..it }));
+        let all = Part {
+            count,
+            start: 0.0,
+            width: 1.0 / count,
+            pieces: Vec::new(),
+            buckets: LIMITS.map(|limit| Bucket::new(limit, burst_seconds)),
+            asked: [0.0; 2],
+            hot_minutes: 0,
+            no_split: None,
+        };
+        space.parts = apart(&all, &listed(spreads, seed));
+        space
+    }
+
+    /// Sets what the place may take as a whole; what has been saved is kept.
+    pub fn set_whole(&mut self, whole: Whole) {
+        self.whole = whole;
+        let rates = match whole {
+            Whole::OnDemand { quota } => [quota; 2],
+            Whole::Provisioned(units) => units.map(Some),
+        };
+        let burst = if matches!(whole, Whole::OnDemand { .. }) { 1.0 } else { self.burst_seconds };
+        for (limit, rate) in self.limits.iter_mut().zip(rates) {
+            *limit = rate.map(|rate| {
+                let mut bucket = limit.unwrap_or(Bucket { rate, size: 0.0, level: 0.0 });
+                bucket.set_rate(rate, burst);
+                bucket
+            });
+        }
+    }
+
+    /// How many partitions there are.
+    pub fn count(&self) -> f64 {
+        self.parts.iter().map(|part| part.count).sum()
+    }
+
+    /// The demand on a part, in units per second, if each spread gets so much.
+    fn demand(part: &Part, rates: &[f64], spreads: &[Spread]) -> f64 {
+        let rest: f64 = rates.iter().zip(spreads).map(|(rate, it)| rate * it.rest).sum();
+        let listed: f64 = part.pieces.iter().map(|piece| of_piece(piece, rates, spreads)).sum();
+        rest * part.width + listed
+    }
+
+    /// What a load finds, without changing anything. Rates are by lane and spread.
+    pub fn admission(&self, rates: &[Vec<f64>; 2], spreads: &[Spread]) -> Admission {
+        let mut admission = Admission::default();
+        for lane in 0..2 {
+            let rates = &rates[lane];
+            let total: f64 = rates.iter().sum();
+            let whole = self.limits[lane].map_or(1.0, |limit| limit.admits(total).0);
+            let ceiling = self.ceilings.map_or(1.0, |all| all[lane].admits(total).0);
+            let whole = whole.min(ceiling);
+            let admitted = self.parts.iter().map(|part| {
+                part.buckets[lane].admits(Self::demand(part, rates, spreads) * whole).0
+            });
+            admission.parts[lane] = admitted.collect();
+            admission.whole[lane] = whole;
+            admission.shares[lane] = self.shares(lane, rates, &admission, spreads);
+        }
+        admission
+    }
+
+    /// The share of each spread that parts admit, times what the whole does.
+    fn shares(
+        &self,
+        lane: Lane,
+        rates: &[f64],
+        admission: &Admission,
+        spreads: &[Spread],
+    ) -> Vec<f64> {
+        let mut shares = vec![0.0; spreads.len()];
+        let (mut even, mut covered) = (0.0, 0.0);
+        for (part, admitted) in self.parts.iter().zip(&admission.parts[lane]) {
+            even += part.width * part.count * admitted;
+            covered += part.width * part.count;
+            for piece in &part.pieces {
+                if let (Some(sum), Some(spread)) =
+                    (shares.get_mut(piece.spread), spreads.get(piece.spread))
+                {
+                    *sum += admitted
+                        * piece.fraction
+                        * spread.hot.get(piece.value).copied().unwrap_or(0.0);
+                }
+            }
+        }
+        let even = if covered > 0.0 { even / covered } else { 1.0 };
+        for ((sum, spread), rate) in shares.iter_mut().zip(spreads).zip(rates) {
+            let rest = even.min(even_key(lane, *rate, spread));
+            *sum = (*sum + spread.rest * rest) * admission.whole[lane];
+        }
+        shares
+    }
+
+    /// What partitions refuse of a load, in units per second, and which of their keys it is for.
+    pub fn refusals(
+        &self,
+        lane: Lane,
+        rates: &[f64],
+        admission: &Admission,
+        spreads: &[Spread],
+    ) -> Vec<(Limit, f64)> {
+        let mut found: Vec<(Limit, f64)> = Vec::new();
+        for (part, admitted) in self.parts.iter().zip(&admission.parts[lane]) {
+            let demand = Self::demand(part, rates, spreads) * admission.whole[lane];
+            let refused = demand * (1.0 - admitted) * part.count;
+            if *admitted >= NEARLY_ALL || refused <= 0.0 {
+                continue;
+            }
+            let load = |piece: &&Piece| of_piece(piece, rates, spreads);
+            let heaviest = part.pieces.iter().max_by(|a, b| load(a).total_cmp(&load(b)));
+            // A key is to blame if it has most of the load.
+            let limit = match heaviest.filter(|piece| load(piece) >= demand / 2.0) {
+                Some(piece) => {
+                    let (spread, value) = (piece.spread, piece.value);
+                    Limit::Key { spread, value, no_split: part.no_split }
+                }
+                None => Limit::Partitions,
+            };
+            match found.iter_mut().find(|(known, _)| known.is_same(limit)) {
+                Some((_, sum)) => *sum += refused,
+                None => found.push((limit, refused)),
+            }
+        }
+        for (spread, (it, rate)) in spreads.iter().zip(rates).enumerate() {
+            let admitted = even_key(lane, *rate, it);
+            if admitted < NEARLY_ALL {
+                found.push((Limit::EveryKey { spread }, rate * it.rest * (1.0 - admitted)));
+            }
+        }
+        found
+    }
+
+    /// Lets a minute pass under a load.
+    pub fn pass(&mut self, rates: &[Vec<f64>; 2], admission: &Admission, spreads: &[Spread]) {
+        for lane in 0..2 {
+            let rates = &rates[lane];
+            let total: f64 = rates.iter().sum();
+            let admitted: f64 = rates.iter().zip(&admission.shares[lane]).map(|(r, s)| r * s).sum();
+            if let Some(limit) = &mut self.limits[lane] {
+                limit.level = limit.admits(total).1;
+            }
+            if let Some(all) = &mut self.ceilings {
+                all[lane].level = all[lane].admits(total).1;
+            }
+            for part in &mut self.parts {
+                let demand = Self::demand(part, rates, spreads);
+                part.asked[lane] = demand;
+                part.buckets[lane].level =
+                    part.buckets[lane].admits(demand * admission.whole[lane]).1;
+            }
+            self.peaks[lane].pass(admitted);
+        }
+        self.split_hot(rates, spreads);
+        self.grow(spreads);
+        self.follow_surplus();
+    }
+
+    /// Splits the partitions that have been hot for long.
+    fn split_hot(&mut self, rates: &[Vec<f64>; 2], spreads: &[Spread]) {
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for mut part in std::mem::take(&mut self.parts) {
+            let share = |lane: Lane| part.asked[lane] / LIMITS[lane];
+            let lane = usize::from(share(1) >= share(0));
+            part.hot_minutes = if share(lane) >= HOT_SHARE { part.hot_minutes + 1 } else { 0 };
+            if part.hot_minutes < HOT_MINUTES {
+                parts.push(part);
+                continue;
+            }
+            match split(&part, &rates[lane], spreads, self.seed) {
+                Ok(halves) => {
+                    self.splits_for_heat += part.count;
+                    parts.extend(halves);
+                }
+                Err(reason) => parts.push(Part { no_split: Some(reason), ..part }),
+            }
+        }
+        self.parts = parts;
+    }
+
+    /// Makes an on-demand table ready for twice its previous peak.
+    fn grow(&mut self, spreads: &[Spread]) {
+        if !matches!(self.whole, Whole::OnDemand { .. }) {
+            return;
+        }
+        let wanted =
+            partitions_for([self.peaks[0].settled * GROWTH, self.peaks[1].settled * GROWTH]);
+        if wanted > self.grown_to {
+            self.grown_to = wanted;
+            self.halve_to(wanted, spreads);
+        }
+    }
+
+    /// Splits for size: a partition holds 10 GB.
+    pub fn hold(&mut self, bytes: f64, spreads: &[Spread]) {
+        let wanted = (bytes / PARTITION_BYTES).ceil();
+        if wanted > self.count() {
+            self.halve_to(wanted, spreads);
+        }
+    }
+
+    /// Halves partitions until none covers more hashes than its even share of so many.
+    fn halve_to(&mut self, wanted: f64, spreads: &[Spread]) {
+        let keys = listed(spreads, self.seed);
+        while let Some(at) = self.parts.iter().position(|part| part.width > 1.0 / wanted + 1e-12) {
+            let part = self.parts.swap_remove(at);
+            self.parts.extend(halves(&part, part.start + part.width / 2.0, &keys));
+        }
+        self.surplus = (self.count() - wanted).max(0.0);
+        self.follow_surplus();
+    }
+
+    /// Lets all partitions together take no more than those that are meant to be there.
+    fn follow_surplus(&mut self) {
+        let meant = self.count() - self.surplus;
+        if self.surplus < 0.5 || !matches!(self.whole, Whole::OnDemand { .. }) {
+            self.ceilings = None;
+            return;
+        }
+        let new = || LIMITS.map(|limit| Bucket::new(limit * meant, self.burst_seconds));
+        let mut ceilings = self.ceilings.unwrap_or_else(new);
+        for (ceiling, limit) in ceilings.iter_mut().zip(LIMITS) {
+            ceiling.set_rate(limit * meant, self.burst_seconds);
+        }
+        self.ceilings = Some(ceilings);
+    }
+
+    /// The load of the hottest partition, as a share of its limit.
+    pub fn heat(&self) -> f64 {
+        self.parts.iter().map(Part::heat).fold(0.0, f64::max)
+    }
+
+    /// The load of so many of the hottest partitions, as shares of the limit, falling.
+    pub fn hottest(&self, count: usize) -> Vec<f64> {
+        let several =
+            |part: &Part| std::iter::repeat_n(part.heat(), (part.count as usize).min(count));
+        let mut heat: Vec<f64> = self.parts.iter().flat_map(several).collect();
+        heat.sort_by(|a, b| b.total_cmp(a));
+        heat.truncate(count);
+        heat
+    }
+}
+
+impl Part {
+    /// What was asked of it in the last minute, as a share of its limit.
+    pub fn heat(&self) -> f64 {
+        (self.asked[0] / LIMITS[0]).max(self.asked[1] / LIMITS[1])
+    }
+}
+
+/// The share that one of many even values is admitted: however many partitions there are, it has one.
+fn even_key(lane: Lane, rate: f64, spread: &Spread) -> f64 {
+    let each = rate * spread.rest / spread.others.max(1.0);
+    if spread.no_split.is_none() || each <= LIMITS[lane] { 1.0 } else { LIMITS[lane] / each }
+}
+
+fn of_piece(piece: &Piece, rates: &[f64], spreads: &[Spread]) -> f64 {
+    let share = spreads.get(piece.spread).and_then(|spread| spread.hot.get(piece.value));
+    rates.get(piece.spread).copied().unwrap_or(0.0) * share.copied().unwrap_or(0.0) * piece.fraction
+}
+
+/// How many partitions take this.
+fn partitions_for(units: [f64; 2]) -> f64 {
+    (units[0] / PARTITION_READ_UNITS).max(units[1] / PARTITION_WRITE_UNITS).ceil()
+}
+
+/// Every listed key with its place among all hashes.
+fn listed(spreads: &[Spread], seed: u64) -> Vec<(f64, Piece)> {
+    let mut keys = Vec::new();
+    for (spread, it) in spreads.iter().enumerate() {
+        for value in 0..it.hot.len() {
+            keys.push((it.position(value, seed), Piece { spread, value, fraction: 1.0 }));
+        }
+    }
+    keys.sort_by(|a, b| a.0.total_cmp(&b.0));
+    keys
+}
+
+/// Equal partitions over all hashes: those with listed keys each for itself, the others as one.
+fn apart(all: &Part, keys: &[(f64, Piece)]) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for (position, piece) in keys {
+        let start = (position / all.width).floor() * all.width;
+        match parts.last_mut().filter(|part| (part.start - start).abs() < 1e-12) {
+            Some(part) => part.pieces.push(*piece),
+            None => parts.push(Part { count: 1.0, start, pieces: vec![*piece], ..all.clone() }),
+        }
+    }
+    let empty = all.count - parts.len() as f64;
+    if empty > 0.0 {
+        parts.push(Part { count: empty, ..all.clone() });
+    }
+    parts
+}
+
+/// The halves of a part that is cut at a hash; several equal ones are all cut in the middle.
+fn halves(part: &Part, cut: f64, keys: &[(f64, Piece)]) -> Vec<Part> {
+    let half = |start: f64, width: f64| Part {
+        start,
+        width,
+        pieces: Vec::new(),
+        asked: part.asked.map(|asked| asked / 2.0),
+        hot_minutes: 0,
+        no_split: None,
+        ..part.clone()
+    };
+    if part.pieces.is_empty() {
+        return vec![Part { count: part.count * 2.0, ..half(part.start, part.width / 2.0) }];
+    }
+    let position = |piece: &Piece| {
+        let is_it =
+            |(_, key): &&(f64, Piece)| (key.spread, key.value) == (piece.spread, piece.value);
+        keys.iter().find(is_it).map_or(0.0, |(position, _)| *position)
+    };
+    let (mut left, mut right) =
+        (half(part.start, cut - part.start), half(cut, part.start + part.width - cut));
+    (left.pieces, right.pieces) = part.pieces.iter().partition(|piece| position(piece) < cut);
+    vec![left, right]
+}
+
+/// Splits a hot part in the middle of its load, if that helps.
+fn split(part: &Part, rates: &[f64], spreads: &[Spread], seed: u64) -> Result<Vec<Part>, NoSplit> {
+    let saved = |mut parts: Vec<Part>| {
+        for half in &mut parts {
+            half.buckets = half.buckets.map(|it| Bucket { level: it.level / 2.0, ..it });
+        }
+        parts
+    };
+    let rest: f64 =
+        rates.iter().zip(spreads).map(|(rate, it)| rate * it.rest).sum::<f64>() * part.width;
+    let loads: Vec<f64> = part.pieces.iter().map(|piece| of_piece(piece, rates, spreads)).collect();
+    let total = rest + loads.iter().sum::<f64>();
+    let most = loads.iter().copied().fold(0.0, f64::max);
+    if total - most < total * TRACE {
+        let heaviest = part.pieces.iter().zip(&loads).max_by(|a, b| a.1.total_cmp(b.1));
+        let Some((piece, _)) = heaviest else { return Err(NoSplit::OneItem) };
+        return split_collection(part, piece, spreads).map(saved);
+    }
+    let keys = listed(spreads, seed);
+    let cut = middle(part, rest, total, &loads, &keys);
+    Ok(saved(halves(part, cut, &keys)))
+}
+
+/// Splits the collection of the one key that a part is hot for.
+fn split_collection(part: &Part, piece: &Piece, spreads: &[Spread]) -> Result<Vec<Part>, NoSplit> {
+    if let Some(reason) = spreads.get(piece.spread).and_then(|spread| spread.no_split) {
+        return Err(reason);
+    }
+    let mut first = Part { hot_minutes: 0, ..part.clone() };
+    for own in &mut first.pieces {
+        if own == piece {
+            own.fraction /= 2.0;
+        }
+    }
+    first.asked = part.asked.map(|asked| asked / 2.0);
+    let half = Piece { fraction: piece.fraction / 2.0, ..*piece };
+    let second = Part { width: 0.0, pieces: vec![half], ..first.clone() };
+    Ok(vec![first, second])
+}
+
+/// The hash with half of a part's load on each side. Collections stay whole.
+fn middle(part: &Part, rest: f64, total: f64, loads: &[f64], keys: &[(f64, Piece)]) -> f64 {
+    let position = |piece: &Piece| {
+        let is_it =
+            |(_, key): &&(f64, Piece)| (key.spread, key.value) == (piece.spread, piece.value);
+        keys.iter().find(is_it).map_or(part.start, |(position, _)| *position)
+    };
+    let mut at: Vec<(f64, f64)> =
+        part.pieces.iter().map(position).zip(loads.iter().copied()).collect();
+    at.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let density = if part.width > 0.0 { rest / part.width } else { 0.0 };
+    let (mut sum, mut from) = (0.0, part.start);
+    for (position, load) in at {
+        let before = sum + density * (position - from);
+        if before >= total / 2.0 {
+            return from + (total / 2.0 - sum) / density.max(1e-300);
+        }
+        if before + load >= total / 2.0 {
+            // A key with half of the load is cut off: on its left, or, if there is nothing, on its right.
+            return if before < total * TRACE { position + 1e-15 } else { position };
+        }
+        (sum, from) = (before + load, position);
+    }
+    (from + (total / 2.0 - sum) / density.max(1e-300)).min(part.start + part.width)
+}
+
+/// The busiest minute of a lane that is half an hour old.
+#[derive(Clone, Debug, Default)]
+struct Peak {
+    recent: VecDeque<f64>,
+    settled: f64,
+}
+
+impl Peak {
+    fn after(settled: f64) -> Self {
+        Self { recent: VecDeque::new(), settled }
+    }
+
+    fn pass(&mut self, units: f64) {
+        self.recent.push_back(units);
+        if self.recent.len() > SETTLING_MINUTES {
+            let old = self.recent.pop_front().unwrap_or(0.0);
+            self.settled = self.settled.max(old);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one_key() -> Vec<Spread> {
+        vec![Spread::new("K".to_owned(), Some(1.0), None, None)]
+    }
+
+    fn minutes(space: &mut Space, spreads: &[Spread], writes: f64, minutes: u32) -> f64 {
+        let rates = [vec![0.0; spreads.len()], vec![writes]];
+        let mut admitted = 0.0;
+        for _ in 0..minutes {
+            let admission = space.admission(&rates, spreads);
+            admitted = admission.shares[1][0];
+            space.pass(&rates, &admission, spreads);
+        }
+        admitted
+    }
+
+    #[test]
+    fn a_bucket_lasts_as_long_as_its_burst() {
+        let bucket = Bucket::new(1000.0, 300.0);
+        assert_eq!(bucket.admits(1000.0), (1.0, 300_000.0));
+        let (share, level) = bucket.admits(2000.0);
+        assert!((share - 1.0).abs() < 1e-12 && (level - 240_000.0).abs() < 1e-6);
+        let empty = Bucket { level: 0.0, ..bucket };
+        assert!((empty.admits(2000.0).0 - 0.5).abs() < 1e-12);
+        let half_a_minute = Bucket { level: 30_000.0, ..bucket };
+        assert!((half_a_minute.admits(2000.0).0 - 0.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_item_takes_a_thousand_writes_after_its_burst() {
+        let spreads: Vec<Spread> = one_key()
+            .into_iter()
+            .map(|it| Spread { no_split: Some(NoSplit::OneItem), ..it })
+            .collect();
+        let mut space =
+            Space::new(Whole::OnDemand { quota: None }, [0.0; 2], 0.0, &spreads, (300.0, 1));
+        assert!((minutes(&mut space, &spreads, 2000.0, 4) - 1.0).abs() < 1e-9);
+        assert!((minutes(&mut space, &spreads, 2000.0, 20) - 0.5).abs() < 1e-9);
+        assert!(space.parts.iter().any(|part| part.no_split == Some(NoSplit::OneItem)));
+    }
+
+    #[test]
+    fn a_collection_that_can_be_split_is_split_until_it_is_cool() {
+        let spreads = one_key();
+        let mut space =
+            Space::new(Whole::OnDemand { quota: None }, [0.0; 2], 0.0, &spreads, (300.0, 1));
+        assert!((minutes(&mut space, &spreads, 3000.0, 60) - 1.0).abs() < 1e-9);
+        assert!(space.splits_for_heat >= 2.0, "{}", space.splits_for_heat);
+    }
+
+    #[test]
+    fn an_even_load_beyond_a_new_table_is_refused_until_it_has_grown() {
+        let spreads = vec![Spread::new("K#{k}".to_owned(), Some(1e9), None, None)];
+        let mut space =
+            Space::new(Whole::OnDemand { quota: None }, [0.0; 2], 0.0, &spreads, (1.0, 1));
+        let first = minutes(&mut space, &spreads, 8000.0, 1);
+        assert!((first - 0.5).abs() < 0.01, "{first}");
+        let later = minutes(&mut space, &spreads, 8000.0, 40);
+        assert!((later - 1.0).abs() < 1e-9, "{later}");
+    }
+
+    #[test]
+    fn provisioned_capacity_is_a_limit_of_its_own() {
+        let spreads = vec![Spread::new("K#{k}".to_owned(), Some(1e9), None, None)];
+        let mut space =
+            Space::new(Whole::Provisioned([100.0, 100.0]), [0.0; 2], 0.0, &spreads, (300.0, 1));
+        assert_eq!(space.count(), 1.0);
+        assert!((minutes(&mut space, &spreads, 200.0, 4) - 1.0).abs() < 1e-9);
+        assert!((minutes(&mut space, &spreads, 200.0, 4) - 0.5).abs() < 1e-9);
+    }
+}

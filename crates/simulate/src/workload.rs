@@ -1,0 +1,299 @@
+//! The load of a design: flows of requests, and the keys of tables and indexes that each of them touches.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use keyloom_design::CheckReport;
+use keyloom_design::cost::{entry_size, hottest_share, item_size, key_values};
+use keyloom_design::key::Piece;
+use keyloom_design::model::{
+    Billing, Design, Entity, Field, Index, IndexKey, IndexKind, Table, TableClass,
+};
+use keyloom_design::plan::{Plan, Read};
+
+use crate::spread::{NoSplit, Spread};
+
+/// Everything that a design asks of its tables.
+#[derive(Clone, Debug, Default)]
+pub struct Workload {
+    /// Tables and global indexes: each has partitions of its own.
+    pub places: Vec<Place>,
+    /// Access patterns and writes with a rate.
+    pub flows: Vec<Flow>,
+    /// Patterns and writes that are not simulated, with the reason.
+    pub left_out: Vec<(String, &'static str)>,
+    /// Partition keys of which the design does not say how many values there are: taken as even.
+    pub unknown: Vec<String>,
+}
+
+/// A table, or a global index.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The table.
+    pub table: String,
+    /// The global index, if it is one.
+    pub index: Option<String>,
+    /// Bytes stored, entries and their overhead.
+    pub bytes: f64,
+    /// Growth of that per month; 0.1 is a tenth more.
+    pub growth: f64,
+    /// How the table is paid for.
+    pub billing: Billing,
+    /// The table class.
+    pub class: TableClass,
+    /// The partition keys in it.
+    pub spreads: Vec<Spread>,
+}
+
+impl Place {
+    /// The name: the table, or table and index.
+    pub fn name(&self) -> String {
+        match &self.index {
+            None => self.table.clone(),
+            Some(index) => format!("{}.{index}", self.table),
+        }
+    }
+}
+
+/// An access pattern or a write.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its name in the design.
+    pub name: String,
+    /// Whether it writes.
+    pub is_write: bool,
+    /// Calls per second, on average.
+    pub average: f64,
+    /// Calls per second, at the peak.
+    pub peak: f64,
+    /// What one call takes, and where.
+    pub touches: Vec<Touch>,
+}
+
+/// What one call of a flow takes from the keys of one place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Touch {
+    /// The position in [`Workload::places`].
+    pub place: usize,
+    /// The position in [`Place::spreads`].
+    pub spread: usize,
+    /// Units per call.
+    pub units: f64,
+}
+
+impl Workload {
+    /// The load that a checked design declares. Key values that it does not describe follow Zipf's law, if asked to.
+    pub fn of(report: &CheckReport, zipf: Option<f64>) -> Self {
+        let Some(design) = &report.design else { return Self::default() };
+        let mut builder =
+            Builder { design, zipf, workload: Self::default(), known: HashMap::new() };
+        builder.places();
+        for plan in &report.plans {
+            builder.read(plan);
+        }
+        for (position, write) in design.writes().iter().enumerate() {
+            builder.write(report, position, write.rate);
+        }
+        let mut workload = builder.workload;
+        let unknown = workload.places.iter().flat_map(|place| {
+            let spreads = place.spreads.iter().filter(|spread| !spread.is_known);
+            spreads.map(|spread| format!("{} of {}", spread.label, place.name()))
+        });
+        workload.unknown = unknown.collect();
+        workload
+    }
+
+    /// The most units per second that the flows ask of a place, reads and writes.
+    pub fn demand(&self, place: usize) -> [f64; 2] {
+        let mut sum = [0.0; 2];
+        for flow in &self.flows {
+            let units = flow.touches.iter().filter(|touch| touch.place == place);
+            sum[usize::from(flow.is_write)] +=
+                units.map(|touch| touch.units * flow.peak).sum::<f64>();
+        }
+        sum
+    }
+}
+
+struct Builder<'a> {
+    design: &'a Design,
+    zipf: Option<f64>,
+    workload: Workload,
+    /// Spreads by place and template.
+    known: HashMap<(usize, String), usize>,
+}
+
+impl Builder<'_> {
+    fn places(&mut self) {
+        for table in self.design.tables() {
+            for index in table.indexes.iter().filter(|index| index.kind != IndexKind::Local) {
+                let (bytes, growth) = self.storage(table, index);
+                self.workload.places.push(Place {
+                    table: table.name.clone(),
+                    index: index.name.clone(),
+                    bytes,
+                    growth,
+                    billing: table.billing,
+                    class: table.class,
+                    spreads: Vec::new(),
+                });
+            }
+        }
+    }
+
+    /// The bytes in an index, and how they grow in a month. Local indexes lie in the table's partitions.
+    fn storage(&self, table: &Table, index: &Index) -> (f64, f64) {
+        let (mut bytes, mut more) = (0.0, 0.0);
+        for entity in self.design.entities_in(table) {
+            let Some(count) = entity.volume.count else { continue };
+            let local = table.indexes.iter().filter(|own| own.kind == IndexKind::Local);
+            let beside = local.filter(|_| index.kind == IndexKind::Primary);
+            let own = std::iter::once(index).chain(beside).filter_map(|index| {
+                let present = present_share(entity, &entity.index_key(index)?);
+                let size = if index.kind == IndexKind::Primary {
+                    item_size(entity)
+                } else {
+                    entry_size(entity, index)
+                };
+                Some(count * present * (size + OVERHEAD_BYTES))
+            });
+            let own: f64 = own.sum();
+            bytes += own;
+            more += own * entity.volume.growth.unwrap_or(0.0);
+        }
+        (bytes, if bytes > 0.0 { more / bytes } else { 0.0 })
+    }
+
+    fn place(&self, table: &Table, index: &Index) -> Option<usize> {
+        let name = index.name.as_ref().filter(|_| index.kind == IndexKind::Global);
+        let is_it = |place: &Place| place.table == table.name && place.index.as_ref() == name;
+        self.workload.places.iter().position(is_it)
+    }
+
+    /// The spread of an entity's partition key in an index; entities with one template share it.
+    fn spread(&mut self, entity: &Entity, index: &Index) -> Option<(usize, usize)> {
+        let key = entity.index_key(index)?;
+        let place = self.place(&entity.table, index)?;
+        let label: Vec<&str> = key.hash.iter().map(|part| part.shape.template().text()).collect();
+        let label = label.join(", ");
+        let mut spread = self.describe(entity, &key, label.clone());
+        spread.no_split = self.no_split(entity, &key);
+        let spreads = &mut self.workload.places.get_mut(place)?.spreads;
+        let at = *self.known.entry((place, label)).or_insert_with(|| {
+            spreads.push(spread.clone());
+            spreads.len() - 1
+        });
+        // Of several entities under one template, the one that tells more describes it.
+        let there = spreads.get_mut(at)?;
+        if top(&spread) > top(there) || !there.is_known {
+            let no_split = there.no_split;
+            *there = Spread { no_split: no_split.or(spread.no_split), ..spread };
+        }
+        Some((place, at))
+    }
+
+    fn describe(&self, entity: &Entity, key: &IndexKey<'_>, label: String) -> Spread {
+        let fields: Vec<&Field> = key.hash_fields().filter_map(|name| entity.field(name)).collect();
+        // A key that is only a time has one value now, and another one later.
+        let values = if fields.iter().all(|field| field.is_time()) {
+            Some(1.0)
+        } else {
+            key_values(self.design, entity, key)
+        };
+        let top = hottest_share(self.design, entity, key).filter(|_| values != Some(1.0));
+        Spread::new(label, values, top, self.zipf)
+    }
+
+    fn no_split(&self, entity: &Entity, key: &IndexKey<'_>) -> Option<NoSplit> {
+        let first = key.range_pieces().find_map(Piece::as_field);
+        let moves =
+            first.and_then(|piece| entity.field(piece.name())).is_some_and(Field::is_increasing);
+        match () {
+            () if first.is_none() => Some(NoSplit::OneItem),
+            () if entity.table.has_local_index() => Some(NoSplit::LocalIndex),
+            () if moves => Some(NoSplit::MovingSortKey),
+            () => None,
+        }
+    }
+
+    fn leave_out(&mut self, name: &str, reason: &'static str) {
+        self.workload.left_out.push((name.to_owned(), reason));
+    }
+
+    fn read(&mut self, plan: &Plan) {
+        let rate = self.design.access(&plan.name).and_then(|access| access.rate);
+        let Some(rate) = rate else { return self.leave_out(&plan.name, "it declares no rate") };
+        let Some(units) = plan.estimate.read_units.filter(|_| !plan.reads.is_empty()) else {
+            return self.leave_out(&plan.name, "its cost is not known: declare counts and sizes");
+        };
+        let second = plan.estimate.second_units_per_second.unwrap_or(0.0) / rate.peak.max(1e-9);
+        let first = (units - second).max(0.0) / plan.reads.len().max(1) as f64;
+        let mut touches = Vec::new();
+        for read in &plan.reads {
+            touches.extend(self.touch_of_read(read, first));
+        }
+        for entity in plan.hydrate.iter().flat_map(|step| &step.entities) {
+            let entities = plan.hydrate.as_ref().map_or(1, |step| step.entities.len()).max(1);
+            touches.extend(self.touch(entity, entity.table.primary(), second / entities as f64));
+        }
+        let (average, peak) = (rate.average, rate.peak);
+        let name = plan.name.clone();
+        self.workload.flows.push(Flow { name, is_write: false, average, peak, touches });
+    }
+
+    fn touch_of_read(&mut self, read: &Read, units: f64) -> Option<Touch> {
+        let entity = Arc::clone(read.entities.first()?);
+        self.touch(&entity, read.index(), units)
+    }
+
+    fn touch(&mut self, entity: &Entity, index: &Index, units: f64) -> Option<Touch> {
+        // A local index is read from the table's partitions, under the table's partition key.
+        let index = if index.kind == IndexKind::Local { entity.table.primary() } else { index };
+        let (place, spread) = self.spread(entity, index)?;
+        (units > 0.0).then_some(Touch { place, spread, units })
+    }
+
+    fn write(
+        &mut self,
+        report: &CheckReport,
+        position: usize,
+        rate: Option<keyloom_design::draft::Rate>,
+    ) {
+        let (Some(write), Some(plan)) =
+            (self.design.writes().get(position), report.writes.get(position))
+        else {
+            return;
+        };
+        let Some(rate) = rate else { return self.leave_out(&write.name, "it declares no rate") };
+        let each = plan.table_units / write.members.len().max(1) as f64;
+        let mut touches = Vec::new();
+        for entity in write.entities() {
+            touches.extend(self.touch(entity, entity.table.primary(), each));
+            let entity = Arc::clone(entity);
+            for index in entity.table.indexes.iter().filter(|index| index.name.is_some()) {
+                let label = index.name.as_deref().unwrap_or_default();
+                let effects = plan
+                    .effects
+                    .iter()
+                    .filter(|effect| effect.entity == entity.name && effect.index == label);
+                let units: f64 = effects.map(|effect| effect.units).sum();
+                touches.extend(self.touch(&entity, index, units));
+            }
+        }
+        let (average, peak) = (rate.average, rate.peak);
+        let name = write.name.clone();
+        self.workload.flows.push(Flow { name, is_write: true, average, peak, touches });
+    }
+}
+
+/// What DynamoDB counts of every entry beside its attributes.
+const OVERHEAD_BYTES: f64 = 100.0;
+
+/// The share of an entity's items that are in an index.
+fn present_share(entity: &Entity, key: &IndexKey<'_>) -> f64 {
+    key.fields().filter_map(|field| entity.field(field)?.present).fold(1.0, f64::min)
+}
+
+fn top(spread: &Spread) -> f64 {
+    spread.hot.first().copied().unwrap_or(0.0)
+}
