@@ -3,6 +3,7 @@
 use keyloom_design::cost::Prices;
 use keyloom_design::model::TableClass;
 
+use crate::lanes::{Lane, Lanes};
 use crate::profile::Options;
 use crate::run::TARGET;
 use crate::workload::Workload;
@@ -44,6 +45,12 @@ pub struct Costs {
 }
 
 impl Costs {
+    /// By one way.
+    pub fn of(&self, way: Way) -> f64 {
+        let pairs = Way::ALL.into_iter().zip(self.dollars);
+        pairs.filter(|(it, _)| *it == way).map(|(_, dollars)| dollars).sum()
+    }
+
     /// The cheapest way.
     pub fn cheapest(&self) -> (Way, f64) {
         let pairs = Way::ALL.into_iter().zip(self.dollars);
@@ -63,12 +70,11 @@ pub fn costs(workload: &Workload, scale: f64, options: &Options, prices: &Prices
     let average = options.profile.average(day);
     let lowest = (0..day).map(|minute| options.profile.at(f64::from(minute))).fold(1.0, f64::min);
     for (position, place) in workload.places.iter().enumerate() {
-        let mut mean = [0.0; 2];
+        let mut mean = Lanes::<f64>::default();
         for flow in &workload.flows {
             let units = flow.touches.iter().filter(|touch| touch.place == position);
             let units: f64 = units.map(|touch| touch.units).sum();
-            mean[usize::from(flow.is_write)] +=
-                units * flow.average.min(flow.peak * average) * scale;
+            mean[Lane::of(flow.is_write)] += units * flow.average.min(flow.peak * average) * scale;
         }
         let peak = workload.demand(position).map(|units| units * scale);
         let gigabytes = place.bytes * scale / 1e9;
@@ -76,24 +82,25 @@ pub fn costs(workload: &Workload, scale: f64, options: &Options, prices: &Prices
         let demand = |class: TableClass| {
             let prices_of = prices.class(class);
             let seconds = hours * 3600.0;
-            (mean[0] * prices_of.read_million + mean[1] * prices_of.write_million) * seconds / 1e6
+            (mean.read * prices_of.read_million + mean.write * prices_of.write_million) * seconds
+                / 1e6
                 + gigabytes * prices_of.storage_gb_month
         };
         let standard = prices.class(TableClass::Standard);
         let storage = gigabytes * standard.storage_gb_month;
         // Auto scaling keeps consumption at its target on the way up and down.
         let capacity = peak.map(|units| units * average / TARGET);
-        let hourly = |[reads, writes]: [f64; 2]| {
+        let hourly = |Lanes { read: reads, write: writes }: Lanes<f64>| {
             (reads * standard.read_capacity_hour + writes * standard.write_capacity_hour) * hours
         };
         let base = peak.map(|units| units * lowest / TARGET);
-        let above = [capacity[0] - base[0], capacity[1] - base[1]].map(|units| units.max(0.0));
+        let above = Lanes::from_fn(|lane| (capacity[lane] - base[lane]).max(0.0));
         let reserved =
             |units: f64, (once, hour): (f64, f64)| units / 100.0 * (once / 12.0 + hour * hours);
         costs.dollars[0] += demand(TableClass::Standard);
         costs.dollars[1] += hourly(capacity) + storage;
-        costs.dollars[2] += reserved(base[0], RESERVED_READS)
-            + reserved(base[1], RESERVED_WRITES)
+        costs.dollars[2] += reserved(base.read, RESERVED_READS)
+            + reserved(base.write, RESERVED_WRITES)
             + hourly(above)
             + storage;
         costs.dollars[3] += demand(TableClass::InfrequentAccess);

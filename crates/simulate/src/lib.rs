@@ -15,6 +15,7 @@
 pub mod advice;
 pub mod costs;
 pub mod forecast;
+mod lanes;
 pub mod limits;
 pub mod partitions;
 mod profile;
@@ -24,6 +25,7 @@ mod spread;
 pub mod workload;
 
 pub use forecast::{Forecast, forecast};
+pub use lanes::{Lane, Lanes};
 pub use profile::{Capacity, Options, Profile, Retries};
 pub use spread::{NoSplit, Spread};
 pub use workload::Workload;

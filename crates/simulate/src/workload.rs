@@ -11,6 +11,7 @@ use keyloom_design::model::{
 };
 use keyloom_design::plan::{Plan, Read};
 
+use crate::lanes::{Lane, Lanes};
 use crate::spread::{NoSplit, Spread};
 
 /// Everything that a design asks of its tables.
@@ -104,12 +105,11 @@ impl Workload {
     }
 
     /// The most units per second that the flows ask of a place, reads and writes.
-    pub fn demand(&self, place: usize) -> [f64; 2] {
-        let mut sum = [0.0; 2];
+    pub fn demand(&self, place: usize) -> Lanes<f64> {
+        let mut sum = Lanes::default();
         for flow in &self.flows {
             let units = flow.touches.iter().filter(|touch| touch.place == place);
-            sum[usize::from(flow.is_write)] +=
-                units.map(|touch| touch.units * flow.peak).sum::<f64>();
+            sum[Lane::of(flow.is_write)] += units.map(|touch| touch.units * flow.peak).sum::<f64>();
         }
         sum
     }
@@ -177,7 +177,7 @@ impl Builder<'_> {
         let label: Vec<&str> = key.hash.iter().map(|part| part.shape.template().text()).collect();
         let label = label.join(", ");
         let mut spread = self.describe(entity, &key, label.clone());
-        spread.no_split = self.no_split(entity, &key);
+        spread.no_split = no_split(entity, &key);
         let spreads = &mut self.workload.places.get_mut(place)?.spreads;
         let at = *self.known.entry((place, label)).or_insert_with(|| {
             spreads.push(spread.clone());
@@ -202,18 +202,6 @@ impl Builder<'_> {
         };
         let top = hottest_share(self.design, entity, key).filter(|_| values != Some(1.0));
         Spread::new(label, values, top, self.zipf)
-    }
-
-    fn no_split(&self, entity: &Entity, key: &IndexKey<'_>) -> Option<NoSplit> {
-        let first = key.range_pieces().find_map(Piece::as_field);
-        let moves =
-            first.and_then(|piece| entity.field(piece.name())).is_some_and(Field::is_increasing);
-        match () {
-            () if first.is_none() => Some(NoSplit::OneItem),
-            () if entity.table.has_local_index() => Some(NoSplit::LocalIndex),
-            () if moves => Some(NoSplit::MovingSortKey),
-            () => None,
-        }
     }
 
     fn leave_out(&mut self, name: &str, reason: &'static str) {
@@ -292,6 +280,19 @@ const OVERHEAD_BYTES: f64 = 100.0;
 /// The share of an entity's items that are in an index.
 fn present_share(entity: &Entity, key: &IndexKey<'_>) -> f64 {
     key.fields().filter_map(|field| entity.field(field)?.present).fold(1.0, f64::min)
+}
+
+/// Why a hot collection of an entity stays on one partition, if it does.
+fn no_split(entity: &Entity, key: &IndexKey<'_>) -> Option<NoSplit> {
+    let first = key.range_pieces().find_map(Piece::as_field);
+    let moves =
+        first.and_then(|piece| entity.field(piece.name())).is_some_and(Field::is_increasing);
+    match () {
+        () if first.is_none() => Some(NoSplit::OneItem),
+        () if entity.table.has_local_index() => Some(NoSplit::LocalIndex),
+        () if moves => Some(NoSplit::MovingSortKey),
+        () => None,
+    }
 }
 
 fn top(spread: &Spread) -> f64 {

@@ -1,6 +1,6 @@
 //! The simulator against the partitions that Keyloom's server throttles by: the same random loads, request by request there,
 //! fluid here. `KEYLOOM_RUNS` makes it longer.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
+#![expect(clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
 use std::collections::BTreeMap;
 
@@ -102,7 +102,7 @@ fn measured(workload: &Workload, random: &mut SplitMix64) -> Measured {
                 flow.peak.floor() as u64 + u64::from(fraction(random.draw()) < flow.peak.fract());
             for request in 0..requests {
                 serial += 1;
-                let keys: Vec<(usize, Option<usize>, Vec<u8>, Vec<u8>)> = flow
+                let keys: Vec<Drawn> = flow
                     .touches
                     .iter()
                     .map(|touch| {
@@ -142,6 +142,9 @@ fn measured(workload: &Workload, random: &mut SplitMix64) -> Measured {
     }
     measured
 }
+
+/// The place, the listed value if it is one, the partition key and the sort key.
+type Drawn = (usize, Option<usize>, Vec<u8>, Vec<u8>);
 
 /// A value of a partition key, drawn by its share.
 fn drawn(spread: &Spread, random: &mut SplitMix64) -> (Option<usize>, Vec<u8>) {

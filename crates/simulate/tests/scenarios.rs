@@ -170,7 +170,7 @@ fn back_pressure_of_an_index() {
     assert_eq!(outcome.bottlenecks[0].place, 1);
     assert!(outcome.flows[1].refused <= 0.0);
     // What the index refuses does not reach the table.
-    assert!((outcome.places[0].peak[1] - 3_000.0).abs() < 1.0);
+    assert!((outcome.places[0].peak.write - 3_000.0).abs() < 1.0);
 }
 
 /// guide/AutoScaling: capacity follows after consumption was beyond its target for two minutes, so a sudden load is throttled

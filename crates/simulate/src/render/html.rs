@@ -60,14 +60,13 @@ fn minutes(values: &[f64]) -> Vec<(f64, f64)> {
 fn cost(forecast: &Forecast, prices: &keyloom_design::cost::Prices) -> String {
     let greatest = forecast.options.scales.iter().copied().fold(10.0, f64::max);
     let steps: Vec<f64> = (0..=40).map(|step| greatest.powf(f64::from(step) / 40.0)).collect();
-    let lines = Way::ALL.into_iter().enumerate().map(|(way, it)| Line {
-        name: it.as_str().to_owned(),
-        points: steps
-            .iter()
-            .map(|scale| {
-                (*scale, costs(&forecast.workload, *scale, &forecast.options, prices).dollars[way])
-            })
-            .collect(),
+    let all: Vec<(f64, crate::costs::Costs)> = steps
+        .into_iter()
+        .map(|scale| (scale, costs(&forecast.workload, scale, &forecast.options, prices)))
+        .collect();
+    let lines = Way::ALL.into_iter().map(|way| Line {
+        name: way.as_str().to_owned(),
+        points: all.iter().map(|(scale, costs)| (*scale, costs.of(way))).collect(),
     });
     Plot {
         title: "Dollars a month",

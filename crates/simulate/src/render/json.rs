@@ -61,7 +61,7 @@ fn scale(forecast: &Forecast, scale: &Scale) -> Value {
             "index": place.index,
             "partitions": it.partitions,
             "splits": it.splits,
-            "peak_units": {"read": it.peak[0], "write": it.peak[1]},
+            "peak_units": {"read": it.peak.read, "write": it.peak.write},
             "hottest": it.hottest,
         })
     });
