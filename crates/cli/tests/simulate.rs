@@ -30,8 +30,12 @@ fn the_first_limit_comes_with_a_change_that_moves_it() {
 
 #[test]
 fn the_same_input_gives_the_same_output() {
-    let once = text(&simulate(&["tasks.toml", "--profile", "daily", "--zipf", "1"]));
-    assert_eq!(once, text(&simulate(&["tasks.toml", "--profile", "daily", "--zipf", "1"])));
+    let once =
+        text(&simulate(&["tasks.toml", "--profile", "daily", "--minutes", "90", "--zipf", "1"]));
+    assert_eq!(
+        once,
+        text(&simulate(&["tasks.toml", "--profile", "daily", "--minutes", "90", "--zipf", "1"]))
+    );
 }
 
 #[test]

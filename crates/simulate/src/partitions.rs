@@ -325,7 +325,7 @@ impl Space {
             self.peaks[lane].pass(admitted);
         }
         self.split_hot(rates, spreads);
-        self.grow(spreads);
+        self.grow();
         self.follow_surplus();
     }
 
@@ -352,27 +352,27 @@ impl Space {
     }
 
     /// Makes an on-demand table ready for twice its previous peak.
-    fn grow(&mut self, spreads: &[Spread]) {
+    fn grow(&mut self) {
         if !matches!(self.whole, Whole::OnDemand { .. }) {
             return;
         }
         let wanted = partitions_for(Lanes::from_fn(|lane| self.peaks[lane].settled * GROWTH));
         if wanted > self.grown_to {
             self.grown_to = wanted;
-            self.halve_to(wanted, spreads);
+            self.halve_to(wanted);
         }
     }
 
     /// Splits for size: a partition holds 10 GB.
-    pub fn hold(&mut self, bytes: f64, spreads: &[Spread]) {
+    pub fn hold(&mut self, bytes: f64) {
         let wanted = (bytes / PARTITION_BYTES).ceil();
         if wanted > self.count() {
-            self.halve_to(wanted, spreads);
+            self.halve_to(wanted);
         }
     }
 
     /// Halves partitions until none covers more hashes than its even share of so many.
-    fn halve_to(&mut self, wanted: f64, spreads: &[Spread]) {
+    fn halve_to(&mut self, wanted: f64) {
         while let Some(at) = self.parts.iter().position(|part| part.width > 1.0 / wanted + 1e-12) {
             let part = self.parts.swap_remove(at);
             self.parts.extend(halves(&part, part.start + part.width / 2.0, &self.positions));

@@ -176,7 +176,7 @@ impl<'a> Runner<'a> {
             };
             space.pass(rates, admission, &place.spreads);
             let bytes = place.bytes * self.scale * grown * (1.0 + place.growth).powf(months);
-            space.hold(bytes, &place.spreads);
+            space.hold(bytes);
         }
         self.note(minute, factor, &settled);
         self.scale_capacity(&settled);
