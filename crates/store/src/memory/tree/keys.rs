@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::MAX_KEYS;
-use super::heads::{Heads, common_prefix, compare};
+use super::heads::{Heads, WORD, common_prefix, compare};
 
 /// Sorted keys with an index for fast search.
 #[derive(Clone)]
@@ -31,8 +31,12 @@ impl Keys {
         let alike = self.heads.search(self.keys.len(), key);
         let start = alike.start;
         let alike = self.keys.get(alike).unwrap_or_default();
+        // What all have in common is known to be equal; at least a word is left, which is compared fastest.
+        let known = self.heads.shared_len().min(key.len().saturating_sub(WORD));
+        let rest = key.get(known..).unwrap_or_default();
         // Usually there is none or one, which needs no binary search.
-        let place = alike.binary_search_by(|other| compare(other, key));
+        let place =
+            alike.binary_search_by(|other| compare(other.get(known..).unwrap_or_default(), rest));
         place.map(|place| start + place).map_err(|place| start + place)
     }
 
