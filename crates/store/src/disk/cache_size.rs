@@ -69,11 +69,7 @@ mod tests {
             ("MemTotal: lots".to_owned(), "max", OTHERWISE),
         ];
         for (meminfo, limit, expected) in cases {
-            assert_eq!(
-                share_of(memory_of(&meminfo, limit)),
-                expected,
-                "{meminfo:?} {limit:?}"
-            );
+            assert_eq!(share_of(memory_of(&meminfo, limit)), expected, "{meminfo:?} {limit:?}");
         }
     }
 }
