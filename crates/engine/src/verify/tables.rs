@@ -369,7 +369,7 @@ pub(super) fn check_backup(snapshot: &dyn Snapshot, backup: &StoredBackup, repor
         Finding::new(kind, format!("in the backup {}: {detail}", backup.id)).of_table(table.name())
     };
     let place = (&table, backup.keyspace);
-    let read = walk_items(snapshot, place, report, &of_backup, |_, _| {});
+    let read = walk_items(snapshot, place, report, of_backup, |_, _| {});
     let ReadItems { items, bytes, is_all } = read;
     report.totals.backup_items += items as u64;
     if backup.available
