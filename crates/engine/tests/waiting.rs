@@ -4,12 +4,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use keyloom_engine::{Call, Database, DiskOptions, Options};
 use keyloom_store::{
-    Bytes, Direction, Exclusive, Fault, FaultyStore, KeyRange, MemoryStore, Snapshot, Stats, Store,
-    StoreError, Transaction, Verification,
+    Direction, Fault, FaultyStore, KeyRange, MemoryStore, Store, Wrapped, Wrapper,
 };
 use serde_json::{Value, json};
 
@@ -130,79 +128,30 @@ fn a_write_of_an_item_that_is_held_is_not_begun() {
     assert!(matches!(begin("a"), Call::Answered(reply) if reply.status == 200));
 }
 
-/// A store in which the item is free for a write at first, meets a conflict there, and is then held by
-/// somebody for ever.
+/// The item is free for a write at first, meets a conflict there, and is then held by somebody for ever.
 #[derive(Debug)]
 struct HeldAfterConflict {
-    inner: FaultyStore<MemoryStore>,
     /// How often a write still finds its item free.
     free: AtomicUsize,
 }
 
-impl Store for HeldAfterConflict {
-    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        self.inner.get(key)
-    }
-
-    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        self.inner.get_many(keys)
-    }
-
-    fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        self.inner.snapshot()
-    }
-
-    fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
-        assert_ne!(self.free.load(Ordering::Relaxed), 0, "this would wait for ever");
-        self.inner.begin(locks)
-    }
-
-    fn begin_within<'a>(
-        &'a self,
-        locks: &[&[u8]],
-        patience: Duration,
-    ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
-        if self.free.load(Ordering::Relaxed) == 0 {
-            return Ok(None);
-        }
-        self.free.fetch_sub(1, Ordering::Relaxed);
-        self.inner.begin_within(locks, patience)
-    }
-
-    fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {
-        self.inner.exclusive()
-    }
-
-    fn epoch(&self) -> u64 {
-        self.inner.epoch()
-    }
-
-    fn sum(&self, counters: &[&[u8]]) -> Result<Vec<i64>, StoreError> {
-        self.inner.sum(counters)
-    }
-
-    fn settle(&self) -> Result<(), StoreError> {
-        self.inner.settle()
-    }
-
-    fn verify(&self) -> Result<Verification, StoreError> {
-        self.inner.verify()
-    }
-
-    fn stats(&self) -> Result<Stats, StoreError> {
-        self.inner.stats()
+impl<S: Store> Wrapper<S> for HeldAfterConflict {
+    fn is_locked(&self) -> bool {
+        let take = |free: usize| free.checked_sub(1);
+        self.free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err()
     }
 }
 
 #[test]
 fn a_write_that_must_not_wait_does_not_wait_after_a_conflict_either() {
     let inner = FaultyStore::new(MemoryStore::new());
-    let store = Arc::new(HeldAfterConflict { inner, free: AtomicUsize::new(usize::MAX) });
+    let held = HeldAfterConflict { free: AtomicUsize::new(usize::MAX) };
+    let store = Arc::new(Wrapped::around(inner, held));
     let options = Options { background: false, ..Options::default() };
     let database = Database::on(Arc::clone(&store) as Arc<dyn Store>, options).unwrap();
     create_table(&database, &json!({}));
     let begin = |conflicts: usize, free: usize| {
-        store.inner.plan(vec![Fault::Conflict; conflicts]);
+        store.inner().plan(vec![Fault::Conflict; conflicts]);
         store.free.store(free, Ordering::Relaxed);
         let call = database.begin_call(PUT, put("a").to_string().as_bytes());
         store.free.store(usize::MAX, Ordering::Relaxed);

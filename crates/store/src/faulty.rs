@@ -4,15 +4,10 @@
 //! distributed store may return both at any time, so callers must handle them.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
-use bytes::Bytes;
 use parking_lot::Mutex;
 
-use crate::{
-    CommitError, Exclusive, Health, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
-    Submission, Transaction, Verification,
-};
+use crate::{CommitError, Exclusive, Store, StoreError, Submission, Transaction, Wrapped, Wrapper};
 
 /// The injected outcome of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,140 +39,36 @@ pub enum Fault {
 /// assert_eq!(store.get(b"key")?, None);
 /// # Ok::<(), keyloom_store::StoreError>(())
 /// ```
-#[derive(Debug)]
-pub struct FaultyStore<S> {
-    inner: S,
-    plan: Mutex<VecDeque<Fault>>,
-}
+pub type FaultyStore<S> = Wrapped<S, Faults>;
 
-impl<S: Store> FaultyStore<S> {
-    /// A store that behaves like `inner` until faults are planned.
-    pub fn new(inner: S) -> Self {
-        Self { inner, plan: Mutex::default() }
-    }
+/// The outcomes of the next commits, one each; commits beyond the plan succeed.
+#[derive(Debug, Default)]
+pub struct Faults(Mutex<VecDeque<Fault>>);
 
-    /// Queues the outcomes of the next commits, one each; commits beyond the plan succeed.
+impl Faults {
+    /// Queues the outcomes of further commits.
     pub fn plan(&self, faults: impl IntoIterator<Item = Fault>) {
-        self.plan.lock().extend(faults);
+        self.0.lock().extend(faults);
+    }
+
+    /// The outcome of the next commit.
+    fn next(&self) -> Fault {
+        self.0.lock().pop_front().unwrap_or(Fault::None)
     }
 }
 
-impl<S: Store> Store for FaultyStore<S> {
-    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        self.inner.get(key)
-    }
-
-    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        self.inner.get_many(keys)
-    }
-
-    fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        self.inner.snapshot()
-    }
-
-    fn late_snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        self.inner.late_snapshot()
-    }
-
-    fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
-        Ok(Box::new(FaultyTransaction { inner: self.inner.begin(locks)?, plan: &self.plan }))
-    }
-
-    fn begin_within<'a>(
-        &'a self,
-        locks: &[&[u8]],
-        timeout: Duration,
-    ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
-        let Some(inner) = self.inner.begin_within(locks, timeout)? else { return Ok(None) };
-        Ok(Some(Box::new(FaultyTransaction { inner, plan: &self.plan })))
-    }
-
-    fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {
-        Ok(Box::new(FaultyExclusive { inner: self.inner.exclusive()?, plan: &self.plan }))
-    }
-
-    fn epoch(&self) -> u64 {
-        self.inner.epoch()
-    }
-
-    fn sum(&self, counters: &[&[u8]]) -> Result<Vec<i64>, StoreError> {
-        self.inner.sum(counters)
-    }
-
-    fn now_ms(&self) -> Option<u64> {
-        self.inner.now_ms()
-    }
-
-    fn waits(&self) -> bool {
-        self.inner.waits()
-    }
-
-    fn settle(&self) -> Result<(), StoreError> {
-        self.inner.settle()
-    }
-
-    fn verify(&self) -> Result<Verification, StoreError> {
-        self.inner.verify()
-    }
-
-    fn stats(&self) -> Result<Stats, StoreError> {
-        self.inner.stats()
-    }
-
-    fn health(&self) -> Health {
-        self.inner.health()
-    }
-
-    fn openings(&self) -> Result<Option<Openings>, StoreError> {
-        self.inner.openings()
-    }
-}
-
-struct FaultyTransaction<'a> {
-    inner: Box<dyn Transaction + 'a>,
-    plan: &'a Mutex<VecDeque<Fault>>,
-}
-
-impl Transaction for FaultyTransaction<'_> {
-    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        self.inner.get(key)
-    }
-
-    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        self.inner.get_many(keys)
-    }
-
-    fn put(&mut self, key: Bytes, value: Bytes) {
-        self.inner.put(key, value);
-    }
-
-    fn delete(&mut self, key: Bytes) {
-        self.inner.delete(key);
-    }
-
-    fn append(&mut self, log: Bytes, floor: u64, record: Bytes) {
-        self.inner.append(log, floor, record);
-    }
-
-    fn add(&mut self, counter: Bytes, delta: i64) {
-        self.inner.add(counter, delta);
-    }
-
-    fn expect_epoch(&mut self, epoch: u64) {
-        self.inner.expect_epoch(epoch);
-    }
-
-    fn keep(&mut self, kept: Box<dyn Send>) {
-        self.inner.keep(kept);
-    }
-
-    fn submit(self: Box<Self>) -> Result<Submission, CommitError> {
-        match next_of(self.plan) {
-            Fault::None => self.inner.submit(),
+impl<S: Store> Wrapper<S> for Faults {
+    fn submit(
+        &self,
+        _: &S,
+        transaction: Box<dyn Transaction + '_>,
+    ) -> Result<Submission, CommitError> {
+        match self.next() {
+            Fault::None => transaction.submit(),
             Fault::Conflict => Err(CommitError::Conflict),
             Fault::Stale => Err(CommitError::Stale),
             Fault::UnknownWritten => {
-                self.inner.commit()?;
+                transaction.commit()?;
                 Err(CommitError::Unknown(planned()))
             }
             Fault::UnknownLost => Err(CommitError::Unknown(planned())),
@@ -185,62 +76,18 @@ impl Transaction for FaultyTransaction<'_> {
         }
     }
 
-    fn submit_read(self: Box<Self>) -> Result<Submission, CommitError> {
-        self.inner.submit_read()
-    }
-}
-
-struct FaultyExclusive<'a> {
-    inner: Box<dyn Exclusive + 'a>,
-    plan: &'a Mutex<VecDeque<Fault>>,
-}
-
-impl Exclusive for FaultyExclusive<'_> {
-    fn epoch(&self) -> u64 {
-        self.inner.epoch()
-    }
-
-    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        self.inner.get(key)
-    }
-
-    fn scan(&self, range: KeyRange) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
-        self.inner.scan(range)
-    }
-
-    fn put(&mut self, key: Bytes, value: Bytes) {
-        self.inner.put(key, value);
-    }
-
-    fn delete(&mut self, key: Bytes) {
-        self.inner.delete(key);
-    }
-
-    fn append(&mut self, log: Bytes, floor: u64, record: Bytes) {
-        self.inner.append(log, floor, record);
-    }
-
-    fn add(&mut self, counter: Bytes, delta: i64) {
-        self.inner.add(counter, delta);
-    }
-
-    fn commit(self: Box<Self>) -> Result<u64, CommitError> {
-        match next_of(self.plan) {
-            Fault::None => self.inner.commit(),
+    fn commit(&self, _: &S, change: Box<dyn Exclusive + '_>) -> Result<u64, CommitError> {
+        match self.next() {
+            Fault::None => change.commit(),
             Fault::Conflict => Err(CommitError::Conflict),
             Fault::Stale => Err(CommitError::Stale),
             Fault::UnknownWritten => {
-                self.inner.commit()?;
+                change.commit()?;
                 Err(CommitError::Unknown(planned()))
             }
             Fault::UnknownLost | Fault::UnknownLate => Err(CommitError::Unknown(planned())),
         }
     }
-}
-
-/// The outcome of the next commit.
-fn next_of(plan: &Mutex<VecDeque<Fault>>) -> Fault {
-    plan.lock().pop_front().unwrap_or(Fault::None)
 }
 
 fn planned() -> StoreError {

@@ -50,7 +50,7 @@
 //! | [`DiskStore`] | yes | everything else |
 //! | `PostgresStore` (feature `postgres`) | as the database | many processes on one store |
 //! | [`ReadOnlyStore`] | as found | inspecting a store on disk without changing it |
-//! | [`FaultyStore`] | as the wrapped store | fault injection in tests of code above a store |
+//! | [`FaultyStore`] | as the wrapped store | fault injection in tests of code above a store; [`Wrapped`] for other kinds of trouble |
 
 mod committer;
 mod condition;
@@ -68,6 +68,7 @@ mod postgres;
 mod range;
 mod submission;
 mod transaction;
+mod wrapped;
 
 use std::fmt;
 use std::ops::Bound;
@@ -81,13 +82,14 @@ pub use disk::{
 };
 pub use disk::{Loss, RepairReport, RepairedStore, repair_store};
 pub use error::{CommitError, StoreError};
-pub use faulty::{Fault, FaultyStore};
+pub use faulty::{Fault, Faults, FaultyStore};
 pub use key::Key;
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresOptions, PostgresStore};
 pub use range::{Direction, KeyRange};
 pub use submission::Submission;
+pub use wrapped::{Wrapped, Wrapper};
 
 /// The longest key that every store accepts; the shortest has one byte.
 pub const MAX_KEY_BYTES: usize = 65_535;

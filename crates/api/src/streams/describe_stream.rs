@@ -1,8 +1,12 @@
 //! DescribeStream.
 
 use keyloom_core::Result;
+use keyloom_core::schema::KeyRole;
 
-use crate::{Constraints, Fields};
+use crate::tables::write_key_schema;
+use crate::{Constraints, Fields, JsonWriter};
+
+use super::sequence_number;
 
 /// The input of DescribeStream.
 #[derive(Clone, Copy, Debug)]
@@ -43,4 +47,75 @@ fn parent<'a>(fields: &Fields<'a>, constraints: &mut Constraints) -> Option<&'a 
         constraints.length(shard, "shardFilter.shardId", 28, 65);
     }
     shard
+}
+
+/// The output of DescribeStream.
+#[derive(Clone, Debug)]
+pub struct DescribeStreamOutput<'a> {
+    /// The stream's ARN, as the request has it.
+    pub stream_arn: &'a str,
+    /// The stream's label.
+    pub stream_label: &'a str,
+    /// Whether its table still writes to it.
+    pub is_enabled: bool,
+    /// What its records show.
+    pub view_type: &'a str,
+    /// When it was switched on, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// The name of its table.
+    pub table_name: &'a str,
+    /// The key of its table.
+    pub key: Vec<(&'a str, KeyRole)>,
+    /// A page of its shards.
+    pub shards: Vec<ShardDescription<'a>>,
+    /// Whether there are more behind the last one.
+    pub has_more: bool,
+}
+
+/// A shard of a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct ShardDescription<'a> {
+    /// Its id.
+    pub shard_id: &'a str,
+    /// The sequence number before all of its records.
+    pub start: u64,
+    /// The sequence number behind all of its records, if it is closed.
+    pub end: Option<u64>,
+    /// The shard that it continues.
+    pub parent: Option<&'a str>,
+}
+
+impl DescribeStreamOutput<'_> {
+    /// The reply's body.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut json = JsonWriter::object();
+        json.structure("StreamDescription", |json| self.write(json));
+        json.finish()
+    }
+
+    fn write(&self, json: &mut JsonWriter) {
+        json.string("StreamArn", self.stream_arn);
+        json.string("StreamLabel", self.stream_label);
+        json.string("StreamStatus", if self.is_enabled { "ENABLED" } else { "DISABLED" });
+        json.string("StreamViewType", self.view_type);
+        json.seconds("CreationRequestDateTime", self.created_ms);
+        json.string("TableName", self.table_name);
+        write_key_schema(json, self.key.iter().copied());
+        json.objects("Shards", &self.shards, |json, shard| shard.write(json));
+        let last = self.shards.last().filter(|_| self.has_more);
+        json.optional_string("LastEvaluatedShardId", last.map(|shard| shard.shard_id));
+    }
+}
+
+impl ShardDescription<'_> {
+    fn write(&self, json: &mut JsonWriter) {
+        json.string("ShardId", self.shard_id);
+        json.structure("SequenceNumberRange", |json| {
+            json.string("StartingSequenceNumber", &sequence_number(self.start));
+            if let Some(end) = self.end {
+                json.string("EndingSequenceNumber", &sequence_number(end));
+            }
+        });
+        json.optional_string("ParentShardId", self.parent);
+    }
 }

@@ -3,7 +3,7 @@
 use keyloom_core::Result;
 use keyloom_core::error::stream as message;
 
-use crate::{Constraints, Fields};
+use crate::{Constraints, Fields, JsonWriter};
 
 /// Where a reader begins in a shard.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,5 +81,21 @@ impl<'a> GetShardIteratorInput<'a> {
             (Kind::Time, None) => ShardStart::Time(time_ms),
         };
         Ok(Self { stream_arn, shard_id, start })
+    }
+}
+
+/// The output of GetShardIterator.
+#[derive(Clone, Debug)]
+pub struct GetShardIteratorOutput {
+    /// Where GetRecords is to read.
+    pub shard_iterator: String,
+}
+
+impl GetShardIteratorOutput {
+    /// The reply's body.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut json = JsonWriter::object();
+        json.string("ShardIterator", &self.shard_iterator);
+        json.finish()
     }
 }

@@ -2,7 +2,7 @@
 
 use keyloom_core::Result;
 
-use crate::{Constraints, Fields};
+use crate::{Constraints, Fields, JsonWriter};
 
 /// The input of ListStreams.
 #[derive(Clone, Copy, Debug)]
@@ -31,5 +31,40 @@ impl<'a> ListStreamsInput<'a> {
         constraints.finish()?;
         start.map_or(Ok(()), super::check_arn)?;
         Ok(Self { table_name, limit, exclusive_start_stream_arn: start })
+    }
+}
+
+/// The output of ListStreams.
+#[derive(Clone, Debug)]
+pub struct ListStreamsOutput<'a> {
+    /// A page of streams.
+    pub streams: Vec<StreamSummary<'a>>,
+    /// Whether there are more behind the last one.
+    pub has_more: bool,
+}
+
+/// A stream in the list.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamSummary<'a> {
+    /// Its ARN.
+    pub stream_arn: &'a str,
+    /// The name of its table.
+    pub table_name: &'a str,
+    /// Its label.
+    pub stream_label: &'a str,
+}
+
+impl ListStreamsOutput<'_> {
+    /// The reply's body.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut json = JsonWriter::object();
+        json.objects("Streams", &self.streams, |json, stream| {
+            json.string("StreamArn", stream.stream_arn);
+            json.string("TableName", stream.table_name);
+            json.string("StreamLabel", stream.stream_label);
+        });
+        let last = self.streams.last().filter(|_| self.has_more);
+        json.optional_string("LastEvaluatedStreamArn", last.map(|stream| stream.stream_arn));
+        json.finish()
     }
 }

@@ -268,7 +268,7 @@ pub(crate) fn write_key(json: &mut JsonWriter, key: &KeySchema) {
 }
 
 /// Writes `KeySchema`: the attributes of a key with their roles.
-pub fn write_key_schema<'a>(
+pub(crate) fn write_key_schema<'a>(
     json: &mut JsonWriter,
     elements: impl IntoIterator<Item = (&'a str, KeyRole)>,
 ) {
@@ -279,7 +279,7 @@ pub fn write_key_schema<'a>(
 }
 
 /// Writes `Projection`.
-pub fn write_projection(json: &mut JsonWriter, projection: &Projection) {
+pub(crate) fn write_projection(json: &mut JsonWriter, projection: &Projection) {
     json.structure("Projection", |json| {
         json.string("ProjectionType", projection.type_name());
         if let Projection::Include(names) = projection {

@@ -16,9 +16,9 @@ pub use capacity::{IndexCapacity, OnDemandLimit, Throughput, decode_on_demand};
 pub use create_table::CreateTableInput;
 pub use description::{
     BillingDescription, Counts, GlobalIndexDescription, IndexDescription, StreamDescription,
-    TableDescription, VectorIndexDescription, write_key_schema, write_projection,
+    TableDescription, VectorIndexDescription,
 };
-pub(crate) use description::{write_key, write_vector_schema};
+pub(crate) use description::{write_key, write_key_schema, write_projection, write_vector_schema};
 pub use list_tables::{ListTablesInput, ListTablesOutput};
 pub use schema::IndexInput;
 pub(crate) use schema::decode_vector_indexes;

@@ -1,27 +1,15 @@
 //! `BulkOperationDescription`.
 
-use serde_json::Value;
-
-use super::{Failure, echo};
+use super::TransferDetails;
 use crate::JsonWriter;
 
 /// What a bulk operation is and has done.
 #[derive(Clone, Copy, Debug)]
 pub struct BulkOperationDescription<'a> {
-    /// Its ARN.
-    pub bulk_operation_arn: &'a str,
-    /// What has become of it.
-    pub status: &'a str,
+    /// What every transfer has.
+    pub details: TransferDetails<'a>,
     /// The name of its table.
     pub table: &'a str,
-    /// The table's identity.
-    pub table_id: &'a str,
-    /// The request, whose members are shown again.
-    pub request: &'a Value,
-    /// When it began, in milliseconds since 1970.
-    pub started_ms: u64,
-    /// When it ended.
-    pub ended_ms: Option<u64>,
     /// How many rows were read.
     pub processed_items: u64,
     /// How many bytes were read, decompressed.
@@ -32,36 +20,24 @@ pub struct BulkOperationDescription<'a> {
     pub put_bytes: u64,
     /// How many rows failed.
     pub errors: u64,
-    /// Why it failed.
-    pub failure: Option<&'a Failure>,
 }
 
 impl BulkOperationDescription<'_> {
     /// Writes the output of StartBulkPutItems and DescribeBulkOperation.
     pub fn encode(&self) -> Vec<u8> {
-        let mut json = JsonWriter::object();
-        json.structure("BulkOperationDescription", |json| self.write(json));
-        json.finish()
+        let write = |json: &mut JsonWriter| self.write(json);
+        self.details.encode("BulkOperationDescription", "BulkOperation", write)
     }
 
     fn write(&self, json: &mut JsonWriter) {
-        json.string("BulkOperationArn", self.bulk_operation_arn);
-        json.string("BulkOperationStatus", self.status);
         json.objects("TableDetails", [()], |json, ()| {
             json.string("TableName", self.table);
-            json.string("TableId", self.table_id);
+            json.string("TableId", self.details.table_id);
         });
-        let members = [
-            "ClientToken",
-            "InputS3Configuration",
-            "OutputS3Configuration",
-            "MaxWriteRequestUnits",
-        ];
-        echo(json, self.request, &members);
-        let tier = self.request.get("PerformanceTier").and_then(Value::as_str);
+        let members = ["InputS3Configuration", "OutputS3Configuration", "MaxWriteRequestUnits"];
+        self.details.echo(json, &members);
+        let tier = self.details.requested("PerformanceTier");
         json.string("PerformanceTier", tier.unwrap_or("STANDARD"));
-        json.seconds("StartTime", self.started_ms);
-        json.optional_seconds("EndTime", self.ended_ms);
         json.integer("ProcessedItemCount", self.processed_items);
         json.integer("ProcessedInputBytes", self.processed_bytes);
         json.integer("TotalInputBytes", self.total_bytes);
@@ -71,6 +47,5 @@ impl BulkOperationDescription<'_> {
             json.structure("Table", |json| json.integer("BulkPutBytes", self.put_bytes));
         });
         json.integer("FailedItemCount", self.errors);
-        Failure::write(self.failure, json);
     }
 }

@@ -5,8 +5,6 @@ use std::io;
 use keyloom_core::Error;
 use serde::{Deserialize, Serialize};
 
-use crate::JsonWriter;
-
 /// Why a transfer failed, in the words of its description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
@@ -35,13 +33,6 @@ impl Failure {
     /// The database was closed.
     pub fn interrupted() -> Self {
         Self::new("InternalServerError", "The database was closed before this was completed.")
-    }
-
-    pub(super) fn write(failure: Option<&Self>, json: &mut JsonWriter) {
-        if let Some(failure) = failure {
-            json.string("FailureCode", &failure.code);
-            json.string("FailureMessage", &failure.message);
-        }
     }
 }
 

@@ -5,6 +5,7 @@ mod cancel_bulk_operation;
 mod describe_bulk_operation;
 mod describe_export;
 mod describe_import;
+mod details;
 mod export_description;
 mod export_table_to_point_in_time;
 mod failure;
@@ -28,6 +29,7 @@ pub use cancel_bulk_operation::{CancelBulkOperationInput, CancelBulkOperationOut
 pub use describe_bulk_operation::DescribeBulkOperationInput;
 pub use describe_export::DescribeExportInput;
 pub use describe_import::DescribeImportInput;
+pub use details::TransferDetails;
 pub use export_description::ExportDescription;
 pub use export_table_to_point_in_time::{
     ExportFormat, ExportPeriod, ExportTableToPointInTimeInput, ExportTime, ExportView,

@@ -406,6 +406,11 @@ impl KeyElement {
             })
             .collect()
     }
+
+    /// The attribute and its role.
+    pub(crate) fn role(&self) -> (&str, KeyRole) {
+        (&self.name, if self.hash { KeyRole::Hash } else { KeyRole::Range })
+    }
 }
 
 impl IndexRecord {

@@ -132,41 +132,66 @@ fn check_items(
     report: &mut Report,
     real: &mut Expected,
 ) -> bool {
-    let (mut items, mut bytes, mut are_decoded) = (0, 0, true);
-    let damaged =
-        |error: &StoreError| Finding::new(Kind::Damage, error.to_string()).of_table(table.name());
-    let are_read = walk(snapshot, table.record.keyspace, report, damaged, |chunk, report| {
+    let keyspace = table.record.keyspace;
+    let finding = |kind, detail: String| Finding::new(kind, detail).of_table(table.name());
+    let read = walk_items(snapshot, (table, keyspace), report, finding, |items, report| {
         let mut expected = Vec::new();
-        for (key, value) in chunk {
-            items += 1;
-            let shown = || show::entry_key(&[table.key()], &key);
-            match readable(&value) {
-                Err(reason) => {
-                    are_decoded = false;
-                    let finding = Finding::new(Kind::Undecodable, reason).of_table(table.name());
-                    report.add(finding.at(shown()));
-                }
-                Ok((item, size)) => {
-                    bytes += size as i64;
-                    if table.item_key(&item).ok().as_deref() != Some(&key) {
-                        let detail = "the item has another key";
-                        let finding = Finding::new(Kind::WrongKey, detail).of_table(table.name());
-                        report.add(finding.at(shown()));
-                    }
-                    for (position, index) in indexes.iter().enumerate() {
-                        let entry = write::entry_in(table, index.keyspace, &item);
-                        expected.extend(entry.map(|entry| (position, entry)));
-                    }
-                }
-            }
+        for (position, index) in indexes.iter().enumerate() {
+            let entries = items.iter().filter_map(|i| write::entry_in(table, index.keyspace, i));
+            expected.extend(entries.map(|entry| (position, entry)));
         }
         look_up(snapshot, indexes, &expected, report);
     });
-    report.totals.items += items as u64;
-    if are_read && are_decoded {
-        real.insert(table.record.keyspace, items, bytes);
+    report.totals.items += read.items as u64;
+    if read.is_all {
+        real.insert(keyspace, read.items, read.bytes);
     }
-    are_read && are_decoded
+    read.is_all
+}
+
+/// What was read of items.
+struct ReadItems {
+    items: i64,
+    bytes: i64,
+    /// Whether all could be read.
+    is_all: bool,
+}
+
+/// Checks the items of a table that lie in a keyspace and gives them to `each`, some at a time.
+fn walk_items(
+    snapshot: &dyn Snapshot,
+    (table, keyspace): (&Table, Keyspace),
+    report: &mut Report,
+    finding: impl Fn(Kind, String) -> Finding,
+    mut each: impl FnMut(Vec<Item>, &mut Report),
+) -> ReadItems {
+    let mut read = ReadItems { items: 0, bytes: 0, is_all: true };
+    let damaged = |error: &StoreError| finding(Kind::Damage, error.to_string());
+    let are_read = walk(snapshot, keyspace, report, damaged, |chunk, report| {
+        let mut items = Vec::with_capacity(chunk.len());
+        for (key, value) in chunk {
+            read.items += 1;
+            let shown = || show::entry_key(&[table.key()], &key);
+            match readable(&value) {
+                Err(reason) => {
+                    read.is_all = false;
+                    report.add(finding(Kind::Undecodable, reason).at(shown()));
+                }
+                Ok((item, size)) => {
+                    read.bytes += size as i64;
+                    let own = layout::item(keyspace, table.key(), &item);
+                    if own.ok().as_deref() != Some(&key) {
+                        let detail = "the item has another key".to_owned();
+                        report.add(finding(Kind::WrongKey, detail).at(shown()));
+                    }
+                    items.push(item);
+                }
+            }
+        }
+        each(items, report);
+    });
+    read.is_all &= are_read;
+    read
 }
 
 /// Compares entries that follow from items with those that are there.
@@ -343,33 +368,13 @@ pub(super) fn check_backup(snapshot: &dyn Snapshot, backup: &StoredBackup, repor
     let of_backup = |kind, detail: String| {
         Finding::new(kind, format!("in the backup {}: {detail}", backup.id)).of_table(table.name())
     };
-    let (mut items, mut bytes, mut are_decoded) = (0, 0, true);
-    let damaged = |error: &StoreError| of_backup(Kind::Damage, error.to_string());
-    let are_read = walk(snapshot, backup.keyspace, report, damaged, |chunk, report| {
-        for (key, value) in chunk {
-            items += 1;
-            let shown = || show::entry_key(&[table.key()], &key);
-            match readable(&value) {
-                Err(reason) => {
-                    are_decoded = false;
-                    report.add(of_backup(Kind::Undecodable, reason).at(shown()));
-                }
-                Ok((item, size)) => {
-                    bytes += size as i64;
-                    let own = layout::item(backup.keyspace, table.key(), &item);
-                    if own.ok().as_deref() != Some(&key) {
-                        let detail = "the item has another key".to_owned();
-                        report.add(of_backup(Kind::WrongKey, detail).at(shown()));
-                    }
-                }
-            }
-        }
-    });
+    let place = (&table, backup.keyspace);
+    let read = walk_items(snapshot, place, report, of_backup, |_, _| {});
+    let ReadItems { items, bytes, is_all } = read;
     report.totals.backup_items += items as u64;
     if backup.available
         && backup.kind == BackupType::User
-        && are_read
-        && are_decoded
+        && is_all
         && (items, bytes) != (backup.items, backup.bytes)
     {
         let detail = format!(

@@ -160,7 +160,7 @@ fn a_database_opens_for_reading_on_a_full_disk_and_goes_on_later() {
         "SourceTableName": "music", "TargetTableName": "copy", "UseLatestRestorableTime": true,
     });
     ok(&db, "RestoreTableToPointInTime", restore);
-    let store = Arc::new(Troubled::new(before.fork()));
+    let store = Arc::new(Troubled::new(before.inner().fork()));
     drop(db);
 
     store.fill_after(0);

@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::looked_at::{Condition, LookedAt};
+use crate::looked_at::{Condition, Look};
 use crate::{NOTE, counts, create_table, delete, item, ok, open, put, scanned};
 
 #[derive(Clone, Debug)]
@@ -125,7 +125,7 @@ proptest! {
             if matches!(step, Step::Close | Step::Crash) {
                 let before = counts(&database);
                 drop(database);
-                let store = Arc::new(LookedAt::new(store(), Condition::Whole));
+                let store = Arc::new(Look::at(store(), Condition::Whole));
                 database = open(&store);
                 assert_eq!(counts(&database), before);
                 assert_eq!(store.entry_scans(), 0);

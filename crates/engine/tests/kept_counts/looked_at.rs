@@ -1,13 +1,12 @@
 //! A store that says how often entries are scanned, and whose content can be spoilt, or held back.
 
 use std::ops::Bound;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use keyloom_store::{
-    Bytes, Direction, Entries, Exclusive, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
-    Transaction, Verification,
+    Bytes, Direction, Entries, KeyRange, Openings, Snapshot, Store, StoreError, Wrapped, Wrapper,
 };
 
 use crate::NOTE;
@@ -38,22 +37,29 @@ fn damage() -> StoreError {
     StoreError::Engine { action: "read".into(), detail: "this damage was planned".into() }
 }
 
-/// A store around another one.
+/// A store whose scans are counted, and whose content can be spoilt.
+pub(crate) type LookedAt<S> = Wrapped<S, Look>;
+
+/// What is seen of the content, and how often.
 #[derive(Debug)]
-pub(crate) struct LookedAt<S> {
-    inner: S,
-    condition: Arc<Mutex<Condition>>,
-    seen: Arc<AtomicUsize>,
+pub(crate) struct Look {
+    condition: Mutex<Condition>,
+    seen: AtomicUsize,
 }
 
-impl<S: Store> LookedAt<S> {
-    pub(crate) fn new(inner: S, condition: Condition) -> Self {
-        Self { inner, condition: Arc::new(Mutex::new(condition)), seen: Arc::default() }
+impl Look {
+    pub(crate) fn at<S: Store + 'static>(inner: S, condition: Condition) -> LookedAt<S> {
+        let look = Self { condition: Mutex::new(condition), seen: AtomicUsize::new(0) };
+        Wrapped::around(inner, look)
     }
 
     /// From now on, the content is like this.
     pub(crate) fn turn(&self, condition: Condition) {
         *self.condition.lock().unwrap() = condition;
+    }
+
+    fn condition(&self) -> Condition {
+        *self.condition.lock().unwrap()
     }
 
     /// Waits until entries have been scanned so many times.
@@ -63,102 +69,45 @@ impl<S: Store> LookedAt<S> {
         }
     }
 
-    pub(crate) fn inner(&self) -> &S {
-        &self.inner
-    }
-
     /// How often entries were scanned.
     pub(crate) fn entry_scans(&self) -> usize {
         self.seen.load(Ordering::Relaxed)
     }
 }
 
-impl<S: Store> Store for LookedAt<S> {
-    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        if key == NOTE && *self.condition.lock().unwrap() == Condition::NoteDamaged {
+impl<S: Store> Wrapper<S> for Look {
+    fn get(&self, inner: &S, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        if key == NOTE && self.condition() == Condition::NoteDamaged {
             return Err(damage());
         }
-        self.inner.get(key)
+        inner.get(key)
     }
 
-    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        self.inner.get_many(keys)
-    }
-
-    fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        let inner = self.inner.snapshot()?;
-        Ok(Box::new(LookedAtSnapshot {
-            inner,
-            condition: Arc::clone(&self.condition),
-            seen: Arc::clone(&self.seen),
-        }))
-    }
-
-    fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
-        self.inner.begin(locks)
-    }
-
-    fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {
-        self.inner.exclusive()
-    }
-
-    fn epoch(&self) -> u64 {
-        self.inner.epoch()
-    }
-
-    fn sum(&self, counters: &[&[u8]]) -> Result<Vec<i64>, StoreError> {
-        self.inner.sum(counters)
-    }
-
-    fn settle(&self) -> Result<(), StoreError> {
-        self.inner.settle()
-    }
-
-    fn verify(&self) -> Result<Verification, StoreError> {
-        self.inner.verify()
-    }
-
-    fn stats(&self) -> Result<Stats, StoreError> {
-        self.inner.stats()
-    }
-
-    fn openings(&self) -> Result<Option<Openings>, StoreError> {
-        if *self.condition.lock().unwrap() == Condition::Untold {
+    fn openings(&self, inner: &S) -> Result<Option<Openings>, StoreError> {
+        if self.condition() == Condition::Untold {
             return Ok(None);
         }
-        self.inner.openings()
-    }
-}
-
-struct LookedAtSnapshot {
-    inner: Box<dyn Snapshot>,
-    condition: Arc<Mutex<Condition>>,
-    seen: Arc<AtomicUsize>,
-}
-
-impl Snapshot for LookedAtSnapshot {
-    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        self.inner.get(key)
+        inner.openings()
     }
 
-    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        self.inner.get_many(keys)
-    }
-
-    fn scan(&self, range: KeyRange, direction: Direction) -> Entries<'_> {
+    fn scan<'s>(
+        &self,
+        inner: &'s dyn Snapshot,
+        range: KeyRange,
+        direction: Direction,
+    ) -> Entries<'s> {
         let (Bound::Included(lower) | Bound::Excluded(lower)) = &range.lower else {
-            return self.inner.scan(range, direction);
+            return inner.scan(range, direction);
         };
         if lower.first() != Some(&ENTRY) {
-            return self.inner.scan(range, direction);
+            return inner.scan(range, direction);
         }
         self.seen.fetch_add(1, Ordering::Relaxed);
-        let mut entries = self.inner.scan(range, direction);
-        let condition = || *self.condition.lock().unwrap();
-        while condition() == Condition::Held {
+        let mut entries = inner.scan(range, direction);
+        while self.condition() == Condition::Held {
             std::thread::sleep(Duration::from_millis(1));
         }
-        match condition() {
+        match self.condition() {
             Condition::Whole | Condition::NoteDamaged | Condition::Held | Condition::Untold => {
                 entries
             }

@@ -16,7 +16,7 @@ use keyloom_engine::{COUNTS_KEY as NOTE, Database, DiskOptions, Durability, Opti
 use keyloom_store::{DiskStore, MemoryStore, Store};
 use serde_json::{Value, json};
 
-use looked_at::{Condition, LookedAt};
+use looked_at::{Condition, Look, LookedAt};
 
 /// A database that does nothing by itself.
 fn open(store: &Arc<impl Store + 'static>) -> Database {
@@ -155,7 +155,7 @@ fn closed() -> (MemoryStore, Vec<(String, u64, u64)>) {
 fn on_disk(path: &Path, durability: Durability) -> Arc<LookedAt<DiskStore>> {
     let options = DiskOptions { durability, ..DiskOptions::default() };
     let (store, _) = DiskStore::open(path, options).unwrap();
-    Arc::new(LookedAt::new(store, Condition::Whole))
+    Arc::new(Look::at(store, Condition::Whole))
 }
 
 /// Writes to a store as a build would that knows of no notes.

@@ -7,7 +7,7 @@ use keyloom_engine::{Call, Database, Durability};
 use keyloom_store::MemoryStore;
 use serde_json::{Value, json};
 
-use crate::looked_at::{Condition, LookedAt};
+use crate::looked_at::{Condition, Look};
 use crate::{
     NOTE, call, closed, copied, counts, create_table, delete, described, item, ok, on_disk, open,
     open_with_threads, put, write_beneath,
@@ -36,7 +36,7 @@ fn without_note() -> (MemoryStore, Vec<(String, u64, u64)>) {
 #[test]
 fn who_must_not_wait_is_sent_away_by_what_would_wait_for_the_counting() {
     let (store, _) = without_note();
-    let database = open_with_threads(&Arc::new(LookedAt::new(store, Condition::Endless)));
+    let database = open_with_threads(&Arc::new(Look::at(store, Condition::Endless)));
     let begin = |operation: &str, body: &Value| {
         let target = format!("DynamoDB_20120810.{operation}");
         database.begin_call(&target, body.to_string().as_bytes())
@@ -72,7 +72,7 @@ fn after_the_counting_everything_is_answered_at_once() {
 fn what_shows_counts_waits_until_they_are_exact() {
     for (operation, body, member) in showing_counts() {
         let (store, expected) = without_note();
-        let store = Arc::new(LookedAt::new(store, Condition::Held));
+        let store = Arc::new(Look::at(store, Condition::Held));
         let database = open_with_threads(&store);
         store.wait_for_scans(1);
         std::thread::scope(|scope| {
@@ -98,7 +98,7 @@ fn what_shows_counts_waits_until_they_are_exact() {
 fn a_counting_that_breaks_off_keeps_nobody_waiting_and_shows_no_zeros() {
     for condition in [Condition::Damaged, Condition::Broken] {
         let (store, _) = without_note();
-        let database = open_with_threads(&Arc::new(LookedAt::new(store, condition)));
+        let database = open_with_threads(&Arc::new(Look::at(store, condition)));
         let (status, reply) = call(&database, "DescribeTable", &json!({"TableName": "notes"}));
         assert_eq!(status, 500, "{reply}");
         assert!(reply.to_string().contains("the items cannot be counted"), "{reply}");

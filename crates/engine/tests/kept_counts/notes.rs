@@ -6,7 +6,7 @@ use keyloom_engine::{Database, DiskOptions, Durability, Options};
 use keyloom_store::{DiskStore, Fault, FaultyStore, KeyRange, MemoryStore, Store};
 use serde_json::json;
 
-use crate::looked_at::{Condition, LookedAt};
+use crate::looked_at::{Condition, Look};
 use crate::{
     NOTE, call, closed, counts, fill, item, ok, on_disk, open, put, scanned, write_beneath,
 };
@@ -58,7 +58,7 @@ fn after_a_crash_everything_is_counted() {
     let database = open(&store);
     put(&database, 200, 7);
     let expected = counts(&database);
-    let crashed = Arc::new(LookedAt::new(store.fork(), Condition::Whole));
+    let crashed = Arc::new(Look::at(store.fork(), Condition::Whole));
     assert_eq!(counts(&open(&crashed)), expected);
     assert_eq!(crashed.entry_scans(), 4, "the table and its indexes");
 }
@@ -98,7 +98,7 @@ fn what_is_not_counted_to_the_end_is_not_noted() {
         (Condition::Endless, true),
         (Condition::Broken, true),
     ] {
-        let store = Arc::new(LookedAt::new(store.fork(), condition));
+        let store = Arc::new(Look::at(store.fork(), condition));
         let options = Options { background, ..Options::default() };
         let database = Database::on(Arc::clone(&store) as Arc<dyn Store>, options).unwrap();
         put(&database, 300, 7);
@@ -176,7 +176,7 @@ fn an_index_that_is_being_filled_at_the_close_is_counted_by_who_fills_it() {
     let late = after.iter().find(|(name, ..)| name == "late").unwrap();
     assert_eq!(late.1, scanned(&database, Some("late")));
     drop(database);
-    let again = Arc::new(LookedAt::new(store.fork(), Condition::Whole));
+    let again = Arc::new(Look::at(store.fork(), Condition::Whole));
     assert_eq!(counts(&open(&again)), after);
     assert_eq!(again.entry_scans(), 0);
 }

@@ -7,7 +7,7 @@ use keyloom_engine::{Database, DiskOptions, Durability, Options};
 use keyloom_store::{DiskStore, Fault, FaultyStore, MemoryStore, Store};
 use serde_json::json;
 
-use crate::looked_at::{Condition, LookedAt};
+use crate::looked_at::{Condition, Look};
 use crate::{
     NOTE, call, closed, copied, counts, delete, fill, item, on_disk, open, put, write_beneath,
 };
@@ -21,7 +21,7 @@ fn a_note_that_makes_no_sense_is_as_good_as_none() {
     let spoilt: [&[u8]; 6] =
         [b"", b"{}", b"\xff\x00", &whole[..whole.len() / 2], without_indexes, of_another_opening];
     for note in spoilt {
-        let store = Arc::new(LookedAt::new(store.fork(), Condition::Whole));
+        let store = Arc::new(Look::at(store.fork(), Condition::Whole));
         write_beneath(store.as_ref(), NOTE, Some(note));
         let database = open(&store);
         assert_eq!(counts(&database), expected);
@@ -97,7 +97,7 @@ fn a_note_that_cannot_be_read_is_left_where_it_is_and_never_believed() {
 fn a_note_that_could_not_be_read_is_not_believed_within_the_same_opening_either() {
     let (directory, _, before) = closed_on_disk();
     let (store, _) = DiskStore::open(directory.path(), DiskOptions::default()).unwrap();
-    let store = Arc::new(LookedAt::new(FaultyStore::new(store), Condition::NoteDamaged));
+    let store = Arc::new(Look::at(FaultyStore::new(store), Condition::NoteDamaged));
     let database = open(&store);
     put(&database, 900, 7);
     store.inner().plan([Fault::UnknownLost]);
@@ -112,7 +112,7 @@ fn a_note_that_could_not_be_read_is_not_believed_within_the_same_opening_either(
 #[test]
 fn where_a_note_could_be_believed_later_one_that_cannot_be_read_is_an_error() {
     let (store, _) = closed();
-    let store = Arc::new(LookedAt::new(store, Condition::NoteDamaged));
+    let store = Arc::new(Look::at(store, Condition::NoteDamaged));
     let options = Options { background: false, ..Options::default() };
     let refused = Database::on(Arc::clone(&store) as Arc<dyn Store>, options).unwrap_err();
     assert!(refused.to_string().contains("this damage was planned"), "{refused}");
@@ -125,7 +125,7 @@ fn a_note_that_cannot_be_removed_from_a_disk_does_not_keep_the_database_from_ope
     for fault in [Fault::UnknownLost, Fault::UnknownWritten, Fault::UnknownLate] {
         let (directory, _, expected) = closed_on_disk();
         let (store, _) = DiskStore::open(directory.path(), DiskOptions::default()).unwrap();
-        let store = Arc::new(LookedAt::new(FaultyStore::new(store), Condition::Whole));
+        let store = Arc::new(Look::at(FaultyStore::new(store), Condition::Whole));
         store.inner().plan([fault]);
         let database = open(&store);
         assert_eq!(store.entry_scans(), 4, "it is not believed: {fault:?}");
@@ -138,7 +138,7 @@ fn a_note_that_cannot_be_removed_from_a_disk_does_not_keep_the_database_from_ope
 
 #[test]
 fn a_store_that_cannot_tell_its_openings_apart_gets_no_note_and_none_is_believed() {
-    let store = Arc::new(LookedAt::new(MemoryStore::new(), Condition::Untold));
+    let store = Arc::new(Look::at(MemoryStore::new(), Condition::Untold));
     let database = open(&store);
     fill(&database);
     let expected = counts(&database);

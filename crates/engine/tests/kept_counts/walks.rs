@@ -7,7 +7,7 @@ use keyloom_engine::{Clock, Database, ManualClock, Options};
 use keyloom_store::{MemoryStore, Store};
 use serde_json::json;
 
-use crate::looked_at::{Condition, LookedAt};
+use crate::looked_at::{Condition, Look, LookedAt};
 use crate::{counts, create_table, fill, item, ok, scanned};
 
 const NOW_S: u64 = 1_794_700_800;
@@ -47,7 +47,7 @@ fn a_table_that_was_looked_through_for_expired_items_is_not_after_a_clean_close(
     let before = counts(&database);
     drop(database);
 
-    let looked_at = Arc::new(LookedAt::new(store.fork(), Condition::Whole));
+    let looked_at = Arc::new(Look::at(store.fork(), Condition::Whole));
     let database = open(&looked_at, &clock, false);
     database.run_maintenance().unwrap();
     assert_eq!(looked_at.entry_scans(), 0, "nothing has expired");
@@ -55,7 +55,7 @@ fn a_table_that_was_looked_through_for_expired_items_is_not_after_a_clean_close(
     database.run_maintenance().unwrap();
     assert_eq!(looked_at.entry_scans(), 1);
     assert_eq!(counts(&database)[0].1, before[0].1 - 1);
-    let crashed = Arc::new(LookedAt::new(looked_at.inner().fork(), Condition::Whole));
+    let crashed = Arc::new(Look::at(looked_at.inner().fork(), Condition::Whole));
     open(&crashed, &clock, false).run_maintenance().unwrap();
     assert_eq!(crashed.entry_scans(), 5, "everything is counted, and the table looked through");
 }
@@ -81,7 +81,7 @@ fn while_walked(
 #[test]
 fn an_attribute_that_changes_during_a_walk_is_not_missed() {
     for walked in ["archive", "notes"] {
-        let store = Arc::new(LookedAt::new(MemoryStore::new(), Condition::Whole));
+        let store = Arc::new(Look::at(MemoryStore::new(), Condition::Whole));
         let database = open(&store, &clock(), false);
         create_table(&database);
         put_until(&database, 1, "after", NOW_S - 10);
@@ -108,7 +108,7 @@ fn an_attribute_that_changes_during_a_walk_is_not_missed() {
 
 #[test]
 fn a_table_that_is_switched_off_during_a_walk_keeps_its_items() {
-    let store = Arc::new(LookedAt::new(MemoryStore::new(), Condition::Whole));
+    let store = Arc::new(Look::at(MemoryStore::new(), Condition::Whole));
     let database = open(&store, &clock(), false);
     create_table(&database);
     put_until(&database, 1, "until", NOW_S - 10);
@@ -120,7 +120,7 @@ fn a_table_that_is_switched_off_during_a_walk_keeps_its_items() {
 #[test]
 fn a_walk_that_fails_is_made_again() {
     for condition in [Condition::Damaged, Condition::Broken] {
-        let store = Arc::new(LookedAt::new(MemoryStore::new(), Condition::Whole));
+        let store = Arc::new(Look::at(MemoryStore::new(), Condition::Whole));
         let database = open(&store, &clock(), false);
         create_table(&database);
         put_until(&database, 1, "until", NOW_S - 10);
@@ -140,7 +140,7 @@ fn a_walk_that_fails_is_made_again() {
 #[test]
 fn a_walk_that_a_close_breaks_off_is_made_by_the_next_database() {
     let clock = clock();
-    let store = Arc::new(LookedAt::new(MemoryStore::new(), Condition::Whole));
+    let store = Arc::new(Look::at(MemoryStore::new(), Condition::Whole));
     let database = open(&store, &clock, true);
     create_table(&database);
     put_until(&database, 1, "until", NOW_S + 100);
@@ -150,7 +150,7 @@ fn a_walk_that_a_close_breaks_off_is_made_by_the_next_database() {
     store.wait_for_scans(1);
     drop(database);
 
-    let store = Arc::new(LookedAt::new(store.inner().fork(), Condition::Whole));
+    let store = Arc::new(Look::at(store.inner().fork(), Condition::Whole));
     let database = open(&store, &clock, false);
     assert_eq!(store.entry_scans(), 0, "the counts are noted");
     database.run_maintenance().unwrap();

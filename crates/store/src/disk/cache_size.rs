@@ -1,6 +1,7 @@
 //! The default size of the block cache.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read as _;
 use std::sync::OnceLock;
 
 /// The cache takes one in this many bytes of the memory.
@@ -22,29 +23,31 @@ pub(crate) fn default_cache_bytes() -> u64 {
 pub fn machine_memory_bytes() -> Option<u64> {
     static BYTES: OnceLock<Option<u64>> = OnceLock::new();
     *BYTES.get_or_init(|| {
-        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        memory_of(
-            &read("/proc/meminfo"),
-            &[
-                &read("/sys/fs/cgroup/memory.max"),
-                &read("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-            ],
-        )
+        let limit = beginning("/sys/fs/cgroup/memory.max")
+            .or_else(|| beginning("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+        let machine = beginning("/proc/meminfo").unwrap_or_default();
+        memory_of(&machine, &limit.unwrap_or_default())
     })
+}
+
+/// The first bytes of a file of the kernel's, in one read: every further one would delay the start.
+fn beginning(path: &str) -> Option<String> {
+    let mut bytes = [0; 64];
+    let read = File::open(path).and_then(|mut file| file.read(&mut bytes)).ok()?;
+    Some(String::from_utf8_lossy(bytes.get(..read)?).into_owned())
 }
 
 fn share_of(memory: Option<u64>) -> u64 {
     memory.map_or(OTHERWISE, |bytes| (bytes / SHARE).clamp(LEAST, MOST))
 }
 
-/// Parses the kernel's figure for the machine and the container's limits, of either cgroup version.
-fn memory_of(meminfo: &str, limits: &[&str]) -> Option<u64> {
+/// Parses the kernel's figure for the machine and the container's limit.
+fn memory_of(meminfo: &str, limit: &str) -> Option<u64> {
     let machine = meminfo.lines().find_map(|line| {
         let kilobytes = line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?;
         Some(kilobytes.trim().parse::<u64>().ok()?.saturating_mul(1024))
     });
-    let limits = limits.iter().filter_map(|limit| limit.trim().parse().ok());
-    machine.into_iter().chain(limits).min()
+    machine.into_iter().chain(limit.trim().parse().ok()).min()
 }
 
 #[cfg(test)]
@@ -66,11 +69,7 @@ mod tests {
             ("MemTotal: lots".to_owned(), "max", OTHERWISE),
         ];
         for (meminfo, limit, expected) in cases {
-            assert_eq!(
-                share_of(memory_of(&meminfo, &[limit, ""])),
-                expected,
-                "{meminfo:?} {limit:?}"
-            );
+            assert_eq!(share_of(memory_of(&meminfo, limit)), expected, "{meminfo:?} {limit:?}");
         }
     }
 }

@@ -3,28 +3,23 @@
 use std::sync::Arc;
 
 use keyloom_core::AttributeValue;
-use keyloom_keys::{ByteSet, Language, PrefixMatch};
+use keyloom_keys::{ByteSet, Language};
 
+use super::equivalence::pinned_fields;
 use super::form::{RawForm, placeholders};
-use super::{RawProblem, RawRule};
-use crate::condition::Comparison;
-use crate::evaluate::Inputs;
-use crate::key::{FieldPiece, KeyTemplate, Piece, may_hold_separator};
-use crate::model::{
-    Access, Entity, Escape, Field, Index, IndexKey, IndexKind, Operand, Table, Test, same,
-};
+use super::{RawProblem, RawRule, sort_key};
+use crate::key::{FieldPiece, KeyTemplate};
+use crate::model::{Access, Entity, Escape, Field, Index, IndexKind, Operand, Table, same};
+use crate::plan::Read;
 use crate::plan::bind::Source;
-use crate::plan::candidate::candidates;
-use crate::plan::concrete::{ConcreteRead, SortCondition, concretize};
+use crate::plan::concrete::{ConcreteRead, SortCondition};
 use crate::plan::counter;
 use crate::plan::coverage::uncovered;
 use crate::plan::order::{OrderProblem, direction};
 use crate::plan::purity::Bleed;
 use crate::plan::range::{ReadRange, SortPart, condition_language};
-use crate::plan::request::{Placeholder, read_forms};
+use crate::plan::request::Placeholder;
 use crate::plan::space::Space;
-use crate::plan::verdict::accepted;
-use crate::plan::{Plan, Read};
 
 /// What is known about a legal request.
 pub(super) struct Meaning {
@@ -63,7 +58,7 @@ pub(super) fn check(space: &Space, access: &Access, form: &RawForm) -> Meaning {
     if there.is_empty() {
         return meaning;
     }
-    check_sort(access, form, &read, &there, index, &mut meaning.problems);
+    sort_key::check(access, form, &read, &there, index, &mut meaning.problems);
     meaning.bleeds = vec![strangers(space, access, form, &read)];
     meaning.uncovered = uncovered(access, &there, index);
     if index.kind == IndexKind::Local {
@@ -144,192 +139,6 @@ fn meets(template: &KeyTemplate, sample: &str, written: &str) -> bool {
     }
     form.literal(rest.as_bytes());
     form.shared_text(&template.language()).is_some()
-}
-
-fn sort_template<'a>(
-    key: &IndexKey<'a>,
-    read: &ConcreteRead,
-    index: &Index,
-) -> Option<&'a KeyTemplate> {
-    let at = read.equal.len().checked_sub(index.hash.len())?;
-    key.range.get(at).filter(|part| !part.shape.is_native()).map(|part| part.shape.template())
-}
-
-/// Prefixes that never match or match too much, and upper bounds that cut the last period.
-fn check_sort(
-    access: &Access,
-    form: &RawForm,
-    read: &ConcreteRead,
-    there: &[Arc<Entity>],
-    index: &Index,
-    problems: &mut Vec<RawProblem>,
-) {
-    let span = access.raw.as_ref().map_or(access.span, |raw| raw.key_span);
-    let (Some((_, condition)), Some((_, written))) = (&read.sort, form.sort()) else { return };
-    let templates: Vec<(&Arc<Entity>, &KeyTemplate)> = there
-        .iter()
-        .filter_map(|entity| {
-            let key = entity.index_key(index)?;
-            Some((entity, sort_template(&key, read, index)?))
-        })
-        .collect();
-    match (condition, written) {
-        (SortCondition::BeginsWith(value), SortCondition::BeginsWith(written)) => {
-            let Some(prefix) = value.as_s() else { return };
-            problems.extend(never(&templates, prefix, &written.text, span));
-            problems.extend(open_ended(access, &templates, prefix, &written.text, span));
-        }
-        (
-            SortCondition::Between(_, high) | SortCondition::Compare(Comparison::LessOrEqual, high),
-            _,
-        ) => {
-            let Some(high) = high.as_s() else { return };
-            problems.extend(cuts(&templates, high, span));
-        }
-        _ => {}
-    }
-}
-
-fn never(
-    templates: &[(&Arc<Entity>, &KeyTemplate)],
-    prefix: &str,
-    written: &str,
-    span: crate::source::Span,
-) -> Option<RawProblem> {
-    let mut nearest: Option<(&Arc<Entity>, &KeyTemplate, String, String)> = None;
-    for (entity, template) in templates {
-        match template.template().match_prefix(prefix) {
-            PrefixMatch::Never { longest, reason } => {
-                if nearest.as_ref().is_none_or(|(.., best, _)| best.len() < longest.len()) {
-                    nearest = Some((entity, template, longest, reason));
-                }
-            }
-            _ => return None,
-        }
-    }
-    let (entity, template, longest, reason) = nearest?;
-    Some(RawProblem {
-        rule: RawRule::NeverMatches,
-        message: format!("no key of `{}` begins with `{written}`", entity.name),
-        evidence: format!(
-            "its key is `{}`: {reason}; the request is legal and always empty",
-            template.text()
-        ),
-        fix: format!("begin with `{longest}`, or state the condition on the field in `where`"),
-        span,
-    })
-}
-
-/// A prefix that ends inside a value of varying length matches longer values too.
-fn open_ended(
-    access: &Access,
-    templates: &[(&Arc<Entity>, &KeyTemplate)],
-    prefix: &str,
-    written: &str,
-    span: crate::source::Span,
-) -> Option<RawProblem> {
-    templates.iter().find_map(|(entity, template)| {
-        let field = match template.template().match_prefix(prefix) {
-            PrefixMatch::InsideField { field } => field,
-            PrefixMatch::WholeKey => template.pieces().last()?.as_field()?.name().to_owned(),
-            _ => return None,
-        };
-        let piece = template.field_pieces().find(|piece| piece.name() == field)?;
-        let meant = access.terms.iter().any(|term| {
-            term.field == field && matches!(term.test, Test::BeginsWith(_) | Test::Range { .. })
-        });
-        if meant || piece.format().is_fixed_width() || piece.format().precision().is_some() {
-            return None;
-        }
-        Some(RawProblem {
-            rule: RawRule::NeverMatches,
-            message: format!("the prefix `{written}` ends inside `{field}`"),
-            evidence: format!(
-                "`begins_with {prefix}` also matches `{prefix}0` and every other longer value of `{field}` in `{}` (`{}`)",
-                template.text(),
-                entity.name
-            ),
-            fix: format!(
-                "end the prefix with the separator: `{written}{}`; give a parent item a closing separator of its own or read it with a second request",
-                template.template().separator()
-            ),
-            span,
-        })
-    })
-}
-
-/// An upper bound that is only the beginning of keys leaves those keys out.
-fn cuts(
-    templates: &[(&Arc<Entity>, &KeyTemplate)],
-    high: &str,
-    span: crate::source::Span,
-) -> Option<RawProblem> {
-    templates.iter().find_map(|(entity, template)| {
-        let inside = match template.template().match_prefix(high) {
-            PrefixMatch::InsideField { field } => Some(field),
-            PrefixMatch::AtBoundary => {
-                let at = covered(template, high);
-                template
-                    .pieces()
-                    .iter()
-                    .take(at)
-                    .filter_map(Piece::as_field)
-                    .next_back()
-                    .map(|piece| piece.name().to_owned())
-            }
-            _ => None,
-        }?;
-        let time = entity.field(&inside).is_some_and(crate::model::Field::is_time);
-        if !time {
-            return None;
-        }
-        let example = template.template().example()?;
-        let tail = example.get(high.len()..).unwrap_or("…");
-        Some(RawProblem {
-            rule: RawRule::CutsLastPeriod,
-            message: format!("the upper bound `{high}` leaves out everything of its last period"),
-            evidence: format!(
-                "keys of `{}` go on after it (`{high}{tail}`), and a longer text sorts after its beginning",
-                entity.name
-            ),
-            fix: format!(
-                "state the range on the field: where = \"… {inside} between ? and ?\"; the upper bound then gets the end of the period"
-            ),
-            span,
-        })
-    })
-}
-
-/// How many pieces of a template a text covers.
-fn covered(template: &KeyTemplate, text: &str) -> usize {
-    let mut rest = text;
-    let mut pieces = template.pieces().iter().enumerate().peekable();
-    while let Some((at, piece)) = pieces.next() {
-        match piece {
-            Piece::Literal(literal) => match rest.strip_prefix(literal.as_str()) {
-                Some(tail) => rest = tail,
-                None => return at,
-            },
-            Piece::Field(_) => match pieces.peek() {
-                Some((_, Piece::Literal(next))) => match rest.split_once(next.as_str()) {
-                    Some((before, _)) => rest = rest.get(before.len()..).unwrap_or(""),
-                    None => {
-                        return if rest.is_empty() {
-                            at
-                        } else {
-                            at + usize::from(is_whole(piece, rest))
-                        };
-                    }
-                },
-                _ => return at + usize::from(is_whole(piece, rest)),
-            },
-        }
-    }
-    template.pieces().len()
-}
-
-fn is_whole(piece: &Piece, text: &str) -> bool {
-    piece.as_field().is_some_and(|field| field.format().decode(text).is_ok())
 }
 
 /// The entities besides the wanted ones that the request returns.
@@ -463,155 +272,4 @@ fn equivalent(
         limit: access.limit,
         fetches: false,
     })
-}
-
-/// What the planner makes of the conditions on the index of a hand-written request.
-fn planned(space: &Space, access: &Access, form: &RawForm) -> Option<(Access, Plan)> {
-    let entity = access.find.first()?;
-    let mut declared = access.clone();
-    declared.raw = None;
-    declared.index = Some(crate::source::Spanned::free(form.index_of(&entity.table).label()));
-    let (candidate, _) = candidates(space, &declared, &declared.find);
-    let planned = accepted(&declared, candidate?, Vec::new());
-    Some((declared, planned))
-}
-
-/// The plan of `where` whose request is the one that was written by hand. They are compared on samples; what other
-/// inputs do, is looked at when they come ([`is_same`]).
-pub(super) fn as_planned(space: &Space, access: &Access, form: &RawForm) -> Option<Plan> {
-    let (_, planned) = planned(space, access, form)?;
-    let mut used = form.inputs();
-    used.sort_unstable();
-    let mut declared: Vec<&str> = access.inputs.iter().map(|input| input.name.as_str()).collect();
-    declared.sort_unstable();
-    let same = used == declared
-        && calls(access).iter().all(|inputs| {
-            let Ok(mine) = form.concrete(inputs) else { return false };
-            is_same(access, &planned, form, inputs, &mine) == Ok(true)
-        });
-    same.then_some(planned)
-}
-
-/// Calls that tell inputs apart: plausible ones, and for each input one in which only its value differs.
-fn calls(access: &Access) -> Vec<Inputs> {
-    let base = counter::inputs_numbered(access, 0);
-    let mut calls = vec![base.clone()];
-    for (name, value) in counter::inputs_numbered(access, 1) {
-        let mut call = base.clone();
-        call.insert(name, value);
-        calls.push(call);
-    }
-    calls
-}
-
-/// Whether a hand-written request is the planned one with these inputs. An error says why they do not fit.
-pub(super) fn is_same(
-    access: &Access,
-    planned: &Plan,
-    form: &RawForm,
-    inputs: &Inputs,
-    mine: &ConcreteRead,
-) -> Result<bool, String> {
-    let theirs = concretize(access, planned, inputs)?;
-    let [only] = theirs.as_slice() else { return Ok(false) };
-    let filtered =
-        |a: &ConcreteRead, b: &ConcreteRead| a.filter.iter().all(|test| b.filter.contains(test));
-    Ok(filtered(only, mine) && filtered(mine, only) && same_keys(access, form, only, mine))
-}
-
-/// Whether two reads take the same keys of the entities to be found.
-fn same_keys(access: &Access, form: &RawForm, a: &ConcreteRead, b: &ConcreteRead) -> bool {
-    if a.equal == b.equal && a.sort == b.sort {
-        return true;
-    }
-    let Some(table) = access.find.first().map(|entity| &entity.table) else { return false };
-    let index = form.index_of(table);
-    let hashes = index.hash.len();
-    let (Some(x), Some(y)) = (beginning(a, hashes), beginning(b, hashes)) else { return false };
-    let same_hash = a.equal.get(..hashes) == b.equal.get(..hashes);
-    // One begins with the other, and what it has more is text that all keys of the entity have there.
-    let begins = x.0.starts_with(y.0) || y.0.starts_with(x.0);
-    let alike = |entity: &Arc<Entity>| {
-        let key = entity.index_key(index)?;
-        let [part] = key.range.as_slice() else { return None };
-        let template = part.shape.template();
-        let (x, y) = (pinned_fields(template, x)?, pinned_fields(template, y)?);
-        (!part.shape.is_native()).then_some(x == y)
-    };
-    same_hash && begins && access.find.iter().all(|entity| alike(entity) == Some(true))
-}
-
-/// What the sort keys of a read begin with, and whether that is all of them; nothing if it takes a range.
-fn beginning(read: &ConcreteRead, hashes: usize) -> Option<(&str, bool)> {
-    match (&read.sort, read.equal.get(hashes)) {
-        (None, None) => Some(("", false)),
-        (None, Some((_, value))) => Some((value.as_s()?, true)),
-        (Some((_, SortCondition::BeginsWith(value))), None) => Some((value.as_s()?, false)),
-        _ => None,
-    }
-}
-
-/// How many fields of a template a beginning pins; nothing if it may end inside of one.
-fn pinned_fields(template: &KeyTemplate, (text, exact): (&str, bool)) -> Option<usize> {
-    let loose = template.field_pieces().any(|piece| may_hold_separator(piece.format()));
-    if template.escape() == Escape::None && loose {
-        return None;
-    }
-    let separator = template.template().separator();
-    let mut rest = text;
-    let mut fields = 0;
-    let mut pieces = template.pieces().iter().peekable();
-    while let Some(piece) = pieces.next() {
-        if rest.is_empty() {
-            return Some(fields);
-        }
-        let field = match piece {
-            Piece::Literal(literal) => match rest.strip_prefix(literal.as_str()) {
-                Some(tail) => {
-                    rest = tail;
-                    continue;
-                }
-                None => return literal.starts_with(rest).then_some(fields),
-            },
-            Piece::Field(field) => field,
-        };
-        fields += 1;
-        let next = match pieces.peek() {
-            Some(Piece::Literal(next)) => next.as_str(),
-            _ => "",
-        };
-        if let Some((value, _)) = rest.split_once(next).filter(|_| !next.is_empty()) {
-            rest = rest.get(value.len()..)?;
-            continue;
-        }
-        // The text ends here: with the beginning of what follows, which closes the value, or with the value.
-        let closed = next.starts_with(separator) && rest.ends_with(separator);
-        let whole = exact && next.is_empty() || field.format().is_fixed_width();
-        return (closed || whole && is_whole(piece, rest)).then_some(fields);
-    }
-    rest.is_empty().then_some(fields)
-}
-
-/// The one key condition that the conditions compile to, as a design file states it.
-pub(super) fn planned_key(access: &Access, form: &RawForm) -> Option<String> {
-    let (declared, planned) = planned(&Space::empty(), access, form)?;
-    let [read] = planned.reads.as_slice() else { return None };
-    (read.filter.is_empty() && read.fans.is_empty())
-        .then(|| key_text(&declared, &planned))
-        .flatten()
-}
-
-/// The key condition of the first request of a plan.
-fn key_text(access: &Access, plan: &Plan) -> Option<String> {
-    let form = read_forms(access, plan).into_iter().next()?;
-    let mut parts: Vec<String> =
-        form.equal.iter().map(|(name, value)| format!("{name} = \"{}\"", value.text)).collect();
-    match &form.sort {
-        Some((name, begins @ SortCondition::BeginsWith(_))) => {
-            parts.push(begins.as_test().design_text(name, |value| format!("\"{}\"", value.text)));
-        }
-        Some(_) => return None,
-        None => {}
-    }
-    Some(parts.join(" and "))
 }

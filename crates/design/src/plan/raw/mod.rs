@@ -1,9 +1,11 @@
 //! Hand-written key conditions, checked as they stand: what DynamoDB refuses, what never matches, what
 //! matches too much, and what is missing.
 
+mod equivalence;
 mod form;
 mod legal;
 mod meaning;
+mod sort_key;
 
 pub use self::form::RawForm;
 use super::candidate::{Candidate, loose_fields};
@@ -81,7 +83,7 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
     };
     plan.problems.extend(meaning.problems.into_iter().map(Problem::Raw));
     if !access.terms.is_empty() {
-        adopt(&mut plan, access, meaning::as_planned(space, access, &form));
+        adopt(&mut plan, access, equivalence::as_planned(space, access, &form));
     }
     if !meaning.missing.is_empty() {
         let why = format!(
@@ -98,7 +100,7 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
     }
     let told = plan.problems.iter().any(|problem| !matches!(problem, Problem::Uncovered { .. }));
     if plan.proofs.rows == Proof::Refuted && !told {
-        let planned = meaning::planned_key(access, &form);
+        let planned = equivalence::planned_key(access, &form);
         plan.problems.push(Problem::NotAsPlanned { planned });
     }
     if space.examples {
@@ -120,7 +122,7 @@ pub(super) fn first_read(
     inputs: &Inputs,
 ) -> Result<Vec<ConcreteRead>, String> {
     let read = form.concrete(inputs)?;
-    if form.is_as_planned() && !meaning::is_same(access, plan, form, inputs, &read)? {
+    if form.is_as_planned() && !equivalence::is_same(access, plan, form, inputs, &read)? {
         if concretize(access, plan, inputs)?.is_empty() {
             return Ok(Vec::new());
         }

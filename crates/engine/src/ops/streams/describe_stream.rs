@@ -1,15 +1,15 @@
 //! DescribeStream.
 
-use keyloom_api::streams::DescribeStreamInput;
-use keyloom_api::{Fields, JsonWriter};
+use keyloom_api::Fields;
+use keyloom_api::streams::{DescribeStreamInput, DescribeStreamOutput, ShardDescription};
 use keyloom_core::Result;
 
+use crate::catalog::record::KeyElement;
 use crate::database::Inner;
 use crate::ops::paging;
-use crate::ops::tables::description;
 use crate::stream::Shard;
 
-use super::{find, sequence_number};
+use super::find;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = DescribeStreamInput::decode(&fields)?;
@@ -24,34 +24,25 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let rest = shards.iter().skip(position.map_or(0, |position| position + 1));
     // After a shard that is gone come those with later names, which begin with their time.
     let gone = start.filter(|_| position.is_none());
-    let (page, more) =
+    let (page, has_more) =
         paging::page(rest, input.limit, |shard| gone.is_none_or(|gone| shard.id.as_str() > gone));
 
-    let mut json = JsonWriter::object();
-    json.structure("StreamDescription", |json| {
-        json.string("StreamArn", input.stream_arn);
-        json.string("StreamLabel", &stream.label);
-        let status = if stream.closed_ms.is_none() { "ENABLED" } else { "DISABLED" };
-        json.string("StreamStatus", status);
-        json.string("StreamViewType", &stream.view);
-        json.seconds("CreationRequestDateTime", stream.created_ms);
-        json.string("TableName", &stream.table);
-        description::key_schema(json, &stream.key);
-        json.list("Shards", &page, |json, shard| json.nested(|json| write_shard(json, shard)));
-        if let Some(last) = page.last().filter(|_| more) {
-            json.string("LastEvaluatedShardId", &last.id);
-        }
+    let shards = page.into_iter().map(|shard| ShardDescription {
+        shard_id: &shard.id,
+        start: shard.start,
+        end: shard.end,
+        parent: shard.parent.as_deref(),
     });
-    Ok(json.finish())
-}
-
-fn write_shard(json: &mut JsonWriter, shard: &Shard) {
-    json.string("ShardId", &shard.id);
-    json.structure("SequenceNumberRange", |json| {
-        json.string("StartingSequenceNumber", &sequence_number(shard.start));
-        if let Some(end) = shard.end {
-            json.string("EndingSequenceNumber", &sequence_number(end));
-        }
-    });
-    json.optional_string("ParentShardId", shard.parent.as_deref());
+    let output = DescribeStreamOutput {
+        stream_arn: input.stream_arn,
+        stream_label: &stream.label,
+        is_enabled: stream.closed_ms.is_none(),
+        view_type: &stream.view,
+        created_ms: stream.created_ms,
+        table_name: &stream.table,
+        key: stream.key.iter().map(KeyElement::role).collect(),
+        shards: shards.collect(),
+        has_more,
+    };
+    Ok(output.encode())
 }

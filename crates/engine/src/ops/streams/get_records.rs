@@ -2,10 +2,9 @@
 
 use std::ops::Bound;
 
-use keyloom_api::streams::GetRecordsInput;
-use keyloom_api::{Fields, JsonWriter};
+use keyloom_api::Fields;
+use keyloom_api::streams::{self, GetRecordsInput, GetRecordsOutput, StreamImages};
 use keyloom_core::error::stream as message;
-use keyloom_core::size::item_size;
 use keyloom_core::{Result, limits};
 use keyloom_store::{Direction, KeyRange};
 
@@ -14,8 +13,8 @@ use crate::layout::{self, Keyspace};
 use crate::store_error;
 use crate::stream::{Record, StreamRecord, decode_record, registry, retention};
 
+use super::is_named;
 use super::iterator::Position;
-use super::{is_named, sequence_number};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = GetRecordsInput::decode(&fields)?;
@@ -26,15 +25,13 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         .filter(|stream| !stream.is_gone(now_ms) && is_named(stream, arn))
         .ok_or_else(|| message::stream_not_found(arn))?;
     let page = Page::read(database, &stream, position, input.limit)?;
-
-    let mut json = JsonWriter::object();
-    json.list("Records", &page.records, |json, (number, record)| {
-        json.nested(|json| write_record(json, database, &stream, *number, record));
-    });
-    if let Some(next) = page.next {
-        json.string("NextShardIterator", &next.iterator(arn, now_ms));
-    }
-    Ok(json.finish())
+    let output = GetRecordsOutput {
+        records: page.records.iter().map(|record| shown(&stream, record)).collect(),
+        region: &database.options.region,
+        view_type: &stream.view,
+        next_shard_iterator: page.next.map(|next| next.iterator(arn, now_ms)),
+    };
+    Ok(output.encode())
 }
 
 /// Some records of a shard in order, and where to go on.
@@ -71,7 +68,7 @@ impl Page {
             let (key, value) = entry.map_err(store_error)?;
             let number = layout::sequence_of(&key).unwrap_or_default();
             let record = decode_record(&value)?;
-            bytes += size_bytes(&record);
+            bytes += images(&record).size_bytes();
             if !records.is_empty() && bytes > limits::MAX_STREAM_PAGE_BYTES {
                 let next = Position { next: number, from_horizon: false, ..position };
                 return Ok(Self { records, next: Some(next) });
@@ -91,41 +88,21 @@ fn key(stream: Keyspace, shard: u32, number: u64) -> keyloom_store::Bytes {
     layout::stream_record(stream, shard, number).into()
 }
 
-/// What a record shows, in bytes.
-fn size_bytes(record: &Record) -> usize {
-    let images = [Some(&record.keys), record.old.as_ref(), record.new.as_ref()];
-    images.into_iter().flatten().map(item_size).sum()
+/// What a record shows.
+fn images(record: &Record) -> StreamImages<'_> {
+    StreamImages { keys: &record.keys, old: record.old.as_ref(), new: record.new.as_ref() }
 }
 
-fn write_record(
-    json: &mut JsonWriter,
-    database: &Inner,
+fn shown<'a>(
     stream: &StreamRecord,
-    number: u64,
-    record: &Record,
-) {
-    // Unique, and the same whenever the record is read.
-    json.string("eventID", &format!("{:016x}{number:016x}", stream.keyspace));
-    json.string("eventName", record.event.as_str());
-    json.string("eventVersion", "1.1");
-    json.string("eventSource", "aws:dynamodb");
-    json.string("awsRegion", &database.options.region);
-    json.structure("dynamodb", |json| {
-        json.integer("ApproximateCreationDateTime", record.created_ms / 1000);
-        json.item("Keys", &record.keys);
-        json.optional_item("NewImage", record.new.as_ref());
-        json.optional_item("OldImage", record.old.as_ref());
-        json.string("SequenceNumber", &sequence_number(number));
-        json.integer("SizeBytes", size_bytes(record) as i64);
-        json.string("StreamViewType", &stream.view);
-    });
-    if record.is_by_time_to_live() {
-        json.structure("userIdentity", |json| {
-            // AWS writes the names like this; the API model, and so some SDKs, like that.
-            for (principal, kind) in [("principalId", "type"), ("PrincipalId", "Type")] {
-                json.string(principal, "dynamodb.amazonaws.com");
-                json.string(kind, "Service");
-            }
-        });
+    (number, record): &'a (u64, Record),
+) -> streams::StreamRecord<'a> {
+    streams::StreamRecord {
+        event_id: format!("{:016x}{number:016x}", stream.keyspace),
+        event_name: record.event.as_str(),
+        created_ms: record.created_ms,
+        sequence_number: *number,
+        images: images(record),
+        is_by_time_to_live: record.is_by_time_to_live(),
     }
 }

@@ -1,15 +1,17 @@
 //! GetShardIterator.
 
-use keyloom_api::streams::{GetShardIteratorInput, ShardStart};
-use keyloom_api::{Fields, JsonWriter};
+use keyloom_api::Fields;
+use keyloom_api::streams::{
+    GetShardIteratorInput, GetShardIteratorOutput, ShardStart, parse_sequence_number,
+};
 use keyloom_core::Result;
 use keyloom_core::error::stream as message;
 
 use crate::database::Inner;
 use crate::stream::{NUMBERS_PER_MS, Shard, retention};
 
+use super::find;
 use super::iterator::Position;
-use super::{find, parse_sequence_number};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let GetShardIteratorInput { stream_arn: arn, shard_id, start } =
@@ -35,9 +37,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         },
         from_horizon: matches!(start, ShardStart::TrimHorizon | ShardStart::Time(_)),
     };
-    let mut json = JsonWriter::object();
-    json.string("ShardIterator", &position.iterator(arn, now_ms));
-    Ok(json.finish())
+    Ok(GetShardIteratorOutput { shard_iterator: position.iterator(arn, now_ms) }.encode())
 }
 
 /// A sequence number that may be in the shard and has not been trimmed.

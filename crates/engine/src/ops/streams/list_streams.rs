@@ -1,7 +1,7 @@
 //! ListStreams.
 
-use keyloom_api::streams::ListStreamsInput;
-use keyloom_api::{Fields, JsonWriter};
+use keyloom_api::Fields;
+use keyloom_api::streams::{ListStreamsInput, ListStreamsOutput, StreamSummary};
 use keyloom_core::Result;
 
 use crate::catalog::table_name;
@@ -22,20 +22,13 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         .map(|stream| (stream_arn(database, &stream), stream))
         .collect();
     streams.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let (page, more) = paging::page(streams.iter(), input.limit, |(arn, _)| {
+    let (page, has_more) = paging::page(streams.iter(), input.limit, |(arn, _)| {
         input.exclusive_start_stream_arn.is_none_or(|start| arn.as_str() > start)
     });
-
-    let mut json = JsonWriter::object();
-    json.list("Streams", &page, |json, (arn, stream)| {
-        json.nested(|json| {
-            json.string("StreamArn", arn);
-            json.string("TableName", &stream.table);
-            json.string("StreamLabel", &stream.label);
-        });
+    let streams = page.into_iter().map(|(arn, stream)| StreamSummary {
+        stream_arn: arn,
+        table_name: &stream.table,
+        stream_label: &stream.label,
     });
-    if let Some((last, _)) = page.last().filter(|_| more) {
-        json.string("LastEvaluatedStreamArn", last);
-    }
-    Ok(json.finish())
+    Ok(ListStreamsOutput { streams: streams.collect(), has_more }.encode())
 }

@@ -1,14 +1,12 @@
 //! A table as replies describe it.
 
-use keyloom_api::JsonWriter;
 use keyloom_api::tables::{
     BillingDescription, Counts, GlobalIndexDescription, IndexDescription, StreamDescription,
-    TableDescription, VectorIndexDescription, write_key_schema,
+    TableDescription, VectorIndexDescription,
 };
-use keyloom_core::schema::KeyRole;
 
 use crate::catalog::record::{
-    Billing, IndexRecord, KeyElement, Phase, Status, StreamSetting, Throughput, VectorIndexLife,
+    Billing, IndexRecord, Phase, Status, StreamSetting, Throughput, VectorIndexLife,
 };
 use crate::catalog::{Stats, Table, TableRecord};
 use crate::database::Inner;
@@ -139,11 +137,4 @@ fn others(database: &Inner, record: &TableRecord) -> Vec<(&'static str, serde_js
     let mut others = replicas::described(database, record);
     others.extend(record.settings.get("RestoreSummary").map(|it| ("RestoreSummary", it.clone())));
     others
-}
-
-/// A stored key schema.
-pub(crate) fn key_schema(json: &mut JsonWriter, elements: &[KeyElement]) {
-    let role = |hash| if hash { KeyRole::Hash } else { KeyRole::Range };
-    let elements = elements.iter().map(|element| (element.name.as_str(), role(element.hash)));
-    write_key_schema(json, elements);
 }

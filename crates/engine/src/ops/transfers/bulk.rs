@@ -198,20 +198,15 @@ impl BulkOperation {
     }
 
     fn answer(&self, database: &Inner) -> Vec<u8> {
+        let arn = self.arn(database);
         let description = BulkOperationDescription {
-            bulk_operation_arn: &self.arn(database),
-            status: self.status(),
+            details: self.details(&arn),
             table: &self.table,
-            table_id: &self.table_id,
-            request: &self.request,
-            started_ms: self.started_ms,
-            ended_ms: self.ended_ms,
             processed_items: self.work.items,
             processed_bytes: self.work.bytes,
             total_bytes: self.work.total_bytes,
             put_bytes: self.work.put_bytes,
             errors: self.work.errors,
-            failure: self.failure.as_ref(),
         };
         description.encode()
     }

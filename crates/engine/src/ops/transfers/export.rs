@@ -190,19 +190,14 @@ impl Export {
                 view: *view,
             }),
         };
+        let arn = self.arn(database);
         let description = ExportDescription {
-            export_arn: &self.arn(database),
-            status: self.status(),
-            started_ms: self.started_ms,
-            ended_ms: self.ended_ms,
+            details: self.details(&arn),
             table_arn: &database.table_arn(&self.table),
-            table_id: &self.table_id,
-            request: &self.request,
             format: *format,
             time,
             is_encrypted: is_encrypted(database),
             written: manifest.as_deref().map(|manifest| (manifest, *bytes, *items)),
-            failure: self.failure.as_ref(),
         };
         description.encode()
     }

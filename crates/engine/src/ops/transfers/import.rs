@@ -186,21 +186,16 @@ impl Import {
 
     fn answer(&self, database: &Inner) -> Vec<u8> {
         let progress = self.work.progress;
+        let arn = self.arn(database);
         let description = ImportTableDescription {
-            import_arn: &self.arn(database),
-            status: self.status(),
+            details: self.details(&arn),
             table_arn: &database.table_arn(&self.table),
-            table_id: &self.table_id,
             account: &database.options.account,
-            request: &self.request,
             log_group_arn: &log_group_arn(database),
-            started_ms: self.started_ms,
-            ended_ms: self.ended_ms,
             processed_bytes: progress.bytes,
             processed_items: progress.processed,
             imported_items: progress.imported,
             errors: progress.errors,
-            failure: self.failure.as_ref(),
         };
         description.encode()
     }

@@ -1,6 +1,6 @@
 //! What exports, imports and bulk operations have in common: their records and how they end.
 
-use keyloom_api::transfers::Failure;
+use keyloom_api::transfers::{Failure, TransferDetails};
 use keyloom_core::{Error, Result};
 use keyloom_store::Bytes;
 use serde::de::DeserializeOwned;
@@ -140,6 +140,19 @@ impl<Work: Kind> Transfer<Work> {
         match self.failure {
             Some(_) => "FAILED",
             None => self.work.status(self.ended_ms.is_some()),
+        }
+    }
+
+    /// What its description says, whatever its kind.
+    pub(super) fn details<'a>(&'a self, arn: &'a str) -> TransferDetails<'a> {
+        TransferDetails {
+            arn,
+            status: self.status(),
+            table_id: &self.table_id,
+            request: &self.request,
+            started_ms: self.started_ms,
+            ended_ms: self.ended_ms,
+            failure: self.failure.as_ref(),
         }
     }
 

@@ -17,6 +17,10 @@ use super::MAX_KEYS;
 /// because every SIMD instruction set can compare signed integers.
 type Head = i32;
 
+/// The bytes that are compared at once.
+pub(super) const WORD: usize = size_of::<u64>();
+type Word = [u8; WORD];
+
 /// The common prefix of all keys, and the head of each key after it.
 #[derive(Clone)]
 pub(super) struct Heads {
@@ -46,13 +50,25 @@ impl Heads {
             }
         };
         let head = head(rest);
-        let (mut less, mut greater) = (0_i32, 0_i32);
-        for &other in &self.heads {
-            less += i32::from(other < head);
-            greater += i32::from(other > head);
-        }
-        let not_greater = MAX_KEYS - greater as usize;
-        less as usize..not_greater.min(count)
+        let less = self.count(|other| other < head);
+        let equal = match self.heads.get(less..count).unwrap_or_default() {
+            [_, second, ..] if *second == head => self.count(|other| other == head),
+            [first, ..] => usize::from(*first == head),
+            [] => 0,
+        };
+        less..count.min(less + equal)
+    }
+
+    /// How many heads are so. Compares all, which is faster than finding out where to stop.
+    #[inline]
+    fn count(&self, is_so: impl Fn(Head) -> bool) -> usize {
+        self.heads.iter().map(|&other| i32::from(is_so(other))).sum::<i32>() as usize
+    }
+
+    /// How many bytes all keys have in common.
+    #[inline]
+    pub(super) fn shared_len(&self) -> usize {
+        self.shared.len()
     }
 
     /// Updates the heads after a key was inserted at `place`.
@@ -100,21 +116,24 @@ pub(super) fn compare(left: &[u8], right: &[u8]) -> Ordering {
     if left.len() != right.len() {
         return left.cmp(right);
     }
-    let words = left.as_chunks().0.iter().zip(right.as_chunks().0);
-    // The last word overlaps the one before it, which is already known to be equal.
-    for (left, right) in words.chain([(left_end, right_end)]) {
-        let (left, right) = (u64::from_be_bytes(*left), u64::from_be_bytes(*right));
+    let in_order =
+        |left: &Word, right: &Word| u64::from_be_bytes(*left).cmp(&u64::from_be_bytes(*right));
+    for (left, right) in left.as_chunks().0.iter().zip(right.as_chunks().0) {
         if left != right {
-            return left.cmp(&right);
+            return in_order(left, right);
         }
     }
-    Ordering::Equal
+    // The last word overlaps the one before it, which is already known to be equal.
+    in_order(left_end, right_end)
 }
 
 /// The common prefix of two keys.
 pub(super) fn common_prefix<'a>(left: &'a [u8], right: &[u8]) -> &'a [u8] {
-    let count = left.iter().zip(right).take_while(|(left, right)| left == right).count();
-    left.get(..count).unwrap_or_default()
+    let words = left.as_chunks::<WORD>().0.iter().zip(right.as_chunks().0);
+    let words = words.take_while(|(left, right)| left == right).count();
+    let bytes = left.iter().zip(right).skip(words * WORD);
+    let bytes = bytes.take_while(|(left, right)| left == right).count();
+    left.get(..words * WORD + bytes).unwrap_or_default()
 }
 
 fn head(rest: &[u8]) -> Head {
