@@ -116,7 +116,14 @@ impl Check {
         let warnings =
             report.findings.iter().filter(|finding| finding.severity == Severity::Warn).count();
         if warnings > 0 && self.deny.contains(&Deny::Warnings) {
-            denied.push(format!("{warnings} warnings are denied"));
+            denied.push(format!(
+                "{} denied",
+                if warnings == 1 {
+                    "1 warning is".to_owned()
+                } else {
+                    format!("{warnings} warnings are")
+                }
+            ));
         }
         let names: Vec<&str> = report.unproven().map(|plan| plan.name.as_str()).collect();
         if !names.is_empty() && self.deny.contains(&Deny::Unproven) {

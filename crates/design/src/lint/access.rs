@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use keyloom_core::limits::MAX_PAGE_BYTES;
 
-use super::{Context, Findings, quoted, short, short_bytes};
+use super::{Context, Findings, quoted, short_bytes};
 use crate::cost::{cardinality, entry_size};
 use crate::diagnostic::Severity;
 use crate::evaluate::Mismatch;
 use crate::model::{Access, Question, Test};
 use crate::plan::{Plan, Problem, Proof, RawRule, Reason, Verdict};
+use crate::words::{about, counted};
 
 pub(super) fn patterns<'a>(context: &'a Context) -> impl Iterator<Item = (&'a Access, &'a Plan)> {
     context.design.accesses().iter().zip(context.plans)
@@ -214,7 +215,7 @@ pub(super) fn filter_waste(context: &Context, findings: &mut Findings) {
             |share| format!("it throws away about {:.0} % of what is read", share * 100.0),
         );
         let units = plan.estimate.read_units.map_or_else(String::new, |units| {
-            format!("; each call costs {} read units, whatever the filter keeps", short(units))
+            format!("; each call costs {}, whatever the filter keeps", about(units, "read unit"))
         });
         let mut evidence = format!(
             "{waste}{units}; a filter never saves capacity, and a limit counts what was read"
@@ -225,8 +226,8 @@ pub(super) fn filter_waste(context: &Context, findings: &mut Findings) {
         {
             let _ = write!(
                 evidence,
-                "\nfor example, sent with Limit = {limit} to {} items it returns {} and should return {}",
-                example.rows.len(),
+                "\nfor example, sent with Limit = {limit} to {} it returns {} and should return {}",
+                counted(example.rows.len(), "item"),
                 shown(&example.returns),
                 shown(&example.should_return)
             );
@@ -440,10 +441,15 @@ pub(super) fn large_page(context: &Context, findings: &mut Findings) {
             .add(
                 access.span,
                 &access.name,
-                format!("`{}` wants {limit} items, which do not fit one page", access.name),
+                format!(
+                    "`{}` wants {}, more than fits one page",
+                    access.name,
+                    counted(limit, "item")
+                ),
             )
             .because(format!(
-                "{limit} items of {} are {}; a page ends at 1 MB",
+                "{} of {} make {}; a page ends at 1 MB",
+                counted(limit, "item"),
                 short_bytes(size),
                 short_bytes(bytes)
             ))

@@ -439,10 +439,7 @@ impl Plan {
 
     /// The same in words, with what a request is made for where the number is unknown.
     pub fn calls_text(&self) -> String {
-        let requests = |count: f64| {
-            let noun = if count > 1.0 { "requests" } else { "request" };
-            format!("{} {noun}", crate::lint::short(count))
-        };
+        let requests = |count: f64| crate::words::about(count, "request");
         if let Some(calls) = self.calls() {
             return requests(calls);
         }

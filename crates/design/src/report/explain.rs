@@ -7,9 +7,10 @@ use serde_json::{Value as Json, json};
 use super::json::{counter_json, pattern_json};
 use super::{dollars, proofs};
 use crate::evaluate::Inputs;
-use crate::lint::{short, short_bytes};
+use crate::lint::short_bytes;
 use crate::model::{Access, Operand};
 use crate::plan::{Fan, Plan, Problem, Request, Verdict, requests, shapes};
+use crate::words::about;
 
 /// One pattern as JSON; with inputs, its exact requests.
 pub fn explain_json(access: &Access, plan: &Plan, inputs: Option<&Inputs>) -> Result<Json, String> {
@@ -127,16 +128,16 @@ fn write_cost(out: &mut String, plan: &Plan) {
     let cost = &plan.estimate;
     let mut parts = Vec::new();
     if let Some(items) = cost.items {
-        parts.push(format!("{} items", short(items)));
+        parts.push(about(items, "item"));
     }
     if let Some(bytes) = cost.bytes {
         parts.push(short_bytes(bytes));
     }
     if let Some(units) = cost.read_units {
-        parts.push(format!("{} read units", short(units)));
+        parts.push(about(units, "read unit"));
     }
     if let Some(pages) = cost.pages {
-        parts.push(format!("{} pages", short(pages)));
+        parts.push(about(pages, "page"));
     }
     if let Some(money) = cost.money {
         parts.push(format!(

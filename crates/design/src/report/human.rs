@@ -7,6 +7,7 @@ use super::{dollars, proofs, summary};
 use crate::check::CheckReport;
 use crate::lint::short;
 use crate::plan::{Plan, Problem, Proof, Verdict};
+use crate::words::{about, counted};
 
 /// Patterns, findings and cost of one file, as text.
 pub fn human(report: &CheckReport) -> String {
@@ -19,9 +20,9 @@ pub fn human(report: &CheckReport) -> String {
         let _ = writeln!(
             out,
             "{name}: {}, {}, {}{}",
-            counted(design.entities().len(), "entity", "entities"),
-            counted(indexes, "index", "indexes"),
-            counted(design.accesses().len(), "pattern", "patterns"),
+            counted(design.entities().len(), "entity"),
+            counted(indexes, "index"),
+            counted(design.accesses().len(), "pattern"),
             if report.is_whole { "" } else { " (without what has an error)" }
         );
         write_patterns(&mut out, &report.plans);
@@ -57,10 +58,6 @@ pub fn human(report: &CheckReport) -> String {
         let _ = writeln!(out, "what they mean: keyloom rule {}", ids.join(" "));
     }
     out
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn write_patterns(out: &mut String, plans: &[Plan]) {
@@ -99,7 +96,7 @@ fn details(plan: &Plan) -> String {
     }
     let requests = calls.unwrap_or(1.0).max(1.0);
     if let Some(pages) = plan.estimate.pages.filter(|pages| *pages > requests) {
-        parts.push(format!("{} pages", short(pages)));
+        parts.push(about(pages, "page"));
     }
     if let Some(money) = plan.estimate.money {
         parts.push(format!("{}/month", dollars(money.on_demand)));

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use toml::Spanned as TomlSpanned;
 use toml::de::{DeTable, DeValue};
 
+use super::quantity::plain_number;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{Span, Spanned};
 use crate::suggest::did_you_mean;
@@ -148,6 +149,16 @@ impl<'a> Section<'a> {
                 u64::from_str_radix(integer.as_str(), integer.radix()).ok().map(|n| n as f64)
             }
             DeValue::Float(float) => float.as_str().parse().ok(),
+            DeValue::String(text) => {
+                let number = plain_number(text);
+                if number.is_none() {
+                    let message =
+                        format!("`{key}` must be a number such as 2000 or \"2k\", not `{text}`");
+                    self.error(Diagnostic::error(Code::BadValue, value.span, message));
+                    return None;
+                }
+                number
+            }
             other => {
                 self.wrong_type(key, value.span, "a number", other);
                 return None;
