@@ -26,7 +26,7 @@ use crate::trial::{Counter, Judged, Options, Outcome, Tally, Trial};
   keyloom try tasks.toml
   keyloom try tasks.toml --items 100000 --seed 7")]
 pub(crate) struct Try {
-    /// Design files.
+    /// Design files; `-` reads standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Approximate number of generated items.

@@ -374,9 +374,10 @@ pub(super) fn accidental(context: &Context, findings: &mut Findings) {
             .filter(|other| other.name != entity.name && other.index_key(index).is_some())
             .map(|other| other.name.as_str())
             .collect();
-        let served = context.plans.iter().any(|plan| {
-            plan.verdict != Verdict::Refused && plan.index_name() == index.name.as_deref()
-        });
+        let served = context
+            .plans
+            .iter()
+            .any(|plan| plan.verdict != Verdict::Refused && plan.places().contains(&index.label()));
         if wanted || others.is_empty() || !served {
             continue;
         }

@@ -359,6 +359,9 @@ pub(super) fn shard_count(context: &Context, findings: &mut Findings) {
                 shards(needed),
                 if count == 1 { "1 query".to_owned() } else { format!("{count} queries") }
             ))
-            .fix(format!("shards = {needed}"));
+            .fix(match needed {
+                0 | 1 => format!("take `{name}` out of the key: one partition carries this load"),
+                _ => format!("shards = {needed}"),
+            });
     }
 }

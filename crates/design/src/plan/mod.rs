@@ -40,7 +40,7 @@ pub use self::range::{ReadRange, SortPart};
 pub use self::raw::{RawForm, RawProblem, RawRule};
 pub use self::reach::{IndexUse, index_uses};
 pub use self::request::{Placeholder, Request, RequestValue, requests, shapes, to_request};
-pub(crate) use self::request::{pieces_text, projection_json};
+pub(crate) use self::request::{placeholder, projection_json};
 pub use self::runner::{predicted_pages, second_read, second_reads, second_step};
 pub use self::simulate::{evaluated, run, simulate};
 pub(crate) use self::space::Space;
@@ -388,6 +388,19 @@ impl Plan {
     /// The index of the first read; nothing for the table itself or if refused.
     pub fn index_name(&self) -> Option<&str> {
         self.reads.first().and_then(|read| read.index().name.as_deref())
+    }
+
+    /// Everything that its first step reads, once each: indexes by name, the table as `table`. The alternatives of
+    /// `or` may read different ones.
+    pub fn places(&self) -> Vec<&str> {
+        let mut places: Vec<&str> = Vec::new();
+        for read in &self.reads {
+            let place = read.index().label();
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        places
     }
 
     /// The reads of the first step with their inputs filled in: those that are planned, or the one that the design states by

@@ -27,10 +27,13 @@ pub fn explain_json(access: &Access, plan: &Plan, inputs: Option<&Inputs>) -> Re
 /// One pattern as text; with inputs, its exact requests.
 pub fn explain(access: &Access, plan: &Plan, inputs: Option<&Inputs>) -> Result<String, String> {
     let mut out = String::new();
-    let index = plan.index_name().map_or_else(
-        || if plan.reads.is_empty() { String::new() } else { " on the table".to_owned() },
-        |index| format!(" on {index}"),
-    );
+    let places: Vec<&str> = plan.places();
+    let places: Vec<&str> = places
+        .into_iter()
+        .map(|place| if place == "table" { "the table" } else { place })
+        .collect();
+    let index =
+        if places.is_empty() { String::new() } else { format!(" on {}", places.join(" and ")) };
     let _ = writeln!(out, "{}: {}{index}", plan.name, verdict_words(plan));
     write_question(&mut out, access);
     let shown = match inputs {

@@ -77,11 +77,11 @@ fn write_patterns(out: &mut String, plans: &[Plan]) {
 
 fn index_of(plan: &Plan) -> String {
     let written = plan.raw.as_ref().map(|raw| raw.form().index);
-    match (plan.index_name(), written) {
-        (Some(name), _) => name.to_owned(),
-        (None, Some(written)) => written.unwrap_or_else(|| "table".to_owned()),
-        (None, None) if plan.verdict == Verdict::Refused => "-".to_owned(),
-        (None, None) => "table".to_owned(),
+    match (plan.places().join(", "), written) {
+        (places, _) if !places.is_empty() => places,
+        (_, Some(written)) => written.unwrap_or_else(|| "table".to_owned()),
+        (_, None) if plan.verdict == Verdict::Refused => "-".to_owned(),
+        (_, None) => "table".to_owned(),
     }
 }
 

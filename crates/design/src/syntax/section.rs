@@ -178,7 +178,12 @@ impl<'a> Section<'a> {
         key: &'static str,
         range: std::ops::RangeInclusive<u64>,
     ) -> Option<u64> {
-        let number = self.number(key)?;
+        let value = self.value(key)?;
+        if value.is_text() {
+            self.wrong_type(key, value.span, "a whole number", value.toml());
+            return None;
+        }
+        let number = self.number_of(key, value)?;
         let whole = number.value.fract() == 0.0;
         if whole && range.contains(&(number.value as u64)) {
             return Some(number.value as u64);
