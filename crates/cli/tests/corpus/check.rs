@@ -220,7 +220,7 @@ fn a_design_can_come_from_standard_input() {
             .stderr(std::process::Stdio::piped())
             .spawn()
             .unwrap();
-        process.stdin.take().unwrap().write_all(&design).unwrap();
+        std::io::Write::write_all(&mut process.stdin.take().unwrap(), &design).unwrap();
         let output = process.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
         assert!(!output.stdout.is_empty(), "{arguments:?}");
