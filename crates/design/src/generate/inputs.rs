@@ -72,9 +72,10 @@ struct Pinned<'a> {
 impl<'a> Pinned<'a> {
     fn new(fields: Vec<&'a str>, rows: &[&Row]) -> Self {
         let numbered = rows.iter().zip(0_u32..);
-        let rows = match fields.is_empty() {
-            true => Places::default(),
-            false => Places::new(numbered.map(|(row, at)| (hash(&fields, row), at))),
+        let rows = if fields.is_empty() {
+            Places::default()
+        } else {
+            Places::new(numbered.map(|(row, at)| (hash(&fields, row), at)))
         };
         Self { fields, rows }
     }
@@ -121,12 +122,11 @@ impl<'a> Maker<'a> {
         let mut inputs = Inputs::new();
         for (number, input) in self.access.inputs.iter().enumerate() {
             let place = self.places.get(input.name.as_str()).copied().unwrap_or_default();
-            let row = match rows.get(&place) {
-                Some(row) => *row,
-                None => {
-                    let row = mood.and_then(|further| self.further(place, &rows, further));
-                    *rows.entry(place).or_insert(row)
-                }
+            let row = if let Some(row) = rows.get(&place) {
+                *row
+            } else {
+                let row = mood.and_then(|further| self.further(place, &rows, further));
+                *rows.entry(place).or_insert(row)
             };
             let strange = 30 + (call * self.access.inputs.len() + number) as u32;
             if let Some(value) = value(input, self.asked, row, other, strange) {
