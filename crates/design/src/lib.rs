@@ -31,6 +31,7 @@ mod schema;
 pub mod source;
 mod suggest;
 mod syntax;
+mod words;
 
 pub use check::{CheckReport, check, check_text, unreadable};
 pub use diagnostic::{Code, Diagnostic, Severity};
@@ -40,3 +41,4 @@ pub use repair::FileEdit;
 pub use rust_module::rust_module;
 pub use schema::SCHEMA;
 pub use suggest::nearest;
+pub use words::counted;

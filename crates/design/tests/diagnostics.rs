@@ -178,3 +178,127 @@ fn an_update_of_an_immutable_field_is_refused() {
         assert!(!shown.contains("error["), "{write}\n{shown}");
     }
 }
+
+/// A design with one mistake; `{}` is where it is made.
+fn with_mistakes(index: &str, entity: &str, field: &str, pattern: &str) -> String {
+    rendered(&format!(
+        r#"[table.shop]
+partition_key = "PK"
+sort_key = "SK"
+[table.shop.index.GSI1]
+partition_key = "GSI1PK"
+{index}
+[entity.Order]
+PK = "ORDER#{{order:ulid}}"
+SK = "ORDER"
+{entity}
+[entity.Order.fields]
+status = {{ type = "string", values = ["open", "paid", "sent"] }}
+level = "u8"
+currency = "fixed:3"
+gift = "bool"
+{field}
+[access."one"]
+find = "Order"
+where = "order = ?"
+{pattern}
+"#
+    ))
+}
+
+/// What the file says of itself and cannot be: each with the way out.
+#[test]
+fn values_and_names_that_cannot_be_are_errors() {
+    let when = |condition: &str| {
+        format!("GSI1PK = {{ template = \"OPEN#{{order}}\", when = \"{condition}\" }}")
+    };
+    let asks = |condition: &str| {
+        format!("[access.\"two\"]\nfind = \"Order\"\nwhere = \"order = ? and {condition}\"")
+    };
+    let rate = |rate: &str| format!("rate = {rate}");
+    let (none, sharded) =
+        (String::new(), "shard = { type = \"shard\", shards = 4, by = \"shard\" }");
+    let cases: [(String, &[&str]); 17] = [
+        (
+            with_mistakes("projection = [\"staus\"]", "", "", ""),
+            &["no item of table `shop` has an attribute `staus`", "did you mean `status`?"],
+        ),
+        (
+            with_mistakes("", &when("status = 'opne'"), "", ""),
+            &["`opne` is not a value of `status`", "did you mean `open`?"],
+        ),
+        (with_mistakes("", &when("level = 300"), "", ""), &["`300` is not a value of `level`"]),
+        (with_mistakes("", &when("gift > true"), "", ""), &["`<` does not work on `gift`"]),
+        (with_mistakes("", &when("status in ('open', 'piad')"), "", ""), &["did you mean `paid`?"]),
+        (with_mistakes("", "", "", &asks("level = 300")), &["`300` is not a value of `level`"]),
+        (
+            with_mistakes("", "", "", &asks("level between 3 and 256")),
+            &["`256` is not a value of `level`"],
+        ),
+        (with_mistakes("", "", "", &asks("level = -1")), &["is not a value of `level`"]),
+        (
+            with_mistakes("", "", "", &asks("currency = 'EURO'")),
+            &["`EURO` is not a value of `currency`"],
+        ),
+        (with_mistakes("", "", "", &asks("status = 'Open'")), &["did you mean `open`?"]),
+        (
+            with_mistakes("", "", "", &rate("{ average = \"20/s\", peak = \"2/s\" }")),
+            &["the `peak` of a rate cannot be below its `average`"],
+        ),
+        (
+            with_mistakes("", "", sharded, ""),
+            &["shard `shard` is calculated from itself", "name stored fields in `by`"],
+        ),
+        (
+            with_mistakes("", "size = \"1,5 KB\"", "", ""),
+            &[
+                "`size` must be a size such as \"1.2 KB\", not `1,5 KB`",
+                "write \"1.5 KB\" with a decimal point",
+            ],
+        ),
+        (
+            with_mistakes("", "count = \"2 thousand\"", "", ""),
+            &["`count` must be a number such as 2000 or \"2k\", not `2 thousand`"],
+        ),
+        (with_mistakes("", "count = \"1,5k\"", "", ""), &["`count` must be a number"]),
+        (with_mistakes("", "", "", &rate("\"2,5/s\"")), &["write \"2.5/s\" with a decimal point"]),
+        (
+            with_mistakes(
+                "projection = [\"order\", \"PK\", \"gift\"]",
+                &when("gift = true"),
+                "",
+                &(asks("currency >= 'A' and status = 'sent'") + &none),
+            ),
+            &[],
+        ),
+    ];
+    for (shown, expected) in cases {
+        for part in expected {
+            assert!(shown.contains(part), "{part}\n\nin:\n{shown}");
+        }
+        assert!(!expected.is_empty() || shown.is_empty(), "{shown}");
+    }
+}
+
+/// Numbers may be written as the reference says.
+#[test]
+fn quantities_are_what_the_reference_says() {
+    let count = |written: &str| {
+        let text = format!(
+            "[table.shop]\npartition_key = \"PK\"\n[entity.Order]\nPK = \"O#{{id:ulid}}\"\ncount = {written}\n"
+        );
+        let (design, problems) = Design::parse("shop.toml", &text);
+        assert!(problems.is_empty(), "{problems:?}");
+        design.and_then(|design| design.entities().first().and_then(|order| order.volume.count))
+    };
+    for (written, meant) in [
+        ("2_000_000", 2e6),
+        ("\"2,000,000\"", 2e6),
+        ("\"2k\"", 2e3),
+        ("\"3M\"", 3e6),
+        ("\"1.5M\"", 1.5e6),
+        ("1e6", 1e6),
+    ] {
+        assert_eq!(count(written), Some(meant), "{written}");
+    }
+}

@@ -204,3 +204,82 @@ fn the_documentation_has_chart_patterns_and_diagram() {
     assert!(html.starts_with("<!doctype html>") && html.contains("<h2>Access patterns</h2>"));
     assert!(!html.contains("<script"));
 }
+
+/// Alternatives that read the table and an index, a time bucket, and a sparse key.
+const CHAT: &str = r#"
+[table.chat]
+partition_key = "PK"
+sort_key = "SK"
+[table.chat.index.INBOX]
+partition_key = "receiver"
+sort_key = "sent_at"
+[table.chat.index.OPEN]
+partition_key = "OPENPK"
+[entity.Message]
+PK = "USER#{sender}#{sent_at:month}"
+SK = "{sent_at}#{id:ulid}"
+OPENPK = { template = "OPEN#{room}", when = "state = 'open'" }
+[entity.Message.fields]
+sender = "token"
+receiver = "token"
+room = "token"
+topic = "token"
+sent_at = "datetime:ms"
+state = { type = "string", values = ["open", "done"] }
+[access."from or to"]
+find = "Message"
+where = "sender = :user and sent_at between ? and ? or receiver = :user"
+"#;
+
+#[test]
+fn all_alternatives_are_shown() {
+    let checked = check_text("chat.toml", CHAT, &Prices::default());
+    let shown = report::human(&checked);
+    assert!(shown.contains("from or to  table, INBOX"), "{shown}");
+    let page = docs::markdown(&checked);
+    assert!(page.contains("| fan-out | table, INBOX |"), "{page}");
+    assert!(page.contains("`PK = \"USER#{user}#{sent_at:month}\" AND SK BETWEEN"), "{page}");
+    assert!(page.contains("; `receiver = \"{user}\"`"), "{page}");
+    let page = docs::html(&checked);
+    assert!(page.contains("fan-out table, INBOX"), "{page}");
+    let (access, plan) = (
+        checked.design.as_ref().unwrap().access("from or to").unwrap(),
+        checked.plans.first().unwrap(),
+    );
+    let text = report::explain(access, plan, None).unwrap();
+    assert!(text.contains(" on the table and INBOX"), "{text}");
+    assert!(text.contains("USER#{user}#{sent_at:month}"), "{text}");
+}
+
+#[test]
+fn the_page_says_when_a_sparse_key_is_written() {
+    let report = check_text("chat.toml", CHAT, &Prices::default());
+    let page = docs::markdown(&report);
+    assert!(page.contains("`OPEN#{room}` when `state = \"open\"`"), "{page}");
+    assert!(docs::html(&report).contains("when <code>state = &quot;open&quot;</code>"));
+}
+
+/// What is missing is said of the alternative that lacks it, and a bucket that is open can be closed.
+#[test]
+fn advice_is_about_what_is_asked() {
+    let fix_of = |condition: &str| {
+        let text = format!("{CHAT}[access.two]\nfind = \"Message\"\nwhere = \"{condition}\"\n");
+        let report = check_text("chat.toml", &text, &Prices::default());
+        let found = report.findings.iter().find(|finding| finding.subject == "two");
+        let found = found.unwrap_or_else(|| panic!("{condition}"));
+        format!("{} {}\n{}", found.rule, found.message, found.fix)
+    };
+    let fix = fix_of("receiver = ? or topic = ?");
+    assert!(fix.starts_with("A06 `two` knows `topic`,"), "{fix}");
+    assert!(fix.ends_with("whose partition key is `topic`"), "{fix}");
+    let fix = fix_of("sender = ?");
+    assert!(fix.starts_with("A01"), "{fix}");
+    assert!(
+        fix.contains("with `since` and `until` of `sent_at`: then each month is one query"),
+        "{fix}"
+    );
+    assert!(fix.contains("`max_requests`"), "{fix}");
+    let fix = fix_of("sender = ? and sent_at >= ? or receiver = ?");
+    assert!(fix.starts_with("K05"), "{fix}");
+    assert!(fix.contains("(c) say until when there are items, with `until` of `sent_at`"), "{fix}");
+}

@@ -190,3 +190,32 @@ limit = 1
     let counter = p.counter_example.unwrap();
     assert_eq!(counter.rows.len(), 2, "{counter:?}");
 }
+
+/// One large item and many small ones: the bytes of a collection are those of what is in it.
+#[test]
+fn a_collection_costs_what_its_items_weigh() {
+    let (_, plan) = plan_of(
+        r#"
+[table.app]
+partition_key = "PK"
+sort_key = "SK"
+[entity.Order]
+PK = "ORDER#{order:ulid}"
+SK = "ORDER"
+count = 1000
+size = "40 KB"
+[entity.Line]
+PK = "ORDER#{order:ulid}"
+SK = "LINE#{number:u16}"
+count = 20_000
+size = "400 B"
+[access."order with its lines"]
+find = ["Order", "Line"]
+where = "order = ?"
+"#,
+        "order with its lines",
+    );
+    assert_eq!(plan.estimate.items, Some(21.0));
+    assert_eq!(plan.estimate.bytes.map(f64::round), Some(40.0 * 1024.0 + 20.0 * 400.0));
+    assert_eq!(plan.estimate.read_units, Some(6.0));
+}

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use keyloom_design::counted;
 use keyloom_store::{BackupReport, BackupSource, BackupTarget, StoreError};
 
 use crate::admin::{Keys, Question};
@@ -69,7 +70,10 @@ fn copy_directory(directory: &Path, to: &Path) -> Result<BackupReport, StoreErro
 fn described(report: &BackupReport) -> String {
     let BackupReport { tables_copied, tables_linked, bytes_copied, bytes_linked, .. } = report;
     format!(
-        "backed up. {bytes_copied} bytes copied ({tables_copied} tables and the log), \
-         {bytes_linked} bytes were there already ({tables_linked} tables)"
+        "backed up. {} copied ({} and the log), {} already there ({})",
+        counted(bytes_copied, "byte"),
+        counted(tables_copied, "table"),
+        counted(bytes_linked, "byte"),
+        counted(tables_linked, "table"),
     )
 }

@@ -8,7 +8,7 @@ use keyloom_design::cost::Prices;
 use keyloom_design::lint::Finding;
 use keyloom_design::{CheckReport, Code, Severity, check_text, report, unreadable};
 
-use crate::design_file::prices;
+use crate::design_file::{self, is_input, name_of, prices};
 use crate::output::{Failure, Output, complain};
 
 /// Prove every access pattern of a design file, and report mistakes that DynamoDB accepts silently.
@@ -116,7 +116,14 @@ impl Check {
         let warnings =
             report.findings.iter().filter(|finding| finding.severity == Severity::Warn).count();
         if warnings > 0 && self.deny.contains(&Deny::Warnings) {
-            denied.push(format!("{warnings} warnings are denied"));
+            denied.push(format!(
+                "{} denied",
+                if warnings == 1 {
+                    "1 warning is".to_owned()
+                } else {
+                    format!("{warnings} warnings are")
+                }
+            ));
         }
         let names: Vec<&str> = report.unproven().map(|plan| plan.name.as_str()).collect();
         if !names.is_empty() && self.deny.contains(&Deny::Unproven) {
@@ -126,19 +133,9 @@ impl Check {
     }
 }
 
-fn is_input(file: &Path) -> bool {
-    file == Path::new("-")
-}
-
 fn read(file: &Path, prices: &Prices) -> CheckReport {
-    let name =
-        if is_input(file) { "standard input".to_owned() } else { file.display().to_string() };
-    let text = if is_input(file) {
-        std::io::read_to_string(std::io::stdin())
-    } else {
-        std::fs::read_to_string(file)
-    };
-    match text {
+    let name = name_of(file);
+    match design_file::read(file) {
         Ok(text) => check_text(&name, &text, prices),
         Err(error) => unreadable(&name, &error.to_string()),
     }

@@ -39,23 +39,23 @@ use crate::output::{Failure, Format, Output};
   keyloom deploy tasks.toml --emit create-table > table.json
   aws dynamodb create-table --cli-input-json file://table.json --endpoint-url http://localhost:8000")]
 pub(crate) struct Deploy {
-    /// The design file.
+    /// The design file; `-` reads standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Endpoint URL, or `aws`.
     #[arg(long, value_name = "URL", conflicts_with = "emit", required_unless_present = "emit")]
     to: Option<String>,
     /// Only print the changes.
-    #[arg(long, requires = "to")]
+    #[arg(long, conflicts_with = "emit")]
     dry_run: bool,
     /// Only report what differs from the design; exit with 1 if anything does.
-    #[arg(long, requires = "to", conflicts_with = "dry_run")]
+    #[arg(long, conflicts_with_all = ["emit", "dry_run"])]
     check: bool,
     /// AWS region; defaults to the environment's.
-    #[arg(long, value_name = "NAME", requires = "to")]
+    #[arg(long, value_name = "NAME", conflicts_with = "emit")]
     region: Option<String>,
     /// Profile in ~/.aws; defaults to the environment's.
-    #[arg(long, value_name = "NAME", requires = "to")]
+    #[arg(long, value_name = "NAME", conflicts_with = "emit")]
     profile: Option<String>,
     /// Output format of --to.
     #[arg(long, value_enum, default_value_t = Format::Human, conflicts_with = "emit")]
@@ -64,7 +64,7 @@ pub(crate) struct Deploy {
     #[arg(long, value_enum, value_name = "FORM")]
     emit: Option<Form>,
     /// Only this table (for create-table).
-    #[arg(long, value_name = "NAME", requires = "emit")]
+    #[arg(long, value_name = "NAME", conflicts_with = "to")]
     table: Option<String>,
 }
 
@@ -206,6 +206,11 @@ impl Deploy {
         form: Form,
         output: &mut Output,
     ) -> Result<ExitCode, Failure> {
+        if self.table.is_some() && form != Form::CreateTable {
+            return Err(Failure::refused(
+                "--table is for --emit create-table; the others emit all tables",
+            ));
+        }
         match form {
             Form::CreateTable => {
                 let names: Vec<&str> = design.tables().iter().map(|t| t.name.as_str()).collect();

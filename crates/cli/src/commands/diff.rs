@@ -20,13 +20,13 @@ use crate::output::{Failure, Output, complain};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom diff old.toml new.toml
-  git show main:tasks.toml > old.toml && keyloom diff old.toml tasks.toml --format markdown
+  git show main:tasks.toml | keyloom diff - tasks.toml --format markdown
   keyloom diff old.toml new.toml --deny hazards --deny lost")]
 pub(crate) struct Diff {
-    /// The design in use.
+    /// The design in use; `-` reads standard input.
     #[arg(value_name = "OLD")]
     old: PathBuf,
-    /// The design to come.
+    /// The design to come; `-` reads standard input.
     #[arg(value_name = "NEW")]
     new: PathBuf,
     /// Output format.

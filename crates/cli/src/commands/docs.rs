@@ -16,7 +16,7 @@ use crate::output::{Failure, Output};
   keyloom docs tasks.toml > tasks.md
   keyloom docs tasks.toml --format html > tasks.html")]
 pub(crate) struct Docs {
-    /// The design file.
+    /// The design file; `-` reads standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Output format.

@@ -22,7 +22,7 @@ use crate::output::{Failure, Format, Output};
   keyloom explain orders.toml \"orders of a period\" --set user_id=u1 \\
       --set placed_on_from=2024-01-01 --set placed_on_to=2024-01-31")]
 pub(crate) struct Explain {
-    /// The design file.
+    /// The design file; `-` reads standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Pattern name; lists the patterns if omitted.

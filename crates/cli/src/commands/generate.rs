@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use keyloom_design::cost::Prices;
 use keyloom_design::rust_module;
 
-use crate::design_file::{check_file, design_of};
+use crate::design_file::{check_file, design_of, is_input};
 use crate::output::{Failure, Output};
 
 /// Generate code for a design: for Rust, a module for the `keyloom` crate.
@@ -18,7 +18,7 @@ pub(crate) struct Generate {
     /// The language.
     #[arg(value_enum)]
     language: Language,
-    /// The design file.
+    /// The design file; `-` reads standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Module name; defaults to the file's name.
@@ -41,7 +41,7 @@ impl Generate {
         let module = rust_module(design, &name).map_err(|missing| {
             Failure::refused(format_args!(
                 "{} has parts that the Rust module cannot state:\n  {}",
-                self.file.display(),
+                report.source.name(),
                 missing.join("\n  ")
             ))
         })?;
@@ -52,6 +52,9 @@ impl Generate {
 
 /// The file's name as a module's.
 fn module_name(file: &std::path::Path) -> String {
+    if is_input(file) {
+        return "design".to_owned();
+    }
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().to_lowercase());
     let mut name: String = stem
         .unwrap_or_default()

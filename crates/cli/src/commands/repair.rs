@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use keyloom_design::counted;
 use keyloom_engine::repair::{self, Loss, Outcome};
 
 use crate::output::{Failure, Output, Paint, complain};
@@ -48,7 +49,8 @@ impl Repair {
 }
 
 fn lines(outcome: &Outcome, paint: Paint) -> Vec<String> {
-    let mut lines = vec![format!("{} entries, {} bytes", outcome.entries, outcome.bytes)];
+    let mut lines =
+        vec![format!("{}, {}", counted(outcome.entries, "entry"), counted(outcome.bytes, "byte"))];
     lines.extend(outcome.notes.iter().map(|note| format!("  {note}")));
     for loss in &outcome.losses {
         lines.push(format!("{} {}", paint.bad("lost"), lost(loss)));
@@ -60,7 +62,11 @@ fn lines(outcome: &Outcome, paint: Paint) -> Vec<String> {
     let mended = &outcome.mended;
     if mended.indexes > 0 {
         let (indexes, entries) = (mended.indexes, mended.index_entries);
-        lines.push(format!("  {indexes} indexes made anew, with {entries} entries"));
+        lines.push(format!(
+            "  {} made anew, with {}",
+            counted(indexes, "index"),
+            counted(entries, "entry")
+        ));
     }
     for finding in &outcome.verification.findings {
         lines.push(format!("{} {finding}", paint.bad("✗")));

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use keyloom_design::counted;
 use keyloom_store::restore_backup;
 
 use crate::output::{Failure, Output};
@@ -29,10 +30,10 @@ impl Restore {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let restored = restore_backup(&self.backup, &self.to).map_err(Failure::refused)?;
         output.line(format_args!(
-            "{}: restored. {} bytes copied ({} tables and the log)",
+            "{}: restored. {} copied ({} and the log)",
             self.to.display(),
-            restored.bytes,
-            restored.tables
+            counted(restored.bytes, "byte"),
+            counted(restored.tables, "table")
         ))?;
         Ok(ExitCode::SUCCESS)
     }

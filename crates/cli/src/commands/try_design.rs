@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use keyloom_design::cost::Prices;
+use keyloom_design::counted;
 use serde_json::{Value as Json, json};
 
 use crate::design_file::{check_file, design_of};
@@ -15,25 +16,28 @@ use crate::trial::{Counter, Judged, Options, Outcome, Tally, Trial};
 
 /// Load generated items into an embedded database, run every pattern, compare with brute force.
 ///
-/// Rows, order and consumed units must match the plan. A refuted pattern must fail on the engine as its
-/// counter-example shows, and a refused one must be refused there. A pattern whose calls return no rows is
-/// reported as empty and proves nothing. Exits with 1 if the engine contradicts a plan.
+/// Rows, order and consumed units must match the plan. A refuted pattern must fail on the engine, in a call or as
+/// its counter-example shows, and a refused one must be refused there. A pattern whose calls return no rows is
+/// reported as empty and proves nothing.
+///
+/// Exit codes: 0 the engine does what the plans say; 1 it does not, or a file is not a usable design.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom try tasks.toml
   keyloom try tasks.toml --items 100000 --seed 7")]
 pub(crate) struct Try {
-    /// Design files.
+    /// Design files; `-` reads standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Approximate number of generated items.
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = at_least_one)]
     items: usize,
     /// Random seed; the same seed gives the same items and calls.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Calls per pattern.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    /// Calls per pattern; from 8 on they ask for rows of one and of several partitions, twice the same, and for
+    /// what does not exist.
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = at_least_one)]
     calls: usize,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Human)]
@@ -48,6 +52,9 @@ impl Try {
             let started = Instant::now();
             let report = check_file(file, &Prices::default())?;
             let design = design_of(&report)?.clone();
+            if design.accesses().is_empty() {
+                return Err(nothing_to_try(report.source.name(), &design));
+            }
             let options = Options { items: self.items, seed: self.seed, calls: self.calls };
             let trial = prepare(design, options)?;
             let outcomes = judge(&trial);
@@ -55,7 +62,7 @@ impl Try {
             for outcome in &outcomes {
                 tally.add(outcome);
             }
-            total.broken += tally.broken;
+            total += tally;
             if self.format == Format::Json {
                 documents.push(document(report.source.name(), &trial, &outcomes, tally));
                 continue;
@@ -74,8 +81,29 @@ impl Try {
         if self.format == Format::Json {
             output.line(format_args!("{:#}", Json::Array(documents)))?;
         }
-        Ok(if total.broken > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        let failed = total.broken + total.unshown > 0;
+        Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
+}
+
+/// A trial of nothing shows nothing, and would look like success.
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("nothing would be tried; give 1 or more".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("it must be a whole number".to_owned()),
+    }
+}
+
+fn nothing_to_try(file: &str, design: &keyloom_design::Design) -> Failure {
+    let missing = match (design.tables(), design.entities()) {
+        ([], _) => "it states no table: begin with [table.NAME] and [entity.NAME]",
+        (_, []) => {
+            "it states no entity: add [entity.NAME] and what is asked for in [access.\"NAME\"]"
+        }
+        _ => "it states no access pattern: add [access.\"NAME\"] with `find` and `where`",
+    };
+    Failure::refused(format_args!("{file} has nothing to try; {missing}"))
 }
 
 /// Generates and loads the items, with progress.
@@ -100,10 +128,10 @@ pub(crate) fn judge(trial: &Trial) -> Vec<Outcome> {
 
 fn heading(name: &str, trial: &Trial, started: Instant) -> String {
     format!(
-        "{name}: {} items of {} entities, {} patterns, in {:.1} s",
-        trial.data().rows().len(),
-        trial.design().entities().len(),
-        trial.design().accesses().len(),
+        "{name}: {} of {}, {}, in {:.1} s",
+        counted(trial.data().rows().len(), "item"),
+        counted(trial.design().entities().len(), "entity"),
+        counted(trial.design().accesses().len(), "pattern"),
         started.elapsed().as_secs_f64()
     )
 }
@@ -112,20 +140,25 @@ fn heading(name: &str, trial: &Trial, started: Instant) -> String {
 pub(crate) fn write_outcome(output: &mut Output, outcome: &Outcome) -> Result<(), Failure> {
     let paint = output.paint();
     let name = &outcome.name;
+    let calls = counted(outcome.calls, "call");
     let measured =
-        format!("{} calls, {} rows, {} read units", outcome.calls, outcome.rows, outcome.units);
+        format!("{calls}, {}, {} read units", counted(outcome.rows, "row"), outcome.units);
     let line = match &outcome.judged {
         Judged::Equal => {
             format!("  {} {name}: {measured} as predicted", paint.good("equal  "))
         }
         Judged::Empty => format!(
-            "  {} {name}: {} calls, as predicted; none returned a row, so this shows little",
-            paint.warn("empty  "),
-            outcome.calls
+            "  {} {name}: {calls}, as predicted; none returned a row, so this shows little",
+            paint.warn("empty  ")
         ),
         Judged::Unpromised { wrong } => format!(
-            "  {} {name}: {measured} as predicted, {wrong} calls with wrong rows",
-            paint.warn("refuted")
+            "  {} {name}: {measured} as predicted, {} with a wrong answer",
+            paint.warn("refuted"),
+            counted(*wrong, "call")
+        ),
+        Judged::Unshown => format!(
+            "  {} {name}: the planner refutes it, but no call was wrong and no counter-example is known",
+            paint.bad("UNSHOWN")
         ),
         Judged::Refused { by_engine: None } => {
             format!("  {} {name}: no index serves this pattern", paint.warn("refused"))
@@ -163,6 +196,7 @@ fn summary(paint: Paint, tally: Tally) -> String {
         (tally.unseen, "without a row to show it"),
         (tally.unpromised, "refuted by the planner"),
         (tally.refused, "refused"),
+        (tally.unshown, "refuted with nothing to show it"),
         (tally.shown, "counter-examples shown on the engine"),
     ];
     parts.extend(
@@ -171,7 +205,7 @@ fn summary(paint: Paint, tally: Tally) -> String {
     let end = if tally.broken == 0 {
         paint.good("no promise broken")
     } else {
-        paint.bad(&format!("{} promises broken", tally.broken))
+        paint.bad(&format!("{} broken", counted(tally.broken, "promise")))
     };
     format!("  {}; {end}", parts.join(", "))
 }
@@ -184,6 +218,7 @@ fn document(file: &str, trial: &Trial, outcomes: &[Outcome], tally: Tally) -> Js
         "unseen": tally.unseen,
         "refuted": tally.unpromised,
         "refused": tally.refused,
+        "unshown": tally.unshown,
         "counter_examples_shown": tally.shown,
         "broken": tally.broken,
         "patterns": outcomes.iter().map(outcome_json).collect::<Vec<_>>(),
@@ -194,7 +229,10 @@ fn outcome_json(outcome: &Outcome) -> Json {
     let (result, why) = match &outcome.judged {
         Judged::Equal => ("equal", None),
         Judged::Empty => ("empty", None),
-        Judged::Unpromised { wrong } => ("refuted", Some(format!("{wrong} calls with wrong rows"))),
+        Judged::Unpromised { wrong } => {
+            ("refuted", Some(format!("{} with a wrong answer", counted(*wrong, "call"))))
+        }
+        Judged::Unshown => ("unshown", Some("no call and no counter-example shows it".to_owned())),
         Judged::Refused { by_engine } => ("refused", by_engine.as_ref().map(ToString::to_string)),
         Judged::Idle => ("idle", None),
         Judged::Broken { why } => ("broken", Some(why.clone())),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use keyloom_design::counted;
 use keyloom_engine::DiskOptions;
 use keyloom_engine::verify::{self, Report};
 
@@ -81,20 +82,19 @@ fn offline(directory: &std::path::Path) -> Result<Report, String> {
 fn human(name: &str, report: &Report, paint: Paint) -> String {
     let totals = &report.totals;
     let mut lines = vec![format!(
-        "{name}: {} entries, {} bytes\n  {} tables with {} items, {} indexes with {} entries\n  \
-         {} streams with {} records, {} history records, {} backups with {} items, {} counts compared",
-        totals.entries,
-        totals.bytes,
-        totals.tables,
-        totals.items,
-        totals.indexes,
-        totals.index_entries,
-        totals.streams,
-        totals.stream_records,
-        totals.history_records,
-        totals.backups,
-        totals.backup_items,
-        totals.counts,
+        "{name}: {}, {}\n  {} with {}, {} with {}\n  {} with {}, {}, {} with {}, {} compared",
+        counted(totals.entries, "entry"),
+        counted(totals.bytes, "byte"),
+        counted(totals.tables, "table"),
+        counted(totals.items, "item"),
+        counted(totals.indexes, "index"),
+        counted(totals.index_entries, "entry"),
+        counted(totals.streams, "stream"),
+        counted(totals.stream_records, "record"),
+        counted(totals.history_records, "history record"),
+        counted(totals.backups, "backup"),
+        counted(totals.backup_items, "item"),
+        counted(totals.counts, "count"),
     )];
     for finding in &report.findings {
         lines.push(format!("{} {finding}", paint.bad("✗")));
@@ -107,8 +107,7 @@ fn human(name: &str, report: &Report, paint: Paint) -> String {
         let total = report.total_found();
         let listed = report.findings.len() as u64;
         let rest = if listed < total { format!(" ({listed} listed)") } else { String::new() };
-        let noun = if total == 1 { "finding" } else { "findings" };
-        lines.push(format!("{total} {noun}{rest}: {}", kinds.join(", ")));
+        lines.push(format!("{}{rest}: {}", counted(total, "finding"), kinds.join(", ")));
     }
     lines.join("\n")
 }

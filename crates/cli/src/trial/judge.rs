@@ -37,6 +37,8 @@ pub(crate) enum Judged {
     Empty,
     /// The plan promises less than that; this many calls were wrong.
     Unpromised { wrong: usize },
+    /// The planner refutes something, and neither a call nor a counter-example shows it.
+    Unshown,
     /// The planner refuses the pattern; for a hand-written request, this is what the engine says.
     Refused { by_engine: Option<Refusal> },
     /// No call could be made: no generated value fits the pattern's keys.
@@ -65,6 +67,8 @@ pub(crate) struct Tally {
     pub(crate) unpromised: usize,
     /// Refused by the planner.
     pub(crate) refused: usize,
+    /// Refuted, and nothing shows it.
+    pub(crate) unshown: usize,
     /// Counter-examples that the engine shows.
     pub(crate) shown: usize,
     /// Promises that the engine broke.
@@ -77,6 +81,7 @@ impl Tally {
             Judged::Equal => self.equal += 1,
             Judged::Empty | Judged::Idle => self.unseen += 1,
             Judged::Unpromised { .. } => self.unpromised += 1,
+            Judged::Unshown => self.unshown += 1,
             Judged::Refused { .. } => self.refused += 1,
             Judged::Broken { .. } => self.broken += 1,
         }
@@ -85,6 +90,18 @@ impl Tally {
             Some(Counter::NotShown { .. }) => self.broken += 1,
             None => {}
         }
+    }
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.equal += other.equal;
+        self.unseen += other.unseen;
+        self.unpromised += other.unpromised;
+        self.refused += other.refused;
+        self.unshown += other.unshown;
+        self.shown += other.shown;
+        self.broken += other.broken;
     }
 }
 
@@ -111,6 +128,20 @@ pub(crate) fn is_promised(plan: &Plan) -> bool {
     holds(proofs.rows) && holds(proofs.order) && holds(proofs.purity) && limit
 }
 
+/// What a plan promises of its answers.
+struct Promised {
+    rows: bool,
+    attributes: bool,
+}
+
+/// How an answer is wrong.
+enum Wrong {
+    /// Rows are missing, foreign or out of order.
+    Rows(String),
+    /// An attribute is missing or not what was stored.
+    Attributes(String),
+}
+
 /// Makes the calls and compares each.
 pub(super) fn calls(
     runner: &Runner,
@@ -121,7 +152,10 @@ pub(super) fn calls(
 ) {
     // Of a hand-written request the planner may have nothing to say: then it is only observed.
     let unclaimed = plan.raw.is_some() && plan.proofs.rows == Proof::NotAsked;
-    let promised = is_promised(plan) && !unclaimed;
+    let promised = Promised {
+        rows: is_promised(plan) && !unclaimed,
+        attributes: plan.proofs.coverage != Proof::Refuted || plan.hydrate.is_some(),
+    };
     let lookup = Lookup::new(access, runner.data.rows());
     let mut wrong = 0;
     for inputs in calls {
@@ -153,10 +187,11 @@ pub(super) fn calls(
             outcome.judged = broken(access, inputs, &why);
             return;
         }
-        match compare(runner.data, access, plan, &lookup.expected(inputs), &answer) {
+        match compare(runner.data, access, &lookup.expected(inputs), &answer) {
             Ok(()) => {}
-            Err(_) if !promised => wrong += 1,
-            Err(why) => {
+            Err(Wrong::Rows(_)) if !promised.rows => wrong += 1,
+            Err(Wrong::Attributes(_)) if !promised.attributes => wrong += 1,
+            Err(Wrong::Rows(why) | Wrong::Attributes(why)) => {
                 outcome.judged = broken(access, inputs, &why);
                 return;
             }
@@ -166,7 +201,7 @@ pub(super) fn calls(
         Judged::Idle
     } else if outcome.rows == 0 && wrong == 0 {
         Judged::Empty
-    } else if promised || unclaimed && wrong == 0 {
+    } else if promised.attributes && (promised.rows || unclaimed && wrong == 0) {
         Judged::Equal
     } else {
         Judged::Unpromised { wrong }
@@ -183,25 +218,16 @@ fn broken(access: &Access, inputs: &Inputs, why: &str) -> Judged {
 }
 
 /// Compares an answer with brute force: the rows, their order, and every attribute asked for.
-fn compare(
-    data: &Data,
-    access: &Access,
-    plan: &Plan,
-    wanted: &Expected,
-    answer: &Answer,
-) -> Result<(), String> {
+fn compare(data: &Data, access: &Access, wanted: &Expected, answer: &Answer) -> Result<(), Wrong> {
     let table = access.find.first().map(|entity| entity.table.clone());
-    let table = table.ok_or_else(|| "it finds nothing".to_owned())?;
-    let labels = labels(data, &table, &answer.items)?;
+    let table = table.ok_or_else(|| Wrong::Rows("it finds nothing".to_owned()))?;
+    let labels = labels(data, &table, &answer.items).map_err(Wrong::Rows)?;
     // Without a condition stated, a hand-written request has no meaning to compare with.
     if access.raw.is_none() || !access.terms.is_empty() {
-        wanted.compare(&labels).map_err(|wrong| wrong.to_string())?;
-    }
-    if plan.proofs.coverage == Proof::Refuted && plan.hydrate.is_none() {
-        return Ok(());
+        wanted.compare(&labels).map_err(|wrong| Wrong::Rows(wrong.to_string()))?;
     }
     answer.items.iter().try_for_each(|item| match data.row_of(&table, item) {
-        Some(row) => attributes(access, row, item),
+        Some(row) => attributes(access, row, item).map_err(Wrong::Attributes),
         None => Ok(()),
     })
 }

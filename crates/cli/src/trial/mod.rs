@@ -111,6 +111,10 @@ impl Trial {
             .as_ref()
             .filter(|_| !refused)
             .map(|example| judge::counter(&self.design, access, plan, example));
+        // A claim that nothing bears out is worth no more than a broken one.
+        if outcome.counter.is_none() && matches!(outcome.judged, Judged::Unpromised { wrong: 0 }) {
+            outcome.judged = Judged::Unshown;
+        }
         outcome
     }
 

@@ -439,3 +439,26 @@ fn a_planner_that_reads_one_shard_too_few_is_caught() {
         }
     })));
 }
+
+/// What the planner refutes must show, in a call or in a counter-example; else `try` fails.
+#[test]
+fn a_claim_that_nothing_bears_out_is_told_apart() {
+    let text = "[table.app]\npartition_key = \"PK\"\nsort_key = \"SK\"\n\
+                [entity.Post]\nPK = \"USER#{user:ulid}\"\nSK = \"{at:datetime}#{post:ulid}\"\n\
+                [access.\"posts\"]\nfind = \"Post\"\nwhere = \"user = ?\"\norder = \"at\"\n";
+    let (design, _) = Design::parse("posts.toml", text);
+    let design = design.unwrap();
+    let mut plans = real_planner(&design);
+    for plan in &mut plans {
+        plan.proofs.order = Proof::Refuted;
+        plan.counter_example = None;
+    }
+    let options = Options { items: 50, seed: 1, calls: 8 };
+    let trial = Trial::with_plans(design, plans, options, &mut |_| {}).unwrap();
+    let (access, plan) = trial.patterns().next().unwrap();
+    let outcome = trial.judge(access, plan);
+    assert!(matches!(outcome.judged, Judged::Unshown), "{outcome:?}");
+    let mut tally = super::Tally::default();
+    tally.add(&outcome);
+    assert_eq!(tally.unshown, 1);
+}

@@ -196,3 +196,53 @@ fn the_readme_lists_every_design() {
         names().into_iter().filter(|name| !readme.contains(&format!("`{name}`"))).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
+
+/// Every command that reads a design reads it from standard input as well.
+#[test]
+fn a_design_can_come_from_standard_input() {
+    let design = std::fs::read(designs().join("tasks.toml")).unwrap();
+    let commands: [&[&str]; 8] = [
+        &["check", "-"],
+        &["explain", "-", "tasks in a project"],
+        &["try", "-", "--items", "100"],
+        &["docs", "-"],
+        &["diff", "-", "tasks.toml"],
+        &["diff", "tasks.toml", "-"],
+        &["deploy", "-", "--emit", "terraform"],
+        &["generate", "rust", "-"],
+    ];
+    for arguments in commands {
+        let mut process = std::process::Command::new(env!("CARGO_BIN_EXE_keyloom"))
+            .args(arguments)
+            .current_dir(designs())
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut process.stdin.take().unwrap(), &design).unwrap();
+        let output = process.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+        assert!(!output.stdout.is_empty(), "{arguments:?}");
+    }
+    let output = keyloom(&["diff", "-", "-"]);
+    assert!(text(&output.stderr).contains("it can be read only once"), "{output:?}");
+}
+
+/// A flag that would have no effect is refused.
+#[test]
+fn deploy_refuses_flags_that_it_would_ignore() {
+    for flags in [
+        ["--emit", "terraform", "--dry-run"].as_slice(),
+        &["--emit", "terraform", "--check"],
+        &["--emit", "cdk", "--region", "eu-west-1"],
+        &["--emit", "cdk", "--profile", "me"],
+        &["--emit", "cdk", "--table", "tasks"],
+        &["--to", "http://localhost:1", "--table", "tasks"],
+        &["--dry-run"],
+    ] {
+        let output = keyloom(&[["deploy", "tasks.toml"].as_slice(), flags].concat());
+        assert_ne!(output.status.code(), Some(0), "{flags:?}");
+        assert!(output.stdout.is_empty(), "{flags:?}");
+    }
+}

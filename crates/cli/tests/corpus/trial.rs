@@ -147,3 +147,56 @@ where = "id in (?, ?, ?)"
     assert_eq!(tried["patterns"][2]["verdict"], "batch");
     assert_eq!((tried["equal"].as_u64(), tried["unseen"].as_u64()), (Some(1), Some(1)));
 }
+
+/// A design whose hand-written request reads an index that does not hold what is asked for.
+const UNCOVERED: &str = r#"
+[table.app]
+partition_key = "PK"
+[table.app.index.GSI1]
+partition_key = "G1"
+projection = "keys"
+[entity.User]
+PK = "USER#{id}"
+G1 = "MAIL#{mail}"
+[entity.User.fields]
+id = "ulid"
+mail = "token"
+name = "string"
+[access."by mail"]
+find = "User"
+where = "mail = ?"
+index = "GSI1"
+key = 'G1 = "MAIL#{mail}"'
+"#;
+
+#[test]
+fn attributes_that_do_not_come_back_are_seen() {
+    let (tried, code) = tried_text(UNCOVERED);
+    let pattern = &tried["patterns"][0];
+    assert_eq!(pattern["result"], "refuted", "{tried}");
+    assert!(pattern["why"].as_str().unwrap().contains("wrong answer"), "{tried}");
+    assert_eq!(code, Some(0), "the engine shows what the planner says: {tried}");
+}
+
+#[test]
+fn a_trial_of_nothing_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("design.toml");
+    let refusal = |design: &str, arguments: &[&str]| {
+        std::fs::write(&path, design).unwrap();
+        let mut all = vec!["try", path.to_str().unwrap()];
+        all.extend_from_slice(arguments);
+        let output = keyloom(&all);
+        assert_ne!(output.status.code(), Some(0), "{arguments:?}");
+        text(&output.stderr)
+    };
+    assert!(refusal("", &[]).contains("has nothing to try; it states no table"));
+    let table = "[table.app]\npartition_key = \"PK\"\n";
+    assert!(refusal(table, &[]).contains("it states no entity"));
+    let entity = format!("{table}[entity.User]\nPK = \"USER#{{id:ulid}}\"\n");
+    assert!(refusal(&entity, &[]).contains("it states no access pattern"));
+    for none in ["--calls", "--items"] {
+        let refusal = refusal(UNCOVERED, &[none, "0"]);
+        assert!(refusal.contains("nothing would be tried; give 1 or more"), "{refusal}");
+    }
+}

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::lint::short;
 use crate::report::{cell, dollars};
+use crate::words::about;
 
 /// The comparison for a terminal.
 pub fn human(diff: &DesignDiff) -> String {
@@ -72,7 +73,7 @@ fn entity_lines(entity: &EntityDiff) -> Vec<String> {
     if entity.is_unchanged() {
         return Vec::new();
     }
-    let count = entity.count.map(|count| format!(", {} items", short(count))).unwrap_or_default();
+    let count = entity.count.map(|count| format!(", {}", about(count, "item"))).unwrap_or_default();
     let was = entity.was.as_ref().map_or_else(String::new, |was| format!(" (was {was})"));
     let mut lines = vec![format!("{}{was}: {}{count}", entity.name, items_text(&entity.items))];
     lines.extend(entity.keys.iter().map(|change| format!("  {}", key_line(change))));
@@ -190,10 +191,10 @@ fn effort_line(effort: &Effort) -> Option<String> {
     }
     let more = if effort.is_partial { ", and entities whose count is not declared" } else { "" };
     Some(format!(
-        "{} items written{more}: {} write units, {} read units, {} on demand",
-        short(effort.items),
-        short(effort.write_units),
-        short(effort.read_units),
+        "{} written{more}: {}, {}, {} on demand",
+        about(effort.items, "item"),
+        about(effort.write_units, "write unit"),
+        about(effort.read_units, "read unit"),
         dollars(effort.dollars)
     ))
 }

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::markdown::{key_condition, projection};
+use super::markdown::{key_conditions, projection};
 use super::{chart, found, mermaid, question};
 use crate::check::CheckReport;
+use crate::key::Piece;
 use crate::lint::short;
 use crate::model::{Design, Table};
-use crate::plan::{Plan, Proof, pieces_text};
+use crate::plan::{Plan, Proof, placeholder};
 use crate::report::proofs;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#1c2430;background:#fff}\
@@ -81,12 +82,13 @@ fn write_table(out: &mut String, design: &Design, table: &Table) {
     out.push_str("</tr>\n");
     for row in &rows {
         let _ = write!(out, "<tr><td>{}</td>", escaped(&row.entity.name));
-        for text in &row.cells {
-            let shown = if text.is_empty() {
-                String::new()
-            } else {
-                format!("<code>{}</code>", escaped(text))
-            };
+        for key in &row.cells {
+            let shown = key.as_ref().map_or_else(String::new, |key| {
+                let when = key.when.as_ref().map_or_else(String::new, |when| {
+                    format!(" <small>when <code>{}</code></small>", escaped(when))
+                });
+                format!("<code>{}</code>{when}", escaped(&key.template))
+            });
             let _ = write!(out, "<td>{shown}</td>");
         }
         out.push_str("</tr>\n");
@@ -107,8 +109,12 @@ fn collections(design: &Design, table: &Table, label: &str) -> Collections {
         let text = |parts: &[&crate::model::EntityKey]| {
             parts.iter().map(|part| part.shape.template().text()).collect::<Vec<_>>().join(" + ")
         };
-        let partition: String =
-            key.hash.iter().map(|part| pieces_text(part.shape.template().pieces())).collect();
+        let piece = |piece: &Piece| match piece {
+            Piece::Literal(text) => text.clone(),
+            Piece::Field(field) => placeholder(entity, field, field.name()),
+        };
+        let pieces = key.hash.iter().flat_map(|part| part.shape.template().pieces());
+        let partition: String = pieces.map(piece).collect();
         let row = (entity.name.clone(), text(&key.range));
         match groups.iter_mut().find(|(known, _)| *known == partition) {
             Some((_, rows)) => rows.push(row),
@@ -128,18 +134,23 @@ fn write_patterns(out: &mut String, design: &Design, report: &CheckReport) {
     out.push_str("<h2>Access patterns</h2>\n<table><tr><th>pattern</th><th>finds</th><th>asks</th><th>read</th><th>key condition</th><th>units</th><th>proofs</th></tr>\n");
     for (access, plan) in design.accesses().iter().zip(&report.plans) {
         let requests = crate::plan::shapes(access, plan);
-        let condition = requests.first().map(key_condition).unwrap_or_default();
-        let condition = condition.trim_matches('`').replace("`, `", ", ");
+        let conditions: Vec<String> = key_conditions(&requests)
+            .iter()
+            .map(|condition| condition.trim_matches('`').replace("`, `", ", "))
+            .map(|condition| format!("<code>{}</code>", escaped(&condition)))
+            .collect();
         let verdict = plan.verdict.as_str();
-        let index = plan.index_name().map(|index| format!(" {index}")).unwrap_or_default();
+        let places = plan.places().join(", ");
+        // What reads the table alone needs no mention.
+        let index = if places == "table" { String::new() } else { format!(" {places}") };
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"{verdict}\">{verdict}{}</td><td><code>{}</code></td><td>{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"{verdict}\">{verdict}{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             escaped(&access.name),
             escaped(&found(access)),
             escaped(&question(access)),
             escaped(&index),
-            escaped(&condition),
+            conditions.join("<br>"),
             plan.estimate.read_units.map(short).unwrap_or_default(),
             proof_words(plan)
         );

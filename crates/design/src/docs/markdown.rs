@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{chart, found, mermaid, question};
+use super::{Cell, chart, found, mermaid, question};
 use crate::check::CheckReport;
 use crate::lint::short;
 use crate::model::{Design, Index, IndexKind, Projection, Table};
@@ -52,7 +52,13 @@ fn write_table(out: &mut String, design: &Design, table: &Table) {
         let cells: Vec<String> = row
             .cells
             .iter()
-            .map(|text| if text.is_empty() { String::new() } else { format!("`{}`", cell(text)) })
+            .map(|key| match key {
+                None => String::new(),
+                Some(Cell { template, when: None }) => format!("`{}`", cell(template)),
+                Some(Cell { template, when: Some(when) }) => {
+                    format!("`{}` when `{}`", cell(template), cell(when))
+                }
+            })
             .collect();
         let _ = writeln!(out, "| {} | {} |", row.entity.name, cells.join(" | "));
     }
@@ -86,7 +92,7 @@ fn write_patterns(out: &mut String, design: &Design, report: &CheckReport) {
     out.push_str("## Access patterns\n\n| # | pattern | finds | asks | read | index | key condition | units |\n|---|---|---|---|---|---|---|---|\n");
     for (n, (access, plan)) in design.accesses().iter().zip(&report.plans).enumerate() {
         let requests = crate::plan::shapes(access, plan);
-        let condition = requests.first().map(key_condition).unwrap_or_default();
+        let condition = key_conditions(&requests).join("; ");
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} | {} | {} |",
@@ -95,7 +101,7 @@ fn write_patterns(out: &mut String, design: &Design, report: &CheckReport) {
             found(access),
             cell(&question(access)),
             plan.verdict.as_str(),
-            plan.index_name().unwrap_or(if plan.reads.is_empty() { "" } else { "table" }),
+            plan.places().join(", "),
             cell(&condition),
             plan.estimate.read_units.map(short).unwrap_or_default()
         );
@@ -103,8 +109,19 @@ fn write_patterns(out: &mut String, design: &Design, report: &CheckReport) {
     out.push('\n');
 }
 
+/// The keys of requests, once each: the alternatives of `or` have one each.
+pub(super) fn key_conditions(requests: &[crate::plan::Request]) -> Vec<String> {
+    let mut conditions: Vec<String> = Vec::new();
+    for condition in requests.iter().map(key_condition) {
+        if !condition.is_empty() && !conditions.contains(&condition) {
+            conditions.push(condition);
+        }
+    }
+    conditions
+}
+
 /// The key of a request in one line: `PK = "PROJECT#{project_id}" AND begins_with(SK, "TASK#")`.
-pub(super) fn key_condition(request: &crate::plan::Request) -> String {
+fn key_condition(request: &crate::plan::Request) -> String {
     let body = &request.body;
     if let Some(key) = body.get("Key").and_then(|key| key.as_object()) {
         let parts: Vec<String> =

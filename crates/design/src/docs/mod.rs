@@ -13,8 +13,15 @@ use crate::model::{Access, Design, Entity, Operand, Table};
 /// An entity's key in one index, as the chart shows it.
 pub(crate) struct ChartRow<'a> {
     pub(crate) entity: &'a Entity,
-    /// The text under each key attribute of the table, in order; empty where it has none.
-    pub(crate) cells: Vec<String>,
+    /// What stands under each key attribute of the table, in order; nothing where it has none.
+    pub(crate) cells: Vec<Option<Cell>>,
+}
+
+/// A key of an entity.
+pub(crate) struct Cell {
+    pub(crate) template: String,
+    /// The condition under which it is written.
+    pub(crate) when: Option<String>,
 }
 
 /// The entity chart of a table: a column for every key attribute, a row for every entity.
@@ -27,9 +34,12 @@ pub(crate) fn chart<'a>(design: &'a Design, table: &'a Table) -> (Vec<String>, V
             entity,
             cells: attributes
                 .iter()
-                .map(|attribute| match entity.key(&attribute.name) {
-                    Some(key) => key.shape.template().text().to_owned(),
-                    None => String::new(),
+                .map(|attribute| {
+                    let key = entity.key(&attribute.name)?;
+                    Some(Cell {
+                        template: key.shape.template().text().to_owned(),
+                        when: key.when.as_ref().map(ToString::to_string),
+                    })
                 })
                 .collect(),
         })

@@ -10,8 +10,8 @@ use keyloom_keys::Value;
 
 use super::shard::set_shards;
 use super::value::{Taste, random_value};
-use crate::evaluate::{Inputs, Row, hash_of};
-use crate::model::{Access, Design, Entity, Field, FieldKind, InputRole};
+use crate::evaluate::{Row, hash_of};
+use crate::model::{Design, Entity, Field, FieldKind};
 
 /// What to generate.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +44,7 @@ pub fn generate_with(
     let mut maker = Maker {
         random: SplitMix64::new(options.seed),
         options,
+        shared: shared_pools(design),
         pools: HashMap::new(),
         rows: Vec::new(),
         groups: Vec::new(),
@@ -78,6 +79,8 @@ fn shares(design: &Design, items: usize) -> HashMap<&str, usize> {
 struct Maker<'a> {
     random: SplitMix64,
     options: &'a GenerateOptions,
+    /// Fields that take their values from the pool of another one.
+    shared: HashMap<String, String>,
     /// Values by field name, so that entities refer to one another.
     pools: HashMap<String, Vec<Value<'static>>>,
     rows: Vec<Row>,
@@ -179,12 +182,12 @@ impl Maker<'_> {
             return random_value(&mut self.random, field, taste);
         }
         if identity == [field.name.as_str()] {
-            self.fill_pool(field, taste, wanted);
-            if let Some(value) = self.pools.get(&field.name).and_then(|pool| pool.get(n)) {
+            let name = self.fill_pool(field, taste, wanted);
+            if let Some(value) = self.pools.get(&name).and_then(|pool| pool.get(n)) {
                 return value.clone();
             }
             let value = random_value(&mut self.random, field, taste);
-            self.pools.entry(field.name.clone()).or_default().push(value.clone());
+            self.pools.entry(name).or_default().push(value.clone());
             return value;
         }
         // The last part of a longer identity is mostly new, the others are shared.
@@ -193,22 +196,48 @@ impl Maker<'_> {
             return random_value(&mut self.random, field, taste);
         }
         let size = (wanted / 12).clamp(4, 400);
-        self.fill_pool(field, taste, size);
-        let found = self.pools.get(&field.name);
+        let name = self.fill_pool(field, taste, size);
+        let found = self.pools.get(&name);
         let at = self.random.below(found.map_or(1, Vec::len));
         let found = found.and_then(|pool| pool.get(at)).cloned();
         found.unwrap_or_else(|| random_value(&mut self.random, field, taste))
     }
 
-    /// Makes the values that entities share in a field, if there are none yet.
-    fn fill_pool(&mut self, field: &Field, taste: Taste, size: usize) {
-        if self.pools.contains_key(&field.name) {
-            return;
+    /// Makes the values that entities share in a field, if there are none yet; returns the name of their pool.
+    fn fill_pool(&mut self, field: &Field, taste: Taste, size: usize) -> String {
+        let name = self.shared.get(&field.name).unwrap_or(&field.name).clone();
+        if !self.pools.contains_key(&name) {
+            let pool: Vec<Value<'static>> =
+                (0..size.max(1)).map(|_| random_value(&mut self.random, field, taste)).collect();
+            self.pools.insert(name.clone(), pool);
         }
-        let pool: Vec<Value<'static>> =
-            (0..size.max(1)).map(|_| random_value(&mut self.random, field, taste)).collect();
-        self.pools.insert(field.name.clone(), pool);
+        name
     }
+}
+
+/// Fields that some pattern compares with one input (`sender = :user or receiver = :user`) share their values:
+/// otherwise no call would find rows by both. They must be of one type, whatever entity they are in.
+fn shared_pools(design: &Design) -> HashMap<String, String> {
+    let mut shared: HashMap<String, String> = HashMap::new();
+    let kinds_of = |name: &str| -> Vec<&FieldKind> {
+        let fields = design.entities().iter().filter_map(|entity| entity.field(name));
+        fields.map(|field| &field.kind).collect()
+    };
+    for access in design.accesses() {
+        let mut first: HashMap<&str, &str> = HashMap::new();
+        for question in access.questions() {
+            for input in question.test.inputs() {
+                let known = *first.entry(input).or_insert(&question.field);
+                let (kinds, others) = (kinds_of(known), kinds_of(&question.field));
+                let alike = kinds.iter().chain(&others).all(|kind| Some(kind) == kinds.first());
+                if known != question.field && alike && !shared.contains_key(&question.field) {
+                    let pool = shared.get(known).map_or(known, String::as_str).to_owned();
+                    shared.insert(question.field.clone(), pool);
+                }
+            }
+        }
+    }
+    shared
 }
 
 /// Fields that name something: texts and identifiers, but no times, numbers or documents.
@@ -219,49 +248,4 @@ fn is_reference(field: &Field) -> bool {
         _ => false,
     };
     text && !listed
-}
-
-/// Inputs for calls of a pattern: most of them taken from the rows, so that there is something to find.
-pub fn inputs_for(access: &Access, rows: &[Row], seed: u64, calls: usize) -> Vec<Inputs> {
-    let mut random = SplitMix64::new(seed);
-    let Some(asked) = access.asked() else { return Vec::new() };
-    let mine: Vec<&Row> = rows.iter().filter(|row| row.entity.name == asked.name).collect();
-    (0..calls)
-        .map(|call| {
-            let row = random.pick(&mine).copied();
-            let other = random.pick(&mine).copied();
-            let strange = call % 8 == 7;
-            input_set(access, asked, if strange { None } else { row }, other, call)
-        })
-        .collect()
-}
-
-fn input_set(
-    access: &Access,
-    asked: &Entity,
-    row: Option<&Row>,
-    other: Option<&Row>,
-    call: usize,
-) -> Inputs {
-    let mut inputs = Inputs::new();
-    for input in &access.inputs {
-        let Some(field) = asked.field(&input.field) else { continue };
-        let from = |row: Option<&Row>| row.and_then(|row| row.values.get(&field.name).cloned());
-        let fallback = || super::sample(field, 30 + call as u32);
-        let (a, b) = (from(row).unwrap_or_else(fallback), from(other).unwrap_or_else(fallback));
-        let (low, high) =
-            if crate::key::compare(&a, &b).is_le() { (a.clone(), b) } else { (b, a.clone()) };
-        let value = match input.role {
-            InputRole::Value => a,
-            InputRole::Low => low,
-            InputRole::High => high,
-            InputRole::Prefix => {
-                let text = a.to_string();
-                let count = (text.chars().count() / 2).max(1);
-                Value::Text(text.chars().take(count).collect::<String>().into())
-            }
-        };
-        inputs.insert(input.name.clone(), value);
-    }
-    inputs
 }

@@ -1,11 +1,13 @@
 //! Values and items made from a design: samples for proofs, and data sets for `try`.
 
+mod inputs;
 mod items;
 mod sample;
 mod shard;
 mod value;
 
-pub use self::items::{GenerateOptions, generate, generate_with, inputs_for};
+pub use self::inputs::inputs_for;
+pub use self::items::{GenerateOptions, generate, generate_with};
 pub(crate) use self::sample::{sample, sample_of};
 pub(crate) use self::shard::set_shards;
 pub use self::shard::shard_of;

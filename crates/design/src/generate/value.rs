@@ -47,6 +47,9 @@ pub(crate) struct Taste<'a> {
 
 pub(crate) fn random_value(random: &mut SplitMix64, field: &Field, taste: Taste) -> Value<'static> {
     match &field.kind {
+        FieldKind::Scalar(format) if format.precision().is_some() => {
+            Value::Time(random_time(random, field, format))
+        }
         FieldKind::Scalar(format) => random_scalar(random, format, taste),
         FieldKind::LooseTime => {
             let time = Timestamp::from_millis(moment(random)).at(Precision::Second);
@@ -111,6 +114,23 @@ fn random_scalar(random: &mut SplitMix64, format: &FieldFormat, taste: Taste) ->
             Value::Time(Timestamp::from_millis(moment(random)).at(precision))
         }
     }
+}
+
+/// A time of the period in which the field has values.
+fn random_time(random: &mut SplitMix64, field: &Field, format: &FieldFormat) -> Timestamp {
+    let precision = format.precision().unwrap_or(Precision::Second);
+    let at = match field.period() {
+        (None, None) => moment(random),
+        (since, until) => {
+            // Four months of it, those that all other times lie in if possible.
+            let first = since.unwrap_or(i64::MIN).max(EPOCH_MS);
+            let last = until.unwrap_or(i64::MAX).min(first.saturating_add(SPAN_MS));
+            let first = first.min(last.saturating_sub(SPAN_MS)).max(since.unwrap_or(i64::MIN));
+            let shifted = moment(random) - EPOCH_MS;
+            first + shifted.rem_euclid((last - first + 1).max(1))
+        }
+    };
+    Timestamp::from_millis(at).at(precision)
 }
 
 /// Times with ties and with ends of periods among them.

@@ -1,21 +1,22 @@
-//! K05–K08, E04, I09, A01–A06, A10: what the planner found out about patterns.
+//! K06–K08, E04, I09, A02–A05, A10: what the planner found out about patterns.
 
 use std::fmt::Write as _;
 
 use keyloom_core::limits::MAX_PAGE_BYTES;
 
-use super::{Context, Findings, quoted, short, short_bytes};
+use super::{Context, Findings, quoted, short_bytes};
 use crate::cost::{cardinality, entry_size};
 use crate::diagnostic::Severity;
 use crate::evaluate::Mismatch;
-use crate::model::{Access, Question, Test};
-use crate::plan::{Plan, Problem, Proof, RawRule, Reason, Verdict};
+use crate::model::{Access, Test};
+use crate::plan::{Plan, Problem, Proof, RawRule, Verdict};
+use crate::words::{about, counted};
 
 pub(super) fn patterns<'a>(context: &'a Context) -> impl Iterator<Item = (&'a Access, &'a Plan)> {
     context.design.accesses().iter().zip(context.plans)
 }
 
-fn raw_findings(context: &Context, findings: &mut Findings, wanted: RawRule) {
+pub(super) fn raw_findings(context: &Context, findings: &mut Findings, wanted: RawRule) {
     for (access, plan) in patterns(context) {
         for problem in &plan.problems {
             if let Problem::Raw(raw) = problem
@@ -28,109 +29,6 @@ fn raw_findings(context: &Context, findings: &mut Findings, wanted: RawRule) {
                     }))
                     .fix(raw.fix.clone());
             }
-        }
-    }
-}
-
-/// Why a refused pattern is refused.
-#[derive(PartialEq, Eq)]
-enum Refusal {
-    /// A range or prefix on a partition key field.
-    PartitionRange,
-    /// Its conditions are on fields that no key has.
-    NoKey,
-    /// A partition key lacks fields.
-    Scan,
-}
-
-fn refusal(access: &Access, plan: &Plan) -> Option<Refusal> {
-    if plan.verdict != Verdict::Refused || access.raw.is_some() {
-        return None;
-    }
-    if plan.problems.iter().any(|problem| matches!(problem, Problem::NoKeyForStep { .. })) {
-        return Some(Refusal::NoKey);
-    }
-    if plan.rejected.iter().any(|no| matches!(no.reason, Reason::PartitionRange { .. })) {
-        return Some(Refusal::PartitionRange);
-    }
-    let in_some_key = |term: &Question| {
-        access.asked().is_some_and(|entity| {
-            entity
-                .keys
-                .iter()
-                .any(|key| key.shape.template().fields().any(|name| name == term.field))
-        })
-    };
-    let pinned = access.questions().any(|term| matches!(term.test, Test::Equal(_)));
-    if pinned && !access.questions().any(in_some_key) {
-        return Some(Refusal::NoKey);
-    }
-    Some(Refusal::Scan)
-}
-
-fn reasons(plan: &Plan) -> String {
-    let lines: Vec<String> = plan
-        .rejected
-        .iter()
-        .filter(|no| no.reason != Reason::NotChosen)
-        .map(|no| {
-            let entity =
-                if no.entity.is_empty() { String::new() } else { format!(" ({})", no.entity) };
-            format!("{}{entity}: {}", no.index, no.reason)
-        })
-        .collect();
-    lines.join("\n")
-}
-
-/// Three ways out of a missing key.
-fn ways_out(access: &Access) -> String {
-    let asked = access.asked();
-    let pinned: Vec<&str> = access
-        .questions()
-        .filter(|term| matches!(term.test, Test::Equal(_)))
-        .map(|term| term.field.as_str())
-        .collect();
-    let rest: Vec<&str> = access
-        .questions()
-        .map(|term| term.field.as_str())
-        .chain(access.order.iter().map(|term| term.field.as_str()))
-        .filter(|name| !pinned.contains(name))
-        .fold(Vec::new(), |mut names, name| {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-            names
-        });
-    let name = asked.map_or_else(String::new, |entity| entity.name.clone());
-    if pinned.is_empty() {
-        return format!(
-            "pin something by =: there is no key that all wanted `{name}` share; for a list of everything, shard it: \"ALL#{{shard}}\""
-        );
-    }
-    let sort = if rest.is_empty() {
-        String::new()
-    } else {
-        format!(" and whose sort key begins with {}", quoted(&rest))
-    };
-    format!("add an index of `{name}` whose partition key is {}{sort}", quoted(&pinned))
-}
-
-/// K05
-pub(super) fn partition_range(context: &Context, findings: &mut Findings) {
-    raw_findings(context, findings, RawRule::PartitionNotEqual);
-    for (access, plan) in patterns(context) {
-        if refusal(access, plan) == Some(Refusal::PartitionRange) {
-            findings
-                .add(
-                    access.span,
-                    &access.name,
-                    format!("`{}` asks for a range of partition keys", access.name),
-                )
-                .because(reasons(plan))
-                .fix(format!(
-                    "(a) move the field into the sort key;\n(b) {};\n(c) declare the values, or `since` and `until` of a time, so that each value or period is one query",
-                    ways_out(access)
-                ));
         }
     }
 }
@@ -172,18 +70,6 @@ pub(super) fn inconsistent(context: &Context, findings: &mut Findings) {
     }
 }
 
-/// A01
-pub(super) fn scan(context: &Context, findings: &mut Findings) {
-    for (access, plan) in patterns(context) {
-        if refusal(access, plan) == Some(Refusal::Scan) {
-            findings
-                .add(access.span, &access.name, format!("`{}` would need a Scan", access.name))
-                .because(reasons(plan))
-                .fix(ways_out(access));
-        }
-    }
-}
-
 /// A02
 pub(super) fn filter_waste(context: &Context, findings: &mut Findings) {
     for (access, plan) in patterns(context) {
@@ -214,7 +100,7 @@ pub(super) fn filter_waste(context: &Context, findings: &mut Findings) {
             |share| format!("it throws away about {:.0} % of what is read", share * 100.0),
         );
         let units = plan.estimate.read_units.map_or_else(String::new, |units| {
-            format!("; each call costs {} read units, whatever the filter keeps", short(units))
+            format!("; each call costs {}, whatever the filter keeps", about(units, "read unit"))
         });
         let mut evidence = format!(
             "{waste}{units}; a filter never saves capacity, and a limit counts what was read"
@@ -225,8 +111,8 @@ pub(super) fn filter_waste(context: &Context, findings: &mut Findings) {
         {
             let _ = write!(
                 evidence,
-                "\nfor example, sent with Limit = {limit} to {} items it returns {} and should return {}",
-                example.rows.len(),
+                "\nfor example, sent with Limit = {limit} to {} it returns {} and should return {}",
+                counted(example.rows.len(), "item"),
                 shown(&example.returns),
                 shown(&example.should_return)
             );
@@ -380,47 +266,6 @@ pub(super) fn one_by_one(context: &Context, findings: &mut Findings) {
     }
 }
 
-/// A06
-pub(super) fn no_key(context: &Context, findings: &mut Findings) {
-    for (access, plan) in patterns(context) {
-        let step = plan.problems.iter().find_map(|problem| match problem {
-            Problem::NoKeyForStep { entity, fields } => Some((entity, fields)),
-            _ => None,
-        });
-        if let Some((entity, fields)) = step {
-            findings
-                .add(
-                    access.span,
-                    &access.name,
-                    format!("`{}` cannot build the key of `{entity}`", access.name),
-                )
-                .because(format!("the link items do not have {}", quoted(fields)))
-                .fix(format!(
-                    "store {} in the link items, or index `{entity}` by what they have",
-                    quoted(fields)
-                ));
-            continue;
-        }
-        if refusal(access, plan) != Some(Refusal::NoKey) {
-            continue;
-        }
-        let fields: Vec<&str> = access.questions().map(|term| term.field.as_str()).collect();
-        let entity = access.asked().map(|entity| entity.name.clone()).unwrap_or_default();
-        findings
-            .add(
-                access.span,
-                &access.name,
-                format!(
-                    "`{}` knows {}, which no key of `{entity}` holds",
-                    access.name,
-                    quoted(&fields)
-                ),
-            )
-            .because(reasons(plan))
-            .fix(ways_out(access));
-    }
-}
-
 /// A10
 pub(super) fn large_page(context: &Context, findings: &mut Findings) {
     for (access, plan) in patterns(context) {
@@ -440,10 +285,15 @@ pub(super) fn large_page(context: &Context, findings: &mut Findings) {
             .add(
                 access.span,
                 &access.name,
-                format!("`{}` wants {limit} items, which do not fit one page", access.name),
+                format!(
+                    "`{}` wants {}, more than fits one page",
+                    access.name,
+                    counted(limit, "item")
+                ),
             )
             .because(format!(
-                "{limit} items of {} are {}; a page ends at 1 MB",
+                "{} of {} make {}; a page ends at 1 MB",
+                counted(limit, "item"),
                 short_bytes(size),
                 short_bytes(bytes)
             ))

@@ -5,6 +5,7 @@ use keyloom_keys::FieldType;
 use super::{Context, Findings, key_text, quoted, short};
 use crate::cost::cardinality;
 use crate::model::{Entity, Field, FieldKind};
+use crate::words::about;
 
 /// How many different values a field can have by the way it is written.
 fn capacity(field: &Field) -> Option<f64> {
@@ -60,10 +61,10 @@ pub(super) fn too_few_keys(context: &Context, findings: &mut Findings) {
                 part.span,
                 &entity.name,
                 format!(
-                    "{} items of `{}` are declared, and its primary key has {} values",
-                    short(count),
+                    "{} of `{}` are declared, and its primary key has {}",
+                    about(count, "item"),
                     entity.name,
-                    short(keys)
+                    about(keys, "value")
                 ),
             )
             .because(format!("{shown}; a put with a key that is taken replaces the item without an error"))
@@ -88,9 +89,9 @@ fn too_narrow(context: &Context, entity: &Entity, findings: &mut Findings) {
                 field.span,
                 &entity.name,
                 format!(
-                    "`{}` has {} values, and {} fit its type and width",
+                    "`{}` has {}, and {} fit its type and width",
                     field.name,
-                    short(distinct),
+                    about(distinct, "value"),
                     short(most)
                 ),
             )

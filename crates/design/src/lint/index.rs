@@ -8,6 +8,7 @@ use super::{Context, Findings, index_subject, key_text, quoted, short};
 use crate::diagnostic::Severity;
 use crate::model::{Access, Design, Index, IndexKind, Projection, Table, Write};
 use crate::plan::{IndexEffect, Verdict};
+use crate::words::about;
 
 /// Every secondary index.
 fn secondary(design: &Design) -> impl Iterator<Item = (&Table, &Index)> {
@@ -297,7 +298,7 @@ pub(super) fn back_pressure(context: &Context, findings: &mut Findings) {
         let Some(part) = key.hash.first() else { continue };
         let mut evidence = format!("{} different values", short(values));
         if let Some(count) = entity.volume.count {
-            let _ = write!(evidence, ", {} items", short(count));
+            let _ = write!(evidence, ", {}", about(count, "item"));
         }
         if load.writes > 0.0 {
             let _ = write!(evidence, "; the busiest gets {}", load.describe(share));
@@ -373,9 +374,10 @@ pub(super) fn accidental(context: &Context, findings: &mut Findings) {
             .filter(|other| other.name != entity.name && other.index_key(index).is_some())
             .map(|other| other.name.as_str())
             .collect();
-        let served = context.plans.iter().any(|plan| {
-            plan.verdict != Verdict::Refused && plan.index_name() == index.name.as_deref()
-        });
+        let served = context
+            .plans
+            .iter()
+            .any(|plan| plan.verdict != Verdict::Refused && plan.places().contains(&index.label()));
         if wanted || others.is_empty() || !served {
             continue;
         }

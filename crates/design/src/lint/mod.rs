@@ -13,6 +13,7 @@ mod key;
 mod load;
 mod partition;
 mod proof;
+mod refusal;
 mod style;
 mod tenant;
 mod unique;
@@ -165,7 +166,7 @@ pub static RULES: &[Rule] = &[
     Rule { id: "K02", severity: Error, title: "separator may occur in a value, and nothing guards it", check: key::unguarded_separator },
     Rule { id: "K03", severity: Error, title: "ambiguous key template", check: key::ambiguous },
     Rule { id: "K04", severity: Error, title: "key may pass 2048 (partition) or 1024 (sort) bytes", check: key::too_long },
-    Rule { id: "K05", severity: Error, title: "range or begins_with on a partition key", check: access::partition_range },
+    Rule { id: "K05", severity: Error, title: "range or begins_with on a partition key", check: refusal::partition_range },
     Rule { id: "K06", severity: Error, title: "two conditions on one sort key", check: access::two_conditions },
     Rule { id: "K07", severity: Error, title: "prefix that no key has, or that ends inside a value", check: access::bad_prefix },
     Rule { id: "K08", severity: Error, title: "inclusive upper bound cuts the last period", check: access::cut_period },
@@ -198,12 +199,12 @@ pub static RULES: &[Rule] = &[
     Rule { id: "I08", severity: Error, title: "items land in an index by accident", check: index::accidental },
     Rule { id: "I09", severity: Error, title: "strongly consistent read of a global index", check: access::inconsistent },
     Rule { id: "I10", severity: Warn, title: "index change that needs delete and create", check: change::none_here },
-    Rule { id: "A01", severity: Error, title: "pattern needs a Scan", check: access::scan },
+    Rule { id: "A01", severity: Error, title: "pattern needs a Scan", check: refusal::scan },
     Rule { id: "A02", severity: Info, title: "filter throws items away", check: access::filter_waste },
     Rule { id: "A03", severity: Error, title: "order asked for is not key order", check: access::wrong_order },
     Rule { id: "A04", severity: Error, title: "foreign rows in the range, or rows outside it", check: access::bleeds },
     Rule { id: "A05", severity: Warn, title: "second step fetches items one by one", check: access::one_by_one },
-    Rule { id: "A06", severity: Error, title: "inputs cannot build the key", check: access::no_key },
+    Rule { id: "A06", severity: Error, title: "inputs cannot build the key", check: refusal::no_key },
     Rule { id: "A07", severity: Warn, title: "writes that must agree are not in one transaction", check: write::not_together },
     Rule { id: "A08", severity: Warn, title: "read before write", check: write::reads_first },
     Rule { id: "A09", severity: Warn, title: "item may pass 400 KB", check: write::large_item },

@@ -12,6 +12,7 @@ use crate::diagnostic::Severity;
 use crate::key::Piece;
 use crate::model::{Access, Entity, Field, FieldKind, Index, IndexKey, Table};
 use crate::plan::Verdict;
+use crate::words::{about, counted};
 
 /// Every entity in every index.
 pub(super) fn placements<'a>(
@@ -52,7 +53,7 @@ pub(super) fn constant(context: &Context, findings: &mut Findings) {
         let Some(part) = key.hash.first() else { continue };
         let mut evidence = Vec::new();
         if let Some(count) = count {
-            evidence.push(format!("{} items under one key", short(count)));
+            evidence.push(format!("{} under one key", about(count, "item")));
         }
         if let Some(growth) = growth {
             evidence.push(format!("growing by {:.0} % a month", growth * 100.0));
@@ -98,7 +99,7 @@ pub(super) fn few_values(context: &Context, findings: &mut Findings) {
         let hot = load.excess(share) > 1.0;
         let mut evidence = format!("{} different values", short(values));
         if let Some(count) = entity.volume.count {
-            let _ = write!(evidence, ", {} items under each", short(count / values));
+            let _ = write!(evidence, ", {} under each", about(count / values, "item"));
         }
         if load.is_declared() {
             let _ = write!(evidence, "; the busiest gets {}", load.describe(share));
@@ -278,10 +279,10 @@ pub(super) fn unbounded_read(context: &Context, findings: &mut Findings) {
         findings
             .add(access.span, &access.name, format!("`{}` reads a whole collection", access.name))
             .because(format!(
-                "{} in {} pages, {} read units each time",
+                "{} in {}, {} each time",
                 short_bytes(bytes),
-                short(plan.estimate.pages.unwrap_or_default()),
-                short(units)
+                about(plan.estimate.pages.unwrap_or_default(), "page"),
+                about(units, "read unit")
             ))
             .fix("give it a limit and a cursor; if all pages are wanted, say all_pages = true");
     }
@@ -341,8 +342,7 @@ pub(super) fn shard_count(context: &Context, findings: &mut Findings) {
             _ if count > needed.saturating_mul(4) => "more than needed",
             _ => continue,
         };
-        let shards =
-            |count: u32| if count == 1 { "1 shard".to_owned() } else { format!("{count} shards") };
+        let shards = |count: u32| counted(count, "shard");
         findings
             .add(
                 part.span,
@@ -359,6 +359,9 @@ pub(super) fn shard_count(context: &Context, findings: &mut Findings) {
                 shards(needed),
                 if count == 1 { "1 query".to_owned() } else { format!("{count} queries") }
             ))
-            .fix(format!("shards = {needed}"));
+            .fix(match needed {
+                0 | 1 => format!("take `{name}` out of the key: one partition carries this load"),
+                _ => format!("shards = {needed}"),
+            });
     }
 }

@@ -4,6 +4,7 @@ use super::access::{patterns, with_example};
 use super::{Context, Findings, quoted, short};
 use crate::model::Access;
 use crate::plan::{Fan, Plan, Problem, Proof, Verdict};
+use crate::words::about;
 
 /// A13: whatever is asked and not proven, unless a rule of its own says so.
 pub(super) fn unproven(context: &Context, findings: &mut Findings) {
@@ -139,7 +140,7 @@ pub(super) fn wide_fan(context: &Context, findings: &mut Findings) {
             .add(
                 access.span,
                 &access.name,
-                format!("`{}` takes {} requests for one call", access.name, short(calls)),
+                format!("`{}` takes {} for one call", access.name, about(calls, "request")),
             )
             .because(format!("{}; {limit}", fans.join(" times ")))
             .fix(format!(

@@ -215,6 +215,18 @@ impl Access {
 }
 
 impl Test {
+    /// The names of its inputs, from left to right.
+    pub fn inputs(&self) -> Vec<&str> {
+        let names = self.conditions().into_iter().flat_map(|test| {
+            let operands = test.operands().into_iter().copied().collect::<Vec<_>>();
+            operands.into_iter().filter_map(|operand| match operand {
+                Operand::Input(name) => Some(name.as_str()),
+                Operand::Value(_) => None,
+            })
+        });
+        names.collect()
+    }
+
     /// As people read it: inputs as `?name`.
     pub fn describe(&self, field: &str) -> String {
         self.design_text(field, Operand::describe)

@@ -119,6 +119,14 @@ impl Field {
         }
     }
 
+    /// The first and the last millisecond that its values may have, as far as they are bounded.
+    pub(crate) fn period(&self) -> (Option<i64>, Option<i64>) {
+        (
+            self.since.map(Timestamp::millis),
+            self.until.map(|until| until.last_millisecond().millis()),
+        )
+    }
+
     /// Whether it is a time whose text does not sort by time.
     pub fn is_loose_time(&self) -> bool {
         self.kind == FieldKind::LooseTime

@@ -13,6 +13,7 @@ use crate::key::{KeyTemplate, Piece};
 use crate::model::{
     Access, Entity, Field, FieldKind, Index, IndexKind, KeyType, Operand, Question, Test,
 };
+use crate::words::counted;
 
 /// Reads that answer a pattern, and how well.
 #[derive(Clone, Debug)]
@@ -151,7 +152,7 @@ impl Candidate {
             return format!("it does not hold `{}`", self.uncovered.join("`, `"));
         }
         if mine.6 != best.6 {
-            return format!("it would take {} requests instead of {}", mine.6, best.6);
+            return format!("it would take {} instead of {}", counted(mine.6, "request"), best.6);
         }
         "another one answers as well and is cheaper or stronger".to_owned()
     }

@@ -1,12 +1,14 @@
 //! What a pattern costs per call and per month.
 
+use std::sync::Arc;
+
 use keyloom_core::capacity::{ReadMode, read_units};
 use keyloom_core::limits::MAX_PAGE_BYTES;
 
 use super::bind::Fan;
 use super::{Plan, Read, Verdict};
 use crate::cost::{Money, Prices, entry_size, item_size, items_under};
-use crate::model::{Access, Billing, Design};
+use crate::model::{Access, Billing, Design, Entity};
 
 /// What a pattern costs; what the design does not tell is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,7 +54,7 @@ pub(super) fn estimate(design: &Design, access: &Access, plan: &Plan, prices: &P
     if plan.verdict == Verdict::Batch {
         total.pages = plan.first_calls();
     }
-    let second_units = add_second_step(access, plan, mode, &mut total);
+    let second_units = add_second_step(design, access, plan, mode, &mut total);
     total.second_units_per_second =
         second_units.zip(access.rate).map(|(units, rate)| units * rate.peak);
     if let (Some(rate), Some(units)) = (access.rate, total.read_units) {
@@ -77,14 +79,12 @@ fn of_read(design: &Design, access: &Access, plan: &Plan, read: &Read, mode: Rea
     let share = 1.0 / plan.reads.len() as f64;
     let items =
         if plan.is_get(read) { Some(calls) } else { items_read(design, access, read, share) };
-    let sizes: Vec<f64> =
-        read.entities.iter().map(|entity| entry_size(entity, read.index())).collect();
-    let size = sizes.iter().sum::<f64>() / sizes.len().max(1) as f64;
+    let weights = weights(design, &read.entities, &narrowing(read));
+    let size = weighted(&read.entities, &weights, |entity| entry_size(entity, read.index()));
     let bytes = items.map(|items| items * size);
     let per_call = bytes.map(|bytes| (bytes / calls).ceil() as usize);
     // A local index reads what it does not hold from the table, item by item.
-    let whole: f64 = read.entities.iter().map(|entity| item_size(entity)).sum();
-    let whole = (whole / read.entities.len().max(1) as f64).ceil() as usize;
+    let whole = weighted(&read.entities, &weights, item_size).ceil() as usize;
     let fetched = match (read.fetches, items) {
         (true, Some(items)) => items * read_units(whole, mode).as_f64(),
         _ => 0.0,
@@ -108,13 +108,7 @@ fn items_read(design: &Design, access: &Access, read: &Read, share: f64) -> Opti
         if periods {
             return None;
         }
-        let fields: Vec<&str> = read
-            .range
-            .sources
-            .iter()
-            .map(|(field, _)| field.as_str())
-            .filter(|field| !spread(read, field))
-            .collect();
+        let fields = narrowing(read);
         read.entities.iter().map(|entity| items_under(design, entity, &fields)).sum::<Option<f64>>()
     };
     let unlimited = stated.or_else(counted);
@@ -128,6 +122,28 @@ fn items_read(design: &Design, access: &Access, read: &Read, share: f64) -> Opti
     }
 }
 
+/// The fields whose values narrow what a read returns.
+fn narrowing(read: &Read) -> Vec<&str> {
+    let fields = read.range.sources.iter().map(|(field, _)| field.as_str());
+    fields.filter(|field| !spread(read, field)).collect()
+}
+
+/// How many items of each entity come with one read, in proportion: by the volumes under the values that are
+/// known, by the counts, or else alike.
+fn weights(design: &Design, entities: &[Arc<Entity>], fields: &[&str]) -> Vec<f64> {
+    let under = || entities.iter().map(|entity| items_under(design, entity, fields)).collect();
+    let counts = || entities.iter().map(|entity| entity.volume.count).collect();
+    let known: Option<Vec<f64>> = under();
+    let known = known.or_else(counts).filter(|counts| counts.iter().sum::<f64>() > 0.0);
+    known.unwrap_or_else(|| vec![1.0; entities.len()])
+}
+
+/// The average size of items of several entities.
+fn weighted(entities: &[Arc<Entity>], weights: &[f64], size: impl Fn(&Entity) -> f64) -> f64 {
+    let sizes = entities.iter().zip(weights).map(|(entity, weight)| size(entity) * weight);
+    sizes.sum::<f64>() / weights.iter().sum::<f64>().max(f64::MIN_POSITIVE)
+}
+
 /// All values of a fanned field are read, so it narrows nothing.
 fn spread(read: &Read, field: &str) -> bool {
     read.fans.iter().any(|fan| fan.field() == field && matches!(fan, Fan::Shards { .. }))
@@ -135,6 +151,7 @@ fn spread(read: &Read, field: &str) -> bool {
 
 /// Items fetched in a second step are charged one by one.
 fn add_second_step(
+    design: &Design,
     access: &Access,
     plan: &Plan,
     mode: ReadMode,
@@ -143,8 +160,8 @@ fn add_second_step(
     let hydrate = plan.hydrate.as_ref()?;
     let items = total.items?;
     let wanted = access.limit.map_or(items, |limit| items.min(limit as f64));
-    let sizes: f64 = hydrate.entities.iter().map(|entity| item_size(entity)).sum();
-    let size = (sizes / hydrate.entities.len().max(1) as f64).ceil() as usize;
+    let weights = weights(design, &hydrate.entities, &[]);
+    let size = weighted(&hydrate.entities, &weights, item_size).ceil() as usize;
     let units = wanted * read_units(size, mode).as_f64();
     total.read_units = total.read_units.map(|so_far| so_far + units);
     let requests = if hydrate.batch { (wanted / 100.0).ceil() } else { wanted };

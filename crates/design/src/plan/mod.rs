@@ -40,7 +40,7 @@ pub use self::range::{ReadRange, SortPart};
 pub use self::raw::{RawForm, RawProblem, RawRule};
 pub use self::reach::{IndexUse, index_uses};
 pub use self::request::{Placeholder, Request, RequestValue, requests, shapes, to_request};
-pub(crate) use self::request::{pieces_text, projection_json};
+pub(crate) use self::request::{placeholder, projection_json};
 pub use self::runner::{predicted_pages, second_read, second_reads, second_step};
 pub use self::simulate::{evaluated, run, simulate};
 pub(crate) use self::space::Space;
@@ -390,6 +390,19 @@ impl Plan {
         self.reads.first().and_then(|read| read.index().name.as_deref())
     }
 
+    /// Everything that its first step reads, once each: indexes by name, the table as `table`. The alternatives of
+    /// `or` may read different ones.
+    pub fn places(&self) -> Vec<&str> {
+        let mut places: Vec<&str> = Vec::new();
+        for read in &self.reads {
+            let place = read.index().label();
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        places
+    }
+
     /// The reads of the first step with their inputs filled in: those that are planned, or the one that the design states by
     /// hand. An error says why the inputs do not fit.
     pub fn first_reads(
@@ -439,10 +452,7 @@ impl Plan {
 
     /// The same in words, with what a request is made for where the number is unknown.
     pub fn calls_text(&self) -> String {
-        let requests = |count: f64| {
-            let noun = if count > 1.0 { "requests" } else { "request" };
-            format!("{} {noun}", crate::lint::short(count))
-        };
+        let requests = |count: f64| crate::words::about(count, "request");
         if let Some(calls) = self.calls() {
             return requests(calls);
         }

@@ -13,7 +13,7 @@ use crate::condition::Comparison;
 use crate::evaluate::Inputs;
 use crate::key::{FieldPiece, KeyTemplate, Piece};
 use crate::model::{
-    Access, EntityKey, Index, IndexKey, KeyType, Operand, Projection, Question, Test,
+    Access, Entity, EntityKey, Field, Index, IndexKey, KeyType, Operand, Projection, Question, Test,
 };
 
 /// One request to DynamoDB.
@@ -266,8 +266,17 @@ impl Shaper<'_> {
 
     fn field(&self, field: &FieldPiece) -> String {
         match self.read.range.source(field.name()) {
-            Some(Source::Pinned(operand)) => operand_text(operand, field),
-            _ => format!("{{{}}}", field.name()),
+            Some(Source::Pinned(operand)) => self.operand(operand, field),
+            _ => placeholder(&self.read.range.entity, field, field.name()),
+        }
+    }
+
+    fn operand(&self, operand: &Operand, field: &FieldPiece) -> String {
+        match operand {
+            Operand::Input(name) => placeholder(&self.read.range.entity, field, name),
+            Operand::Value(value) => {
+                field.format().encode(value).unwrap_or_else(|_| value.to_string())
+            }
         }
     }
 
@@ -297,7 +306,7 @@ impl Shaper<'_> {
                 let prefix = self.text(template, *pieces);
                 let next = template.pieces().get(*pieces).and_then(Piece::as_field);
                 match (range, next) {
-                    (Some(question), Some(field)) => ranged(&prefix, field, question, &value),
+                    (Some(question), Some(field)) => self.ranged(&prefix, field, question, &value),
                     _ if prefix.is_empty() => return None,
                     _ => SortCondition::BeginsWith(value(prefix)),
                 }
@@ -305,6 +314,34 @@ impl Shaper<'_> {
             SortPart::Whole | SortPart::Exact => return None,
         };
         Some((attribute.name.clone(), condition))
+    }
+
+    /// A range on the field after a prefix; `…` stands for the greatest key below the prefix.
+    fn ranged(
+        &self,
+        prefix: &str,
+        field: &FieldPiece,
+        question: &Question,
+        value: &dyn Fn(String) -> Placeholder,
+    ) -> SortCondition<Placeholder> {
+        let text = |operand: &Operand| format!("{prefix}{}", self.operand(operand, field));
+        match &question.test {
+            Test::BeginsWith(operand) | Test::Equal(operand) => {
+                SortCondition::BeginsWith(value(text(operand)))
+            }
+            Test::Range { low, high } => {
+                let (mut from, mut to) = (
+                    low.as_ref().map_or_else(|| prefix.to_owned(), |low| text(&low.operand)),
+                    high.as_ref().map_or_else(|| format!("{prefix}…"), |high| text(&high.operand)),
+                );
+                // The range of a descending field is reversed in keys.
+                if field.format().is_desc() {
+                    std::mem::swap(&mut from, &mut to);
+                }
+                SortCondition::Between(value(from), value(to))
+            }
+            _ => SortCondition::BeginsWith(value(prefix.to_owned())),
+        }
     }
 
     fn filter(&self) -> Vec<(String, FilterTest<Placeholder>)> {
@@ -373,37 +410,12 @@ impl Shaper<'_> {
     }
 }
 
-/// A range on the field after a prefix; `…` stands for the greatest key below the prefix.
-fn ranged(
-    prefix: &str,
-    field: &FieldPiece,
-    question: &Question,
-    value: &dyn Fn(String) -> Placeholder,
-) -> SortCondition<Placeholder> {
-    let text = |operand: &Operand| format!("{prefix}{}", operand_text(operand, field));
-    match &question.test {
-        Test::BeginsWith(operand) | Test::Equal(operand) => {
-            SortCondition::BeginsWith(value(text(operand)))
-        }
-        Test::Range { low, high } => {
-            let (mut from, mut to) = (
-                low.as_ref().map_or_else(|| prefix.to_owned(), |low| text(&low.operand)),
-                high.as_ref().map_or_else(|| format!("{prefix}…"), |high| text(&high.operand)),
-            );
-            // The range of a descending field is reversed in keys.
-            if field.format().is_desc() {
-                std::mem::swap(&mut from, &mut to);
-            }
-            SortCondition::Between(value(from), value(to))
-        }
-        _ => SortCondition::BeginsWith(value(prefix.to_owned())),
-    }
-}
-
-fn operand_text(operand: &Operand, field: &FieldPiece) -> String {
-    match operand {
-        Operand::Input(name) => format!("{{{name}}}"),
-        Operand::Value(value) => field.format().encode(value).unwrap_or_else(|_| value.to_string()),
+/// An input in a key: `{at}`, or `{at:month}` where the key does not hold it as the field is stored.
+pub(crate) fn placeholder(entity: &Entity, piece: &FieldPiece, input: &str) -> String {
+    let stored = entity.field(piece.name()).and_then(Field::format);
+    match stored {
+        Some(stored) if stored != *piece.format() => format!("{{{input}:{}}}", piece.format()),
+        _ => format!("{{{input}}}"),
     }
 }
 

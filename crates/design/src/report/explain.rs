@@ -7,9 +7,10 @@ use serde_json::{Value as Json, json};
 use super::json::{counter_json, pattern_json};
 use super::{dollars, proofs};
 use crate::evaluate::Inputs;
-use crate::lint::{short, short_bytes};
+use crate::lint::short_bytes;
 use crate::model::{Access, Operand};
 use crate::plan::{Fan, Plan, Problem, Request, Verdict, requests, shapes};
+use crate::words::about;
 
 /// One pattern as JSON; with inputs, its exact requests.
 pub fn explain_json(access: &Access, plan: &Plan, inputs: Option<&Inputs>) -> Result<Json, String> {
@@ -26,10 +27,13 @@ pub fn explain_json(access: &Access, plan: &Plan, inputs: Option<&Inputs>) -> Re
 /// One pattern as text; with inputs, its exact requests.
 pub fn explain(access: &Access, plan: &Plan, inputs: Option<&Inputs>) -> Result<String, String> {
     let mut out = String::new();
-    let index = plan.index_name().map_or_else(
-        || if plan.reads.is_empty() { String::new() } else { " on the table".to_owned() },
-        |index| format!(" on {index}"),
-    );
+    let places: Vec<&str> = plan.places();
+    let places: Vec<&str> = places
+        .into_iter()
+        .map(|place| if place == "table" { "the table" } else { place })
+        .collect();
+    let index =
+        if places.is_empty() { String::new() } else { format!(" on {}", places.join(" and ")) };
     let _ = writeln!(out, "{}: {}{index}", plan.name, verdict_words(plan));
     write_question(&mut out, access);
     let shown = match inputs {
@@ -127,16 +131,16 @@ fn write_cost(out: &mut String, plan: &Plan) {
     let cost = &plan.estimate;
     let mut parts = Vec::new();
     if let Some(items) = cost.items {
-        parts.push(format!("{} items", short(items)));
+        parts.push(about(items, "item"));
     }
     if let Some(bytes) = cost.bytes {
         parts.push(short_bytes(bytes));
     }
     if let Some(units) = cost.read_units {
-        parts.push(format!("{} read units", short(units)));
+        parts.push(about(units, "read unit"));
     }
     if let Some(pages) = cost.pages {
-        parts.push(format!("{} pages", short(pages)));
+        parts.push(about(pages, "page"));
     }
     if let Some(money) = cost.money {
         parts.push(format!(

@@ -7,6 +7,7 @@ use super::{dollars, proofs, summary};
 use crate::check::CheckReport;
 use crate::lint::short;
 use crate::plan::{Plan, Problem, Proof, Verdict};
+use crate::words::{about, counted};
 
 /// Patterns, findings and cost of one file, as text.
 pub fn human(report: &CheckReport) -> String {
@@ -19,9 +20,9 @@ pub fn human(report: &CheckReport) -> String {
         let _ = writeln!(
             out,
             "{name}: {}, {}, {}{}",
-            counted(design.entities().len(), "entity", "entities"),
-            counted(indexes, "index", "indexes"),
-            counted(design.accesses().len(), "pattern", "patterns"),
+            counted(design.entities().len(), "entity"),
+            counted(indexes, "index"),
+            counted(design.accesses().len(), "pattern"),
             if report.is_whole { "" } else { " (without what has an error)" }
         );
         write_patterns(&mut out, &report.plans);
@@ -59,10 +60,6 @@ pub fn human(report: &CheckReport) -> String {
     out
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 fn write_patterns(out: &mut String, plans: &[Plan]) {
     let width = plans.iter().map(|plan| plan.name.chars().count()).max().unwrap_or(0).min(48);
     let wide = plans.iter().map(|plan| index_of(plan).chars().count()).max().unwrap_or(0).max(5);
@@ -80,11 +77,11 @@ fn write_patterns(out: &mut String, plans: &[Plan]) {
 
 fn index_of(plan: &Plan) -> String {
     let written = plan.raw.as_ref().map(|raw| raw.form().index);
-    match (plan.index_name(), written) {
-        (Some(name), _) => name.to_owned(),
-        (None, Some(written)) => written.unwrap_or_else(|| "table".to_owned()),
-        (None, None) if plan.verdict == Verdict::Refused => "-".to_owned(),
-        (None, None) => "table".to_owned(),
+    match (plan.places().join(", "), written) {
+        (places, _) if !places.is_empty() => places,
+        (_, Some(written)) => written.unwrap_or_else(|| "table".to_owned()),
+        (_, None) if plan.verdict == Verdict::Refused => "-".to_owned(),
+        (_, None) => "table".to_owned(),
     }
 }
 
@@ -99,7 +96,7 @@ fn details(plan: &Plan) -> String {
     }
     let requests = calls.unwrap_or(1.0).max(1.0);
     if let Some(pages) = plan.estimate.pages.filter(|pages| *pages > requests) {
-        parts.push(format!("{} pages", short(pages)));
+        parts.push(about(pages, "page"));
     }
     if let Some(money) = plan.estimate.money {
         parts.push(format!("{}/month", dollars(money.on_demand)));

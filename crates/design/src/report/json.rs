@@ -136,6 +136,7 @@ pub fn pattern_json(access: &Access, plan: &Plan) -> Json {
         "name": plan.name,
         "verdict": plan.verdict.as_str(),
         "index": plan.index_name(),
+        "indexes": plan.places(),
         "request": requests.first(),
         "requests": requests,
         "calls": plan.calls(),

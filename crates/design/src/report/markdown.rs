@@ -56,7 +56,7 @@ fn row(plan: &Plan) -> String {
         "| {} | {} | {} | {} | {} | {} |\n",
         cell(&plan.name),
         plan.verdict.as_str(),
-        plan.index_name().unwrap_or(if plan.reads.is_empty() { "" } else { "table" }),
+        plan.places().join(", "),
         plan.estimate.read_units.map(short).unwrap_or_default(),
         plan.estimate.money.map(|money| dollars(money.on_demand)).unwrap_or_default(),
         shown.join(", ")

@@ -16,6 +16,7 @@ pub use self::sarif::sarif;
 use crate::diagnostic::Severity;
 use crate::lint::Finding;
 use crate::plan::{Plan, Proof};
+use crate::words::counted;
 
 /// The address of the page that explains a rule or diagnostic code; `keyloom rule ID` prints the same page.
 pub fn rule_link(id: &str) -> String {
@@ -32,11 +33,7 @@ pub(crate) fn summary<'a>(findings: impl Iterator<Item = &'a Finding>) -> String
             Severity::Info => notes += 1,
         }
     }
-    let part = |count: usize, one: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        _ => Some(format!("{count} {one}s")),
-    };
+    let part = |count: usize, noun: &str| (count > 0).then(|| counted(count, noun));
     let parts: Vec<String> =
         [part(errors, "error"), part(warnings, "warning"), part(notes, "note")]
             .into_iter()

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use keyloom_keys::{Timestamp, Value};
-
 use super::Resolver;
+use super::literal::{part_role, untestable};
 use crate::condition::{self, Comparison, Condition, Term, parse_order};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::AccessDraft;
 use crate::model::{
-    Access, End, Entity, Field, FieldKind, Input, InputRole, Operand, OrderBy, Question, RawRead,
-    Table, Test,
+    Access, End, Entity, Field, Input, InputRole, Operand, OrderBy, Question, RawRead, Table, Test,
 };
 use crate::source::{Span, Spanned};
 use crate::suggest::did_you_mean;
@@ -370,8 +368,10 @@ impl Resolver<'_> {
             ),
             condition::Test::Exists => Test::Exists,
             condition::Test::Missing => Test::Missing,
-            condition::Test::Contains(value) => Test::Contains(operand(value, InputRole::Value)?),
-            condition::Test::Lacks(value) => Test::Lacks(operand(value, InputRole::Value)?),
+            condition::Test::Contains(value) => {
+                Test::Contains(operand(value, part_role(field, value))?)
+            }
+            condition::Test::Lacks(value) => Test::Lacks(operand(value, part_role(field, value))?),
         })
     }
 
@@ -391,15 +391,7 @@ impl Resolver<'_> {
             condition::Operand::Text(text) | condition::Operand::Number(text) => text.clone(),
             condition::Operand::Boolean(flag) => flag.to_string(),
         };
-        match literal(field, &text, role) {
-            Ok(value) => Some(Operand::Value(value)),
-            Err(reason) => {
-                let message = format!("`{text}` is not a value of `{}`: {reason}", field.name);
-                let problem = Diagnostic::error(Code::BadCondition, span, message);
-                self.report(problem.about(subject));
-                None
-            }
-        }
+        self.literal(field, &text, role, span, subject).map(Operand::Value)
     }
 }
 
@@ -431,92 +423,6 @@ impl Conditions {
             rest.clear();
         }
         Self { terms, alternatives: rest, inputs }
-    }
-}
-
-/// `begins_with` and `contains` look at texts; DynamoDB refuses them on numbers.
-fn untestable(test: &condition::Test, field: &Field, span: Span) -> Option<Diagnostic> {
-    let (word, fits) = match test {
-        condition::Test::BeginsWith(_) => ("begins_with", field.has_beginnings()),
-        condition::Test::Contains(_) | condition::Test::Lacks(_) => ("contains", field.has_parts()),
-        condition::Test::Compare(Comparison::Equal | Comparison::NotEqual, _)
-        | condition::Test::In(_) => ("=", field.is_scalar()),
-        condition::Test::Compare(..) => ("<", field.is_ordered()),
-        condition::Test::Between(..) => ("between", field.is_ordered()),
-        condition::Test::Exists | condition::Test::Missing => return None,
-    };
-    if fits {
-        return None;
-    }
-    let (why, fix) = match (word, field.has_parts(), field.is_scalar()) {
-        ("begins_with" | "contains", ..) if field.is_scalar() => (
-            "it compares texts, and this field is stored as a number, reversed or as a document",
-            if field.is_ordered() { "use =, <, >, between" } else { "use =" },
-        ),
-        (_, true, _) => {
-            ("it is a list or set, and conditions look at its elements", "use contains")
-        }
-        (_, _, true) => {
-            ("DynamoDB compares texts, numbers and binaries by size, nothing else", "use =")
-        }
-        _ => (
-            "it is a document, and conditions look at single values",
-            "keep what is asked for in a field of its own, or use exists",
-        ),
-    };
-    let message =
-        format!("`{word}` does not work on `{}`, which is a {}", field.name, field.type_name());
-    let problem =
-        Diagnostic::error(Code::BadCondition, span, message).because(why).fix(Some(fix.to_owned()));
-    Some(problem)
-}
-
-/// Reads a value that a condition states.
-pub(crate) fn literal(
-    field: &Field,
-    text: &str,
-    role: InputRole,
-) -> Result<Value<'static>, String> {
-    let plain = || Value::from(text.to_owned());
-    match (&field.kind, role) {
-        (_, InputRole::Prefix) => Ok(plain()),
-        (FieldKind::Scalar(format), _) => {
-            let value = Value::parse_for(format, text).map_err(|error| error.to_string())?;
-            let value = value.into_owned();
-            // Periods such as a day are fine in conditions; anything else must be writable.
-            match (&value, format.values_listed()) {
-                (Value::Text(text), Some(values)) if !values.iter().any(|v| v == text.as_ref()) => {
-                    Err(format!("known values are {}", values.join(", ")))
-                }
-                _ => Ok(value),
-            }
-        }
-        (FieldKind::Shard(_), _) => match text.parse::<u32>() {
-            Ok(number) => Ok(Value::from(number)),
-            Err(_) => Err("a shard is a whole number".to_owned()),
-        },
-        (FieldKind::Number | FieldKind::NumberSet, _) => {
-            crate::key::number(text).ok_or_else(|| "it is not a number".to_owned())
-        }
-        (FieldKind::LooseTime, _) if text.parse::<Timestamp>().is_err() => {
-            Err("it is not a time".to_owned())
-        }
-        (FieldKind::Binary, _) => Err("bytes cannot be written here; use ?".to_owned()),
-        _ => Ok(plain()),
-    }
-}
-
-/// The values of an enumeration.
-trait Listed {
-    fn values_listed(&self) -> Option<Vec<String>>;
-}
-
-impl Listed for keyloom_keys::FieldFormat {
-    fn values_listed(&self) -> Option<Vec<String>> {
-        match self.kind() {
-            keyloom_keys::FieldType::Enum(values) => Some(values.to_vec()),
-            _ => None,
-        }
     }
 }
 

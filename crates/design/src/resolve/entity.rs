@@ -6,7 +6,6 @@ use std::sync::Arc;
 use keyloom_keys::{FieldFormat, FieldType, KeyRole, TemplateError};
 
 use super::Resolver;
-use crate::condition;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{EntityDraft, KeyDraft};
 use crate::key::KeyTemplate;
@@ -248,43 +247,6 @@ impl Resolver<'_> {
         }
     }
 
-    fn when(
-        &mut self,
-        text: &Spanned<String>,
-        fields: &[Field],
-        entity: &str,
-    ) -> Option<condition::Condition> {
-        let parsed = match condition::parse(&text.value) {
-            Ok(parsed) => parsed,
-            Err(error) => {
-                self.bad_condition(error, text, entity);
-                return None;
-            }
-        };
-        for term in &parsed.terms {
-            let span = self.inside(text, term.name_span);
-            if fields.iter().all(|field| field.name != term.name) {
-                let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
-                let message = format!("entity `{entity}` has no field `{}`", term.name);
-                let problem = Diagnostic::error(Code::UnknownName, span, message)
-                    .fix(did_you_mean(&term.name, known))
-                    .about(entity);
-                self.report(problem);
-            }
-            let is_input =
-                |operand: &&condition::Operand| matches!(operand, condition::Operand::Input(_));
-            if term.test.operands().iter().any(is_input) {
-                let message = "`when` is decided by the item alone and has no inputs";
-                let problem = Diagnostic::error(Code::BadCondition, span, message)
-                    .fix(Some("compare with a value: when = \"status = 'open'\"".to_owned()))
-                    .about(entity);
-                self.report(problem);
-                return None;
-            }
-        }
-        Some(parsed)
-    }
-
     /// A key attribute that is named like a field takes the field as it is.
     fn add_native_keys(
         &mut self,
@@ -337,7 +299,19 @@ impl Resolver<'_> {
         for field in fields {
             let FieldKind::Shard(shards) = &field.kind else { continue };
             for by in &shards.by {
-                if fields.iter().all(|other| other.name != *by) {
+                let source = fields.iter().find(|other| other.name == *by);
+                if source.is_some_and(|source| matches!(source.kind, FieldKind::Shard(_))) {
+                    let itself = if *by == field.name { "itself" } else { "another shard" };
+                    let message = format!("shard `{}` is calculated from {itself}", field.name);
+                    let problem = Diagnostic::error(Code::BadValue, field.span, message)
+                        .because("a shard is not stored, and a reader could not calculate it")
+                        .fix(Some(
+                            "name stored fields in `by`, or leave it out for a random shard"
+                                .to_owned(),
+                        ));
+                    self.report(problem.about(entity));
+                }
+                if source.is_none() {
                     let known: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
                     let message = format!("entity `{entity}` has no field `{by}`");
                     let problem = Diagnostic::error(Code::UnknownName, field.span, message)

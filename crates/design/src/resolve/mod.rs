@@ -4,14 +4,16 @@
 mod access;
 mod entity;
 mod field;
+mod literal;
 mod relationship;
 mod table;
+mod when;
 mod write;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-pub(crate) use self::access::literal;
+pub(crate) use self::literal::literal;
 use crate::condition::ConditionError;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::draft::{AllowDraft, Draft};
@@ -34,6 +36,8 @@ pub(crate) struct Resolver<'a> {
     source: &'a Source,
     tables: Vec<Arc<Table>>,
     entities: Vec<Arc<Entity>>,
+    /// The attributes that indexes list, each with its table and index, until the entities are known.
+    projected: Vec<(String, String, Spanned<String>)>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -42,6 +46,7 @@ pub(crate) fn resolve(draft: Draft, source: Source) -> (Design, Vec<Diagnostic>)
         source: &source,
         tables: Vec::new(),
         entities: Vec::new(),
+        projected: Vec::new(),
         diagnostics: Vec::new(),
     };
     resolver.refuse_twins(&draft);
@@ -51,6 +56,7 @@ pub(crate) fn resolve(draft: Draft, source: Source) -> (Design, Vec<Diagnostic>)
     for entity in draft.entities {
         resolver.entity(entity);
     }
+    resolver.check_projections();
     let mut accesses: Vec<_> =
         draft.accesses.into_iter().filter_map(|access| resolver.access(access)).collect();
     let writes = draft.writes.into_iter().filter_map(|write| resolver.write(write)).collect();

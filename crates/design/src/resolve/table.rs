@@ -9,6 +9,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{IndexDraft, ProjectionDraft, TableDraft};
 use crate::model::{Escape, Index, IndexKind, KeyAttribute, KeyType, Projection, Table};
 use crate::source::{Span, Spanned};
+use crate::suggest::did_you_mean;
 
 impl Resolver<'_> {
     pub(super) fn table(&mut self, draft: TableDraft) {
@@ -94,7 +95,7 @@ impl Resolver<'_> {
             }
         }
         self.check_lists(&hash, &range, most, draft.name.span, &label);
-        let projection = self.projection(draft, &label);
+        let projection = self.projection(draft, table, &label);
         let name = Some(draft.name.value.clone());
         Index { name, span: draft.name.span, kind, hash, range, projection }
     }
@@ -121,7 +122,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn projection(&mut self, draft: &IndexDraft, subject: &str) -> Projection {
+    fn projection(&mut self, draft: &IndexDraft, table: &str, subject: &str) -> Projection {
         match &draft.projection {
             ProjectionDraft::All => Projection::All,
             ProjectionDraft::Keys => Projection::Keys,
@@ -134,8 +135,41 @@ impl Resolver<'_> {
                         .about(subject);
                     self.report(problem);
                 }
+                let listed = names.iter();
+                self.projected.extend(
+                    listed.map(|name| (table.to_owned(), subject.to_owned(), name.clone())),
+                );
                 Projection::Include(names.iter().map(|name| name.value.clone()).collect())
             }
+        }
+    }
+
+    /// What an index lists must be an attribute that some item of the table has.
+    pub(super) fn check_projections(&mut self) {
+        for (table, index, name) in std::mem::take(&mut self.projected) {
+            let Some(table) = self.tables.iter().find(|known| known.name == table) else {
+                continue;
+            };
+            let entities = self.entities.iter().filter(|entity| entity.table.name == table.name);
+            // An entity with a mistake may lack a field that its template declares.
+            let broken = entities.clone().any(|entity| {
+                self.diagnostics.iter().any(|problem| problem.subject == entity.name)
+            });
+            let fields = entities.clone().flat_map(|entity| &entity.fields);
+            let stored = fields.filter(|field| field.is_stored()).map(|field| field.name.as_str());
+            let keys = table.indexes.iter().flat_map(Index::attributes);
+            let keys = keys.map(|attribute| attribute.name.as_str());
+            let settings = table.ttl.iter().chain(&table.type_attribute).map(String::as_str);
+            let known: Vec<&str> = stored.chain(keys).chain(settings).collect();
+            if broken || entities.count() == 0 || known.contains(&name.as_str()) {
+                continue;
+            }
+            let message =
+                format!("no item of table `{}` has an attribute `{}`", table.name, name.value);
+            let problem = Diagnostic::error(Code::UnknownName, name.span, message)
+                .because("the index would be without it, and nothing would say so")
+                .fix(did_you_mean(&name.value, known));
+            self.report(problem.about(index));
         }
     }
 

@@ -34,6 +34,15 @@ pub(crate) fn rate(section: &mut Section, key: &'static str) -> Option<Rate> {
         let average = parts.value("average").and_then(|value| rate_text(&parts, "average", value));
         let peak = parts.value("peak").and_then(|value| rate_text(&parts, "peak", value));
         parts.finish();
+        if let (Some(average), Some(peak)) = (average, peak)
+            && peak < average
+        {
+            let message = "the `peak` of a rate cannot be below its `average`";
+            let problem = Diagnostic::error(Code::BadValue, name.span, message)
+                .fix(Some("exchange the two, or correct one".to_owned()));
+            section.error(problem);
+            return None;
+        }
         return match (average, peak) {
             (Some(average), peak) => Some(Rate { average, peak: peak.unwrap_or(average) }),
             (None, Some(peak)) => Some(Rate { average: peak, peak }),
@@ -101,10 +110,19 @@ fn refuse_unless(
     parsed: Option<f64>,
 ) -> Option<f64> {
     if parsed.is_none() {
-        let message = format!("`{key}` must be {expected}");
-        section.error(Diagnostic::error(Code::BadValue, text.span, message));
+        let message = format!("`{key}` must be {expected}, not `{}`", text.value);
+        let problem = Diagnostic::error(Code::BadValue, text.span, message);
+        section.error(problem.fix(decimal_point(&text.value)));
     }
     parsed
+}
+
+/// A comma groups digits by threes; anywhere else a decimal point was probably meant.
+fn decimal_point(text: &str) -> Option<String> {
+    let (before, after) = text.split_once(',')?;
+    let meant = format!("{before}.{after}");
+    let number = meant.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+    number.parse::<f64>().is_ok().then(|| format!("write \"{meant}\" with a decimal point"))
 }
 
 fn split_unit(text: &str) -> Option<(f64, &str)> {
@@ -114,17 +132,29 @@ fn split_unit(text: &str) -> Option<(f64, &str)> {
     Some((plain_number(number)?, unit.trim()))
 }
 
-/// A number of zero or more; `_` and `,` may group digits, `k` and `M` multiply.
-fn plain_number(text: &str) -> Option<f64> {
-    let cleaned: String = text.trim().chars().filter(|c| !matches!(c, '_' | ',')).collect();
-    let (digits, factor) = match cleaned.strip_suffix(['k', 'K']) {
+/// A number of zero or more; `_` may stand between digits, `,` groups them by threes, `k` and `M` multiply.
+pub(super) fn plain_number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
         Some(digits) => (digits, 1e3),
-        None => match cleaned.strip_suffix('M') {
+        None => match text.strip_suffix('M') {
             Some(digits) => (digits, 1e6),
-            None => (cleaned.as_str(), 1.0),
+            None => (text, 1.0),
         },
     };
-    digits.trim().parse::<f64>().ok().map(|n| n * factor).filter(|n| n.is_finite() && *n >= 0.0)
+    let digits = digits.trim();
+    let whole = digits.split_once('.').map_or(digits, |(whole, _)| whole);
+    let mut groups = whole.split(',');
+    let first = groups.next()?;
+    if whole.contains(',') && !((1..=3).contains(&first.len()) && groups.all(|g| g.len() == 3)) {
+        return None;
+    }
+    let plain = digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '_' | ',' | '.'));
+    let cleaned: String = whole.chars().filter(|c| !matches!(c, '_' | ',')).collect();
+    let fraction = digits.split_once('.').map_or("", |(_, fraction)| fraction);
+    let number = format!("{cleaned}.{fraction}0").parse::<f64>().ok().filter(|_| plain)?;
+    Some(number * factor).filter(|n| n.is_finite())
 }
 
 #[cfg(test)]
@@ -136,8 +166,14 @@ mod tests {
         assert_eq!(split_unit("1.5 KB"), Some((1.5, "KB")));
         assert_eq!(split_unit("300"), Some((300.0, "")));
         assert_eq!(split_unit("x"), None);
-        assert_eq!(plain_number("2_000,000"), Some(2_000_000.0));
+        assert_eq!(plain_number("2_000_000"), Some(2_000_000.0));
         assert_eq!(plain_number("3k"), Some(3000.0));
-        assert_eq!(plain_number("-1"), None);
+        assert_eq!(plain_number("1,234.5"), Some(1234.5));
+        for wrong in [
+            "-1", "1,5", "1,5 KB", "12,34", "1,2345", ",5", "1e3", "NaN", "inf", "", "1.2.3",
+            "1.5,000",
+        ] {
+            assert_eq!(plain_number(wrong), None, "{wrong}");
+        }
     }
 }

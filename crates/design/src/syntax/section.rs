@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use toml::Spanned as TomlSpanned;
 use toml::de::{DeTable, DeValue};
 
+use super::quantity::plain_number;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{Span, Spanned};
 use crate::suggest::did_you_mean;
@@ -148,6 +149,16 @@ impl<'a> Section<'a> {
                 u64::from_str_radix(integer.as_str(), integer.radix()).ok().map(|n| n as f64)
             }
             DeValue::Float(float) => float.as_str().parse().ok(),
+            DeValue::String(text) => {
+                let number = plain_number(text);
+                if number.is_none() {
+                    let message =
+                        format!("`{key}` must be a number such as 2000 or \"2k\", not `{text}`");
+                    self.error(Diagnostic::error(Code::BadValue, value.span, message));
+                    return None;
+                }
+                number
+            }
             other => {
                 self.wrong_type(key, value.span, "a number", other);
                 return None;
@@ -167,7 +178,12 @@ impl<'a> Section<'a> {
         key: &'static str,
         range: std::ops::RangeInclusive<u64>,
     ) -> Option<u64> {
-        let number = self.number(key)?;
+        let value = self.value(key)?;
+        if value.is_text() {
+            self.wrong_type(key, value.span, "a whole number", value.toml());
+            return None;
+        }
+        let number = self.number_of(key, value)?;
         let whole = number.value.fract() == 0.0;
         if whole && range.contains(&(number.value as u64)) {
             return Some(number.value as u64);

@@ -1,5 +1,6 @@
 //! What can be said about a template without any data.
 
+use keyloom_design::counted;
 use keyloom_keys::{
     Lengths, MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES, Order, Relation, SeparatorPolicy,
     Template,
@@ -157,9 +158,9 @@ fn policy(template: &Template) -> &'static str {
 
 fn bytes(lengths: Lengths) -> String {
     match lengths.max {
-        Some(max) if max == lengths.min => format!("{max} bytes"),
+        Some(max) if max == lengths.min => counted(max, "byte"),
         Some(max) => format!("{} to {max} bytes", lengths.min),
-        None => format!("{} bytes or more", lengths.min),
+        None => format!("{} or more", counted(lengths.min, "byte")),
     }
 }
 
