@@ -54,6 +54,9 @@ struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
+        if let Some(peers) = &self.inner.options.peers {
+            peers.stop();
+        }
         self.inner.background.end();
         // A store in memory that is ours goes away with us.
         if self.inner.memory.is_none() {

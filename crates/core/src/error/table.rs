@@ -162,20 +162,30 @@ pub fn replica_region_unknown(region: &str) -> Error {
 }
 
 /// A replica in the table's own region.
-pub fn replica_in_own_region(region: &str) -> Error {
-    invalid(format_args!(
-        "Cannot add, delete, or update the local region through ReplicaUpdates. Use CreateTable, DeleteTable, or UpdateTable as required. Region: {region}"
-    ))
+pub fn replica_in_own_region() -> Error {
+    Error::validation(
+        "Cannot add or delete the local region through ReplicaUpdates. \
+         Use CreateTable, DeleteTable, or UpdateTable as required.",
+    )
 }
 
-/// An element of `ReplicaUpdates` without exactly one action.
+/// An element of `ReplicaUpdates` with several actions.
 pub fn replica_update_ambiguous() -> Error {
-    invalid("Each element of ReplicaUpdates must have exactly one action")
+    Error::validation(
+        "Update table operation with more than one type of replica actions not allowed.",
+    )
 }
 
-/// An update of a replica that changes nothing.
-pub fn replica_update_empty(region: &str) -> Error {
-    invalid(format_args!("The update of the replica {region} changes nothing"))
+/// An element of `ReplicaUpdates` that changes nothing.
+pub fn replica_update_empty() -> Error {
+    Error::validation("There are no actions specified in the Replica Update Action of the request.")
+}
+
+/// Several replicas that come or go at once.
+pub fn one_replica_at_a_time() -> Error {
+    Error::validation(
+        "Update table operation with more than one create or delete replica actions not allowed",
+    )
 }
 
 /// A global table whose stream does not show what has to be sent.
@@ -192,17 +202,20 @@ pub fn replica_stream_needed(table: &str) -> Error {
     ))
 }
 
-/// A replica that exists already.
-pub fn replica_exists(region: &str) -> Error {
-    invalid(format_args!(
-        "Failed to create a the new replica of table because one or more replicas already existed \
-         as tables: {region}"
+/// A replica that exists already. The wording is AWS's.
+pub fn replica_exists(table: &str) -> Error {
+    Error::Validation(format!(
+        "Failed to create a the new replica of table with name: \u{2018}{table}\u{2019} because one or more \
+         replicas already existed as tables."
     ))
 }
 
 /// A replica that does not exist.
 pub fn replica_missing(region: &str) -> Error {
-    invalid(format_args!("Replica specified in the Replica Update does not exist: {region}"))
+    Error::Validation(format!(
+        "Update global table operation failed because one or more replicas were not part of the global table. \
+         Please retry the request without these replicas: [{region}]."
+    ))
 }
 
 /// A tag request without a resource.

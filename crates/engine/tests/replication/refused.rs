@@ -31,10 +31,27 @@ fn options_of_replicas_are_refused_with_their_reasons() {
             "GlobalSecondaryIndexes is not supported",
         ),
         (json!({"ReplicaUpdates": [{"Create": {"RegionName": ap}}]}), "--replica ap-south-1=URL"),
-        (json!({"ReplicaUpdates": [{"Create": {"RegionName": us}}]}), "local region"),
-        (json!({"ReplicaUpdates": [{"Delete": {"RegionName": eu}}]}), "does not exist"),
-        (json!({"ReplicaUpdates": [{"Update": {"RegionName": eu}}]}), "changes nothing"),
-        (json!({"ReplicaUpdates": [{}]}), "exactly one action"),
+        (
+            json!({"ReplicaUpdates": [{"Create": {"RegionName": us}}]}),
+            "Cannot add or delete the local region",
+        ),
+        (
+            json!({"ReplicaUpdates": [{"Delete": {"RegionName": eu}}]}),
+            "without these replicas: [eu-west-1].",
+        ),
+        (
+            json!({"ReplicaUpdates": [{"Update": {"RegionName": eu}}]}),
+            "There are no actions specified",
+        ),
+        (json!({"ReplicaUpdates": [{}]}), "There are no actions specified"),
+        (
+            json!({"ReplicaUpdates": [{"Create": {"RegionName": eu}, "Delete": {"RegionName": eu}}]}),
+            "more than one type of replica actions",
+        ),
+        (
+            json!({"ReplicaUpdates": [{"Create": {"RegionName": eu}}, {"Create": {"RegionName": ap}}]}),
+            "more than one create or delete replica actions",
+        ),
         (
             json!({"ReplicaUpdates": [{"Disassociate": {"RegionName": us, "DisassociationMode": "WAIT_FOR_REPLICATION"}}]}),
             "Disassociate is not supported",
@@ -66,6 +83,8 @@ fn options_of_replicas_are_refused_with_their_reasons() {
     });
     world.ok(us, "UpdateTable", body);
     assert_eq!(world.describe(us)["MultiRegionConsistency"], "EVENTUAL");
+    let again = json!({"TableName": "music", "ReplicaUpdates": [{"Create": {"RegionName": eu}}]});
+    assert!(world.err(us, "UpdateTable", again).contains("‘music’ because one or more replicas"));
     let off = json!({"TableName": "music", "StreamSpecification": {"StreamEnabled": false}});
     assert!(world.err(us, "UpdateTable", off).contains("its replicas are fed by it"));
 }
@@ -106,7 +125,7 @@ fn a_stream_that_shows_too_little_is_refused() {
 #[test]
 fn messages_are_answered_only_where_there_are_peers_and_only_if_they_make_sense() {
     let alone = Database::memory();
-    for name in ["Members", "Apply", "Ready", "Other"] {
+    for name in ["Members", "Apply", "Ready", "Probe", "Settings", "Other"] {
         let reply = alone.call(&format!("KeyloomReplication_20261118.{name}"), b"{}");
         assert!(String::from_utf8_lossy(&reply.body).contains("UnknownOperation"), "{name}");
     }
@@ -127,6 +146,8 @@ fn messages_are_answered_only_where_there_are_peers_and_only_if_they_make_sense(
         ("Members", "{}", "replication message is wrong"),
         ("Ready", r#"{"from":"x","table":"music","group":"other"}"#, "has no replica"),
         ("Apply", r#"{"from":"x","table":"music","group":"other","writes":[]}"#, "has no replica"),
+        ("Probe", "{}", "replication message is wrong"),
+        ("Settings", "{}", "replication message is wrong"),
         ("Else", "{}", "UnknownOperation"),
     ] {
         assert!(send(name, body).contains(reason), "{name} {body}: {}", send(name, body));
