@@ -19,7 +19,7 @@ use parking_lot::{Mutex, RwLock};
 use crate::background::Background;
 use crate::buckets::Buckets;
 use crate::call::{Call, WaitingCall};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Home};
 use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
 use crate::observe::DatabaseObserver;
@@ -208,7 +208,8 @@ impl Database {
         memory: Option<Arc<MemoryStore>>,
         options: Options,
     ) -> Result<Self> {
-        let catalog = Catalog::load(store.as_ref())?;
+        let home = Home { region: options.region.clone(), account: options.account.clone() };
+        let catalog = Catalog::load(store.as_ref(), home)?;
         let clock = Arc::clone(&options.clock);
         let inner = Arc::new_cyclic(|me| Inner {
             me: Weak::clone(me),

@@ -21,12 +21,16 @@ pub fn policy_not_found(arn: &str) -> Error {
 
 /// A policy that cannot be evaluated.
 pub fn policy_invalid(problem: &str) -> Error {
-    Error::Validation(format!("Invalid policy document: {problem}"))
+    Error::Validation(format!(
+        "One or more parameter values were invalid: Invalid policy document: {problem}"
+    ))
 }
 
 /// A policy that is too long.
 pub fn policy_too_large(limit: usize) -> Error {
-    Error::LimitExceeded(format!("Policy size exceeds the limit of {limit} bytes"))
+    Error::Validation(format!(
+        "One or more parameter values were invalid: Maximum policy size of {limit} bytes exceeded"
+    ))
 }
 
 /// A global table that does not exist.
@@ -39,6 +43,54 @@ pub fn global_table_not_found(name: &str) -> Error {
 /// The index of a setting does not exist.
 pub fn index_not_found(table: &str, index: &str) -> Error {
     Error::IndexNotFound(format!("Index not found: {index} on table: {table}"))
+}
+
+/// A page of backups that begins behind one of another region.
+pub fn backup_start_of_other_region() -> Error {
+    Error::validation(
+        "Invalid Request: The supplied ExclusiveStartBackupArn does not match the region",
+    )
+}
+
+/// A restore of a table or backup of another region.
+pub fn restore_across_regions() -> Error {
+    Error::validation(
+        "Invalid Request: sseSpecificationOverride must be provided for cross-region restores",
+    )
+}
+
+/// A restore of a table that only its ARN names, and that is not here.
+pub fn restore_source_absent() -> Error {
+    Error::TableNotFound("Table not found".into())
+}
+
+/// A restore whose source has two names.
+pub fn restore_source_ambiguous() -> Error {
+    Error::validation("Must provide exactly one of: sourceTableArn, sourceTableName")
+}
+
+/// A restore whose source is not an ARN of a table.
+pub fn restore_source_invalid() -> Error {
+    Error::validation("sourceTableArn is not a valid ARN")
+}
+
+/// The resource belongs to another account.
+pub fn account_differs() -> Error {
+    Error::validation(
+        "This action is only supported by accounts that match the resource owner\u{2019}s account.",
+    )
+}
+
+/// The resource of a policy is in another region.
+pub fn policy_resource_elsewhere(arn: &str) -> Error {
+    Error::Validation(format!(
+        "One or more parameter values were invalid: Invalid resource Arn: {arn}"
+    ))
+}
+
+/// What is not the ARN of a backup.
+pub fn backup_arn_invalid() -> Error {
+    Error::validation("Invalid Backup ARN")
 }
 
 /// A backup that does not exist.

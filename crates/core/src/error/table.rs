@@ -250,7 +250,7 @@ pub fn tagged_resource_not_found(arn: &str) -> Error {
     Error::ResourceNotFound(format!("Requested resource not found: ResourcArn: {arn} not found"))
 }
 
-/// The resource of ListTagsOfResource does not exist or belongs to another account.
+/// What the ARN names does not exist or belongs to another account.
 pub fn not_authorized(account: &str, operation: &str, arn: &str) -> Error {
     Error::AccessDenied(format!(
         "User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on \

@@ -15,7 +15,7 @@ use super::{KIND, describe_backup, find};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let change = database.catalog.change(database.store.as_ref());
-    let backup = find(database, decode_backup_arn(&fields))?;
+    let backup = find(database, "DeleteBackup", decode_backup_arn(&fields))?;
     if backup.kind == BackupType::System {
         return Err(message::system_backup(&backup.arn(database)));
     }

@@ -10,6 +10,7 @@ use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 
 use crate::catalog::record::Status;
+use crate::catalog::{Place, table_name};
 use crate::database::Inner;
 use crate::history;
 
@@ -17,9 +18,10 @@ use super::restore::{self, Items, Source};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = RestoreTableToPointInTimeInput::decode(&fields)?;
+    check_place(database, &input)?;
     restore::begin(database, &input.target, || {
         let table = database.catalog.find(input.source);
-        let table = table.ok_or_else(|| message::table_not_found(input.source))?;
+        let table = table.ok_or_else(|| message::table_not_found(table_name(input.source)))?;
         if table.record.status != Status::Active {
             return Err(message::table_in_use(table.name(), table.record.status.as_str()));
         }
@@ -40,4 +42,14 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
             record,
         })
     })
+}
+
+/// AWS restores tables of other regions; here they are not within reach.
+fn check_place(database: &Inner, input: &RestoreTableToPointInTimeInput<'_>) -> Result<()> {
+    match database.catalog.place(input.source) {
+        Place::Here(_) => Ok(()),
+        Place::OtherAccount => Err(message::account_differs()),
+        Place::OtherRegion if !input.names_encryption => Err(message::restore_across_regions()),
+        Place::OtherRegion => Err(message::restore_source_absent()),
+    }
 }
