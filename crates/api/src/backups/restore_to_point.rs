@@ -56,10 +56,9 @@ impl<'a> RestoreTableToPointInTimeInput<'a> {
 /// Refuses what is not the ARN of a table, wherever that is.
 fn check_arn(arn: &str) -> Result<()> {
     let resource = dynamodb_resource(arn);
-    let resource = resource.map_err(|error| match arn.starts_with("arn:") {
-        true => message::restore_source_invalid(),
-        false => error,
-    })?;
+    let is_arn = arn.starts_with("arn:");
+    let resource =
+        resource.map_err(|error| if is_arn { message::restore_source_invalid() } else { error })?;
     let name = resource.strip_prefix("table/").filter(|name| !name.contains('/'));
     name.map(drop).ok_or_else(message::restore_source_invalid)
 }

@@ -147,7 +147,7 @@ impl Policy {
     fn without_match(&self, known: &[String]) -> Vec<String> {
         let actions = self.statements.iter().flat_map(|one| &one.actions.patterns);
         let unknown = actions.filter(|action| !known.iter().any(|name| action.covers(name)));
-        unknown.map(|action| action.to_string()).collect()
+        unknown.map(ToString::to_string).collect()
     }
 }
 

@@ -244,7 +244,7 @@ impl Link<'_> {
         let answer = self.send(SETTINGS, &message::encode(&message)?)?;
         let SettingsAnswer { is_complete } = message::decode(&answer)?;
         if is_complete {
-            position.settings = replication.settings.clone();
+            position.settings.clone_from(&replication.settings);
             self.store(position.clone())?;
         }
         Ok(is_complete)

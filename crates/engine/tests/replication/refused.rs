@@ -30,6 +30,55 @@ fn options_of_replicas_are_refused_with_their_reasons() {
             create(json!({"GlobalSecondaryIndexes": [{"IndexName": "by-g"}]})),
             "GlobalSecondaryIndexes is not supported",
         ),
+        (
+            json!({"ReplicaUpdates": [{"Disassociate": {"RegionName": us, "DisassociationMode": "WAIT_FOR_REPLICATION"}}]}),
+            "Disassociate is not supported",
+        ),
+        (
+            json!({"MultiRegionConsistency": "STRONG"}),
+            "STRONG is not supported: replication is asynchronous",
+        ),
+        (json!({"MultiRegionConsistency": "WEAK"}), "failed to satisfy constraint"),
+        (
+            json!({"GlobalTableWitnessUpdates": [{"Create": {"RegionName": ap}}]}),
+            "GlobalTableWitnessUpdates is not supported",
+        ),
+        (json!({"GlobalTableSettingsReplicationMode": "ENABLED"}), "one account"),
+        (json!({"DisassociationProtectionEnabled": true}), "nothing to protect"),
+    ];
+    refuses_all(&world, &cases);
+    // What is served may be stated.
+    let body = json!({
+        "TableName": "music", "MultiRegionConsistency": "EVENTUAL",
+        "ReplicaUpdates": [{"Create": {"RegionName": eu}}],
+    });
+    world.ok(us, "UpdateTable", body);
+    assert_eq!(world.describe(us)["MultiRegionConsistency"], "EVENTUAL");
+    let again = json!({"TableName": "music", "ReplicaUpdates": [{"Create": {"RegionName": eu}}]});
+    assert!(world.err(us, "UpdateTable", again).contains("‘music’ because one or more replicas"));
+    let off = json!({"TableName": "music", "StreamSpecification": {"StreamEnabled": false}});
+    assert!(world.err(us, "UpdateTable", off).contains("its replicas are fed by it"));
+}
+
+/// Each update is refused with its reason, and changes nothing.
+fn refuses_all(world: &World, cases: &[(Value, &str)]) {
+    let us = ALL[0];
+    for (body, reason) in cases {
+        let mut request = json!({"TableName": "music"});
+        request.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+        let refused = world.err(us, "UpdateTable", request);
+        assert!(refused.contains("ValidationException"), "{body}: {refused}");
+        assert!(refused.contains(reason), "{body}: {refused}");
+        assert!(world.describe(us).get("Replicas").is_none(), "{body}");
+    }
+}
+
+#[test]
+fn updates_of_replicas_are_refused_in_aws_words() {
+    let world = World::new(&ALL[..2]);
+    let [us, eu, ap] = ALL;
+    world.create(us);
+    let cases = [
         (json!({"ReplicaUpdates": [{"Create": {"RegionName": ap}}]}), "--replica ap-south-1=URL"),
         (
             json!({"ReplicaUpdates": [{"Create": {"RegionName": us}}]}),
@@ -52,41 +101,8 @@ fn options_of_replicas_are_refused_with_their_reasons() {
             json!({"ReplicaUpdates": [{"Create": {"RegionName": eu}}, {"Create": {"RegionName": ap}}]}),
             "more than one create or delete replica actions",
         ),
-        (
-            json!({"ReplicaUpdates": [{"Disassociate": {"RegionName": us, "DisassociationMode": "WAIT_FOR_REPLICATION"}}]}),
-            "Disassociate is not supported",
-        ),
-        (
-            json!({"MultiRegionConsistency": "STRONG"}),
-            "STRONG is not supported: replication is asynchronous",
-        ),
-        (json!({"MultiRegionConsistency": "WEAK"}), "failed to satisfy constraint"),
-        (
-            json!({"GlobalTableWitnessUpdates": [{"Create": {"RegionName": ap}}]}),
-            "GlobalTableWitnessUpdates is not supported",
-        ),
-        (json!({"GlobalTableSettingsReplicationMode": "ENABLED"}), "one account"),
-        (json!({"DisassociationProtectionEnabled": true}), "nothing to protect"),
     ];
-    for (body, reason) in cases {
-        let mut request = json!({"TableName": "music"});
-        request.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
-        let refused = world.err(us, "UpdateTable", request);
-        assert!(refused.contains("ValidationException"), "{body}: {refused}");
-        assert!(refused.contains(reason), "{body}: {refused}");
-        assert!(world.describe(us).get("Replicas").is_none(), "{body}");
-    }
-    // What is served may be stated.
-    let body = json!({
-        "TableName": "music", "MultiRegionConsistency": "EVENTUAL",
-        "ReplicaUpdates": [{"Create": {"RegionName": eu}}],
-    });
-    world.ok(us, "UpdateTable", body);
-    assert_eq!(world.describe(us)["MultiRegionConsistency"], "EVENTUAL");
-    let again = json!({"TableName": "music", "ReplicaUpdates": [{"Create": {"RegionName": eu}}]});
-    assert!(world.err(us, "UpdateTable", again).contains("‘music’ because one or more replicas"));
-    let off = json!({"TableName": "music", "StreamSpecification": {"StreamEnabled": false}});
-    assert!(world.err(us, "UpdateTable", off).contains("its replicas are fed by it"));
+    refuses_all(&world, &cases);
 }
 
 #[test]
