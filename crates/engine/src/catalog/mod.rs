@@ -62,8 +62,7 @@ impl Catalog {
 
     /// The table that a control operation names.
     pub(crate) fn described_table(&self, name_or_arn: &str) -> Result<Arc<Table>> {
-        self.find(name_or_arn)
-            .ok_or_else(|| self.absence(name_or_arn, request::table_not_found))
+        self.find(name_or_arn).ok_or_else(|| self.absence(name_or_arn, request::table_not_found))
     }
 
     /// Why there is no table of this name or ARN.
