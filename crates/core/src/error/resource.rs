@@ -104,9 +104,10 @@ pub fn backup_in_use(arn: &str) -> Error {
 }
 
 /// A backup that the system has made, and removes itself.
-pub fn system_backup(arn: &str) -> Error {
+pub fn system_backup(arn: &str, expires: &str) -> Error {
     Error::Validation(format!(
-        "Cannot delete a SYSTEM backup; it expires 35 days after its creation: {arn}"
+        "Invalid Request: User is not allowed to delete the system backup with arn {arn}. It will automatically \
+         expire on {expires}"
     ))
 }
 
@@ -127,9 +128,9 @@ pub fn restore_target_exists(name: &str) -> Error {
 
 /// A restore overrides an index that the source does not have, or has differently.
 pub fn override_unknown(index: &str) -> Error {
-    Error::Validation(format!(
-        "One or more parameter values were invalid: index {index} is not an index of the source \
-         table with the same key schema and projection; a restore can only leave indexes out"
+    override_refused(&format!(
+        "Index {index} does not match a secondary index that existed in the source table and cannot be created \
+         during the restore operation"
     ))
 }
 
@@ -157,34 +158,56 @@ pub fn continuous_backups_unavailable(table: &str) -> Error {
 
 /// A restore without a source table.
 pub fn restore_source_missing() -> Error {
-    Error::validation(
-        "One or more parameter values were invalid: Either SourceTableName or SourceTableArn must \
-         be specified",
-    )
+    Error::validation("The parameter 'TableName' is required but was not present in the request")
 }
 
 /// A restore without a time.
 pub fn restore_time_missing() -> Error {
     Error::validation(
-        "One or more parameter values were invalid: Either RestoreDateTime or \
-         UseLatestRestorableTime must be specified",
+        "Invalid Request: Either one of RestoreDateTime or UseLatestRestorableTime must be specified, but not both",
     )
 }
 
-/// A restore with two times.
+/// A restore with two times. How AWS's sentence ends is not known.
 pub fn restore_time_ambiguous() -> Error {
     Error::validation(
-        "One or more parameter values were invalid: Only one of RestoreDateTime and \
-         UseLatestRestorableTime can be specified",
+        "Invalid Request: Both RestoreDateTime and UseLatestRestorableTime cannot be set for \
+         point-in-time restore request. Please specify one of them",
     )
 }
 
-/// A restore to a time outside the window.
-pub fn restore_time_invalid() -> Error {
-    Error::InvalidRestoreTime(
-        "Restore date time must be between EarliestRestorableDateTime and \
-         LatestRestorableDateTime."
-            .into(),
+/// A restore to a time outside the window; all times in ISO 8601.
+pub fn restore_time_invalid(time: &str, earliest: &str, latest: &str) -> Error {
+    Error::InvalidRestoreTime(format!(
+        "RestoreDateTime '{time}' must be within EarliestRestorableDateTime '{earliest}' and \
+         LatestRestorableDateTime '{latest}'"
+    ))
+}
+
+/// A restore that overrides something it cannot, in AWS's words.
+pub fn override_refused(problem: &str) -> Error {
+    Error::Validation(format!("Invalid Request: {problem}"))
+}
+
+/// A period for recovery that is switched off.
+pub fn period_without_recovery() -> Error {
+    Error::validation(
+        "Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time recovery.",
+    )
+}
+
+/// A listing of backups between two times in the wrong order.
+pub fn time_range_reversed() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: Time range lower bound must be less than or equal to upper bound",
+    )
+}
+
+/// The first version of global tables.
+pub fn first_global_tables() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: DynamoDB global tables version 2017.11.29 is not supported. \
+         We recommend using DynamoDB global tables version 2019.11.21, instead of version 2017.11.29 (Legacy).",
     )
 }
 

@@ -9,6 +9,26 @@ fn invalid(what: impl std::fmt::Display) -> Error {
     Error::Validation(format!("{INVALID}{what}"))
 }
 
+/// An UpdateTable with a change that AWS makes only by itself.
+pub fn only_operation(what: &str) -> Error {
+    invalid(format_args!("{what} must be the only operation in the request"))
+}
+
+/// A new index beside warm throughput.
+pub fn index_created_with_warm() -> Error {
+    invalid("Create global secondary index cannot be specified when updating WarmThroughput")
+}
+
+/// On-demand limits beside something else.
+pub fn on_demand_limit_with_others() -> Error {
+    invalid("OnDemandThroughput can only be combined with BillingMode in an UpdateTable request")
+}
+
+/// An index that comes or goes beside another change.
+pub fn index_changed_while(what: &str) -> Error {
+    invalid(format_args!("You cannot create or delete index while {what}"))
+}
+
 /// An UpdateTable that changes nothing.
 pub fn nothing_to_update() -> Error {
     Error::validation(
@@ -196,10 +216,8 @@ pub fn replica_stream_view(table: &str) -> Error {
 }
 
 /// The stream of a global table is switched off.
-pub fn replica_stream_needed(table: &str) -> Error {
-    invalid(format_args!(
-        "The stream of table {table} cannot be disabled: its replicas are fed by it"
-    ))
+pub fn replica_stream_needed() -> Error {
+    invalid("Disabling Stream is not allowed for a Global Table replica.")
 }
 
 /// A replica that exists already. The wording is AWS's.

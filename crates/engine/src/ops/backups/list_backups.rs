@@ -14,6 +14,9 @@ use super::{Backup, KIND};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = ListBackupsInput::decode(&fields);
+    if input.created_ms.start > input.created_ms.end {
+        return Err(message::time_range_reversed());
+    }
     let start = input.exclusive_start_backup_arn;
     if start.is_some_and(|arn| database.catalog.place(arn) == Place::OtherRegion) {
         return Err(message::backup_start_of_other_region());

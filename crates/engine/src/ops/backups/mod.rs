@@ -38,6 +38,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{Place, Table, TableRecord};
 use crate::database::Inner;
 use crate::layout::Keyspace;
+use crate::ops::tables::stream_setting;
 use crate::{identity, layout, resource, store_error};
 
 const KIND: &str = "backup";
@@ -128,6 +129,12 @@ impl Backup {
             failure: self.failure.as_deref(),
         }
     }
+}
+
+/// A time as messages of backups show it: `2026-11-18T03:53:22Z`.
+fn iso_seconds(ms: u64) -> String {
+    let label = stream_setting::label(ms);
+    format!("{}Z", label.get(..19).unwrap_or(&label))
 }
 
 /// The backup that an ARN names.

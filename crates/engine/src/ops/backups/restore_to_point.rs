@@ -14,6 +14,7 @@ use crate::catalog::{Place, table_name};
 use crate::database::Inner;
 use crate::history;
 
+use super::iso_seconds;
 use super::restore::{self, Items, Source};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
@@ -29,8 +30,14 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         let past = match input.time {
             RestoreTime::Latest => recovery.until_now(database),
             RestoreTime::Seconds(seconds) => {
-                let past = recovery.at(seconds, database.streams.now_ms());
-                past.ok_or_else(message::restore_time_invalid)?
+                let now_ms = database.streams.now_ms();
+                recovery.at(seconds, now_ms).ok_or_else(|| {
+                    message::restore_time_invalid(
+                        &iso_seconds((seconds.max(0.0) * 1000.0) as u64),
+                        &iso_seconds(recovery.earliest_ms(now_ms)),
+                        &iso_seconds(recovery.latest_ms(now_ms)),
+                    )
+                })?
             }
         };
         let record = table.record.clone();

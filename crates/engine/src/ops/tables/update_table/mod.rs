@@ -95,7 +95,7 @@ impl Update {
             StreamChange::Begin(view) => return self.begin_stream(view, database, change),
             StreamChange::End if !is_open => return Err(message::no_stream_to_disable(name)),
             StreamChange::End if self.record.replication.is_some() => {
-                return Err(message::replica_stream_needed(name));
+                return Err(message::replica_stream_needed());
             }
             StreamChange::End => {
                 if let Some(stream) = &mut self.record.stream {
