@@ -146,15 +146,28 @@ fn check_principal(arn: &str) -> Result<(), String> {
 impl PolicySource {
     fn policy(self, beside: &Path) -> Result<Policy, String> {
         match self {
-            Self::Inline(document) => Policy::identity(&Value::Object(document).to_string())
-                .map_err(|error| format!("policy: {error}")),
+            Self::Inline(document) => {
+                parsed(&Value::Object(document).to_string()).map_err(|it| format!("policy: {it}"))
+            }
             Self::File(name) => {
                 let path = beside.parent().unwrap_or(Path::new("")).join(&name);
                 let text = std::fs::read_to_string(&path)
                     .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-                Policy::identity(&text).map_err(|error| format!("{}: {error}", path.display()))
+                parsed(&text).map_err(|problem| format!("{}: {problem}", path.display()))
             }
         }
+    }
+}
+
+/// Reads a policy. One with an action that does not exist, a misspelled one, would never do what it says.
+fn parsed(text: &str) -> Result<Policy, String> {
+    let policy = Policy::identity(text).map_err(|error| error.to_string())?;
+    match policy.unknown_actions(&keyloom_server::known_actions()).first() {
+        Some(action) => Err(format!(
+            "there is no action {action:?}; transactions and PartiQL need those of what they do, such as \
+             dynamodb:PutItem and dynamodb:PartiQLSelect"
+        )),
+        None => Ok(policy),
     }
 }
 
@@ -206,6 +219,9 @@ mod tests {
             (r#"name = "acme""#, "", "it needs either a name or an ARN"),
             (r#"name = "acme""#, r#"arn = "arn:aws:s3:::x""#, "is not the ARN of a user or role"),
             ("tenant.json", "none.json", "none.json cannot be read"),
+            ("dynamodb:Scan", "dynamodb:Scna", "policy: there is no action \"dynamodb:Scna\""),
+            ("dynamodb:Scan", "dynamodb:TransactWriteItems", "transactions and PartiQL need those"),
+            ("dynamodb:Scan", "keyloom:Reboot", "there is no action \"keyloom:Reboot\""),
             ("dynamodb:Scan", "Scan", "policy: Statement[0].Action: 'Scan' is not an action"),
             (TOML, "", "there are none"),
             (TOML, "identity = 1", "invalid type: integer"),

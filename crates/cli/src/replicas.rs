@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
 use keyloom::Error;
@@ -10,7 +13,7 @@ use keyloom_engine::{PeerError, Peers};
 
 use crate::output::Failure;
 
-/// How long it may take to reach a server, and to get its answer. A server that ends waits for it.
+/// How long it may take to reach a server, and to get its answer.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(2);
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
@@ -34,8 +37,14 @@ pub(crate) fn replica(text: &str) -> Result<Replica, String> {
     Ok(Replica { region: region.to_owned(), url: url.trim_end_matches('/').to_owned() })
 }
 
+/// How long a server that is being stopped waits for an answer.
+const ANSWERED_WHILE_STOPPING: Duration = Duration::from_millis(500);
+
 /// The servers of other regions.
-pub(crate) struct RemotePeers(BTreeMap<String, Remote>);
+pub(crate) struct RemotePeers {
+    remotes: BTreeMap<String, Remote>,
+    is_stopping: AtomicBool,
+}
 
 impl RemotePeers {
     /// Servers that are called with these keys, if there are any.
@@ -62,28 +71,47 @@ impl RemotePeers {
                 return Err(Failure::refused(format_args!("--replica {region} is given twice")));
             }
         }
-        Ok(Self(remotes))
+        Ok(Self { remotes, is_stopping: AtomicBool::new(false) })
     }
 }
 
 impl Peers for RemotePeers {
     fn regions(&self) -> Vec<String> {
-        self.0.keys().cloned().collect()
+        self.remotes.keys().cloned().collect()
     }
 
     fn send(&self, region: &str, target: &str, body: &[u8]) -> Result<Vec<u8>, PeerError> {
         let unknown = || PeerError::Unreachable(format!("no server is known for {region}"));
-        let remote = self.0.get(region).ok_or_else(unknown)?;
-        remote.call_target(target, body).map_err(|error| match error {
-            Error::Database(error) => PeerError::Refused(error),
-            other => PeerError::Unreachable(other.to_string()),
-        })
+        let remote = self.remotes.get(region).ok_or_else(unknown)?.clone();
+        // On a thread of its own, which is left behind if this server is stopped while the other one does not answer.
+        let (reply, answer) = mpsc::channel();
+        let (target, body) = (target.to_owned(), body.to_owned());
+        let call = move || drop(reply.send(remote.call_target(&target, &body)));
+        let no_thread =
+            |error| PeerError::Unreachable(format!("no thread can be started: {error}"));
+        thread::Builder::new().name("keyloom-send".into()).spawn(call).map_err(no_thread)?;
+        loop {
+            match answer.recv_timeout(ANSWERED_WHILE_STOPPING) {
+                Ok(answer) => {
+                    return answer.map_err(|error| match error {
+                        Error::Database(error) => PeerError::Refused(error),
+                        other => PeerError::Unreachable(other.to_string()),
+                    });
+                }
+                Err(RecvTimeoutError::Timeout) if !self.is_stopping.load(Ordering::Relaxed) => {}
+                Err(_) => return Err(PeerError::Unreachable(format!("{region} has not answered"))),
+            }
+        }
+    }
+
+    fn stop(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
     }
 }
 
 impl fmt::Debug for RemotePeers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.keys()).finish()
+        f.debug_list().entries(self.remotes.keys()).finish()
     }
 }
 

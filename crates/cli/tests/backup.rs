@@ -272,4 +272,19 @@ fn what_cannot_be_backed_up_or_restored_is_refused_by_name() {
     refused(&["backup", from, "--to", from], "directory of the store");
     refused(&["restore", from, "--to", to], "is a store, not a backup of one");
     assert!(!Path::new(to).exists() && !home.path().join("backup.partial").exists());
+    // Neither into a directory that a server uses nor anywhere inside it, whatever is backed up.
+    let other = home.path().join("other");
+    let other = other.to_str().unwrap();
+    drop(Database::open(other).unwrap());
+    let server = Server::start(&["--data", from]);
+    let inside = data.join("backups/today");
+    let before = contents(&data);
+    for source in [&server.url(), other] {
+        refused(&["backup", source, "--to", from], from);
+        refused(
+            &["backup", source, "--to", inside.to_str().unwrap()],
+            "inside the directory of a store",
+        );
+    }
+    assert!(contents(&data).keys().eq(before.keys()));
 }

@@ -310,3 +310,59 @@ fn a_request_for_another_region_is_refused() {
     let text = answer.to_string();
     assert!(text.contains("not 'eu-west-1'") && text.contains("serves us-east-1"), "{text}");
 }
+
+/// Waits until something is so; in vain for no longer than this.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn signal(process: &Child, name: &str) {
+    let status = Command::new("kill").args([name, &process.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn a_server_that_is_started_empty_gets_its_tables_again_although_nobody_writes() {
+    let mut cluster = Cluster::new(2, &[]);
+    cluster.create(0);
+    cluster.put(0, "a", "1");
+    cluster.replicate(0, "Create", 1);
+    let has_item = |cluster: &Cluster| {
+        let (is_ok, page) = cluster.call(1, "Scan", &json!({"TableName": "music"}));
+        is_ok && page["Count"] == 1
+    };
+    until("created", || has_item(&cluster));
+    cluster.kill(1);
+    std::fs::remove_dir_all(cluster.data(1)).unwrap();
+    cluster.start(1);
+    until("filled again", || has_item(&cluster));
+    until("active", || {
+        let shown = cluster.ok(0, "DescribeTable", json!({"TableName": "music"}));
+        shown["Table"]["Replicas"][0]["ReplicaStatus"] == "ACTIVE"
+    });
+}
+
+#[test]
+fn a_server_stops_soon_although_another_one_is_frozen() {
+    let mut cluster = Cluster::new(2, &[]);
+    cluster.create(0);
+    cluster.replicate(0, "Create", 1);
+    until("created", || cluster.call(1, "Scan", &json!({"TableName": "music"})).0);
+    let frozen = cluster.processes[1].take().unwrap();
+    signal(&frozen, "-STOP");
+    cluster.put(0, "a", "1");
+    // It is waiting for an answer that does not come.
+    std::thread::sleep(Duration::from_millis(1500));
+    let mut server = cluster.processes[0].take().unwrap();
+    let start = Instant::now();
+    signal(&server, "-TERM");
+    server.wait().unwrap();
+    let took = start.elapsed();
+    signal(&frozen, "-CONT");
+    cluster.processes[1] = Some(frozen);
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}

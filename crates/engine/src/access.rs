@@ -39,7 +39,7 @@ impl Database {
     }
 
     /// The ARN of the table that a request means by this name or ARN. The region and the account in a
-    /// request choose nothing, and so they must not choose a policy either.
+    /// request choose no policy: the database refuses those that are not its own.
     pub fn table_arn(&self, name_or_arn: &str) -> String {
         self.inner().table_arn(table_name(name_or_arn))
     }

@@ -19,7 +19,7 @@ use parking_lot::{Mutex, RwLock};
 use crate::background::Background;
 use crate::buckets::Buckets;
 use crate::call::{Call, WaitingCall};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Home};
 use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
 use crate::observe::DatabaseObserver;
@@ -54,6 +54,9 @@ struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
+        if let Some(peers) = &self.inner.options.peers {
+            peers.stop();
+        }
         self.inner.background.end();
         // A store in memory that is ours goes away with us.
         if self.inner.memory.is_none() {
@@ -220,7 +223,8 @@ impl Database {
         memory: Option<Arc<MemoryStore>>,
         options: Options,
     ) -> Result<Self> {
-        let catalog = Catalog::load(store.as_ref())?;
+        let home = Home { region: options.region.clone(), account: options.account.clone() };
+        let catalog = Catalog::load(store.as_ref(), home)?;
         let clock = crate::store_clock::of(&store, &options.clock);
         let inner = Arc::new_cyclic(|me| Inner {
             me: Weak::clone(me),

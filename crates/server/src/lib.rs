@@ -67,7 +67,7 @@ mod shared;
 mod stalls;
 mod tls;
 
-pub use access::Identity;
+pub use access::{Identity, known_actions};
 pub use auth::Credentials;
 pub use backend::Backend;
 pub use config::{Config, StartError};

@@ -98,7 +98,7 @@ impl<'a> Fields<'a> {
     /// A whole number. A fraction is cut off, as AWS's deserializer does.
     pub fn integer(&self, name: &str) -> Option<i64> {
         let Json::Number(number) = self.raw(name)? else { return None };
-        number.as_i64().or_else(|| Some(number.as_f64()? as i64))
+        number.as_whole()
     }
 
     /// How many of something are wanted, where the model has refused less than one.

@@ -95,7 +95,7 @@ fn check(shape: Shape, limit: Limit, json: &Json<'_>, path: &str, constraints: &
             constraints.violations().violated(text, path, Constraint::OneOf(names));
         }
         (Limit::Range(least, most), Json::Number(number)) => {
-            let number = number.as_i64().or_else(|| Some(number.as_f64()? as i64));
+            let number = number.as_whole();
             constraints.range(number, path, least, most);
         }
         (Limit::Count(least, most), Json::Array(elements)) => {
@@ -146,7 +146,7 @@ fn shown(shape: Shape, json: &Json<'_>) -> String {
         }
         (_, Json::Str(text)) => text.to_string(),
         (_, Json::Bool(value)) => value.to_string(),
-        (_, Json::Number(number)) => number.as_i64().unwrap_or_default().to_string(),
+        (_, Json::Number(number)) => number.as_whole().unwrap_or_default().to_string(),
         _ => "null".into(),
     }
 }

@@ -17,19 +17,10 @@ pub enum ReplicaUpdate {
 /// What a replica cannot have of its own, and why.
 const REFUSED_OPTIONS: [(&str, &str); 5] = [
     ("KMSMasterKeyId", "no server of this kind has access to KMS"),
-    ("TableClassOverride", "every replica has the table's class; change it with TableClass there"),
-    (
-        "ProvisionedThroughputOverride",
-        "every replica begins with the table's throughput; change it at the replica's own server",
-    ),
-    (
-        "OnDemandThroughputOverride",
-        "every replica begins with the table's throughput; change it at the replica's own server",
-    ),
-    (
-        "GlobalSecondaryIndexes",
-        "every replica begins with the table's indexes; change them at the replica's own server",
-    ),
+    ("TableClassOverride", "every replica has the table's class: change it with TableClass"),
+    ("ProvisionedThroughputOverride", "every replica has the table's throughput: change that one"),
+    ("OnDemandThroughputOverride", "every replica has the table's throughput: change that one"),
+    ("GlobalSecondaryIndexes", "every replica has the table's indexes: change those"),
 ];
 
 /// Members of UpdateTable and CreateTable that belong to kinds of global tables which are not served, and why.
@@ -69,9 +60,12 @@ impl ReplicaUpdate {
         let mut actions = ["Create", "Update", "Delete", "Disassociate"]
             .into_iter()
             .filter_map(|action| Some((action, fields.structure(action)?)));
-        let (Some((action, request)), None) = (actions.next(), actions.next()) else {
-            return Err(message::replica_update_ambiguous());
+        let Some((action, request)) = actions.next() else {
+            return Err(message::replica_update_empty());
         };
+        if actions.next().is_some() {
+            return Err(message::replica_update_ambiguous());
+        }
         if let Some((option, reason)) = REFUSED_OPTIONS.iter().find(|it| request.has(it.0)) {
             return Err(message::not_served(option, reason));
         }
@@ -79,7 +73,7 @@ impl ReplicaUpdate {
         match action {
             "Create" => Ok(Self::Create(region)),
             "Delete" => Ok(Self::Delete(region)),
-            "Update" => Err(message::replica_update_empty(&region)),
+            "Update" => Err(message::replica_update_empty()),
             _ => {
                 let reason = "a replica leaves its global table by being deleted";
                 Err(message::not_served("Disassociate", reason))

@@ -25,6 +25,7 @@ pub(crate) use schema::decode_vector_indexes;
 pub use settings::{Encryption, StreamChange};
 pub use tags::{
     ListTagsOfResourceInput, ListTagsOfResourceOutput, TagResourceInput, UntagResourceInput,
+    dynamodb_resource,
 };
 pub use time_to_live::{UpdateTimeToLiveInput, encode_time_to_live};
 pub use update_table::{IndexUpdate, UpdateTableInput, VectorIndexUpdate};

@@ -32,10 +32,11 @@ pub(super) fn decode_tags(fields: &Fields<'_>) -> Result<BTreeMap<String, String
     Ok(tags)
 }
 
-/// `ResourceArn`, which is that of a table, and the table's name.
-fn resource_arn<'a>(fields: &Fields<'a>) -> Result<(&'a str, &'a str)> {
+/// `ResourceArn`, which is that of a table.
+fn resource_arn<'a>(fields: &Fields<'a>) -> Result<&'a str> {
     let arn = fields.string("ResourceArn").unwrap_or_default();
-    Ok((arn, table_of(arn)?))
+    table_of(arn)?;
+    Ok(arn)
 }
 
 /// Letters, digits and white space of any script, and some other characters.
@@ -43,8 +44,8 @@ fn has_only_tag_characters(text: &str) -> bool {
     text.chars().all(|one| one.is_alphanumeric() || one.is_whitespace() || "+-=._:/@".contains(one))
 }
 
-/// The name of the table that an ARN names.
-fn table_of(arn: &str) -> Result<&str> {
+/// The last part of the ARN of something of DynamoDB.
+pub fn dynamodb_resource(arn: &str) -> Result<&str> {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
     let missing = match parts.len() {
         _ if parts.first() != Some(&"arn") || parts.len() == 1 => "ARNs must start with 'arn:'",
@@ -61,7 +62,12 @@ fn table_of(arn: &str) -> Result<&str> {
     if service != Some(&"dynamodb") || !partition.is_some_and(|name| name.starts_with("aws")) {
         return Err(table::arn_of_other_service(arn));
     }
-    let resource = parts.get(5).copied().unwrap_or_default();
+    Ok(parts.get(5).copied().unwrap_or_default())
+}
+
+/// The name of the table that an ARN names.
+fn table_of(arn: &str) -> Result<&str> {
+    let resource = dynamodb_resource(arn)?;
     let name = resource.strip_prefix("table/").filter(|name| !name.contains('/'));
     let name = name.ok_or_else(|| table::arn_of_other_resource(arn))?;
     let mut violations = keyloom_core::error::constraint::Constraints::default();
@@ -74,8 +80,6 @@ fn table_of(arn: &str) -> Result<&str> {
 pub struct TagResourceInput<'a> {
     /// The ARN of the table.
     pub resource_arn: &'a str,
-    /// The table's name.
-    pub table_name: &'a str,
     /// The tags to add, at least one.
     pub tags: BTreeMap<String, String>,
 }
@@ -83,20 +87,20 @@ pub struct TagResourceInput<'a> {
 impl<'a> TagResourceInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let (resource_arn, table_name) = resource_arn(fields)?;
+        let resource_arn = resource_arn(fields)?;
         let tags = decode_tags(fields)?;
         if tags.is_empty() {
             return Err(table::no_tags());
         }
-        Ok(Self { resource_arn, table_name, tags })
+        Ok(Self { resource_arn, tags })
     }
 }
 
 /// The input of UntagResource.
 #[derive(Clone, Debug)]
 pub struct UntagResourceInput<'a> {
-    /// The table's name.
-    pub table_name: &'a str,
+    /// The ARN of the table.
+    pub resource_arn: &'a str,
     /// The keys of the tags to remove, at least one.
     pub tag_keys: Vec<Str>,
 }
@@ -104,10 +108,10 @@ pub struct UntagResourceInput<'a> {
 impl<'a> UntagResourceInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let (_, table_name) = resource_arn(fields)?;
+        let resource_arn = resource_arn(fields)?;
         let keys = fields.strings("TagKeys");
         let tag_keys = keys.filter(|keys| !keys.is_empty()).ok_or_else(table::no_tag_keys)?;
-        Ok(Self { table_name, tag_keys })
+        Ok(Self { resource_arn, tag_keys })
     }
 }
 
@@ -116,8 +120,6 @@ impl<'a> UntagResourceInput<'a> {
 pub struct ListTagsOfResourceInput<'a> {
     /// The ARN of the table.
     pub resource_arn: &'a str,
-    /// The table's name.
-    pub table_name: &'a str,
     /// Where the list goes on.
     pub next_token: Option<&'a str>,
 }
@@ -125,8 +127,8 @@ pub struct ListTagsOfResourceInput<'a> {
 impl<'a> ListTagsOfResourceInput<'a> {
     /// Decodes the request.
     pub fn decode(fields: &Fields<'a>) -> Result<Self> {
-        let (resource_arn, table_name) = resource_arn(fields)?;
-        Ok(Self { resource_arn, table_name, next_token: fields.string("NextToken") })
+        let resource_arn = resource_arn(fields)?;
+        Ok(Self { resource_arn, next_token: fields.string("NextToken") })
     }
 }
 

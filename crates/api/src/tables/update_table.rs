@@ -30,6 +30,14 @@ const ACTIONS: [&str; 10] = [
     "VectorIndexUpdates",
 ];
 
+/// Members that must be the only change of a request, and what AWS calls them.
+const ALONE: [(&str, &str); 4] = [
+    ("SSESpecification", "Server-Side Encryption modification"),
+    ("TableClass", "TableClass modification"),
+    ("DeletionProtectionEnabled", "DeletionProtection modification"),
+    ("ReplicaUpdates", "Replica modification"),
+];
+
 /// The input of UpdateTable, apart from what it says of replicas.
 #[derive(Debug)]
 pub struct UpdateTableInput {
@@ -107,6 +115,7 @@ impl UpdateTableInput {
         if on_demand_limit.is_none() && !ACTIONS.iter().any(|action| asks(fields, action)) {
             return Err(message::nothing_to_update());
         }
+        check_combined(fields, on_demand_limit.is_some())?;
         Ok(Self {
             table_name: control_table(fields).to_owned(),
             definitions,
@@ -204,6 +213,49 @@ fn check_unambiguous(fields: &Fields<'_>) -> Result<()> {
         return Err(message::index_update_ambiguous());
     }
     Ok(())
+}
+
+/// Refuses changes that AWS makes only one at a time.
+fn check_combined(fields: &Fields<'_>, limits: bool) -> Result<()> {
+    let asked: Vec<&str> = ACTIONS.into_iter().filter(|action| asks(fields, action)).collect();
+    let with_others = |member: &str, allowed: &[&str]| {
+        let others = asked.iter().filter(|one| **one != member && !allowed.contains(*one)).count();
+        others + usize::from(limits) > 0
+    };
+    for (member, what) in ALONE {
+        if asked.contains(&member) && with_others(member, &[]) {
+            return Err(message::only_operation(what));
+        }
+    }
+    let changes_indexes = updates_index(fields, &["Create", "Delete"]);
+    if asked.contains(&"WarmThroughput") {
+        if with_others("WarmThroughput", &["GlobalSecondaryIndexUpdates"]) {
+            return Err(message::only_operation("WarmThroughput"));
+        }
+        if updates_index(fields, &["Create"]) {
+            return Err(message::index_created_with_warm());
+        }
+    }
+    if limits
+        && asked.iter().any(|one| !["BillingMode", "GlobalSecondaryIndexUpdates"].contains(one))
+    {
+        return Err(message::on_demand_limit_with_others());
+    }
+    for (member, what) in [
+        ("ProvisionedThroughput", "updating table IOPS"),
+        ("StreamSpecification", "changing stream status"),
+    ] {
+        if changes_indexes && asked.contains(&member) {
+            return Err(message::index_changed_while(what));
+        }
+    }
+    Ok(())
+}
+
+/// Whether one of these is to be done with an index.
+fn updates_index(fields: &Fields<'_>, actions: &[&str]) -> bool {
+    let updates = fields.structures("GlobalSecondaryIndexUpdates").unwrap_or_default();
+    updates.iter().any(|update| actions.iter().any(|action| update.has(action)))
 }
 
 /// What can be said of the units without knowing the table.

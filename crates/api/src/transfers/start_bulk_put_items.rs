@@ -37,6 +37,9 @@ impl<'a> StartBulkPutItemsInput<'a> {
         let output = fields.structure("OutputS3Configuration");
         let types = output.as_ref().and_then(|output| output.strings("OutputType"));
         let units = fields.integer("MaxWriteRequestUnits");
+        if fields.string("PerformanceTier") == Some("ACCELERATED") {
+            return Err(message::no_accelerated_tier());
+        }
         Ok(Self {
             table_name: fields.string("TableName").unwrap_or_default(),
             source: input.as_ref().map(Source::decode).unwrap_or_default(),

@@ -24,6 +24,11 @@ pub fn table_not_found(name: &str) -> Error {
     Error::ResourceNotFound(format!("Requested resource not found: Table: {name} not found"))
 }
 
+/// The ARN of a table in another region.
+pub fn arn_of_other_region(arn: &str) -> Error {
+    Error::Validation(format!("1 validation error detected: Invalid AWS region in '{arn}'"))
+}
+
 /// A new table's name is taken.
 pub fn table_exists(name: &str) -> Error {
     Error::ResourceInUse(format!("Table already exists: {name}"))

@@ -21,12 +21,16 @@ pub fn policy_not_found(arn: &str) -> Error {
 
 /// A policy that cannot be evaluated.
 pub fn policy_invalid(problem: &str) -> Error {
-    Error::Validation(format!("Invalid policy document: {problem}"))
+    Error::Validation(format!(
+        "One or more parameter values were invalid: Invalid policy document: {problem}"
+    ))
 }
 
 /// A policy that is too long.
 pub fn policy_too_large(limit: usize) -> Error {
-    Error::LimitExceeded(format!("Policy size exceeds the limit of {limit} bytes"))
+    Error::Validation(format!(
+        "One or more parameter values were invalid: Maximum policy size of {limit} bytes exceeded"
+    ))
 }
 
 /// A global table that does not exist.
@@ -41,6 +45,54 @@ pub fn index_not_found(table: &str, index: &str) -> Error {
     Error::IndexNotFound(format!("Index not found: {index} on table: {table}"))
 }
 
+/// A page of backups that begins behind one of another region.
+pub fn backup_start_of_other_region() -> Error {
+    Error::validation(
+        "Invalid Request: The supplied ExclusiveStartBackupArn does not match the region",
+    )
+}
+
+/// A restore of a table or backup of another region.
+pub fn restore_across_regions() -> Error {
+    Error::validation(
+        "Invalid Request: sseSpecificationOverride must be provided for cross-region restores",
+    )
+}
+
+/// A restore of a table that only its ARN names, and that is not here.
+pub fn restore_source_absent() -> Error {
+    Error::TableNotFound("Table not found".into())
+}
+
+/// A restore whose source has two names.
+pub fn restore_source_ambiguous() -> Error {
+    Error::validation("Must provide exactly one of: sourceTableArn, sourceTableName")
+}
+
+/// A restore whose source is not an ARN of a table.
+pub fn restore_source_invalid() -> Error {
+    Error::validation("sourceTableArn is not a valid ARN")
+}
+
+/// The resource belongs to another account.
+pub fn account_differs() -> Error {
+    Error::validation(
+        "This action is only supported by accounts that match the resource owner\u{2019}s account.",
+    )
+}
+
+/// The resource of a policy is in another region.
+pub fn policy_resource_elsewhere(arn: &str) -> Error {
+    Error::Validation(format!(
+        "One or more parameter values were invalid: Invalid resource Arn: {arn}"
+    ))
+}
+
+/// What is not the ARN of a backup.
+pub fn backup_arn_invalid() -> Error {
+    Error::validation("Invalid Backup ARN")
+}
+
 /// A backup that does not exist.
 pub fn backup_not_found(arn: &str) -> Error {
     Error::BackupNotFound(format!("Backup not found: {arn}"))
@@ -52,9 +104,10 @@ pub fn backup_in_use(arn: &str) -> Error {
 }
 
 /// A backup that the system has made, and removes itself.
-pub fn system_backup(arn: &str) -> Error {
+pub fn system_backup(arn: &str, expires: &str) -> Error {
     Error::Validation(format!(
-        "Cannot delete a SYSTEM backup; it expires 35 days after its creation: {arn}"
+        "Invalid Request: User is not allowed to delete the system backup with arn {arn}. It will automatically \
+         expire on {expires}"
     ))
 }
 
@@ -75,9 +128,9 @@ pub fn restore_target_exists(name: &str) -> Error {
 
 /// A restore overrides an index that the source does not have, or has differently.
 pub fn override_unknown(index: &str) -> Error {
-    Error::Validation(format!(
-        "One or more parameter values were invalid: index {index} is not an index of the source \
-         table with the same key schema and projection; a restore can only leave indexes out"
+    override_refused(&format!(
+        "Index {index} does not match a secondary index that existed in the source table and cannot be created \
+         during the restore operation"
     ))
 }
 
@@ -105,34 +158,56 @@ pub fn continuous_backups_unavailable(table: &str) -> Error {
 
 /// A restore without a source table.
 pub fn restore_source_missing() -> Error {
-    Error::validation(
-        "One or more parameter values were invalid: Either SourceTableName or SourceTableArn must \
-         be specified",
-    )
+    Error::validation("The parameter 'TableName' is required but was not present in the request")
 }
 
 /// A restore without a time.
 pub fn restore_time_missing() -> Error {
     Error::validation(
-        "One or more parameter values were invalid: Either RestoreDateTime or \
-         UseLatestRestorableTime must be specified",
+        "Invalid Request: Either one of RestoreDateTime or UseLatestRestorableTime must be specified, but not both",
     )
 }
 
-/// A restore with two times.
+/// A restore with two times. How AWS's sentence ends is not known.
 pub fn restore_time_ambiguous() -> Error {
     Error::validation(
-        "One or more parameter values were invalid: Only one of RestoreDateTime and \
-         UseLatestRestorableTime can be specified",
+        "Invalid Request: Both RestoreDateTime and UseLatestRestorableTime cannot be set for \
+         point-in-time restore request. Please specify one of them",
     )
 }
 
-/// A restore to a time outside the window.
-pub fn restore_time_invalid() -> Error {
-    Error::InvalidRestoreTime(
-        "Restore date time must be between EarliestRestorableDateTime and \
-         LatestRestorableDateTime."
-            .into(),
+/// A restore to a time outside the window; all times in ISO 8601.
+pub fn restore_time_invalid(time: &str, earliest: &str, latest: &str) -> Error {
+    Error::InvalidRestoreTime(format!(
+        "RestoreDateTime '{time}' must be within EarliestRestorableDateTime '{earliest}' and \
+         LatestRestorableDateTime '{latest}'"
+    ))
+}
+
+/// A restore that overrides something it cannot, in AWS's words.
+pub fn override_refused(problem: &str) -> Error {
+    Error::Validation(format!("Invalid Request: {problem}"))
+}
+
+/// A period for recovery that is switched off.
+pub fn period_without_recovery() -> Error {
+    Error::validation(
+        "Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time recovery.",
+    )
+}
+
+/// A listing of backups between two times in the wrong order.
+pub fn time_range_reversed() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: Time range lower bound must be less than or equal to upper bound",
+    )
+}
+
+/// The first version of global tables.
+pub fn first_global_tables() -> Error {
+    Error::validation(
+        "One or more parameter values were invalid: DynamoDB global tables version 2017.11.29 is not supported. \
+         We recommend using DynamoDB global tables version 2019.11.21, instead of version 2017.11.29 (Legacy).",
     )
 }
 

@@ -9,6 +9,26 @@ fn invalid(what: impl std::fmt::Display) -> Error {
     Error::Validation(format!("{INVALID}{what}"))
 }
 
+/// An UpdateTable with a change that AWS makes only by itself.
+pub fn only_operation(what: &str) -> Error {
+    invalid(format_args!("{what} must be the only operation in the request"))
+}
+
+/// A new index beside warm throughput.
+pub fn index_created_with_warm() -> Error {
+    invalid("Create global secondary index cannot be specified when updating WarmThroughput")
+}
+
+/// On-demand limits beside something else.
+pub fn on_demand_limit_with_others() -> Error {
+    invalid("OnDemandThroughput can only be combined with BillingMode in an UpdateTable request")
+}
+
+/// An index that comes or goes beside another change.
+pub fn index_changed_while(what: &str) -> Error {
+    invalid(format_args!("You cannot create or delete index while {what}"))
+}
+
 /// An UpdateTable that changes nothing.
 pub fn nothing_to_update() -> Error {
     Error::validation(
@@ -162,20 +182,30 @@ pub fn replica_region_unknown(region: &str) -> Error {
 }
 
 /// A replica in the table's own region.
-pub fn replica_in_own_region(region: &str) -> Error {
-    invalid(format_args!(
-        "Cannot add, delete, or update the local region through ReplicaUpdates. Use CreateTable, DeleteTable, or UpdateTable as required. Region: {region}"
-    ))
+pub fn replica_in_own_region() -> Error {
+    Error::validation(
+        "Cannot add or delete the local region through ReplicaUpdates. \
+         Use CreateTable, DeleteTable, or UpdateTable as required.",
+    )
 }
 
-/// An element of `ReplicaUpdates` without exactly one action.
+/// An element of `ReplicaUpdates` with several actions.
 pub fn replica_update_ambiguous() -> Error {
-    invalid("Each element of ReplicaUpdates must have exactly one action")
+    Error::validation(
+        "Update table operation with more than one type of replica actions not allowed.",
+    )
 }
 
-/// An update of a replica that changes nothing.
-pub fn replica_update_empty(region: &str) -> Error {
-    invalid(format_args!("The update of the replica {region} changes nothing"))
+/// An element of `ReplicaUpdates` that changes nothing.
+pub fn replica_update_empty() -> Error {
+    Error::validation("There are no actions specified in the Replica Update Action of the request.")
+}
+
+/// Several replicas that come or go at once.
+pub fn one_replica_at_a_time() -> Error {
+    Error::validation(
+        "Update table operation with more than one create or delete replica actions not allowed",
+    )
 }
 
 /// A global table whose stream does not show what has to be sent.
@@ -186,23 +216,24 @@ pub fn replica_stream_view(table: &str) -> Error {
 }
 
 /// The stream of a global table is switched off.
-pub fn replica_stream_needed(table: &str) -> Error {
-    invalid(format_args!(
-        "The stream of table {table} cannot be disabled: its replicas are fed by it"
-    ))
+pub fn replica_stream_needed() -> Error {
+    invalid("Disabling Stream is not allowed for a Global Table replica.")
 }
 
-/// A replica that exists already.
-pub fn replica_exists(region: &str) -> Error {
-    invalid(format_args!(
-        "Failed to create a the new replica of table because one or more replicas already existed \
-         as tables: {region}"
+/// A replica that exists already. The wording is AWS's.
+pub fn replica_exists(table: &str) -> Error {
+    Error::Validation(format!(
+        "Failed to create a the new replica of table with name: \u{2018}{table}\u{2019} because one or more \
+         replicas already existed as tables."
     ))
 }
 
 /// A replica that does not exist.
 pub fn replica_missing(region: &str) -> Error {
-    invalid(format_args!("Replica specified in the Replica Update does not exist: {region}"))
+    Error::Validation(format!(
+        "Update global table operation failed because one or more replicas were not part of the global table. \
+         Please retry the request without these replicas: [{region}]."
+    ))
 }
 
 /// A tag request without a resource.
@@ -237,7 +268,7 @@ pub fn tagged_resource_not_found(arn: &str) -> Error {
     Error::ResourceNotFound(format!("Requested resource not found: ResourcArn: {arn} not found"))
 }
 
-/// The resource of ListTagsOfResource does not exist or belongs to another account.
+/// What the ARN names does not exist or belongs to another account.
 pub fn not_authorized(account: &str, operation: &str, arn: &str) -> Error {
     Error::AccessDenied(format!(
         "User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on \

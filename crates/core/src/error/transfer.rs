@@ -175,12 +175,39 @@ pub fn row_without_item() -> Error {
     Error::validation("A row must be an object with the member Item")
 }
 
+/// A row that no item can need.
+pub fn row_too_long() -> Error {
+    Error::validation("The row has more than 4 MB, which no item can have")
+}
+
+/// A row with bytes that are not UTF-8.
+pub fn row_not_text() -> Error {
+    Error::validation("The row has a value that is not UTF-8")
+}
+
+/// A row of Ion that can be read, but not as an item.
+pub fn row_unreadable(reason: &str) -> Error {
+    Error::Validation(format!("The row is no item: {reason}"))
+}
+
+/// A row of an import with a member that would be ignored.
+pub fn imported_row_with_more_than_item(name: &str) -> Error {
+    Error::Validation(format!("A row must have no member but Item, and this one has {name}"))
+}
+
 /// A row of a bulk operation that asks for more than to put its item.
 pub fn row_with_more_than_item(name: &str) -> Error {
     Error::Validation(format!(
         "A row must have no member but Item, and this one has {name}: conditions of rows are not evaluated. Put this \
          item with PutItem"
     ))
+}
+
+/// A bulk operation that asks for more speed than there is.
+pub fn no_accelerated_tier() -> Error {
+    Error::validation(
+        "PerformanceTier ACCELERATED is not supported: a bulk operation writes as fast as the table takes it; leave it out",
+    )
 }
 
 /// A bulk operation that asks for a report and does not say where.

@@ -42,6 +42,11 @@ impl<'a> JsonNumber<'a> {
         self.0.parse().ok()
     }
 
+    /// The number without its fraction, which AWS's deserializer cuts off where a whole one belongs.
+    pub fn as_whole(&self) -> Option<i64> {
+        self.as_i64().or_else(|| Some(self.as_f64()? as i64))
+    }
+
     /// The nearest binary fraction.
     pub fn as_f64(&self) -> Option<f64> {
         self.0.parse().ok()

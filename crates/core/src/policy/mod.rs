@@ -10,6 +10,7 @@
 //! Where IAM leaves the result open, the evaluation takes the side that grants less: see `condition`
 //! for keys that are missing, that have several values or that could not be determined.
 
+mod actions;
 mod condition;
 mod decide;
 mod key;
@@ -22,6 +23,7 @@ mod time;
 #[cfg(test)]
 mod tests;
 
+pub use actions::{PolicyResource, identity_actions};
 pub use decide::{PolicyType, Verdict, decide};
 pub use parse::PolicyError;
 pub use request::{Access, Circumstances, Known, Principal, Request};

@@ -18,6 +18,8 @@ pub struct PolicyError {
     pub element: String,
     /// What is wrong.
     pub problem: String,
+    /// The same in AWS's words, where they are known.
+    pub in_aws_words: Option<String>,
 }
 
 impl fmt::Display for PolicyError {
@@ -34,7 +36,18 @@ impl std::error::Error for PolicyError {}
 type Result<T> = std::result::Result<T, PolicyError>;
 
 fn refuse<T>(element: &str, problem: impl Into<String>) -> Result<T> {
-    Err(PolicyError { element: element.to_owned(), problem: problem.into() })
+    Err(PolicyError { element: element.to_owned(), problem: problem.into(), in_aws_words: None })
+}
+
+fn refuse_as<T>(element: &str, problem: impl Into<String>, in_aws_words: String) -> Result<T> {
+    let refused = refuse(element, problem);
+    refused.map_err(|error| PolicyError { in_aws_words: Some(in_aws_words), ..error })
+}
+
+/// An element that a statement must have is not there.
+fn missing<T>(path: &str, element: &str) -> Result<T> {
+    let problem = format!("the element {element} is missing");
+    refuse_as(path, problem, format!("Missing required field {element}"))
 }
 
 impl Policy {
@@ -50,7 +63,8 @@ impl Policy {
 
     fn parse(text: &str, of: PolicyType) -> Result<Self> {
         let Ok(document) = json::parse(text.as_bytes()) else {
-            return refuse("", "the document is not JSON");
+            let words = "This policy contains invalid Json";
+            return refuse_as("", "the document is not JSON", words.to_owned());
         };
         let document = object(&document, "")?;
         members(document, "", &["Version", "Id", "Statement"])?;
@@ -66,7 +80,7 @@ impl Policy {
             string(id, "Id")?;
         }
         let statements: Vec<(String, &Json<'_>)> = match document.get("Statement") {
-            None => return refuse("", "the element Statement is missing"),
+            None => return missing("", "Statement"),
             Some(Json::Array(list)) => {
                 let path = |(index, one)| (format!("Statement[{index}]"), one);
                 list.iter().enumerate().map(path).collect()
@@ -74,7 +88,8 @@ impl Policy {
             Some(one) => vec![("Statement".to_owned(), one)],
         };
         if statements.is_empty() {
-            return refuse("Statement", "there must be a statement");
+            let words = "Could not parse the policy: Statement is empty!";
+            return refuse_as("Statement", "there must be a statement", words.to_owned());
         }
         let mut reader = Reader { of, variables, sids: Vec::new() };
         let read = statements.iter().map(|(path, json)| reader.statement(path, json));
@@ -109,7 +124,8 @@ impl Reader {
             let element = format!("{path}.Sid");
             let sid = string(sid, &element)?.to_owned();
             if self.sids.contains(&sid) {
-                return refuse(&element, format!("'{sid}' names two statements"));
+                let words = "The Statement Ids in the policy are not unique".to_owned();
+                return refuse_as(&element, format!("'{sid}' names two statements"), words);
             }
             self.sids.push(sid);
         }
@@ -119,7 +135,7 @@ impl Reader {
             Some(Ok("Deny")) => Effect::Deny,
             Some(Err(error)) => return Err(error),
             Some(Ok(other)) => return refuse(&element, format!("'{other}' is not Allow or Deny")),
-            None => return refuse(path, "the element Effect is missing"),
+            None => return missing(path, "Effect"),
         };
         let resource = Syntax { wildcards: true, variables: self.variables };
         Ok(Statement {
@@ -149,7 +165,7 @@ impl Reader {
                 (Some(json), None) => ("Principal", false, json),
                 (None, Some(json)) => ("NotPrincipal", true, json),
                 (None, None) if self.of == PolicyType::Identity => return Ok(None),
-                (None, None) => return refuse(path, "the element Principal is missing"),
+                (None, None) => return missing(path, "Principal"),
             };
         let element = format!("{path}.{name}");
         if self.of == PolicyType::Identity {
@@ -258,7 +274,7 @@ fn selection<P>(
         }
         (Some(json), None) => (false, name, json),
         (None, Some(json)) => (true, inverse.as_str(), json),
-        (None, None) => return refuse(path, format!("the element {name} is missing")),
+        (None, None) => return missing(path, name),
     };
     let texts = strings(json, &format!("{path}.{name}"))?;
     let parsed =

@@ -1,5 +1,7 @@
 //! Text with wildcards and policy variables: `table/${aws:PrincipalTag/tenant}-*`.
 
+use std::fmt;
+
 use super::key::ConditionKey;
 use super::request::Request;
 
@@ -91,6 +93,17 @@ impl Pattern {
         Some((Self(left.collect()), Self(right.collect())))
     }
 
+    /// Whether a text matches, whatever the case of letters; variables stand for nothing.
+    pub(super) fn covers(&self, text: &str) -> bool {
+        let symbols = self.symbols(|_| None).unwrap_or_default();
+        let lower = |symbol| match symbol {
+            Symbol::Character(character) => Symbol::Character(character.to_ascii_lowercase()),
+            other => other,
+        };
+        let symbols: Vec<Symbol> = symbols.into_iter().map(lower).collect();
+        glob(&symbols, &text.to_ascii_lowercase().chars().collect::<Vec<char>>())
+    }
+
     /// Whether it is `*` and nothing else.
     pub(super) fn is_any(&self) -> bool {
         self.0 == [Piece::AnyRun]
@@ -133,6 +146,17 @@ impl Pattern {
             }
         }
         Some(symbols)
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|piece| match piece {
+            Piece::Text(text) => f.write_str(text),
+            Piece::AnyRun => f.write_str("*"),
+            Piece::AnyOne => f.write_str("?"),
+            Piece::Variable { .. } => f.write_str("${\u{2026}}"),
+        })
     }
 }
 

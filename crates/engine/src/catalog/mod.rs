@@ -4,6 +4,7 @@
 //! at a time: they wait for the table's writers, store the new record and publish a new version.
 
 mod insight;
+mod place;
 pub(crate) mod record;
 mod table;
 
@@ -18,6 +19,7 @@ use parking_lot::{Mutex, MutexGuard, RwLockWriteGuard};
 use serde::Serialize;
 
 pub(crate) use insight::Insight;
+pub(crate) use place::{Home, Place, table_name};
 use record::Status;
 pub(crate) use record::TableRecord;
 pub(crate) use table::{Index, Shared, Stats, Table, VectorIndex};
@@ -32,11 +34,12 @@ pub(crate) struct Catalog {
     tables: ArcSwap<BTreeMap<String, Arc<Table>>>,
     /// Held by the one change that is being made.
     changing: Mutex<()>,
+    home: Home,
 }
 
 impl Catalog {
     /// Reads the tables from the store.
-    pub(crate) fn load(store: &dyn Store) -> Result<Self> {
+    pub(crate) fn load(store: &dyn Store, home: Home) -> Result<Self> {
         let mut tables = BTreeMap::new();
         let snapshot = store.snapshot().map_err(store_error)?;
         for entry in snapshot.scan(KeyRange::prefix(&layout::tables()), Direction::Forward) {
@@ -46,7 +49,7 @@ impl Catalog {
             })?;
             tables.insert(record.name.clone(), Arc::new(Table::new(record, None)));
         }
-        Ok(Self { tables: ArcSwap::from_pointee(tables), changing: Mutex::new(()) })
+        Ok(Self { tables: ArcSwap::from_pointee(tables), changing: Mutex::new(()), home })
     }
 
     /// The table that a data operation names. It is not there before it has been filled.
@@ -54,17 +57,38 @@ impl Catalog {
         let is_filled =
             |table: &Arc<Table>| !matches!(table.record.status, Status::Creating | Status::Failed);
         let table = self.find(name_or_arn).filter(is_filled);
-        table.ok_or_else(request::resource_not_found)
+        table.ok_or_else(|| self.absence(name_or_arn, |_| request::resource_not_found()))
     }
 
     /// The table that a control operation names.
     pub(crate) fn described_table(&self, name_or_arn: &str) -> Result<Arc<Table>> {
-        self.find(name_or_arn).ok_or_else(|| request::table_not_found(table_name(name_or_arn)))
+        self.find(name_or_arn).ok_or_else(|| self.absence(name_or_arn, request::table_not_found))
+    }
+
+    /// Why there is no table of this name or ARN.
+    fn absence(&self, name_or_arn: &str, not_found: impl FnOnce(&str) -> Error) -> Error {
+        match self.home.place(name_or_arn) {
+            Place::OtherRegion => request::arn_of_other_region(name_or_arn),
+            Place::OtherAccount | Place::Here(_) => not_found(table_name(name_or_arn)),
+        }
     }
 
     /// The table of this name or ARN, if there is one.
     pub(crate) fn find(&self, name_or_arn: &str) -> Option<Arc<Table>> {
-        self.tables.load().get(table_name(name_or_arn)).cloned()
+        self.tables.load().get(self.named(name_or_arn)?).cloned()
+    }
+
+    /// The name of the table that a name or an ARN means; none if that is in another region or account.
+    pub(crate) fn named<'a>(&self, name_or_arn: &'a str) -> Option<&'a str> {
+        match self.home.place(name_or_arn) {
+            Place::Here(name) => Some(name),
+            Place::OtherRegion | Place::OtherAccount => None,
+        }
+    }
+
+    /// Where the table of a name or an ARN is.
+    pub(crate) fn place<'a>(&self, name_or_arn: &'a str) -> Place<'a> {
+        self.home.place(name_or_arn)
     }
 
     /// All tables in name order.
@@ -223,25 +247,4 @@ pub(crate) struct Alongside {
 fn encode(record: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(record)
         .map_err(|error| Error::InternalServer(format!("a record cannot be stored: {error}")))
-}
-
-/// The table's name in a name or an ARN (`arn:aws:dynamodb:region:account:table/name/…`).
-pub(crate) fn table_name(name_or_arn: &str) -> &str {
-    if !name_or_arn.starts_with("arn:") {
-        return name_or_arn;
-    }
-    let resource = name_or_arn.splitn(6, ':').nth(5).unwrap_or_default();
-    resource.strip_prefix("table/").and_then(|rest| rest.split('/').next()).unwrap_or(resource)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::table_name;
-
-    #[test]
-    fn a_table_is_found_by_name_or_arn() {
-        assert_eq!(table_name("music"), "music");
-        assert_eq!(table_name("arn:aws:dynamodb:us-east-1:000000000000:table/music"), "music");
-        assert_eq!(table_name("arn:aws:dynamodb:r:0:table/music/index/by-year"), "music");
-    }
 }

@@ -414,6 +414,19 @@ impl KeyElement {
 }
 
 impl IndexRecord {
+    /// Whether both are the same index, as far as requests define it.
+    pub(crate) fn is_defined_as(&self, other: &Self) -> bool {
+        (&self.name, self.global, &self.key, &self.projection)
+            == (&other.name, other.global, &other.key, &other.projection)
+    }
+
+    /// Whether both are defined alike and have the same capacity.
+    pub(crate) fn has_settings_of(&self, other: &Self) -> bool {
+        self.is_defined_as(other)
+            && (self.throughput, self.on_demand, self.warm)
+                == (other.throughput, other.on_demand, other.warm)
+    }
+
     /// An index with this schema.
     pub(crate) fn new(schema: &IndexSchema, keyspace: Keyspace, status: Status) -> Self {
         Self {

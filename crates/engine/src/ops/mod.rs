@@ -105,7 +105,7 @@ pub(crate) fn handler(operation: Operation) -> Handler {
         Operation::UntagResource => tables::tags::untag,
         Operation::UpdateContinuousBackups => backups::continuous::update,
         Operation::UpdateContributorInsights => settings::contributor_insights::update,
-        Operation::UpdateGlobalTable => settings::global_tables::not_found,
+        Operation::UpdateGlobalTable => settings::global_tables::create,
         Operation::UpdateGlobalTableSettings => settings::global_tables::not_found,
         Operation::UpdateKinesisStreamingDestination => settings::kinesis::not_found,
         Operation::UpdateTable => tables::update_table::call,

@@ -67,6 +67,7 @@ pub(super) fn deliver(
             table: departure.table.clone(),
             group: departure.group,
             definition: None,
+            settings: None,
             members: departure.members,
         };
         let target = format!("{REPLICATION_TARGET}{MEMBERS}");

@@ -8,6 +8,7 @@ use keyloom_core::{Error, Result};
 use keyloom_store::{Bytes, Direction, KeyRange, Snapshot};
 use serde::{Deserialize, Serialize};
 
+use crate::catalog::record::Status;
 use crate::catalog::{Table, TableRecord};
 use crate::database::Inner;
 use crate::layout::{self, Keyspace};
@@ -15,7 +16,8 @@ use crate::stream::Record;
 use crate::{resource, store_error};
 
 use super::message::{
-    self, APPLY, ApplyMessage, MEMBERS, MembersMessage, READY, ReadyMessage, SentWrite,
+    self, APPLY, ApplyMessage, MEMBERS, MembersAnswer, MembersMessage, READY, ReadyMessage,
+    SETTINGS, SentWrite, SettingsAnswer, SettingsMessage,
 };
 use super::notes::{LinkError, Trouble};
 use super::version::{StoredVersion, Version};
@@ -40,6 +42,15 @@ pub(super) struct Position {
     /// What the other region has been told of the regions.
     pub(super) told: Members,
     pub(super) phase: Phase,
+    /// Which table the other region has: another `TableId` is another table, without what was sent before.
+    #[serde(default)]
+    pub(super) table_id: Option<String>,
+    /// When the other region was found without what it had; none if it never was.
+    #[serde(default)]
+    lost_ms: Option<u64>,
+    /// Which settings the other region has been told.
+    #[serde(default)]
+    pub(super) settings: Option<Version>,
     stored_ms: u64,
 }
 
@@ -64,7 +75,22 @@ impl Position {
     fn new(database: &Inner, group: &str, stream: Keyspace) -> Self {
         let next = database.streams.stable_before();
         let phase = Phase::Copying { part: Part::Items, after: None, next };
-        Self { group: group.to_owned(), stream, told: Members::new(), phase, stored_ms: 0 }
+        Self {
+            group: group.to_owned(),
+            stream,
+            told: Members::new(),
+            phase,
+            table_id: None,
+            lost_ms: None,
+            settings: None,
+            stored_ms: 0,
+        }
+    }
+
+    /// Nothing has been sent to the table that the other region has now, in place of the one it had.
+    fn after_loss(database: &Inner, group: &str, stream: Keyspace) -> Self {
+        let lost_ms = Some(database.clock.now_ms());
+        Self { lost_ms, ..Self::new(database, group, stream) }
     }
 
     /// Of a table that was created for its group: the others have all that it has.
@@ -74,6 +100,9 @@ impl Position {
             stream,
             told: replication.members.clone(),
             phase: Phase::Following { next },
+            table_id: None,
+            lost_ms: None,
+            settings: replication.settings.clone(),
             stored_ms: 0,
         }
     }
@@ -136,15 +165,42 @@ impl Link<'_> {
         if !is_present {
             return Ok(false);
         }
+        if position.settings < replication.settings && self.tell_settings(&mut position)? {
+            return Ok(true);
+        }
         let sent = match position.phase.clone() {
+            // Whoever is still being filled itself has nothing complete to give.
+            Phase::Copying { .. } if record.status == Status::Creating => Ok(false),
             Phase::Copying { part, after, next } => self.copy(&mut position, part, after, next),
             Phase::Following { next } => self.follow(&mut position, next),
         };
         if let Err(LinkError::Peer(PeerError::Refused(Error::ResourceNotFound(_)))) = &sent {
-            // The other side has lost the table: it is told of it, and gets it, again.
-            self.store(Position::new(self.database, &replication.group, stream.keyspace))?;
+            self.begin_anew(&replication.group, stream.keyspace)?;
         }
         sent
+    }
+
+    /// The other side has lost the table: it is told of it, and gets it, again.
+    fn begin_anew(&self, group: &str, stream: Keyspace) -> Result<()> {
+        self.store(Position::after_loss(self.database, group, stream))
+    }
+
+    /// Compares the table that the other region has with the one that it had.
+    pub(super) fn check(&self, theirs: Option<&str>) -> Result<()> {
+        let record = &self.table.record;
+        let Some(mut position) = position(self.database, record, self.region) else {
+            return Ok(());
+        };
+        match (&position.table_id, theirs) {
+            (Some(known), theirs) if Some(known.as_str()) != theirs => {
+                self.begin_anew(&position.group, position.stream)
+            }
+            (None, Some(theirs)) => {
+                position.table_id = Some(theirs.to_owned());
+                self.store(position)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Tells the other region which regions there are, and learns what it knows of them.
@@ -160,14 +216,38 @@ impl Link<'_> {
             table: record.name.clone(),
             group: replication.group.clone(),
             definition,
+            settings: replication.settings.clone(),
             members: replication.members.clone(),
         };
         let answer = self.send(MEMBERS, &message::encode(&message)?)?;
-        let theirs: Members = message::decode(&answer)?;
+        let theirs: MembersAnswer = message::decode(&answer)?;
         position.told = message.members;
+        if theirs.table_id.is_some() {
+            position.table_id = theirs.table_id;
+        }
         self.store(position.clone())?;
-        receive::merge_members(self.database, &record.name, &replication.group, &theirs)?;
+        receive::merge_members(self.database, &record.name, &replication.group, &theirs.members)?;
         Ok(())
+    }
+
+    /// Tells the other region of changed settings; whether it has all of them now.
+    fn tell_settings(&self, position: &mut Position) -> Result<bool, LinkError> {
+        let record = &self.table.record;
+        let Some(replication) = &record.replication else { return Ok(false) };
+        let Some(version) = &replication.settings else { return Ok(false) };
+        let message = SettingsMessage {
+            table: record.name.clone(),
+            group: replication.group.clone(),
+            version: version.clone(),
+            definition: Box::new(definition(record)),
+        };
+        let answer = self.send(SETTINGS, &message::encode(&message)?)?;
+        let SettingsAnswer { is_complete } = message::decode(&answer)?;
+        if is_complete {
+            position.settings.clone_from(&replication.settings);
+            self.store(position.clone())?;
+        }
+        Ok(is_complete)
     }
 
     /// Sends the next items of a copy.
@@ -317,6 +397,7 @@ fn definition(record: &TableRecord) -> TableRecord {
         stream: None,
         replication: None,
         deletion_protection: false,
+        tags: std::collections::BTreeMap::default(),
         settings: std::collections::BTreeMap::default(),
         ..record.clone()
     }
@@ -353,7 +434,12 @@ pub(crate) fn link_state(
         return None;
     }
     let is_complete =
-        position.is_some_and(|position| matches!(position.phase, Phase::Following { .. }));
+        position.as_ref().is_some_and(|it| matches!(it.phase, Phase::Following { .. }));
+    let lost_ms = position.and_then(|position| position.lost_ms);
+    if let Some(since_ms) = lost_ms.filter(|_| !is_complete && trouble.is_none()) {
+        let reason = format!("{region} has lost the table, and all items are copied to it again");
+        trouble = Some(Trouble { reason, since_ms, is_refusal: false });
+    }
     Some(LinkState { is_present, is_complete, trouble })
 }
 

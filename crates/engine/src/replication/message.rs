@@ -11,12 +11,16 @@ use crate::catalog::TableRecord;
 
 use super::{Members, Version};
 
-/// Which regions have the table. The answer is what the receiver knows of them.
+/// Which regions have the table. The answer is what the receiver knows of them, and which table it has.
 pub(super) const MEMBERS: &str = "Members";
 /// Writes to apply.
 pub(super) const APPLY: &str = "Apply";
 /// All items have been sent: the table may be used.
 pub(super) const READY: &str = "Ready";
+/// Which tables the receiver has. The answer is their ids, in the same order.
+pub(super) const PROBE: &str = "Probe";
+/// Settings that all regions share.
+pub(super) const SETTINGS: &str = "Settings";
 
 /// The body of [`MEMBERS`].
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,7 +30,41 @@ pub(super) struct MembersMessage {
     pub(super) group: String,
     /// The table to create, if the receiver is to have it.
     pub(super) definition: Option<Box<TableRecord>>,
+    /// Of which version the definition's settings are.
+    #[serde(default)]
+    pub(super) settings: Option<Version>,
     pub(super) members: Members,
+}
+
+/// The answer to [`MEMBERS`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct MembersAnswer {
+    pub(super) members: Members,
+    /// The receiver's table, if it has it.
+    pub(super) table_id: Option<String>,
+}
+
+/// The body of [`PROBE`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ProbeMessage {
+    /// Names and groups.
+    pub(super) tables: Vec<(String, String)>,
+}
+
+/// The body of [`SETTINGS`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct SettingsMessage {
+    pub(super) table: String,
+    pub(super) group: String,
+    pub(super) version: Version,
+    pub(super) definition: Box<TableRecord>,
+}
+
+/// The answer to [`SETTINGS`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct SettingsAnswer {
+    /// Whether the receiver has them all; indexes are built one at a time.
+    pub(super) is_complete: bool,
 }
 
 /// The body of [`READY`].

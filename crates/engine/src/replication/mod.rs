@@ -8,7 +8,8 @@
 //!
 //! Each region sends its own writes to every other region and forwards nothing, so nothing goes in circles. How far a
 //! link has come is stored after each batch; what is sent twice does no harm. A link begins by copying the table, and
-//! begins anew if the records it needs are trimmed or the other side has lost the table.
+//! begins anew if the records it needs are trimmed or the other side has lost the table, of which it asks every second
+//! ([`probe`]). Settings that AWS keeps the same in all regions follow their last change, too ([`settings`]).
 //!
 //! Which regions a table has is a map of its own that the regions exchange ([`Members`]): the later change of a region
 //! wins, too. The numbers of versions and changes are those of the [stream's sequence](crate::stream::Sequencer),
@@ -22,8 +23,10 @@ mod departure;
 mod link;
 mod message;
 mod notes;
+mod probe;
 mod receive;
 mod runner;
+mod settings;
 mod tombstones;
 mod version;
 
@@ -38,6 +41,7 @@ pub(crate) use link::{LinkState, POSITIONS, forget as forget_links, link_state};
 pub(crate) use notes::Notes;
 pub(crate) use receive::{VIEW, call as receive};
 pub(crate) use runner::{run_once, start};
+pub(crate) use settings::{has_same_settings, note_change as note_settings};
 pub(crate) use tombstones::remove_old as remove_old_tombstones;
 pub(crate) use version::{Version, is_stale, staged};
 
@@ -59,6 +63,10 @@ pub trait Peers: fmt::Debug + Send + Sync {
     /// Sends a message to a region and waits for the answer, not for long. `target` is what
     /// [`Database::call`](crate::Database::call) of the other database takes.
     fn send(&self, region: &str, target: &str, body: &[u8]) -> Result<Vec<u8>, PeerError>;
+
+    /// The database is being closed: [`Peers::send`] gives up soon, since that waits for it. What was not answered is
+    /// sent again when the database is opened.
+    fn stop(&self) {}
 }
 
 /// Why a message was not accepted.
@@ -77,6 +85,9 @@ pub(crate) struct Replication {
     pub(crate) group: String,
     /// All regions that have or had the table, this one included.
     pub(crate) members: Members,
+    /// When and where the settings that all regions share were last changed; none if never.
+    #[serde(default)]
+    pub(crate) settings: Option<Version>,
 }
 
 /// The regions of a global table.

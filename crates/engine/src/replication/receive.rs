@@ -17,9 +17,10 @@ use crate::write::{self, OneOrMore, Origin, Write};
 
 use super::link::{POSITIONS, Position, position_name};
 use super::message::{
-    self, APPLY, ApplyMessage, MEMBERS, MembersMessage, READY, ReadyMessage, SentWrite,
+    self, APPLY, ApplyMessage, MEMBERS, MembersAnswer, MembersMessage, PROBE, READY, ReadyMessage,
+    SETTINGS, SentWrite,
 };
-use super::{Members, Replication, departure, latest, merge};
+use super::{Members, Replication, departure, latest, merge, probe, settings};
 
 /// The view type that the stream of a global table must have.
 pub(crate) const VIEW: &str = "NEW_AND_OLD_IMAGES";
@@ -36,18 +37,20 @@ pub(crate) fn call(database: &Inner, name: &str, body: &[u8]) -> Result<Vec<u8>>
         MEMBERS => members(database, &message::decode(body)?),
         APPLY => apply(database, ApplyMessage::decode(body)?),
         READY => ready(database, &message::decode(body)?),
+        PROBE => probe::answer(database, &message::decode(body)?),
+        SETTINGS => settings::receive(database, &message::decode(body)?),
         _ => Err(request::unknown_operation()),
     }
 }
 
 /// The table of a group.
-fn table_of(database: &Inner, name: &str, group: &str) -> Option<Arc<Table>> {
+pub(super) fn table_of(database: &Inner, name: &str, group: &str) -> Option<Arc<Table>> {
     let belongs =
         |table: &Arc<Table>| table.record.replication.as_ref().is_some_and(|it| it.group == group);
     database.catalog.find(name).filter(belongs)
 }
 
-fn not_here(database: &Inner, table: &str) -> Error {
+pub(super) fn not_here(database: &Inner, table: &str) -> Error {
     Error::ResourceNotFound(format!(
         "{} has no replica of this global table: {table}",
         database.options.region
@@ -61,17 +64,24 @@ fn members(database: &Inner, message: &MembersMessage) -> Result<Vec<u8>> {
     let own = &database.options.region;
     if table_of(database, &message.table, &message.group).is_some() {
         let known = merge_members(database, &message.table, &message.group, &message.members)?;
-        return message::encode(&known.unwrap_or_default());
+        return members_answer(database, message, known.unwrap_or_default());
     }
     let mut known = message.members.clone();
     if let Some(left) = departure::left(database, &message.group)? {
         merge(&mut known, &left);
     }
-    let replication = Replication { group: message.group.clone(), members: known };
+    let settings = message.settings.clone();
+    let replication = Replication { group: message.group.clone(), members: known, settings };
     if let Some(definition) = message.definition.as_ref().filter(|_| replication.has(own)) {
         create(database, definition, &replication)?;
     }
-    message::encode(&replication.members)
+    members_answer(database, message, replication.members)
+}
+
+fn members_answer(database: &Inner, message: &MembersMessage, members: Members) -> Result<Vec<u8>> {
+    let table = table_of(database, &message.table, &message.group);
+    let table_id = table.map(|table| table.record.id.clone());
+    message::encode(&MembersAnswer { members, table_id })
 }
 
 /// Merges what is known of the regions of a table; all that is known then, unless the table is gone.
@@ -204,7 +214,7 @@ fn planned(table: &Arc<Table>, write: SentWrite) -> Result<Write> {
     Ok(Write { arrived: Some(version), ..planned.by(Origin::Replica) })
 }
 
-fn check_clock(database: &Inner, number: u64) -> Result<()> {
+pub(super) fn check_clock(database: &Inner, number: u64) -> Result<()> {
     let now_ms = database.clock.now_ms();
     let ahead_ms = (number / NUMBERS_PER_MS).saturating_sub(now_ms);
     if ahead_ms <= MAX_AHEAD_MS {

@@ -8,10 +8,12 @@ use crate::database::Inner;
 
 use super::link::Link;
 use super::notes::LinkError;
-use super::{PeerError, Peers, departure};
+use super::{PeerError, Peers, departure, probe};
 
 /// How long a thread waits when there is nothing to send.
 const IDLE: Duration = Duration::from_millis(100);
+/// How often a region is asked which tables it has.
+const PROBED_EVERY_MS: u64 = 1000;
 /// How long it waits after a failure; longer each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -32,14 +34,22 @@ pub(crate) fn start(inner: &Arc<Inner>) {
 fn run(database: &Inner, peers: &dyn Peers, region: &str) {
     let background: &Background = &database.background;
     let mut pause = FIRST_PAUSE;
+    let mut probed_ms = 0;
     loop {
-        let wait = match round(database, peers, region) {
+        let now_ms = database.clock.now_ms();
+        let probes = now_ms.abs_diff(probed_ms) >= PROBED_EVERY_MS;
+        if probes {
+            probed_ms = now_ms;
+        }
+        let wait = match round(database, peers, region, probes) {
             Ok(true) => Duration::ZERO,
             Ok(false) => {
                 pause = FIRST_PAUSE;
                 IDLE
             }
             Err(()) => {
+                // What is wrong is shown until an answer comes, however little there is to send.
+                probed_ms = 0;
                 pause = LONGEST_PAUSE.min(pause * 2);
                 pause
             }
@@ -54,12 +64,19 @@ fn run(database: &Inner, peers: &dyn Peers, region: &str) {
 pub(crate) fn run_once(database: &Inner) {
     let Some(peers) = &database.options.peers else { return };
     for region in peers.regions() {
-        while round(database, peers.as_ref(), &region) == Ok(true) {}
+        let mut probes = true;
+        while round(database, peers.as_ref(), &region, probes) == Ok(true) {
+            probes = false;
+        }
     }
 }
 
 /// Moves each link to a region one step on; whether any may go on at once, or an error if one does not get on.
-fn round(database: &Inner, peers: &dyn Peers, region: &str) -> Result<bool, ()> {
+fn round(database: &Inner, peers: &dyn Peers, region: &str, probes: bool) -> Result<bool, ()> {
+    if probes && let Err(error) = probe::ask(database, peers, region) {
+        probe::note(database, region, &error);
+        return Err(());
+    }
     let mut outcome = Ok(false);
     let mut note = |table: &str, step: Result<bool, LinkError>| {
         let is_unreachable = matches!(&step, Err(LinkError::Peer(PeerError::Unreachable(_))));

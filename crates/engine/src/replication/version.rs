@@ -2,6 +2,7 @@
 
 use keyloom_core::{Error, Result};
 use keyloom_store::Transaction;
+use serde::{Deserialize, Serialize};
 
 use crate::layout;
 use crate::store_error;
@@ -9,7 +10,7 @@ use crate::write::Write;
 
 /// When and where an item was last written. The greater one wins: the later write or, in a tie, the region whose
 /// name is greater.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Version {
     /// The sequence number that the write had in its own region; zero for items from before the replication.
     pub(crate) at: u64,

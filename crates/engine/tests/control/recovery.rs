@@ -337,7 +337,7 @@ fn a_deleted_table_leaves_a_system_backup() {
     assert_eq!(described["SourceTableDetails"]["ItemCount"], 5);
     let (code, message) = f.err("DeleteBackup", arn.clone());
     assert_eq!(code, "ValidationException");
-    assert!(message.contains("SYSTEM"), "{message}");
+    assert!(message.contains("not allowed to delete the system backup"), "{message}");
     is_sound(&f.db);
 
     let mut restore = arn.clone();
@@ -507,9 +507,16 @@ fn overrides_are_honoured_or_refused() {
         let (code, message) = f.err("RestoreTableToPointInTime", with(refused.clone()));
         assert_eq!(code, "ValidationException", "{refused}: {message}");
     }
+    let units = json!({"ReadCapacityUnits": 3, "WriteCapacityUnits": 4});
+    let provisioned =
+        json!({"BillingModeOverride": "PROVISIONED", "ProvisionedThroughputOverride": units});
+    let (_, message) = f.err("RestoreTableToPointInTime", with(provisioned));
+    assert_eq!(message, "Invalid Request: Must specify provisioned throughput for index by-g");
+    let mut global = global;
+    global["ProvisionedThroughput"] = units.clone();
     let body = with(json!({
         "BillingModeOverride": "PROVISIONED",
-        "ProvisionedThroughputOverride": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4},
+        "ProvisionedThroughputOverride": units,
         "GlobalSecondaryIndexOverride": [global],
         "LocalSecondaryIndexOverride": [],
         "SSESpecificationOverride": {"Enabled": true, "SSEType": "KMS"},

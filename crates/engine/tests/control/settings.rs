@@ -60,11 +60,14 @@ fn policies_have_revisions() {
     let unknown = policy.replace("\"Allow\"", "\"Allow\",\"Condition\":{\"StringIs\":{}}");
     assert_eq!(
         f.err("PutResourcePolicy", put(json!({"Policy": unknown}))).1,
-        "Invalid policy document: Statement[0].Condition.StringIs: there is no such condition operator"
+        "One or more parameter values were invalid: Invalid policy document: Statement[0].Condition.StringIs: \
+         there is no such condition operator"
     );
     assert_eq!(refused(put(json!({"ResourceArn": MISSING}))), "ResourceNotFoundException");
     let long = format!("{{\"a\": \"{}\"}}", "x".repeat(20 * 1024));
-    assert_eq!(refused(put(json!({"Policy": long}))), "LimitExceededException");
+    let (code, text) = f.err("PutResourcePolicy", put(json!({"Policy": long})));
+    assert_eq!(code, "ValidationException");
+    assert!(text.ends_with("Maximum policy size of 20480 bytes exceeded"), "{text}");
 }
 
 /// A policy that lets everyone do this.
@@ -86,9 +89,17 @@ fn a_stream_has_a_policy_of_its_own() {
     let body = json!({"ResourceArn": arn});
     assert_eq!(f.err("GetResourcePolicy", body.clone()).0, "PolicyNotFoundException");
     let records = policy("dynamodb:GetRecords");
-    // Another region in the ARN chooses nothing: it is the same stream, with one policy.
     let elsewhere = arn.as_str().unwrap().replace("us-east-1", "eu-west-1");
-    f.ok("PutResourcePolicy", json!({"ResourceArn": elsewhere, "Policy": records}));
+    let (_, text) =
+        f.err("PutResourcePolicy", json!({"ResourceArn": elsewhere, "Policy": records}));
+    assert!(text.contains("Invalid resource Arn: "), "{text}");
+    // What a table's policy may be about is not what a stream's may be about.
+    for action in ["dynamodb:GetItem", "dynamodb:ListStreams"] {
+        let (_, text) =
+            f.err("PutResourcePolicy", json!({"ResourceArn": arn, "Policy": policy(action)}));
+        assert!(text.ends_with(&format!("action names are invalid: \"{action}\"")), "{text}");
+    }
+    f.ok("PutResourcePolicy", json!({"ResourceArn": arn, "Policy": records}));
     assert_eq!(f.ok("GetResourcePolicy", body)["Policy"], records);
     let gone = json!({"ResourceArn": format!("{ARN}/stream/2000-01-01T00:00:00.000")});
     assert_eq!(f.err("GetResourcePolicy", gone).0, "ResourceNotFoundException");

@@ -267,16 +267,17 @@ fn requests_that_make_no_sense_are_refused() {
 fn settings_are_stored_and_shown() {
     let f = Fixture::new();
     f.ok("CreateTable", table("music", json!({})));
-    f.ok(
-        "UpdateTable",
-        json!({
-            "TableName": "music",
-            "DeletionProtectionEnabled": true,
-            "TableClass": "STANDARD_INFREQUENT_ACCESS",
-            "SSESpecification": {"Enabled": true, "SSEType": "KMS"},
-            "WarmThroughput": {"ReadUnitsPerSecond": 20_000},
-        }),
-    );
+    // AWS takes each of them only by itself.
+    for (member, value) in [
+        ("DeletionProtectionEnabled", json!(true)),
+        ("TableClass", json!("STANDARD_INFREQUENT_ACCESS")),
+        ("SSESpecification", json!({"Enabled": true, "SSEType": "KMS"})),
+        ("WarmThroughput", json!({"ReadUnitsPerSecond": 20_000})),
+    ] {
+        let two = json!({"TableName": "music", member: value, "BillingMode": "PAY_PER_REQUEST"});
+        assert!(f.err("UpdateTable", two).1.ends_with("must be the only operation in the request"));
+        f.ok("UpdateTable", json!({"TableName": "music", member: value}));
+    }
     let shown = describe(&f.db, "music");
     assert_eq!(shown["DeletionProtectionEnabled"], true);
     assert_eq!(shown["TableClassSummary"]["TableClass"], "STANDARD_INFREQUENT_ACCESS");

@@ -77,9 +77,13 @@ fn a_deleted_replica_is_gone_everywhere() {
     assert_eq!((world.status(us, eu), world.status(ap, eu)), ("none".into(), "none".into()));
     // By itself, while one of the others does not answer.
     world.cut(ap, us, true);
+    world.cut(us, ap, true);
     world.ok(ap, "DeleteTable", json!({"TableName": "music"}));
     world.settle();
     assert_eq!(world.status(us, ap), "ACTIVE", "it cannot know");
+    world.cut(us, ap, false);
+    world.settle();
+    assert_eq!(world.status(us, ap), "none", "it hears of it when it asks");
     world.cut(ap, us, false);
     world.settle();
     assert_eq!(world.status(us, ap), "none");
@@ -127,4 +131,77 @@ fn what_a_region_cannot_hear_is_shown_and_sent_later() {
     world.settle();
     assert!(world.describe(us)["Replicas"][0].get("ReplicaStatusDescription").is_none());
     assert_eq!(world.values(eu), world.values(us));
+}
+
+#[test]
+fn a_replica_that_lost_its_data_is_filled_again_while_nobody_writes() {
+    let mut world = World::new(&ALL);
+    let [us, eu, ap] = ALL;
+    world.create(us);
+    for sk in 0..300 {
+        world.put(us, sk, "one");
+    }
+    world.replicate(us, "Create", eu);
+    world.replicate(us, "Create", ap);
+    world.settle();
+    // A write that one of the others never hears of before the loss.
+    world.cut(ap, us, true);
+    world.put(ap, 1000, "from ap");
+    world.settle();
+    assert_eq!((world.values(eu).len(), world.values(us).len()), (301, 300));
+
+    world.stop(eu);
+    world.stores.insert(eu.into(), std::sync::Arc::default());
+    world.start(eu);
+    world.settle();
+    assert_eq!(world.status(us, eu), "ACTIVE");
+    assert!(world.describe(us)["Replicas"][1].get("ReplicaStatusDescription").is_none());
+    assert_eq!(world.values(eu).len(), 301, "what only ap had told it is told again");
+    world.cut(ap, us, false);
+    world.settle();
+    assert_eq!(world.values(eu), world.values(us));
+    world.verify();
+}
+
+#[test]
+fn a_loss_is_shown_until_the_items_are_there_again() {
+    let mut world = World::new(&ALL[..2]);
+    let [us, eu, _] = ALL;
+    world.create(us);
+    world.put(us, 1, "one");
+    world.replicate(us, "Create", eu);
+    world.settle();
+    world.stop(eu);
+    world.stores.insert(eu.into(), std::sync::Arc::default());
+    world.start(eu);
+    // Only the question and its answer get through.
+    world.network.0.lock().unwrap().until_cut = Some(1);
+    world.db(us).run_maintenance().unwrap();
+    assert_eq!(world.status(us, eu), "CREATING");
+    let text = world.describe(us)["Replicas"][0]["ReplicaStatusDescription"].clone();
+    assert!(text.as_str().unwrap().starts_with("Not replicating since 2027-"), "{text}");
+    // A server that is started again knows it, too, and why.
+    world.start(us);
+    let text = world.describe(us)["Replicas"][0]["ReplicaStatusDescription"].clone();
+    assert!(text.as_str().unwrap().contains("has lost the table"), "{text}");
+    world.network.0.lock().unwrap().until_cut = None;
+    world.settle();
+    assert_eq!(world.status(us, eu), "ACTIVE");
+    assert_eq!(world.values(eu), world.values(us));
+}
+
+#[test]
+fn a_region_that_does_not_answer_is_shown_although_there_is_nothing_to_send() {
+    let world = World::new(&ALL[..2]);
+    let [us, eu, _] = ALL;
+    world.create(us);
+    world.replicate(us, "Create", eu);
+    world.settle();
+    world.cut(us, eu, true);
+    world.settle();
+    let text = world.describe(us)["Replicas"][0]["ReplicaStatusDescription"].clone();
+    assert!(text.as_str().unwrap().ends_with("eu-west-1 does not answer"), "{text}");
+    world.cut(us, eu, false);
+    world.settle();
+    assert!(world.describe(us)["Replicas"][0].get("ReplicaStatusDescription").is_none());
 }

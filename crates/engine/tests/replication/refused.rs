@@ -30,11 +30,6 @@ fn options_of_replicas_are_refused_with_their_reasons() {
             create(json!({"GlobalSecondaryIndexes": [{"IndexName": "by-g"}]})),
             "GlobalSecondaryIndexes is not supported",
         ),
-        (json!({"ReplicaUpdates": [{"Create": {"RegionName": ap}}]}), "--replica ap-south-1=URL"),
-        (json!({"ReplicaUpdates": [{"Create": {"RegionName": us}}]}), "local region"),
-        (json!({"ReplicaUpdates": [{"Delete": {"RegionName": eu}}]}), "does not exist"),
-        (json!({"ReplicaUpdates": [{"Update": {"RegionName": eu}}]}), "changes nothing"),
-        (json!({"ReplicaUpdates": [{}]}), "exactly one action"),
         (
             json!({"ReplicaUpdates": [{"Disassociate": {"RegionName": us, "DisassociationMode": "WAIT_FOR_REPLICATION"}}]}),
             "Disassociate is not supported",
@@ -51,6 +46,27 @@ fn options_of_replicas_are_refused_with_their_reasons() {
         (json!({"GlobalTableSettingsReplicationMode": "ENABLED"}), "one account"),
         (json!({"DisassociationProtectionEnabled": true}), "nothing to protect"),
     ];
+    refuses_all(&world, &cases);
+    // What is served may be stated.
+    let body = json!({
+        "TableName": "music", "MultiRegionConsistency": "EVENTUAL",
+        "ReplicaUpdates": [{"Create": {"RegionName": eu}}],
+    });
+    world.ok(us, "UpdateTable", body);
+    assert_eq!(world.describe(us)["MultiRegionConsistency"], "EVENTUAL");
+    let again = json!({"TableName": "music", "ReplicaUpdates": [{"Create": {"RegionName": eu}}]});
+    assert!(world.err(us, "UpdateTable", again).contains("‘music’ because one or more replicas"));
+    let off = json!({"TableName": "music", "StreamSpecification": {"StreamEnabled": false}});
+    assert!(
+        world
+            .err(us, "UpdateTable", off)
+            .contains("Disabling Stream is not allowed for a Global Table replica.")
+    );
+}
+
+/// Each update is refused with its reason, and changes nothing.
+fn refuses_all(world: &World, cases: &[(Value, &str)]) {
+    let us = ALL[0];
     for (body, reason) in cases {
         let mut request = json!({"TableName": "music"});
         request.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
@@ -59,15 +75,38 @@ fn options_of_replicas_are_refused_with_their_reasons() {
         assert!(refused.contains(reason), "{body}: {refused}");
         assert!(world.describe(us).get("Replicas").is_none(), "{body}");
     }
-    // What is served may be stated.
-    let body = json!({
-        "TableName": "music", "MultiRegionConsistency": "EVENTUAL",
-        "ReplicaUpdates": [{"Create": {"RegionName": eu}}],
-    });
-    world.ok(us, "UpdateTable", body);
-    assert_eq!(world.describe(us)["MultiRegionConsistency"], "EVENTUAL");
-    let off = json!({"TableName": "music", "StreamSpecification": {"StreamEnabled": false}});
-    assert!(world.err(us, "UpdateTable", off).contains("its replicas are fed by it"));
+}
+
+#[test]
+fn updates_of_replicas_are_refused_in_aws_words() {
+    let world = World::new(&ALL[..2]);
+    let [us, eu, ap] = ALL;
+    world.create(us);
+    let cases = [
+        (json!({"ReplicaUpdates": [{"Create": {"RegionName": ap}}]}), "--replica ap-south-1=URL"),
+        (
+            json!({"ReplicaUpdates": [{"Create": {"RegionName": us}}]}),
+            "Cannot add or delete the local region",
+        ),
+        (
+            json!({"ReplicaUpdates": [{"Delete": {"RegionName": eu}}]}),
+            "without these replicas: [eu-west-1].",
+        ),
+        (
+            json!({"ReplicaUpdates": [{"Update": {"RegionName": eu}}]}),
+            "There are no actions specified",
+        ),
+        (json!({"ReplicaUpdates": [{}]}), "There are no actions specified"),
+        (
+            json!({"ReplicaUpdates": [{"Create": {"RegionName": eu}, "Delete": {"RegionName": eu}}]}),
+            "more than one type of replica actions",
+        ),
+        (
+            json!({"ReplicaUpdates": [{"Create": {"RegionName": eu}}, {"Create": {"RegionName": ap}}]}),
+            "more than one create or delete replica actions",
+        ),
+    ];
+    refuses_all(&world, &cases);
 }
 
 #[test]
@@ -106,7 +145,7 @@ fn a_stream_that_shows_too_little_is_refused() {
 #[test]
 fn messages_are_answered_only_where_there_are_peers_and_only_if_they_make_sense() {
     let alone = Database::memory();
-    for name in ["Members", "Apply", "Ready", "Other"] {
+    for name in ["Members", "Apply", "Ready", "Probe", "Settings", "Other"] {
         let reply = alone.call(&format!("KeyloomReplication_20261118.{name}"), b"{}");
         assert!(String::from_utf8_lossy(&reply.body).contains("UnknownOperation"), "{name}");
     }
@@ -127,6 +166,8 @@ fn messages_are_answered_only_where_there_are_peers_and_only_if_they_make_sense(
         ("Members", "{}", "replication message is wrong"),
         ("Ready", r#"{"from":"x","table":"music","group":"other"}"#, "has no replica"),
         ("Apply", r#"{"from":"x","table":"music","group":"other","writes":[]}"#, "has no replica"),
+        ("Probe", "{}", "replication message is wrong"),
+        ("Settings", "{}", "replication message is wrong"),
         ("Else", "{}", "UnknownOperation"),
     ] {
         assert!(send(name, body).contains(reason), "{name} {body}: {}", send(name, body));
@@ -139,7 +180,7 @@ fn the_first_version_of_global_tables_is_refused() {
     let us = ALL[0];
     world.create(us);
     let named = json!({"GlobalTableName": "music", "ReplicationGroup": [{"RegionName": us}]});
-    assert!(world.err(us, "CreateGlobalTable", named).contains("ReplicaUpdates"));
+    assert!(world.err(us, "CreateGlobalTable", named).contains("2017.11.29 is not supported"));
     for operation in
         ["DescribeGlobalTable", "DescribeGlobalTableSettings", "UpdateGlobalTableSettings"]
     {

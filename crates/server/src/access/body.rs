@@ -48,6 +48,13 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// Whether the whole item comes back if a condition fails. No condition key tells of it, so what is then returned
+    /// counts as unknown: no permission for certain attributes covers it.
+    pub(super) fn returns_item_on_failure(self) -> bool {
+        let returned = self.get("ReturnValuesOnConditionCheckFailure");
+        returned.is_some_and(|returned| !matches!(returned, Json::Str(text) if text == "NONE"))
+    }
+
     /// What its expressions are read with.
     pub(super) fn bindings(self) -> Result<Bindings> {
         let names = self.object("ExpressionAttributeNames").map(|names| {

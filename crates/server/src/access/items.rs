@@ -39,6 +39,9 @@ pub(super) fn single(
     let item = body.get(if operation == "PutItem" { "Item" } else { "Key" });
     add_item(item, key_of(table.as_ref()), &mut leading, &mut attributes);
     add_named(body, &mut attributes);
+    if body.returns_item_on_failure() {
+        attributes.unreadable();
+    }
     let mut access = access(operation, resource(database, name, None), body);
     match operation {
         "GetItem" => access.select = Some(selected(body, false)),

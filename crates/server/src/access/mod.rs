@@ -57,6 +57,23 @@ pub(crate) struct Peer {
     pub(crate) is_encrypted: bool,
 }
 
+/// Actions of this server that are no operations of DynamoDB.
+const OWN_ACTIONS: [&str; 7] = [
+    "keyloom:Backup",
+    "keyloom:GetMetrics",
+    "keyloom:GetStatistics",
+    "keyloom:Replicate",
+    "keyloom:Verify",
+    "cloudwatch:DescribeInsightRules",
+    "cloudwatch:GetInsightRuleReport",
+];
+
+/// Every action that the policy of an identity can be about, with the name of its service.
+pub fn known_actions() -> Vec<String> {
+    let own = OWN_ACTIONS.iter().map(|&action| action.to_owned());
+    keyloom_core::policy::identity_actions().into_iter().chain(own).collect()
+}
+
 #[cfg(test)]
 impl Peer {
     /// A client on this machine.

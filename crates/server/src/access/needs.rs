@@ -1,8 +1,8 @@
 //! The permissions that a request needs, as AWS documents them: action, resource and condition keys.
 //!
 //! A request that cannot be read needs its action all the same; what it says is then unknown, and no
-//! condition on it lets the request through. Names and ARNs are read as the database reads them: the
-//! region and the account in a request choose nothing.
+//! condition on it lets the request through. ARNs of other regions and accounts are judged as those of the
+//! tables here: the database refuses them.
 
 use keyloom_core::json::Json;
 use keyloom_core::policy::{Access, Known};

@@ -45,6 +45,9 @@ pub(super) fn needs(
     {
         describe(&mut access, statement, &table);
     }
+    if body.returns_item_on_failure() {
+        access.attributes = Known::Unknown;
+    }
     Some(access)
 }
 

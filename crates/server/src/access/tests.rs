@@ -108,11 +108,34 @@ fn operations_on_one_item() {
             r#"{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"1"}}}"#,
             &["DeleteItem table/app leading=a attributes=pk,sk"],
         ),
-        // An ARN of another region and account means the same table.
+        // If the condition fails the whole item comes back, and nobody can say which attributes that are.
+        (
+            "UpdateItem",
+            r#"{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"UpdateExpression":"REMOVE e",
+            "ConditionExpression":"attribute_exists(f)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}"#,
+            &["UpdateItem table/app leading=a attributes=?"],
+        ),
+        (
+            "DeleteItem",
+            r#"{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"ReturnValuesOnConditionCheckFailure":"NONE"}"#,
+            &["DeleteItem table/app leading=a attributes=pk,sk"],
+        ),
+        (
+            "TransactWriteItems",
+            r#"{"TransactItems":[{"ConditionCheck":{"TableName":"app","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},
+            "ConditionExpression":"attribute_exists(f)","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}}]}"#,
+            &["ConditionCheckItem table/app leading=a attributes=? in=TransactWriteItems"],
+        ),
+        (
+            "ExecuteStatement",
+            r#"{"Statement":"DELETE FROM app WHERE pk = 'a' AND sk = 1","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}"#,
+            &["PartiQLDelete table/app leading=a attributes=?"],
+        ),
+        // The ARN of another region or account means no table here: nobody is let through to it by its keys.
         (
             "DeleteItem",
             r#"{"TableName":"arn:aws:dynamodb:eu-west-1:999999999999:table/app","Key":{"pk":{"S":"a"},"sk":{"N":"1"}}}"#,
-            &["DeleteItem table/app leading=a attributes=pk,sk"],
+            &["DeleteItem table/app leading=? attributes=pk,sk"],
         ),
     ]);
 }

@@ -94,6 +94,11 @@ fn heads_have_the_limits_of_dynamodb() {
     assert_eq!(ask(&server, with_header(16_384)).status, 400);
     assert_eq!(ask(&server, with_path(1_000)).status, 404);
     assert_eq!(ask(&server, with_path(16_384)).status, 400);
+    // Longer than the buffer that a head is read into.
+    for bytes in [66_000, 90_000] {
+        assert_eq!(ask(&server, with_header(bytes)).status, 400);
+        assert_eq!(ask(&server, with_path(bytes)).status, 400);
+    }
 }
 
 #[test]

@@ -137,10 +137,7 @@ fn requests(tenant: &str) -> Vec<(&'static str, Value)> {
         |text: &str| json!({"Statement": text.replace("{}", &format!("{tenant}#order"))});
     vec![
         ("GetItem", json!({"TableName": "app", "Key": key})),
-        (
-            "GetItem",
-            json!({"TableName": "arn:aws:dynamodb:eu-west-1:999999999999:table/app", "Key": key}),
-        ),
+        ("GetItem", json!({"TableName": ARN, "Key": key})),
         ("PutItem", json!({"TableName": "app", "Item": item})),
         ("UpdateItem", json!({"TableName": "app", "Key": key, "UpdateExpression": "REMOVE price"})),
         (
@@ -200,6 +197,11 @@ fn tenants_reach_their_own_items_and_no_others() {
             (
                 "GetItem",
                 json!({"TableName": "app", "Key": {"PK": {"S": format!("{name}2#order")}, "SK": {"S": "1"}}}),
+            ),
+            // Another region's table is not this one.
+            (
+                "GetItem",
+                json!({"TableName": "arn:aws:dynamodb:eu-west-1:999999999999:table/app", "Key": key(name)}),
             ),
             ("DescribeTable", json!({"TableName": "app"})),
             ("ListTables", json!({})),

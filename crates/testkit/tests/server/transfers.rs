@@ -1,5 +1,6 @@
 //! Exports and imports by real clients: to directories, and to a real S3 server.
 
+use std::io::{BufRead as _, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use keyloom::remote::{Credentials as Signing, Endpoint, S3Buckets};
 use keyloom_engine::buckets::{Buckets, Folder};
 use keyloom_engine::{Database, Options};
 use keyloom_server::{Config, Credentials, RunningServer, Server};
+use serde_json::{Value, json};
 
 use crate::clients::{aws_cli, boto3, root, run, skip};
 use crate::{ACCESS_KEY, SECRET_KEY};
@@ -74,15 +76,90 @@ impl Drop for S3Server {
     }
 }
 
+/// A proxy in front of an S3 server that verifies signatures, which the server itself does not, with botocore.
+struct Verifier {
+    process: Child,
+    url: String,
+}
+
+impl Verifier {
+    fn start(behind: &S3Server) -> Self {
+        let mut process = Command::new(root().join(".venv/bin/python"))
+            .arg(root().join("tests/clients/s3_verifier.py"))
+            .args([&behind.url, ACCESS_KEY, SECRET_KEY])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().to_owned();
+        assert!(url.starts_with("http://"), "{line}");
+        Self { process, url }
+    }
+}
+
+impl Drop for Verifier {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn buckets(url: &str, secret: &str) -> Arc<dyn Buckets> {
+    let credentials = Signing::new(ACCESS_KEY, secret);
+    Arc::new(
+        S3Buckets::new(Endpoint::url(url).region("us-east-1").credentials(credentials)).unwrap(),
+    )
+}
+
 #[test]
 fn boto3_exports_to_and_imports_from_s3() {
     let (Some(mut client), Some(s3)) = (boto3("boto3_transfers.py"), S3Server::start()) else {
         return;
     };
-    let endpoint = Endpoint::url(&s3.url)
-        .region("us-east-1")
-        .credentials(Signing::new(ACCESS_KEY, SECRET_KEY));
-    let server = serve(Arc::new(S3Buckets::new(endpoint).unwrap()));
+    // Everything that is sent to S3 goes through the verifier; the client looks at the buckets themselves.
+    let verifier = Verifier::start(&s3);
+    let server = serve(buckets(&verifier.url, SECRET_KEY));
     client.env("KEYLOOM_S3", &s3.url);
     run("S3", server.url(), client);
+}
+
+#[test]
+fn a_wrong_signature_ends_an_import_with_the_reason() {
+    let (Some(_), Some(s3)) = (boto3("boto3_transfers.py"), S3Server::start()) else { return };
+    let verifier = Verifier::start(&s3);
+    let options =
+        Options { buckets: Some(buckets(&verifier.url, "not the secret")), ..Options::default() };
+    let database = Database::memory_with(options);
+    let call = |operation: &str, body: Value| -> Value {
+        let reply =
+            database.call(&format!("DynamoDB_20120810.{operation}"), body.to_string().as_bytes());
+        assert_eq!(reply.status, 200, "{}", String::from_utf8_lossy(&reply.body));
+        serde_json::from_slice(&reply.body).unwrap()
+    };
+    let table = json!({
+        "TableName": "music", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    });
+    let import = json!({
+        "S3BucketSource": {"S3Bucket": "transfers"}, "InputFormat": "DYNAMODB_JSON", "TableCreationParameters": table,
+    });
+    let begun = call("ImportTable", import);
+    let arn = &begun["ImportTableDescription"]["ImportArn"];
+    let start = Instant::now();
+    loop {
+        let shown = call("DescribeImport", json!({"ImportArn": arn}));
+        let import = &shown["ImportTableDescription"];
+        if import["ImportStatus"] != "IN_PROGRESS" {
+            assert_eq!(import["FailureCode"], "S3AccessDenied", "{import}");
+            assert!(
+                import["FailureMessage"].to_string().contains("the signature differs"),
+                "{import}"
+            );
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_mins(1), "{import}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }

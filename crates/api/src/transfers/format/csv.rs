@@ -40,6 +40,8 @@ const MAX_COLUMNS: usize = 10_000;
 struct Record {
     values: Vec<Str>,
     count: usize,
+    /// Whether all values are text.
+    is_text: bool,
 }
 
 /// Reads rows.
@@ -68,18 +70,28 @@ impl<R: Read> CsvRows<R> {
             // What spreadsheets write in front of UTF-8 is not part of the first name.
             self.input.eat_all("\u{feff}".as_bytes())?;
             let Some(header) = self.record(MAX_COLUMNS)? else { return Ok(None) };
+            if self.input.is_too_long() {
+                return Err(Fault::malformed("the header has more than 4 MB"));
+            }
             self.columns = Some(columns(&check_header(header)?, &self.keys));
         }
         let expected = self.columns.as_ref().map_or(0, Vec::len);
         let Some(record) = self.record(expected)? else { return Ok(None) };
         let bytes = self.input.row_bytes();
-        let item = self.item(&record).and_then(|json| item_of(&json));
+        let item = if self.input.is_too_long() {
+            Err(message::row_too_long())
+        } else {
+            self.item(&record).and_then(|json| item_of(&json))
+        };
         Ok(Some(Row { bytes, item, beside: None }))
     }
 
     /// The row as an item in DynamoDB JSON, so that it is judged as every other item is.
     fn item(&self, record: &Record) -> Result<Vec<u8>> {
         let columns = self.columns.as_deref().unwrap_or_default();
+        if !record.is_text {
+            return Err(message::row_not_text());
+        }
         if record.count != columns.len() {
             return Err(message::columns_differ(record.count, columns.len()));
         }
@@ -110,9 +122,12 @@ impl<R: Read> CsvRows<R> {
                 Some(_) => break,
             }
         }
-        let mut record = Record { values: Vec::new(), count: 0 };
+        let mut record = Record { values: Vec::new(), count: 0, is_text: true };
         loop {
-            let value = self.value()?;
+            let value = self.value()?.unwrap_or_else(|| {
+                record.is_text = false;
+                Str::default()
+            });
             record.count += 1;
             if record.count <= most {
                 record.values.push(value);
@@ -126,9 +141,10 @@ impl<R: Read> CsvRows<R> {
         }
     }
 
-    fn value(&mut self) -> Result<Str, Fault> {
+    /// A value; none if it is not UTF-8.
+    fn value(&mut self) -> Result<Option<Str>, Fault> {
         let text = if self.input.eat(b'"')? { self.quoted()? } else { self.plain()? };
-        Str::from_utf8(text).map_err(|_| Fault::malformed("a value is not UTF-8"))
+        Ok(Str::from_utf8(text).ok())
     }
 
     fn quoted(&mut self) -> Result<Vec<u8>, Fault> {
@@ -138,6 +154,7 @@ impl<R: Read> CsvRows<R> {
                 None => return Err(Fault::malformed("a quote is not closed")),
                 Some(b'"') if self.input.eat(b'"')? => text.push(b'"'),
                 Some(b'"') => return Ok(text),
+                Some(_) if self.input.is_too_long() => {}
                 Some(byte) => text.push(byte),
             }
         }
@@ -153,6 +170,7 @@ impl<R: Read> CsvRows<R> {
                     let reason = "a quote stands inside a value: put the value in quotes and double the quote";
                     return Err(Fault::malformed(reason));
                 }
+                Some(_) if self.input.is_too_long() => {}
                 Some(byte) => text.push(byte),
             }
             self.input.advance(1)?;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::{Fault, MAX_ROW_BYTES};
+use super::{Fault, MAX_ROW_BYTES, MAX_SKIPPED_BYTES};
 
 /// How much is asked for at once.
 const CHUNK: usize = 64 * 1024;
@@ -61,10 +61,15 @@ impl<R: Read> Input<R> {
     pub(super) fn advance(&mut self, count: usize) -> Result<(), Fault> {
         self.start = (self.start + count).min(self.end);
         self.row_bytes += count;
-        if self.row_bytes > MAX_ROW_BYTES {
-            return Err(Fault::malformed("a row has more than 4 MB, which no item can have"));
+        if self.row_bytes > MAX_SKIPPED_BYTES {
+            return Err(Fault::malformed("a row has no end within 64 MB"));
         }
         Ok(())
+    }
+
+    /// Whether the row is longer than any item: nothing more of it is to be kept.
+    pub(super) fn is_too_long(&self) -> bool {
+        self.row_bytes > MAX_ROW_BYTES
     }
 
     /// Takes the next byte if it is this one.
@@ -87,7 +92,8 @@ impl<R: Read> Input<R> {
         Ok(true)
     }
 
-    /// Appends everything up to the end of the line, without it; whether there was anything to read.
+    /// Appends everything up to the end of the line, without it, unless it is too long; whether there was anything to
+    /// read.
     pub(super) fn take_line(&mut self, line: &mut Vec<u8>) -> Result<bool, Fault> {
         let mut any = false;
         while self.peek()?.is_some() {
@@ -95,7 +101,9 @@ impl<R: Read> Input<R> {
             let ready = self.buffer.get(self.start..self.end).unwrap_or_default();
             let newline = ready.iter().position(|byte| *byte == b'\n');
             let taken = newline.unwrap_or(ready.len());
-            line.extend_from_slice(ready.get(..taken).unwrap_or_default());
+            if !self.is_too_long() {
+                line.extend_from_slice(ready.get(..taken).unwrap_or_default());
+            }
             self.advance(taken + usize::from(newline.is_some()))?;
             if newline.is_some() {
                 break;

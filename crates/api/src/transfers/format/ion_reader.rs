@@ -8,6 +8,8 @@ use std::io::Read;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use keyloom_core::error::transfer as message;
+
 use super::input::Input;
 use super::ion_value::{Content, Ion, beside, item};
 use super::{Fault, Row, shown};
@@ -25,16 +27,19 @@ pub(super) struct IonRows<R> {
     input: Input<R>,
     /// Whether the next row is an element of a list.
     in_list: bool,
+    /// What keeps the row from being an item, although its end can be found.
+    problem: Option<String>,
 }
 
 impl<R: Read> IonRows<R> {
     pub(super) fn new(input: Input<R>) -> Self {
-        Self { input, in_list: false }
+        Self { input, in_list: false, problem: None }
     }
 
     pub(super) fn next_row(&mut self) -> Parsed<Option<Row>> {
         loop {
             self.input.begin_row();
+            self.problem = None;
             self.space()?;
             match self.input.peek()? {
                 None if self.in_list => return Err(Fault::malformed("a list is not closed")),
@@ -62,7 +67,12 @@ impl<R: Read> IonRows<R> {
                 continue;
             }
             let bytes = self.input.row_bytes();
-            return Ok(Some(Row { bytes, item: item(&row), beside: beside(&row) }));
+            let item = match self.problem.take() {
+                _ if self.input.is_too_long() => Err(message::row_too_long()),
+                Some(problem) => Err(message::row_unreadable(&problem)),
+                None => item(&row),
+            };
+            return Ok(Some(Row { bytes, item, beside: beside(&row) }));
         }
     }
 
@@ -98,9 +108,6 @@ impl<R: Read> IonRows<R> {
 
     /// A value behind its annotations.
     fn value(&mut self, depth: usize) -> Parsed<Ion> {
-        if depth > MAX_DEPTH {
-            return Err(Fault::malformed("values are nested more than 64 deep"));
-        }
         let mut annotations = Vec::new();
         loop {
             self.space()?;
@@ -118,6 +125,7 @@ impl<R: Read> IonRows<R> {
 
     fn content(&mut self, depth: usize) -> Parsed<Content> {
         match self.input.peek()? {
+            Some(b'{' | b'[' | b'(') if depth >= MAX_DEPTH => self.skip_container(),
             Some(b'"') => self.short_string().map(Content::String),
             Some(b'\'') if self.input.eat_all(b"'''")? => self.long_string().map(Content::String),
             Some(b'\'') => self.quoted_symbol().map(Content::Symbol),
@@ -131,6 +139,33 @@ impl<R: Read> IonRows<R> {
         }
     }
 
+    /// A list, struct or expression that is nested too deep: its end is found without recursion.
+    fn skip_container(&mut self) -> Parsed<Content> {
+        self.note("values are nested more than 64 deep");
+        let mut open = 0usize;
+        loop {
+            self.space()?;
+            match self.input.peek()? {
+                None => return Err(unexpected(None, "the end of a list or struct")),
+                Some(b'"') => drop(self.short_string()?),
+                Some(b'\'') if self.input.eat_all(b"'''")? => drop(self.long_string()?),
+                Some(b'\'') => drop(self.quoted_symbol()?),
+                Some(b'{') if self.input.eat_all(b"{{")? => drop(self.lob()?),
+                Some(byte) => {
+                    self.input.advance(1)?;
+                    match byte {
+                        b'{' | b'[' | b'(' => open += 1,
+                        b'}' | b']' | b')' => open = open.saturating_sub(1),
+                        _ => {}
+                    }
+                }
+            }
+            if open == 0 {
+                return Ok(Content::Other("values that are nested too deep"));
+            }
+        }
+    }
+
     fn list(&mut self, depth: usize) -> Parsed<Content> {
         self.input.advance(1)?;
         let mut elements = Vec::new();
@@ -139,7 +174,10 @@ impl<R: Read> IonRows<R> {
             if self.input.eat(b']')? {
                 return Ok(Content::List(elements));
             }
-            elements.push(self.value(depth + 1)?);
+            let element = self.value(depth + 1)?;
+            if !self.input.is_too_long() {
+                elements.push(element);
+            }
             self.end_of_element(b']')?;
         }
     }
@@ -157,7 +195,10 @@ impl<R: Read> IonRows<R> {
             if !self.input.eat(b':')? {
                 return Err(unexpected(self.input.peek()?, "a colon behind a field's name"));
             }
-            fields.push((name, self.value(depth + 1)?));
+            let value = self.value(depth + 1)?;
+            if !self.input.is_too_long() {
+                fields.push((name, value));
+            }
             self.end_of_element(b'}')?;
         }
     }
@@ -192,7 +233,9 @@ impl<R: Read> IonRows<R> {
     fn identifier(&mut self) -> Parsed<String> {
         let mut name = String::new();
         while let Some(byte) = self.input.peek()?.filter(|byte| is_identifier(*byte)) {
-            name.push(char::from(byte));
+            if !self.input.is_too_long() {
+                name.push(char::from(byte));
+            }
             self.input.advance(1)?;
             // `null` may name its type.
             if name == "null" && self.input.eat(b'.')? {
@@ -207,8 +250,13 @@ impl<R: Read> IonRows<R> {
         let mut token = String::new();
         let part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-._:".contains(byte);
         while let Some(byte) = self.input.peek()?.filter(part) {
-            token.push(char::from(byte));
+            if !self.input.is_too_long() {
+                token.push(char::from(byte));
+            }
             self.input.advance(1)?;
+        }
+        if self.input.is_too_long() {
+            return Ok(Content::Null);
         }
         number(&token).ok_or_else(|| {
             Fault::malformed(format!("'{}' is neither a number nor a timestamp", shown(&token)))
@@ -231,18 +279,26 @@ impl<R: Read> IonRows<R> {
                 }
                 Some(b'}') if self.input.eat_all(b"}}")? => break,
                 Some(b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C) => self.input.advance(1)?,
-                Some(byte) if byte.is_ascii_alphanumeric() || b"+/=".contains(&byte) => {
+                Some(_) if self.input.is_too_long() => self.input.advance(1)?,
+                Some(byte) => {
                     text.push(byte);
                     self.input.advance(1)?;
                 }
-                other => return Err(unexpected(other, "base64")),
+                None => return Err(unexpected(None, "base64")),
             }
         }
         if is_clob {
             return Ok(Content::Other("a clob"));
         }
-        let bytes = STANDARD.decode(&text);
-        bytes.map(Content::Blob).map_err(|_| Fault::malformed("a blob is not base64"))
+        Ok(Content::Blob(STANDARD.decode(&text).unwrap_or_else(|_| {
+            self.note("a blob is not base64");
+            Vec::new()
+        })))
+    }
+
+    /// Notes what keeps the row from being an item; the first problem counts.
+    fn note(&mut self, problem: &str) {
+        self.problem.get_or_insert_with(|| problem.to_owned());
     }
 
     fn short_string(&mut self) -> Parsed<String> {
@@ -272,12 +328,15 @@ impl<R: Read> IonRows<R> {
         let mut text = Vec::new();
         loop {
             if end(&mut self.input)? {
-                let text = String::from_utf8(text);
-                return text.map_err(|_| Fault::malformed("a string is not UTF-8"));
+                return Ok(String::from_utf8(text).unwrap_or_else(|_| {
+                    self.note("a string is not UTF-8");
+                    String::new()
+                }));
             }
             match self.input.take()? {
                 None => return Err(Fault::malformed("a string is not closed")),
                 Some(b'\\') => self.escape(&mut text)?,
+                Some(_) if self.input.is_too_long() => {}
                 Some(byte) => text.push(byte),
             }
         }
@@ -302,7 +361,11 @@ impl<R: Read> IonRows<R> {
                 text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
                 return Ok(());
             }
-            other => return Err(unexpected(other, "an escape")),
+            None => return Err(unexpected(None, "an escape")),
+            Some(_) => {
+                self.note("an escape is unknown");
+                return Ok(());
+            }
         };
         text.push(byte);
         Ok(())
@@ -318,7 +381,10 @@ impl<R: Read> IonRows<R> {
             }
             code => code,
         };
-        char::from_u32(code).ok_or_else(|| Fault::malformed("an escape is no Unicode character"))
+        Ok(char::from_u32(code).unwrap_or_else(|| {
+            self.note("an escape is no Unicode character");
+            char::REPLACEMENT_CHARACTER
+        }))
     }
 
     fn code(&mut self, kind: u8) -> Parsed<u32> {
@@ -329,8 +395,12 @@ impl<R: Read> IonRows<R> {
         };
         let mut code = 0;
         for _ in 0..digits {
-            let digit = self.input.take()?.and_then(|byte| char::from(byte).to_digit(16));
-            let digit = digit.ok_or_else(|| Fault::malformed("an escape lacks digits"))?;
+            let digit = self.input.peek()?.and_then(|byte| char::from(byte).to_digit(16));
+            let Some(digit) = digit else {
+                self.note("an escape lacks digits");
+                break;
+            };
+            self.input.advance(1)?;
             code = (code << 4) | digit;
         }
         Ok(code)
@@ -378,8 +448,14 @@ fn number(token: &str) -> Option<Content> {
     let plain: String = digits.chars().filter(|c| *c != '_').collect();
     for (prefix, radix) in [("0x", 16), ("0X", 16), ("0b", 2), ("0B", 2)] {
         if let Some(digits) = plain.strip_prefix(prefix) {
-            let value = u128::from_str_radix(digits, radix).ok()?;
-            return Some(Content::Number(format!("{sign}{value}")));
+            let is_digit = |digit: char| digit.is_digit(radix);
+            if digits.is_empty() || !digits.chars().all(is_digit) {
+                return None;
+            }
+            return Some(match u128::from_str_radix(digits, radix) {
+                Ok(value) => Content::Number(format!("{sign}{value}")),
+                Err(_) => Content::Other("a number with more than 38 digits"),
+            });
         }
     }
     if is_timestamp(&plain) {

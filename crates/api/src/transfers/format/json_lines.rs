@@ -27,16 +27,27 @@ impl<R: Read> JsonRows<R> {
             if !self.input.take_line(&mut self.line)? {
                 return Ok(None);
             }
+            let bytes = self.input.row_bytes();
+            if self.input.is_too_long() {
+                return Ok(Some(Row { bytes, item: Err(message::row_too_long()), beside: None }));
+            }
             let line = self.line.trim_ascii();
             if !line.is_empty() {
-                let bytes = self.input.row_bytes();
-                // AWS reads no line behind one that is not JSON.
-                let document = json::parse(line);
-                let document = document.map_err(|_| Fault::malformed("a line is not JSON"))?;
-                return Ok(Some(Row { bytes, item: item(&document), beside: beside(&document) }));
+                let (item, beside) = match json::parse(line) {
+                    Ok(document) => (item(&document), beside(&document)),
+                    Err(error) if is_json(line) => (Err(error), None),
+                    // AWS reads no line behind one that is not JSON.
+                    Err(_) => return Err(Fault::malformed("a line is not JSON")),
+                };
+                return Ok(Some(Row { bytes, item, beside }));
             }
         }
     }
+}
+
+/// Whether a line is JSON by its grammar, however deep it is nested and whatever its escapes stand for.
+fn is_json(line: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()
 }
 
 fn item(document: &Json<'_>) -> keyloom_core::Result<Item> {

@@ -22,8 +22,12 @@ use input::Input;
 use ion_reader::IonRows;
 use json_lines::JsonRows;
 
-/// More than any item needs, however it is written: 400 KB with every character escaped are 2.4 MB.
+/// More than any item needs, however it is written: 400 KB with every character escaped are 2.4 MB. What a longer row
+/// holds is not kept, and the row is an error.
 const MAX_ROW_BYTES: usize = 4 * 1024 * 1024;
+
+/// How long the end of such a row is looked for.
+const MAX_SKIPPED_BYTES: usize = 64 * 1024 * 1024;
 
 /// `InputFormat`, with what its reader has to know.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -134,7 +134,7 @@ fn csv_rows() {
     check(&InputFormat::Csv(tabs), &[("id\tv\n1\t \n", &[r#"{"id":{"N":"1"},"v":{"S":" "}}"#])]);
     assert_eq!(
         rows(&InputFormat::Csv(CsvOptions::default()), b"v\n\xff"),
-        ["fault: a value is not UTF-8"]
+        ["error: The row has a value that is not UTF-8"]
     );
 }
 
@@ -225,10 +225,6 @@ fn what_is_not_ion_ends_the_object() {
         ("[{Item:{}},", "a list is not closed"),
         ("{Item:{a:\"x}}", "a string is not closed"),
         ("{Item:{a:12x}}", "neither a number"),
-        ("{Item:{a:{{?}}}}", "base64"),
-        ("{Item:{a:{{A}}}}", "base64"),
-        ("{Item:{a:\"\\q\"}}", "an escape"),
-        ("{Item:{a:\"\\uD800\"}}", "no Unicode character"),
         ("/* {Item:{}}", "a comment is not closed"),
         ("$ion_1_1 {}", "$ion_1_1 is not read"),
         ("$ion_symbol_table::{symbols:[\"a\"]}", "a symbol table"),
@@ -243,12 +239,60 @@ fn what_is_not_ion_ends_the_object() {
     let deep = format!("{{Item:{{a:{}{}}}}}", "[".repeat(40), "]".repeat(40));
     assert!(rows(&InputFormat::Ion, deep.as_bytes())[0].contains("Nesting Levels"));
     let deeper = "[".repeat(1_000_000);
-    assert!(rows(&InputFormat::Ion, deeper.as_bytes())[0].contains("64 deep"));
+    assert!(rows(&InputFormat::Ion, deeper.as_bytes())[0].contains("the end stands where"));
+}
+
+#[test]
+fn one_bad_row_is_one_error_and_hides_no_other() {
+    let long = "x".repeat(5 << 20);
+    let deep = |open: &str, close: &str, levels| {
+        format!("{}{}", open.repeat(levels), close.repeat(levels))
+    };
+    let (lists, maps) = (deep("[", "]", 5000), deep("{a:", "}", 300).replace(":}", ":1}"));
+    let json_deep = format!("{{\"a\":{}}}", deep("{\"L\":[", "]}", 5000));
+    let digits = "f".repeat(40);
+    let ion = |value: &str| format!("{{Item:{{}}}} {{Item:{{a:{value}}}}} {{Item:{{}}}}");
+    let json = |item: &str| format!("{{\"Item\":{{}}}}\n{{\"Item\":{item}}}\n{{\"Item\":{{}}}}\n");
+    let csv = |value: &str| format!("pk,a\np,1\n{value},x\np,1\n").into_bytes();
+    let csv_format = || InputFormat::Csv(CsvOptions::default());
+    let mut not_utf8 = csv("?");
+    let position = not_utf8.iter().position(|byte| *byte == b'?').unwrap();
+    not_utf8[position] = 0xFF;
+    let cases = [
+        (InputFormat::Ion, ion("{{?}}").into_bytes(), "base64"),
+        (InputFormat::Ion, ion("{{A}}").into_bytes(), "base64"),
+        (InputFormat::Ion, ion("\"\\q\"").into_bytes(), "an escape is unknown"),
+        (InputFormat::Ion, ion("\"\\u12\"").into_bytes(), "lacks digits"),
+        (InputFormat::Ion, ion("\"\\uD800\"").into_bytes(), "no Unicode character"),
+        (InputFormat::Ion, ion(&format!("0x{digits}")).into_bytes(), "more than 38 digits"),
+        (InputFormat::Ion, ion(&lists).into_bytes(), "64 deep"),
+        (InputFormat::Ion, ion(&maps).into_bytes(), "64 deep"),
+        (InputFormat::Ion, ion(&format!("\"{long}\"")).into_bytes(), "4 MB"),
+        (InputFormat::Ion, ion(&format!("[{}]", "1,".repeat(3 << 20))).into_bytes(), "4 MB"),
+        (InputFormat::DynamoDbJson, json(&json_deep).into_bytes(), ""),
+        (InputFormat::DynamoDbJson, json("{\"a\":{\"S\":\"\\ud800\"}}").into_bytes(), ""),
+        (
+            InputFormat::DynamoDbJson,
+            json(&format!("{{\"a\":{{\"S\":\"{long}\"}}}}")).into_bytes(),
+            "4 MB",
+        ),
+        (csv_format(), csv(&long), "4 MB"),
+        (csv_format(), csv(&format!("\"{long}\"")), "4 MB"),
+        (csv_format(), not_utf8, "not UTF-8"),
+    ];
+    for (format, object, reason) in cases {
+        let found = rows(&format, &object);
+        let shown: Vec<&str> = found.iter().map(|row| row.get(..80).unwrap_or(row)).collect();
+        assert_eq!(found.len(), 3, "{format:?} {reason}: {shown:?}");
+        assert!(found[1].starts_with("error: ") && found[1].contains(reason), "{shown:?}");
+        assert_eq!(found[0], found[2], "{shown:?}");
+        assert!(!found[0].starts_with("error"), "{shown:?}");
+    }
 }
 
 #[test]
 fn a_row_has_a_limit() {
-    // Much longer than the limit, and without an end: it must not be held.
+    // Much longer than the limit, and without an end: it is neither held nor read for ever.
     let endless = |byte: u8| io::repeat(byte).take(1 << 40);
     for (format, byte) in [
         (InputFormat::DynamoDbJson, b'{'),
@@ -260,7 +304,7 @@ fn a_row_has_a_limit() {
         let mut reader = RowReader::new(&format, &keys(), endless(byte));
         match reader.next_row() {
             Err(Fault::Malformed(reason)) => {
-                assert!(reason.contains("4 MB"), "{format:?}: {reason}");
+                assert!(reason.contains("64 MB"), "{format:?}: {reason}");
             }
             other => panic!("{format:?}: {other:?}"),
         }

@@ -15,6 +15,9 @@ use crate::history;
 
 pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = UpdateContinuousBackupsInput::decode(&fields);
+    if !input.enabled && input.days.is_some() {
+        return Err(message::period_without_recovery());
+    }
     let change = database.catalog.change(database.store.as_ref());
     let table = database.catalog.find(input.table_name);
     let table = table.ok_or_else(|| message::table_not_found(input.table_name))?;

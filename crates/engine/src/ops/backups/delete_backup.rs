@@ -11,13 +11,14 @@ use keyloom_core::error::resource as message;
 use crate::database::Inner;
 use crate::resource;
 
-use super::{KIND, describe_backup, find};
+use super::{KIND, describe_backup, find, iso_seconds};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let change = database.catalog.change(database.store.as_ref());
-    let backup = find(database, decode_backup_arn(&fields))?;
+    let backup = find(database, "DeleteBackup", decode_backup_arn(&fields))?;
     if backup.kind == BackupType::System {
-        return Err(message::system_backup(&backup.arn(database)));
+        let expires = backup.expires_ms().map(iso_seconds).unwrap_or_default();
+        return Err(message::system_backup(&backup.arn(database), &expires));
     }
     if backup.is_creating() {
         return Err(message::backup_in_use(&backup.arn(database)));

@@ -10,7 +10,7 @@ use crate::database::Inner;
 use super::{Backup, find};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let backup = find(database, decode_backup_arn(&fields))?;
+    let backup = find(database, "DescribeBackup", decode_backup_arn(&fields))?;
     Ok(answer(database, &backup, backup.status()))
 }
 

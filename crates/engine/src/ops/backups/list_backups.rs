@@ -3,8 +3,9 @@
 use keyloom_api::Fields;
 use keyloom_api::backups::{BackupSummary, ListBackupsInput, ListBackupsOutput};
 use keyloom_core::Result;
+use keyloom_core::error::resource as message;
 
-use crate::catalog::table_name;
+use crate::catalog::Place;
 use crate::database::Inner;
 use crate::ops::paging;
 use crate::resource;
@@ -13,7 +14,14 @@ use super::{Backup, KIND};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = ListBackupsInput::decode(&fields);
+    if input.created_ms.start > input.created_ms.end {
+        return Err(message::time_range_reversed());
+    }
     let start = input.exclusive_start_backup_arn;
+    if start.is_some_and(|arn| database.catalog.place(arn) == Place::OtherRegion) {
+        return Err(message::backup_start_of_other_region());
+    }
+    let table = input.table_name.map(|table| database.catalog.named(table));
     let after = start.map(|arn| arn.rsplit('/').next().unwrap_or_default());
     let now_ms = database.clock.now_ms();
     let backups: Vec<Backup> = resource::all(database, KIND)?;
@@ -21,7 +29,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         input.kinds.contains(&backup.kind)
             && !backup.has_expired(now_ms)
             && input.created_ms.contains(&backup.created_ms)
-            && input.table_name.is_none_or(|table| backup.table.name == table_name(table))
+            && table.is_none_or(|table| table == Some(backup.table.name.as_str()))
             && after.is_none_or(|after| backup.id.as_str() > after)
     });
     let backups = page.into_iter().map(|backup| BackupSummary {

@@ -28,14 +28,17 @@ mod target;
 use std::collections::BTreeSet;
 
 use keyloom_api::backups::{BackupDetails, BackupType};
+use keyloom_api::tables::dynamodb_resource;
 use keyloom_core::error::resource as message;
+use keyloom_core::error::table::not_authorized;
 use keyloom_core::{Error, Result};
 use keyloom_store::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Table, TableRecord};
+use crate::catalog::{Place, Table, TableRecord};
 use crate::database::Inner;
 use crate::layout::Keyspace;
+use crate::ops::tables::stream_setting;
 use crate::{identity, layout, resource, store_error};
 
 const KIND: &str = "backup";
@@ -128,14 +131,26 @@ impl Backup {
     }
 }
 
+/// A time as messages of backups show it: `2026-11-18T03:53:22Z`.
+fn iso_seconds(ms: u64) -> String {
+    let label = stream_setting::label(ms);
+    format!("{}Z", label.get(..19).unwrap_or(&label))
+}
+
 /// The backup that an ARN names.
-fn find(database: &Inner, arn: &str) -> Result<Backup> {
-    let backup: Option<Backup> = match arn.rsplit_once("/backup/") {
-        Some((_, id)) => resource::get(database, KIND, id)?,
-        None => None,
+fn find(database: &Inner, operation: &str, arn: &str) -> Result<Backup> {
+    let resource = dynamodb_resource(arn).map_err(|_| message::backup_arn_invalid())?;
+    let named = resource.strip_prefix("table/").and_then(|rest| rest.split_once("/backup/"));
+    let (_, id) = named.ok_or_else(message::backup_arn_invalid)?;
+    let table = match database.catalog.place(arn) {
+        Place::Here(table) => table,
+        Place::OtherRegion => return Err(message::backup_not_found(arn)),
+        Place::OtherAccount => {
+            return Err(not_authorized(&database.options.account, operation, arn));
+        }
     };
-    // The region and the account choose nothing here, as with tables.
-    let names_table = |backup: &Backup| crate::catalog::table_name(arn) == backup.table.name;
+    let backup: Option<Backup> = resource::get(database, KIND, id)?;
+    let names_table = |backup: &Backup| table == backup.table.name;
     let now_ms = database.clock.now_ms();
     let backup = backup.filter(names_table).filter(|backup| !backup.has_expired(now_ms));
     backup.ok_or_else(|| message::backup_not_found(arn))

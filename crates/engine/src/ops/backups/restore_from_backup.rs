@@ -5,6 +5,7 @@ use keyloom_api::backups::{RestoreTarget, decode_backup_arn};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 
+use crate::catalog::Place;
 use crate::database::Inner;
 use crate::store_error;
 
@@ -14,7 +15,12 @@ use super::restore::{self, Items, Source};
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let target = RestoreTarget::decode(&fields);
     restore::begin(database, &target, || {
-        let backup = find(database, decode_backup_arn(&fields))?;
+        let named = decode_backup_arn(&fields);
+        let is_elsewhere = database.catalog.place(named) == Place::OtherRegion;
+        if is_elsewhere && !fields.has("SSESpecificationOverride") {
+            return Err(message::restore_across_regions());
+        }
+        let backup = find(database, "RestoreTableFromBackup", named)?;
         let arn = backup.arn(database);
         if let Some(reason) = &backup.failure {
             return Err(message::backup_failed(&arn, reason));

@@ -10,16 +10,19 @@ use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 
 use crate::catalog::record::Status;
+use crate::catalog::{Place, table_name};
 use crate::database::Inner;
 use crate::history;
 
+use super::iso_seconds;
 use super::restore::{self, Items, Source};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = RestoreTableToPointInTimeInput::decode(&fields)?;
+    check_place(database, &input)?;
     restore::begin(database, &input.target, || {
         let table = database.catalog.find(input.source);
-        let table = table.ok_or_else(|| message::table_not_found(input.source))?;
+        let table = table.ok_or_else(|| message::table_not_found(table_name(input.source)))?;
         if table.record.status != Status::Active {
             return Err(message::table_in_use(table.name(), table.record.status.as_str()));
         }
@@ -27,8 +30,14 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         let past = match input.time {
             RestoreTime::Latest => recovery.until_now(database),
             RestoreTime::Seconds(seconds) => {
-                let past = recovery.at(seconds, database.streams.now_ms());
-                past.ok_or_else(message::restore_time_invalid)?
+                let now_ms = database.streams.now_ms();
+                recovery.at(seconds, now_ms).ok_or_else(|| {
+                    message::restore_time_invalid(
+                        &iso_seconds((seconds.max(0.0) * 1000.0) as u64),
+                        &iso_seconds(recovery.earliest_ms(now_ms)),
+                        &iso_seconds(recovery.latest_ms(now_ms)),
+                    )
+                })?
             }
         };
         let record = table.record.clone();
@@ -40,4 +49,14 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
             record,
         })
     })
+}
+
+/// AWS restores tables of other regions; here they are not within reach.
+fn check_place(database: &Inner, input: &RestoreTableToPointInTimeInput<'_>) -> Result<()> {
+    match database.catalog.place(input.source) {
+        Place::Here(_) => Ok(()),
+        Place::OtherAccount => Err(message::account_differs()),
+        Place::OtherRegion if !input.names_encryption => Err(message::restore_across_regions()),
+        Place::OtherRegion => Err(message::restore_source_absent()),
+    }
 }

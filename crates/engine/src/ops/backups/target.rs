@@ -67,16 +67,15 @@ fn billing(
     indexes: &mut [IndexRecord],
     source: &Billing,
 ) -> Result<Billing> {
+    check_overrides(target, source)?;
     let on_demand = target.on_demand.unwrap_or(source.on_demand);
     let throughput = target.throughput.or((!source.on_demand).then_some(source.throughput));
-    if on_demand && target.throughput.is_some() {
-        return Err(request::throughput_on_demand());
-    }
     for index in indexes.iter_mut() {
         if on_demand {
             index.throughput = None;
         } else if index.global && index.throughput.is_none() {
-            index.throughput = throughput;
+            let problem = format!("Must specify provisioned throughput for index {}", index.name);
+            return Err(message::override_refused(&problem));
         }
     }
     let units = if on_demand { Some(Throughput::default()) } else { throughput };
@@ -87,6 +86,26 @@ fn billing(
         on_demand_limit: target.on_demand_limit.or(source.on_demand_limit).filter(|_| on_demand),
         ..Billing::default()
     })
+}
+
+/// What AWS refuses of the overrides of capacity.
+fn check_overrides(target: &RestoreTarget, source: &Billing) -> Result<()> {
+    let problem = match (target.on_demand, target.throughput) {
+        (Some(true), Some(_)) => {
+            "Cannot override ProvisionedThroughput if BillingMode is overridden to PAY_PER_REQUEST"
+        }
+        (Some(false), None) => {
+            "Must override ProvisionedThroughput if BillingMode is overridden to PROVISIONED"
+        }
+        (None, Some(_)) if source.on_demand => {
+            "Cannot override ProvisionedThroughput unless BillingMode is PROVISIONED"
+        }
+        _ if target.on_demand_limit.is_some() && target.on_demand != Some(true) => {
+            "Cannot override MaxReadRequestUnits for OnDemandThroughput unless BillingModeOverride is PAY_PER_REQUEST"
+        }
+        _ => return Ok(()),
+    };
+    Err(message::override_refused(problem))
 }
 
 /// The indexes of one kind that the new table has: a restore can only leave some out.

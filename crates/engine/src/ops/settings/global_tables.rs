@@ -7,19 +7,19 @@
 use keyloom_api::Fields;
 use keyloom_api::settings::{global_table_name, no_global_tables};
 use keyloom_core::Result;
-use keyloom_core::error::{resource as message, table};
+use keyloom_core::error::resource as message;
 
 use crate::database::Inner;
 
 /// The kind of records that an earlier release stored.
 pub(super) const KIND: &str = "global-table";
 
+/// CreateGlobalTable and UpdateGlobalTable, which AWS refuses, too.
 pub(crate) fn create(_: &Inner, _: Fields<'_>) -> Result<Vec<u8>> {
-    let reason = "version 2017.11.29 of global tables is not served; add replicas with UpdateTable's ReplicaUpdates";
-    Err(table::not_served("CreateGlobalTable", reason))
+    Err(message::first_global_tables())
 }
 
-/// UpdateGlobalTable, DescribeGlobalTable, UpdateGlobalTableSettings, DescribeGlobalTableSettings.
+/// DescribeGlobalTable, UpdateGlobalTableSettings, DescribeGlobalTableSettings.
 pub(crate) fn not_found(_: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     Err(message::global_table_not_found(global_table_name(&fields)))
 }

@@ -7,12 +7,13 @@ use keyloom_api::Fields;
 use keyloom_api::settings::{
     DeleteResourcePolicyInput, PutResourcePolicyInput, ResourcePolicyOutput, policy_resource,
 };
-use keyloom_core::error::{resource as message, stream as stream_message};
-use keyloom_core::policy::{Policy, PolicyError};
+use keyloom_api::tables::dynamodb_resource;
+use keyloom_core::error::{resource as message, stream as stream_message, table as table_message};
+use keyloom_core::policy::{Policy, PolicyError, PolicyResource};
 use keyloom_core::{Result, limits};
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{TableRecord, table_name};
+use crate::catalog::{Place, TableRecord};
 use crate::database::Inner;
 use crate::ops::streams;
 use crate::{identity, resource};
@@ -42,7 +43,7 @@ impl StoredPolicy {
 
 /// Gives a new table the policy that CreateTable names.
 pub(crate) fn attach(record: &mut TableRecord, text: &str) -> Result<()> {
-    check(text)?;
+    check(text, PolicyResource::Table)?;
     keep(record, Some(&StoredPolicy::new(text)));
     Ok(())
 }
@@ -50,7 +51,7 @@ pub(crate) fn attach(record: &mut TableRecord, text: &str) -> Result<()> {
 pub(crate) fn put(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = PutResourcePolicyInput::decode(&fields);
     let arn = input.resource_arn;
-    check(input.policy)?;
+    check(input.policy, resource_of(database, arn)?)?;
     let revision = exchange(database, arn, |current| {
         check_revision(arn, input.expected_revision_id, current)?;
         // The same policy again is the same revision.
@@ -63,6 +64,7 @@ pub(crate) fn put(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn get(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let arn = policy_resource(&fields);
+    resource_of(database, arn)?;
     let stored = find(database, arn)?.ok_or_else(|| message::policy_not_found(arn))?;
     let (policy, revision_id) = (Some(stored.text.as_str()), Some(stored.revision.as_str()));
     Ok(ResourcePolicyOutput { policy, revision_id }.encode())
@@ -71,6 +73,7 @@ pub(crate) fn get(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 pub(crate) fn delete(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let DeleteResourcePolicyInput { resource_arn: arn, expected_revision_id } =
         DeleteResourcePolicyInput::decode(&fields);
+    resource_of(database, arn)?;
     let deleted = exchange(database, arn, |current| {
         check_revision(arn, expected_revision_id, current)?;
         Ok((None, current.map(|policy| policy.revision.clone())))
@@ -78,12 +81,32 @@ pub(crate) fn delete(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     Ok(ResourcePolicyOutput { policy: None, revision_id: deleted.as_deref() }.encode())
 }
 
-fn check(text: &str) -> Result<()> {
+fn check(text: &str, of: PolicyResource) -> Result<()> {
     if text.len() > limits::MAX_RESOURCE_POLICY_BYTES {
         return Err(message::policy_too_large(limits::MAX_RESOURCE_POLICY_BYTES));
     }
-    Policy::resource(text).map_err(|error| message::policy_invalid(&error.to_string()))?;
-    Ok(())
+    let words =
+        |error: PolicyError| error.in_aws_words.clone().unwrap_or_else(|| error.to_string());
+    Policy::resource(text)
+        .map_err(words)
+        .and_then(|policy| policy.check_resource(of))
+        .map_err(|problem| message::policy_invalid(&problem))
+}
+
+/// Which kind of resource an ARN names, which must be of this region and account.
+fn resource_of(database: &Inner, arn: &str) -> Result<PolicyResource> {
+    let resource = dynamodb_resource(arn)?.strip_prefix("table/");
+    let parts: Vec<&str> = resource.unwrap_or_default().splitn(3, '/').collect();
+    let of = match parts.as_slice() {
+        [table] if !table.is_empty() => PolicyResource::Table,
+        [_, "stream", _] => PolicyResource::Stream,
+        _ => return Err(table_message::arn_of_other_resource(arn)),
+    };
+    match database.catalog.place(arn) {
+        Place::Here(_) => Ok(of),
+        Place::OtherRegion => Err(message::policy_resource_elsewhere(arn)),
+        Place::OtherAccount => Err(message::account_differs()),
+    }
 }
 
 /// The policy of a table, to be evaluated. One that an earlier release stored unchecked may be an error.
@@ -131,7 +154,7 @@ fn find(database: &Inner, arn: &str) -> Result<Option<StoredPolicy>> {
         let stream = streams::find(database, arn)?;
         return resource::get(database, POLICY, &streams::stream_arn(database, &stream));
     }
-    let table = database.catalog.find(arn).filter(|_| arn.starts_with("arn:"));
+    let table = database.catalog.find(arn);
     let table = table.ok_or_else(|| message::resource_not_found(&format!("ResourceArn: {arn}")))?;
     Ok(kept(&table.record))
 }
@@ -144,10 +167,7 @@ fn exchange<R>(
 ) -> Result<R> {
     if !arn.contains("/stream/") {
         let not_found = || message::resource_not_found(&format!("ResourceArn: {arn}"));
-        let find = || {
-            let table = database.catalog.find(table_name(arn)).filter(|_| arn.starts_with("arn:"));
-            table.ok_or_else(not_found)
-        };
+        let find = || database.catalog.find(arn).ok_or_else(not_found);
         let (_, result) = change_table(database, find, |record| {
             let (policy, result) = edit(kept(record).as_ref())?;
             keep(record, policy.as_ref());
@@ -158,7 +178,6 @@ fn exchange<R>(
     let _change = database.catalog.change(database.store.as_ref());
     let stream = streams::find(database, arn);
     let stream = stream.map_err(|_| stream_message::stream_not_found(arn))?;
-    // The region and the account of an ARN choose nothing: one stream has one policy.
     let arn = streams::stream_arn(database, &stream);
     let (policy, result) = edit(resource::get(database, POLICY, &arn)?.as_ref())?;
     match policy {

@@ -22,7 +22,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let (position, arn) = Position::decode(input.shard_iterator, now_ms)?;
     let stream = registry::find(database.store.as_ref(), position.stream)?
         // Policies are asked about the ARN, so a made-up iterator must not name another stream.
-        .filter(|stream| !stream.is_gone(now_ms) && is_named(stream, arn))
+        .filter(|stream| !stream.is_gone(now_ms) && is_named(database, stream, arn))
         .ok_or_else(|| message::stream_not_found(arn))?;
     let page = Page::read(database, &stream, position, input.limit)?;
     let output = GetRecordsOutput {

@@ -23,16 +23,16 @@ pub(crate) fn find(database: &Inner, arn: &str) -> Result<StreamRecord> {
     let streams = registry::all(database.store.as_ref())?;
     streams
         .into_iter()
-        .find(|stream| is_named(stream, arn) && !stream.is_gone(now_ms))
+        .find(|stream| is_named(database, stream, arn) && !stream.is_gone(now_ms))
         .ok_or_else(|| message::stream_not_found(arn))
 }
 
 /// Whether an ARN is this stream's.
-fn is_named(stream: &StreamRecord, arn: &str) -> bool {
-    parts(arn) == Some((&stream.table, &stream.label))
+fn is_named(database: &Inner, stream: &StreamRecord, arn: &str) -> bool {
+    parts(arn) == Some((&stream.table, &stream.label)) && database.catalog.named(arn).is_some()
 }
 
-/// The table and the label in the ARN of a stream. Its region and account are ignored, as with tables.
+/// The table and the label in the ARN of a stream.
 pub(crate) fn parts(arn: &str) -> Option<(&str, &str)> {
     arn.split_once(":table/")?.1.split_once("/stream/")
 }

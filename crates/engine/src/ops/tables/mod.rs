@@ -10,4 +10,4 @@ pub(crate) mod replicas;
 pub(crate) mod stream_setting;
 pub(super) mod tags;
 pub(super) mod time_to_live;
-pub(super) mod update_table;
+pub(crate) mod update_table;

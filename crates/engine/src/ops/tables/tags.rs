@@ -1,5 +1,7 @@
 //! TagResource, UntagResource and ListTagsOfResource.
 
+use std::sync::Arc;
+
 use keyloom_api::Fields;
 use keyloom_api::tables::{
     ListTagsOfResourceInput, ListTagsOfResourceOutput, TagResourceInput, UntagResourceInput,
@@ -7,7 +9,7 @@ use keyloom_api::tables::{
 use keyloom_core::error::{request, table as message};
 use keyloom_core::{Result, limits};
 
-use crate::catalog::Alongside;
+use crate::catalog::{Alongside, Place, Table};
 use crate::database::Inner;
 use crate::ops::paging;
 
@@ -15,9 +17,9 @@ use crate::ops::paging;
 const PAGE: usize = 10;
 
 pub(crate) fn tag(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let TagResourceInput { resource_arn, table_name, tags } = TagResourceInput::decode(&fields)?;
+    let TagResourceInput { resource_arn, tags } = TagResourceInput::decode(&fields)?;
     let change = database.catalog.change(database.store.as_ref());
-    let table = database.catalog.find(table_name);
+    let table = find(database, "TagResource", resource_arn)?;
     let table = table.ok_or_else(|| message::tagged_resource_not_found(resource_arn))?;
     let mut record = table.record.clone();
     record.tags.extend(tags);
@@ -29,9 +31,10 @@ pub(crate) fn tag(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 }
 
 pub(crate) fn untag(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let UntagResourceInput { table_name, tag_keys } = UntagResourceInput::decode(&fields)?;
+    let UntagResourceInput { resource_arn, tag_keys } = UntagResourceInput::decode(&fields)?;
     let change = database.catalog.change(database.store.as_ref());
-    let table = database.catalog.find(table_name).ok_or_else(request::resource_not_found)?;
+    let table = find(database, "UntagResource", resource_arn)?;
+    let table = table.ok_or_else(request::resource_not_found)?;
     let mut record = table.record.clone();
     record.tags.retain(|key, _| !tag_keys.iter().any(|removed| removed == key));
     change.put(record, || Ok(Alongside::default()))?;
@@ -41,11 +44,22 @@ pub(crate) fn untag(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = ListTagsOfResourceInput::decode(&fields)?;
     let after = paging::decode_token(input.next_token)?;
-    let table = database.catalog.find(input.table_name).ok_or_else(|| {
-        message::not_authorized(&database.options.account, "ListTagsOfResource", input.resource_arn)
-    })?;
+    let (operation, arn) = ("ListTagsOfResource", input.resource_arn);
+    let table = find(database, operation, arn)?
+        .ok_or_else(|| message::not_authorized(&database.options.account, operation, arn))?;
     let tags = table.record.tags.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     let (tags, more) = paging::page(tags, PAGE, |(key, _)| Some(*key) > after.as_deref());
     let next_token = tags.last().filter(|_| more).map(|(last, _)| paging::token(last));
     Ok(ListTagsOfResourceOutput { tags, next_token }.encode())
+}
+
+/// The table of an ARN, which must be of this region and account.
+fn find(database: &Inner, operation: &str, arn: &str) -> Result<Option<Arc<Table>>> {
+    match database.catalog.place(arn) {
+        Place::Here(name) => Ok(database.catalog.find(name)),
+        Place::OtherRegion => Err(message::resource_arn_invalid(arn)),
+        Place::OtherAccount => {
+            Err(message::not_authorized(&database.options.account, operation, arn))
+        }
+    }
 }

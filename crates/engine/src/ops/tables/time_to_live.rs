@@ -9,6 +9,7 @@ use keyloom_core::error::table as message;
 use crate::catalog::Alongside;
 use crate::catalog::record::TtlSetting;
 use crate::database::Inner;
+use crate::replication;
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let table = database.catalog.described_table(control_table(&fields))?;
@@ -31,6 +32,7 @@ pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     }
     let mut record = table.record.clone();
     record.ttl = Some(TtlSetting { attribute: attribute.into(), enabled, changed_ms: now_ms });
+    replication::note_settings(database, &table.record, &mut record);
     let table = change.put(record, || Ok(Alongside::default()))?;
     drop(change);
     if enabled {

@@ -105,13 +105,13 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = DescribeBulkOperationInput::decode(&fields)?;
-    Ok(find(database, input)?.answer(database))
+    Ok(find(database, "DescribeBulkOperation", input)?.answer(database))
 }
 
 pub(crate) fn cancel(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = CancelBulkOperationInput::decode(&fields)?;
     let _change = database.catalog.change(database.store.as_ref());
-    let mut operation = find(database, input)?;
+    let mut operation = find(database, "CancelBulkOperation", input)?;
     if operation.ended_ms.is_none() {
         operation.work.cancelled = true;
         operation.store(database)?;
@@ -135,10 +135,14 @@ pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     Ok(BulkOperationSummary::encode_page(&summaries, token.as_deref()))
 }
 
-fn find(database: &Inner, input: DescribeBulkOperationInput<'_>) -> Result<BulkOperation> {
+fn find(
+    database: &Inner,
+    operation: &str,
+    input: DescribeBulkOperationInput<'_>,
+) -> Result<BulkOperation> {
     let arn = input.bulk_operation_arn;
-    let operation = BulkOperation::find(database, arn, input.id)?;
-    operation.ok_or_else(|| message::bulk_operation_not_found(arn))
+    let found = BulkOperation::find(database, operation, arn, input.id)?;
+    found.ok_or_else(|| message::bulk_operation_not_found(arn))
 }
 
 impl BulkOperation {

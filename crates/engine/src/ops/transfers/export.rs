@@ -14,7 +14,7 @@ use keyloom_store::Snapshot;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::catalog::{Table, table_name};
+use crate::catalog::Table;
 use crate::database::Inner;
 use crate::ops::paging;
 use crate::ops::tables::stream_setting::label;
@@ -85,7 +85,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = DescribeExportInput::decode(&fields)?;
-    let export = Export::find(database, input.export_arn, input.id)?;
+    let export = Export::find(database, "DescribeExport", input.export_arn, input.id)?;
     Ok(export.ok_or_else(|| message::export_not_found(input.export_arn))?.answer(database))
 }
 
@@ -93,9 +93,8 @@ pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = ListExportsInput::decode(&fields);
     let after = paging::decode_token(input.next_token)?;
     // As on AWS, exports of a table that is gone are listed only with all others.
-    let table_id = input
-        .table_arn
-        .map(|arn| database.catalog.find(table_name(arn)).map(|table| table.record.id.clone()));
+    let table_id =
+        input.table_arn.map(|arn| database.catalog.find(arn).map(|table| table.record.id.clone()));
     let wanted =
         |export: &Export| table_id.as_ref().is_none_or(|id| id.as_ref() == Some(&export.table_id));
     let (page, last) = Export::page(database, input.limit, after, wanted)?;

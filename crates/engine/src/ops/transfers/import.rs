@@ -13,7 +13,7 @@ use keyloom_core::error::transfer as message;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::record::Status;
-use crate::catalog::{Alongside, Table, table_name};
+use crate::catalog::{Alongside, Table};
 use crate::database::Inner;
 use crate::loading::Loader;
 use crate::ops::paging;
@@ -82,7 +82,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = DescribeImportInput::decode(&fields)?;
-    let import = Import::find(database, input.import_arn, input.id)?;
+    let import = Import::find(database, "DescribeImport", input.import_arn, input.id)?;
     Ok(import.ok_or_else(|| message::import_not_found(input.import_arn))?.answer(database))
 }
 
@@ -98,8 +98,8 @@ pub(super) fn abandon(database: &Inner) -> Result<()> {
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = ListImportsInput::decode(&fields);
     let after = paging::decode_hex_token(input.next_token)?;
-    let table = input.table_arn.map(table_name);
-    let wanted = |import: &Import| table.is_none_or(|table| import.table == table);
+    let table = input.table_arn.map(|arn| database.catalog.named(arn));
+    let wanted = |import: &Import| table.is_none_or(|table| table == Some(import.table.as_str()));
     let (page, last) = Import::page(database, input.limit, after, wanted)?;
     let summary = |import: Import| ImportSummary {
         import_arn: import.arn(database),
@@ -161,6 +161,10 @@ impl Import {
             progress.processed += 1;
             progress.bytes += row.bytes;
             let item = std::mem::replace(&mut row.item, Err(String::new()));
+            let item = item.and_then(|item| match &row.beside {
+                Some(name) => Err(message::imported_row_with_more_than_item(name).message()),
+                None => Ok(item),
+            });
             match item.and_then(|item| loader.plan(item).map_err(|error| error.message())) {
                 Ok(write) => {
                     loader.add(write)?;

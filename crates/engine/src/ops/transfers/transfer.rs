@@ -1,13 +1,14 @@
 //! What exports, imports and bulk operations have in common: their records and how they end.
 
 use keyloom_api::transfers::{Failure, TransferDetails};
+use keyloom_core::error::table::not_authorized;
 use keyloom_core::{Error, Result};
 use keyloom_store::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::catalog::{TableRecord, table_name};
+use crate::catalog::{Place, TableRecord};
 use crate::database::Inner;
 use crate::ops::paging;
 use crate::{identity, resource};
@@ -90,10 +91,23 @@ impl<Work: Kind> Transfer<Work> {
         resource::get(database, Work::NAME, id)
     }
 
-    /// The transfer with this ARN, whose end is the identity.
-    pub(super) fn find(database: &Inner, arn: &str, id: &str) -> Result<Option<Self>> {
+    /// The transfer with this ARN, whose end is the identity. As on AWS, those of other accounts are denied, and those
+    /// of other regions are not found.
+    pub(super) fn find(
+        database: &Inner,
+        operation: &str,
+        arn: &str,
+        id: &str,
+    ) -> Result<Option<Self>> {
+        let table = match database.catalog.place(arn) {
+            Place::Here(table) => table,
+            Place::OtherRegion => return Ok(None),
+            Place::OtherAccount => {
+                return Err(not_authorized(&database.options.account, operation, arn));
+            }
+        };
         let transfer = Self::stored(database, id)?;
-        Ok(transfer.filter(|transfer| transfer.table == table_name(arn)))
+        Ok(transfer.filter(|transfer| transfer.table == table))
     }
 
     pub(super) fn store(&self, database: &Inner) -> Result<()> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::marker;
-use super::target::{PartialCopy, is_vacant, refuse_inside};
+use super::target::{PartialCopy, is_vacant, refuse_inside, refuse_nested};
 use crate::StoreError;
 use crate::disk::directory::DirectoryLock;
 use crate::disk::files::RealFiles;
@@ -33,6 +33,7 @@ pub fn restore_backup(backup: &Path, to: &Path) -> Result<Restored, StoreError> 
     let _lock = DirectoryLock::take_to_read(backup)?;
     let found = marker::read(backup)?;
     refuse_inside(to, backup)?;
+    refuse_nested(to)?;
     if !is_vacant(to)? {
         let detail = "the directory to restore to must be empty or missing";
         return Err(StoreError::Format { path: to.to_owned(), detail: detail.into() });

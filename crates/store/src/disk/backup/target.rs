@@ -171,6 +171,7 @@ impl BackupTarget {
         if let Some(source) = source {
             refuse_inside(to, source)?;
         }
+        refuse_nested(to)?;
         // The target of a symbolic link is replaced, not the link.
         let to = &fs::canonicalize(to).unwrap_or_else(|_| to.to_owned());
         let mut target = Self {
@@ -432,12 +433,7 @@ pub(in crate::disk) fn refuse_inside(to: &Path, store: &Path) -> Result<(), Stor
         move |error| StoreError::lasting_io(action, error)
     };
     let store = fs::canonicalize(store).map_err(failed(store))?;
-    let absolute = std::path::absolute(to).map_err(failed(to))?;
-    let mut existing = absolute.as_path();
-    while !existing.exists() {
-        existing = existing.parent().unwrap_or(Path::new("/"));
-    }
-    let existing = fs::canonicalize(existing).map_err(failed(existing))?;
+    let existing = nearest_existing(to).map_err(failed(to))?;
     if existing.starts_with(&store) {
         let detail = format!(
             "it is the directory of the store {}, or inside it; choose another directory",
@@ -446,6 +442,31 @@ pub(in crate::disk) fn refuse_inside(to: &Path, store: &Path) -> Result<(), Stor
         return Err(StoreError::Format { path: to.to_owned(), detail });
     }
     Ok(())
+}
+
+/// Refuses a directory inside that of any store, in use or not: a store takes what lies in its directory for its own.
+pub(in crate::disk) fn refuse_nested(to: &Path) -> Result<(), StoreError> {
+    let failed = |error| StoreError::lasting_io(format!("find {}", to.display()), error);
+    let existing = nearest_existing(to).map_err(failed)?;
+    // The directory itself may be an earlier backup, which is a store, too.
+    let around = existing.ancestors().skip(usize::from(to.exists()));
+    let is_store = |path: &&Path| path.join(manifest::NAME).is_file() && path.join("log").is_dir();
+    let Some(store) = around.into_iter().find(is_store) else { return Ok(()) };
+    let detail = format!(
+        "it is inside the directory of a store, {}; choose another directory",
+        store.display()
+    );
+    Err(StoreError::Format { path: to.to_owned(), detail })
+}
+
+/// The directory, or the nearest one around it that exists, without symbolic links.
+fn nearest_existing(to: &Path) -> io::Result<PathBuf> {
+    let absolute = std::path::absolute(to)?;
+    let mut existing = absolute.as_path();
+    while !existing.exists() {
+        existing = existing.parent().unwrap_or(Path::new("/"));
+    }
+    fs::canonicalize(existing)
 }
 
 /// Exchanges two directories.

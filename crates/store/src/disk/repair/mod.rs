@@ -19,7 +19,7 @@ use std::path::Path;
 
 pub use report::{Loss, RepairReport};
 
-use super::backup::target::{PartialCopy, is_vacant, refuse_inside};
+use super::backup::target::{PartialCopy, is_vacant, refuse_inside, refuse_nested};
 use super::directory::DirectoryLock;
 use super::{DiskOptions, DiskStore, Durability};
 use crate::{Store, StoreError};
@@ -39,6 +39,7 @@ pub struct RepairedStore {
 pub fn repair_store(from: &Path, to: &Path) -> Result<RepairedStore, StoreError> {
     let lock = DirectoryLock::take_to_read(from)?;
     refuse_inside(to, from)?;
+    refuse_nested(to)?;
     if !is_vacant(to)? {
         let detail = "the directory for the repaired store must be empty or missing";
         return Err(StoreError::Format { path: to.to_owned(), detail: detail.into() });

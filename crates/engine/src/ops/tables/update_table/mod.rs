@@ -6,10 +6,12 @@
 //! Only a new index takes longer: its items are copied in the background.
 
 mod billing;
+mod follow;
 mod indexes;
 mod replicas;
 mod vectors;
 
+pub(crate) use follow::follow;
 use keyloom_api::Fields;
 use keyloom_api::settings::ReplicaUpdate;
 use keyloom_api::tables::{StreamChange, UpdateTableInput};
@@ -22,6 +24,7 @@ use crate::catalog::record::{Status, TableClassSetting};
 use crate::catalog::{Alongside, Change, Table, TableRecord};
 use crate::database::Inner;
 use crate::layout::Keyspace;
+use crate::replication;
 use crate::store_error;
 
 use super::{description, stream_setting};
@@ -41,6 +44,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     update.apply_stream(&input, database, &change)?;
     replicas::apply(&replicas, database, &change, &mut update)?;
     update.apply_settings(&input);
+    replication::note_settings(database, &table.record, &mut update.record);
     let shown = update.publish(database, &change, &table)?;
     drop(change);
     // It is done: if the items cannot be counted, the answer says nothing of them.
@@ -91,7 +95,7 @@ impl Update {
             StreamChange::Begin(view) => return self.begin_stream(view, database, change),
             StreamChange::End if !is_open => return Err(message::no_stream_to_disable(name)),
             StreamChange::End if self.record.replication.is_some() => {
-                return Err(message::replica_stream_needed(name));
+                return Err(message::replica_stream_needed());
             }
             StreamChange::End => {
                 if let Some(stream) = &mut self.record.stream {

@@ -21,23 +21,32 @@ pub(super) fn apply(
     change: &Change<'_>,
     update: &mut Update,
 ) -> Result<()> {
-    for replica in updates {
+    // AWS takes one at a time, however often it is named.
+    let mut different = updates.iter().skip(1).filter(|update| Some(*update) != updates.first());
+    if different.next().is_some() {
+        return Err(message::one_replica_at_a_time());
+    }
+    for replica in updates.iter().take(1) {
         let own = &database.options.region;
         let (region, present) = match replica {
             ReplicaUpdate::Create(region) => (region, true),
             ReplicaUpdate::Delete(region) => (region, false),
         };
         if region == own {
-            return Err(message::replica_in_own_region(region));
+            return Err(message::replica_in_own_region());
         }
         let at = database.streams.boundary();
         let known = update.record.replication.get_or_insert_with(|| Replication {
             group: identity::uuid(),
             members: Members::from([(own.clone(), Member { at, present: true })]),
+            settings: None,
         });
         if known.has(region) == present {
-            let wrong = if present { message::replica_exists } else { message::replica_missing };
-            return Err(wrong(region));
+            return Err(if present {
+                message::replica_exists(&update.record.name)
+            } else {
+                message::replica_missing(region)
+            });
         }
         let peers = database.options.peers.as_ref();
         if present && !peers.is_some_and(|peers| peers.regions().contains(region)) {

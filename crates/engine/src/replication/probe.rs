@@ -1,0 +1,61 @@
+//! The question whether a region still has the tables that were sent there.
+//!
+//! A server that was started on an empty directory answers like any other, and an idle table sends it nothing. So each
+//! region is asked every second for the ids of the tables that it has. An id that is missing, or another one, means
+//! that the table does not have what was sent before, even if a third region has created it again meanwhile.
+
+use std::sync::Arc;
+
+use keyloom_core::Result;
+
+use crate::catalog::Table;
+use crate::database::Inner;
+
+use super::link::Link;
+use super::message::{self, PROBE, ProbeMessage};
+use super::notes::LinkError;
+use super::receive::table_of;
+use super::{Peers, REPLICATION_TARGET};
+
+/// Asks a region, and lets the links to tables that it has lost begin anew.
+pub(super) fn ask(database: &Inner, peers: &dyn Peers, region: &str) -> Result<(), LinkError> {
+    let tables = sent_to(database, region);
+    if tables.is_empty() {
+        return Ok(());
+    }
+    let group = |table: &Table| {
+        table.record.replication.as_ref().map(|it| it.group.clone()).unwrap_or_default()
+    };
+    let names = tables.iter().map(|table| (table.name().to_owned(), group(table))).collect();
+    let message = ProbeMessage { tables: names };
+    let body = message::encode(&message)?;
+    let answer = peers.send(region, &format!("{REPLICATION_TARGET}{PROBE}"), &body)?;
+    let ids: Vec<Option<String>> = message::decode(&answer)?;
+    for (table, id) in tables.into_iter().zip(ids) {
+        Link { database, peers, table, region }.check(id.as_deref())?;
+    }
+    Ok(())
+}
+
+/// Notes for all tables of a region that it does not answer.
+pub(super) fn note(database: &Inner, region: &str, error: &LinkError) {
+    let now_ms = database.clock.now_ms();
+    for table in sent_to(database, region) {
+        database.replication_notes.failed(table.name(), region, error, now_ms);
+    }
+}
+
+fn sent_to(database: &Inner, region: &str) -> Vec<Arc<Table>> {
+    let is_sent = |table: &&Arc<Table>| {
+        table.record.replication.as_ref().is_some_and(|replication| replication.has(region))
+    };
+    database.catalog.all().values().filter(is_sent).cloned().collect()
+}
+
+/// The ids of the tables that another region asks for.
+pub(super) fn answer(database: &Inner, message: &ProbeMessage) -> Result<Vec<u8>> {
+    let id = |(name, group): &(String, String)| {
+        table_of(database, name, group).map(|table| table.record.id.clone())
+    };
+    message::encode(&message.tables.iter().map(id).collect::<Vec<_>>())
+}
