@@ -119,11 +119,12 @@ impl Backfill {
     /// Stores the entries of these items; false if the index is gone.
     fn copy(&self, database: &Inner, keys: &[Bytes]) -> Result<bool> {
         loop {
-            // Held like a writer holds it: the index cannot be dropped in between.
-            let _gate = self.table.shared.gate.read();
+            let epoch = database.catalog.epoch();
             let Some(table) = self.current(database) else { return Ok(false) };
             let locks: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
             let mut transaction = database.store.begin(&locks).map_err(store_error)?;
+            // As a writer does: the index cannot be dropped in between.
+            transaction.expect_epoch(epoch);
             let images = transaction.get_many(&locks).map_err(store_error)?;
             for image in images.into_iter().flatten() {
                 let item = Stored::new(image).into_item()?;
@@ -133,7 +134,8 @@ impl Backfill {
             }
             match transaction.commit() {
                 Ok(()) => return Ok(true),
-                Err(CommitError::Conflict | CommitError::Stale) => {}
+                Err(CommitError::Conflict) => {}
+                Err(CommitError::Stale) => database.catalog.refresh(database.store.as_ref())?,
                 Err(error) => return Err(Error::InternalServer(error.to_string())),
             }
         }
@@ -141,7 +143,7 @@ impl Backfill {
 
     /// Makes the index readable.
     fn finish(&self, database: &Inner) -> Result<()> {
-        let change = database.catalog.change(database.store.as_ref());
+        let change = database.change()?;
         let Some(table) = self.current(database) else { return Ok(()) };
         let mut record = table.record.clone();
         for index in record.indexes.iter_mut().filter(|index| index.keyspace == self.index) {
@@ -151,7 +153,7 @@ impl Backfill {
         for index in record.vector_indexes.iter_mut().filter(|i| i.keyspace == self.index) {
             index.life = index.life.filled();
         }
-        change.put(record, || Ok(Alongside::default()))?;
+        change.put(record, Alongside::default())?;
         Ok(())
     }
 }

@@ -19,7 +19,7 @@ use parking_lot::{Mutex, RwLock};
 use crate::background::Background;
 use crate::buckets::Buckets;
 use crate::call::{Call, WaitingCall};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Change, note_written};
 use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
 use crate::observe::DatabaseObserver;
@@ -246,7 +246,6 @@ impl Database {
     /// Starts the background work, and resumes what was interrupted by the last close or crash.
     fn start(self) -> Result<Self> {
         let inner = self.inner();
-        retention::resume(inner)?;
         crate::history::resume(inner)?;
         crate::backfill::resume(inner)?;
         ops::transfers::resume(inner)?;
@@ -324,6 +323,10 @@ impl Database {
 
     fn answer(&self, operation: Operation, body: &[u8]) -> Result<Vec<u8>> {
         let inner = self.inner();
+        inner.on_current_tables(reads_items(operation), || Self::answer_on(inner, operation, body))
+    }
+
+    fn answer_on(inner: &Arc<Inner>, operation: Operation, body: &[u8]) -> Result<Vec<u8>> {
         match ops::handler(operation) {
             Handler::Run(run) => run(inner, Body::parse(operation, body)?.fields()),
             Handler::Write(plan) => {
@@ -374,6 +377,11 @@ impl Database {
 }
 
 impl Inner {
+    /// Begins a change of tables or of what depends on them; others wait until it is committed or dropped.
+    pub(crate) fn change(&self) -> Result<Change<'_>> {
+        self.catalog.change(self.store.as_ref())
+    }
+
     /// The ARN of a table.
     pub(crate) fn table_arn(&self, name: &str) -> String {
         self.table_arn_in(&self.options.region, name)
@@ -392,24 +400,41 @@ impl fmt::Debug for Database {
     }
 }
 
+/// Whether an operation that succeeds without a write has read items, not only what is known of tables.
+fn reads_items(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::GetItem
+            | Operation::Query
+            | Operation::Scan
+            | Operation::BatchGetItem
+            | Operation::TransactGetItems
+            | Operation::SearchVectors
+            | Operation::ExecuteStatement
+            | Operation::ExecuteTransaction
+    )
+}
+
 /// The one place where a store's failure becomes DynamoDB's.
 pub(crate) fn store_error(error: StoreError) -> Error {
     Error::InternalServer(error.to_string())
 }
 
-/// Commits a change that sets `key` to `value`. If the outcome of the commit is unknown, it is read back: the
-/// reply and the state in memory must agree with what the next open finds on disk.
+/// Commits a change that sets `key` to `value`; false if it met a conflict and has to be made again. If the outcome
+/// of the commit is unknown, it is read back: the reply must agree with what is stored.
 pub(crate) fn commit_known(
     store: &dyn Store,
     transaction: Box<dyn Transaction + '_>,
     key: &[u8],
     value: Option<&[u8]>,
-) -> Result<()> {
+) -> Result<bool> {
+    note_written();
     match transaction.commit() {
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(true),
+        Err(CommitError::Conflict | CommitError::Stale) => Ok(false),
         Err(error @ CommitError::Unknown(_)) => {
             let found = store.settle().and_then(|()| store.get(key)).map_err(store_error)?;
-            if found.as_deref() == value { Ok(()) } else { Err(commit_error(error)) }
+            if found.as_deref() == value { Ok(true) } else { Err(commit_error(error)) }
         }
         Err(error) => Err(commit_error(error)),
     }

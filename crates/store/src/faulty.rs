@@ -112,6 +112,10 @@ impl<S: Store> Store for FaultyStore<S> {
         self.inner.waits()
     }
 
+    fn is_shared(&self) -> bool {
+        self.inner.is_shared()
+    }
+
     fn settle(&self) -> Result<(), StoreError> {
         self.inner.settle()
     }

@@ -163,6 +163,12 @@ pub trait Store: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether other processes may change the store while this one has it open: then an [`epoch`](Self::epoch) may
+    /// begin that this process did not cause, and what is remembered of the store has to be compared with it.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Waits until every earlier submission is decided and visible to plain reads.
     fn settle(&self) -> Result<(), StoreError>;
 

@@ -9,7 +9,6 @@ use keyloom_core::observation::InsightRules;
 use keyloom_core::policy::{Policy, PolicyError};
 use keyloom_core::schema::{IndexSchema, KeySchema, TableSchema, VectorIndexSchema};
 use keyloom_core::{Item, Result};
-use parking_lot::RwLock;
 
 use crate::history::Recovery;
 use crate::layout::{self, Keyspace};
@@ -41,10 +40,6 @@ pub(crate) struct Table {
 /// What lives as long as the table, whatever changes in its record.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
-    /// Writers hold it shared from looking at the version until their writes are submitted; a change of
-    /// the table takes it alone and then waits for what is submitted. So no write of an old version can
-    /// slip past a change.
-    pub(crate) gate: RwLock<()>,
     pub(crate) stats: Stats,
     /// No item expires before this second. Zero until the table has been looked through.
     pub(crate) next_expiry_s: AtomicU64,

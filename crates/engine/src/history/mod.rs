@@ -29,6 +29,7 @@ use crate::database::Inner;
 use crate::layout::{self, Keyspace};
 use crate::store_error;
 use crate::stream::NUMBERS_PER_MS;
+pub(crate) use crate::stream::number_at;
 
 pub(crate) use reader::{Changes, ItemChange, TableAt};
 pub(crate) use setting::{Recovery, switch};
@@ -57,11 +58,6 @@ impl Past {
     }
 }
 
-/// The first number of a millisecond: what was written before that time has a smaller one.
-pub(crate) fn number_at(time_ms: u64) -> u64 {
-    time_ms.saturating_mul(NUMBERS_PER_MS)
-}
-
 /// The day that a number belongs to.
 fn day_of(number: u64) -> u32 {
     u32::try_from(number / number_at(DAY_MS)).unwrap_or(u32::MAX)
@@ -72,15 +68,10 @@ pub(crate) fn record_key(history: Keyspace, item_key: &[u8], number: u64) -> Vec
     layout::history_record(history, day_of(number), item_key, number)
 }
 
-/// A snapshot that has every write below a number of the past. Waits for those that are under way; the caller
-/// must hold no gate of a table.
+/// A snapshot that has every write below a number of the past. The caller is making a change of the catalog, so
+/// nothing is under way.
 pub(crate) fn snapshot_with(database: &Inner, before: u64) -> Result<Box<dyn Snapshot>> {
     debug_assert!(before <= number_at(database.streams.now_ms() + 1), "writes may still come");
-    // A write takes its number while it holds its table's gate, and is submitted when it lets go.
-    for table in database.catalog.all().values().filter(|table| table.recovery.is_some()) {
-        drop(table.shared.gate.write());
-    }
-    database.store.settle().map_err(store_error)?;
     database.store.snapshot().map_err(store_error)
 }
 

@@ -120,6 +120,10 @@ impl ReadPlan {
 
     /// Runs the plan on a fresh snapshot.
     pub(crate) fn run(&self, database: &Inner) -> Result<Page> {
+        if self.range.is_empty() {
+            // Nothing is read: whether the table is still there has to be asked.
+            database.learn_epoch()?;
+        }
         let snapshot = database.store.snapshot().map_err(store_error)?;
         self.run_on(snapshot.as_ref())
     }

@@ -14,6 +14,7 @@ use crate::layout::{self, Keyspace};
 use crate::stream::Record;
 use crate::{resource, store_error};
 
+use super::changes::Read;
 use super::message::{
     self, APPLY, ApplyMessage, MEMBERS, MembersMessage, READY, ReadyMessage, SentWrite,
 };
@@ -45,10 +46,18 @@ pub(super) struct Position {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Phase {
-    /// The table is being copied; `next` is where the stream stood when that began.
-    Copying { part: Part, after: Option<Vec<u8>>, next: u64 },
+    /// The table is being copied; the stream was like this when that began.
+    Copying {
+        part: Part,
+        after: Option<Vec<u8>>,
+        #[serde(flatten)]
+        read: Read,
+    },
     /// The stream is followed from here.
-    Following { next: u64 },
+    Following {
+        #[serde(flatten)]
+        read: Read,
+    },
 }
 
 /// What is being copied.
@@ -61,10 +70,10 @@ pub(super) enum Part {
 
 impl Position {
     /// Nothing has been sent.
-    fn new(database: &Inner, group: &str, stream: Keyspace) -> Self {
-        let next = database.streams.stable_before();
-        let phase = Phase::Copying { part: Part::Items, after: None, next };
-        Self { group: group.to_owned(), stream, told: Members::new(), phase, stored_ms: 0 }
+    fn new(database: &Inner, group: &str, stream: Keyspace) -> Result<Self> {
+        let read = Read::until_now(database, stream)?;
+        let phase = Phase::Copying { part: Part::Items, after: None, read };
+        Ok(Self { group: group.to_owned(), stream, told: Members::new(), phase, stored_ms: 0 })
     }
 
     /// Of a table that was created for its group: the others have all that it has.
@@ -73,7 +82,7 @@ impl Position {
             group: replication.group.clone(),
             stream,
             told: replication.members.clone(),
-            phase: Phase::Following { next },
+            phase: Phase::Following { read: Read::before(next) },
             stored_ms: 0,
         }
     }
@@ -124,8 +133,8 @@ impl Link<'_> {
             !is_present || position.told.get(self.region).is_none_or(|told| told.present)
         };
         let known = position(self.database, record, self.region).filter(is_current);
-        let mut position = known
-            .unwrap_or_else(|| Position::new(self.database, &replication.group, stream.keyspace));
+        let anew = || Position::new(self.database, &replication.group, stream.keyspace);
+        let mut position = known.map_or_else(anew, Ok)?;
         if !is_present && position.told.get(self.region).is_some_and(|told| !told.present) {
             return Ok(false);
         }
@@ -137,12 +146,12 @@ impl Link<'_> {
             return Ok(false);
         }
         let sent = match position.phase.clone() {
-            Phase::Copying { part, after, next } => self.copy(&mut position, part, after, next),
-            Phase::Following { next } => self.follow(&mut position, next),
+            Phase::Copying { part, after, read } => self.copy(&mut position, part, after, read),
+            Phase::Following { read } => self.follow(&mut position, &read),
         };
         if let Err(LinkError::Peer(PeerError::Refused(Error::ResourceNotFound(_)))) = &sent {
             // The other side has lost the table: it is told of it, and gets it, again.
-            self.store(Position::new(self.database, &replication.group, stream.keyspace))?;
+            self.store(anew()?)?;
         }
         sent
     }
@@ -176,13 +185,13 @@ impl Link<'_> {
         position: &mut Position,
         part: Part,
         after: Option<Vec<u8>>,
-        next: u64,
+        read: Read,
     ) -> Result<bool, LinkError> {
         let copied = self.read_copy(part, after)?;
         self.apply(copied.writes)?;
         position.phase = match (copied.last, part) {
-            (Some(last), _) => Phase::Copying { part, after: Some(last), next },
-            (None, Part::Items) => Phase::Copying { part: Part::Tombstones, after: None, next },
+            (Some(last), _) => Phase::Copying { part, after: Some(last), read },
+            (None, Part::Items) => Phase::Copying { part: Part::Tombstones, after: None, read },
             (None, Part::Tombstones) => {
                 let message = ReadyMessage {
                     from: self.own_region().to_owned(),
@@ -190,7 +199,7 @@ impl Link<'_> {
                     group: position.group.clone(),
                 };
                 self.send(READY, &message::encode(&message)?)?;
-                Phase::Following { next }
+                Phase::Following { read }
             }
         };
         self.store(position.clone())?;
@@ -249,11 +258,11 @@ impl Link<'_> {
     }
 
     /// Sends the next writes of this region.
-    fn follow(&self, position: &mut Position, next: u64) -> Result<bool, LinkError> {
+    fn follow(&self, position: &mut Position, read: &Read) -> Result<bool, LinkError> {
         let group = position.group.clone();
-        let Some(changes) = changes::read(self.database, position.stream, next)? else {
+        let Some(changes) = changes::read(self.database, position.stream, read)? else {
             // Records are gone: only a copy can tell what they said.
-            self.store(Position::new(self.database, &group, position.stream))?;
+            self.store(Position::new(self.database, &group, position.stream)?)?;
             return Ok(true);
         };
         let has_records = !changes.records.is_empty();
@@ -261,7 +270,7 @@ impl Link<'_> {
         let writes: Vec<SentWrite> =
             own.map(|(number, record)| self.sent(number, record)).collect();
         self.apply(writes)?;
-        position.phase = Phase::Following { next: changes.next };
+        position.phase = Phase::Following { read: changes.read };
         let now_ms = self.database.clock.now_ms();
         if has_records || now_ms.saturating_sub(position.stored_ms) > STORED_EVERY_MS {
             self.store(position.clone())?;
@@ -270,7 +279,8 @@ impl Link<'_> {
     }
 
     fn sent(&self, number: u64, record: Record) -> SentWrite {
-        let version = Version { at: number, region: self.own_region().to_owned() };
+        let at = record.version.unwrap_or(number);
+        let version = Version { at, region: self.own_region().to_owned() };
         SentWrite { key: record.keys, item: record.new, version }
     }
 

@@ -276,7 +276,7 @@ impl Effect {
     pub(super) fn stage_record(
         &self,
         write: &Write,
-        sequence: u64,
+        version: Option<u64>,
         now_ms: u64,
         transaction: &mut dyn Transaction,
     ) {
@@ -287,27 +287,26 @@ impl Effect {
             new: self.new_bytes.as_ref(),
             origin: write.origin,
             now_ms,
+            version,
         };
         let value = stream::encode_record(&stream.view, &change);
         let shard =
             stream::shard_of(stream, || read::hash_of_entry(write.table.key(), &write.store_key));
-        let key = layout::stream_record(stream.keyspace, shard, sequence);
-        transaction.put(key.into(), value.into());
+        let log = layout::shard_records(stream.keyspace, shard.number);
+        let floor = stream::number_at(now_ms).max(shard.start.saturating_add(1));
+        transaction.append(log.into(), floor, value.into());
     }
 
     /// Adds the item's version to the transaction, if the table is a global one: the one that the write came with,
-    /// or the sequence number that it got here.
+    /// or the number that it got here.
     pub(super) fn stage_version(
         &self,
         write: &Write,
-        sequence: Option<u64>,
+        own: Option<u64>,
         region: &str,
         transaction: &mut dyn Transaction,
     ) {
-        if write.table.record.replication.is_none() {
-            return;
-        }
-        let own = || sequence.map(|at| Version { at, region: region.to_owned() });
+        let own = || own.map(|at| Version { at, region: region.to_owned() });
         let version = match &write.arrived {
             Some(arrived) => self.accepted.then(|| arrived.clone()),
             None => own(),

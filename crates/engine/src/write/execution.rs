@@ -5,7 +5,6 @@
 //! submission is durable; [`Execution::conclude`] reports it. Whatever meets a conflict in the store starts
 //! again, in one loop and with one limit.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use keyloom_core::error::request;
@@ -14,7 +13,7 @@ use keyloom_core::{Operation, Result};
 use keyloom_store::{CommitError, Submission, Transaction};
 use smallvec::SmallVec;
 
-use crate::catalog::Shared;
+use crate::catalog::note_written;
 use crate::database::Inner;
 use crate::{layout, replication, store_error};
 
@@ -38,7 +37,7 @@ pub(crate) struct Companion {
     pub(crate) value: Vec<u8>,
 }
 
-/// Whether to wait for table changes and item locks.
+/// Whether to wait for changes of tables and for item locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
     /// As long as it takes.
@@ -179,26 +178,41 @@ impl<'a> Execution<'a> {
 
     /// Locks tables and items, decides what the writes do and submits it.
     fn stage(&mut self, waiting: Waiting) -> Result<Staged, Failure> {
-        let shared: Few<_> =
-            self.writes.iter().map(|write| Arc::clone(&write.table.shared)).collect();
-        // Held until the writes are submitted: whoever changes a table waits for them there.
-        let Some(_gates) = gates(&shared, waiting) else { return Ok(Staged::Busy) };
-        self.refresh_tables()?;
         let database = self.database;
+        let epoch = database.catalog.epoch();
+        self.refresh_tables()?;
         let locks: Few<&[u8]> =
             self.writes.iter().map(|write| write.store_key.as_slice()).collect();
         let transaction = match waiting {
             Waiting::Blocking => database.store.begin(&locks).map(Some),
             Waiting::NonBlocking => database.store.begin_within(&locks, PATIENCE),
         };
-        let Some(transaction) = transaction.map_err(store_error)? else { return Ok(Staged::Busy) };
+        let Some(mut transaction) = transaction.map_err(store_error)? else {
+            return Ok(Staged::Busy);
+        };
+        transaction.expect_epoch(epoch);
         let images = transaction.get_many(&locks).map_err(store_error)?;
         drop(locks);
+        // Seldom: it was read together with the items. In a store of this process alone it cannot change any more.
+        if database.store.epoch() != epoch {
+            drop(transaction);
+            return self.outdated(waiting);
+        }
         if waiting == Waiting::NonBlocking && !self.has_begun() {
             self.begin_single()?;
         }
         self.attempts_left -= 1;
         self.submit_into(transaction, images.into_iter().map(|image| image.map(Stored::new)))
+    }
+
+    /// The tables were changed since they were looked at.
+    fn outdated(&mut self, waiting: Waiting) -> Result<Staged, Failure> {
+        if waiting == Waiting::NonBlocking && !self.has_begun() {
+            return Ok(Staged::Busy);
+        }
+        self.attempts_left -= 1;
+        self.database.catalog.refresh(self.database.store.as_ref())?;
+        Ok(Staged::Conflict)
     }
 
     /// Takes the current version of each table: an index may have come or gone since the plan.
@@ -243,7 +257,7 @@ impl<'a> Execution<'a> {
         if self.companion.is_none() && !effects.iter().any(|effect| effect.changes_something()) {
             return self.after(transaction.submit_read(), Decision::Done(effects));
         }
-        self.stage_effects(&effects, transaction.as_mut());
+        self.stage_effects(&effects, transaction.as_mut())?;
         if let Some(companion) = &self.companion {
             transaction.put(companion.key.clone().into(), companion.value.clone().into());
         }
@@ -251,26 +265,28 @@ impl<'a> Execution<'a> {
     }
 
     /// Puts what the writes do into a transaction, with their stream records and what was before.
-    fn stage_effects(&self, effects: &OneOrMore<Box<Effect>>, transaction: &mut dyn Transaction) {
+    fn stage_effects(
+        &self,
+        effects: &OneOrMore<Box<Effect>>,
+        transaction: &mut dyn Transaction,
+    ) -> Result<()> {
         let database = self.database;
-        let streamed = effects.iter().filter(|effect| effect.is_streamed()).count();
-        let sequences = database.streams.reserve(streamed);
-        let mut numbers = sequences.numbers();
         for (write, effect) in self.writes.iter().zip(effects) {
             effect.stage(write, transaction);
-            let sequence = if effect.is_streamed() { numbers.next() } else { None };
-            if let Some(sequence) = sequence {
-                effect.stage_record(write, sequence, database.clock.now_ms(), transaction);
+            let mut version = None;
+            if write.table.record.replication.is_some() {
+                version = effect.is_streamed().then_some(database.streams.number());
+                version = replication::next_version(write, version, transaction)?;
+                effect.stage_version(write, version, &database.options.region, transaction);
             }
-            effect.stage_version(write, sequence, &database.options.region, transaction);
+            if effect.is_streamed() {
+                effect.stage_record(write, version, database.clock.now_ms(), transaction);
+            }
         }
         if effects.iter().any(|effect| effect.is_recorded()) {
             self.stage_pasts(effects, transaction);
         }
-        if !sequences.numbers().is_empty() {
-            // No stream is read beyond them before these writes can be seen.
-            transaction.keep(Box::new(sequences));
-        }
+        Ok(())
     }
 
     /// Puts what was before into a transaction, for the histories of the tables. One number for all: no time
@@ -301,9 +317,14 @@ impl<'a> Execution<'a> {
     fn not_committed(&self, error: CommitError) -> Result<(), Failure> {
         self.database.streams.doubt_mark();
         match error {
-            CommitError::Conflict | CommitError::Stale => Ok(()),
+            CommitError::Conflict => Ok(()),
+            CommitError::Stale => {
+                let database = self.database;
+                Ok(database.catalog.refresh(database.store.as_ref())?)
+            }
             CommitError::Failed(error) => Err(Failure::Error(store_error(error))),
             CommitError::Unknown(error) => {
+                note_written();
                 self.database.counted.doubt();
                 Err(Failure::Error(store_error(error)))
             }
@@ -321,6 +342,7 @@ impl<'a> Execution<'a> {
         }
         match decision {
             Decision::Done(effects) => {
+                note_written();
                 for (write, effect) in self.writes.iter().zip(&effects) {
                     effect.count(write);
                     effect.note_expiry(self.database, write);
@@ -339,24 +361,6 @@ impl<'a> Execution<'a> {
             }
         }
     }
-}
-
-/// The gates of the tables, against changes of them; `None` if one is closed and the write must not wait.
-fn gates(
-    shared: &[Arc<Shared>],
-    waiting: Waiting,
-) -> Option<Few<parking_lot::RwLockReadGuard<'_, ()>>> {
-    let mut tables: Few<_> = shared.iter().collect();
-    // One guard per table: a thread must not take the same gate twice.
-    tables.sort_by_key(|shared| Arc::as_ptr(shared));
-    tables.dedup_by(|a, b| Arc::ptr_eq(a, b));
-    tables
-        .into_iter()
-        .map(|shared| match waiting {
-            Waiting::Blocking => Some(shared.gate.read()),
-            Waiting::NonBlocking => shared.gate.try_read(),
-        })
-        .collect()
 }
 
 /// Submitted writes: all that is left to know is whether they are durable.

@@ -214,6 +214,10 @@ impl Store for PostgresStore {
         true
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn settle(&self) -> Result<(), StoreError> {
         self.core.order.settle();
         Ok(())

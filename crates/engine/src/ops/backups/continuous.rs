@@ -15,7 +15,7 @@ use crate::history;
 
 pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = UpdateContinuousBackupsInput::decode(&fields);
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = database.catalog.find(input.table_name);
     let table = table.ok_or_else(|| message::table_not_found(input.table_name))?;
     if matches!(table.record.status, Status::Creating | Status::Failed) {

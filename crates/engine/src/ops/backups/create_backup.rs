@@ -7,13 +7,14 @@ use keyloom_core::image::Stored;
 use keyloom_core::{Error, Result};
 use keyloom_store::Snapshot;
 
+use crate::catalog::Change;
 use crate::catalog::record::Status;
 use crate::database::Inner;
 use crate::history::TableAt;
 use crate::layout::{self, Keyspace};
-use crate::{commit_error, identity, resource, store_error};
+use crate::{commit_error, identity, store_error};
 
-use super::{Backup, KIND, has_entries, source_gone};
+use super::{Backup, has_entries, source_gone};
 
 /// What its failures are listed under.
 const WORK: &str = "making of backups";
@@ -24,7 +25,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = CreateBackupInput::decode(&fields);
     // Before the change: others need not wait with us.
     database.counted.wait()?;
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = database.catalog.find(input.table_name);
     let table = table.ok_or_else(|| message::table_not_found(input.table_name))?;
     if table.record.status != Status::Active {
@@ -46,7 +47,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         table: table.record.clone(),
     };
     let snapshot = database.store.snapshot().map_err(store_error)?;
-    backup.store(database)?;
+    backup.commit(&change)?;
     drop(change);
 
     let answer = backup.details(database, backup.status()).encode();
@@ -59,8 +60,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 pub(super) fn resume(database: &Inner, mut backup: Backup) -> Result<()> {
     if !has_entries(database, backup.table.keyspace)? {
         database.now_or_later(WORK, move |database| {
-            let _change = database.catalog.change(database.store.as_ref());
-            fail(database, backup.clone(), &source_gone())
+            fail(&database.change()?, backup.clone(), &source_gone())
         });
         return Ok(());
     }
@@ -68,10 +68,11 @@ pub(super) fn resume(database: &Inner, mut backup: Backup) -> Result<()> {
     database.submit(Box::new(move |database| {
         // What was copied before may have changed in the table since.
         backup.keyspace = database.patiently(WORK, || {
-            let change = database.catalog.change(database.store.as_ref());
+            let change = database.change()?;
             let keyspace = change.allocate_keyspaces(1)?;
             let anew = Backup { keyspace, ..backup.clone() };
-            resource::put_without(database, KIND, &backup.id, &anew, backup.keyspace)?;
+            change.drop_entries(backup.keyspace)?;
+            anew.commit(&change)?;
             Ok(keyspace)
         })?;
         complete(database, backup, snapshot.as_ref())
@@ -89,27 +90,24 @@ fn complete(database: &Inner, mut backup: Backup, snapshot: &dyn Snapshot) -> Re
         }
         Err(error) if database.has_failed_for_good() => {
             database.patiently(WORK, || {
-                let _change = database.catalog.change(database.store.as_ref());
-                fail(database, backup.clone(), &error)
+                fail(&database.change()?, backup.clone(), &error)
             })?;
             database.background.wake();
             return Err(error);
         }
         Err(error) => return Err(error),
     }
-    database.patiently(WORK, || {
-        let _change = database.catalog.change(database.store.as_ref());
-        backup.store(database)
-    })?;
+    database.patiently(WORK, || backup.commit(&database.change()?))?;
     // The source may wait to be removed.
     database.background.wake();
     Ok(())
 }
 
 /// Stores why a backup cannot be made, and gives back what it has taken.
-fn fail(database: &Inner, mut backup: Backup, error: &Error) -> Result<()> {
+fn fail(change: &Change<'_>, mut backup: Backup, error: &Error) -> Result<()> {
     backup.failure = Some(error.message());
-    resource::put_without(database, KIND, &backup.id, &backup, backup.keyspace)
+    change.drop_entries(backup.keyspace)?;
+    backup.commit(change)
 }
 
 /// Copies all entries of a keyspace and counts them; none if the database is closed meanwhile.

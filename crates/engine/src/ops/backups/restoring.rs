@@ -109,19 +109,19 @@ impl Restore {
 
 /// Removes a table that nobody fills.
 fn remove(database: &Inner, name: &str, id: &str) -> Result<()> {
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = database.catalog.find(name).filter(|table| table.record.id == id);
-    table.map_or(Ok(()), |table| change.remove(&table, || Ok(Alongside::default())))
+    table.map_or(Ok(()), |table| change.remove(&table, Alongside::default()))
 }
 
 /// Opens the table, or says why it cannot be filled.
 fn end(database: &Inner, table: &Table, failure: Option<&Error>) -> Result<()> {
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let current = database.catalog.find(table.name());
     let Some(current) = current.filter(|now| now.record.id == table.record.id) else {
         return Ok(());
     };
-    change.put(restore::ended(&current.record, failure), || Ok(Alongside::default()))?;
+    change.put(restore::ended(&current.record, failure), Alongside::default())?;
     drop(change);
     // The source may wait to be removed.
     database.background.wake();

@@ -16,7 +16,7 @@ const PAGE: usize = 10;
 
 pub(crate) fn tag(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let TagResourceInput { resource_arn, table_name, tags } = TagResourceInput::decode(&fields)?;
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = database.catalog.find(table_name);
     let table = table.ok_or_else(|| message::tagged_resource_not_found(resource_arn))?;
     let mut record = table.record.clone();
@@ -24,17 +24,17 @@ pub(crate) fn tag(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     if record.tags.len() > limits::MAX_TAGS {
         return Err(message::too_many_tags());
     }
-    change.put(record, || Ok(Alongside::default()))?;
+    change.put(record, Alongside::default())?;
     Ok(Vec::new())
 }
 
 pub(crate) fn untag(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let UntagResourceInput { table_name, tag_keys } = UntagResourceInput::decode(&fields)?;
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = database.catalog.find(table_name).ok_or_else(request::resource_not_found)?;
     let mut record = table.record.clone();
     record.tags.retain(|key, _| !tag_keys.iter().any(|removed| removed == key));
-    change.put(record, || Ok(Alongside::default()))?;
+    change.put(record, Alongside::default())?;
     Ok(Vec::new())
 }
 

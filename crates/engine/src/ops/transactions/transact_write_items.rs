@@ -27,7 +27,8 @@ impl Database {
         // The token stands for these writes and no others, as it does on the wire.
         let print = input.client_request_token.as_ref().map(|_| format!("{:?}", input.actions));
         let fingerprint = print.map_or(0, |print| fnv1a_128(print.as_bytes()));
-        run(self.inner(), input, fingerprint)
+        let run = |database: &Inner, input| run(database, input, fingerprint);
+        self.inner().on_current_tables_with(input, run)
     }
 }
 

@@ -83,13 +83,14 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         return Err(not_available("OutputType CONDITION_CHECK_FAILURE", instead));
     }
     let request = fields.whole();
-    let _change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let conflict = message::bulk_operation_conflict;
     if let Some(known) = BulkOperation::started_before(database, &request, conflict)? {
         return Ok(known.answer(database));
     }
     let operation = BulkOperation::begin(database, &table.record, request);
-    operation.store(database)?;
+    operation.commit(&change)?;
+    drop(change);
     let answer = operation.answer(database);
     let plan = Plan {
         table,
@@ -110,11 +111,11 @@ pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> 
 
 pub(crate) fn cancel(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = CancelBulkOperationInput::decode(&fields)?;
-    let _change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let mut operation = find(database, input)?;
     if operation.ended_ms.is_none() {
         operation.work.cancelled = true;
-        operation.store(database)?;
+        operation.commit(&change)?;
     }
     let bulk_operation_arn = &operation.arn(database);
     Ok(CancelBulkOperationOutput { bulk_operation_arn, status: operation.status() }.encode())
@@ -146,9 +147,9 @@ impl BulkOperation {
         let outcome = self.run(database, plan);
         let mut ended = self.ended(database, outcome);
         database.patiently(WORK, || {
-            let _change = database.catalog.change(database.store.as_ref());
+            let change = database.change()?;
             ended.work.cancelled = ended.is_cancelled(database)?;
-            ended.store(database)
+            ended.commit(&change)
         })
     }
 

@@ -63,7 +63,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         return Err(not_available("FilterSpecification", "export the whole table"));
     }
 
-    let _change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let request = fields.whole();
     if let Some(known) = Export::started_before(database, &request, message::export_conflict)? {
         return Ok(known.answer(database));
@@ -73,7 +73,8 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     export.work.format = input.format;
     (export.work.time_ms, export.work.period) = items.times(input.time);
     let snapshot = items.snapshot(database)?;
-    export.store(database)?;
+    export.commit(&change)?;
+    drop(change);
     let answer = export.answer(database);
     let plan = Plan { table, destination: input.destination, snapshot, items };
     database.submit(Box::new(move |database| {

@@ -60,7 +60,7 @@ struct Plan {
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = ImportTableInput::decode(&fields)?;
     let request = fields.whole();
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     if let Some(known) = Import::started_before(database, &request, message::import_conflict)? {
         return Ok(known.answer(database));
     }
@@ -71,7 +71,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let import = Import::begin(database, &record, request);
     // One commit: a table that is being filled is never without its import.
     let resources = vec![import.encoded()?];
-    let table = change.put(record, || Ok(Alongside { resources, ..Alongside::default() }))?;
+    let table = change.put(record, Alongside { resources, ..Alongside::default() })?;
     drop(change);
     let answer = import.answer(database);
     let (source, format, compression) = (input.source, input.format, input.compression);
@@ -133,13 +133,14 @@ impl Import {
 
     /// Stores how the import has ended, in one commit with what becomes of its table.
     fn close_table(&self, database: &Inner) -> Result<()> {
-        let change = database.catalog.change(database.store.as_ref());
+        let change = database.change()?;
         let table = database.catalog.find(&self.table);
         let Some(table) = table.filter(|table| table.record.id == self.table_id) else {
+            drop(change);
             return self.store(database);
         };
         let resources = vec![self.encoded()?];
-        let alongside = || Ok(Alongside { resources, ..Alongside::default() });
+        let alongside = Alongside { resources, ..Alongside::default() };
         if !self.work.is_read {
             return change.remove(&table, alongside);
         }

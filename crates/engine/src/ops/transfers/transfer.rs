@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::catalog::{TableRecord, table_name};
+use crate::catalog::{Change, TableRecord, table_name};
 use crate::database::Inner;
 use crate::ops::paging;
 use crate::{identity, resource};
@@ -98,6 +98,11 @@ impl<Work: Kind> Transfer<Work> {
 
     pub(super) fn store(&self, database: &Inner) -> Result<()> {
         resource::put(database, Work::NAME, &self.id, self)
+    }
+
+    /// Stores it at the end of a change.
+    pub(super) fn commit(&self, change: &Change<'_>) -> Result<()> {
+        resource::commit(change, Work::NAME, &self.id, Some(self))
     }
 
     /// Stores that it is over.

@@ -29,7 +29,7 @@ use super::{description, stream_setting};
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = UpdateTableInput::decode(&fields)?;
     let replicas = ReplicaUpdate::decode_all(&fields)?;
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = database.catalog.described_table(&input.table_name)?;
     if table.record.status != Status::Active {
         return Err(request::table_being_changed(table.name(), table.record.status.as_str()));
@@ -137,18 +137,16 @@ impl Update {
         let Self { record, shown, created, dropped, stream, .. } = self;
         let mut snapshot: Option<Box<dyn Snapshot>> = None;
         let after = record.clone();
-        let table = change.put(record, || {
-            if created.is_some() {
-                snapshot = Some(database.store.snapshot().map_err(store_error)?);
-            }
-            let streams = match &stream {
-                None => None,
-                Some(StreamChange::Begin(_)) => stream_setting::begun(database, &after),
-                Some(StreamChange::End) => stream_setting::ended(database, &before.record)?,
-            };
-            let streams = streams.into_iter().collect();
-            Ok(Alongside { dropped, streams, ..Alongside::default() })
-        })?;
+        if created.is_some() {
+            snapshot = Some(database.store.snapshot().map_err(store_error)?);
+        }
+        let streams = match &stream {
+            None => None,
+            Some(StreamChange::Begin(_)) => stream_setting::begun(database, &after),
+            Some(StreamChange::End) => stream_setting::ended(database, &before.record)?,
+        };
+        let streams = streams.into_iter().collect();
+        let table = change.put(record, Alongside { dropped, streams, ..Alongside::default() })?;
         if let (Some(index), Some(before)) = (created, snapshot) {
             Backfill { table, index, before }.submit(database);
         }
