@@ -73,5 +73,33 @@ impl Backend for ObservedDatabase {
 
     fn metrics(&self, page: &mut String) {
         prometheus(&self.counted(), page);
+        cluster_metrics(&self.database, page);
+    }
+}
+
+/// Figures about the servers on the same store; none if no other server can be there.
+fn cluster_metrics(database: &Database, page: &mut String) {
+    let Ok((servers, jobs)) = database.servers_and_jobs() else { return };
+    if servers.is_empty() {
+        return;
+    }
+    let now_ms = servers.iter().map(|server| server.seen_ms).max().unwrap_or_default();
+    page.push_str("# TYPE keyloom_cluster_server_silent_seconds gauge\n");
+    for server in &servers {
+        let silent = now_ms.saturating_sub(server.seen_ms) as f64 / 1000.0;
+        let (id, version) = (&server.id, &server.version);
+        page.push_str(&format!(
+            "keyloom_cluster_server_silent_seconds{{server=\"{id}\",version=\"{version}\"}} {silent}\n"
+        ));
+    }
+    page.push_str("# TYPE keyloom_cluster_server_epoch gauge\n");
+    for server in &servers {
+        let (id, epoch) = (&server.id, server.epoch);
+        page.push_str(&format!("keyloom_cluster_server_epoch{{server=\"{id}\"}} {epoch}\n"));
+    }
+    page.push_str("# TYPE keyloom_cluster_jobs gauge\n");
+    for server in &servers {
+        let count = jobs.iter().filter(|job| job.holder == server.id).count();
+        page.push_str(&format!("keyloom_cluster_jobs{{server=\"{}\"}} {count}\n", server.id));
     }
 }

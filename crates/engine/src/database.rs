@@ -23,6 +23,7 @@ use crate::catalog::{Catalog, Change, note_written};
 use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
 use crate::observe::DatabaseObserver;
+use crate::office::{self, JobRow, Office, ServerRow};
 use crate::ops::{self, Handler};
 use crate::replication::{self, Peers, REPLICATION_TARGET};
 use crate::stream::{Sequencer, retention};
@@ -55,6 +56,7 @@ struct Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         self.inner.background.end();
+        self.inner.leave();
         // A store in memory that is ours goes away with us.
         if self.inner.memory.is_none() {
             counting::close(&self.inner);
@@ -133,6 +135,8 @@ pub(crate) struct Inner {
     open_report: OnceLock<OpenReport>,
     pub(crate) streams: Arc<Sequencer>,
     pub(crate) background: Background,
+    /// Who else is on the store, and who does what.
+    pub(crate) office: Office,
     /// What the links to other regions have met.
     pub(crate) replication_notes: replication::Notes,
     /// Held by the one verification that is under way.
@@ -222,6 +226,7 @@ impl Database {
     ) -> Result<Self> {
         let catalog = Catalog::load(store.as_ref())?;
         let clock = crate::store_clock::of(&store, &options.clock);
+        let office = Office::new(clock.now_ms());
         let inner = Arc::new_cyclic(|me| Inner {
             me: Weak::clone(me),
             store,
@@ -237,6 +242,7 @@ impl Database {
             open_report: OnceLock::new(),
             background: Background::default(),
             replication_notes: replication::Notes::default(),
+            office,
             verifying: Mutex::new(()),
             options,
         });
@@ -246,10 +252,9 @@ impl Database {
     /// Starts the background work, and resumes what was interrupted by the last close or crash.
     fn start(self) -> Result<Self> {
         let inner = self.inner();
+        inner.beat()?;
         crate::history::resume(inner)?;
-        crate::backfill::resume(inner)?;
-        ops::transfers::resume(inner)?;
-        ops::backups::resume(inner)?;
+        inner.adopt()?;
         inner.background.start(inner);
         replication::start(inner);
         Ok(self)
@@ -364,6 +369,12 @@ impl Database {
         self.inner().background.failures()
     }
 
+    /// The servers on the store, and who of them does which job; both empty for a store of one process.
+    pub fn servers_and_jobs(&self) -> Result<(Vec<ServerRow>, Vec<JobRow>)> {
+        let store = self.inner().store.as_ref();
+        Ok((office::servers(store)?, office::jobs(store)?))
+    }
+
     /// Splits every open shard of a table's stream in two, as DynamoDB does under load: for trying
     /// out how a consumer follows shards to their children.
     pub fn split_stream_shards(&self, table_name: &str) -> Result<()> {
@@ -377,6 +388,13 @@ impl Database {
 }
 
 impl Inner {
+    /// Takes up the work that nobody does: its server has ended, or this is the first one after a crash.
+    pub(crate) fn adopt(&self) -> Result<()> {
+        crate::backfill::resume(self)?;
+        ops::transfers::resume(self)?;
+        ops::backups::resume(self)
+    }
+
     /// Begins a change of tables or of what depends on them; others wait until it is committed or dropped.
     pub(crate) fn change(&self) -> Result<Change<'_>> {
         self.catalog.change(self.store.as_ref())

@@ -8,8 +8,8 @@ use keyloom_store::{Bytes, Direction, KeyRange};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::database::Inner;
 use crate::catalog::Change;
+use crate::database::Inner;
 use crate::layout;
 use crate::store_error;
 

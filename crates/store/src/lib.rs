@@ -85,7 +85,7 @@ pub use faulty::{Fault, FaultyStore};
 pub use key::Key;
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
-pub use postgres::{PostgresOptions, PostgresStore};
+pub use postgres::{LaneStatus, PostgresOptions, PostgresStore};
 pub use range::{Direction, KeyRange};
 pub use submission::Submission;
 

@@ -34,7 +34,8 @@ impl Catalog {
         let changing = self.changing.lock();
         let exclusive = store.exclusive().map_err(store_error)?;
         if self.epoch() != exclusive.epoch() {
-            let records = exclusive.scan(KeyRange::prefix(&layout::tables())).map_err(store_error)?;
+            let records =
+                exclusive.scan(KeyRange::prefix(&layout::tables())).map_err(store_error)?;
             self.install(records.into_iter().map(|(_, record)| Ok(record)))?;
             self.epoch.store(exclusive.epoch(), std::sync::atomic::Ordering::Release);
         }

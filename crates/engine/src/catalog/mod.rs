@@ -27,7 +27,7 @@ pub(crate) use current::note_written;
 pub(crate) use insight::Insight;
 use record::Status;
 pub(crate) use record::TableRecord;
-pub(crate) use table::{Index, Shared, Stats, Table, VectorIndex};
+pub(crate) use table::{Index, Stats, Table, VectorIndex};
 
 use crate::layout;
 use crate::store_error;
@@ -84,7 +84,10 @@ impl Catalog {
     }
 
     /// Makes these records the tables. What lives as long as a table goes on.
-    fn install(&self, records: impl IntoIterator<Item = Result<keyloom_store::Bytes>>) -> Result<()> {
+    fn install(
+        &self,
+        records: impl IntoIterator<Item = Result<keyloom_store::Bytes>>,
+    ) -> Result<()> {
         let before = self.all();
         let mut tables = Tables::new();
         for record in records {

@@ -80,11 +80,8 @@ pub(super) fn read(database: &Inner, stream: Keyspace, from: &Read) -> Result<Op
     let settled = number_at(settled_ms(database));
     let snapshot = database.store.snapshot().map_err(store_error)?;
     let (found, complete_before) = read_shards(snapshot.as_ref(), &stream, from)?;
-    let mut changes = Changes {
-        records: Vec::new(),
-        read: from.clone(),
-        has_more: complete_before < u64::MAX,
-    };
+    let mut changes =
+        Changes { records: Vec::new(), read: from.clone(), has_more: complete_before < u64::MAX };
     let mut total_bytes = 0;
     for (number, shard, bytes) in found.into_iter().filter(|found| found.0 < complete_before) {
         if changes.records.len() == MAX_RECORDS || total_bytes > MAX_BYTES {

@@ -47,17 +47,9 @@ pub(super) struct Position {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Phase {
     /// The table is being copied; the stream was like this when that began.
-    Copying {
-        part: Part,
-        after: Option<Vec<u8>>,
-        #[serde(flatten)]
-        read: Read,
-    },
+    Copying { part: Part, after: Option<Vec<u8>>, read: Read },
     /// The stream is followed from here.
-    Following {
-        #[serde(flatten)]
-        read: Read,
-    },
+    Following { read: Read },
 }
 
 /// What is being copied.

@@ -142,11 +142,7 @@ impl Moment {
 }
 
 /// The least number that the next record of a shard can have.
-pub(crate) fn next_number(
-    snapshot: &dyn Snapshot,
-    stream: Keyspace,
-    shard: &Shard,
-) -> Result<u64> {
+pub(crate) fn next_number(snapshot: &dyn Snapshot, stream: Keyspace, shard: &Shard) -> Result<u64> {
     let records = KeyRange::prefix(&layout::shard_records(stream, shard.number));
     let last = snapshot.scan(records, Direction::Backward).next().transpose();
     let last = last.map_err(store_error)?.and_then(|(key, _)| layout::sequence_of(&key));

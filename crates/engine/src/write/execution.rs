@@ -10,16 +10,17 @@ use std::time::Duration;
 use keyloom_core::error::request;
 use keyloom_core::image::Stored;
 use keyloom_core::{Operation, Result};
-use keyloom_store::{CommitError, Submission, Transaction};
+use keyloom_store::{Bytes, CommitError, Submission, Transaction};
 use smallvec::SmallVec;
 
-use crate::catalog::note_written;
+use crate::catalog::record::Status;
+use crate::catalog::{Table, note_written};
 use crate::database::Inner;
-use crate::{layout, replication, store_error};
+use crate::{idempotency, layout, replication, store_error};
 
 use super::effect::{self, Effect};
 use super::observed::{self, ObservedWrites, PausedWrites};
-use super::{Failure, OneOrMore, Refusal, Write, Written};
+use super::{Failure, OneOrMore, Origin, Refusal, Write, Written};
 
 /// A list that needs no allocation for the usual single write.
 type Few<T> = SmallVec<[T; 1]>;
@@ -30,11 +31,13 @@ const MAX_ATTEMPTS: usize = 64;
 /// How long a non-blocking write waits for its item lock before it moves to the pool: about one thread hop.
 const PATIENCE: Duration = Duration::from_micros(50);
 
-/// A record that is stored in the same commit as the writes.
+/// The record of a client token that is stored in the same commit as the writes, unless there is one.
 #[derive(Debug)]
 pub(crate) struct Companion {
     pub(crate) key: Vec<u8>,
     pub(crate) value: Vec<u8>,
+    /// When it was made: what expired before is overwritten.
+    pub(crate) now_ms: u64,
 }
 
 /// Whether to wait for changes of tables and for item locks.
@@ -69,6 +72,8 @@ enum Staged {
 enum Decision {
     Done(OneOrMore<Box<Effect>>),
     Refused(OneOrMore<(usize, Refusal)>),
+    /// The transaction of this token's record was done before.
+    Repeated(Bytes),
 }
 
 impl<'a> Execution<'a> {
@@ -181,8 +186,9 @@ impl<'a> Execution<'a> {
         let database = self.database;
         let epoch = database.catalog.epoch();
         self.refresh_tables()?;
-        let locks: Few<&[u8]> =
-            self.writes.iter().map(|write| write.store_key.as_slice()).collect();
+        let companion = self.companion.as_ref().map(|companion| companion.key.as_slice());
+        let items = self.writes.iter().map(|write| write.store_key.as_slice());
+        let locks: Few<&[u8]> = items.chain(companion).collect();
         let transaction = match waiting {
             Waiting::Blocking => database.store.begin(&locks).map(Some),
             Waiting::NonBlocking => database.store.begin_within(&locks, PATIENCE),
@@ -191,7 +197,7 @@ impl<'a> Execution<'a> {
             return Ok(Staged::Busy);
         };
         transaction.expect_epoch(epoch);
-        let images = transaction.get_many(&locks).map_err(store_error)?;
+        let mut images = transaction.get_many(&locks).map_err(store_error)?;
         drop(locks);
         // Seldom: it was read together with the items. In a store of this process alone it cannot change any more.
         if database.store.epoch() != epoch {
@@ -202,6 +208,13 @@ impl<'a> Execution<'a> {
             self.begin_single()?;
         }
         self.attempts_left -= 1;
+        if let Some(companion) = &self.companion
+            && let Some(record) = images.pop().flatten()
+            && !idempotency::is_expired(&record, companion.now_ms)
+        {
+            // It may rest on a write that is not durable yet.
+            return self.after(transaction.submit_read(), Decision::Repeated(record));
+        }
         self.submit_into(transaction, images.into_iter().map(|image| image.map(Stored::new)))
     }
 
@@ -221,7 +234,7 @@ impl<'a> Execution<'a> {
             let current = self.database.catalog.find(write.table.name());
             let current = current.ok_or_else(request::resource_not_found)?;
             if current.version != write.table.version {
-                if current.record.id != write.table.record.id {
+                if current.record.id != write.table.record.id || is_open(write, &current) {
                     return Err(request::resource_not_found());
                 }
                 write.table = current;
@@ -244,7 +257,7 @@ impl<'a> Execution<'a> {
                 Err(error) => Err(Refusal::Invalid(error)),
             }
         });
-        let effects = match judged.all_ok() {
+        let mut effects = match judged.all_ok() {
             Ok(effects) => effects,
             // What was refused may rest on a write that is not durable yet.
             Err(refusals) => {
@@ -256,6 +269,11 @@ impl<'a> Execution<'a> {
         }
         if self.companion.is_none() && !effects.iter().any(|effect| effect.changes_something()) {
             return self.after(transaction.submit_read(), Decision::Done(effects));
+        }
+        for (write, effect) in self.writes.iter().zip(effects.iter_mut()) {
+            if write.table.filling().next().is_some() {
+                effect.look_at_filling(write, transaction.as_ref())?;
+            }
         }
         self.stage_effects(&effects, transaction.as_mut())?;
         if let Some(companion) = &self.companion {
@@ -273,6 +291,9 @@ impl<'a> Execution<'a> {
         let database = self.database;
         for (write, effect) in self.writes.iter().zip(effects) {
             effect.stage(write, transaction);
+            if database.counted.is_in_store() {
+                effect.stage_counts(write, transaction);
+            }
             let mut version = None;
             if write.table.record.replication.is_some() {
                 version = effect.is_streamed().then_some(database.streams.number());
@@ -344,7 +365,9 @@ impl<'a> Execution<'a> {
             Decision::Done(effects) => {
                 note_written();
                 for (write, effect) in self.writes.iter().zip(&effects) {
-                    effect.count(write);
+                    if !self.database.counted.is_in_store() {
+                        effect.count(write);
+                    }
                     effect.note_expiry(self.database, write);
                 }
                 if let Some(observed) = &self.observed {
@@ -359,8 +382,16 @@ impl<'a> Execution<'a> {
                 }
                 Err(Failure::Refused(refusals))
             }
+            Decision::Repeated(record) => Err(Failure::Repeated(record)),
         }
     }
+}
+
+/// Whether a write that was to fill a table comes too late: somebody else has filled it, and it is in use.
+fn is_open(write: &Write, current: &Table) -> bool {
+    write.origin == Origin::Loading
+        && write.table.record.status == Status::Creating
+        && current.record.status != Status::Creating
 }
 
 /// Submitted writes: all that is left to know is whether they are durable.

@@ -65,7 +65,8 @@ pub(super) fn begin(
     }
     record.settings.insert(ITEMS.into(), json!(source.items));
     record.settings.insert(SUMMARY.into(), Value::Object(summary));
-    let table = change.put(record, Alongside::default())?;
+    let resources = vec![database.claim(&restoring::job_name(&record))?];
+    let table = change.put(record, Alongside { resources, ..Alongside::default() })?;
     drop(change);
     let answer = description::of(database, &table, Status::Creating).encode("TableDescription");
     restoring::submit(database, Restore { table, from: source.items, snapshot: source.snapshot });

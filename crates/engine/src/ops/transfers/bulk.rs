@@ -89,7 +89,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         return Ok(known.answer(database));
     }
     let operation = BulkOperation::begin(database, &table.record, request);
-    operation.commit(&change)?;
+    operation.begin_job(database, &change)?;
     drop(change);
     let answer = operation.answer(database);
     let plan = Plan {
@@ -144,13 +144,15 @@ fn find(database: &Inner, input: DescribeBulkOperationInput<'_>) -> Result<BulkO
 
 impl BulkOperation {
     fn complete(mut self, database: &Inner, plan: &Plan) -> Result<()> {
+        let Some(job) = self.hold(database)? else { return Ok(()) };
         let outcome = self.run(database, plan);
         let mut ended = self.ended(database, outcome);
         database.patiently(WORK, || {
             let change = database.change()?;
             ended.work.cancelled = ended.is_cancelled(database)?;
-            ended.commit(&change)
-        })
+            if job.is_held()? { ended.commit(&change) } else { Ok(()) }
+        })?;
+        job.finish()
     }
 
     /// Whether somebody has cancelled the operation since it began.

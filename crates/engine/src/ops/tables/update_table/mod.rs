@@ -15,14 +15,12 @@ use keyloom_api::settings::ReplicaUpdate;
 use keyloom_api::tables::{StreamChange, UpdateTableInput};
 use keyloom_core::Result;
 use keyloom_core::error::{request, table as message};
-use keyloom_store::Snapshot;
 
 use crate::backfill::Backfill;
 use crate::catalog::record::{Status, TableClassSetting};
 use crate::catalog::{Alongside, Change, Table, TableRecord};
 use crate::database::Inner;
 use crate::layout::Keyspace;
-use crate::store_error;
 
 use super::{description, stream_setting};
 
@@ -44,7 +42,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let shown = update.publish(database, &change, &table)?;
     drop(change);
     // It is done: if the items cannot be counted, the answer says nothing of them.
-    let _ = database.counted.wait();
+    let _ = database.count(&shown);
     Ok(description::of(database, &shown, Status::Updating).encode("TableDescription"))
 }
 
@@ -135,11 +133,7 @@ impl Update {
     /// Makes the change and gives the table that the answer shows.
     fn publish(self, database: &Inner, change: &Change<'_>, before: &Table) -> Result<Table> {
         let Self { record, shown, created, dropped, stream, .. } = self;
-        let mut snapshot: Option<Box<dyn Snapshot>> = None;
         let after = record.clone();
-        if created.is_some() {
-            snapshot = Some(database.store.snapshot().map_err(store_error)?);
-        }
         let streams = match &stream {
             None => None,
             Some(StreamChange::Begin(_)) => stream_setting::begun(database, &after),
@@ -147,8 +141,8 @@ impl Update {
         };
         let streams = streams.into_iter().collect();
         let table = change.put(record, Alongside { dropped, streams, ..Alongside::default() })?;
-        if let (Some(index), Some(before)) = (created, snapshot) {
-            Backfill { table, index, before }.submit(database);
+        if let Some(index) = created {
+            Backfill { table, index }.submit(database);
         }
         for (name, keyspace) in indexes_of(&before.record) {
             if !indexes_of(&after).any(|(_, kept)| kept == keyspace) {
