@@ -69,7 +69,7 @@ impl Backfill {
     }
 
     fn run(self, database: &Inner) -> Result<()> {
-        let Some(job) = database.hold(&self.name())? else { return Ok(()) };
+        let Some(job) = database.hold_job(&self.name())? else { return Ok(()) };
         loop {
             // What is left undone is taken up by another server, or when the database is opened again.
             if database.background.is_ending() {

@@ -194,6 +194,11 @@ impl Database {
     #[cfg(feature = "postgres")]
     pub fn connect_with(url: &str, options: Options) -> Result<Self> {
         use keyloom_store::{PostgresOptions, PostgresStore};
+        if options.peers.is_some() {
+            return Err(Error::validation(
+                "Global tables need a store of one server; leave out Options::peers",
+            ));
+        }
         let store = PostgresOptions::from_url(url).and_then(PostgresStore::connect);
         Self::on(Arc::new(store.map_err(store_error)?), options)
     }

@@ -30,6 +30,9 @@ pub(crate) const BEAT: Duration = Duration::from_secs(3);
 /// Rows of servers that have been dead for so long are removed.
 const FORGOTTEN_AFTER_MS: u64 = 10 * 60 * 1000;
 
+/// What failures are listed under.
+const WORK: &str = "rows of jobs";
+
 /// A server on a shared store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerRow {
@@ -178,6 +181,11 @@ impl Inner {
         Ok((layout::office(JOBS, name).into(), encode(&row)?))
     }
 
+    /// [`Self::hold`], as soon as the store accepts writes.
+    pub(crate) fn hold_job(&self, name: &str) -> Result<Option<Job<'_>>> {
+        self.patiently(WORK, || self.hold(name))
+    }
+
     /// Takes a job, unless somebody else who is alive does it, or this server does already.
     pub(crate) fn hold(&self, name: &str) -> Result<Option<Job<'_>>> {
         if !self.office.running.lock().insert(name.to_owned()) {
@@ -248,6 +256,10 @@ impl Job<'_> {
 
     /// Ends the job for good: its row goes, unless it is somebody else's.
     pub(crate) fn finish(self) -> Result<()> {
+        self.database.patiently(WORK, || self.remove_row())
+    }
+
+    fn remove_row(&self) -> Result<()> {
         let store = self.database.store.as_ref();
         let mut transaction = store.begin(&[&self.key]).map_err(store_error)?;
         let stored = transaction.get(&self.key).map_err(store_error)?;

@@ -10,7 +10,7 @@ use keyloom_core::error::request;
 use keyloom_core::schema::IndexKind;
 use keyloom_core::size::item_size;
 use keyloom_core::{Item, Result, image, limits};
-use keyloom_store::{Bytes, Transaction};
+use keyloom_store::{Bytes, Store, Transaction};
 
 use crate::catalog::record::Status;
 use crate::catalog::{Index, Table};
@@ -319,6 +319,18 @@ impl Effect {
         if let Some(version) = version {
             replication::staged(transaction, &write.store_key, version, self.new.is_none());
         }
+    }
+
+    /// The number of the newest record in the table's history that tells of the item, if this adds one.
+    pub(super) fn newest_past(
+        &self,
+        write: &Write,
+        number: u64,
+        store: &dyn Store,
+    ) -> Result<Option<u64>> {
+        let Some(recovery) = write.table.recovery.filter(|_| self.recorded) else { return Ok(None) };
+        let item_key = write.store_key.get(layout::ENTRY_HEADER_BYTES..).unwrap_or_default();
+        history::newest_record(store, recovery.keyspace, item_key, number)
     }
 
     /// Adds the item as it was to the transaction, for the table's history.

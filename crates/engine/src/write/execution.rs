@@ -305,22 +305,35 @@ impl<'a> Execution<'a> {
             }
         }
         if effects.iter().any(|effect| effect.is_recorded()) {
-            self.stage_pasts(effects, transaction);
+            self.stage_pasts(effects, transaction)?;
         }
         Ok(())
     }
 
     /// Puts what was before into a transaction, for the histories of the tables. One number for all: no time
     /// lies between the parts of a transaction.
-    fn stage_pasts(&self, effects: &OneOrMore<Box<Effect>>, transaction: &mut dyn Transaction) {
+    fn stage_pasts(
+        &self,
+        effects: &OneOrMore<Box<Effect>>,
+        transaction: &mut dyn Transaction,
+    ) -> Result<()> {
         let streams = &self.database.streams;
-        let number = streams.number();
+        let mut number = streams.number();
+        if self.database.store.is_shared() {
+            for (write, effect) in self.writes.iter().zip(effects) {
+                if let Some(newest) = effect.newest_past(write, number, &*self.database.store)? {
+                    streams.advance_past(newest);
+                }
+            }
+            number = streams.number();
+        }
         for (write, effect) in self.writes.iter().zip(effects) {
             effect.stage_past(write, number, transaction);
         }
         if let Some(mark) = streams.new_mark(number) {
             transaction.put(layout::history_clock().into(), mark.to_be_bytes().to_vec().into());
         }
+        Ok(())
     }
 
     fn after(

@@ -55,7 +55,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
     let answer = backup.details(database, backup.status()).encode();
     database.submit(Box::new(move |database| {
-        let Some(job) = database.hold(&job_name(&backup))? else { return Ok(()) };
+        let Some(job) = database.hold_job(&job_name(&backup))? else { return Ok(()) };
         if !is_creating(database, &backup)? {
             // Others took this server for dead, and have made it.
             return job.finish();
@@ -83,7 +83,7 @@ pub(super) fn resume(database: &Inner, mut backup: Backup) -> Result<()> {
     }
     let snapshot = database.store.snapshot().map_err(store_error)?;
     database.submit(Box::new(move |database| {
-        let Some(job) = database.hold(&job_name(&backup))? else { return Ok(()) };
+        let Some(job) = database.hold_job(&job_name(&backup))? else { return Ok(()) };
         if !is_creating(database, &backup)? {
             return job.finish();
         }

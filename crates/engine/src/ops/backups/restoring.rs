@@ -82,7 +82,7 @@ fn is_there(database: &Inner, from: Items) -> Result<bool> {
 
 impl Restore {
     fn run(self, database: &Inner) -> Result<()> {
-        let Some(job) = database.hold(&job_name(&self.table.record))? else { return Ok(()) };
+        let Some(job) = database.hold_job(&job_name(&self.table.record))? else { return Ok(()) };
         match self.copy(database) {
             Ok(false) => Ok(()),
             Ok(true) => {

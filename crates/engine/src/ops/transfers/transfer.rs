@@ -116,7 +116,7 @@ impl<Work: Kind> Transfer<Work> {
 
     /// Takes the job of doing it, unless somebody else does it or has done it.
     pub(super) fn hold<'a>(&self, database: &'a Inner) -> Result<Option<Job<'a>>> {
-        let Some(job) = database.hold(&self.job_name())? else { return Ok(None) };
+        let Some(job) = database.hold_job(&self.job_name())? else { return Ok(None) };
         let stored = Self::stored(database, &self.id)?;
         if stored.is_some_and(|stored| stored.ended_ms.is_none()) {
             return Ok(Some(job));
