@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use keyloom_core::{Error, Result};
 use keyloom_store::{Bytes, CommitError, Direction, KeyRange, Store, Transaction};
 use parking_lot::Mutex;
@@ -60,7 +62,7 @@ pub struct JobRow {
     pub holder: String,
     /// Since when.
     pub since_ms: u64,
-    /// How far it is: the last key that is done, in hexadecimal.
+    /// How far it is: the last key that is done, in base64.
     #[serde(default)]
     pub after: Option<String>,
 }
@@ -225,7 +227,7 @@ impl Job<'_> {
     pub(crate) fn after(&self) -> Result<Option<Bytes>> {
         let stored = self.database.store.get(&self.key).map_err(store_error)?;
         let row: Option<JobRow> = stored.as_deref().and_then(decode);
-        Ok(row.and_then(|row| row.after).and_then(|hex| from_hex(&hex)).map(Bytes::from))
+        Ok(row.and_then(|row| row.after).and_then(|after| BASE64.decode(after).ok()).map(Bytes::from))
     }
 
     /// Makes a step of the job: the transaction, which has locked the row, ends in a conflict if somebody has taken
@@ -241,7 +243,7 @@ impl Job<'_> {
             return Ok(false);
         }
         if let Some(after) = after {
-            row.after = Some(to_hex(after));
+            row.after = Some(BASE64.encode(after));
         }
         transaction.put(self.key.clone().into(), encode(&row)?);
         Ok(true)
@@ -325,13 +327,4 @@ fn encode(row: &impl Serialize) -> Result<Bytes> {
 /// A row; one that cannot be read counts as none.
 fn decode<T: DeserializeOwned>(row: &[u8]) -> Option<T> {
     serde_json::from_slice(row).ok()
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
-    (0..text.len()).step_by(2).map(digits).collect()
 }

@@ -79,11 +79,11 @@ pub(super) fn read(database: &Inner, stream: Keyspace, from: &Read) -> Result<Op
     }
     let settled = number_at(settled_ms(database));
     let snapshot = database.store.snapshot().map_err(store_error)?;
-    let (found, complete_before) = read_shards(snapshot.as_ref(), &stream, from)?;
+    let Found { records, complete_before } = read_shards(snapshot.as_ref(), &stream, from)?;
     let mut changes =
         Changes { records: Vec::new(), read: from.clone(), has_more: complete_before < u64::MAX };
     let mut total_bytes = 0;
-    for (number, shard, bytes) in found.into_iter().filter(|found| found.0 < complete_before) {
+    for (number, shard, bytes) in records.into_iter().filter(|found| found.0 < complete_before) {
         if changes.records.len() == MAX_RECORDS || total_bytes > MAX_BYTES {
             changes.has_more = true;
             break;
@@ -100,14 +100,20 @@ pub(super) fn read(database: &Inner, stream: Keyspace, from: &Read) -> Result<Op
     Ok(Some(changes))
 }
 
-/// A page of each shard in the order of the numbers, which is that of the changes of each item, and the number up to
-/// which it is complete.
+/// A page of each shard in the order of the numbers, which is that of the changes of each item.
+struct Found {
+    /// Each with its number and its shard.
+    records: Vec<(u64, u32, Bytes)>,
+    /// The number up to which nothing is missing.
+    complete_before: u64,
+}
+
 fn read_shards(
     snapshot: &dyn Snapshot,
     stream: &StreamRecord,
     from: &Read,
-) -> Result<(Vec<(u64, u32, Bytes)>, u64)> {
-    let (mut found, mut complete_before) = (Vec::new(), u64::MAX);
+) -> Result<Found> {
+    let mut found = Found { records: Vec::new(), complete_before: u64::MAX };
     for shard in &stream.shards {
         let first = from.of_shard(shard.number);
         if shard.end.is_some_and(|end| end <= first) {
@@ -123,13 +129,13 @@ fn read_shards(
             let (key, value) = entry.map_err(store_error)?;
             let number = layout::sequence_of(&key).unwrap_or_default();
             if records == MAX_RECORDS || bytes > MAX_BYTES {
-                complete_before = complete_before.min(number);
+                found.complete_before = found.complete_before.min(number);
                 break;
             }
             (records, bytes) = (records + 1, bytes + value.len());
-            found.push((number, shard.number, value));
+            found.records.push((number, shard.number, value));
         }
     }
-    found.sort_unstable_by_key(|(number, shard, _)| (*number, *shard));
-    Ok((found, complete_before))
+    found.records.sort_unstable_by_key(|(number, shard, _)| (*number, *shard));
+    Ok(found)
 }
