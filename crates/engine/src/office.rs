@@ -227,7 +227,10 @@ impl Job<'_> {
     pub(crate) fn after(&self) -> Result<Option<Bytes>> {
         let stored = self.database.store.get(&self.key).map_err(store_error)?;
         let row: Option<JobRow> = stored.as_deref().and_then(decode);
-        Ok(row.and_then(|row| row.after).and_then(|after| BASE64.decode(after).ok()).map(Bytes::from))
+        Ok(row
+            .and_then(|row| row.after)
+            .and_then(|after| BASE64.decode(after).ok())
+            .map(Bytes::from))
     }
 
     /// Makes a step of the job: the transaction, which has locked the row, ends in a conflict if somebody has taken

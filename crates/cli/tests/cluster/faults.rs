@@ -16,7 +16,10 @@ use crate::server::Server;
 const DELAY: Duration = Duration::from_secs(20);
 
 fn rounds() -> u64 {
-    std::env::var("KEYLOOM_CLUSTER_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(10)
+    std::env::var("KEYLOOM_CLUSTER_ROUNDS")
+        .ok()
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(10)
 }
 
 fn signal(server: &Server, signal: &str) {
@@ -101,7 +104,8 @@ fn a_server_stopped_in_a_flight_holds_up_nobody() {
             writer.join().unwrap()
         });
         sum += added + 1;
-        let key = json!({"TableName": "Orders", "Key": {"id": {"S": "sum"}}, "ConsistentRead": true});
+        let key =
+            json!({"TableName": "Orders", "Key": {"id": {"S": "sum"}}, "ConsistentRead": true});
         let found = first.call("GetItem", &key);
         assert_eq!(found["Item"]["n"]["N"], json!(sum.to_string()), "round {round}");
     }

@@ -108,11 +108,7 @@ struct Found {
     complete_before: u64,
 }
 
-fn read_shards(
-    snapshot: &dyn Snapshot,
-    stream: &StreamRecord,
-    from: &Read,
-) -> Result<Found> {
+fn read_shards(snapshot: &dyn Snapshot, stream: &StreamRecord, from: &Read) -> Result<Found> {
     let mut found = Found { records: Vec::new(), complete_before: u64::MAX };
     for shard in &stream.shards {
         let first = from.of_shard(shard.number);

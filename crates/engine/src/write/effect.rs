@@ -328,7 +328,9 @@ impl Effect {
         number: u64,
         store: &dyn Store,
     ) -> Result<Option<u64>> {
-        let Some(recovery) = write.table.recovery.filter(|_| self.recorded) else { return Ok(None) };
+        let Some(recovery) = write.table.recovery.filter(|_| self.recorded) else {
+            return Ok(None);
+        };
         let item_key = write.store_key.get(layout::ENTRY_HEADER_BYTES..).unwrap_or_default();
         history::newest_record(store, recovery.keyspace, item_key, number)
     }

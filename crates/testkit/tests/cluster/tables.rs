@@ -112,7 +112,7 @@ fn write_on(cluster: &Cluster, server: usize, running: &AtomicBool, written: &At
     while running.load(Ordering::SeqCst) {
         number = (number * 7 + 13) % 400;
         let key = json!({"pk": item(number)["pk"]});
-        if number % 4 == 0 {
+        if number.is_multiple_of(4) {
             ok(cluster, server, "DeleteItem", &json!({"TableName": "music", "Key": key}));
         } else {
             let mut changed = item(number);
