@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
-use keyloom_engine::{BackupSource, Call, Clock as _, Database, Error, Reply, SystemClock};
+use keyloom_engine::{
+    BackupSource, Call, Clock as _, Database, Error, Reply, ServerRow, SystemClock,
+};
 use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
 use keyloom_server::{Backend, Health};
 
@@ -84,22 +86,18 @@ fn cluster_metrics(database: &Database, page: &mut String) {
         return;
     }
     let now_ms = servers.iter().map(|server| server.seen_ms).max().unwrap_or_default();
-    page.push_str("# TYPE keyloom_cluster_server_silent_seconds gauge\n");
-    for server in &servers {
-        let silent = now_ms.saturating_sub(server.seen_ms) as f64 / 1000.0;
-        let (id, version) = (&server.id, &server.version);
-        page.push_str(&format!(
-            "keyloom_cluster_server_silent_seconds{{server=\"{id}\",version=\"{version}\"}} {silent}\n"
-        ));
-    }
-    page.push_str("# TYPE keyloom_cluster_server_epoch gauge\n");
-    for server in &servers {
-        let (id, epoch) = (&server.id, server.epoch);
-        page.push_str(&format!("keyloom_cluster_server_epoch{{server=\"{id}\"}} {epoch}\n"));
-    }
-    page.push_str("# TYPE keyloom_cluster_jobs gauge\n");
-    for server in &servers {
-        let count = jobs.iter().filter(|job| job.holder == server.id).count();
-        page.push_str(&format!("keyloom_cluster_jobs{{server=\"{}\"}} {count}\n", server.id));
-    }
+    let mut family = |name: &str, figure: &dyn Fn(&ServerRow) -> String| {
+        page.extend(["# TYPE ", name, " gauge\n"]);
+        for server in &servers {
+            let labels = format!("{{server=\"{}\",version=\"{}\"}} ", server.id, server.version);
+            page.extend([name, &labels, &figure(server), "\n"]);
+        }
+    };
+    family("keyloom_cluster_server_silent_seconds", &|server| {
+        (now_ms.saturating_sub(server.seen_ms) as f64 / 1000.0).to_string()
+    });
+    family("keyloom_cluster_server_epoch", &|server| server.epoch.to_string());
+    family("keyloom_cluster_jobs", &|server| {
+        jobs.iter().filter(|job| job.holder == server.id).count().to_string()
+    });
 }

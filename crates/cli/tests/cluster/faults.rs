@@ -62,7 +62,9 @@ fn what_was_acknowledged_survives_the_kill_of_its_server() {
             thread::sleep(Duration::from_millis(30 + 17 * (round % 7)));
             signal(&victim, "-KILL");
             running.store(false, Ordering::SeqCst);
-            writers.into_iter().for_each(|writer| writer.join().unwrap());
+            for writer in writers {
+                writer.join().unwrap();
+            }
         });
         victim.process.wait().unwrap();
         let acknowledged = acknowledged.into_inner().unwrap();
